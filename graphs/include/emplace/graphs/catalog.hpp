@@ -1,0 +1,58 @@
+#pragma once
+
+// The graphs that emplace can build by name. A model is one file in graphs/src/models that defines
+// a GraphRegistration at namespace scope; nothing else needs an edit. Listings, parameters on the
+// command line and in suites, and checks of their bounds all come from its GraphModel.
+
+#include <emplace/graphs/op_graph.hpp>
+#include <emplace/graphs/params.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace {
+
+/// Describes a graph that can be built by name.
+struct GraphModel {
+  std::string name{};                             ///< kebab-case, stable
+  std::string summary{};                          ///< one line
+  std::string reference{};                        ///< paper
+  std::vector<ParamSpec> parameters{};            ///< in the order in which they are listed
+  std::function<OpGraph(const Params&)> build{};  ///< makes the graph; it is validated after
+};
+
+/// Holds the known models by name.
+class GraphCatalog {
+ public:
+  /// Returns the catalog of all registered models.
+  static GraphCatalog& global();
+
+  /// Adds a model; throws InternalError if its name is taken.
+  void add(GraphModel model);
+
+  /// Returns the names, sorted.
+  std::vector<std::string> names() const;
+
+  /// Returns the model called `name`; throws kUnknownName.
+  const GraphModel& find(std::string_view name) const;
+
+  /// Builds and validates the graph of `spec`. Its name is the spec's text.
+  OpGraph build(const Spec& spec) const;
+
+ private:
+  std::map<std::string, GraphModel, std::less<>> models_;
+};
+
+/// Adds a model to the global catalog when it is constructed.
+struct GraphRegistration {
+  explicit GraphRegistration(GraphModel model) { GraphCatalog::global().add(std::move(model)); }
+};
+
+/// Returns the graph that a user named: `NAME[:key=value,...]` of the catalog, or the path of a
+/// graph file in our JSON format (anything with a '/' or ending in ".json").
+OpGraph load_graph(std::string_view name_or_path);
+
+}  // namespace emplace

@@ -1,0 +1,29 @@
+#pragma once
+
+// Derives a training graph from a forward graph: the backward pass by one gradient rule per kind of
+// op (reverse-mode differentiation), then one optimizer update per variable.
+//
+// What the derived graph says about memory and devices:
+//   - A value that the backward pass needs is an edge from the forward op that made it, so it
+//     stays in memory until then, and it is moved if the backward op runs elsewhere.
+//   - A variable shares its device with the op that reads it in the forward pass. The update shares
+//     its device with the op that makes the gradient. If the two devices differ, the variable's
+//     value crosses once in a step, by the edge from the variable to the backward ops and the
+//     update: as many bytes as the gradient would the other way. (One label for all of them would
+//     tie the first op of a step to the last, and groups could not form a DAG.)
+//   - Gradients of a value used several times are added up by an `add_n` op.
+//   - The gradient of the loss itself is a constant and no op.
+
+#include <emplace/graphs/op_graph.hpp>
+#include <emplace/graphs/optimizer.hpp>
+
+namespace emplace {
+
+/// Returns `forward` with backward and update ops. Requires a validated graph with exactly one
+/// loss: an op of kind "softmax_cross_entropy" or "add_losses" whose result nothing reads. Throws
+/// kFormat where there is no loss, more than one, or no variable upstream of it, or where an op
+/// lacks inputs that its rule needs; throws kUnsupported, naming the op, where a kind on the way
+/// from a variable to the loss has no rule.
+OpGraph training_graph(const OpGraph& forward, const Optimizer& optimizer);
+
+}  // namespace emplace

@@ -1,0 +1,35 @@
+#pragma once
+
+// emplace's own graph format: JSON, versioned, described by graphs/schema/graph.schema.json.
+//     {"schema": "emplace-graph", "version": 1, "name": "two", "source": "by hand",
+//      "ops": [
+//     {"name": "a", "kind": "matmul", "flops": 8, "outputs": [{"shape": [2, 2], "bytes": 16}]},
+//     {"name": "b", "kind": "relu"}
+//     ],
+//      "edges": [
+//     [0, 0, 1]
+//     ]}
+// An edge is [producer, output index or -1 for control, consumer]; ops are numbered from 0. What is
+// not written has the default that Op, Output and GraphInfo give it; an op's name and kind must
+// stand. Edges are written in the order in which they were added to the graph, so that writing a
+// graph and reading it back gives the same graph, the order of every op's inputs and of its
+// consumers included. Reading is linear; a graph of 100,000 ops takes about a second.
+
+#include <emplace/graphs/op_graph.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace emplace {
+
+/// Returns the graph as JSON text, one op and one edge a line. Requires: validate() accepts the
+/// graph.
+std::string write_graph_json(const OpGraph& graph);
+
+/// Reads and validates a graph; `source` names the text in errors. Throws kFormat.
+OpGraph read_graph_json(std::string_view text, const std::string& source);
+
+/// Reads and validates the graph file `path` ("-": standard input); throws kIo or kFormat.
+OpGraph read_graph_file(const std::string& path);
+
+}  // namespace emplace

@@ -1,0 +1,53 @@
+#pragma once
+
+// The kinds of ops that emplace knows, what their `shape` means, and the class by which a device
+// profile states how efficiently it runs them. An op of any other kind is legal in a graph; its
+// class is kOther and its cost a guess.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace emplace {
+
+/// Groups kinds of ops that use a device in the same way; profiles have one efficiency for each.
+enum class OpClass : std::uint8_t {
+  kConvolution,    ///< dense convolutions and their gradients
+  kMatmul,         ///< dense matrix products
+  kNormalization,  ///< reductions over a batch with a pass to apply them
+  kPooling,        ///< windows over a feature map
+  kElementwise,    ///< one pass over the data
+  kDataMovement,   ///< concat, split, copies
+  kReduction,      ///< sums, softmax and losses
+  kUpdate,         ///< optimizer steps over the parameters
+  kOther,          ///< unknown kinds
+};
+
+/// The number of op classes, for arrays indexed by OpClass.
+inline constexpr std::size_t kNumOpClasses = 9;
+
+/// Returns the name used in profiles, for example "convolution".
+std::string_view to_string(OpClass op_class);
+
+/// Describes one kind of op.
+struct OpKind {
+  std::string_view name;   ///< as in Op::kind
+  OpClass op_class;        ///< how it uses a device
+  bool launches;           ///< false: it does no work on a device (a variable, an input, a reshape)
+  std::string_view shape;  ///< what the entries of Op::shape are
+  std::string_view summary;  ///< one line
+};
+
+/// Returns all known kinds, sorted by name.
+std::span<const OpKind> op_kinds();
+
+/// Returns the kind called `name`, or null.
+const OpKind* find_op_kind(std::string_view name);
+
+/// Returns the class of `kind`; kOther if it is unknown.
+OpClass op_class_of(std::string_view kind);
+
+/// Says whether ops of `kind` occupy a device at all; unknown kinds do.
+bool launches(std::string_view kind);
+
+}  // namespace emplace

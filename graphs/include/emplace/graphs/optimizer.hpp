@@ -1,0 +1,25 @@
+#pragma once
+
+// Optimizers as the cost model sees them: how much state they keep and how much work one update is.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace emplace {
+
+/// Describes an update rule, counted per parameter.
+struct Optimizer {
+  std::string_view name;     ///< as users type it
+  std::int64_t slots;        ///< numbers kept between steps beside the parameter itself
+  std::int64_t flops;        ///< operations per parameter and update
+  std::string_view summary;  ///< one line, with reference
+};
+
+/// Returns all optimizers, sorted by name.
+std::span<const Optimizer> optimizers();
+
+/// Returns the optimizer called `name`; throws kUnknownName.
+const Optimizer& find_optimizer(std::string_view name);
+
+}  // namespace emplace

@@ -1,0 +1,46 @@
+#pragma once
+
+// Random numbers that are the same bits on every machine, compiler and thread count. The standard
+// library fixes its generators but not its distributions, so both are ours here.
+// Generator: xoshiro256** 1.0 (Blackman, Vigna 2018), seeded by SplitMix64.
+// A stream belongs to one thread; independent streams come from `stable_hash` of their coordinates.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace emplace {
+
+/// Returns a 64-bit hash of `text` (FNV-1a, then mixed) that never changes between versions.
+std::uint64_t stable_hash(std::string_view text, std::uint64_t seed = 0);
+
+/// Produces a stream of random numbers from a seed.
+class RandomStream {
+ public:
+  /// Starts the stream of `seed`; different seeds give unrelated streams.
+  explicit RandomStream(std::uint64_t seed);
+
+  /// Returns 64 random bits.
+  std::uint64_t next();
+
+  /// Returns an integer in [0, bound), without bias. Requires: bound > 0.
+  std::uint64_t below(std::uint64_t bound);
+
+  /// Returns a number in [0, 1) with 53 random bits.
+  double uniform();
+
+  /// Shuffles `values` in place (Fisher-Yates).
+  template <class T>
+  void shuffle(std::span<T> values) {
+    for (std::size_t left = values.size(); left > 1; --left) {
+      std::swap(values[left - 1], values[below(left)]);
+    }
+  }
+
+ private:
+  std::array<std::uint64_t, 4> state_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,17 @@
+#pragma once
+
+// Whole text files in and out, with errors that name the file. "-" is standard input or output.
+
+#include <string>
+#include <string_view>
+
+namespace emplace {
+
+/// Returns the content of `path` ("-": standard input); throws kIo if it cannot be read.
+std::string read_text_file(const std::string& path);
+
+/// Writes `text` to `path` ("-": standard output) by way of a temporary file beside it, so that a
+/// reader or a crash never sees half of it; throws kIo.
+void write_text_file(const std::string& path, std::string_view text);
+
+}  // namespace emplace

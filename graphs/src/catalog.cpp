@@ -1,0 +1,67 @@
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/graph_json.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace emplace {
+namespace {
+
+std::string text_of(const Spec& spec) {
+  std::string text = spec.name;
+  char separator = ':';
+  for (const auto& [key, value] : spec.given) {
+    text += fmt::format("{}{}={}", std::exchange(separator, ','), key, value);
+  }
+  return text;
+}
+
+}  // namespace
+
+GraphCatalog& GraphCatalog::global() {
+  static GraphCatalog catalog;
+  return catalog;
+}
+
+void GraphCatalog::add(GraphModel model) {
+  EMPLACE_CHECK(model.build != nullptr, "graph '{}' has no build function", model.name);
+  const auto [position, added] = models_.try_emplace(model.name, std::move(model));
+  EMPLACE_CHECK(added, "two graphs are called '{}'", position->first);
+}
+
+std::vector<std::string> GraphCatalog::names() const {
+  std::vector<std::string> result;
+  for (const auto& [name, model] : models_) {
+    result.push_back(name);
+  }
+  return result;
+}
+
+const GraphModel& GraphCatalog::find(std::string_view name) const {
+  const auto found = models_.find(name);
+  if (found == models_.end()) {
+    throw_unknown_name("graph", name, names());
+  }
+  return found->second;
+}
+
+OpGraph GraphCatalog::build(const Spec& spec) const {
+  const GraphModel& model = find(spec.name);
+  OpGraph graph =
+      model.build(resolve_params(model.parameters, spec, fmt::format("graph {}", spec.name)));
+  graph[boost::graph_bundle].name = text_of(spec);
+  validate(graph, graph[boost::graph_bundle].name);
+  return graph;
+}
+
+OpGraph load_graph(std::string_view name_or_path) {
+  if (name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json")) {
+    return read_graph_file(std::string(name_or_path));
+  }
+  return GraphCatalog::global().build(Spec::parse(name_or_path));
+}
+
+}  // namespace emplace

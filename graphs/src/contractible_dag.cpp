@@ -1,0 +1,230 @@
+#include "contractible_dag.hpp"
+
+#include <algorithm>
+
+namespace emplace {
+namespace {
+
+constexpr std::uint64_t kLastLabel = std::uint64_t{1} << 62;
+
+}  // namespace
+
+// One end's half of a search for a second path, one edge at a time.
+class ContractibleDag::Search {
+ public:
+  enum class Outcome { kContinue, kExhausted, kFoundPath };
+
+  // Starts at `start` and looks along `adjacency` for `goal`; `mark` is this search's own,
+  // `other_mark` that of the search from the other end.
+  Search(ContractibleDag& dag, const Adjacency& adjacency, Node start, Node goal,
+         std::uint64_t mark, std::uint64_t other_mark)
+      : dag_(dag),
+        adjacency_(adjacency),
+        goal_(goal),
+        mark_(mark),
+        other_mark_(other_mark),
+        forward_(dag.label_[index(start)] < dag.label_[index(goal)]),
+        found_{start},
+        at_(adjacency[index(start)].begin()) {}
+
+  Outcome step() {
+    while (at_ == adjacency_[index(found_[current_])].end()) {
+      if (++current_ == found_.size()) {
+        return Outcome::kExhausted;
+      }
+      at_ = adjacency_[index(found_[current_])].begin();
+    }
+    const Node node = *at_++;
+    if (node == goal_) {
+      return current_ == 0 ? Outcome::kContinue : Outcome::kFoundPath;
+    }
+    auto& mark = dag_.mark_[index(node)];
+    if (mark == other_mark_) {
+      return Outcome::kFoundPath;
+    }
+    if (mark != mark_ && (dag_.label_[index(node)] < dag_.label_[index(goal_)]) == forward_) {
+      mark = mark_;
+      found_.push_back(node);
+    }
+    return Outcome::kContinue;
+  }
+
+  // Returns what was found, without the start, in topological order.
+  std::span<const Node> sorted_found() {
+    const auto found = std::span(found_).subspan(1);
+    std::ranges::sort(found, {}, [&](Node node) { return dag_.label_[index(node)]; });
+    return found;
+  }
+
+ private:
+  ContractibleDag& dag_;
+  const Adjacency& adjacency_;
+  Node goal_;
+  std::uint64_t mark_;
+  std::uint64_t other_mark_;
+  bool forward_;
+  std::vector<Node> found_;
+  std::size_t current_ = 0;
+  std::set<Node>::const_iterator at_;
+};
+
+ContractibleDag::ContractibleDag(std::span<const std::pair<Node, Node>> edges,
+                                 std::span<const Node> order, std::size_t max_search)
+    : head_(static_cast<Node>(order.size())),
+      tail_(head_ + 1),
+      max_search_(max_search),
+      num_present_(order.size()),
+      successors_(order.size()),
+      predecessors_(order.size()),
+      parent_(order.size()),
+      next_(order.size() + 2),
+      previous_(order.size() + 2),
+      label_(order.size() + 2),
+      mark_(order.size(), 0) {
+  for (std::size_t node = 0; node < parent_.size(); ++node) {
+    parent_[node] = static_cast<Node>(node);
+  }
+  for (const auto& [from, to] : edges) {
+    successors_[index(from)].insert(to);
+    predecessors_[index(to)].insert(from);
+  }
+  next_[index(head_)] = tail_;
+  previous_[index(tail_)] = head_;
+  label_[index(tail_)] = kLastLabel;
+  link_run(head_, order);
+}
+
+ContractibleDag::Node ContractibleDag::find(Node member) {
+  while (parent_[index(member)] != member) {
+    parent_[index(member)] = parent_[index(parent_[index(member)])];
+    member = parent_[index(member)];
+  }
+  return member;
+}
+
+std::optional<ContractibleDag::Node> ContractibleDag::contract(Node from, Node to) {
+  Node place = from;
+  if (!make_room(from, to, place)) {
+    return std::nullopt;
+  }
+  const Node kept = join(from, to);
+  const Node gone = kept == from ? to : from;
+  unlink(gone == place ? kept : gone);
+  if (gone == place) {
+    replace(gone, kept);
+  }
+  --num_present_;
+  return kept;
+}
+
+// Sets `place` to where in the list the contracted node can stand, having moved others out of its
+// way.
+bool ContractibleDag::make_room(Node from, Node to, Node& place) {
+  if (successors_[index(from)].size() == 1) {
+    place = to;
+    return true;
+  }
+  if (predecessors_[index(to)].size() == 1) {
+    place = from;
+    return true;
+  }
+  const auto forward_mark = ++last_mark_;
+  const auto backward_mark = ++last_mark_;
+  Search forward(*this, successors_, from, to, forward_mark, backward_mark);
+  Search backward(*this, predecessors_, to, from, backward_mark, forward_mark);
+  for (std::size_t steps = 0; steps < max_search_; steps += 2) {
+    for (Search* search : {&forward, &backward}) {
+      switch (search->step()) {
+        case Search::Outcome::kContinue:
+          break;
+        case Search::Outcome::kFoundPath:
+          return false;
+        case Search::Outcome::kExhausted: {
+          const auto run = search->sorted_found();
+          std::ranges::for_each(run, [&](Node node) { unlink(node); });
+          place = search == &forward ? to : from;
+          link_run(search == &forward ? to : previous_[index(from)], run);
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+// Merges the edges of the node that has fewer into the other and returns the latter.
+ContractibleDag::Node ContractibleDag::join(Node from, Node to) {
+  const auto degree = [&](Node node) {
+    return successors_[index(node)].size() + predecessors_[index(node)].size();
+  };
+  const Node kept = degree(from) >= degree(to) ? from : to;
+  const Node gone = kept == from ? to : from;
+  narrowed_.clear();
+  for (const Node successor : successors_[index(gone)]) {
+    predecessors_[index(successor)].erase(gone);
+    if (successor != kept) {
+      predecessors_[index(successor)].insert(kept);
+      successors_[index(kept)].insert(successor);
+    }
+  }
+  for (const Node predecessor : predecessors_[index(gone)]) {
+    successors_[index(predecessor)].erase(gone);
+    if (predecessor != kept) {
+      successors_[index(predecessor)].insert(kept);
+      predecessors_[index(kept)].insert(predecessor);
+      if (successors_[index(predecessor)].size() == 1) {
+        narrowed_.push_back(predecessor);
+      }
+    }
+  }
+  successors_[index(gone)].clear();
+  predecessors_[index(gone)].clear();
+  parent_[index(gone)] = kept;
+  return kept;
+}
+
+void ContractibleDag::unlink(Node node) {
+  next_[index(previous_[index(node)])] = next_[index(node)];
+  previous_[index(next_[index(node)])] = previous_[index(node)];
+}
+
+// Puts `node`, which is in no place, in the place of `old`.
+void ContractibleDag::replace(Node old, Node node) {
+  label_[index(node)] = label_[index(old)];
+  next_[index(node)] = next_[index(old)];
+  previous_[index(node)] = previous_[index(old)];
+  next_[index(previous_[index(node)])] = node;
+  previous_[index(next_[index(node)])] = node;
+}
+
+// Puts the nodes of `run` behind `before`, in this order.
+void ContractibleDag::link_run(Node before, std::span<const Node> run) {
+  const Node after = next_[index(before)];
+  const auto low = label_[index(before)];
+  const auto gap = (label_[index(after)] - low) / (run.size() + 1);
+  Node last = before;
+  std::uint64_t label = low;
+  for (const Node node : run) {
+    label += gap;
+    label_[index(node)] = label;
+    next_[index(last)] = node;
+    previous_[index(node)] = last;
+    last = node;
+  }
+  next_[index(last)] = after;
+  previous_[index(after)] = last;
+  if (gap == 0) {
+    relabel();
+  }
+}
+
+void ContractibleDag::relabel() {
+  const auto gap = kLastLabel / (num_present_ + 1);
+  std::uint64_t label = 0;
+  for (Node node = next_[index(head_)]; node != tail_; node = next_[index(node)]) {
+    label += gap;
+    label_[index(node)] = label;
+  }
+}
+
+}  // namespace emplace

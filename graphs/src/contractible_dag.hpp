@@ -1,0 +1,74 @@
+#pragma once
+
+// A directed acyclic graph in which two neighbours may become one as long as no cycle appears.
+//
+// Contracting u -> v makes a cycle exactly if there is a second path from u to v. The nodes stand
+// in a list in topological order, so such a path lies between u and v in the list; it is sought
+// from both ends at once, and the end that first runs out of nodes shows that there is none. What
+// it found is then moved out of the way: the descendants of u behind v, or the ancestors of v
+// before u, which keeps the order topological (compare Pearce, Kelly 2007; Bender, Fineman,
+// Gilbert, Tarjan 2016). Labels with gaps answer which of two nodes comes first.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace emplace {
+
+/// Holds a DAG whose edges can be contracted. Contracted nodes answer to any of their members' ids.
+class ContractibleDag {
+ public:
+  using Node = std::int32_t;
+
+  /// Takes the edges (from, to) between the nodes 0 to n-1 and a topological order of all of them;
+  /// parallel edges count once. A search for a second path gives up after `max_search` edges.
+  ContractibleDag(std::span<const std::pair<Node, Node>> edges, std::span<const Node> order,
+                  std::size_t max_search);
+
+  /// Returns the node that `member` is part of by now.
+  Node find(Node member);
+
+  /// Returns the successors of a present node.
+  const std::set<Node>& successors(Node node) const { return successors_[index(node)]; }
+
+  /// Makes one node of `from` and its successor `to` and returns it (one of the two ids), or
+  /// nothing if that would make a cycle or the search gave up. Requires: present nodes and an edge
+  /// between them. A node with one successor, or a successor with one predecessor, needs no search.
+  std::optional<Node> contract(Node from, Node to);
+
+  /// Returns the nodes that the last contraction left with one successor, except the contracted
+  /// one.
+  const std::vector<Node>& narrowed() const { return narrowed_; }
+
+ private:
+  using Adjacency = std::vector<std::set<Node>>;
+  class Search;
+
+  static std::size_t index(Node node) { return static_cast<std::size_t>(node); }
+  bool make_room(Node from, Node to, Node& place);
+  Node join(Node from, Node to);
+  void unlink(Node node);
+  void replace(Node old, Node node);
+  void link_run(Node before, std::span<const Node> run);
+  void relabel();
+
+  Node head_;  // of the list, before all nodes
+  Node tail_;  // behind all nodes
+  std::size_t max_search_;
+  std::size_t num_present_;
+  Adjacency successors_;
+  Adjacency predecessors_;
+  std::vector<Node> parent_;  // union-find
+  std::vector<Node> next_;
+  std::vector<Node> previous_;
+  std::vector<std::uint64_t> label_;  // ascending along the list
+  std::vector<std::uint64_t> mark_;   // the search that saw a node last
+  std::uint64_t last_mark_ = 0;
+  std::vector<Node> narrowed_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,316 @@
+#include "assemble.hpp"
+
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/model_builder.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace emplace {
+namespace {
+
+constexpr std::int64_t kFloatBytes = 4;
+
+}  // namespace
+
+ModelBuilder::ModelBuilder(std::string name, std::string source) {
+  graph_[boost::graph_bundle] = {.name = std::move(name), .source = std::move(source)};
+}
+
+ModelBuilder::Scope::Scope(ModelBuilder& builder, std::string_view name)
+    : builder_(builder), length_(builder.scope_.size()) {
+  builder.scope_ += fmt::format("{}{}", builder.scope_.empty() ? "" : "/", name);
+}
+
+ModelBuilder::Scope::~Scope() { builder_.scope_.resize(length_); }
+
+void ModelBuilder::fail(const std::string& message) const {
+  throw Error(ErrorCode::kUsage, fmt::format("graph '{}': scope '{}': {}",
+                                             graph_[boost::graph_bundle].name, scope_, message));
+}
+
+const std::vector<std::int64_t>& ModelBuilder::shape(Tensor x) const {
+  return value_of(graph_, x).shape;
+}
+
+std::string ModelBuilder::in_scope(std::string_view name) const {
+  return scope_.empty() ? std::string(name) : fmt::format("{}/{}", scope_, name);
+}
+
+std::string ModelBuilder::unique_name(const std::string& first) {
+  std::string name = first;
+  while (used_.contains(name)) {
+    name = fmt::format("{}_{}", first, ++used_[first]);
+  }
+  used_.emplace(name, 1);
+  return name;
+}
+
+Op ModelBuilder::make_op(std::string_view kind) {
+  return {.name = unique_name(in_scope(kind)), .kind = std::string(kind), .scope = scope_};
+}
+
+Tensor ModelBuilder::emit(Op op, std::span<const Tensor> inputs) {
+  return {append_op(graph_, std::move(op), inputs), 0};
+}
+
+Tensor ModelBuilder::emit(Op op, std::initializer_list<Tensor> inputs) {
+  return {append_op(graph_, std::move(op), inputs), 0};
+}
+
+Tensor ModelBuilder::variable(Op& reader, std::string_view name, std::vector<std::int64_t> shape) {
+  Op op{.name = unique_name(fmt::format("{}/{}", reader.name, name)),
+        .kind = "variable",
+        .shape = shape,
+        .scope = scope_};
+  op.colocation = op.name;
+  reader.colocation = op.name;
+  op.parameters = product(shape);
+  op.outputs = {make_output(std::move(shape), DataType::kFloat32)};
+  op.outputs[0].persistent = true;
+  op.persistent_bytes = op.outputs[0].bytes;
+  return emit(std::move(op), {});
+}
+
+ModelBuilder::Window ModelBuilder::window(Tensor x, std::array<std::int64_t, 2> kernel,
+                                          std::int64_t stride, Padding padding) const {
+  const auto& map = shape(x);
+  if (map.size() != 4) {
+    fail(fmt::format("expected a feature map [N, C, H, W], found [{}]", fmt::join(map, ", ")));
+  }
+  if (stride < 1 || kernel[0] < 1 || kernel[1] < 1) {
+    fail(fmt::format("expected a window and a stride of at least 1, found {} x {} and {}",
+                     kernel[0], kernel[1], stride));
+  }
+  const auto positions = [&](std::int64_t extent, std::int64_t width) {
+    if (padding == Padding::kSame) {
+      return (extent - 1) / stride + 1;
+    }
+    if (extent < width) {
+      fail(fmt::format("a window of {} x {} does not fit a map of {} x {}", kernel[0], kernel[1],
+                       map[2], map[3]));
+    }
+    return (extent - width) / stride + 1;
+  };
+  return {
+      map[0], map[1], map[2], map[3], positions(map[2], kernel[0]), positions(map[3], kernel[1])};
+}
+
+Tensor ModelBuilder::input(std::string_view name, std::vector<std::int64_t> shape, DataType type) {
+  if (std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 1; })) {
+    fail(fmt::format("input '{}': expected dimensions of at least 1, found [{}]", name,
+                     fmt::join(shape, ", ")));
+  }
+  Op op{.name = unique_name(in_scope(name)), .kind = "input", .shape = shape, .scope = scope_};
+  op.outputs = {make_output(std::move(shape), type)};
+  return emit(std::move(op), {});
+}
+
+Tensor ModelBuilder::conv2d(Tensor x, const Conv2d& attributes) {
+  const auto [filters, kernel, stride, padding] = attributes;
+  if (filters < 1) {
+    fail(fmt::format("expected at least 1 filter, found {}", filters));
+  }
+  const auto [n, c, h, w, p, q] = window(x, kernel, stride, padding);
+  Op op = make_op("conv2d");
+  const Tensor weights = variable(op, "weights", {filters, c, kernel[0], kernel[1]});
+  op.shape = {n, c, h, w, filters, kernel[0], kernel[1], stride, p, q};
+  op.flops = product({2, n, filters, p, q, c, kernel[0], kernel[1]});
+  op.outputs = {make_output({n, filters, p, q}, value_of(graph_, x).type)};
+  return emit(std::move(op), {x, weights});
+}
+
+Tensor ModelBuilder::batch_norm(Tensor x) {
+  const Output value = value_of(graph_, x);
+  if (value.shape.size() < 2) {
+    fail(fmt::format("expected a tensor [N, C, ...], found [{}]", fmt::join(value.shape, ", ")));
+  }
+  const auto channels = value.shape[1];
+  const auto elements = product(value.shape);
+  Op op = make_op("batch_norm");
+  const Tensor scale_offset = variable(op, "scale_offset", {2, channels});
+  op.shape = {value.shape[0], channels, elements / (value.shape[0] * channels)};
+  // For each element: sum and sum of squares, then one multiply-add with the channel's constants.
+  op.flops = product({5, elements});
+  op.persistent_bytes = product({2, channels, kFloatBytes});  // moving mean and variance
+  op.bytes_read = sum({value.bytes, op.persistent_bytes});
+  op.bytes_written = op.persistent_bytes;
+  op.outputs = {make_output(value.shape, value.type),
+                make_output({2, channels}, DataType::kFloat32)};
+  return emit(std::move(op), {x, scale_offset});
+}
+
+Tensor ModelBuilder::elementwise(std::string_view kind, std::int64_t flops_per_element, Tensor x) {
+  const Output value = value_of(graph_, x);
+  const auto elements = product(value.shape);
+  Op op = make_op(kind);
+  op.shape = {elements};
+  op.flops = product({flops_per_element, elements});
+  op.outputs = {make_output(value.shape, value.type)};
+  return emit(std::move(op), {x});
+}
+
+Tensor ModelBuilder::relu(Tensor x) { return elementwise("relu", 1, x); }
+
+Op ModelBuilder::make_pool(std::string_view kind, Tensor x, std::array<std::int64_t, 2> kernel,
+                           std::int64_t stride, Padding padding) {
+  const auto [n, c, h, w, p, q] = window(x, kernel, stride, padding);
+  Op op = make_op(kind);
+  op.shape = {n, c, h, w, kernel[0], kernel[1], stride, p, q};
+  op.outputs = {make_output({n, c, p, q}, value_of(graph_, x).type)};
+  return op;
+}
+
+Tensor ModelBuilder::max_pool(Tensor x, const Pool2d& attributes) {
+  const auto [kernel, stride, padding] = attributes;
+  Op op = make_pool("max_pool", x, {kernel, kernel}, stride, padding);
+  op.flops = product({product(op.outputs[0].shape), product({kernel, kernel}) - 1});
+  return emit(std::move(op), {x});
+}
+
+Tensor ModelBuilder::avg_pool(Tensor x, const Pool2d& attributes) {
+  const auto [kernel, stride, padding] = attributes;
+  Op op = make_pool("avg_pool", x, {kernel, kernel}, stride, padding);
+  op.flops = product({product(op.outputs[0].shape), kernel, kernel});
+  return emit(std::move(op), {x});
+}
+
+Tensor ModelBuilder::global_avg_pool(Tensor x) {
+  const auto [n, c, h, w, p, q] = window(x, {1, 1}, 1, Padding::kValid);
+  Op op = make_pool("avg_pool", x, {h, w}, 1, Padding::kValid);
+  op.flops = product(shape(x));
+  op.outputs[0].shape = {n, c};
+  return emit(std::move(op), {x});
+}
+
+Tensor ModelBuilder::concat(std::span<const Tensor> parts) {
+  if (parts.empty()) {
+    fail("nothing to concatenate");
+  }
+  Output joined = value_of(graph_, parts[0]);
+  if (joined.shape.size() < 2) {
+    fail(fmt::format("expected tensors [N, C, ...], found [{}]", fmt::join(joined.shape, ", ")));
+  }
+  std::int64_t channels = 0;
+  for (const Tensor part : parts) {
+    auto expected = joined.shape;
+    if (shape(part).size() == expected.size()) {
+      expected[1] = shape(part)[1];
+    }
+    if (shape(part) != expected || value_of(graph_, part).type != joined.type) {
+      fail(fmt::format("cannot join [{}] to [{}] along the channels", fmt::join(shape(part), ", "),
+                       fmt::join(joined.shape, ", ")));
+    }
+    channels = sum({channels, expected[1]});
+  }
+  joined.shape[1] = channels;
+  Op op = make_op("concat");
+  op.shape = {static_cast<std::int64_t>(parts.size()), product(joined.shape)};
+  op.outputs = {make_output(joined.shape, joined.type)};
+  return emit(std::move(op), parts);
+}
+
+Tensor ModelBuilder::add(Tensor a, Tensor b) {
+  const Output value = value_of(graph_, a);
+  if (shape(b) != value.shape) {
+    fail(fmt::format("cannot add [{}] to [{}]", fmt::join(shape(b), ", "),
+                     fmt::join(value.shape, ", ")));
+  }
+  Op op = make_op("add");
+  op.shape = {product(value.shape)};
+  op.flops = op.shape[0];
+  op.outputs = {make_output(value.shape, value.type)};
+  return emit(std::move(op), {a, b});
+}
+
+Tensor ModelBuilder::dropout(Tensor x) {
+  const Output value = value_of(graph_, x);
+  Op op = make_op("dropout");
+  op.shape = {product(value.shape)};
+  op.flops = product({2, op.shape[0]});  // compares a random number, scales what is left
+  op.outputs = {make_output(value.shape, value.type), make_output(value.shape, DataType::kBool)};
+  return emit(std::move(op), {x});
+}
+
+Tensor ModelBuilder::flatten(Tensor x) {
+  const Output value = value_of(graph_, x);
+  if (value.shape.empty()) {
+    fail("cannot flatten a scalar");
+  }
+  Op op = make_op("flatten");
+  op.shape = {value.shape[0], product(value.shape) / value.shape[0]};
+  op.outputs = {make_output(op.shape, value.type)};
+  return emit(std::move(op), {x});
+}
+
+Tensor ModelBuilder::dense(Tensor x, std::int64_t units) {
+  const Output value = value_of(graph_, x);
+  if (value.shape.size() != 2 || units < 1) {
+    fail(fmt::format("expected a matrix and at least 1 unit, found [{}] and {}",
+                     fmt::join(value.shape, ", "), units));
+  }
+  const auto rows = value.shape[0];
+  const auto columns = value.shape[1];
+  Op matmul = make_op("matmul");
+  const Tensor weights = variable(matmul, "weights", {columns, units});
+  matmul.shape = {rows, units, columns};
+  matmul.flops = product({2, rows, units, columns});
+  matmul.outputs = {make_output({rows, units}, value.type)};
+  const Tensor result = emit(std::move(matmul), {x, weights});
+
+  Op bias_add = make_op("bias_add");
+  const Tensor bias = variable(bias_add, "bias", {units});
+  bias_add.shape = {rows, units};
+  bias_add.flops = product({rows, units});
+  bias_add.outputs = {make_output({rows, units}, value.type)};
+  return emit(std::move(bias_add), {result, bias});
+}
+
+Tensor ModelBuilder::softmax(Tensor x) {
+  const Output value = value_of(graph_, x);
+  if (value.shape.size() != 2) {
+    fail(fmt::format("expected a matrix, found [{}]", fmt::join(value.shape, ", ")));
+  }
+  Op op = make_op("softmax");
+  op.shape = value.shape;
+  op.flops = product({5, product(value.shape)});  // maximum, difference, exp, sum, quotient
+  op.outputs = {make_output(value.shape, value.type)};
+  return emit(std::move(op), {x});
+}
+
+Tensor ModelBuilder::softmax_cross_entropy(Tensor logits, Tensor labels) {
+  const Output value = value_of(graph_, logits);
+  if (value.shape.size() != 2 || shape(labels) != std::vector{value.shape[0]}) {
+    fail(fmt::format("expected logits [N, classes] and labels [N], found [{}] and [{}]",
+                     fmt::join(value.shape, ", "), fmt::join(shape(labels), ", ")));
+  }
+  Op op = make_op("softmax_cross_entropy");
+  op.shape = value.shape;
+  // Softmax, and a logarithm and an addition for each row.
+  op.flops = sum({product({5, product(value.shape)}), product({2, value.shape[0]})});
+  op.outputs = {make_output({}, DataType::kFloat32), make_output(value.shape, value.type)};
+  return emit(std::move(op), {logits, labels});
+}
+
+Tensor ModelBuilder::add_losses(std::span<const Tensor> losses) {
+  if (losses.empty() ||
+      std::ranges::any_of(losses, [&](Tensor loss) { return !shape(loss).empty(); })) {
+    fail("expected at least one loss, all of them scalars");
+  }
+  Op op = make_op("add_losses");
+  const auto terms = static_cast<std::int64_t>(losses.size());
+  op.shape = {terms, 1};
+  op.flops = 2 * terms - 1;
+  op.outputs = {make_output({}, DataType::kFloat32)};
+  return emit(std::move(op), losses);
+}
+
+OpGraph ModelBuilder::finish() && {
+  validate(graph_, graph_[boost::graph_bundle].name);
+  return std::move(graph_);
+}
+
+}  // namespace emplace

@@ -1,0 +1,110 @@
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/op_kind.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace emplace {
+namespace {
+
+// Entries of Op::shape, shared by an op and its gradients: a backward op has the shape of the
+// forward op, because that is what its kernel is chosen by.
+constexpr std::string_view kConv =
+    "[N, C, H, W, K, R, S, stride, P, Q]: N maps of C x H x W, K filters of R x S, results P x Q";
+constexpr std::string_view kPool =
+    "[N, C, H, W, R, S, stride, P, Q]: N maps of C x H x W, windows of R x S, results P x Q";
+constexpr std::string_view kMap = "[N, C, rest]: batch, channels, elements of one channel";
+constexpr std::string_view kElements = "[elements]";
+constexpr std::string_view kParts = "[parts, elements]: elements in all parts together";
+constexpr std::string_view kTerms = "[terms, elements]: elements of one term";
+constexpr std::string_view kRows = "[rows, columns]";
+constexpr std::string_view kProduct = "[M, N, K]: M x K times K x N";
+constexpr std::string_view kTensor = "the tensor's own shape";
+
+using enum OpClass;
+
+constexpr std::array kKinds = {
+    OpKind{"add", kElementwise, true, kElements, "sum of two tensors of one shape"},
+    OpKind{"add_losses", kReduction, true, kTerms, "weighted sum of scalar losses"},
+    OpKind{"add_n", kElementwise, true, kTerms,
+           "sum of tensors of one shape, for example gradients"},
+    OpKind{"avg_pool", kPooling, true, kPool, "mean under each window"},
+    OpKind{"avg_pool_backward", kPooling, true, kPool, "gradient of avg_pool"},
+    OpKind{"batch_norm", kNormalization, true, kMap, "normalization of each channel, for training"},
+    OpKind{"batch_norm_backward", kNormalization, true, kMap,
+           "gradients of batch_norm: of its input, and of scale and offset"},
+    OpKind{"bias_add", kElementwise, true, kRows, "adds a vector to each row"},
+    OpKind{"bias_add_backward", kReduction, true, kRows,
+           "gradient of the vector: sum over the rows"},
+    OpKind{"concat", kDataMovement, true, kParts, "joins tensors along one dimension"},
+    OpKind{"conv2d", kConvolution, true, kConv, "dense convolution"},
+    OpKind{"conv2d_backward_data", kConvolution, true, kConv, "gradient of the feature maps"},
+    OpKind{"conv2d_backward_filter", kConvolution, true, kConv, "gradient of the filters"},
+    OpKind{"dropout", kElementwise, true, kElements,
+           "drops elements at random and scales the rest"},
+    OpKind{"dropout_backward", kElementwise, true, kElements, "gradient of dropout"},
+    OpKind{"flatten", kDataMovement, false, kTensor, "the same elements in another shape"},
+    OpKind{"input", kDataMovement, false, kTensor, "data that enters the step"},
+    OpKind{"matmul", kMatmul, true, kProduct, "matrix product; either side may be transposed"},
+    OpKind{"max_pool", kPooling, true, kPool, "largest element under each window"},
+    OpKind{"max_pool_backward", kPooling, true, kPool, "gradient of max_pool"},
+    OpKind{"no_op", kOther, false, kTensor, "nothing; only its edges count"},
+    OpKind{"optimizer_update", kUpdate, true, "[parameters, slots]", "one step of an optimizer"},
+    OpKind{"relu", kElementwise, true, kElements, "max(x, 0)"},
+    OpKind{"relu_backward", kElementwise, true, kElements, "gradient of relu, from its result"},
+    OpKind{"softmax", kReduction, true, kRows, "softmax of each row"},
+    OpKind{"softmax_backward", kReduction, true, kRows, "gradient of softmax, from its result"},
+    OpKind{"softmax_cross_entropy", kReduction, true, kRows,
+           "mean cross entropy of softmax against class labels"},
+    OpKind{"softmax_cross_entropy_backward", kReduction, true, kRows,
+           "gradient of the mean cross entropy, from the probabilities"},
+    OpKind{"split", kDataMovement, true, kParts, "parts of a tensor along one dimension"},
+    OpKind{"variable", kOther, false, kTensor, "trained numbers"},
+};
+
+static_assert(std::ranges::is_sorted(kKinds, {}, &OpKind::name));
+
+}  // namespace
+
+std::string_view to_string(OpClass op_class) {
+  switch (op_class) {
+    case kConvolution:
+      return "convolution";
+    case kMatmul:
+      return "matmul";
+    case kNormalization:
+      return "normalization";
+    case kPooling:
+      return "pooling";
+    case kElementwise:
+      return "elementwise";
+    case kDataMovement:
+      return "data-movement";
+    case kReduction:
+      return "reduction";
+    case kUpdate:
+      return "update";
+    case kOther:
+      return "other";
+  }
+  EMPLACE_CHECK(false, "op class {}", static_cast<int>(op_class));
+}
+
+std::span<const OpKind> op_kinds() { return kKinds; }
+
+const OpKind* find_op_kind(std::string_view name) {
+  const auto found = std::ranges::lower_bound(kKinds, name, {}, &OpKind::name);
+  return found != kKinds.end() && found->name == name ? &*found : nullptr;
+}
+
+OpClass op_class_of(std::string_view kind) {
+  const OpKind* found = find_op_kind(kind);
+  return found != nullptr ? found->op_class : kOther;
+}
+
+bool launches(std::string_view kind) {
+  const OpKind* found = find_op_kind(kind);
+  return found == nullptr || found->launches;
+}
+
+}  // namespace emplace

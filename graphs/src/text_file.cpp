@@ -1,0 +1,113 @@
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/text_file.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+namespace emplace {
+namespace {
+
+[[noreturn]] void fail(std::string_view action, const std::string& path, int error) {
+  throw Error(ErrorCode::kIo,
+              fmt::format("cannot {} '{}': {}", action, excerpt(path, 200), std::strerror(error)));
+}
+
+// Makes a name beside `path` that no other writer of this machine uses at the same time.
+std::string temporary_name(const std::string& path) {
+  static std::atomic<unsigned> counter{0};
+  return fmt::format("{}.{}-{}.tmp", path, ::getpid(), counter++);
+}
+
+// Writes all of `text` and syncs it to the disk; returns 0 or an errno.
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return errno;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  // Pipes and terminals cannot be synced, and need not be.
+  return ::fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
+}
+
+// Opens `path` with `flags`, writes `text` and closes it; returns 0 or an errno.
+int write_to(const std::string& path, int flags, std::string_view text) {
+  const int file = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0666);
+  if (file < 0) {
+    return errno;
+  }
+  const int error = write_all(file, text);
+  return ::close(file) == 0 || error != 0 ? error : errno;
+}
+
+}  // namespace
+
+std::string read_text_file(const std::string& path) {
+  if (path == "-") {
+    return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    fail("read", path, EISDIR);
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    fail("read", path, errno != 0 ? errno : EIO);
+  }
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad()) {
+    fail("read", path, EIO);
+  }
+  return text;
+}
+
+void write_text_file(const std::string& path, std::string_view text) {
+  if (path == "-") {
+    std::cout.write(text.data(), static_cast<std::streamsize>(text.size())).flush();
+    if (!std::cout) {
+      fail("write", "standard output", EIO);
+    }
+    return;
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    fail("write", path, EISDIR);
+  }
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    // A device or a pipe: a rename would put a plain file in its place.
+    if (const int error = write_to(path, 0, text); error != 0) {
+      fail("write", path, error);
+    }
+    return;
+  }
+  // What a link points at is replaced, not the link.
+  std::error_code not_there;
+  const std::filesystem::path real = std::filesystem::canonical(path, not_there);
+  const std::string target = not_there ? path : real.string();
+  const std::string temporary = temporary_name(target);
+  int error = write_to(temporary, O_CREAT | O_EXCL, text);
+  if (error == 0 && std::rename(temporary.c_str(), target.c_str()) != 0) {
+    error = errno;
+  }
+  if (error != 0) {
+    std::remove(temporary.c_str());
+    fail("write", path, error);
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,105 @@
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/graph_json.hpp>
+#include <emplace/graphs/model_builder.hpp>
+#include <emplace/graphs/text_file.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace emplace {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A model with `width` relus in a row.
+GraphModel tower(std::string name) {
+  return {.name = std::move(name),
+          .summary = "relus in a row",
+          .reference = "none",
+          .parameters = {{.name = "width", .default_value = std::int64_t{2}, .min = 1, .max = 9}},
+          .build = [](const Params& params) {
+            ModelBuilder net("tower");
+            Tensor x = net.input("x", {1, 8});
+            for (std::int64_t i = 0; i < params.get<std::int64_t>("width"); ++i) {
+              x = net.relu(x);
+            }
+            return std::move(net).finish();
+          }};
+}
+
+TEST(GraphCatalog, BuildsAModelWithTheGivenParametersAndNamesTheGraphAfterThem) {
+  GraphCatalog catalog;
+  catalog.add(tower("tower"));
+  const OpGraph plain = catalog.build(Spec::parse("tower"));
+  EXPECT_EQ(num_ops(plain), 3);
+  EXPECT_EQ(plain[boost::graph_bundle].name, "tower");
+  const OpGraph wide = catalog.build(Spec::parse("tower:width=5"));
+  EXPECT_EQ(num_ops(wide), 6);
+  EXPECT_EQ(wide[boost::graph_bundle].name, "tower:width=5");
+}
+
+TEST(GraphCatalog, ListsNamesSortedAndRefusesATakenOne) {
+  GraphCatalog catalog;
+  catalog.add(tower("b"));
+  catalog.add(tower("a"));
+  EXPECT_THAT(catalog.names(), ElementsAre("a", "b"));
+  EXPECT_THROW(catalog.add(tower("a")), InternalError);
+}
+
+TEST(GraphCatalog, AnUnknownModelSuggestsTheNearest) {
+  try {
+    load_graph("inception-v4");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnknownName);
+    EXPECT_THAT(error.what(), HasSubstr("inception-v3"));
+  }
+}
+
+TEST(GraphCatalog, AParameterOutOfBoundsIsAUsageError) {
+  for (const char* spec : {"inception-v3:batch=0", "inception-v3:batch=many",
+                           "inception-v3:optimizer=lion", "inception-v3:bach=4"}) {
+    try {
+      load_graph(spec);
+      FAIL() << spec;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUsage) << spec;
+      EXPECT_THAT(error.what(), HasSubstr("inception-v3")) << spec;
+    }
+  }
+}
+
+TEST(GraphCatalog, EveryModelSaysWhatItIsAndBuilds) {
+  const GraphCatalog& catalog = GraphCatalog::global();
+  EXPECT_THAT(catalog.names(), Contains("inception-v3"));
+  for (const std::string& name : catalog.names()) {
+    const GraphModel& model = catalog.find(name);
+    EXPECT_FALSE(model.summary.empty()) << name;
+    EXPECT_FALSE(model.reference.empty()) << name;
+    EXPECT_GT(num_ops(catalog.build(Spec::parse(name))), 0) << name;
+  }
+}
+
+TEST(LoadGraph, ReadsAFileWhereTheNameIsAPath) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "catalog_test_graph.json";
+  GraphCatalog catalog;
+  catalog.add(tower("tower"));
+  write_text_file(path.string(), write_graph_json(catalog.build(Spec::parse("tower"))));
+  EXPECT_EQ(num_ops(load_graph(path.string())), 3);
+  std::filesystem::remove(path);
+  try {
+    load_graph("no-such-file.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+  }
+}
+
+}  // namespace
+}  // namespace emplace

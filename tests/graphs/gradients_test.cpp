@@ -1,0 +1,297 @@
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/gradients.hpp>
+#include <emplace/graphs/model_builder.hpp>
+
+#include <boost/range/iterator_range.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+OpId op_named(const OpGraph& graph, const std::string& name) {
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    if (graph[static_cast<std::size_t>(op)].name == name) {
+      return op;
+    }
+  }
+  ADD_FAILURE() << "no op is called " << name;
+  return 0;
+}
+
+const Op& find(const OpGraph& graph, const std::string& name) {
+  return graph[static_cast<std::size_t>(op_named(graph, name))];
+}
+
+// The inputs of an op in order, as "producer:output".
+std::vector<std::string> inputs_of(const OpGraph& graph, const std::string& name) {
+  std::vector<std::string> inputs;
+  for (const auto edge : boost::make_iterator_range(
+           boost::in_edges(static_cast<std::size_t>(op_named(graph, name)), graph))) {
+    inputs.push_back(graph[boost::source(edge, graph)].name + ":" +
+                     std::to_string(graph[edge].output));
+  }
+  return inputs;
+}
+
+std::vector<std::string> names_in(const OpGraph& graph, Phase phase) {
+  std::vector<std::string> names;
+  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+    if (graph[op].phase == phase) {
+      names.push_back(graph[op].name);
+    }
+  }
+  return names;
+}
+
+// Two convolutions and a classifier: image [2, 3, 8, 8] -> [2, 4, 8, 8] twice -> [2, 10].
+OpGraph small_network() {
+  ModelBuilder net("small");
+  const Tensor image = net.input("image", {2, 3, 8, 8});
+  const Tensor labels = net.input("labels", {2}, DataType::kInt32);
+  const Tensor a = net.conv2d(image, {.filters = 4, .kernel = {3, 3}});
+  const Tensor b = net.relu(net.batch_norm(net.conv2d(a, {.filters = 4, .kernel = {3, 3}})));
+  net.softmax_cross_entropy(net.dense(net.global_avg_pool(b), 10), labels);
+  return std::move(net).finish();
+}
+
+// The error of deriving a training graph from what `build` makes.
+template <class Build>
+std::string error_of(ErrorCode expected, const Build& build) {
+  ModelBuilder net("bad");
+  build(net);
+  try {
+    training_graph(std::move(net).finish(), find_optimizer("sgd"));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), expected);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TrainingGraph, KeepsTheForwardOpsAndAddsTheBackwardPassInReverse) {
+  const OpGraph forward = small_network();
+  const OpGraph training = training_graph(forward, find_optimizer("adam"));
+  for (OpId op = 0; op < num_ops(forward); ++op) {
+    EXPECT_EQ(training[static_cast<std::size_t>(op)].name,
+              forward[static_cast<std::size_t>(op)].name);
+  }
+  EXPECT_THAT(names_in(training, Phase::kBackward),
+              ElementsAre("softmax_cross_entropy/grad", "bias_add/grad_bias", "matmul/grad_right",
+                          "matmul/grad_left", "avg_pool/grad", "relu/grad", "batch_norm/grad",
+                          "conv2d_2/grad_filter", "conv2d_2/grad_data", "conv2d/grad_filter"));
+  EXPECT_THAT(names_in(training, Phase::kUpdate),
+              UnorderedElementsAre("conv2d/weights/update", "conv2d_2/weights/update",
+                                   "batch_norm/scale_offset/update", "matmul/weights/update",
+                                   "bias_add/bias/update"));
+}
+
+TEST(TrainingGraph, ABackwardOpReadsWhatItsRuleNeeds) {
+  const OpGraph graph = training_graph(small_network(), find_optimizer("adam"));
+  EXPECT_THAT(inputs_of(graph, "softmax_cross_entropy/grad"),
+              ElementsAre("softmax_cross_entropy:1", "labels:0"));
+  EXPECT_THAT(inputs_of(graph, "bias_add/grad_bias"), ElementsAre("softmax_cross_entropy/grad:0"));
+  EXPECT_THAT(inputs_of(graph, "matmul/grad_right"),
+              ElementsAre("softmax_cross_entropy/grad:0", "avg_pool:0"));
+  EXPECT_THAT(inputs_of(graph, "matmul/grad_left"),
+              ElementsAre("softmax_cross_entropy/grad:0", "matmul/weights:0"));
+  EXPECT_THAT(inputs_of(graph, "avg_pool/grad"), ElementsAre("matmul/grad_left:0"));
+  EXPECT_THAT(inputs_of(graph, "relu/grad"), ElementsAre("avg_pool/grad:0", "relu:0"));
+  EXPECT_THAT(
+      inputs_of(graph, "batch_norm/grad"),
+      ElementsAre("relu/grad:0", "conv2d_2:0", "batch_norm/scale_offset:0", "batch_norm:1"));
+  EXPECT_THAT(inputs_of(graph, "conv2d_2/grad_filter"),
+              ElementsAre("batch_norm/grad:0", "conv2d:0"));
+  EXPECT_THAT(inputs_of(graph, "conv2d_2/grad_data"),
+              ElementsAre("batch_norm/grad:0", "conv2d_2/weights:0"));
+  EXPECT_THAT(inputs_of(graph, "conv2d/grad_filter"),
+              ElementsAre("conv2d_2/grad_data:0", "image:0"));
+  EXPECT_THAT(inputs_of(graph, "batch_norm/scale_offset/update"),
+              ElementsAre("batch_norm/grad:1", "batch_norm/scale_offset:0"));
+}
+
+TEST(TrainingGraph, AGradientHasTheShapeOfItsValueAndTheWorkOfItsOp) {
+  const OpGraph graph = training_graph(small_network(), find_optimizer("adam"));
+  const Op& filter = find(graph, "conv2d_2/grad_filter");
+  EXPECT_EQ(filter.kind, "conv2d_backward_filter");
+  EXPECT_EQ(filter.shape, find(graph, "conv2d_2").shape);
+  EXPECT_EQ(filter.flops, find(graph, "conv2d_2").flops);
+  EXPECT_THAT(filter.outputs[0].shape, ElementsAre(4, 4, 3, 3));
+  EXPECT_THAT(find(graph, "conv2d_2/grad_data").outputs[0].shape, ElementsAre(2, 4, 8, 8));
+  EXPECT_THAT(find(graph, "avg_pool/grad").outputs[0].shape, ElementsAre(2, 4, 8, 8));
+
+  const Op& left = find(graph, "matmul/grad_left");  // [2, 10] times [10, 4]
+  EXPECT_THAT(left.shape, ElementsAre(2, 4, 10));
+  EXPECT_THAT(left.outputs[0].shape, ElementsAre(2, 4));
+  const Op& right = find(graph, "matmul/grad_right");  // [4, 2] times [2, 10]
+  EXPECT_THAT(right.shape, ElementsAre(4, 10, 2));
+  EXPECT_THAT(right.outputs[0].shape, ElementsAre(4, 10));
+  EXPECT_EQ(left.flops, right.flops);
+
+  const Op& norm = find(graph, "batch_norm/grad");
+  constexpr std::int64_t kMapBytes = 4 * 2 * 4 * 8 * 8;
+  EXPECT_EQ(norm.bytes_read, 4 * kMapBytes + 2 * 4 * 2 * 4);  // two maps twice, scale, statistics
+  EXPECT_EQ(norm.bytes_written, kMapBytes + 4 * 2 * 4);
+}
+
+TEST(TrainingGraph, AnUpdateKeepsSlotsAndSharesTheDeviceOfTheGradient) {
+  constexpr std::int64_t kWeights = 4 * 4 * 3 * 3;
+  for (const Optimizer& optimizer : optimizers()) {
+    const OpGraph graph = training_graph(small_network(), optimizer);
+    const Op& update = find(graph, "conv2d_2/weights/update");
+    EXPECT_EQ(update.persistent_bytes, 4 * kWeights * optimizer.slots) << optimizer.name;
+    EXPECT_EQ(update.flops, kWeights * optimizer.flops) << optimizer.name;
+    EXPECT_EQ(update.bytes_read, 4 * kWeights * (2 + optimizer.slots)) << optimizer.name;
+    EXPECT_EQ(update.bytes_written, 4 * kWeights * (1 + optimizer.slots)) << optimizer.name;
+    EXPECT_TRUE(update.outputs.empty());
+    EXPECT_EQ(update.colocation, "conv2d_2/grad_filter");
+    EXPECT_EQ(find(graph, "conv2d_2/grad_filter").colocation, "conv2d_2/grad_filter");
+    EXPECT_EQ(find(graph, "conv2d_2").colocation, "conv2d_2/weights");
+    EXPECT_EQ(totals(graph).parameters, totals(small_network()).parameters);
+  }
+}
+
+TEST(TrainingGraph, GradientsOfAValueUsedSeveralTimesAreAddedUp) {
+  ModelBuilder net("residual");
+  const Tensor labels = net.input("labels", {2}, DataType::kInt32);
+  const Tensor x = net.dense(net.input("x", {2, 6}), 6);
+  const Tensor sum = net.add(net.add(net.relu(x), x), x);
+  net.softmax_cross_entropy(sum, labels);
+  const OpGraph graph = training_graph(std::move(net).finish(), find_optimizer("sgd"));
+  // Both additions hand on the gradient that reaches them, so two of the three terms are one
+  // tensor.
+  const Op& add_n = find(graph, "bias_add/grad_sum");
+  EXPECT_EQ(add_n.kind, "add_n");
+  EXPECT_THAT(add_n.shape, ElementsAre(3, 12));
+  EXPECT_EQ(add_n.flops, 2 * 12);
+  EXPECT_EQ(add_n.bytes_read, 3 * 48);
+  EXPECT_THAT(
+      inputs_of(graph, "bias_add/grad_sum"),
+      ElementsAre("softmax_cross_entropy/grad:0", "softmax_cross_entropy/grad:0", "relu/grad:0"));
+  EXPECT_THAT(inputs_of(graph, "bias_add/grad_bias"), ElementsAre("bias_add/grad_sum:0"));
+}
+
+TEST(TrainingGraph, TheOtherRulesReadTheirOwnResultsOrInputs) {
+  ModelBuilder net("others");
+  const Tensor labels = net.input("labels", {2}, DataType::kInt32);
+  const Tensor x = net.conv2d(net.input("x", {2, 3, 8, 8}), {.filters = 4});
+  const std::array parts{net.max_pool(x, {}), net.avg_pool(x, {})};
+  const Tensor joined = net.flatten(net.concat(parts));
+  const Tensor kept = net.dropout(joined);
+  net.softmax_cross_entropy(net.softmax(kept), labels);
+  const OpGraph graph = training_graph(std::move(net).finish(), find_optimizer("sgd"));
+  EXPECT_THAT(inputs_of(graph, "softmax/grad"),
+              ElementsAre("softmax_cross_entropy/grad:0", "softmax:0"));
+  EXPECT_THAT(inputs_of(graph, "dropout/grad"), ElementsAre("softmax/grad:0", "dropout:1"));
+  EXPECT_THAT(inputs_of(graph, "flatten/grad"), ElementsAre("dropout/grad:0"));
+  EXPECT_THAT(find(graph, "flatten/grad").outputs[0].shape, ElementsAre(2, 8, 4, 4));
+  EXPECT_EQ(find(graph, "flatten/grad").bytes_read, 0);
+  const Op& split = find(graph, "concat/grad");
+  EXPECT_EQ(split.kind, "split");
+  ASSERT_EQ(split.outputs.size(), 2U);
+  EXPECT_THAT(split.outputs[1].shape, ElementsAre(2, 4, 4, 4));
+  EXPECT_THAT(inputs_of(graph, "max_pool/grad"),
+              ElementsAre("concat/grad:0", "conv2d:0", "max_pool:0"));
+  EXPECT_THAT(inputs_of(graph, "avg_pool/grad"), ElementsAre("concat/grad:1"));
+}
+
+TEST(TrainingGraph, NothingIsDerivedForWhatNoVariableIsUpstreamOf) {
+  ModelBuilder net("images");
+  const Tensor labels = net.input("labels", {2}, DataType::kInt32);
+  const Tensor resized = net.relu(net.max_pool(net.input("image", {2, 3, 8, 8}), {}));
+  net.softmax_cross_entropy(net.dense(net.flatten(resized), 10), labels);
+  const OpGraph graph = training_graph(std::move(net).finish(), find_optimizer("sgd"));
+  EXPECT_THAT(names_in(graph, Phase::kBackward),
+              ElementsAre("softmax_cross_entropy/grad", "bias_add/grad_bias", "matmul/grad_right"));
+}
+
+TEST(TrainingGraph, ASumOfLossesTrainsBothAndNeedsNoOpOfItsOwn) {
+  ModelBuilder net("two-heads");
+  const Tensor labels = net.input("labels", {2}, DataType::kInt32);
+  const Tensor x = net.input("x", {2, 6});
+  const std::array losses{net.softmax_cross_entropy(net.dense(x, 3), labels),
+                          net.softmax_cross_entropy(net.dense(x, 3), labels)};
+  net.add_losses(losses);
+  const OpGraph graph = training_graph(std::move(net).finish(), find_optimizer("sgd"));
+  EXPECT_THAT(names_in(graph, Phase::kBackward),
+              UnorderedElementsAre("softmax_cross_entropy/grad", "softmax_cross_entropy_2/grad",
+                                   "bias_add/grad_bias", "bias_add_2/grad_bias",
+                                   "matmul/grad_right", "matmul_2/grad_right"));
+}
+
+TEST(TrainingGraph, ABackwardOpStandsInTheScopeOfItsForwardOp) {
+  ModelBuilder net("scoped");
+  const Tensor labels = net.input("labels", {2}, DataType::kInt32);
+  const auto scope = net.scope("head");
+  net.softmax_cross_entropy(net.dense(net.input("x", {2, 6}), 3), labels);
+  const OpGraph graph = training_graph(std::move(net).finish(), find_optimizer("sgd"));
+  EXPECT_EQ(find(graph, "head/matmul/grad_right").scope, "head");
+  EXPECT_EQ(find(graph, "head/matmul/weights/update").scope, "head");
+}
+
+TEST(TrainingGraph, RefusesAGraphThatCannotBeTrained) {
+  EXPECT_THAT(error_of(ErrorCode::kFormat,
+                       [](auto& net) {
+                         net.dense(net.input("x", {2, 6}), 3);
+                       }),
+              HasSubstr("'bad' has no loss"));
+  EXPECT_THAT(error_of(ErrorCode::kFormat,
+                       [](auto& net) {
+                         net.softmax_cross_entropy(net.input("x", {2, 3}), net.input("y", {2}));
+                       }),
+              HasSubstr("depends on no variable"));
+  EXPECT_THAT(error_of(ErrorCode::kFormat,
+                       [](auto& net) {
+                         const Tensor x = net.dense(net.input("x", {2, 6}), 3);
+                         const Tensor y = net.input("y", {2});
+                         net.softmax_cross_entropy(x, y);
+                         net.softmax_cross_entropy(x, y);
+                       }),
+              HasSubstr("'softmax_cross_entropy' and 'softmax_cross_entropy_2'"));
+}
+
+TEST(TrainingGraph, RefusesALossThatIsUsedAsAnythingButALoss) {
+  EXPECT_THAT(error_of(ErrorCode::kUnsupported,
+                       [](auto& net) {
+                         const Tensor x = net.dense(net.input("x", {2, 6}), 3);
+                         const Tensor loss = net.softmax_cross_entropy(x, net.input("y", {2}));
+                         net.add_losses(std::array{net.relu(loss)});
+                       }),
+              HasSubstr("op 'relu': a loss may only be added to other losses"));
+}
+
+TEST(TrainingGraph, NamesTheOpWithoutAGradientRule) {
+  OpGraph graph = small_network();
+  graph[static_cast<std::size_t>(op_named(graph, "relu"))].kind = "gelu";
+  try {
+    training_graph(graph, find_optimizer("sgd"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_THAT(error.what(), HasSubstr("op 'relu': no gradient rule for kind gelu"));
+  }
+}
+
+TEST(TrainingGraph, RefusesAnOpWithFewerInputsThanItsRuleNeeds) {
+  OpGraph graph = small_network();
+  graph[static_cast<std::size_t>(op_named(graph, "relu"))].kind = "matmul";
+  try {
+    training_graph(graph, find_optimizer("sgd"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kFormat);
+    EXPECT_THAT(error.what(), HasSubstr("op 'relu' of kind matmul: expected at least"));
+  }
+}
+
+}  // namespace
+}  // namespace emplace

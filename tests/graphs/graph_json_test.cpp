@@ -1,0 +1,334 @@
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/graph_json.hpp>
+#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/graphs/random.hpp>
+#include <emplace/graphs/text_file.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <limits>
+#include <ostream>
+#include <set>
+
+namespace emplace {
+namespace {
+
+using testing::StartsWith;
+
+Op op(std::string name, std::int32_t outputs = 1) {
+  return {.name = std::move(name),
+          .kind = "matmul",
+          .outputs = std::vector<Output>(static_cast<std::size_t>(outputs), Output{.bytes = 4})};
+}
+
+// An op in which no field has its default value.
+Op full_op() {
+  return {.name = "mixed/conv \"1\" \\ grün\n",
+          .kind = "conv2d",
+          .phase = Phase::kBackward,
+          .shape = {64, 3, 299, 299},
+          .flops = std::numeric_limits<std::int64_t>::max() / 4,
+          .bytes_read = 1,
+          .bytes_written = 2,
+          .outputs = {{.shape = {2, 3}, .type = DataType::kBfloat16, .bytes = 12},
+                      {.shape = {}, .type = DataType::kFloat32, .bytes = 4, .persistent = true}},
+          .parameters = 3,
+          .persistent_bytes = 4,
+          .workspace_bytes = 5,
+          .colocation = "variable_1",
+          .scope = "mixed_5b/branch_1",
+          .measured = {{.device_class = "gpu", .cost_us = 0.1},
+                       {.device_class = "cpu", .cost_us = 1e300}}};
+}
+
+void expect_equal(const Op& a, const Op& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.phase, b.phase);
+  EXPECT_EQ(a.shape, b.shape);
+  EXPECT_EQ(a.flops, b.flops);
+  EXPECT_EQ(a.bytes_read, b.bytes_read);
+  EXPECT_EQ(a.bytes_written, b.bytes_written);
+  EXPECT_EQ(a.parameters, b.parameters);
+  EXPECT_EQ(a.persistent_bytes, b.persistent_bytes);
+  EXPECT_EQ(a.workspace_bytes, b.workspace_bytes);
+  EXPECT_EQ(a.colocation, b.colocation);
+  EXPECT_EQ(a.scope, b.scope);
+  ASSERT_EQ(a.outputs.size(), b.outputs.size());
+  for (std::size_t i = 0; i < a.outputs.size(); ++i) {
+    EXPECT_EQ(a.outputs[i].shape, b.outputs[i].shape);
+    EXPECT_EQ(a.outputs[i].type, b.outputs[i].type);
+    EXPECT_EQ(a.outputs[i].bytes, b.outputs[i].bytes);
+    EXPECT_EQ(a.outputs[i].persistent, b.outputs[i].persistent);
+  }
+  ASSERT_EQ(a.measured.size(), b.measured.size());
+  for (std::size_t i = 0; i < a.measured.size(); ++i) {
+    EXPECT_EQ(a.measured[i].device_class, b.measured[i].device_class);
+    EXPECT_EQ(a.measured[i].cost_us, b.measured[i].cost_us);
+  }
+}
+
+using Edge = std::array<std::int64_t, 3>;
+
+// All edges as they stand at their consumers, at their producers and in the graph.
+std::vector<Edge> edge_lists(const OpGraph& graph) {
+  std::vector<Edge> lists;
+  const auto append = [&](auto range) {
+    for (auto edge = range.first; edge != range.second; ++edge) {
+      lists.push_back({static_cast<std::int64_t>(boost::source(*edge, graph)), graph[*edge].output,
+                       static_cast<std::int64_t>(boost::target(*edge, graph))});
+    }
+  };
+  for (std::size_t i = 0; i < boost::num_vertices(graph); ++i) {
+    append(boost::in_edges(i, graph));
+    append(boost::out_edges(i, graph));
+  }
+  append(boost::edges(graph));
+  return lists;
+}
+
+void expect_equal(const OpGraph& a, const OpGraph& b) {
+  EXPECT_EQ(a[boost::graph_bundle].name, b[boost::graph_bundle].name);
+  EXPECT_EQ(a[boost::graph_bundle].source, b[boost::graph_bundle].source);
+  ASSERT_EQ(num_ops(a), num_ops(b));
+  for (std::size_t i = 0; i < boost::num_vertices(a); ++i) {
+    expect_equal(a[i], b[i]);
+  }
+  EXPECT_EQ(edge_lists(a), edge_lists(b));
+}
+
+TEST(GraphJson, GivesTheSameGraphBack) {
+  OpGraph graph;
+  graph[boost::graph_bundle] = {.name = "two:batch=3", .source = "by \"hand\""};
+  boost::add_vertex(full_op(), graph);
+  boost::add_vertex(Op{.name = "b", .kind = "relu"}, graph);
+  add_dependency(graph, 0, 1, 1);
+  add_dependency(graph, 0, 0, 1);
+  add_dependency(graph, 0, 1, 1);
+  add_dependency(graph, 0, Dependency::kControl, 1);
+  expect_equal(read_graph_json(write_graph_json(graph), "x.json"), graph);
+}
+
+TEST(GraphJson, KeepsTheOrderOfEdgesAtProducersAndConsumers) {
+  // Ops in an order that is not topological, edges in random order.
+  constexpr OpId kOps = 40;
+  RandomStream random(11);
+  std::vector<OpId> rank(kOps);
+  for (OpId i = 0; i < kOps; ++i) {
+    rank[static_cast<std::size_t>(i)] = i;
+  }
+  random.shuffle(std::span(rank));
+  OpGraph graph;
+  for (OpId i = 0; i < kOps; ++i) {
+    boost::add_vertex(op("op_" + std::to_string(i), 3), graph);
+  }
+  for (int i = 0; i < 300; ++i) {
+    auto a = static_cast<std::size_t>(random.below(kOps));
+    auto b = static_cast<std::size_t>(random.below(kOps));
+    if (a == b) {
+      continue;
+    }
+    if (rank[a] > rank[b]) {
+      std::swap(a, b);
+    }
+    add_dependency(graph, static_cast<OpId>(a), static_cast<std::int32_t>(random.below(4)) - 1,
+                   static_cast<OpId>(b));
+  }
+  const std::string text = write_graph_json(graph);
+  const OpGraph again = read_graph_json(text, "x.json");
+  expect_equal(again, graph);
+  EXPECT_EQ(write_graph_json(again), text);
+}
+
+TEST(GraphJson, LeavesOutWhatHasItsDefault) {
+  OpGraph graph;
+  graph[boost::graph_bundle].name = "one";
+  boost::add_vertex(Op{.name = "a", .kind = "relu"}, graph);
+  EXPECT_EQ(write_graph_json(graph),
+            "{\"schema\": \"emplace-graph\", \"version\": 1, \"name\": \"one\", \"source\": \"\",\n"
+            " \"ops\": [\n"
+            "{\"name\": \"a\", \"kind\": \"relu\"}\n"
+            "],\n"
+            " \"edges\": [\n"
+            "]}\n");
+}
+
+std::set<std::string> keys(const JsonCursor& object) {
+  std::set<std::string> names;
+  for (const auto& [name, member] : object.members()) {
+    names.insert(name);
+  }
+  return names;
+}
+
+TEST(GraphJson, WritesTheMembersThatTheSchemaHas) {
+  OpGraph graph;
+  boost::add_vertex(full_op(), graph);
+  const JsonDocument written = JsonDocument::parse(write_graph_json(graph), "written");
+  const JsonDocument schema =
+      JsonDocument::read(EMPLACE_SOURCE_DIR "/graphs/schema/graph.schema.json");
+  const JsonCursor defs = schema.root().at("$defs");
+  const JsonCursor written_op = written.root().at("ops").elements().at(0);
+  EXPECT_EQ(keys(written.root()), keys(schema.root().at("properties")));
+  EXPECT_EQ(keys(written_op), keys(defs.at("op").at("properties")));
+  EXPECT_EQ(keys(written_op.at("measured").elements().at(0)),
+            keys(defs.at("measured").at("properties")));
+  std::set<std::string> output_keys = keys(written_op.at("outputs").elements().at(0));
+  output_keys.merge(keys(written_op.at("outputs").elements().at(1)));
+  EXPECT_EQ(output_keys, keys(defs.at("output").at("properties")));
+}
+
+TEST(GraphJson, IsReadFromAFile) {
+  OpGraph graph;
+  boost::add_vertex(op("a"), graph);
+  const std::string path = testing::TempDir() + "emplace_graph_json_test.json";
+  write_text_file(path, write_graph_json(graph));
+  expect_equal(read_graph_file(path), graph);
+  std::filesystem::remove(path);
+  try {
+    read_graph_file(path);
+    FAIL() << "did not throw";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+  }
+}
+
+TEST(GraphJson, ReadsAHundredThousandOps) {
+  constexpr OpId kOps = 100'000;
+  OpGraph graph;
+  for (OpId i = 0; i < kOps; ++i) {
+    boost::add_vertex(op("op_" + std::to_string(i)), graph);
+    if (i > 0) {
+      add_dependency(graph, i - 1, 0, i);
+    }
+  }
+  const OpGraph again = read_graph_json(write_graph_json(graph), "x.json");
+  EXPECT_EQ(num_ops(again), kOps);
+  EXPECT_EQ(boost::num_edges(again), static_cast<std::size_t>(kOps) - 1);
+}
+
+// What a reader may be handed instead of a graph, and how the message must begin.
+struct HostileInput {
+  const char* name;
+  std::string text;
+  std::string message;
+};
+
+void PrintTo(const HostileInput& input, std::ostream* out) { *out << input.name; }
+
+std::string graph_with(const std::string& ops, const std::string& edges) {
+  return R"({"schema": "emplace-graph", "version": 1, "ops": [)" + ops + R"(], "edges": [)" +
+         edges + "]}";
+}
+
+std::string graph_with_member(const std::string& member) {
+  return graph_with(R"({"name": "a", "kind": "relu", )" + member + "}", "");
+}
+
+const std::string kTwoOps = R"({"name": "a", "kind": "relu", "outputs": [{"bytes": 4}]}, )"
+                            R"({"name": "b", "kind": "relu", "outputs": [{"bytes": 4}]})";
+
+std::vector<HostileInput> hostile_inputs() {
+  return {
+      {"Empty", "", "x.json: not valid JSON: the text is empty"},
+      {"NotJson", "digraph { a -> b }", "x.json: not valid JSON: line 1, column 1"},
+      {"Truncated", graph_with(kTwoOps, "[0, 0, 1]").substr(0, 100), "x.json: /ops/0/"},
+      {"NotUtf8", graph_with("{\"name\": \"\xFF\", \"kind\": \"relu\"}", ""),
+       "x.json: /ops/0/name: not valid JSON: "},
+      {"ByteOrderMark", "\xEF\xBB\xBF" + graph_with(kTwoOps, ""), "x.json: not valid JSON: "},
+      {"AnArray", "[]", "x.json: expected an object, found an array of 0"},
+      {"AnotherSchema", R"({"schema": "emplace-cluster", "version": 1})", "x.json: /schema: "},
+      {"TheNextVersion", R"({"schema": "emplace-graph", "version": 2})", "x.json: /version: "},
+      {"NoOps", graph_with("", ""), "x.json: /ops: expected at least one op"},
+      {"OpsMissing", R"({"schema": "emplace-graph", "version": 1, "edges": []})",
+       "x.json: the member 'ops' is missing"},
+      {"EdgesMissing",
+       R"({"schema": "emplace-graph", "version": 1, "ops": [{"name": "a", "kind": "b"}]})",
+       "x.json: the member 'edges' is missing"},
+      {"UnknownMember", graph_with_member(R"("flop": 1)"),
+       "x.json: /ops/0/flop: the member is not known; did you mean 'flops'?"},
+      {"UnknownMemberAtTheTop",
+       R"({"schema": "emplace-graph", "version": 1, "ops": [], "edges": [], "devices": 2})",
+       "x.json: /devices: "},
+      {"DuplicateMember", graph_with_member(R"("name": "b")"),
+       "x.json: /ops/0/name: the member comes twice"},
+      {"DuplicateName", graph_with(kTwoOps + R"(, {"name": "a", "kind": "relu"})", ""),
+       "x.json: /ops/2/name: the name is that of /ops/0 already"},
+      {"NameMissing", graph_with(R"({"kind": "relu"})", ""),
+       "x.json: /ops/0: the member 'name' is missing"},
+      {"EmptyName", graph_with(R"({"name": "", "kind": "relu"})", ""), "x.json: /ops/0/name: "},
+      {"NameIsANumber", graph_with(R"({"name": 7, "kind": "relu"})", ""),
+       "x.json: /ops/0/name: expected a text that is not empty, found the number 7"},
+      {"UnknownPhase", graph_with_member(R"("phase": "sideways")"),
+       "x.json: /ops/0/phase: expected 'forward' or 'backward' or 'update'"},
+      {"NegativeFlops", graph_with_member(R"("flops": -1)"), "x.json: /ops/0/flops: "},
+      {"FractionalFlops", graph_with_member(R"("flops": 1.5)"), "x.json: /ops/0/flops: "},
+      {"GiganticFlops", graph_with_member(R"("flops": 9223372036854775808)"),
+       "x.json: /ops/0/flops: "},
+      {"NotANumber", graph_with_member(R"("flops": NaN)"),
+       "x.json: /ops/0/flops: not valid JSON: "},
+      {"BeyondDouble",
+       graph_with_member(R"("measured": [{"device_class": "gpu", "cost_us": 1e999}])"),
+       "x.json: /ops/0/measured/0/cost_us: not valid JSON: "},
+      {"NegativeCost", graph_with_member(R"("measured": [{"device_class": "gpu", "cost_us": -1}])"),
+       "x.json: /ops/0/measured/0/cost_us: "},
+      {"ClassTwice", graph_with_member(R"("measured": [{"device_class": "gpu", "cost_us": 1},
+                                          {"device_class": "gpu", "cost_us": 2}])"),
+       "x.json: /ops/0/measured/1/device_class: the class comes twice"},
+      {"NegativeDimension", graph_with_member(R"("shape": [1, -1])"), "x.json: /ops/0/shape/1: "},
+      {"ShapeIsAText", graph_with_member(R"("shape": "1x1")"),
+       "x.json: /ops/0/shape: expected an array, found the text '1x1'"},
+      {"OutputsIsAnObject", graph_with_member(R"("outputs": {})"), "x.json: /ops/0/outputs: "},
+      {"UnknownType", graph_with_member(R"("outputs": [{"type": "fp32"}])"),
+       "x.json: /ops/0/outputs/0/type: "},
+      {"NegativeBytes", graph_with_member(R"("outputs": [{}, {"bytes": -4}])"),
+       "x.json: /ops/0/outputs/1/bytes: "},
+      {"PersistentIsANumber", graph_with_member(R"("outputs": [{"persistent": 1}])"),
+       "x.json: /ops/0/outputs/0/persistent: expected true or false, found the number 1"},
+      {"EdgeFromNowhere", graph_with(kTwoOps, "[2, 0, 1]"),
+       "x.json: /edges/0/0: expected a whole number from 0 to 1, found the number 2"},
+      {"EdgeToNowhere", graph_with(kTwoOps, "[0, 0, 1], [0, 0, -1]"), "x.json: /edges/1/2: "},
+      {"EdgeOfNoOutput", graph_with(kTwoOps, "[0, 1, 1]"),
+       "x.json: /edges/0/1: expected a whole number from -1 to 0, found the number 1"},
+      {"EdgeWithTwoEnds", graph_with(kTwoOps, "[0, 1]"),
+       "x.json: /edges/0: expected [producer, output, consumer], found 2 values"},
+      {"EdgeByName", graph_with(kTwoOps, R"(["a", 0, "b"])"), "x.json: /edges/0/0: "},
+      {"Loop", graph_with(kTwoOps, "[0, 0, 0]"), "x.json: a cycle of ops: 'a' -> 'a'"},
+      {"Cycle", graph_with(kTwoOps, "[0, 0, 1], [1, 0, 0]"), "x.json: a cycle of ops: "},
+      {"EndlessNesting", std::string(1'000'000, '['), "x.json: /0/0/"},
+      {"SumBeyond64Bits",
+       graph_with(R"({"name": "a", "kind": "relu", "flops": 9223372036854775807},
+                     {"name": "b", "kind": "relu", "flops": 9223372036854775807})",
+                  ""),
+       "x.json: the sum of FLOPs over all ops"},
+  };
+}
+
+class HostileGraph : public testing::TestWithParam<HostileInput> {};
+
+TEST_P(HostileGraph, GivesOneClearError) {
+  try {
+    read_graph_json(GetParam().text, "x.json");
+    FAIL() << "did not throw";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kFormat);
+    EXPECT_THAT(error.what(), StartsWith(GetParam().message));
+    EXPECT_LT(std::string_view(error.what()).size(), 400U);
+    EXPECT_EQ(std::string_view(error.what()).find('\n'), std::string_view::npos);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(GraphJson, HostileGraph, testing::ValuesIn(hostile_inputs()),
+                         [](const auto& input) { return input.param.name; });
+
+TEST(GraphJson, SurvivesBeingCutAnywhere) {
+  const std::string text = graph_with(kTwoOps, "[0, 0, 1]");
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    EXPECT_THROW(read_graph_json(text.substr(0, length), "x.json"), Error) << length;
+  }
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,299 @@
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/random.hpp>
+
+#include <boost/range/iterator_range.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using Edges = std::vector<std::pair<OpId, OpId>>;
+
+// Ops called op0, op1, ... that move 100 bytes each, and data edges between them.
+OpGraph graph_of(OpId num_ops, const Edges& edges) {
+  OpGraph graph;
+  graph[boost::graph_bundle].name = "hand-made";
+  for (OpId op = 0; op < num_ops; ++op) {
+    boost::add_vertex({.name = "op" + std::to_string(op),
+                       .kind = "relu",
+                       .bytes_read = 100,
+                       .outputs = {{.bytes = 4}}},
+                      graph);
+  }
+  for (const auto& [producer, consumer] : edges) {
+    add_dependency(graph, producer, 0, consumer);
+  }
+  return graph;
+}
+
+std::vector<GroupId> groups_of(const Grouping& grouping) {
+  std::vector<GroupId> groups;
+  for (OpId op = 0; op < grouping.num_ops(); ++op) {
+    groups.push_back(grouping.group_of(op));
+  }
+  return groups;
+}
+
+// What must hold of any grouping, checked from the ops alone.
+void expect_sound(const OpGraph& graph, const Grouping& grouping) {
+  ASSERT_EQ(grouping.num_ops(), num_ops(graph));
+  std::vector<int> seen(static_cast<std::size_t>(grouping.num_ops()), 0);
+  for (GroupId group = 0; group < grouping.size(); ++group) {
+    EXPECT_FALSE(grouping.members(group).empty());
+    EXPECT_TRUE(std::ranges::is_sorted(grouping.members(group)));
+    for (const OpId op : grouping.members(group)) {
+      ++seen[static_cast<std::size_t>(op)];
+      EXPECT_EQ(grouping.group_of(op), group);
+    }
+  }
+  EXPECT_EQ(std::ranges::count(seen, 1), grouping.num_ops()) << "an op in no group or in two";
+
+  // Ascending along every edge: topologically numbered, and therefore without a cycle.
+  for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
+    EXPECT_LE(grouping.group_of(static_cast<OpId>(boost::source(edge, graph))),
+              grouping.group_of(static_cast<OpId>(boost::target(edge, graph))));
+  }
+
+  std::map<std::string, GroupId> group_of_label;
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    if (const std::string& label = graph[static_cast<std::size_t>(op)].colocation; !label.empty()) {
+      EXPECT_EQ(group_of_label.emplace(label, grouping.group_of(op)).first->second,
+                grouping.group_of(op))
+          << label;
+    }
+  }
+}
+
+// The number of parts of the graph that no edge joins.
+GroupId count_parts(const OpGraph& graph) {
+  std::vector<OpId> part(boost::num_vertices(graph));
+  std::iota(part.begin(), part.end(), 0);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
+      auto& a = part[boost::source(edge, graph)];
+      auto& b = part[boost::target(edge, graph)];
+      if (a != b) {
+        a = b = std::min(a, b);
+        changed = true;
+      }
+    }
+  }
+  std::ranges::sort(part);
+  part.erase(std::unique(part.begin(), part.end()), part.end());
+  return static_cast<GroupId>(part.size());
+}
+
+// Each op reads up to `max_inputs` earlier ones; one in ten shares a label with its predecessor.
+OpGraph random_graph(OpId num_ops, std::uint64_t max_inputs, RandomStream& random) {
+  OpGraph graph = graph_of(num_ops, {});
+  for (OpId op = 1; op < num_ops; ++op) {
+    const auto inputs = random.below(max_inputs + 1);
+    for (std::uint64_t i = 0; i < inputs; ++i) {
+      const auto producer = static_cast<OpId>(random.below(static_cast<std::uint64_t>(op)));
+      add_dependency(graph, producer, random.below(8) == 0 ? Dependency::kControl : 0, op);
+    }
+    Op& properties = graph[static_cast<std::size_t>(op)];
+    properties.bytes_read = static_cast<std::int64_t>(random.below(1000));
+    properties.scope =
+        "s" + std::to_string(random.below(3)) + "/t" + std::to_string(random.below(3));
+    properties.phase = op < num_ops / 2 ? Phase::kForward : Phase::kBackward;
+    if (random.below(10) == 0) {
+      graph[static_cast<std::size_t>(op - 1)].colocation = "label" + std::to_string(op);
+      properties.colocation = "label" + std::to_string(op);
+    }
+  }
+  return graph;
+}
+
+TEST(Grouping, KnowsTheMembersOfEachGroup) {
+  const Grouping grouping({0, 1, 0, 2});
+  EXPECT_EQ(grouping.size(), 3);
+  EXPECT_EQ(grouping.num_ops(), 4);
+  EXPECT_EQ(grouping.group_of(2), 0);
+  EXPECT_THAT(grouping.members(0), ElementsAre(0, 2));
+  EXPECT_THAT(grouping.members(2), ElementsAre(3));
+}
+
+TEST(Grouping, UngroupedGivesEachOpItsOwnGroup) {
+  OpGraph graph = graph_of(3, {{0, 1}});
+  graph[0].colocation = graph[2].colocation = "same";
+  EXPECT_THAT(groups_of(ungrouped(graph)), ElementsAre(0, 1, 2));
+}
+
+TEST(GroupOps, AGraphWithoutOpsHasNoGroups) { EXPECT_EQ(group_ops(OpGraph()).size(), 0); }
+
+TEST(GroupOps, ChangesNothingWhereTheTargetIsReachedAlready) {
+  EXPECT_THAT(groups_of(group_ops(graph_of(3, {{0, 1}, {1, 2}}), 3)), ElementsAre(0, 1, 2));
+}
+
+TEST(GroupOps, NumbersGroupsInTopologicalOrderAndByTheirFirstOps) {
+  // 2 -> 1 -> 0, and 3 alone.
+  EXPECT_THAT(groups_of(group_ops(graph_of(4, {{2, 1}, {1, 0}}), 4)), ElementsAre(2, 1, 0, 3));
+}
+
+TEST(GroupOps, CutsAChainIntoEqualParts) {
+  const OpGraph graph = graph_of(8, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}});
+  EXPECT_THAT(groups_of(group_ops(graph, 4)), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
+  EXPECT_THAT(groups_of(group_ops(graph, 1)), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
+}
+
+TEST(GroupOps, LabelsComeBeforeTheTarget) {
+  OpGraph graph = graph_of(4, {{0, 2}, {1, 3}});
+  graph[0].colocation = graph[1].colocation = "weights";
+  EXPECT_THAT(groups_of(group_ops(graph, 100)), ElementsAre(0, 0, 1, 2));
+}
+
+TEST(GroupOps, AnOpConsumedByOneOpOnlyJoinsItsConsumer) {
+  // 0 -> 1 -> 3 and 0 -> 2 -> 3 -> 4: op 0 has two consumers; 1 and 2 have one and come first.
+  const OpGraph graph = graph_of(5, {{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}});
+  EXPECT_THAT(groups_of(group_ops(graph, 4)), ElementsAre(0, 2, 1, 2, 3));
+}
+
+TEST(GroupOps, AnOpWhoseConsumersMergeIsConsumedByOneOnlyFromThenOn) {
+  // 0 -> 1 -> 2 and 0 -> 2 are heavier than 3 -> 4 and 3 -> 5, but once 1 and 2 are together, 0 has
+  // one consumer and joins it before 3, which has two, joins any. Op 6 keeps the average group
+  // large.
+  OpGraph graph = graph_of(7, {{0, 1}, {0, 2}, {1, 2}, {3, 4}, {3, 5}});
+  graph[0].bytes_read = graph[1].bytes_read = graph[2].bytes_read = 400;
+  graph[6].bytes_read = 100'000;
+  EXPECT_THAT(groups_of(group_ops(graph, 5)), ElementsAre(0, 0, 0, 1, 2, 3, 4));
+}
+
+TEST(GroupOps, ADiamondIsNeverClosedAroundABranch) {
+  // 0 -> 3 beside 0 -> 1 -> 3 and 0 -> 2 -> 3: joining 0 and 3 would put 1 and 2 on cycles.
+  const OpGraph graph = graph_of(4, {{0, 3}, {0, 1}, {0, 2}, {1, 3}, {2, 3}});
+  for (GroupId target = 1; target <= 4; ++target) {
+    const Grouping grouping = group_ops(graph, target);
+    EXPECT_EQ(grouping.size(), target);
+    expect_sound(graph, grouping);
+  }
+}
+
+TEST(GroupOps, AFanOutMergesWithItsSourceOneByOne) {
+  const OpGraph graph = graph_of(4, {{0, 1}, {0, 2}, {0, 3}});
+  EXPECT_THAT(groups_of(group_ops(graph, 2)), ElementsAre(0, 0, 0, 1));
+}
+
+TEST(GroupOps, PartsThatNothingConnectsStayApart) {
+  EXPECT_THAT(groups_of(group_ops(graph_of(4, {{0, 1}, {2, 3}}), 1)), ElementsAre(0, 0, 1, 1));
+}
+
+TEST(GroupOps, LightOpsMergeBeforeHeavyOnes) {
+  OpGraph graph = graph_of(4, {{0, 1}, {1, 2}, {2, 3}});
+  graph[0].flops = graph[1].flops = 1'000'000;
+  EXPECT_THAT(groups_of(group_ops(graph, 3)), ElementsAre(0, 1, 2, 2));
+}
+
+TEST(GroupOps, OpsOfOneLayerMergeBeforeThoseOfTwo) {
+  OpGraph graph = graph_of(6, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}});
+  graph[0].scope = "block/branch_1";
+  graph[1].scope = graph[2].scope = "block/branch_2";
+  graph[3].scope = "block";
+  graph[4].scope = graph[5].scope = "blocks";  // a name that only begins like the other
+  // First within branch_2 and blocks, then within block, then all.
+  EXPECT_THAT(groups_of(group_ops(graph, 5)), ElementsAre(0, 1, 1, 2, 3, 4));
+  EXPECT_THAT(groups_of(group_ops(graph, 2)), ElementsAre(0, 0, 0, 0, 1, 1));
+}
+
+TEST(GroupOps, PassesMergeLast) {
+  OpGraph graph = graph_of(4, {{0, 1}, {1, 2}, {2, 3}});
+  for (std::size_t op = 0; op < 4; ++op) {
+    graph[op].phase = op < 2 ? Phase::kForward : Phase::kBackward;
+    graph[op].scope = op == 0 || op == 3 ? "outer" : "outer/inner";
+  }
+  // 1 and 2 share the deepest scope, but belong to different passes.
+  EXPECT_THAT(groups_of(group_ops(graph, 2)), ElementsAre(0, 0, 1, 1));
+}
+
+TEST(GroupOps, RefusesATargetBelowOne) {
+  try {
+    group_ops(graph_of(1, {}), 0);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUsage);
+  }
+}
+
+TEST(GroupOps, ALabelTakesAlongWhatLiesBetweenItsOps) {
+  OpGraph graph = graph_of(6, {{0, 1}, {1, 2}, {2, 3}, {0, 4}, {4, 5}});
+  graph[0].colocation = graph[2].colocation = "tied";
+  const Grouping grouping = group_ops(graph);
+  expect_sound(graph, grouping);
+  EXPECT_EQ(grouping.group_of(0), grouping.group_of(1));
+  EXPECT_EQ(grouping.group_of(0), grouping.group_of(2));
+  EXPECT_EQ(grouping.size(), 4);
+}
+
+TEST(GroupOps, LabelsThatReachOneAnotherAreOneGroup) {
+  // 0 -> 1 and 2 -> 3; label "a" on 0 and 3, "b" on 1 and 2: each label's group waits for the
+  // other.
+  OpGraph graph = graph_of(4, {{0, 1}, {2, 3}});
+  graph[0].colocation = graph[3].colocation = "a";
+  graph[1].colocation = graph[2].colocation = "b";
+  EXPECT_EQ(group_ops(graph).size(), 1);
+}
+
+TEST(GroupOps, RefusesACycleOfOps) {
+  EXPECT_THROW(group_ops(graph_of(2, {{0, 1}, {1, 0}})), Error);
+}
+
+// On any connected graph there is always a pair that can merge: an op and the last of its
+// producers.
+TEST(GroupOps, ReachesEveryTargetOnRandomGraphsWithoutACycle) {
+  RandomStream random(1);
+  for (int round = 0; round < 300; ++round) {
+    const auto num_ops = static_cast<OpId>(2 + random.below(60));
+    const OpGraph graph = random_graph(num_ops, 1 + random.below(4), random);
+    const auto target = static_cast<GroupId>(1 + random.below(20));
+    const Grouping grouping = group_ops(graph, target);
+    expect_sound(graph, grouping);
+    EXPECT_EQ(groups_of(grouping), groups_of(group_ops(graph, target))) << "not deterministic";
+    if (grouping.size() > target) {
+      // The labels join parts that no edge joins, so there may be fewer groups, not more.
+      EXPECT_LE(grouping.size(), count_parts(graph));
+    }
+  }
+}
+
+TEST(GroupOps, HandlesAHundredThousandOps) {
+  constexpr OpId kNumOps = 100'000;
+  Edges chain;
+  for (OpId op = 1; op < kNumOps; ++op) {
+    chain.emplace_back(op - 1, op);
+  }
+  constexpr OpId kWidth = 100;
+  RandomStream random(2);
+  Edges layers;
+  for (OpId op = kWidth; op < kNumOps; ++op) {
+    const OpId layer_above = op / kWidth * kWidth - kWidth;
+    for (int i = 0; i < 3; ++i) {
+      layers.emplace_back(layer_above + static_cast<OpId>(random.below(kWidth)), op);
+    }
+  }
+  for (const Edges& edges : {chain, layers}) {
+    const OpGraph graph = graph_of(kNumOps, edges);
+    const Grouping grouping = group_ops(graph);
+    expect_sound(graph, grouping);
+    EXPECT_EQ(grouping.size(), kDefaultGroups);
+    for (GroupId group = 0; group < grouping.size(); ++group) {
+      EXPECT_LT(grouping.members(group).size(), 4U * kNumOps / kDefaultGroups);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emplace

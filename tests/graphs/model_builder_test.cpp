@@ -1,0 +1,247 @@
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/model_builder.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <limits>
+
+namespace emplace {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const Op& op_of(const OpGraph& graph, Tensor x) { return graph[static_cast<std::size_t>(x.op)]; }
+
+TEST(ModelBuilder, AConvolutionCountsTwoFlopsForEachMultiplyAdd) {
+  ModelBuilder net("tiny");
+  const Tensor x = net.input("image", {2, 3, 8, 8});
+  const Tensor y =
+      net.conv2d(x, {.filters = 4, .kernel = {3, 3}, .stride = 2, .padding = Padding::kValid});
+  EXPECT_THAT(net.shape(y), ElementsAre(2, 4, 3, 3));  // (8 - 3) / 2 + 1 = 3
+  const OpGraph graph = std::move(net).finish();
+  const Op& conv = op_of(graph, y);
+  EXPECT_THAT(conv.shape, ElementsAre(2, 3, 8, 8, 4, 3, 3, 2, 3, 3));
+  EXPECT_EQ(conv.flops, 2 * (2 * 4 * 3 * 3) * (3 * 3 * 3));  // results times window
+  EXPECT_EQ(conv.bytes_read, 4 * (2 * 3 * 8 * 8 + 4 * 3 * 3 * 3));
+  EXPECT_EQ(conv.bytes_written, 4 * (2 * 4 * 3 * 3));
+  EXPECT_EQ(conv.persistent_bytes, 0);
+}
+
+TEST(ModelBuilder, SamePaddingGivesOneResultForEachStride) {
+  ModelBuilder net("tiny");
+  const Tensor x = net.input("image", {1, 1, 7, 10});
+  EXPECT_THAT(net.shape(net.conv2d(x, {.kernel = {5, 3}})), ElementsAre(1, 1, 7, 10));
+  EXPECT_THAT(net.shape(net.conv2d(x, {.kernel = {3, 3}, .stride = 3})), ElementsAre(1, 1, 3, 4));
+}
+
+TEST(ModelBuilder, AVariableSharesItsDeviceWithItsReaderAndIsItsOwnStorage) {
+  ModelBuilder net("tiny");
+  const Tensor x = net.input("image", {1, 3, 8, 8});
+  const auto scope = net.scope("block");
+  const Tensor y = net.conv2d(x, {.filters = 4, .kernel = {3, 3}});
+  const OpGraph graph = std::move(net).finish();
+  const Op& variable = graph[1];
+  EXPECT_EQ(variable.name, "block/conv2d/weights");
+  EXPECT_EQ(variable.kind, "variable");
+  EXPECT_EQ(variable.scope, "block");
+  EXPECT_EQ(variable.parameters, 4 * 3 * 3 * 3);
+  EXPECT_EQ(variable.persistent_bytes, 4 * 4 * 3 * 3 * 3);
+  ASSERT_EQ(variable.outputs.size(), 1U);
+  EXPECT_TRUE(variable.outputs[0].persistent);
+  EXPECT_EQ(variable.outputs[0].bytes, variable.persistent_bytes);
+  EXPECT_EQ(variable.bytes_read + variable.bytes_written, 0);
+  EXPECT_EQ(variable.colocation, variable.name);
+  EXPECT_EQ(op_of(graph, y).colocation, variable.name);
+}
+
+TEST(ModelBuilder, BatchNormReadsItsInputTwiceAndKeepsMovingStatistics) {
+  ModelBuilder net("tiny");
+  const Tensor y = net.batch_norm(net.input("x", {2, 5, 3, 3}));
+  const OpGraph graph = std::move(net).finish();
+  const Op& norm = op_of(graph, y);
+  constexpr std::int64_t kMapBytes = 4 * 2 * 5 * 3 * 3;
+  constexpr std::int64_t kChannelPairBytes = 4 * 2 * 5;  // scale and offset; mean and variance
+  EXPECT_EQ(totals(graph).parameters, 10);
+  EXPECT_EQ(norm.persistent_bytes, kChannelPairBytes);
+  EXPECT_EQ(norm.bytes_read, 2 * kMapBytes + 2 * kChannelPairBytes);
+  EXPECT_EQ(norm.bytes_written, kMapBytes + 2 * kChannelPairBytes);
+  EXPECT_THAT(norm.shape, ElementsAre(2, 5, 9));
+  ASSERT_EQ(norm.outputs.size(), 2U);
+  EXPECT_EQ(norm.outputs[1].bytes, kChannelPairBytes);
+}
+
+TEST(ModelBuilder, ADenseLayerIsAMatmulAndABias) {
+  ModelBuilder net("tiny");
+  const Tensor y = net.dense(net.input("x", {8, 20}), 5);
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(totals(graph).parameters, 20 * 5 + 5);
+  EXPECT_EQ(totals(graph).flops, 2 * 8 * 20 * 5 + 8 * 5);
+  EXPECT_EQ(op_of(graph, y).kind, "bias_add");
+  EXPECT_EQ(op_of(graph, y).colocation, "bias_add/bias");
+}
+
+TEST(ModelBuilder, PoolingCountsOneOperationForEachElementOfAWindow) {
+  ModelBuilder net("tiny");
+  const Tensor x = net.input("x", {2, 3, 9, 9});
+  const Tensor max = net.max_pool(x, {.kernel = 3, .stride = 2});
+  const Tensor mean = net.avg_pool(x, {.kernel = 3, .stride = 1, .padding = Padding::kSame});
+  const Tensor global = net.global_avg_pool(x);
+  EXPECT_THAT(net.shape(max), ElementsAre(2, 3, 4, 4));
+  EXPECT_THAT(net.shape(mean), ElementsAre(2, 3, 9, 9));
+  EXPECT_THAT(net.shape(global), ElementsAre(2, 3));
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(op_of(graph, max).flops, 2 * 3 * 4 * 4 * 8);   // comparisons
+  EXPECT_EQ(op_of(graph, mean).flops, 2 * 3 * 9 * 9 * 9);  // additions and a scaling
+  EXPECT_EQ(op_of(graph, global).flops, 2 * 3 * 9 * 9);
+  EXPECT_THAT(op_of(graph, global).shape, ElementsAre(2, 3, 9, 9, 9, 9, 1, 1, 1));
+}
+
+TEST(ModelBuilder, ConcatJoinsChannelsAndOnlyMovesThem) {
+  ModelBuilder net("tiny");
+  const std::array parts{net.input("a", {2, 3, 4, 4}), net.input("b", {2, 5, 4, 4})};
+  const Tensor y = net.concat(parts);
+  EXPECT_THAT(net.shape(y), ElementsAre(2, 8, 4, 4));
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(op_of(graph, y).flops, 0);
+  EXPECT_EQ(op_of(graph, y).bytes_read, 4 * 2 * 8 * 4 * 4);
+  EXPECT_EQ(op_of(graph, y).bytes_written, op_of(graph, y).bytes_read);
+}
+
+TEST(ModelBuilder, FlattenMovesNothing) {
+  ModelBuilder net("tiny");
+  const Tensor y = net.flatten(net.input("x", {2, 3, 4, 4}));
+  EXPECT_THAT(net.shape(y), ElementsAre(2, 48));
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(op_of(graph, y).bytes_read + op_of(graph, y).bytes_written, 0);
+}
+
+TEST(ModelBuilder, ElementwiseOpsTouchEachElementOnce) {
+  ModelBuilder net("tiny");
+  const Tensor x = net.input("x", {2, 10});
+  const Tensor sum = net.add(net.relu(x), net.softmax(x));
+  const Tensor kept = net.dropout(sum);
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(op_of(graph, sum).flops, 20);
+  EXPECT_EQ(op_of(graph, sum).bytes_read, 2 * 80);
+  EXPECT_EQ(op_of(graph, kept).outputs[0].bytes, 80);
+  EXPECT_EQ(op_of(graph, kept).outputs[1].bytes, 20);  // a truth value for each element
+}
+
+TEST(ModelBuilder, TheLossIsAScalarWithTheProbabilitiesBesideIt) {
+  ModelBuilder net("tiny");
+  const Tensor labels = net.input("labels", {4}, DataType::kInt32);
+  const std::array losses{net.softmax_cross_entropy(net.input("x", {4, 10}), labels),
+                          net.softmax_cross_entropy(net.input("y", {4, 10}), labels)};
+  const Tensor loss = net.add_losses(losses);
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(op_of(graph, losses[0]).outputs[0].bytes, 4);
+  EXPECT_EQ(op_of(graph, losses[0]).outputs[1].bytes, 4 * 4 * 10);
+  EXPECT_EQ(op_of(graph, loss).outputs[0].bytes, 4);
+}
+
+TEST(ModelBuilder, NamesAreUniqueWithinNestedScopes) {
+  ModelBuilder net("tiny");
+  Tensor x = net.input("x", {1, 8});
+  {
+    const auto outer = net.scope("mixed");
+    {
+      const auto inner = net.scope("branch_1");
+      x = net.relu(net.relu(x));
+    }
+    x = net.relu(x);
+  }
+  {
+    const auto again = net.scope("mixed/branch_1");
+    x = net.relu(x);
+  }
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(graph[1].name, "mixed/branch_1/relu");
+  EXPECT_EQ(graph[2].name, "mixed/branch_1/relu_2");
+  EXPECT_EQ(graph[3].name, "mixed/relu");
+  EXPECT_EQ(graph[4].name, "mixed/branch_1/relu_3");
+  EXPECT_EQ(graph[4].scope, "mixed/branch_1");
+}
+
+TEST(ModelBuilder, ANumberedNameThatIsTakenIsPassedOver) {
+  ModelBuilder net("tiny");
+  const Tensor x = net.input("relu_2", {1, 8});
+  net.relu(x);
+  net.relu(x);
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(graph[1].name, "relu");
+  EXPECT_EQ(graph[2].name, "relu_3");
+}
+
+TEST(ModelBuilder, RefusesShapesThatDoNotFit) {
+  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+      {[](auto& net) {
+         net.input("x", {1, 0});
+       },
+       "dimensions of at least 1"},
+      {[](auto& net) {
+         net.conv2d(net.input("x", {1, 8}), {});
+       },
+       "[N, C, H, W], found [1, 8]"},
+      {[](auto& net) {
+         net.conv2d(net.input("x", {1, 1, 2, 2}), {.filters = 0});
+       },
+       "1 filter"},
+      {[](auto& net) {
+         net.max_pool(net.input("x", {1, 1, 2, 2}), {.kernel = 3});
+       },
+       "3 x 3 does not fit a map of 2 x 2"},
+      {[](auto& net) {
+         net.max_pool(net.input("x", {1, 1, 2, 2}), {.stride = 0});
+       },
+       "stride"},
+      {[](auto& net) { net.batch_norm(net.input("x", {8})); }, "[N, C, ...], found [8]"},
+      {[](auto& net) {
+         net.dense(net.input("x", {1, 8}), 0);
+       },
+       "at least 1 unit"},
+      {[](auto& net) {
+         net.dense(net.input("x", {1, 8, 8, 8}), 1);
+       },
+       "a matrix"},
+      {[](auto& net) { net.softmax(net.input("x", {8})); }, "a matrix"},
+      {[](auto& net) { net.add(net.input("x", {8}), net.input("y", {9})); }, "add [9] to [8]"},
+      {[](auto& net) { net.concat({}); }, "nothing to concatenate"},
+      {[](auto& net) {
+         net.concat(std::array{net.input("x", {1, 2, 8, 8}), net.input("y", {1, 2, 8, 9})});
+       },
+       "cannot join [1, 2, 8, 9] to [1, 2, 8, 8]"},
+      {[](auto& net) {
+         net.softmax_cross_entropy(net.input("x", {4, 10}), net.input("y", {5}));
+       },
+       "[4, 10] and [5]"},
+      {[](auto& net) { net.add_losses(std::array{net.input("x", {4})}); }, "scalars"},
+  };
+  for (const auto& [build, expected] : cases) {
+    ModelBuilder net("tiny");
+    const auto scope = net.scope("here");
+    try {
+      build(net);
+      FAIL() << expected;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUsage);
+      EXPECT_THAT(error.what(),
+                  AllOf(HasSubstr("'tiny'"), HasSubstr("'here'"), HasSubstr(expected)));
+    }
+  }
+}
+
+TEST(ModelBuilder, RefusesSizesThatDoNotFit64Bits) {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  ModelBuilder net("tiny");
+  EXPECT_THROW(net.input("x", {kHuge, 2}), Error);
+  const Tensor x = net.input("x", {1, 1, 100'000, 100'000});
+  EXPECT_THROW(net.conv2d(x, {.filters = kHuge / 1000}), Error);
+}
+
+}  // namespace
+}  // namespace emplace

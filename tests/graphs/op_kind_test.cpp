@@ -1,0 +1,57 @@
+#include <emplace/graphs/op_kind.hpp>
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace emplace {
+namespace {
+
+TEST(OpKind, IsFoundByItsName) {
+  for (const OpKind& kind : op_kinds()) {
+    EXPECT_EQ(find_op_kind(kind.name), &kind);
+    EXPECT_FALSE(kind.shape.empty()) << kind.name;
+    EXPECT_FALSE(kind.summary.empty()) << kind.name;
+  }
+  EXPECT_EQ(find_op_kind("convolution"), nullptr);
+  EXPECT_EQ(find_op_kind(""), nullptr);
+  EXPECT_EQ(find_op_kind("zzz"), nullptr);
+}
+
+TEST(OpKind, AGradientIsOfItsForwardOpsClassAndHasItsShape) {
+  for (const std::string name : {"avg_pool", "batch_norm", "dropout", "max_pool", "relu", "softmax",
+                                 "softmax_cross_entropy"}) {
+    const OpKind* forward = find_op_kind(name);
+    const OpKind* backward = find_op_kind(name + "_backward");
+    ASSERT_TRUE(forward != nullptr && backward != nullptr) << name;
+    EXPECT_EQ(forward->op_class, backward->op_class) << name;
+    EXPECT_EQ(forward->shape, backward->shape) << name;
+  }
+}
+
+TEST(OpKind, OnlyOpsWithoutWorkLaunchNothing) {
+  std::set<std::string_view> silent;
+  for (const OpKind& kind : op_kinds()) {
+    if (!launches(kind.name)) {
+      silent.insert(kind.name);
+    }
+  }
+  EXPECT_EQ(silent, (std::set<std::string_view>{"flatten", "input", "no_op", "variable"}));
+}
+
+TEST(OpKind, AnUnknownKindLaunchesAndIsOfNoClass) {
+  EXPECT_EQ(op_class_of("fft"), OpClass::kOther);
+  EXPECT_TRUE(launches("fft"));
+}
+
+TEST(OpClass, NamesAreDistinct) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < kNumOpClasses; ++i) {
+    names.insert(to_string(static_cast<OpClass>(i)));
+  }
+  EXPECT_EQ(names.size(), kNumOpClasses);
+}
+
+}  // namespace
+}  // namespace emplace

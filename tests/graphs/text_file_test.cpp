@@ -1,0 +1,105 @@
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/text_file.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TextFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / (std::string("emplace_text_file_") + test->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::size_t files_in_folder() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+template <class Action>
+std::string io_error(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    return error.what();
+  }
+  ADD_FAILURE() << "did not throw";
+  return "";
+}
+
+TEST_F(TextFile, IsReadAsItWasWritten) {
+  const std::string text("line\r\n\0\xFF end", 12);
+  write_text_file(path("a.json"), text);
+  EXPECT_EQ(read_text_file(path("a.json")), text);
+  write_text_file(path("empty"), "");
+  EXPECT_EQ(read_text_file(path("empty")), "");
+}
+
+TEST_F(TextFile, ReplacesTheOldContentAndLeavesNoOtherFile) {
+  write_text_file(path("a"), "a longer first text");
+  write_text_file(path("a"), "second");
+  EXPECT_EQ(read_text_file(path("a")), "second");
+  EXPECT_EQ(files_in_folder(), 1U);
+}
+
+TEST_F(TextFile, IsWrittenThroughALink) {
+  write_text_file(path("real"), "old");
+  fs::create_symlink("real", folder_ / "link");
+  write_text_file(path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(read_text_file(path("real")), "new");
+}
+
+TEST_F(TextFile, IsWrittenIntoADeviceWithoutReplacingIt) {
+  write_text_file("/dev/null", "gone");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(TextFile, ThatCannotBeReadIsNamedWithTheReason) {
+  EXPECT_EQ(io_error([&] { read_text_file(path("no")); }),
+            "cannot read '" + path("no") + "': No such file or directory");
+  EXPECT_EQ(io_error([&] { read_text_file(folder_.string()); }),
+            "cannot read '" + folder_.string() + "': Is a directory");
+}
+
+TEST_F(TextFile, ThatCannotBeWrittenIsNamedWithTheReason) {
+  EXPECT_EQ(io_error([&] { write_text_file(path("no/file"), "text"); }),
+            "cannot write '" + path("no/file") + "': No such file or directory");
+  EXPECT_EQ(io_error([&] { write_text_file(folder_.string(), "text"); }),
+            "cannot write '" + folder_.string() + "': Is a directory");
+  EXPECT_EQ(files_in_folder(), 0U);
+}
+
+TEST_F(TextFile, CalledMinusIsStandardInputAndOutput) {
+  std::istringstream input("from a pipe\n");
+  std::ostringstream output;
+  auto* const old_input = std::cin.rdbuf(input.rdbuf());
+  auto* const old_output = std::cout.rdbuf(output.rdbuf());
+  const std::string text = read_text_file("-");
+  write_text_file("-", "to a pipe\n");
+  std::cin.rdbuf(old_input);
+  std::cout.rdbuf(old_output);
+  EXPECT_EQ(text, "from a pipe\n");
+  EXPECT_EQ(output.str(), "to a pipe\n");
+}
+
+}  // namespace
+}  // namespace emplace
