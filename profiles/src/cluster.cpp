@@ -1,0 +1,112 @@
+#include "profile_reader.hpp"
+
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace emplace {
+namespace {
+
+constexpr std::size_t kMaxDevices = 1024;
+constexpr double kMaxGapUs = 1e9;
+constexpr double kMinBytesPerUs = 1e-3;
+constexpr double kMaxBytesPerUs = 1e15;
+
+PlacetoModel read_placeto_model(const JsonCursor& json) {
+  json.expect_only({"gap_after_op_us", "gap_after_transfer_us", "bytes_per_us"});
+  return {.gap_after_op_us = json.at("gap_after_op_us").number(0, kMaxGapUs),
+          .gap_after_transfer_us = json.at("gap_after_transfer_us").number(0, kMaxGapUs),
+          .bytes_per_us = json.at("bytes_per_us").number(kMinBytesPerUs, kMaxBytesPerUs)};
+}
+
+// Returns the place in `profiles` of the one called `name`, or profiles.size().
+std::size_t find_profile(const std::vector<DeviceProfile>& profiles, std::string_view name) {
+  const auto found =
+      std::find_if(profiles.begin(), profiles.end(),
+                   [&](const DeviceProfile& profile) { return profile.name == name; });
+  return static_cast<std::size_t>(found - profiles.begin());
+}
+
+// Returns the place in `profiles` of what a device says it is, which is added if it is new: the
+// name of a profile written earlier in the file or of a shipped one, or a whole profile.
+std::size_t read_profile(const JsonCursor& json, std::vector<DeviceProfile>& profiles) {
+  if (json.is_text()) {
+    const std::string name = json.text();
+    const std::size_t at = find_profile(profiles, name);
+    if (at == profiles.size()) {
+      const std::vector<std::string> shipped = device_profile_names();
+      if (!std::binary_search(shipped.begin(), shipped.end(), name)) {
+        fail_unknown_name(json, "device profile", name, shipped);
+      }
+      profiles.push_back(load_device_profile(name));
+    }
+    return at;
+  }
+  if (!json.is_object()) {
+    json.fail("expected the name of a device profile, or a device profile");
+  }
+  DeviceProfile profile = read_device_profile(json);
+  const std::size_t at = find_profile(profiles, profile.name);
+  if (at != profiles.size()) {
+    json.at("name").fail(
+        fmt::format("the cluster has another profile called '{}'", excerpt(profile.name)));
+  }
+  profiles.push_back(std::move(profile));
+  return at;
+}
+
+void read_devices(const JsonCursor& json, Cluster& cluster) {
+  const std::vector<JsonCursor> elements = json.elements();
+  if (elements.empty() || elements.size() > kMaxDevices) {
+    json.fail(fmt::format("expected 1 to {} devices, found {}", kMaxDevices, elements.size()));
+  }
+  std::set<std::string> names;
+  for (const JsonCursor& element : elements) {
+    element.expect_only({"name", "profile", "placeable"});
+    Device device;
+    device.name = element.at("name").non_empty_text();
+    if (!names.insert(device.name).second) {
+      element.at("name").fail(fmt::format("another device is called '{}'", excerpt(device.name)));
+    }
+    device.profile = read_profile(element.at("profile"), cluster.profiles);
+    if (const auto placeable = element.find("placeable")) {
+      device.placeable = placeable->boolean();
+    }
+    cluster.devices.push_back(std::move(device));
+  }
+  if (std::none_of(cluster.devices.begin(), cluster.devices.end(),
+                   [](const Device& device) { return device.placeable; })) {
+    json.fail("expected at least one placeable device");
+  }
+}
+
+}  // namespace
+
+Cluster read_cluster(std::string_view text, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(text, source);
+  const JsonCursor json = document.root();
+  json.expect_schema("emplace-cluster", 1);
+  json.expect_only({"schema", "version", "name", "summary", "transfer_model", "placeto", "devices",
+                    "provenance"});
+  const JsonCursor transfer_model = json.at("transfer_model");
+  if (transfer_model.text() != "placeto") {
+    transfer_model.fail(
+        fmt::format("expected the text 'placeto', the only transfer model that this version knows, "
+                    "found '{}'",
+                    excerpt(transfer_model.text())));
+  }
+  Cluster cluster;
+  cluster.name = json.at("name").non_empty_text();
+  cluster.summary = json.at("summary").text();
+  cluster.placeto = read_placeto_model(json.at("placeto"));
+  read_devices(json.at("devices"), cluster);
+  cluster.provenance = read_provenance(json.at("provenance"));
+  return cluster;
+}
+
+}  // namespace emplace

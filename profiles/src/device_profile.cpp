@@ -1,0 +1,93 @@
+#include "profile_reader.hpp"
+
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/profiles/device_profile.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+constexpr double kMicrosecondsPerSecond = 1e6;
+
+// Bounds that no real device comes near: what lies outside is a wrong unit. Capacities stay where a
+// double counts single bytes.
+constexpr double kMinPerSecond = 1e6;
+constexpr double kMaxPerSecond = 1e21;
+constexpr double kMaxFixedUs = 1e6;
+constexpr double kMinEfficiency = 1e-6;
+constexpr std::int64_t kMaxMemoryBytes = std::int64_t{1} << 53;
+
+// Unknown kinds of ops are of class kOther: their efficiencies are the fallback, not a class.
+constexpr std::size_t kNumNamedClasses = static_cast<std::size_t>(OpClass::kOther);
+
+Roofline read_roofline(const JsonCursor& json) {
+  json.expect_only({"fixed_us", "compute_efficiency", "memory_efficiency"});
+  return {.fixed_us = json.at("fixed_us").number(0, kMaxFixedUs),
+          .compute_efficiency = json.at("compute_efficiency").number(kMinEfficiency, 1),
+          .memory_efficiency = json.at("memory_efficiency").number(kMinEfficiency, 1)};
+}
+
+std::size_t op_class_index(const JsonCursor& json, std::string_view name) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < kNumNamedClasses; ++at) {
+    names.emplace_back(to_string(static_cast<OpClass>(at)));
+  }
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    fail_unknown_name(json, "op class", name, names);
+  }
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+}  // namespace
+
+void fail_unknown_name(const JsonCursor& json, std::string_view what, std::string_view name,
+                       const std::vector<std::string>& names) {
+  json.fail(fmt::format("unknown {} '{}'{}", what, excerpt(name), suggest_names(name, names)));
+}
+
+Provenance read_provenance(const JsonCursor& json) {
+  json.expect_only({"kind", "source", "date", "notes"});
+  const std::vector<std::string> kinds = {"spec-sheet", "fitted", "measured"};
+  const std::string kind = json.at("kind").text();
+  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+    fail_unknown_name(json.at("kind"), "kind of provenance", kind, kinds);
+  }
+  return {.kind = kind,
+          .source = json.at("source").non_empty_text(),
+          .date = json.at("date").non_empty_text(),
+          .notes = json.at("notes").text()};
+}
+
+DeviceProfile read_device_profile(const JsonCursor& json) {
+  json.expect_schema("emplace-device-profile", 1);
+  json.expect_only({"schema", "version", "name", "device_class", "summary", "peak_flops_per_s",
+                    "memory_bytes_per_s", "memory_bytes", "op_classes", "fallback", "provenance"});
+  DeviceProfile profile;
+  profile.name = json.at("name").non_empty_text();
+  profile.device_class = json.at("device_class").non_empty_text();
+  profile.summary = json.at("summary").text();
+  profile.peak_flops_per_us =
+      json.at("peak_flops_per_s").number(kMinPerSecond, kMaxPerSecond) / kMicrosecondsPerSecond;
+  profile.memory_bytes_per_us =
+      json.at("memory_bytes_per_s").number(kMinPerSecond, kMaxPerSecond) / kMicrosecondsPerSecond;
+  profile.memory_bytes = json.at("memory_bytes").integer(1, kMaxMemoryBytes);
+  for (const auto& [name, roofline] : json.at("op_classes").members()) {
+    profile.rooflines[op_class_index(roofline, name)] = read_roofline(roofline);
+  }
+  profile.fallback = read_roofline(json.at("fallback"));
+  profile.provenance = read_provenance(json.at("provenance"));
+  return profile;
+}
+
+DeviceProfile read_device_profile(std::string_view text, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(text, source);
+  return read_device_profile(document.root());
+}
+
+}  // namespace emplace

@@ -1,0 +1,117 @@
+// The costs below are worked out by hand from a profile with round numbers: 1,000 FLOP/us, 100
+// bytes/us.
+
+#include <emplace/profiles/cluster.hpp>
+#include <emplace/profiles/device_profile.hpp>
+
+#include <gtest/gtest.h>
+
+namespace emplace {
+namespace {
+
+DeviceProfile round_numbers() {
+  DeviceProfile profile;
+  profile.name = "round";
+  profile.device_class = "gpu-round";
+  profile.peak_flops_per_us = 1000;
+  profile.memory_bytes_per_us = 100;
+  profile.rooflines[static_cast<std::size_t>(OpClass::kConvolution)] =
+      Roofline{.fixed_us = 3, .compute_efficiency = 0.5, .memory_efficiency = 0.25};
+  profile.fallback = {.fixed_us = 10, .compute_efficiency = 0.1, .memory_efficiency = 0.2};
+  return profile;
+}
+
+Op conv2d(std::int64_t flops, std::int64_t bytes_read, std::int64_t bytes_written) {
+  Op op;
+  op.name = "conv";
+  op.kind = "conv2d";
+  op.flops = flops;
+  op.bytes_read = bytes_read;
+  op.bytes_written = bytes_written;
+  return op;
+}
+
+TEST(CostModel, ComputeBoundOpTakesFixedTimeAndFlopsOverEffectivePeak) {
+  // 3 + max(4000 / (0.5 * 1000), 100 / (0.25 * 100)) = 3 + max(8, 4).
+  const Cost cost = op_cost(round_numbers(), conv2d(4000, 60, 40));
+  EXPECT_DOUBLE_EQ(cost.us, 11);
+  EXPECT_EQ(cost.rung, CostRung::kRoofline);
+}
+
+TEST(CostModel, MemoryBoundOpTakesFixedTimeAndBytesOverEffectiveBandwidth) {
+  // 3 + max(500 / 500, (60 + 40) / 25) = 3 + max(1, 4).
+  EXPECT_DOUBLE_EQ(op_cost(round_numbers(), conv2d(500, 60, 40)).us, 7);
+}
+
+TEST(CostModel, BytesThatOverflowTheirSumDoNotWrap) {
+  const std::int64_t most = std::int64_t{1} << 62;
+  EXPECT_DOUBLE_EQ(op_cost(round_numbers(), conv2d(0, most, most)).us,
+                   3 + 9223372036854775808.0 / 25);
+}
+
+TEST(CostModel, MeasuredCostOfTheDeviceClassGoesBeforeTheRoofline) {
+  Op op = conv2d(4000, 60, 40);
+  op.measured = {{.device_class = "gpu-other", .cost_us = 1.5},
+                 {.device_class = "gpu-round", .cost_us = 42.5}};
+  const Cost cost = op_cost(round_numbers(), op);
+  EXPECT_DOUBLE_EQ(cost.us, 42.5);
+  EXPECT_EQ(cost.rung, CostRung::kMeasured);
+}
+
+TEST(CostModel, CostMeasuredOnAnotherClassOfDevicesSaysNothing) {
+  Op op = conv2d(4000, 60, 40);
+  op.measured = {{.device_class = "gpu-other", .cost_us = 1.5}};
+  const Cost cost = op_cost(round_numbers(), op);
+  EXPECT_DOUBLE_EQ(cost.us, 11);
+  EXPECT_EQ(cost.rung, CostRung::kRoofline);
+}
+
+TEST(CostModel, ClassThatTheProfileDoesNotListIsAGuess) {
+  Op op = conv2d(4000, 60, 40);
+  op.kind = "matmul";
+  // 10 + max(4000 / (0.1 * 1000), 100 / (0.2 * 100)) = 10 + max(40, 5).
+  const Cost cost = op_cost(round_numbers(), op);
+  EXPECT_DOUBLE_EQ(cost.us, 50);
+  EXPECT_EQ(cost.rung, CostRung::kGuess);
+}
+
+TEST(CostModel, UnknownKindIsAGuess) {
+  Op op = conv2d(4000, 60, 40);
+  op.kind = "quantum-sort";
+  const Cost cost = op_cost(round_numbers(), op);
+  EXPECT_DOUBLE_EQ(cost.us, 50);
+  EXPECT_EQ(cost.rung, CostRung::kGuess);
+}
+
+TEST(CostModel, OpThatLaunchesNothingCostsExactlyNothing) {
+  Op op = conv2d(0, 1000, 1000);
+  op.kind = "variable";
+  ASSERT_FALSE(launches(op.kind));
+  op.measured = {{.device_class = "gpu-round", .cost_us = 42.5}};
+  const Cost cost = op_cost(round_numbers(), op);
+  EXPECT_EQ(cost.us, 0);
+  EXPECT_EQ(cost.rung, CostRung::kRoofline);
+}
+
+TEST(CostModel, RungsHaveTheNamesOfTheDocumentation) {
+  EXPECT_EQ(to_string(CostRung::kMeasured), "measured");
+  EXPECT_EQ(to_string(CostRung::kInterpolated), "interpolated");
+  EXPECT_EQ(to_string(CostRung::kRoofline), "roofline");
+  EXPECT_EQ(to_string(CostRung::kGuess), "guess");
+}
+
+TEST(CostModel, ShippedProfilesGuessNoClassThatTheyCouldKnow) {
+  for (const std::string& name : device_profile_names()) {
+    const DeviceProfile profile = load_device_profile(name);
+    for (const OpKind& kind : op_kinds()) {
+      if (kind.op_class != OpClass::kOther) {
+        Op op = conv2d(1000, 1000, 1000);
+        op.kind = kind.name;
+        EXPECT_NE(op_cost(profile, op).rung, CostRung::kGuess) << name << ", " << kind.name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,119 @@
+#include "profiles/profile_texts.hpp"
+
+#include <emplace/graphs/error.hpp>
+#include <emplace/profiles/cluster.hpp>
+#include <emplace/profiles/device_profile.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace emplace {
+namespace {
+
+TEST(DeviceProfileFile, GivesEveryNumberInTheUnitsOfTheSimulator) {
+  const DeviceProfile profile = read_device_profile(kProfileText, "tiny.json");
+  EXPECT_EQ(profile.name, "tiny");
+  EXPECT_EQ(profile.device_class, "gpu-tiny");
+  EXPECT_EQ(profile.summary, "a device for tests");
+  EXPECT_DOUBLE_EQ(profile.peak_flops_per_us, 2e6);
+  EXPECT_DOUBLE_EQ(profile.memory_bytes_per_us, 1e5);
+  EXPECT_EQ(profile.memory_bytes, 4'000'000'000);
+  const auto& convolution = profile.rooflines[static_cast<std::size_t>(OpClass::kConvolution)];
+  ASSERT_TRUE(convolution.has_value());
+  EXPECT_EQ(convolution->fixed_us, 3);
+  EXPECT_EQ(convolution->compute_efficiency, 0.5);
+  EXPECT_EQ(convolution->memory_efficiency, 0.25);
+  EXPECT_FALSE(profile.rooflines[static_cast<std::size_t>(OpClass::kMatmul)].has_value());
+  EXPECT_EQ(profile.fallback.fixed_us, 10);
+  EXPECT_EQ(profile.fallback.compute_efficiency, 0.125);
+  EXPECT_EQ(profile.fallback.memory_efficiency, 0.0625);
+  EXPECT_EQ(profile.provenance.kind, "measured");
+  EXPECT_EQ(profile.provenance.source, "a test");
+  EXPECT_EQ(profile.provenance.date, "2026-11-20");
+}
+
+// NVIDIA's board specification and Placeto's code.
+TEST(DeviceProfileFile, K80IsHalfABoard) {
+  const DeviceProfile k80 = load_device_profile("k80");
+  EXPECT_DOUBLE_EQ(k80.peak_flops_per_us, 2496 * 2 * 875.0);
+  EXPECT_DOUBLE_EQ(k80.memory_bytes_per_us, 240e3);
+  EXPECT_EQ(k80.memory_bytes, 11'000'000'000);
+}
+
+// 16 cores, two AVX2 units of 8 lanes, multiply and add, 2.3 GHz; 4 channels of DDR4-2400; 488 GiB.
+TEST(DeviceProfileFile, HostOfTheP2HasSixteenCores) {
+  const DeviceProfile cpu = load_device_profile("xeon-e5-2686-v4");
+  EXPECT_DOUBLE_EQ(cpu.peak_flops_per_us, 16 * 2 * 8 * 2 * 2300.0);
+  EXPECT_DOUBLE_EQ(cpu.memory_bytes_per_us, 4 * 2400 * 8.0);
+  EXPECT_EQ(cpu.memory_bytes, std::int64_t{488} << 30);
+}
+
+TEST(DeviceProfileFile, ShippedNamesAreTheNamesInTheFiles) {
+  EXPECT_THAT(device_profile_names(), ::testing::ElementsAre("k80", "xeon-e5-2686-v4"));
+  for (const std::string& name : device_profile_names()) {
+    EXPECT_EQ(load_device_profile(name).name, name);
+  }
+}
+
+TEST(DeviceProfileFile, UnknownNameSuggestsTheNearest) {
+  try {
+    load_device_profile("k8O");
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnknownName);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("'k80'"));
+  }
+}
+
+class HostileDeviceProfile : public ::testing::TestWithParam<HostileText> {};
+
+TEST_P(HostileDeviceProfile, IsRefusedWithFileAndPlace) {
+  try {
+    read_device_profile(GetParam().text, "bad.json");
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kFormat);
+    EXPECT_THAT(error.what(), ::testing::StartsWith("bad.json:"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr(GetParam().says));
+  }
+}
+
+const HostileText kHostileProfiles[] = {
+    {"Empty", "", "bad.json:"},
+    {"Truncated", std::string(kProfileText.substr(0, kProfileText.size() / 2)), "bad.json:"},
+    {"NotUtf8", with(kProfileText, "a device", "a \xff device"), "bad.json:"},
+    {"AList", "[]", "object"},
+    {"AClusterInstead", std::string(kClusterText), "emplace-device-profile"},
+    {"FromTheFuture", with(kProfileText, "\"version\": 1", "\"version\": 2"), "/version"},
+    {"WithoutAName", with(kProfileText, "\"name\": \"tiny\",", ""), "name"},
+    {"NameIsANumber", with(kProfileText, "\"tiny\"", "7"), "/name"},
+    {"NameIsEmpty", with(kProfileText, "\"tiny\"", "\"\""), "/name"},
+    {"NameTwice", with(kProfileText, "\"version\": 1,", "\"version\": 1, \"name\": \"x\","),
+     "name"},
+    {"NegativePeak", with(kProfileText, "2e12", "-2e12"), "/peak_flops_per_s"},
+    {"PeakInTeraflops", with(kProfileText, "2e12", "4.37"), "/peak_flops_per_s"},
+    {"NotANumberPeak", with(kProfileText, "2e12", "NaN"), "bad.json:"},
+    {"InfinitePeak", with(kProfileText, "2e12", "1e999"), "bad.json:"},
+    {"ZeroBandwidth", with(kProfileText, "1e11", "0"), "/memory_bytes_per_s"},
+    {"ZeroMemory", with(kProfileText, "4000000000", "0"), "/memory_bytes"},
+    {"FractionalMemory", with(kProfileText, "4000000000", "0.5"), "/memory_bytes"},
+    {"GiganticMemory", with(kProfileText, "4000000000", "99999999999999999999"), "/memory_bytes"},
+    {"EfficiencyAboveOne", with(kProfileText, "0.5", "1.5"),
+     "/op_classes/convolution/compute_efficiency"},
+    {"EfficiencyOfZero", with(kProfileText, "0.25", "0"),
+     "/op_classes/convolution/memory_efficiency"},
+    {"NegativeFixedTime", with(kProfileText, "\"fixed_us\": 10", "\"fixed_us\": -1"),
+     "/fallback/fixed_us"},
+    {"UnknownOpClass", with(kProfileText, "convolution", "convolutions"), "'convolution'"},
+    {"OtherIsNoOpClass", with(kProfileText, "convolution", "other"), "unknown op class 'other'"},
+    {"UnknownMember", with(kProfileText, "\"summary\"", "\"sumary\""), "sumary"},
+    {"UnknownProvenance", with(kProfileText, "\"kind\": \"measured\"", "\"kind\": \"dreamt\""),
+     "/provenance/kind"},
+    {"WithoutProvenance", with(kProfileText, "\"provenance\"", "\"origin\""), "origin"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Files, HostileDeviceProfile, ::testing::ValuesIn(kHostileProfiles),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,66 @@
+#pragma once
+
+// The smallest valid files of this module, which tests change in one place at a time.
+
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace emplace {
+
+/// A device profile with one op class.
+inline constexpr std::string_view kProfileText = R"({
+  "schema": "emplace-device-profile",
+  "version": 1,
+  "name": "tiny",
+  "device_class": "gpu-tiny",
+  "summary": "a device for tests",
+  "peak_flops_per_s": 2e12,
+  "memory_bytes_per_s": 1e11,
+  "memory_bytes": 4000000000,
+  "op_classes": {
+    "convolution": {"fixed_us": 3, "compute_efficiency": 0.5, "memory_efficiency": 0.25}
+  },
+  "fallback": {"fixed_us": 10, "compute_efficiency": 0.125, "memory_efficiency": 0.0625},
+  "provenance": {"kind": "measured", "source": "a test", "date": "2026-11-20", "notes": ""}
+})";
+
+/// A cluster of two shipped devices, one of which is not placeable.
+inline constexpr std::string_view kClusterText = R"({
+  "schema": "emplace-cluster",
+  "version": 1,
+  "name": "lab",
+  "summary": "a cluster for tests",
+  "transfer_model": "placeto",
+  "placeto": {"gap_after_op_us": 1, "gap_after_transfer_us": 2, "bytes_per_us": 1000},
+  "devices": [
+    {"name": "gpu:0", "profile": "k80"},
+    {"name": "cpu:0", "profile": "xeon-e5-2686-v4", "placeable": false}
+  ],
+  "provenance": {"kind": "measured", "source": "a test", "date": "2026-11-20", "notes": ""}
+})";
+
+/// Returns `text` with the first `from` in it replaced by `to`; throws if there is none.
+inline std::string with(std::string_view text, std::string_view from, std::string_view to) {
+  std::string changed(text);
+  const std::size_t at = changed.find(from);
+  if (at == std::string::npos) {
+    throw std::logic_error("the text to change does not contain: " + std::string(from));
+  }
+  return changed.replace(at, from.size(), to);
+}
+
+/// Describes a wrong file and what its error must say.
+struct HostileText {
+  std::string_view name;  ///< what is wrong
+  std::string text;       ///< the file
+  std::string says;       ///< part of the message
+
+  /// Prints the name, where GoogleTest would print the bytes.
+  friend std::ostream& operator<<(std::ostream& out, const HostileText& hostile) {
+    return out << hostile.name;
+  }
+};
+
+}  // namespace emplace
