@@ -1,0 +1,18 @@
+#pragma once
+
+// A simulated step as a Chrome trace, for chrome://tracing and ui.perfetto.dev: a process for each
+// device with its ops, its outgoing channel and its memory, and arrows from producers through
+// transfers to consumers. Timestamps are microseconds.
+
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <string>
+
+namespace emplace {
+
+/// Returns the trace of `result`, which is the run of `placement` on `problem`, as JSON text.
+std::string write_chrome_trace(const Problem& problem, const Placement& placement,
+                               const SimResult& result);
+
+}  // namespace emplace

@@ -1,0 +1,109 @@
+#pragma once
+
+// A schedule built group by group, as list schedulers do (HEFT, ETF, m-TOPO and their kin): what a
+// heuristic believes while it decides, not what the simulator will find. Groups are tasks, and
+//     start(g, d)  = max(ready(g, d), earliest free time of d)
+//     ready(g, d)  = max over producers p of finish(p) + (device(p) == d ? 0 : bytes(p, g) / speed)
+// Transfers do not contend (as in Topcuoglu et al. 2002), an edge of pure order takes no time, and
+// a group starts when all it reads has come although its first op may need less.
+//
+// A ledger of memory goes with it. A group takes its persistent bytes for good and its outputs
+// until all of its consumers are assigned, which is when Baechi frees them (Jeon et al. 2020). The
+// simulator is finer: it frees outputs op by op, so the ledger errs on the safe side. Complexity:
+// queries O(1), or O(groups on the device) where idle slots are filled; assign() O(edges of the
+// group * devices) and O(ready groups). One thread.
+
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace emplace {
+
+/// Says where a group may run on a device.
+enum class IdleSlots : std::uint8_t {
+  kLeave,  ///< after everything assigned there before
+  kFill,   ///< also between two groups where it fits (HEFT's insertion)
+};
+
+/// Assigns groups to devices and keeps the times; see the head of this file.
+class ListSchedule {
+ public:
+  /// Starts an empty schedule. Requires: `problem` outlives it.
+  explicit ListSchedule(const Problem& problem, IdleSlots idle_slots = IdleSlots::kLeave);
+
+  /// Returns the groups that are not assigned while all their producers are, by position in
+  /// problem.group_order(). The view is valid until the next assign().
+  std::span<const GroupId> ready_groups() const { return ready_groups_; }
+
+  /// Returns when all that `group` reads from assigned producers is on `device`, in microseconds.
+  double ready_us(GroupId group, DeviceId device) const { return ready_us_[cell(group, device)]; }
+
+  /// Returns when `group` would start on `device`, in microseconds.
+  double start_if(GroupId group, DeviceId device) const;
+
+  /// Returns when `group` would end on `device`, in microseconds.
+  double finish_if(GroupId group, DeviceId device) const {
+    return start_if(group, device) + problem_.group_cost_us(group, device);
+  }
+
+  /// Says whether `device` has memory left for `group` by the ledger.
+  bool fits(GroupId group, DeviceId device) const {
+    return needed_bytes(group) <= free_bytes(device);
+  }
+
+  /// Returns the bytes that assigning `group` takes at first: weights and all outputs.
+  std::int64_t needed_bytes(GroupId group) const {
+    return problem_.group_persistent_bytes(group) + problem_.group_output_bytes(group);
+  }
+
+  /// Returns the memory of `device` less what the ledger holds; negative where more was assigned.
+  std::int64_t free_bytes(DeviceId device) const {
+    return free_bytes_[static_cast<std::size_t>(device)];
+  }
+
+  /// Puts `group` on `device` at start_if(). Requires: `group` is among ready_groups().
+  void assign(GroupId group, DeviceId device);
+
+  /// Returns when an assigned group starts, in microseconds.
+  double start_us(GroupId group) const { return start_us_[static_cast<std::size_t>(group)]; }
+
+  /// Returns when an assigned group ends, in microseconds.
+  double finish_us(GroupId group) const { return finish_us_[static_cast<std::size_t>(group)]; }
+
+  /// Returns the placement. Requires: all groups are assigned.
+  Placement take() &&;
+
+ private:
+  // What a device does from start_us to finish_us.
+  struct Interval {
+    double start_us;
+    double finish_us;
+  };
+
+  std::size_t cell(GroupId group, DeviceId device) const {
+    return static_cast<std::size_t>(group) * num_devices_ + static_cast<std::size_t>(device);
+  }
+  void announce(const GroupEdge& edge, DeviceId device, double finish_us);
+  void make_ready(GroupId group);
+  void release_outputs(GroupId producer);
+
+  const Problem& problem_;
+  IdleSlots idle_slots_;
+  std::size_t num_devices_;
+  Placement placement_;
+  std::int64_t num_assigned_ = 0;
+  std::vector<std::int32_t> rank_;  // position of each group in topological order
+  std::vector<GroupId> ready_groups_;
+  std::vector<std::size_t> waiting_for_;          // producers not assigned, by group
+  std::vector<std::size_t> awaited_by_;           // consumers not assigned, by group
+  std::vector<double> ready_us_;                  // by group and device
+  std::vector<double> start_us_;                  // by group
+  std::vector<double> finish_us_;                 // by group
+  std::vector<std::vector<Interval>> intervals_;  // by device, in order of time
+  std::vector<std::int64_t> free_bytes_;          // by device
+};
+
+}  // namespace emplace

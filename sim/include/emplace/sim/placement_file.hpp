@@ -1,0 +1,23 @@
+#pragma once
+
+// Placements as JSON files: a device name for each op name, so that they survive a change of
+// grouping. Format: sim/schema/placement.schema.json.
+
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace emplace {
+
+/// Returns the placement as JSON text, with the names of graph and cluster.
+std::string write_placement_json(const Problem& problem, const Placement& placement);
+
+/// Reads a placement for `problem`; `source` names the text in errors. Throws kFormat if an op or
+/// device is unknown or missing, or if the file parts the members of a group (an ungrouped problem
+/// has none).
+Placement read_placement_json(std::string_view text, const std::string& source,
+                              const Problem& problem);
+
+}  // namespace emplace

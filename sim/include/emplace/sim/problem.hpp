@@ -1,0 +1,219 @@
+#pragma once
+
+// A graph, a grouping and a cluster compiled into flat arrays: everything that a simulation or an
+// agent reads, and nothing that it would have to look up. Immutable, so any number of threads may
+// share it.
+//
+// Two views of the same problem:
+//   - ops, on which the simulator works. An op's children stand in the order of the graph, one
+//   entry for
+//     each consumer, with the output that it reads (simulator rules 1 and 2 in sim/README.md);
+//   - groups, which agents place: a DAG with costs, bytes and memory summed over the members.
+
+#include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/ids.hpp>
+#include <emplace/graphs/op_graph.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace emplace {
+
+/// Describes the data that one group hands to another in a step.
+struct GroupEdge {
+  GroupId producer = 0;
+  GroupId consumer = 0;
+  std::int64_t bytes = 0;  ///< sum over the distinct outputs that cross; 0 for pure order
+};
+
+/// A placement problem; see the head of this file.
+class Problem {
+ public:
+  /// Compiles `graph` for `cluster`. Throws kFormat where times or bytes add up to more than a
+  /// double counts exactly. Requires: `graph` is valid (validate() in op_graph.hpp).
+  Problem(std::shared_ptr<const OpGraph> graph, Grouping grouping,
+          std::shared_ptr<const Cluster> cluster);
+
+  /// Returns the graph, for names, kinds, shapes and scopes.
+  const OpGraph& graph() const { return *graph_; }
+
+  /// Returns the cluster, for names and profiles.
+  const Cluster& cluster() const { return *cluster_; }
+
+  /// Returns which op is in which group.
+  const Grouping& grouping() const { return grouping_; }
+
+  OpId num_ops() const { return num_ops_; }
+  GroupId num_groups() const { return grouping_.size(); }
+
+  /// Returns the number of devices of the cluster; a placement may use any of them.
+  DeviceId num_devices() const { return static_cast<DeviceId>(cluster_->devices.size()); }
+
+  /// Returns the devices from which agents choose unless they are told otherwise, ascending; never
+  /// empty.
+  std::span<const DeviceId> placeable_devices() const { return placeable_; }
+
+  // --- Ops -------------------------------------------------------------------------------------
+
+  /// Returns the cost of `op` on `device` in microseconds.
+  double cost_us(OpId op, DeviceId device) const {
+    return cost_us_[cost_row(device) + static_cast<std::size_t>(op)];
+  }
+
+  /// Returns the costs of all ops on `device` in microseconds.
+  std::span<const double> costs_us(DeviceId device) const {
+    return {cost_us_.data() + cost_row(device), static_cast<std::size_t>(num_ops_)};
+  }
+
+  /// Says from which rung of the cost ladder that cost comes.
+  CostRung cost_rung(OpId op, DeviceId device) const {
+    return cost_rung_[cost_row(device) + static_cast<std::size_t>(op)];
+  }
+
+  /// Returns how long a device rests after `op`: the cluster's gap, or 0 if the op launches
+  /// nothing.
+  double gap_us(OpId op) const { return gap_us_[static_cast<std::size_t>(op)]; }
+
+  /// Returns all ops in a topological order.
+  std::span<const OpId> topological_order() const { return order_; }
+
+  /// Describes one consumer of an op: who reads, and which output (an index into all outputs).
+  struct Child {
+    OpId op;
+    std::int32_t output;
+  };
+
+  /// Returns the consumers of `op`, each once, in graph order.
+  std::span<const Child> children(OpId op) const {
+    const auto at = static_cast<std::size_t>(op);
+    return {children_.data() + child_begin_[at], children_.data() + child_begin_[at + 1]};
+  }
+
+  /// Returns the same in the byte order of the consumers' names, which breaks ties in time.
+  std::span<const Child> children_by_name(OpId op) const {
+    const auto at = static_cast<std::size_t>(op);
+    const Child* const all =
+        children_by_name_.empty() ? children_.data() : children_by_name_.data();
+    return {all + child_begin_[at], all + child_begin_[at + 1]};
+  }
+
+  /// Returns the number of distinct producers of `op`.
+  std::int32_t num_parents(OpId op) const { return num_parents_[static_cast<std::size_t>(op)]; }
+
+  /// Returns the op's outputs as a range [begin, end) of the outputs of all ops, in which
+  /// `Child::output` counts. An op with consumers has at least one.
+  std::pair<std::int32_t, std::int32_t> outputs(OpId op) const {
+    const auto at = static_cast<std::size_t>(op);
+    return {output_begin_[at], output_begin_[at + 1]};
+  }
+
+  /// Returns the number of outputs of all ops together.
+  std::int32_t num_outputs() const { return static_cast<std::int32_t>(output_bytes_.size()); }
+
+  /// Returns the bytes that a transfer of the output moves.
+  std::int64_t output_bytes(std::int32_t output) const {
+    return output_bytes_[static_cast<std::size_t>(output)];
+  }
+
+  /// Returns the bytes of memory that the op's outputs take on its device.
+  std::int64_t allocated_bytes(OpId op) const {
+    return allocated_bytes_[static_cast<std::size_t>(op)];
+  }
+
+  /// Returns the position of the op's name among all names in byte order; it breaks ties in time.
+  std::int32_t name_rank(OpId op) const { return name_rank_[static_cast<std::size_t>(op)]; }
+
+  // --- Devices ---------------------------------------------------------------------------------
+
+  /// Returns the devices in the byte order of their names, which breaks ties in time.
+  std::span<const DeviceId> devices_by_name() const { return devices_by_name_; }
+
+  /// Returns the usable memory of a device in bytes.
+  std::int64_t memory_bytes(DeviceId device) const;
+
+  // --- Groups ----------------------------------------------------------------------------------
+
+  /// Returns the cost of all members on `device` in microseconds, gaps included.
+  double group_cost_us(GroupId group, DeviceId device) const {
+    return group_cost_us_[static_cast<std::size_t>(device) *
+                              static_cast<std::size_t>(num_groups()) +
+                          static_cast<std::size_t>(group)];
+  }
+
+  /// Returns the bytes of weights and optimizer slots of a group.
+  std::int64_t group_persistent_bytes(GroupId group) const {
+    return group_persistent_bytes_[static_cast<std::size_t>(group)];
+  }
+
+  /// Returns the bytes of all outputs that the members allocate, were none freed in the step.
+  std::int64_t group_output_bytes(GroupId group) const {
+    return group_output_bytes_[static_cast<std::size_t>(group)];
+  }
+
+  /// Returns the edges between groups, sorted by producer, then consumer; one for each pair.
+  std::span<const GroupEdge> group_edges() const { return group_edges_; }
+
+  /// Returns the edges out of a group.
+  std::span<const GroupEdge> group_out_edges(GroupId group) const {
+    const auto at = static_cast<std::size_t>(group);
+    return {group_edges_.data() + group_out_begin_[at],
+            group_edges_.data() + group_out_begin_[at + 1]};
+  }
+
+  /// Returns the edges into a group, by producer.
+  std::span<const GroupEdge> group_in_edges(GroupId group) const {
+    const auto at = static_cast<std::size_t>(group);
+    return {group_in_edges_.data() + group_in_begin_[at],
+            group_in_edges_.data() + group_in_begin_[at + 1]};
+  }
+
+  /// Returns all groups in a topological order.
+  std::span<const GroupId> group_order() const { return group_order_; }
+
+ private:
+  void compile_costs();
+  void compile_ops();
+  void compile_groups();
+  void compile_devices();
+
+  std::size_t cost_row(DeviceId device) const {
+    return cluster_->devices[static_cast<std::size_t>(device)].profile *
+           static_cast<std::size_t>(num_ops_);
+  }
+
+  std::shared_ptr<const OpGraph> graph_;
+  Grouping grouping_;
+  std::shared_ptr<const Cluster> cluster_;
+  OpId num_ops_ = 0;
+
+  std::vector<double> cost_us_;  // a row for each profile
+  std::vector<CostRung> cost_rung_;
+  std::vector<double> gap_us_;
+  std::vector<OpId> order_;
+  std::vector<std::size_t> child_begin_;
+  std::vector<Child> children_;
+  std::vector<Child> children_by_name_;  // empty where it would be the same
+  std::vector<std::int32_t> num_parents_;
+  std::vector<std::int32_t> output_begin_;
+  std::vector<std::int64_t> output_bytes_;
+  std::vector<std::int64_t> allocated_bytes_;
+  std::vector<std::int32_t> name_rank_;
+
+  std::vector<DeviceId> devices_by_name_;
+  std::vector<DeviceId> placeable_;
+
+  std::vector<double> group_cost_us_;
+  std::vector<std::int64_t> group_persistent_bytes_;
+  std::vector<std::int64_t> group_output_bytes_;
+  std::vector<GroupEdge> group_edges_;
+  std::vector<std::size_t> group_out_begin_;
+  std::vector<GroupEdge> group_in_edges_;
+  std::vector<std::size_t> group_in_begin_;
+  std::vector<GroupId> group_order_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,158 @@
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/graphs/op_graph.hpp>
+#include <emplace/sim/case_file.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+namespace emplace {
+namespace {
+
+constexpr std::int64_t kMaxDevices = 1024;
+constexpr std::int64_t kMaxOutputs = 1'000'000;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 53;
+constexpr double kMaxCostUs = 1e15;
+constexpr const char* kDeviceClass = "case";
+
+struct CaseGraph {
+  OpGraph graph;
+  std::unordered_map<std::int64_t, OpId> op_of_id;
+};
+
+CaseGraph read_nodes(const JsonCursor& nodes) {
+  CaseGraph result;
+  std::int64_t largest_id = 0;
+  std::vector<std::pair<OpId, std::int64_t>> unnamed;
+  for (const JsonCursor& node : nodes.elements()) {
+    node.expect_only({"id", "cost_us", "outputs", "name"});
+    const JsonCursor id = node.at("id");
+    const std::int64_t number = id.integer(0, std::numeric_limits<std::int64_t>::max());
+    largest_id = std::max(largest_id, number);
+
+    const JsonCursor cost = node.at("cost_us");
+    const double cost_us = cost.number(0, kMaxCostUs);
+    Op op;
+    // The released simulator tells the integer 0 from the number 0.0 (rule 8).
+    op.kind = cost.is_integer() && cost_us == 0 ? "no_op" : "op";
+    op.measured.push_back({kDeviceClass, cost_us});
+    for (const JsonCursor& bytes : node.at("outputs").elements()) {
+      op.outputs.push_back({.bytes = bytes.integer(0, kMaxBytes)});
+    }
+    if (const auto name = node.find("name")) {
+      op.name = name->non_empty_text();
+    }
+    const OpId vertex = static_cast<OpId>(boost::add_vertex(op, result.graph));
+    if (op.name.empty()) {
+      unnamed.emplace_back(vertex, number);
+    }
+    if (!result.op_of_id.emplace(number, vertex).second) {
+      id.fail(fmt::format("the id {} occurs twice", number));
+    }
+  }
+  const std::size_t width = fmt::formatted_size("{}", largest_id);
+  for (const auto& [vertex, number] : unnamed) {
+    result.graph[static_cast<std::size_t>(vertex)].name = fmt::format("n{:0{}}", number, width);
+  }
+  return result;
+}
+
+void read_edges(const JsonCursor& edges, CaseGraph& into) {
+  const auto op_at = [&](const JsonCursor& id) {
+    const std::int64_t number = id.integer(0, std::numeric_limits<std::int64_t>::max());
+    const auto found = into.op_of_id.find(number);
+    if (found == into.op_of_id.end()) {
+      id.fail(fmt::format("there is no node with the id {}", number));
+    }
+    return found->second;
+  };
+  for (const JsonCursor& edge : edges.elements()) {
+    const std::vector<JsonCursor> parts = edge.elements();
+    if (parts.size() != 3) {
+      edge.fail("expected [producer, output index, consumer]");
+    }
+    const OpId producer = op_at(parts[0]);
+    const auto output =
+        static_cast<std::int32_t>(parts[1].integer(Dependency::kControl, kMaxOutputs));
+    // An output beyond those listed exists all the same, without bytes (rule 3).
+    std::vector<Output>& outputs = into.graph[static_cast<std::size_t>(producer)].outputs;
+    if (output >= static_cast<std::int32_t>(outputs.size())) {
+      outputs.resize(static_cast<std::size_t>(output) + 1);
+    }
+    add_dependency(into.graph, producer, output, op_at(parts[2]));
+  }
+}
+
+std::shared_ptr<const Cluster> make_cluster(std::int64_t num_devices) {
+  auto cluster = std::make_shared<Cluster>();
+  cluster->name = kDeviceClass;
+  cluster->profiles.push_back({.name = kDeviceClass,
+                               .device_class = kDeviceClass,
+                               .peak_flops_per_us = 1,
+                               .memory_bytes_per_us = 1,
+                               .memory_bytes = std::numeric_limits<std::int64_t>::max()});
+  for (std::int64_t device = 0; device < num_devices; ++device) {
+    cluster->devices.push_back({.name = fmt::format("gpu:{}", device)});
+  }
+  return cluster;
+}
+
+}  // namespace
+
+SimulationCase read_case(std::string_view line, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(line, source);
+  const JsonCursor root = document.root();
+  if (root.find("links") || root.find("routes")) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: the case has links or routes; only cases of the placeto model, "
+                            "which have neither, can be simulated",
+                            source));
+  }
+  root.expect_only({"name", "devices", "nodes", "edges", "placements"});
+  const std::string name = root.at("name").text();
+  const std::int64_t num_devices = root.at("devices").integer(1, kMaxDevices);
+  CaseGraph graph = read_nodes(root.at("nodes"));
+  read_edges(root.at("edges"), graph);
+  graph.graph[boost::graph_bundle].name = name;
+  validate(graph.graph, source);
+
+  std::vector<Placement> placements;
+  for (const JsonCursor& listed : root.at("placements").elements()) {
+    std::vector<DeviceId> devices;
+    for (const JsonCursor& device : listed.elements()) {
+      devices.push_back(static_cast<DeviceId>(device.integer(0, num_devices - 1)));
+    }
+    if (devices.size() != boost::num_vertices(graph.graph)) {
+      listed.fail(fmt::format("expected a device for each of the {} nodes, found {}",
+                              boost::num_vertices(graph.graph), devices.size()));
+    }
+    placements.emplace_back(std::move(devices));
+  }
+  Grouping grouping = ungrouped(graph.graph);
+  return {.name = name,
+          .problem = Problem(std::make_shared<const OpGraph>(std::move(graph.graph)),
+                             std::move(grouping), make_cluster(num_devices)),
+          .placements = std::move(placements)};
+}
+
+std::string write_case_result(const SimulationCase& simulation_case, std::size_t placement,
+                              const SimResult& result) {
+  std::string line =
+      fmt::format(R"({{"name":{},"placement":{},"makespan_us":{},"peak_mem":[{}],"times":[)",
+                  nlohmann::json(simulation_case.name).dump(), placement, result.makespan_us,
+                  fmt::join(result.peak_bytes, ","));
+  for (std::size_t op = 0; op < result.start_us.size(); ++op) {
+    fmt::format_to(std::back_inserter(line), "{}[{},{}]", op == 0 ? "" : ",", result.start_us[op],
+                   result.end_us[op]);
+  }
+  return line + "]}\n";
+}
+
+}  // namespace emplace

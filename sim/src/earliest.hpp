@@ -1,0 +1,65 @@
+#pragma once
+
+// The first of the least of a few numbers, without a branch on which one it is: the next event of a
+// simulation cannot be foreseen, and a mispredicted branch costs more than all the comparisons.
+
+#include <bit>
+#include <cstddef>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace emplace {
+
+/// Names the first of the least numbers.
+struct Earliest {
+  std::size_t index;
+  bool is_tied;  ///< others may be equal to it; if not set, none is
+};
+
+/// Numbers that are compared together; arrays are padded to a multiple of it with infinity.
+inline constexpr std::size_t kEventBlock = 8;
+
+#ifdef __SSE2__
+
+// Loads two numbers one by one: one of them was mostly stored a moment ago, and a wide load of it
+// would have to wait until that store has left the store buffer.
+inline __m128d load_pair(const double* pair) { return _mm_loadh_pd(_mm_load_sd(pair), pair + 1); }
+
+/// Returns the index of the first of the least of `count` numbers, rounded up to whole blocks. None
+/// is NaN.
+inline Earliest earliest(const double* times, std::size_t count) {
+  __m128d least = load_pair(times);
+  for (std::size_t at = 0; at < count; at += kEventBlock) {
+    const __m128d a = _mm_min_pd(load_pair(times + at), load_pair(times + at + 2));
+    const __m128d b = _mm_min_pd(load_pair(times + at + 4), load_pair(times + at + 6));
+    least = _mm_min_pd(least, _mm_min_pd(a, b));
+  }
+  least = _mm_min_pd(least, _mm_shuffle_pd(least, least, 1));
+  for (std::size_t at = 0;; at += kEventBlock) {
+    unsigned found = 0;
+    for (unsigned pair = 0; pair < kEventBlock; pair += 2) {
+      const __m128d equal = _mm_cmpeq_pd(load_pair(times + at + pair), least);
+      found |= static_cast<unsigned>(_mm_movemask_pd(equal)) << pair;
+    }
+    if (found != 0) {
+      return {at + static_cast<std::size_t>(std::countr_zero(found)),
+              (found & (found - 1)) != 0 || at + kEventBlock < count};
+    }
+  }
+}
+
+#else
+
+inline Earliest earliest(const double* times, std::size_t count) {
+  std::size_t first = 0;
+  for (std::size_t at = 1; at < count; ++at) {
+    first = times[at] < times[first] ? at : first;
+  }
+  return {first, true};
+}
+
+#endif
+
+}  // namespace emplace

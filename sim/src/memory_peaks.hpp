@@ -1,0 +1,35 @@
+#pragma once
+
+// Peak memory of one device under the `placeto` engine (rules 14 and 15 in sim/README.md).
+//
+// An op's outputs are allocated at its start, and freed 1 us before the truncated end of the last
+// of their consumers. At one instant all allocations come before all frees. So the peak is reached
+// right after an allocation, and what matters of a free is only which allocation is the first one
+// later than it. Allocations come in time order, because a device starts its ops in time order;
+// that first one is found through a table over equal slices of the step, so the whole costs O(ops)
+// for evenly spread starts and O(ops log ops) at worst, without sorting.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace emplace {
+
+/// Computes peaks; one per thread, reused for all its devices and runs.
+class MemoryPeaks {
+ public:
+  /// Grows the workspace to `ops` ops on a device, so that peak() allocates nothing.
+  void reserve(std::size_t ops);
+
+  /// Returns the largest number of bytes alive at once. The spans have one entry for each op of the
+  /// device, in order of starts: when it starts, when its outputs are freed (not before its start),
+  /// and their bytes.
+  std::int64_t peak(std::span<const double> start_us, std::span<const double> free_us,
+                    std::span<const std::int64_t> bytes);
+
+ private:
+  std::vector<std::int32_t> first_in_slice_;
+  std::vector<std::int64_t> freed_before_;
+};
+
+}  // namespace emplace

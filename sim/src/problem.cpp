@@ -1,0 +1,242 @@
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/op_kind.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <queue>
+#include <tuple>
+
+namespace emplace {
+namespace {
+
+// Largest sum of microseconds or bytes for which doubles still count in whole units.
+constexpr double kMaxSum = 9007199254740992.0;
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+// Returns the groups in topological order, the least id first where there is a choice.
+std::vector<GroupId> order_groups(GroupId num_groups, std::span<const GroupEdge> edges,
+                                  std::span<const std::size_t> out_begin) {
+  std::vector<std::int32_t> waiting(index(num_groups), 0);
+  for (const GroupEdge& edge : edges) {
+    ++waiting[index(edge.consumer)];
+  }
+  std::priority_queue<GroupId, std::vector<GroupId>, std::greater<>> ready;
+  for (GroupId group = 0; group < num_groups; ++group) {
+    if (waiting[index(group)] == 0) {
+      ready.push(group);
+    }
+  }
+  std::vector<GroupId> order;
+  order.reserve(index(num_groups));
+  while (!ready.empty()) {
+    const GroupId group = ready.top();
+    ready.pop();
+    order.push_back(group);
+    for (std::size_t at = out_begin[index(group)]; at < out_begin[index(group) + 1]; ++at) {
+      if (--waiting[index(edges[at].consumer)] == 0) {
+        ready.push(edges[at].consumer);
+      }
+    }
+  }
+  EMPLACE_CHECK(order.size() == index(num_groups), "groups form a cycle");
+  return order;
+}
+
+}  // namespace
+
+Problem::Problem(std::shared_ptr<const OpGraph> graph, Grouping grouping,
+                 std::shared_ptr<const Cluster> cluster)
+    : graph_(std::move(graph)),
+      grouping_(std::move(grouping)),
+      cluster_(std::move(cluster)),
+      num_ops_(emplace::num_ops(*graph_)) {
+  EMPLACE_CHECK(grouping_.num_ops() == num_ops_, "the grouping is of another graph");
+  order_ = emplace::topological_order(*graph_);
+  compile_costs();
+  compile_ops();
+  compile_groups();
+  compile_devices();
+}
+
+std::int64_t Problem::memory_bytes(DeviceId device) const {
+  return cluster_->profiles[cluster_->devices[index(device)].profile].memory_bytes;
+}
+
+void Problem::compile_costs() {
+  cost_us_.reserve(cluster_->profiles.size() * index(num_ops_));
+  cost_rung_.reserve(cost_us_.capacity());
+  for (const DeviceProfile& profile : cluster_->profiles) {
+    double sum_us = 0;
+    for (OpId op = 0; op < num_ops_; ++op) {
+      const Cost cost = op_cost(profile, (*graph_)[index(op)]);
+      cost_us_.push_back(cost.us);
+      cost_rung_.push_back(cost.rung);
+      sum_us += cost.us + cluster_->placeto.gap_after_op_us;
+    }
+    if (!(sum_us < kMaxSum)) {
+      throw Error(
+          ErrorCode::kFormat,
+          fmt::format("graph '{}': its ops add up to {:g} us on device '{}'; at most {:g} us "
+                      "can be simulated exactly",
+                      (*graph_)[boost::graph_bundle].name, sum_us, profile.name, kMaxSum));
+    }
+  }
+  gap_us_.reserve(index(num_ops_));
+  for (OpId op = 0; op < num_ops_; ++op) {
+    gap_us_.push_back(launches((*graph_)[index(op)].kind) ? cluster_->placeto.gap_after_op_us
+                                                          : 0.0);
+  }
+}
+
+void Problem::compile_ops() {
+  const OpGraph& graph = *graph_;
+  const std::size_t n = index(num_ops_);
+
+  // Outputs. A control edge reads output 0 (rule 1), so an op that has one needs at least one
+  // output.
+  output_begin_.assign(1, 0);
+  double bytes_sum = 0;
+  for (OpId op = 0; op < num_ops_; ++op) {
+    std::int64_t allocated = 0;
+    for (const Output& output : graph[index(op)].outputs) {
+      output_bytes_.push_back(output.bytes);
+      bytes_sum += static_cast<double>(output.bytes);
+      allocated += output.persistent ? 0 : output.bytes;
+    }
+    if (graph[index(op)].outputs.empty() && boost::out_degree(index(op), graph) > 0) {
+      output_bytes_.push_back(0);
+    }
+    bytes_sum += static_cast<double>(graph[index(op)].persistent_bytes);
+    allocated_bytes_.push_back(allocated);
+    output_begin_.push_back(static_cast<std::int32_t>(output_bytes_.size()));
+  }
+  if (!(bytes_sum < kMaxSum)) {
+    throw Error(
+        ErrorCode::kFormat,
+        fmt::format("graph '{}': its tensors add up to {:g} bytes; at most {:g} can be counted",
+                    graph[boost::graph_bundle].name, bytes_sum, kMaxSum));
+  }
+
+  // Children: consumers in graph order. Where a consumer reads several outputs of one producer, its
+  // place is that of its first mention and the last output listed counts (rule 2).
+  std::vector<std::vector<Child>> children(n);
+  num_parents_.assign(n, 0);
+  for (OpId op = 0; op < num_ops_; ++op) {
+    for (auto [edge, end] = boost::in_edges(index(op), graph); edge != end; ++edge) {
+      const std::size_t producer = boost::source(*edge, graph);
+      const std::int32_t output = output_begin_[producer] + std::max(graph[*edge].output, 0);
+      std::vector<Child>& siblings = children[producer];
+      // Consumers are visited one after the other, so an earlier mention is the last entry.
+      if (!siblings.empty() && siblings.back().op == op) {
+        siblings.back().output = output;
+      } else {
+        siblings.push_back({op, output});
+        ++num_parents_[index(op)];
+      }
+    }
+  }
+  child_begin_.assign(1, 0);
+  for (const std::vector<Child>& siblings : children) {
+    children_.insert(children_.end(), siblings.begin(), siblings.end());
+    child_begin_.push_back(children_.size());
+  }
+
+  std::vector<OpId> by_name(n);
+  std::iota(by_name.begin(), by_name.end(), 0);
+  std::sort(by_name.begin(), by_name.end(), [&](OpId a, OpId b) {
+    return std::tie(graph[index(a)].name, a) < std::tie(graph[index(b)].name, b);
+  });
+  name_rank_.resize(n);
+  for (std::size_t rank = 0; rank < n; ++rank) {
+    name_rank_[index(by_name[rank])] = static_cast<std::int32_t>(rank);
+  }
+  if (!std::is_sorted(name_rank_.begin(), name_rank_.end())) {
+    children_by_name_ = children_;
+    for (std::size_t op = 0; op < n; ++op) {
+      std::sort(children_by_name_.begin() + static_cast<std::ptrdiff_t>(child_begin_[op]),
+                children_by_name_.begin() + static_cast<std::ptrdiff_t>(child_begin_[op + 1]),
+                [&](const Child& a, const Child& b) { return name_rank(a.op) < name_rank(b.op); });
+    }
+  }
+}
+
+void Problem::compile_groups() {
+  const OpGraph& graph = *graph_;
+  const std::size_t num_groups = index(grouping_.size());
+
+  group_cost_us_.assign(index(num_devices()) * num_groups, 0.0);
+  for (DeviceId device = 0; device < num_devices(); ++device) {
+    double* const row = group_cost_us_.data() + index(device) * num_groups;
+    for (OpId op = 0; op < num_ops_; ++op) {
+      row[index(grouping_.group_of(op))] += cost_us(op, device) + gap_us(op);
+    }
+  }
+  group_persistent_bytes_.assign(num_groups, 0);
+  group_output_bytes_.assign(num_groups, 0);
+  for (OpId op = 0; op < num_ops_; ++op) {
+    const std::size_t group = index(grouping_.group_of(op));
+    group_persistent_bytes_[group] += graph[index(op)].persistent_bytes;
+    group_output_bytes_[group] += allocated_bytes(op);
+  }
+
+  // One entry for each output that crosses; a control edge crosses as an output of no bytes.
+  std::vector<std::tuple<GroupId, GroupId, std::int32_t, std::int64_t>> crossings;
+  for (auto [edge, end] = boost::edges(graph); edge != end; ++edge) {
+    const std::size_t producer = boost::source(*edge, graph);
+    const GroupId from = grouping_.group_of(static_cast<OpId>(producer));
+    const GroupId to = grouping_.group_of(static_cast<OpId>(boost::target(*edge, graph)));
+    if (from == to) {
+      continue;
+    }
+    if (graph[*edge].output == Dependency::kControl) {
+      crossings.emplace_back(from, to, -1, 0);
+    } else {
+      const std::int32_t output = output_begin_[producer] + graph[*edge].output;
+      crossings.emplace_back(from, to, output, output_bytes(output));
+    }
+  }
+  std::sort(crossings.begin(), crossings.end());
+  crossings.erase(std::unique(crossings.begin(), crossings.end()), crossings.end());
+  for (const auto& [from, to, output, bytes] : crossings) {
+    if (group_edges_.empty() || group_edges_.back().producer != from ||
+        group_edges_.back().consumer != to) {
+      group_edges_.push_back({from, to, 0});
+    }
+    group_edges_.back().bytes += bytes;
+  }
+
+  group_in_edges_ = group_edges_;
+  std::stable_sort(group_in_edges_.begin(), group_in_edges_.end(),
+                   [](const GroupEdge& a, const GroupEdge& b) { return a.consumer < b.consumer; });
+  group_out_begin_.assign(num_groups + 1, 0);
+  group_in_begin_.assign(num_groups + 1, 0);
+  for (const GroupEdge& edge : group_edges_) {
+    ++group_out_begin_[index(edge.producer) + 1];
+    ++group_in_begin_[index(edge.consumer) + 1];
+  }
+  std::partial_sum(group_out_begin_.begin(), group_out_begin_.end(), group_out_begin_.begin());
+  std::partial_sum(group_in_begin_.begin(), group_in_begin_.end(), group_in_begin_.begin());
+  group_order_ = order_groups(grouping_.size(), group_edges_, group_out_begin_);
+}
+
+void Problem::compile_devices() {
+  const std::vector<Device>& devices = cluster_->devices;
+  for (DeviceId device = 0; device < num_devices(); ++device) {
+    devices_by_name_.push_back(device);
+    if (devices[index(device)].placeable) {
+      placeable_.push_back(device);
+    }
+  }
+  std::sort(devices_by_name_.begin(), devices_by_name_.end(), [&](DeviceId a, DeviceId b) {
+    return devices[index(a)].name < devices[index(b)].name;
+  });
+  EMPLACE_CHECK(!placeable_.empty(), "cluster '{}' has no placeable device", cluster_->name);
+}
+
+}  // namespace emplace

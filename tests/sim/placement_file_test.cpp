@@ -1,0 +1,87 @@
+#include <emplace/graphs/error.hpp>
+#include <emplace/sim/case_file.hpp>
+#include <emplace/sim/placement_file.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Two ops, "a" and "b", on devices gpu:0 and gpu:1.
+SimulationCase two_ops() {
+  return read_case(R"({"name":"two","devices":2,
+      "nodes":[{"id":0,"name":"a","cost_us":1,"outputs":[8]},{"id":1,"name":"b","cost_us":1,"outputs":[8]}],
+      "edges":[[0,0,1]],"placements":[]})",
+                   "two");
+}
+
+TEST(PlacementFile, ReadsBackWhatItWrote) {
+  const SimulationCase two = two_ops();
+  const Placement placement(std::vector<DeviceId>{1, 0});
+  const std::string text = write_placement_json(two.problem, placement);
+  EXPECT_EQ(read_placement_json(text, "p.json", two.problem), placement);
+}
+
+TEST(PlacementFile, RefusesToPartAGroup) {
+  const SimulationCase two = two_ops();
+  const Problem grouped(std::make_shared<OpGraph>(two.problem.graph()), Grouping({0, 0}),
+                        std::make_shared<Cluster>(two.problem.cluster()));
+  const std::string text =
+      R"({"schema":"emplace-placement","version":1,"devices":{"a":"gpu:0","b":"gpu:1"}})";
+  EXPECT_NO_THROW(read_placement_json(text, "p.json", two.problem));
+  EXPECT_THROW(read_placement_json(text, "p.json", grouped), Error);
+}
+
+struct BadFile {
+  const char* what;
+  std::string text;
+  const char* message;
+};
+
+class BadPlacement : public ::testing::TestWithParam<BadFile> {};
+
+TEST_P(BadPlacement, IsRefusedWithFileAndPlace) {
+  const SimulationCase two = two_ops();
+  try {
+    read_placement_json(GetParam().text, "p.json", two.problem);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kFormat);
+    EXPECT_THAT(error.what(), HasSubstr("p.json"));
+    EXPECT_THAT(error.what(), HasSubstr(GetParam().message));
+  }
+}
+
+std::string with_devices(const std::string& devices) {
+  return R"({"schema":"emplace-placement","version":1,"devices":)" + devices + "}";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadPlacement,
+    ::testing::Values(
+        BadFile{"empty", "", ""}, BadFile{"truncated", with_devices(R"({"a":"gpu:0")"), ""},
+        BadFile{"not_an_object", "[]", "object"},
+        BadFile{"other_schema", R"({"schema":"emplace-graph","version":1,"devices":{}})",
+                "/schema"},
+        BadFile{"later_version", R"({"schema":"emplace-placement","version":2,"devices":{}})",
+                "/version"},
+        BadFile{"missing_devices", R"({"schema":"emplace-placement","version":1})", "devices"},
+        BadFile{"unknown_member", R"({"schema":"emplace-placement","version":1,"devcies":{}})",
+                "devcies"},
+        BadFile{"unknown_op", with_devices(R"({"a":"gpu:0","b":"gpu:0","c":"gpu:0"})"),
+                "/devices/c"},
+        BadFile{"unknown_device", with_devices(R"({"a":"gpu:0","b":"gpu:7"})"), "gpu:7"},
+        BadFile{"missing_op", with_devices(R"({"a":"gpu:0"})"), "'b'"},
+        BadFile{"number_for_device", with_devices(R"({"a":0,"b":"gpu:0"})"), "/devices/a"},
+        BadFile{"duplicate_op", with_devices(R"({"a":"gpu:0","a":"gpu:1","b":"gpu:0"})"), "a"},
+        BadFile{"not_utf8", with_devices("{\"a\":\"gpu:\xff\",\"b\":\"gpu:0\"}"), ""}),
+    [](const auto& test) { return std::string(test.param.what); });
+
+}  // namespace
+}  // namespace emplace
