@@ -1,0 +1,66 @@
+#pragma once
+
+// The agents that this program knows, by name. Registration happens before main() by
+// EMPLACE_REGISTER_AGENT; link emplace::all_agents, which keeps the linker from dropping those
+// objects.
+
+#include <emplace/agents/agent.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace emplace::agents {
+
+/// Holds agents by name, sorted, whatever the order of registration.
+class AgentRegistry {
+ public:
+  using Factory = std::function<std::unique_ptr<Agent>(const Params&)>;
+
+  /// Returns the registry that EMPLACE_REGISTER_AGENT fills.
+  static AgentRegistry& global();
+
+  /// Adds an agent; throws InternalError if its name is taken.
+  void add(AgentInfo info, Factory factory);
+
+  /// Returns the names, sorted.
+  std::vector<std::string> names() const;
+
+  /// Returns the description of `name`; throws kUnknownName with the nearest names. It stays where
+  /// it is for the life of the registry.
+  const AgentInfo& info(std::string_view name) const;
+
+  /// Makes the agent of `spec` (`NAME[:key=value,...]`); throws kUnknownName or kUsage.
+  std::unique_ptr<Agent> make(const Spec& spec) const;
+
+ private:
+  struct Entry {
+    AgentInfo info;
+    Factory factory;
+  };
+  const Entry& entry(std::string_view name) const;
+
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+/// Adds an agent to the global registry when it is constructed.
+struct AgentRegistration {
+  AgentRegistration(AgentInfo info, AgentRegistry::Factory factory) {
+    AgentRegistry::global().add(std::move(info), std::move(factory));
+  }
+};
+
+}  // namespace emplace::agents
+
+/// Registers `Class` (in an unnamed namespace), constructible from `const Params&`, with the
+/// AgentInfo that follows.
+#define EMPLACE_REGISTER_AGENT(Class, ...)                                               \
+  const ::emplace::agents::AgentRegistration k##Class##Registration {                    \
+    ::emplace::agents::AgentInfo __VA_ARGS__, [](const ::emplace::Params& params) {      \
+      return std::unique_ptr<::emplace::agents::Agent>(std::make_unique<Class>(params)); \
+    }                                                                                    \
+  }

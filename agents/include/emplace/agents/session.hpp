@@ -1,0 +1,109 @@
+#pragma once
+
+// What an agent may use while it places: a budget of simulations, a random stream, and the best
+// placement seen so far. Everything that a session hands out depends on its seed alone, never on
+// threads.
+//
+// Agents minimize Evaluation::objective_us(): the step time, and for a placement that overflows a
+// memory also 2 s for each 10^9 bytes over (the penalty of Addanki et al. 2019). That penalty is a
+// slope for searches to walk down, no licence: the best of a session is one that fits, if there is
+// any. A session belongs to one thread; evaluating many placements uses the threads of the present
+// TBB arena.
+
+#include <emplace/graphs/random.hpp>
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace emplace::agents {
+
+/// Says how an evaluation ended.
+enum class EvaluationStatus : std::uint8_t { kOk, kOutOfMemory, kBudgetSpent };
+
+/// Holds what one simulated step of a placement gave.
+struct Evaluation {
+  EvaluationStatus status = EvaluationStatus::kBudgetSpent;
+  double step_time_us = 0;
+  std::int64_t bytes_over = 0;  ///< memory that is missing, summed over devices
+
+  /// Returns what agents minimize; infinity if the budget was spent.
+  double objective_us() const;
+
+  /// Says whether this one is preferred: what fits before what does not, then the lesser objective.
+  bool better_than(const Evaluation& other) const;
+};
+
+/// Gives an agent its budget and its randomness.
+class Session {
+ public:
+  /// How many evaluations lie between two reports of progress.
+  static constexpr std::int64_t kProgressInterval = 128;
+
+  struct Options {
+    std::uint64_t seed = 0;
+    std::int64_t max_evaluations = 1000;
+    /// Ends the session early when it turns true (Ctrl-C); may be null.
+    const std::atomic<bool>* stop = nullptr;
+    /// Is told the evaluations done so far at each multiple of kProgressInterval; may be empty.
+    std::function<void(std::int64_t)> progress{};
+  };
+
+  /// Starts a session. Requires: `problem` outlives it.
+  Session(const Problem& problem, Options options);
+  ~Session();
+
+  /// Simulates one placement and counts it. Returns kBudgetSpent, and simulates nothing, if
+  /// exhausted. Requires: a device of the problem for each of its groups.
+  Evaluation evaluate(const Placement& placement);
+
+  /// Simulates many in parallel and counts them in the order given; those beyond the budget are
+  /// kBudgetSpent. The result is the same on any number of threads.
+  std::vector<Evaluation> evaluate(std::span<const Placement> placements);
+
+  /// Returns the evaluations that are left; 0 if the session was stopped.
+  std::int64_t evaluations_left() const;
+
+  /// Says whether no evaluation is left.
+  bool exhausted() const { return evaluations_left() == 0; }
+
+  /// Returns the number of evaluations so far.
+  std::int64_t evaluations() const { return evaluations_; }
+
+  /// Returns the session's random stream.
+  RandomStream& random() { return random_; }
+
+  /// Returns the best placement evaluated so far, the earliest among equals; empty before the
+  /// first.
+  const std::optional<Placement>& best_placement() const { return best_placement_; }
+
+  /// Returns its evaluation.
+  const Evaluation& best_evaluation() const { return best_evaluation_; }
+
+  /// Returns the number of evaluations made when the best was found.
+  std::int64_t evaluations_to_best() const { return evaluations_to_best_; }
+
+ private:
+  struct Workspaces;  // a simulator for each thread
+
+  void check(const Placement& placement) const;
+  void record(const Placement& placement, const Evaluation& evaluation);
+
+  const Problem& problem_;
+  Options options_;
+  RandomStream random_;
+  std::unique_ptr<Workspaces> workspaces_;
+  std::int64_t evaluations_ = 0;
+  std::int64_t evaluations_to_best_ = 0;
+  std::optional<Placement> best_placement_;
+  Evaluation best_evaluation_;
+};
+
+}  // namespace emplace::agents

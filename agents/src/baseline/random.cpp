@@ -1,0 +1,48 @@
+#include <emplace/agents/agent.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace emplace::agents {
+namespace {
+
+// Placements drawn and simulated at a time: enough to keep the threads busy, little to hold.
+constexpr std::int64_t kBatch = 256;
+
+Placement draw(const Problem& problem, RandomStream& random) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  Placement placement(problem.num_groups());
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    placement[group] = devices[random.below(devices.size())];
+  }
+  return placement;
+}
+
+// The best of as many uniform draws as the budget allows.
+class Random final : public Agent {
+ public:
+  explicit Random(const Params&) {}
+
+  Placement place(const Problem& problem, Session& session) override {
+    Placement first = draw(problem, session.random());
+    session.evaluate(first);
+    std::vector<Placement> batch;
+    while (const std::int64_t left = session.evaluations_left()) {
+      batch.clear();
+      for (std::int64_t i = std::min(kBatch, left); i > 0; --i) {
+        batch.push_back(draw(problem, session.random()));
+      }
+      session.evaluate(batch);
+    }
+    return session.best_placement().value_or(std::move(first));
+  }
+};
+
+EMPLACE_REGISTER_AGENT(Random, {.name = "random",
+                                .kind = AgentKind::kBaseline,
+                                .summary = "best of uniformly random placements",
+                                .reference = "Addanki et al. 2019, random policy",
+                                .deterministic = false});
+
+}  // namespace
+}  // namespace emplace::agents

@@ -1,0 +1,29 @@
+#include <emplace/agents/agent.hpp>
+
+namespace emplace::agents {
+namespace {
+
+// The i-th group in topological order goes to placeable device i mod N.
+class RoundRobin final : public Agent {
+ public:
+  explicit RoundRobin(const Params&) {}
+
+  Placement place(const Problem& problem, Session&) override {
+    const std::span<const DeviceId> devices = problem.placeable_devices();
+    Placement placement(problem.num_groups());
+    std::size_t next = 0;
+    for (const GroupId group : problem.group_order()) {
+      placement[group] = devices[next++ % devices.size()];
+    }
+    return placement;
+  }
+};
+
+EMPLACE_REGISTER_AGENT(RoundRobin,
+                       {.name = "round-robin",
+                        .kind = AgentKind::kBaseline,
+                        .summary = "group i in topological order on placeable device i mod N",
+                        .reference = "folklore; ignores costs, bytes and memory"});
+
+}  // namespace
+}  // namespace emplace::agents

@@ -1,0 +1,38 @@
+#include <emplace/agents/agent.hpp>
+
+namespace emplace::agents {
+namespace {
+
+// Everything on one device: of the placeable ones that which does all the work soonest, the first
+// among equals.
+class SingleGpu final : public Agent {
+ public:
+  explicit SingleGpu(const Params&) {}
+
+  Placement place(const Problem& problem, Session&) override {
+    const auto total_us = [&problem](DeviceId device) {
+      double sum = 0;
+      for (GroupId group = 0; group < problem.num_groups(); ++group) {
+        sum += problem.group_cost_us(group, device);
+      }
+      return sum;
+    };
+    DeviceId best = problem.placeable_devices().front();
+    double best_us = total_us(best);
+    for (const DeviceId device : problem.placeable_devices().subspan(1)) {
+      if (const double us = total_us(device); us < best_us) {
+        best = device;
+        best_us = us;
+      }
+    }
+    return Placement(problem.num_groups(), best);
+  }
+};
+
+EMPLACE_REGISTER_AGENT(SingleGpu, {.name = "single-gpu",
+                                   .kind = AgentKind::kBaseline,
+                                   .summary = "everything on the fastest placeable device",
+                                   .reference = "Addanki et al. 2019, single GPU"});
+
+}  // namespace
+}  // namespace emplace::agents

@@ -1,0 +1,68 @@
+#include <emplace/agents/agent.hpp>
+#include <emplace/sim/list_schedule.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+namespace emplace::agents {
+namespace {
+
+// Baechi's m-ETF: as ETF, but a pair counts only if the group fits into the device's memory, and
+// ties go to topological order. Adapted to groups, which are placed whole:
+//   - a group needs its weights and all outputs of its members, and no scratch memory, as in the
+//     simulator;
+//   - outputs are freed when the last consuming group is scheduled, weights never, as in Baechi;
+//   - transfers do not queue (ListSchedule), where Baechi has one channel for each device;
+//   - where nothing fits, Baechi gives up; here the first ready group goes to the device with most
+//     memory left, so that there is a placement to report as out of memory.
+class MEtf final : public Agent {
+ public:
+  explicit MEtf(const Params&) {}
+
+  Placement place(const Problem& problem, Session&) override {
+    ListSchedule schedule(problem);
+    while (!schedule.ready_groups().empty()) {
+      const auto [group, device] =
+          earliest(problem, schedule).value_or(roomiest(problem, schedule));
+      schedule.assign(group, device);
+    }
+    return std::move(schedule).take();
+  }
+
+ private:
+  using Pair = std::pair<GroupId, DeviceId>;
+
+  static std::optional<Pair> earliest(const Problem& problem, const ListSchedule& schedule) {
+    std::optional<Pair> best;
+    std::tuple<double, std::size_t, double> best_key;
+    const std::span<const GroupId> ready = schedule.ready_groups();
+    for (std::size_t position = 0; position < ready.size(); ++position) {
+      for (const DeviceId device : problem.placeable_devices()) {
+        const GroupId group = ready[position];
+        const std::tuple key(schedule.start_if(group, device), position,
+                             problem.group_cost_us(group, device));
+        if (schedule.fits(group, device) && (!best || key < best_key)) {
+          best = {group, device};
+          best_key = key;
+        }
+      }
+    }
+    return best;
+  }
+
+  static Pair roomiest(const Problem& problem, const ListSchedule& schedule) {
+    return {schedule.ready_groups().front(),
+            *std::ranges::max_element(problem.placeable_devices(), {}, [&](DeviceId device) {
+              return schedule.free_bytes(device);
+            })};
+  }
+};
+
+EMPLACE_REGISTER_AGENT(MEtf, {.name = "m-etf",
+                              .kind = AgentKind::kHeuristic,
+                              .summary = "ETF among the devices that have memory for the group",
+                              .reference = "Baechi: Jeon et al., SoCC 2020"});
+
+}  // namespace
+}  // namespace emplace::agents

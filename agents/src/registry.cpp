@@ -1,0 +1,61 @@
+#include <emplace/agents/registry.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+
+namespace emplace::agents {
+
+std::string_view to_string(AgentKind kind) {
+  switch (kind) {
+    case AgentKind::kBaseline:
+      return "baseline";
+    case AgentKind::kExpert:
+      return "expert";
+    case AgentKind::kHeuristic:
+      return "heuristic";
+    case AgentKind::kSearch:
+      return "search";
+    case AgentKind::kLearned:
+      return "learned";
+  }
+  return "unknown";
+}
+
+AgentRegistry& AgentRegistry::global() {
+  static AgentRegistry registry;
+  return registry;
+}
+
+void AgentRegistry::add(AgentInfo info, Factory factory) {
+  std::string name = info.name;
+  EMPLACE_CHECK(!name.empty(), "an agent has no name");
+  const bool added = entries_.try_emplace(name, Entry{std::move(info), std::move(factory)}).second;
+  EMPLACE_CHECK(added, "two agents are called '{}'", name);
+}
+
+std::vector<std::string> AgentRegistry::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+const AgentRegistry::Entry& AgentRegistry::entry(std::string_view name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    throw_unknown_name("agent", name, names());
+  }
+  return found->second;
+}
+
+const AgentInfo& AgentRegistry::info(std::string_view name) const { return entry(name).info; }
+
+std::unique_ptr<Agent> AgentRegistry::make(const Spec& spec) const {
+  const Entry& agent = entry(spec.name);
+  return agent.factory(
+      resolve_params(agent.info.parameters, spec, fmt::format("agent {}", spec.name)));
+}
+
+}  // namespace emplace::agents

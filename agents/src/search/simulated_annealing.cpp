@@ -1,0 +1,150 @@
+#include <emplace/agents/agent.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace emplace::agents {
+namespace {
+
+// Temperatures from the first to the last; a power of two, so that the factor between two is a
+// chain of square roots, which are the same bits everywhere (std::pow is not).
+constexpr int kSquareRoots = 10;
+constexpr std::int64_t kTemperatures = 1 << kSquareRoots;
+
+// Returns exp(-x) for x >= 0 within 1e-12 by basic operations only: std::exp may differ in the last
+// bit between processors.
+double exp_of_minus(double x) {
+  if (x > 700) {
+    return 0;
+  }
+  constexpr int kHalvings = 12;
+  const double y = -x / (1 << kHalvings);
+  double result = 1 + y * (1 + y / 2 * (1 + y / 3 * (1 + y / 4 * (1 + y / 5))));
+  for (int i = 0; i < kHalvings; ++i) {
+    result *= result;
+  }
+  return result;
+}
+
+// Simulated annealing: a random move is taken if it improves the step, and else with probability
+// exp(-increase / T), while T falls geometrically over the whole budget. A move puts one group on
+// another device, and now and then its neighbours in the graph along with it, since parting them
+// costs transfers. The first temperature is a multiple of the mean change that the first moves
+// made, so that no parameter has a unit. Returns the best seen.
+class SimulatedAnnealing final : public Agent {
+ public:
+  explicit SimulatedAnnealing(const Params& params)
+      : start_(params.get<double>("start")),
+        end_(params.get<double>("end")),
+        neighbours_(params.get<double>("neighbours")) {}
+
+  Placement place(const Problem& problem, Session& session) override {
+    Placement current(problem.num_groups(), problem.placeable_devices().front());
+    const std::int64_t budget = session.evaluations_left();
+    double objective_us = session.evaluate(current).objective_us();
+    if (problem.placeable_devices().size() == 1) {
+      return current;
+    }
+
+    const double first_us =
+        start_ * mean_change_us(problem, session, current, objective_us, budget);
+    double factor = end_ / start_;
+    for (int i = 0; i < kSquareRoots; ++i) {
+      factor = std::sqrt(factor);
+    }
+    double temperature_us = first_us;
+    std::int64_t cooled = 0;
+    const std::int64_t begin = session.evaluations();
+    const std::int64_t moves = session.evaluations_left();
+    while (!session.exhausted()) {
+      const std::int64_t step = (session.evaluations() - begin) * kTemperatures / moves;
+      for (; cooled < step; ++cooled) {
+        temperature_us *= factor;
+      }
+      Placement next = moved(problem, session.random(), current);
+      const double next_us = session.evaluate(next).objective_us();
+      const double increase_us = next_us - objective_us;
+      if (increase_us <= 0 ||
+          session.random().uniform() < exp_of_minus(increase_us / temperature_us)) {
+        current = std::move(next);
+        objective_us = next_us;
+      }
+    }
+    return session.best_placement().value_or(std::move(current));
+  }
+
+ private:
+  Placement moved(const Problem& problem, RandomStream& random, const Placement& from) const;
+  double mean_change_us(const Problem& problem, Session& session, const Placement& from,
+                        double objective_us, std::int64_t budget) const;
+
+  double start_;
+  double end_;
+  double neighbours_;
+};
+
+Placement SimulatedAnnealing::moved(const Problem& problem, RandomStream& random,
+                                    const Placement& from) const {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  const auto group =
+      static_cast<GroupId>(random.below(static_cast<std::uint64_t>(problem.num_groups())));
+  // One of the other devices: the last stands in for the present one.
+  DeviceId device = devices[random.below(devices.size() - 1)];
+  if (device == from[group]) {
+    device = devices.back();
+  }
+  Placement to = from;
+  to[group] = device;
+  if (random.uniform() < neighbours_) {
+    for (const GroupEdge& edge : problem.group_in_edges(group)) {
+      to[edge.producer] = device;
+    }
+    for (const GroupEdge& edge : problem.group_out_edges(group)) {
+      to[edge.consumer] = device;
+    }
+  }
+  return to;
+}
+
+// Spends a twentieth of the budget, at most 100 evaluations, on moves from the start.
+double SimulatedAnnealing::mean_change_us(const Problem& problem, Session& session,
+                                          const Placement& from, double objective_us,
+                                          std::int64_t budget) const {
+  double sum_us = 0;
+  std::int64_t count = 0;
+  for (std::int64_t left = std::min<std::int64_t>(100, budget / 20); left > 0; --left) {
+    const double us = session.evaluate(moved(problem, session.random(), from)).objective_us();
+    if (std::isfinite(us)) {
+      sum_us += std::abs(us - objective_us);
+      ++count;
+    }
+  }
+  return count > 0 ? sum_us / static_cast<double>(count) : 0;
+}
+
+EMPLACE_REGISTER_AGENT(
+    SimulatedAnnealing,
+    {.name = "simulated-annealing",
+     .kind = AgentKind::kSearch,
+     .summary = "random moves, worse ones ever more rarely, along a geometric schedule",
+     .reference = "Kirkpatrick, Gelatt, Vecchi, Science 220, 1983",
+     .parameters = {{.name = "start",
+                     .default_value = 0.5,
+                     .min = 1e-3,
+                     .max = 100,
+                     .summary = "first temperature, over the mean change of the first moves"},
+                    {.name = "end",
+                     .default_value = 0.01,
+                     .min = 1e-6,
+                     .max = 100,
+                     .summary = "last temperature, over the same mean change"},
+                    {.name = "neighbours",
+                     .default_value = 0.25,
+                     .min = 0,
+                     .max = 1,
+                     .summary = "probability that a group's neighbours move along with it"}},
+     .deterministic = false});
+
+}  // namespace
+}  // namespace emplace::agents

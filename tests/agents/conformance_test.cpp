@@ -1,0 +1,204 @@
+// What every agent must do, whatever it is: each test runs once for each registered agent, so a new
+// agent is tested by being registered.
+
+#include "support/problems.hpp"
+
+#include <emplace/agents/agent.hpp>
+#include <emplace/sim/bounds.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace emplace::agents {
+namespace {
+
+struct NamedProblem {
+  std::string name;
+  Problem problem;
+};
+
+OpGraph two_chains() {
+  return test::make_graph({{.name = "a", .cost_us = 10, .output_bytes = 5},
+                           {.name = "b", .cost_us = 20, .producers = {0}},
+                           {.name = "c", .cost_us = 30, .output_bytes = 5},
+                           {.name = "d", .cost_us = 40, .producers = {2}},
+                           {.name = "alone", .cost_us = 15}},
+                          "disconnected");
+}
+
+std::vector<NamedProblem> tiny_problems() {
+  std::vector<NamedProblem> problems;
+  problems.push_back({"one op", test::make_problem(test::chain_graph({10}, 0))});
+  problems.push_back(
+      {"one device", test::make_problem(test::diamond_graph(50), {.num_devices = 1})});
+  problems.push_back({"chain", test::make_problem(test::chain_graph({10, 20, 30, 40}, 5))});
+  problems.push_back(
+      {"fork and join", test::make_problem(test::fork_join_graph(6, 20), {.num_devices = 4})});
+  problems.push_back({"disconnected", test::make_problem(two_chains())});
+  problems.push_back(
+      {"heterogeneous with a CPU", test::make_problem(test::fork_join_graph(6, 20),
+                                                      {.with_cpu = true, .with_slow_gpu = true})});
+  return problems;
+}
+
+class Conformance : public testing::TestWithParam<std::string> {
+ protected:
+  const AgentInfo& info() const { return AgentRegistry::global().info(GetParam()); }
+
+  Placement place(const Problem& problem, const Session::Options& options) const {
+    Session session(problem, options);
+    Placement placement = AgentRegistry::global().make({GetParam(), {}})->place(problem, session);
+    EXPECT_LE(session.evaluations(), options.max_evaluations);
+    return placement;
+  }
+
+  // Checks that every group is on a device on which this agent may put it.
+  void expect_valid(const Problem& problem, const Placement& placement) const {
+    ASSERT_EQ(placement.size(), problem.num_groups());
+    for (const DeviceId device : placement.devices()) {
+      ASSERT_GE(device, 0);
+      ASSERT_LT(device, problem.num_devices());
+      if (info().respects_placeable) {
+        EXPECT_THAT(problem.placeable_devices(), testing::Contains(device));
+      }
+    }
+  }
+};
+
+TEST_P(Conformance, DescribesItself) {
+  EXPECT_THAT(info().name, testing::MatchesRegex("[a-z0-9]+(-[a-z0-9]+)*"));
+  EXPECT_FALSE(info().summary.empty());
+  EXPECT_FALSE(info().reference.empty());
+  for (const ParamSpec& parameter : info().parameters) {
+    EXPECT_FALSE(parameter.summary.empty()) << parameter.name;
+  }
+}
+
+TEST_P(Conformance, PlacesEveryGroupOnAnAllowedDevice) {
+  for (const auto& [name, problem] : tiny_problems()) {
+    SCOPED_TRACE(name);
+    expect_valid(problem, place(problem, {.max_evaluations = 100}));
+  }
+}
+
+TEST_P(Conformance, GivesTheSamePlacementForTheSameSeedOnAnyNumberOfThreads) {
+  for (const auto& [name, problem] : tiny_problems()) {
+    SCOPED_TRACE(name);
+    const Session::Options options{.seed = 7, .max_evaluations = 600};
+    const auto on_threads = [&, &problem = problem](std::size_t threads) {
+      const tbb::global_control control(tbb::global_control::max_allowed_parallelism, threads);
+      return place(problem, options);
+    };
+    const Placement alone = on_threads(1);
+    EXPECT_EQ(on_threads(4), alone);
+  }
+}
+
+TEST_P(Conformance, PlacesWithAnyBudgetAndKeepsIt) {
+  for (const auto& [name, problem] : tiny_problems()) {
+    for (const std::int64_t budget : {0, 1, 2, 7, 300}) {
+      SCOPED_TRACE(testing::Message() << name << ", budget " << budget);
+      expect_valid(problem, place(problem, {.seed = 3, .max_evaluations = budget}));
+    }
+  }
+}
+
+TEST_P(Conformance, PlacesWhatFitsNowhereAndTheSimulatorSaysSo) {
+  const Problem problem =
+      test::make_problem(test::fork_join_graph(6, 2000), {.num_devices = 2, .memory_bytes = 1000});
+  const Placement placement = place(problem, {.max_evaluations = 100});
+  expect_valid(problem, placement);
+  EXPECT_EQ(Simulator(problem).run(placement).status, StepStatus::kOutOfMemory);
+}
+
+TEST_P(Conformance, IsNeverFasterThanTheLowerBound) {
+  for (const auto& [name, problem] : tiny_problems()) {
+    SCOPED_TRACE(name);
+    const Placement placement = place(problem, {.max_evaluations = 300});
+    EXPECT_GE(Simulator(problem).run(placement).makespan_us * (1 + 1e-9),
+              lower_bounds(problem).best_us());
+  }
+}
+
+TEST_P(Conformance, IgnoresSeedAndBudgetIfItCallsItselfDeterministic) {
+  if (!info().deterministic) {
+    GTEST_SKIP() << "not deterministic";
+  }
+  for (const auto& [name, problem] : tiny_problems()) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(place(problem, {.seed = 1, .max_evaluations = 10}),
+              place(problem, {.seed = 2, .max_evaluations = 200}));
+  }
+}
+
+TEST_P(Conformance, ReturnsTheBestThatItSimulated) {
+  for (const auto& [name, problem] : tiny_problems()) {
+    SCOPED_TRACE(name);
+    Session session(problem, {.seed = 5, .max_evaluations = 200});
+    const Placement placement =
+        AgentRegistry::global().make({GetParam(), {}})->place(problem, session);
+    if (session.best_placement()) {
+      Session again(problem, {.max_evaluations = 1});
+      EXPECT_FALSE(session.best_evaluation().better_than(again.evaluate(placement)));
+    }
+  }
+}
+
+// Returns the texts of the extreme values that a parameter may have.
+std::vector<std::string> extremes(const ParamSpec& parameter) {
+  if (std::holds_alternative<bool>(parameter.default_value)) {
+    return {"false", "true"};
+  }
+  if (std::holds_alternative<std::string>(parameter.default_value)) {
+    return parameter.choices;
+  }
+  if (std::holds_alternative<std::int64_t>(parameter.default_value)) {
+    return {emplace::to_string(ParamValue(static_cast<std::int64_t>(parameter.min))),
+            emplace::to_string(ParamValue(static_cast<std::int64_t>(parameter.max)))};
+  }
+  return {emplace::to_string(ParamValue(parameter.min)),
+          emplace::to_string(ParamValue(parameter.max))};
+}
+
+TEST_P(Conformance, WorksWithEachParameterAtItsBounds) {
+  for (const ParamSpec& parameter : info().parameters) {
+    for (const std::string& value : extremes(parameter)) {
+      SCOPED_TRACE(parameter.name + "=" + value);
+      for (const auto& [name, problem] : tiny_problems()) {
+        SCOPED_TRACE(name);
+        const auto agent = AgentRegistry::global().make({GetParam(), {{parameter.name, value}}});
+        Session session(problem, {.max_evaluations = 100});
+        expect_valid(problem, agent->place(problem, session));
+      }
+    }
+  }
+}
+
+TEST_P(Conformance, PlacesAtOnceWhenStopped) {
+  const std::atomic<bool> stop = true;
+  for (const auto& [name, problem] : tiny_problems()) {
+    SCOPED_TRACE(name);
+    Session session(problem, {.max_evaluations = 1'000'000'000, .stop = &stop});
+    expect_valid(problem, AgentRegistry::global().make({GetParam(), {}})->place(problem, session));
+    EXPECT_EQ(session.evaluations(), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registered, Conformance,
+                         testing::ValuesIn(AgentRegistry::global().names()),
+                         [](const testing::TestParamInfo<std::string>& agent) {
+                           std::string name = agent.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace emplace::agents

@@ -1,0 +1,70 @@
+#include "agents/placing.hpp"
+#include "support/problems.hpp"
+
+#include <emplace/sim/simulator.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace emplace::agents {
+namespace {
+
+// The least step time of all 2^groups placements on two devices.
+double optimum_us(const Problem& problem) {
+  Simulator simulator(problem);
+  double best_us = std::numeric_limits<double>::infinity();
+  for (unsigned bits = 0; bits < 1u << problem.num_groups(); ++bits) {
+    Placement placement(problem.num_groups());
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      placement[group] = static_cast<DeviceId>(bits >> group & 1u);
+    }
+    best_us = std::min(best_us, simulator.run(placement).makespan_us);
+  }
+  return best_us;
+}
+
+double step_time_us(std::string_view agent, const Problem& problem,
+                    const Session::Options& options) {
+  return Simulator(problem).run(Placement(place(agent, problem, options))).makespan_us;
+}
+
+class Search : public testing::TestWithParam<std::string> {};
+
+TEST_P(Search, FindsTheOptimumOfSmallProblems) {
+  for (const std::int64_t bytes : {0, 30, 90, 300}) {
+    SCOPED_TRACE(bytes);
+    const Problem problem = test::make_problem(test::fork_join_graph(8, bytes));
+    EXPECT_DOUBLE_EQ(step_time_us(GetParam(), problem, {.seed = 1, .max_evaluations = 3000}),
+                     optimum_us(problem));
+  }
+}
+
+TEST_P(Search, IsNeverWorseThanOneDevice) {
+  const Problem problem = test::make_problem(test::fork_join_graph(12, 5000), {.num_devices = 4});
+  for (const std::int64_t budget : {1, 10, 100, 1000}) {
+    EXPECT_LE(step_time_us(GetParam(), problem, {.seed = 2, .max_evaluations = budget}), 1220);
+  }
+}
+
+// Ten ops of 100 bytes of weights; a device has room for five.
+TEST_P(Search, FindsAPlacementThatFits) {
+  std::vector<test::OpSketch> ops;
+  for (int op = 0; op < 10; ++op) {
+    ops.push_back({.name = "op_" + std::to_string(op), .cost_us = 10, .persistent_bytes = 100});
+  }
+  const Problem problem = test::make_problem(test::make_graph(ops), {.memory_bytes = 500});
+  const Placement placement(place(GetParam(), problem, {.seed = 3, .max_evaluations = 2000}));
+  EXPECT_EQ(Simulator(problem).run(placement).status, StepStatus::kOk);
+}
+
+INSTANTIATE_TEST_SUITE_P(Agents, Search, testing::Values("hill-climb", "simulated-annealing"),
+                         [](const testing::TestParamInfo<std::string>& agent) {
+                           return agent.param == "hill-climb" ? "hill_climb"
+                                                              : "simulated_annealing";
+                         });
+
+}  // namespace
+}  // namespace emplace::agents

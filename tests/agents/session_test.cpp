@@ -1,0 +1,155 @@
+#include "support/problems.hpp"
+
+#include <emplace/agents/session.hpp>
+#include <emplace/graphs/check.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <limits>
+
+namespace emplace::agents {
+namespace {
+
+using Devices = std::vector<DeviceId>;
+
+// On one device the diamond takes 550 us; with b and c apart 350 us.
+const Devices kTogether{0, 0, 0, 0};
+const Devices kApart{0, 1, 0, 0};
+
+TEST(Session, EvaluatesAPlacementAndCountsIt) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  Session session(problem, {.max_evaluations = 2});
+  const Evaluation evaluation = session.evaluate(Placement(kTogether));
+  EXPECT_EQ(evaluation.status, EvaluationStatus::kOk);
+  EXPECT_DOUBLE_EQ(evaluation.step_time_us, 550);
+  EXPECT_EQ(session.evaluations(), 1);
+  EXPECT_EQ(session.evaluations_left(), 1);
+}
+
+TEST(Session, RefusesWhatIsBeyondTheBudget) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  Session session(problem, {.max_evaluations = 2});
+  const std::vector<Placement> many(3, Placement(kTogether));
+  const std::vector<Evaluation> evaluations = session.evaluate(many);
+  ASSERT_EQ(evaluations.size(), 3u);
+  EXPECT_EQ(evaluations[1].status, EvaluationStatus::kOk);
+  EXPECT_EQ(evaluations[2].status, EvaluationStatus::kBudgetSpent);
+  EXPECT_EQ(session.evaluate(Placement(kApart)).status, EvaluationStatus::kBudgetSpent);
+  EXPECT_EQ(session.evaluations(), 2);
+  EXPECT_TRUE(session.exhausted());
+  EXPECT_EQ(session.best_placement(), Placement(kTogether));
+}
+
+TEST(Session, RemembersTheBestAndWhenItCame) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  Session session(problem, {});
+  EXPECT_FALSE(session.best_placement().has_value());
+  const std::vector<Placement> many{Placement(kTogether), Placement(kApart),
+                                    Placement(Devices{1, 0, 1, 1}), Placement(kTogether)};
+  session.evaluate(many);
+  // The third is as good as the second, and later.
+  EXPECT_EQ(session.best_placement(), Placement(kApart));
+  EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, 350);
+  EXPECT_EQ(session.evaluations_to_best(), 2);
+}
+
+TEST(Session, ChargesTwoSecondsForEachBillionBytesThatDoNotFit) {
+  Evaluation evaluation{
+      .status = EvaluationStatus::kOutOfMemory, .step_time_us = 100, .bytes_over = 500'000'000};
+  EXPECT_DOUBLE_EQ(evaluation.objective_us(), 100 + 1e6);
+  evaluation.status = EvaluationStatus::kBudgetSpent;
+  EXPECT_EQ(evaluation.objective_us(), std::numeric_limits<double>::infinity());
+}
+
+TEST(Session, PrefersASlowPlacementThatFitsToAFastOneThatDoesNot) {
+  const Evaluation fast{
+      .status = EvaluationStatus::kOutOfMemory, .step_time_us = 1, .bytes_over = 1};
+  const Evaluation slow{.status = EvaluationStatus::kOk, .step_time_us = 100};
+  EXPECT_LT(fast.objective_us(), slow.objective_us());
+  EXPECT_TRUE(slow.better_than(fast));
+  EXPECT_FALSE(fast.better_than(slow));
+  EXPECT_TRUE(fast.better_than(Evaluation{}));
+}
+
+TEST(Session, SaysByHowMuchMemoryIsExceeded) {
+  // Two ops of 600 bytes of weights each: 200 too many on a device of 1000.
+  const Problem problem =
+      test::make_problem(test::make_graph({{.name = "a", .persistent_bytes = 600},
+                                           {.name = "b", .persistent_bytes = 600}}),
+                         {.memory_bytes = 1000});
+  Session session(problem, {});
+  const Evaluation together = session.evaluate(Placement(Devices{0, 0}));
+  EXPECT_EQ(together.status, EvaluationStatus::kOutOfMemory);
+  EXPECT_EQ(together.bytes_over, 200);
+  EXPECT_EQ(session.evaluate(Placement(Devices{0, 1})).status, EvaluationStatus::kOk);
+  EXPECT_EQ(session.best_placement(), Placement(Devices{0, 1}));
+}
+
+TEST(Session, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const Problem problem = test::make_problem(test::fork_join_graph(9, 30), {.num_devices = 4});
+  std::vector<Placement> many;
+  RandomStream random(1);
+  for (int i = 0; i < 500; ++i) {
+    Placement placement(problem.num_groups());
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      placement[group] = static_cast<DeviceId>(random.below(4));
+    }
+    many.push_back(placement);
+  }
+  const auto run = [&](std::size_t threads) {
+    const tbb::global_control control(tbb::global_control::max_allowed_parallelism, threads);
+    Session session(problem, {.max_evaluations = 400});
+    std::vector<double> objectives;
+    for (const Evaluation& evaluation : session.evaluate(many)) {
+      objectives.push_back(evaluation.objective_us());
+    }
+    return std::tuple(objectives, session.best_placement(), session.evaluations_to_best());
+  };
+  EXPECT_EQ(run(4), run(1));
+}
+
+TEST(Session, EndsWhenItIsStopped) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  std::atomic<bool> stop = false;
+  Session session(problem, {.max_evaluations = 100, .stop = &stop});
+  session.evaluate(Placement(kTogether));
+  stop = true;
+  EXPECT_TRUE(session.exhausted());
+  EXPECT_EQ(session.evaluate(Placement(kApart)).status, EvaluationStatus::kBudgetSpent);
+  EXPECT_EQ(session.evaluations(), 1);
+}
+
+TEST(Session, TellsItsProgressNowAndThen) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  std::vector<std::int64_t> told;
+  Session session(problem, {.max_evaluations = 300,
+                            .progress = [&](std::int64_t done) { told.push_back(done); }});
+  session.evaluate(std::vector<Placement>(200, Placement(kTogether)));
+  while (!session.exhausted()) {
+    session.evaluate(Placement(kTogether));
+  }
+  EXPECT_THAT(told, testing::ElementsAre(128, 256));
+}
+
+TEST(Session, RefusesPlacementsOfAnotherProblem) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  Session session(problem, {});
+  EXPECT_THROW(session.evaluate(Placement(3)), InternalError);
+  EXPECT_THROW(session.evaluate(Placement(Devices{0, 0, 0, 2})), InternalError);
+  EXPECT_THROW(session.evaluate(Placement(Devices{0, 0, -1, 0})), InternalError);
+}
+
+TEST(Session, DrawsTheSameRandomNumbersForTheSameSeed) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  Session a(problem, {.seed = 5});
+  Session b(problem, {.seed = 5});
+  Session c(problem, {.seed = 6});
+  const std::uint64_t first = a.random().next();
+  EXPECT_EQ(b.random().next(), first);
+  EXPECT_NE(c.random().next(), first);
+}
+
+}  // namespace
+}  // namespace emplace::agents
