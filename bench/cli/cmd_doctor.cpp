@@ -1,0 +1,122 @@
+#include "command.hpp"
+#include "terminal.hpp"
+
+#include <emplace/agents/registry.hpp>
+#include <emplace/bench/manifest.hpp>
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <CLI/Version.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace emplace::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A part of emplace that a build may lack.
+struct OptionalPart {
+  std::string_view name;
+  std::string_view agent;  ///< whose presence tells
+  std::string_view how_to_get;
+};
+
+constexpr OptionalPart kOptionalParts[] = {
+    {"METIS", "metis", "apt-get install libmetis-dev, then build again"},
+    {"Scotch", "scotch", "apt-get install libscotch-dev, then build again"},
+};
+
+bool is_present(const OptionalPart& part) {
+  return std::ranges::binary_search(agents::AgentRegistry::global().names(), part.agent);
+}
+
+struct Diagnosis {
+  bench::BuildInfo build = bench::build_info();
+  bench::MachineInfo machine = bench::machine_info();
+  std::size_t agents = agents::AgentRegistry::global().names().size();
+  std::size_t graphs = GraphCatalog::global().names().size();
+  std::size_t clusters = cluster_names().size();
+  std::size_t suites = bench::suite_names().size();
+};
+
+Diagnosis diagnose() {
+  Diagnosis diagnosis;
+  diagnosis.build.libraries.emplace_back("cli11", CLI11_VERSION);
+  return diagnosis;
+}
+
+std::string to_text(const Diagnosis& diagnosis) {
+  std::string text;
+  const auto line = [&](std::string_view what, const std::string& value) {
+    text += fmt::format("{:<11}{}\n", what, value);
+  };
+  const bench::BuildInfo& build = diagnosis.build;
+  line("emplace", fmt::format("{}, git {}", build.version, build.git_revision));
+  line("build", fmt::format("{}, {}", build.build_type, build.compiler));
+  line("cpu", fmt::format("{}, {} cores", diagnosis.machine.cpu, diagnosis.machine.cores));
+  line("memory",
+       fmt::format("{:.1f} GB", static_cast<double>(diagnosis.machine.memory_bytes) / 1e9));
+  line("system", diagnosis.machine.system);
+  line("contents", fmt::format("{} agents, {} graphs, {} clusters, {} suites", diagnosis.agents,
+                               diagnosis.graphs, diagnosis.clusters, diagnosis.suites));
+  std::string libraries;
+  for (const auto& [name, version] : build.libraries) {
+    libraries += fmt::format("{}{} {}", libraries.empty() ? "" : ", ", name, version);
+  }
+  line("libraries", libraries);
+  for (const OptionalPart& part : kOptionalParts) {
+    line(part.name, is_present(part) ? "present" : fmt::format("missing: {}", part.how_to_get));
+  }
+  return text;
+}
+
+Json to_json(const Diagnosis& diagnosis) {
+  Json libraries = Json::object();
+  for (const auto& [name, version] : diagnosis.build.libraries) {
+    libraries[name] = version;
+  }
+  Json parts = Json::array();
+  for (const OptionalPart& part : kOptionalParts) {
+    Json json = {{"name", part.name}, {"present", is_present(part)}};
+    if (!is_present(part)) {
+      json["how_to_get"] = part.how_to_get;
+    }
+    parts.push_back(std::move(json));
+  }
+  return {{"schema_version", 1},
+          {"version", diagnosis.build.version},
+          {"git_revision", diagnosis.build.git_revision},
+          {"build_type", diagnosis.build.build_type},
+          {"compiler", diagnosis.build.compiler},
+          {"cpu", diagnosis.machine.cpu},
+          {"cores", diagnosis.machine.cores},
+          {"memory_bytes", diagnosis.machine.memory_bytes},
+          {"system", diagnosis.machine.system},
+          {"agents", diagnosis.agents},
+          {"graphs", diagnosis.graphs},
+          {"clusters", diagnosis.clusters},
+          {"suites", diagnosis.suites},
+          {"libraries", std::move(libraries)},
+          {"optional_parts", std::move(parts)}};
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("doctor", "Show what this program and machine offer");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Answer in JSON");
+  command->callback([json, &action] {
+    action = [json](const Invocation&) {
+      const Diagnosis diagnosis = diagnose();
+      print(*json ? to_json(diagnosis).dump(2) + "\n" : to_text(diagnosis));
+      return Outcome::kOk;
+    };
+  });
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,204 @@
+#include "command.hpp"
+#include "terminal.hpp"
+
+#include <emplace/agents/registry.hpp>
+#include <emplace/bench/suite.hpp>
+#include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <CLI/Validators.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <span>
+
+namespace emplace::cli {
+namespace {
+
+using agents::AgentRegistry;
+using bench::TextTable;
+using Json = nlohmann::ordered_json;
+
+Json to_json(const ParamValue& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+Json to_json(std::span<const ParamSpec> parameters) {
+  Json list = Json::array();
+  for (const ParamSpec& parameter : parameters) {
+    Json json = {{"name", parameter.name}, {"default", to_json(parameter.default_value)}};
+    if (std::holds_alternative<std::int64_t>(parameter.default_value) ||
+        std::holds_alternative<double>(parameter.default_value)) {
+      json["min"] = parameter.min;
+      json["max"] = parameter.max;
+    }
+    if (!parameter.choices.empty()) {
+      json["choices"] = parameter.choices;
+    }
+    json["summary"] = parameter.summary;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+// Parameters with their defaults, as a user would write them after the name.
+std::string defaults_of(std::span<const ParamSpec> parameters) {
+  std::string text;
+  for (const ParamSpec& parameter : parameters) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", parameter.name,
+                        to_string(parameter.default_value));
+  }
+  return text;
+}
+
+std::string agents_as_text() {
+  TextTable table({{"agent"}, {"kind"}, {"parameters"}, {"summary"}});
+  for (const std::string& name : AgentRegistry::global().names()) {
+    const agents::AgentInfo& info = AgentRegistry::global().info(name);
+    table.add_row(
+        {name, std::string(to_string(info.kind)), defaults_of(info.parameters), info.summary});
+  }
+  return table.to_terminal(false);
+}
+
+Json agents_as_json() {
+  Json list = Json::array();
+  for (const std::string& name : AgentRegistry::global().names()) {
+    const agents::AgentInfo& info = AgentRegistry::global().info(name);
+    list.push_back({{"name", name},
+                    {"kind", to_string(info.kind)},
+                    {"summary", info.summary},
+                    {"reference", info.reference},
+                    {"deterministic", info.deterministic},
+                    {"parameters", to_json(info.parameters)}});
+  }
+  return list;
+}
+
+std::string graphs_as_text() {
+  TextTable table({{"graph"}, {"parameters"}, {"summary"}});
+  for (const std::string& name : GraphCatalog::global().names()) {
+    const GraphModel& model = GraphCatalog::global().find(name);
+    table.add_row({name, defaults_of(model.parameters), model.summary});
+  }
+  return table.to_terminal(false);
+}
+
+Json graphs_as_json() {
+  Json list = Json::array();
+  for (const std::string& name : GraphCatalog::global().names()) {
+    const GraphModel& model = GraphCatalog::global().find(name);
+    list.push_back({{"name", name},
+                    {"summary", model.summary},
+                    {"reference", model.reference},
+                    {"parameters", to_json(model.parameters)}});
+  }
+  return list;
+}
+
+std::string clusters_as_text() {
+  TextTable table({{"cluster"}, {"devices", TextTable::Align::kRight}, {"summary"}});
+  for (const std::string& name : cluster_names()) {
+    const Cluster cluster = load_cluster(name);
+    table.add_row({name, fmt::format("{}", cluster.devices.size()), cluster.summary});
+  }
+  return table.to_terminal(false);
+}
+
+Json clusters_as_json() {
+  Json list = Json::array();
+  for (const std::string& name : cluster_names()) {
+    const Cluster cluster = load_cluster(name);
+    Json devices = Json::array();
+    for (const Device& device : cluster.devices) {
+      const DeviceProfile& profile = cluster.profiles[device.profile];
+      devices.push_back({{"name", device.name},
+                         {"profile", profile.name},
+                         {"device_class", profile.device_class},
+                         {"memory_bytes", profile.memory_bytes},
+                         {"placeable", device.placeable}});
+    }
+    list.push_back({{"name", name}, {"summary", cluster.summary}, {"devices", std::move(devices)}});
+  }
+  return list;
+}
+
+std::string suites_as_text() {
+  TextTable table({{"suite"}, {"summary"}});
+  for (const std::string& name : bench::suite_names()) {
+    table.add_row({name, bench::load_suite(name).summary});
+  }
+  return table.to_terminal(false);
+}
+
+Json suites_as_json() {
+  Json list = Json::array();
+  for (const std::string& name : bench::suite_names()) {
+    const bench::Suite suite = bench::load_suite(name);
+    list.push_back({{"name", name},
+                    {"summary", suite.summary},
+                    {"graphs", suite.graphs},
+                    {"clusters", suite.clusters},
+                    {"agents", suite.agents},
+                    {"repetitions", suite.repetitions},
+                    {"max_evaluations", suite.max_evaluations},
+                    {"groups", suite.groups}});
+  }
+  return list;
+}
+
+struct Listing {
+  std::string_view what;
+  std::string (*as_text)();
+  Json (*as_json)();
+};
+
+constexpr Listing kListings[] = {
+    {"agents", agents_as_text, agents_as_json},
+    {"clusters", clusters_as_text, clusters_as_json},
+    {"graphs", graphs_as_text, graphs_as_json},
+    {"suites", suites_as_text, suites_as_json},
+};
+
+const Listing& find_listing(const std::string& what) {
+  std::vector<std::string> names;
+  for (const Listing& listing : kListings) {
+    if (listing.what == what) {
+      return listing;
+    }
+    names.emplace_back(listing.what);
+  }
+  throw Error(ErrorCode::kUsage,
+              fmt::format("cannot list '{}'{}", excerpt(what), suggest_names(what, names)));
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& action) {
+  struct Options {
+    std::string what;
+    bool json = false;
+  };
+  CLI::App* command = app.add_subcommand("list", "List agents, graphs, clusters or suites");
+  const auto options = std::make_shared<Options>();
+  command->add_option("WHAT", options->what, "agents, graphs, clusters or suites")
+      ->required()
+      ->type_name("");
+  command->add_flag("--json", options->json, "Answer in JSON");
+  command->callback([options, &action] {
+    action = [options](const Invocation&) {
+      const Listing& listing = find_listing(options->what);
+      if (options->json) {
+        print(Json{{"schema_version", 1}, {listing.what, listing.as_json()}}.dump(2) + "\n");
+      } else {
+        print(listing.as_text());
+      }
+      return Outcome::kOk;
+    };
+  });
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,42 @@
+#include "command.hpp"
+#include "terminal.hpp"
+
+#include <emplace/bench/report.hpp>
+
+#include <CLI/Validators.hpp>
+
+#include <memory>
+
+namespace emplace::cli {
+
+void add_report(CLI::App& app, Action& action) {
+  struct Options {
+    std::string folder;
+    std::string format = "terminal";
+  };
+  CLI::App* command = app.add_subcommand("report", "Show the results of a run again");
+  const auto options = std::make_shared<Options>();
+  command->add_option("DIR", options->folder, "Folder of a run")->required()->type_name("");
+  CLI::Option* format =
+      command->add_option("--format", options->format, "terminal (the default), markdown or json");
+  format->check(CLI::IsMember({"terminal", "markdown", "json"}))->type_name("FORMAT");
+  command
+      ->add_flag_callback(
+          "--json", [options] { options->format = "json"; }, "Same as --format json")
+      ->excludes(format);
+  command->callback([options, &action] {
+    action = [options](const Invocation& invocation) {
+      const bench::Report report = bench::make_report(bench::read_store(options->folder));
+      if (options->format == "json") {
+        print(bench::write_json(report));
+      } else if (options->format == "markdown") {
+        print(bench::write_markdown(report));
+      } else {
+        print(bench::write_terminal(report, use_color(invocation.color)));
+      }
+      return Outcome::kOk;
+    };
+  });
+}
+
+}  // namespace emplace::cli

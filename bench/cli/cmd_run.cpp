@@ -1,0 +1,206 @@
+#include "command.hpp"
+#include "options.hpp"
+#include "terminal.hpp"
+
+#include <emplace/agents/registry.hpp>
+#include <emplace/bench/executor.hpp>
+#include <emplace/bench/report.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/params.hpp>
+
+#include <CLI/Validators.hpp>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <system_error>
+
+namespace emplace::cli {
+namespace {
+
+using bench::Cell;
+using bench::CellResult;
+
+struct Options {
+  std::string suite;
+  std::string out;
+  bool resume = false;
+  int threads = 0;
+  std::int64_t seed = 0;
+  bool quiet = false;
+  bool json = false;
+};
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "the signal handler may set it");
+
+// The first signal lets the run end in good order; the second ends the process as usual.
+void request_stop(int signal) {
+  stop_requested = true;
+  std::signal(signal, SIG_DFL);
+}
+
+// Returns the n-th default folder of a suite: results/NAME, results/NAME-2, ...
+std::string default_folder(const std::string& suite, int number) {
+  return number == 1 ? "results/" + suite : fmt::format("results/{}-{}", suite, number);
+}
+
+// A new run gets the first folder that is free; a resumed one the last that is not.
+std::string choose_folder(const Options& options, const std::string& suite) {
+  if (!options.out.empty()) {
+    return options.out;
+  }
+  int number = 1;
+  std::error_code unreadable;
+  while (std::filesystem::exists(default_folder(suite, number), unreadable)) {
+    ++number;
+  }
+  return default_folder(suite, options.resume && number > 1 ? number - 1 : number);
+}
+
+// Tells how far a run is. Time is spent by simulations, so cells count by the number that they may
+// use.
+class Progress {
+ public:
+  Progress(const std::vector<Cell>& cells, const std::vector<Cell>& remaining, bool enabled)
+      : line_(enabled), total_(cells.size()), done_(cells.size() - remaining.size()) {
+    for (const Cell& cell : remaining) {
+      work_left_ += work_of(cell);
+    }
+    show("");
+  }
+
+  void finished(const Cell& cell) {
+    ++done_;
+    work_done_ += work_of(cell);
+    work_left_ -= work_of(cell);
+    show(fmt::format("{} on {}: {}", cell.graph, cell.cluster, cell.agent));
+  }
+
+ private:
+  static double work_of(const Cell& cell) {
+    const std::string agent = Spec::parse(cell.agent).name;
+    const bool one_shot = agents::AgentRegistry::global().info(agent).deterministic;
+    return one_shot ? 1 : static_cast<double>(cell.max_evaluations);
+  }
+
+  void show(const std::string& last) {
+    std::string text = fmt::format("[{}/{}]", done_, total_);
+    if (work_done_ > 0) {
+      const double elapsed_s =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+      text += fmt::format(" about {:.0f} s left", elapsed_s * work_left_ / work_done_);
+    }
+    line_.show(last.empty() ? text : text + "  " + last);
+  }
+
+  ProgressLine line_;
+  std::size_t total_;
+  std::size_t done_;
+  double work_left_ = 0;
+  double work_done_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::vector<Cell> unfinished(const std::vector<Cell>& cells,
+                             const std::vector<CellResult>& finished) {
+  std::set<std::string> done;
+  for (const CellResult& result : finished) {
+    done.insert(result.cell.id());
+  }
+  std::vector<Cell> left;
+  for (const Cell& cell : cells) {
+    if (!done.contains(cell.id())) {
+      left.push_back(cell);
+    }
+  }
+  return left;
+}
+
+// The results of one run should come from one program; a resumed run says so where they do not.
+void warn_of_other_build(const bench::Manifest& manifest) {
+  const auto& first = manifest.starts.front().build;
+  const auto& now = manifest.starts.back().build;
+  if (first != now) {
+    note(
+        fmt::format("emplace: warning: this run was started by emplace {} (git {}), and is resumed "
+                    "by {} (git {})",
+                    first.version, first.git_revision, now.version, now.git_revision));
+  }
+}
+
+Outcome run(const Options& options, const Invocation& invocation) {
+  const bench::Suite suite = bench::load_suite(options.suite);
+  const auto seed = static_cast<std::uint64_t>(options.seed);
+  const std::vector<Cell> cells = bench::cells_of(suite, seed);
+  const bench::ProblemSet problems(cells);
+  const std::string folder = choose_folder(options, suite.name);
+  bench::ResultStore store =
+      bench::ResultStore::open(folder,
+                               {.suite = suite,
+                                .root_seed = seed,
+                                .num_cells = static_cast<std::int64_t>(cells.size()),
+                                .problems = problems.hashes(),
+                                .starts = {bench::start_now(invocation.arguments)}},
+                               options.resume);
+  warn_of_other_build(store.manifest());
+  const std::vector<Cell> left = unfinished(cells, store.finished());
+  if (!options.quiet) {
+    note(fmt::format("{}: {} of {} cells to run, results in {}", suite.name, left.size(),
+                     cells.size(), folder));
+  }
+
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  {
+    Progress progress(cells, left, !options.quiet);
+    bench::run_cells(left, problems, options.threads, stop_requested,
+                     [&](const CellResult& result) {
+                       store.append(result);
+                       progress.finished(result.cell);
+                     });
+  }
+
+  const bench::Report report = bench::make_report(bench::read_store(folder));
+  if (report.cells_finished < report.cells_total) {
+    note(fmt::format(
+        "emplace: interrupted after {} of {} cells; go on with: emplace run {} --out {} "
+        "--seed {} --resume",
+        report.cells_finished, report.cells_total, options.suite, folder, options.seed));
+    return Outcome::kInterrupted;
+  }
+  print(options.json ? bench::write_json(report)
+                     : bench::write_terminal(report, use_color(invocation.color)));
+  return report.cells_failed > 0 ? Outcome::kSomeCellsFailed : Outcome::kOk;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("run", "Run a suite and show who wins");
+  const auto options = std::make_shared<Options>();
+  command->add_option("SUITE", options->suite, "Name, or the path of a suite file")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--out", options->out,
+                   "Folder of the results; by default results/SUITE, then results/SUITE-2, ...")
+      ->type_name("DIR");
+  command->add_flag("--resume", options->resume,
+                    "Keep the cells that are there and run the others");
+  command->add_option("--threads", options->threads, "By default all cores")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  add_seed(*command, options->seed);
+  command->add_flag("--quiet", options->quiet, "No progress");
+  command->add_flag("--json", options->json, "Answer in JSON");
+  command->callback([options, &action] {
+    action = [options](const Invocation& invocation) { return run(*options, invocation); };
+  });
+}
+
+}  // namespace emplace::cli

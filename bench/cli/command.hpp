@@ -1,0 +1,37 @@
+#pragma once
+
+// What a command is. Each cmd_*.cpp adds one to the program: its options, and the action that runs
+// after all options have been read.
+
+#include <CLI/App.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace emplace::cli {
+
+/// Says how a command ended, if not by an exception.
+enum class Outcome { kOk, kSomeCellsFailed, kInterrupted };
+
+/// Holds what every command may want to know.
+struct Invocation {
+  std::vector<std::string> arguments{};  ///< of the process, with its name
+  std::string color = "auto";            ///< "auto", "always" or "never"
+};
+
+/// Runs a command. Throws Error for a user's mistake.
+using Action = std::function<Outcome(const Invocation&)>;
+
+/// Add a command to the program; if the user chose it, parsing sets `action`.
+void add_doctor(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
+void add_import(CLI::App& app, Action& action);
+void add_list(CLI::App& app, Action& action);
+void add_place(CLI::App& app, Action& action);
+void add_report(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+void add_show(CLI::App& app, Action& action);
+void add_simulate(CLI::App& app, Action& action);
+
+}  // namespace emplace::cli

@@ -1,0 +1,46 @@
+#pragma once
+
+// Options that several commands share, and how mistakes in them are told.
+
+#include <CLI/App.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace emplace::cli {
+
+/// Simulations that an agent may use in `simulate` and `place` unless told otherwise.
+inline constexpr std::int64_t kDefaultEvaluations = 1000;
+
+/// Names a problem.
+struct ProblemOptions {
+  std::string graph{};
+  std::string cluster{};
+  std::int64_t groups = 0;  ///< 0: the default of the grouping
+};
+
+/// Says who places, and with what.
+struct AgentOptions {
+  std::string agent{};
+  std::int64_t evaluations = kDefaultEvaluations;
+  std::int64_t seed = 0;
+};
+
+/// Adds --groups.
+CLI::Option* add_groups(CLI::App& command, std::int64_t& groups);
+
+/// Adds --graph, --cluster and --groups.
+void add_problem_options(CLI::App& command, ProblemOptions& options);
+
+/// Adds --agent, --evaluations and --seed.
+void add_agent_options(CLI::App& command, AgentOptions& options);
+
+/// Adds --seed.
+CLI::Option* add_seed(CLI::App& command, std::int64_t& seed);
+
+/// Parses the command line. Returns false if it asked for help or the version, which are then
+/// printed. Throws Error of kUsage, with the nearest names for a command or option that does not
+/// exist.
+bool parse(CLI::App& app, int argc, const char* const* argv);
+
+}  // namespace emplace::cli

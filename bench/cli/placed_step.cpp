@@ -1,0 +1,156 @@
+#include "placed_step.hpp"
+
+#include <emplace/agents/registry.hpp>
+#include <emplace/bench/executor.hpp>
+#include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/params.hpp>
+#include <emplace/graphs/text_file.hpp>
+#include <emplace/sim/placement_file.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <memory>
+
+namespace emplace::cli {
+namespace {
+
+using bench::ProblemSet;
+using bench::TextTable;
+using Json = nlohmann::ordered_json;
+
+ProblemSet::Entry with_bounds(Problem problem) {
+  const LowerBounds bounds = lower_bounds(problem);
+  return {std::move(problem), bounds};
+}
+
+// Simulates the placement and fills in what the step gave.
+void simulate(PlacedStep& step) {
+  const Problem& problem = step.entry.problem;
+  Simulator simulator(problem);
+  const SimResult& result = simulator.run(step.placement);
+  step.status = result.status;
+  step.step_time_us = result.makespan_us;
+  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+    const auto at = static_cast<std::size_t>(device);
+    step.devices.push_back({.name = problem.cluster().devices[at].name,
+                            .peak_bytes = result.peak_bytes[at],
+                            .capacity_bytes = problem.memory_bytes(device)});
+  }
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    const auto at = static_cast<std::size_t>(op);
+    const DeviceId device = step.placement[problem.grouping().group_of(op)];
+    step.devices[static_cast<std::size_t>(device)].busy_us +=
+        result.end_us[at] - result.start_us[at];
+  }
+  for (DeviceUse& device : step.devices) {
+    device.utilization = step.step_time_us > 0 ? device.busy_us / step.step_time_us : 0;
+  }
+}
+
+}  // namespace
+
+PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent) {
+  // A mistyped agent is told before the graph is built.
+  agents::AgentRegistry::global().make(Spec::parse(agent.agent));
+
+  PlacedStep step{
+      .entry = with_bounds(bench::load_problem(problem.graph, problem.cluster, problem.groups)),
+      .graph = problem.graph,
+      .cluster = problem.cluster,
+      .placed_by = agent.agent};
+  const bench::Cell cell{.graph = problem.graph,
+                         .cluster = problem.cluster,
+                         .agent = agent.agent,
+                         .repetition = 0,
+                         .max_evaluations = agent.evaluations,
+                         .groups = problem.groups,
+                         .root_seed = static_cast<std::uint64_t>(agent.seed)};
+  const std::atomic<bool> never_stop{false};
+  bench::CellResult result = bench::run_cell(cell, step.entry, never_stop);
+  if (result.status == bench::CellStatus::kFailed) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("agent {} failed: {}", agent.agent, result.message));
+  }
+  step.placement = std::move(result.placement);
+  step.evaluations = result.evaluations;
+  step.evaluations_to_best = result.evaluations_to_best;
+  simulate(step);
+  return step;
+}
+
+PlacedStep place_from_file(const ProblemOptions& problem, const std::string& path) {
+  // A file names ops, so it is read op by op: it may part what a grouping would hold together.
+  auto graph = std::make_shared<const OpGraph>(load_graph(problem.graph));
+  Grouping grouping = ungrouped(*graph);
+  PlacedStep step{
+      .entry = with_bounds(Problem(std::move(graph), std::move(grouping),
+                                   std::make_shared<const Cluster>(load_cluster(problem.cluster)))),
+      .graph = problem.graph,
+      .cluster = problem.cluster,
+      .placed_by = path};
+  step.placement = read_placement_json(read_text_file(path), path, step.entry.problem);
+  simulate(step);
+  return step;
+}
+
+std::string to_text(const PlacedStep& step) {
+  const double bound_us = step.entry.bounds.best_us();
+  std::string text =
+      fmt::format("{} on {}, placed by {}\n", step.graph, step.cluster, step.placed_by);
+  text += fmt::format("  status       {}\n", to_string(step.status));
+  text += fmt::format("  step time    {:.3f} ms\n", step.step_time_us / 1e3);
+  text += fmt::format("  lower bound  {:.3f} ms ({:.1f} % below)\n", bound_us / 1e3,
+                      step.step_time_us > 0 ? (1 - bound_us / step.step_time_us) * 100 : 0);
+  if (step.evaluations > 0) {
+    text += fmt::format("  simulations  {} (best after {})\n", step.evaluations,
+                        step.evaluations_to_best);
+  }
+  using Align = TextTable::Align;
+  TextTable table({{"device"},
+                   {"busy [ms]", Align::kRight},
+                   {"busy [%]", Align::kRight},
+                   {"peak [GB]", Align::kRight},
+                   {"memory [GB]", Align::kRight}});
+  for (const DeviceUse& device : step.devices) {
+    table.add_row({device.name, fmt::format("{:.3f}", device.busy_us / 1e3),
+                   fmt::format("{:.1f}", device.utilization * 100),
+                   fmt::format("{:.3f}", static_cast<double>(device.peak_bytes) / 1e9),
+                   fmt::format("{:.3f}", static_cast<double>(device.capacity_bytes) / 1e9)});
+  }
+  return text + "\n" + table.to_terminal(false);
+}
+
+Json to_json(const PlacedStep& step) {
+  const double bound_us = step.entry.bounds.best_us();
+  Json peak_bytes = Json::array();
+  Json devices = Json::array();
+  for (const DeviceUse& device : step.devices) {
+    peak_bytes.push_back(device.peak_bytes);
+    devices.push_back({{"name", device.name},
+                       {"busy_us", device.busy_us},
+                       {"utilization", device.utilization},
+                       {"peak_bytes", device.peak_bytes},
+                       {"capacity_bytes", device.capacity_bytes}});
+  }
+  return {{"schema_version", 1},
+          {"graph", step.graph},
+          {"cluster", step.cluster},
+          {"placed_by", step.placed_by},
+          {"ops", step.entry.problem.num_ops()},
+          {"groups", step.entry.problem.num_groups()},
+          {"status", to_string(step.status)},
+          {"step_time_us", step.step_time_us},
+          {"bound_us", bound_us},
+          {"gap", gap_to_bound(step.step_time_us, bound_us)},
+          {"peak_bytes", std::move(peak_bytes)},
+          {"devices", std::move(devices)},
+          {"evaluations", step.evaluations},
+          {"evaluations_to_best", step.evaluations_to_best}};
+}
+
+}  // namespace emplace::cli

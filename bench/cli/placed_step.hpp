@@ -1,0 +1,55 @@
+#pragma once
+
+// A problem, a placement of it and the simulated step, as `simulate` and `place` tell it.
+
+#include "options.hpp"
+
+#include <emplace/bench/problem_set.hpp>
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emplace::cli {
+
+/// Holds what became of one device in a step.
+struct DeviceUse {
+  std::string name{};
+  double busy_us = 0;               ///< time in which it runs an op
+  double utilization = 0;           ///< busy time over step time
+  std::int64_t peak_bytes = 0;      ///< of its memory, in use at once
+  std::int64_t capacity_bytes = 0;  ///< of its memory
+};
+
+/// Holds a placement and the step that it gives.
+struct PlacedStep {
+  bench::ProblemSet::Entry entry;
+  Placement placement{};
+  std::string graph{};
+  std::string cluster{};
+  std::string placed_by{};  ///< an agent, or the path of a placement file
+  StepStatus status = StepStatus::kOk;
+  double step_time_us = 0;
+  std::vector<DeviceUse> devices{};
+  std::int64_t evaluations = 0;          ///< of the agent; 0 for a file
+  std::int64_t evaluations_to_best = 0;  ///< of the agent; 0 for a file
+};
+
+/// Lets an agent place a problem: the same cell as the first repetition in a suite with this seed,
+/// budget and grouping. Throws Error, also where the agent fails.
+PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent);
+
+/// Reads a placement file for a problem. Throws Error.
+PlacedStep place_from_file(const ProblemOptions& problem, const std::string& path);
+
+/// Returns lines for people.
+std::string to_text(const PlacedStep& step);
+
+/// Returns a JSON answer, schema_version first.
+nlohmann::ordered_json to_json(const PlacedStep& step);
+
+}  // namespace emplace::cli

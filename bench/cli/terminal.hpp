@@ -1,0 +1,40 @@
+#pragma once
+
+// Standard streams: answers go to standard output, everything else to standard error.
+
+#include <string>
+#include <string_view>
+
+namespace emplace::cli {
+
+/// Writes to standard output; throws kIo if that fails, for example on a full disk.
+void print(std::string_view text);
+
+/// Hands everything printed so far to the system; throws kIo if that fails.
+void flush();
+
+/// Writes a line for people to standard error.
+void note(std::string_view line);
+
+/// Says whether standard output gets colour. `mode` is "always", "never" or "auto": at a terminal,
+/// unless NO_COLOR is set or TERM is "dumb".
+bool use_color(std::string_view mode);
+
+/// Shows one line on standard error that is rewritten in place; shows nothing where that is no
+/// terminal.
+class ProgressLine {
+ public:
+  /// Prepares the line; `enabled` of false keeps it hidden.
+  explicit ProgressLine(bool enabled);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Shows `text`, cut to the width of the terminal.
+  void show(std::string text);
+
+ private:
+  bool enabled_;
+};
+
+}  // namespace emplace::cli

@@ -1,0 +1,68 @@
+#pragma once
+
+// A cell is one run of one agent on one graph and one cluster. It is named by its coordinates
+// alone: its id and its random stream are hashes of them, so the result is the same bits whatever
+// the order, the thread or the process in which it is computed.
+
+#include <emplace/bench/suite.hpp>
+#include <emplace/sim/placement.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace::bench {
+
+/// The largest root seed: every JSON reader holds it exactly.
+inline constexpr std::int64_t kMaxRootSeed = (std::int64_t{1} << 53) - 1;
+
+/// Names one cell.
+struct Cell {
+  std::string graph{};
+  std::string cluster{};
+  std::string agent{};
+  std::int64_t repetition = 0;
+  std::int64_t max_evaluations = 0;
+  std::int64_t groups = 0;
+  std::uint64_t root_seed = 0;  ///< at most kMaxRootSeed
+
+  /// Returns 16 hexadecimal digits, the hash of all coordinates.
+  std::string id() const;
+
+  /// Returns the seed of the cell's random stream. Cells that differ only in budget share it.
+  std::uint64_t seed() const;
+
+  bool operator==(const Cell&) const = default;
+};
+
+/// Returns the cells of a suite in the order of its lists: by graph, cluster, agent, repetition.
+/// Throws kUnknownName if the suite has an agent that this program does not know.
+std::vector<Cell> cells_of(const Suite& suite, std::uint64_t root_seed);
+
+/// Says how a cell ended.
+enum class CellStatus : std::uint8_t {
+  kOk,
+  kOutOfMemory,  ///< the agent's placement overflows a memory; the time is still reported
+  kFailed,       ///< the agent threw; see CellResult::message
+};
+
+/// Returns "ok", "out_of_memory" or "failed".
+std::string_view to_string(CellStatus status);
+
+/// Holds what a cell gave. All but `wall_s` is a function of the cell and its problem alone.
+struct CellResult {
+  Cell cell{};
+  CellStatus status = CellStatus::kOk;
+  std::string message{};                   ///< why it failed
+  double step_time_us = 0;                 ///< of the agent's placement
+  double bound_us = 0;                     ///< no placement is faster
+  std::vector<std::int64_t> peak_bytes{};  ///< by device
+  std::int64_t evaluations = 0;            ///< simulations that the agent used
+  std::int64_t evaluations_to_best = 0;    ///< simulations until its best was found
+  std::string placement_hash{};            ///< 16 hexadecimal digits
+  double wall_s = 0;                       ///< how long it took here
+  Placement placement{};                   ///< empty if it failed, and when read from a store
+};
+
+}  // namespace emplace::bench

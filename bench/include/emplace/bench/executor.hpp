@@ -1,0 +1,27 @@
+#pragma once
+
+// Runs cells: one, or all those of a suite in parallel on one machine, through oneTBB. What a cell
+// gives depends neither on the number of threads nor on the order.
+
+#include <emplace/bench/cell.hpp>
+#include <emplace/bench/problem_set.hpp>
+
+#include <atomic>
+#include <functional>
+#include <span>
+
+namespace emplace::bench {
+
+/// Runs one cell. Whatever the agent throws makes the cell kFailed, as does a placement that is not
+/// complete. `stop` ends it early, in which case the result must be thrown away.
+CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry,
+                    const std::atomic<bool>& stop);
+
+/// Runs every cell and hands each result to `sink`, one at a time but from any thread and in any
+/// order. `threads` of 0 means all cores. When `stop` turns true no further cell starts, and those
+/// in flight end early and are not handed over. An exception of `sink` ends the run and is
+/// rethrown.
+void run_cells(std::span<const Cell> cells, const ProblemSet& problems, int threads,
+               const std::atomic<bool>& stop, const std::function<void(const CellResult&)>& sink);
+
+}  // namespace emplace::bench

@@ -1,0 +1,69 @@
+#pragma once
+
+// What a run needs to be repeated: the suite itself, the seed, hashes of its problems, and for each
+// start (the first, then every resumption) the command, the program and the machine.
+
+#include <emplace/bench/problem_set.hpp>
+#include <emplace/bench/suite.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Describes the program.
+struct BuildInfo {
+  std::string version{};
+  std::string git_revision{};  ///< with "-dirty" where the tree had changes; "unknown" outside git
+  std::string compiler{};
+  std::string build_type{};
+  std::vector<std::pair<std::string, std::string>> libraries{};  ///< name, version
+
+  bool operator==(const BuildInfo&) const = default;
+};
+
+/// Returns the facts compiled into this program.
+BuildInfo build_info();
+
+/// Describes the machine.
+struct MachineInfo {
+  std::string cpu{};
+  int cores = 0;  ///< that this process may use
+  std::int64_t memory_bytes = 0;
+  std::string system{};
+};
+
+/// Reads the facts from the system; what cannot be read is empty or 0.
+MachineInfo machine_info();
+
+/// Describes one start of a run.
+struct Start {
+  std::vector<std::string> arguments{};  ///< of the command line
+  std::string time{};                    ///< UTC, ISO 8601
+  BuildInfo build{};
+  MachineInfo machine{};
+};
+
+/// Returns a start by this program, on this machine, now.
+Start start_now(std::vector<std::string> arguments);
+
+/// Holds manifest.json.
+struct Manifest {
+  Suite suite{};
+  std::uint64_t root_seed = 0;
+  std::int64_t num_cells = 0;  ///< of the suite, finished or not
+  std::vector<ProblemHash> problems{};
+  std::vector<Start> starts{};
+};
+
+/// Returns the manifest as JSON text.
+std::string write_manifest(const Manifest& manifest);
+
+/// Reads a manifest; `source` names it in errors. Throws kFormat. Its suite may have agents that
+/// this program does not know.
+Manifest read_manifest(std::string_view text, const std::string& source);
+
+}  // namespace emplace::bench

@@ -1,0 +1,61 @@
+#pragma once
+
+// The problems of a run, loaded by name and compiled once; all cells and threads share them.
+
+#include <emplace/bench/cell.hpp>
+#include <emplace/sim/bounds.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Groups the ops of a graph; `groups` is the target count, 0 for the default. Throws Error.
+Grouping group_graph(const OpGraph& graph, std::int64_t groups);
+
+/// Loads a graph and a cluster by name or path and compiles them; `groups` is the target of the
+/// grouping, 0 for its default. Throws Error.
+Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups);
+
+/// Returns 16 hexadecimal digits, a hash of all that a simulation or an agent reads of `problem`.
+/// Results of two runs may be compared if their problems have the same hash.
+std::string hash_of(const Problem& problem);
+
+/// Names a problem and what it contained.
+struct ProblemHash {
+  std::string graph{};
+  std::string cluster{};
+  std::string hash{};  ///< as of hash_of()
+
+  bool operator==(const ProblemHash&) const = default;
+};
+
+/// Holds the problems of a list of cells.
+class ProblemSet {
+ public:
+  /// Loads every graph and cluster of `cells` and compiles each pair that occurs; throws Error.
+  explicit ProblemSet(const std::vector<Cell>& cells);
+
+  /// Holds one problem with its lower bounds.
+  struct Entry {
+    Problem problem;
+    LowerBounds bounds;
+  };
+
+  /// Returns the problem of a cell. Requires: its graph and cluster were among the cells.
+  const Entry& find(const Cell& cell) const;
+
+  /// Returns the hashes of all problems, in the order in which the cells name them first.
+  const std::vector<ProblemHash>& hashes() const { return hashes_; }
+
+ private:
+  std::map<std::string, std::unique_ptr<const Entry>> entries_;
+  std::vector<ProblemHash> hashes_;
+};
+
+}  // namespace emplace::bench

@@ -1,0 +1,72 @@
+#pragma once
+
+// One model of a finished run, from which every format is written, so that numbers cannot differ
+// between them. Repetitions of a cell are summed up by their median, least and largest step time.
+//
+//     gap      = (median - bound) / bound
+//     speed-up = median of single-gpu / median
+//
+// The median of an even count is the mean of the two in the middle.
+
+#include <emplace/bench/result_store.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Holds one agent's result on one graph and cluster.
+struct ReportRow {
+  std::string agent{};
+  std::int64_t repetitions = 0;    ///< finished ones, failed ones included
+  std::int64_t out_of_memory = 0;  ///< of these
+  std::int64_t failed = 0;         ///< of these
+  std::string message{};           ///< why the first of those failed
+  double step_time_us = 0;         ///< median over the repetitions that are ok; 0 if none is
+  double least_us = 0;
+  double largest_us = 0;
+  double gap = 0;                  ///< see the head of this file; 0 if no repetition is ok
+  double speedup = 0;              ///< 0 where this one or single-gpu has no step time
+  double evaluations = 0;          ///< median
+  double evaluations_to_best = 0;  ///< median
+  double wall_s = 0;               ///< median
+  std::int64_t peak_bytes = 0;     ///< largest of any device and repetition
+
+  /// Says whether any repetition gave a placement that fits.
+  bool ok() const { return repetitions > out_of_memory + failed; }
+};
+
+/// Holds the comparison on one graph and cluster: rows from fastest to slowest, then those out of
+/// memory, then those that failed.
+struct ReportTable {
+  std::string graph{};
+  std::string cluster{};
+  double bound_us = 0;
+  std::vector<ReportRow> rows{};
+};
+
+/// Holds a whole run.
+struct Report {
+  std::string suite{};
+  std::uint64_t root_seed = 0;
+  std::int64_t cells_finished = 0;
+  std::int64_t cells_total = 0;
+  std::int64_t cells_failed = 0;
+  std::vector<ReportTable> tables{};
+};
+
+/// Sums up a run.
+Report make_report(const StoredRun& run);
+
+/// Returns the report for a terminal; `color` marks the best with escape codes.
+std::string write_terminal(const Report& report, bool color);
+
+/// Returns the report as Markdown.
+std::string write_markdown(const Report& report);
+
+/// Returns the report as one JSON object with schema_version; wall times are left out, so that
+/// equal runs give equal text.
+std::string write_json(const Report& report);
+
+}  // namespace emplace::bench

@@ -1,0 +1,65 @@
+#pragma once
+
+// Where results are kept: a folder with `manifest.json` (what was run, on what) and `cells.jsonl`,
+// one line for each finished cell, appended as it finishes. A killed run loses at most the cells in
+// flight: a last line without its newline is dropped when the store is opened again.
+
+#include <emplace/bench/cell.hpp>
+#include <emplace/bench/manifest.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Says whether the folder `path` holds a store, whole or not.
+bool holds_store(const std::string& path);
+
+/// Writes results as they come. append() may be called from any thread. One process at a time may
+/// have a store open for writing.
+class ResultStore {
+ public:
+  /// Starts a store in the folder `path`, which is made if need be. Where there is a store already
+  /// it is continued with `resume`, provided that its suite, seed and problems are those of
+  /// `manifest`, and refused without. Throws kUsage, kIo or kFormat.
+  static ResultStore open(const std::string& path, const Manifest& manifest, bool resume);
+
+  ResultStore(ResultStore&&) noexcept;
+  ResultStore& operator=(ResultStore&&) noexcept;
+  ~ResultStore();
+
+  /// Returns the manifest with all starts, this one last.
+  const Manifest& manifest() const;
+
+  /// Returns the results that were there when the store was opened.
+  const std::vector<CellResult>& finished() const;
+
+  /// Appends one result with a single write; throws kIo, in which case the file is as before.
+  void append(const CellResult& result);
+
+ private:
+  struct Impl;
+  explicit ResultStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Holds a store read back.
+struct StoredRun {
+  Manifest manifest{};
+  std::vector<CellResult> results{};  ///< in the order of cells_of(); unfinished cells are absent
+};
+
+/// Reads the store in the folder `path`; throws kIo or kFormat. A run in progress may be read.
+StoredRun read_store(const std::string& path);
+
+/// Returns one result as a line of JSON without its newline; `wall_s` stands apart from the
+/// deterministic fields, under "measured".
+std::string write_cell_result(const CellResult& result);
+
+/// Reads such a line; `source` names it in errors. Throws kFormat, also where the id is not that of
+/// the coordinates.
+CellResult read_cell_result(std::string_view line, const std::string& source);
+
+}  // namespace emplace::bench

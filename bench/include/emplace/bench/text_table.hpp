@@ -1,0 +1,49 @@
+#pragma once
+
+// Tables as text: aligned columns for a terminal, or Markdown. Cells may hold names from users'
+// files, so control characters are replaced and Markdown's own marks escaped.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Returns `text` with control characters, newlines too, replaced by '?': what a terminal would
+/// obey.
+std::string without_control_characters(std::string text);
+
+/// Collects rows and lays them out.
+class TextTable {
+ public:
+  enum class Align : std::uint8_t { kLeft, kRight };
+
+  /// Describes one column.
+  struct Column {
+    std::string title{};
+    Align align = Align::kLeft;
+  };
+
+  explicit TextTable(std::vector<Column> columns);
+
+  /// Adds a row with one cell for each column; the emphasized ones stand out (bold).
+  void add_row(std::vector<std::string> cells, bool emphasized = false);
+
+  /// Returns aligned lines, each beginning with two blanks; with `color`, escape codes for
+  /// emphasis.
+  std::string to_terminal(bool color) const;
+
+  /// Returns a Markdown table.
+  std::string to_markdown() const;
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    bool emphasized;
+  };
+  std::vector<Column> columns_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace emplace::bench

@@ -1,0 +1,18 @@
+#pragma once
+
+// Random problems for measuring: layered graphs in which every op reads one to three of the hundred
+// ops before it, on a cluster of equal devices, with random costs and bytes.
+
+#include <emplace/graphs/ids.hpp>
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+
+namespace emplace::micro {
+
+/// Makes a problem of `ops` ops on `devices` devices, the same at every call; each op is a group.
+Problem random_problem(OpId ops, DeviceId devices);
+
+/// Returns a placement of each group on a random device; different seeds give different ones.
+Placement random_placement(const Problem& problem, std::uint64_t seed);
+
+}  // namespace emplace::micro

@@ -1,0 +1,67 @@
+#include <emplace/agents/registry.hpp>
+#include <emplace/bench/cell.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/params.hpp>
+#include <emplace/graphs/random.hpp>
+
+#include <fmt/format.h>
+
+namespace emplace::bench {
+namespace {
+
+// Each text stands behind its length, so no two cells have the same coordinates in writing.
+std::string coordinates_without_budget(const Cell& cell) {
+  return fmt::format("graph {}:{} cluster {}:{} agent {}:{} repetition {} groups {} root {}",
+                     cell.graph.size(), cell.graph, cell.cluster.size(), cell.cluster,
+                     cell.agent.size(), cell.agent, cell.repetition, cell.groups, cell.root_seed);
+}
+
+}  // namespace
+
+std::string Cell::id() const {
+  return fmt::format("{:016x}",
+                     stable_hash(fmt::format("cell {} evaluations {}",
+                                             coordinates_without_budget(*this), max_evaluations)));
+}
+
+std::uint64_t Cell::seed() const {
+  return stable_hash(fmt::format("stream {}", coordinates_without_budget(*this)));
+}
+
+std::vector<Cell> cells_of(const Suite& suite, std::uint64_t root_seed) {
+  EMPLACE_CHECK(root_seed <= static_cast<std::uint64_t>(kMaxRootSeed), "root seed {}", root_seed);
+  std::vector<Cell> cells;
+  for (const std::string& graph : suite.graphs) {
+    for (const std::string& cluster : suite.clusters) {
+      for (const std::string& agent : suite.agents) {
+        const agents::AgentInfo& info =
+            agents::AgentRegistry::global().info(Spec::parse(agent).name);
+        const std::int64_t repetitions = info.deterministic ? 1 : suite.repetitions;
+        for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {
+          cells.push_back({.graph = graph,
+                           .cluster = cluster,
+                           .agent = agent,
+                           .repetition = repetition,
+                           .max_evaluations = suite.max_evaluations,
+                           .groups = suite.groups,
+                           .root_seed = root_seed});
+        }
+      }
+    }
+  }
+  return cells;
+}
+
+std::string_view to_string(CellStatus status) {
+  switch (status) {
+    case CellStatus::kOk:
+      return "ok";
+    case CellStatus::kOutOfMemory:
+      return "out_of_memory";
+    case CellStatus::kFailed:
+      return "failed";
+  }
+  EMPLACE_CHECK(false, "status {}", static_cast<int>(status));
+}
+
+}  // namespace emplace::bench

@@ -1,0 +1,138 @@
+#include <emplace/agents/registry.hpp>
+#include <emplace/agents/session.hpp>
+#include <emplace/bench/executor.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/params.hpp>
+#include <emplace/graphs/random.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <fmt/format.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+namespace emplace::bench {
+namespace {
+
+using agents::AgentRegistry;
+
+void check_placement(const Placement& placement, const Problem& problem) {
+  EMPLACE_CHECK(placement.size() == problem.num_groups(), "the agent placed {} of {} groups",
+                placement.size(), problem.num_groups());
+  for (GroupId group = 0; group < placement.size(); ++group) {
+    EMPLACE_CHECK(placement[group] >= 0 && placement[group] < problem.num_devices(),
+                  "the agent put group {} on device {} of {}", group, placement[group],
+                  problem.num_devices());
+  }
+}
+
+std::string hash_of(const Placement& placement) {
+  return fmt::format("{:016x}",
+                     stable_hash(fmt::format("{}", fmt::join(placement.devices(), " "))));
+}
+
+void place_and_simulate(const Problem& problem, const std::atomic<bool>& stop, CellResult& result) {
+  const Cell& cell = result.cell;
+  agents::Session session(problem, {.seed = cell.seed(),
+                                    .max_evaluations = cell.max_evaluations,
+                                    .stop = &stop,
+                                    .progress = {}});
+  Placement placement =
+      AgentRegistry::global().make(Spec::parse(cell.agent))->place(problem, session);
+  check_placement(placement, problem);
+  Simulator simulator(problem);
+  const SimResult& step = simulator.run(placement);
+  result.status = step.status == StepStatus::kOk ? CellStatus::kOk : CellStatus::kOutOfMemory;
+  result.step_time_us = step.makespan_us;
+  result.peak_bytes.assign(step.peak_bytes.begin(), step.peak_bytes.end());
+  result.evaluations = session.evaluations();
+  result.evaluations_to_best = session.evaluations_to_best();
+  result.placement_hash = hash_of(placement);
+  result.placement = std::move(placement);
+}
+
+// Those that spend their budget come first, so that no thread is left alone with one at the end.
+std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
+  std::vector<const Cell*> order;
+  for (const Cell& cell : cells) {
+    order.push_back(&cell);
+  }
+  std::ranges::stable_partition(order, [](const Cell* cell) {
+    return !AgentRegistry::global().info(Spec::parse(cell->agent).name).deterministic;
+  });
+  return order;
+}
+
+}  // namespace
+
+CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry,
+                    const std::atomic<bool>& stop) {
+  const auto start = std::chrono::steady_clock::now();
+  CellResult result;
+  result.cell = cell;
+  result.bound_us = entry.bounds.best_us();
+  try {
+    place_and_simulate(entry.problem, stop, result);
+  } catch (const std::exception& error) {
+    result.status = CellStatus::kFailed;
+    result.message = error.what();
+  } catch (...) {
+    result.status = CellStatus::kFailed;
+    result.message = "the agent threw something that is no std::exception";
+  }
+  result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+void run_cells(std::span<const Cell> cells, const ProblemSet& problems, int threads,
+               const std::atomic<bool>& stop, const std::function<void(const CellResult&)>& sink) {
+  if (threads == 0) {
+    threads = tbb::info::default_concurrency();
+  }
+  EMPLACE_CHECK(threads > 0, "{} threads", threads);
+  const std::vector<const Cell*> order = longest_first(cells);
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> sink_failed{false};
+  std::mutex sink_mutex;
+
+  const auto work = [&] {
+    while (!stop && !sink_failed) {
+      const std::size_t at = next.fetch_add(1);
+      if (at >= order.size()) {
+        return;
+      }
+      const CellResult result = run_cell(*order[at], problems.find(*order[at]), stop);
+      if (stop) {
+        return;
+      }
+      const std::lock_guard lock(sink_mutex);
+      if (sink_failed) {
+        return;
+      }
+      try {
+        sink(result);
+      } catch (...) {
+        sink_failed = true;
+        throw;
+      }
+    }
+  };
+
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<std::size_t>(threads));
+  tbb::task_arena arena(threads);
+  arena.execute([&] {
+    tbb::task_group workers;
+    for (int worker = 0; worker < threads; ++worker) {
+      workers.run(work);
+    }
+    workers.wait();
+  });
+}
+
+}  // namespace emplace::bench

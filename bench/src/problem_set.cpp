@@ -1,0 +1,138 @@
+#include <emplace/bench/problem_set.hpp>
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/random.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <limits>
+
+namespace emplace::bench {
+namespace {
+
+std::shared_ptr<const OpGraph> share_graph(std::string_view name) {
+  return std::make_shared<const OpGraph>(load_graph(name));
+}
+
+std::shared_ptr<const Cluster> share_cluster(std::string_view name) {
+  return std::make_shared<const Cluster>(load_cluster(name));
+}
+
+// Collects values in a byte order of its own, so that the hash is the same on every machine.
+class Fingerprint {
+ public:
+  void add(std::uint64_t value) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      bytes_ += static_cast<char>(static_cast<unsigned char>(value >> shift));
+    }
+  }
+  void add(std::int64_t value) { add(static_cast<std::uint64_t>(value)); }
+  void add(std::int32_t value) { add(static_cast<std::int64_t>(value)); }
+  void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }
+  void add(std::string_view text) {
+    add(static_cast<std::uint64_t>(text.size()));
+    bytes_ += text;
+  }
+
+  std::string hash() const { return fmt::format("{:016x}", stable_hash(bytes_)); }
+
+ private:
+  std::string bytes_;
+};
+
+std::string key_of(const Cell& cell) {
+  return fmt::format("{}:{} {}:{} {}", cell.graph.size(), cell.graph, cell.cluster.size(),
+                     cell.cluster, cell.groups);
+}
+
+}  // namespace
+
+Grouping group_graph(const OpGraph& graph, std::int64_t groups) {
+  if (groups == 0) {
+    return group_ops(graph);
+  }
+  if (groups < 0 || groups > std::numeric_limits<GroupId>::max()) {
+    throw Error(ErrorCode::kUsage, fmt::format("cannot make {} groups", groups));
+  }
+  return group_ops(graph, static_cast<GroupId>(groups));
+}
+
+Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups) {
+  std::shared_ptr<const OpGraph> ops = share_graph(graph);
+  Grouping grouping = group_graph(*ops, groups);
+  return Problem(std::move(ops), std::move(grouping), share_cluster(cluster));
+}
+
+std::string hash_of(const Problem& problem) {
+  Fingerprint print;
+  const Cluster& cluster = problem.cluster();
+  print.add(cluster.placeto.gap_after_op_us);
+  print.add(cluster.placeto.gap_after_transfer_us);
+  print.add(cluster.placeto.bytes_per_us);
+  print.add(problem.num_devices());
+  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+    const Device& facts = cluster.devices[static_cast<std::size_t>(device)];
+    print.add(std::string_view(facts.name));
+    print.add(static_cast<std::int64_t>(facts.placeable));
+    print.add(problem.memory_bytes(device));
+  }
+  print.add(problem.num_ops());
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    const Op& facts = problem.graph()[static_cast<std::size_t>(op)];
+    print.add(std::string_view(facts.name));
+    print.add(std::string_view(facts.kind));
+    print.add(std::string_view(facts.scope));
+    print.add(static_cast<std::int64_t>(facts.phase));
+    print.add(facts.persistent_bytes);
+    print.add(facts.workspace_bytes);
+    print.add(problem.grouping().group_of(op));
+    print.add(problem.allocated_bytes(op));
+    print.add(problem.gap_us(op));
+    for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+      print.add(problem.cost_us(op, device));
+    }
+    for (const Problem::Child& child : problem.children(op)) {
+      print.add(child.op);
+      print.add(child.output);
+    }
+  }
+  for (std::int32_t output = 0; output < problem.num_outputs(); ++output) {
+    print.add(problem.output_bytes(output));
+  }
+  return print.hash();
+}
+
+ProblemSet::ProblemSet(const std::vector<Cell>& cells) {
+  std::map<std::string, std::shared_ptr<const OpGraph>> graphs;
+  std::map<std::string, std::shared_ptr<const Cluster>> clusters;
+  for (const Cell& cell : cells) {
+    std::unique_ptr<const Entry>& entry = entries_[key_of(cell)];
+    if (entry) {
+      continue;
+    }
+    std::shared_ptr<const OpGraph>& graph = graphs[cell.graph];
+    if (!graph) {
+      graph = share_graph(cell.graph);
+    }
+    std::shared_ptr<const Cluster>& cluster = clusters[cell.cluster];
+    if (!cluster) {
+      cluster = share_cluster(cell.cluster);
+    }
+    Problem problem(graph, group_graph(*graph, cell.groups), cluster);
+    const LowerBounds bounds = lower_bounds(problem);
+    hashes_.push_back({cell.graph, cell.cluster, hash_of(problem)});
+    entry = std::make_unique<const Entry>(Entry{std::move(problem), bounds});
+  }
+}
+
+const ProblemSet::Entry& ProblemSet::find(const Cell& cell) const {
+  const auto found = entries_.find(key_of(cell));
+  EMPLACE_CHECK(found != entries_.end(), "no problem for cell {}", key_of(cell));
+  return *found->second;
+}
+
+}  // namespace emplace::bench

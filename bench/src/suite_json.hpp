@@ -1,0 +1,22 @@
+#pragma once
+
+// A suite as part of a JSON document: a file of its own, or the manifest of a run.
+
+#include <emplace/bench/suite.hpp>
+#include <emplace/graphs/json_cursor.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace emplace::bench {
+
+/// Says whether the names in a suite must be known to this program. A run that was made elsewhere
+/// can be read and reported without its agents.
+enum class KnownNames { kRequired, kAny };
+
+/// Reads the suite at `json`. Throws kFormat.
+Suite suite_from_json(const JsonCursor& json, KnownNames known_names);
+
+/// Returns the suite as JSON.
+nlohmann::ordered_json suite_to_json(const Suite& suite);
+
+}  // namespace emplace::bench

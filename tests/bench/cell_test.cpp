@@ -1,0 +1,85 @@
+#include <emplace/bench/cell.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace emplace::bench {
+namespace {
+
+const Cell kCell{.graph = "inception-v3",
+                 .cluster = "p2-8xlarge-2",
+                 .agent = "random",
+                 .repetition = 1,
+                 .max_evaluations = 100,
+                 .groups = 60,
+                 .root_seed = 7};
+
+// Every change of one coordinate.
+std::vector<Cell> neighbours(const Cell& cell) {
+  std::vector<Cell> changed(7, cell);
+  changed[0].graph = "other";
+  changed[1].cluster = "other";
+  changed[2].agent = "other";
+  changed[3].repetition = 2;
+  changed[4].groups = 61;
+  changed[5].root_seed = 8;
+  changed[6].max_evaluations = 101;
+  return changed;
+}
+
+TEST(Cell, IdIsSixteenHexadecimalDigits) {
+  EXPECT_EQ(kCell.id().size(), 16U);
+  EXPECT_EQ(kCell.id().find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_EQ(kCell.id(), Cell(kCell).id());
+}
+
+TEST(Cell, EveryCoordinateChangesTheId) {
+  std::set<std::string> ids = {kCell.id()};
+  for (const Cell& cell : neighbours(kCell)) {
+    EXPECT_TRUE(ids.insert(cell.id()).second);
+  }
+}
+
+TEST(Cell, EveryCoordinateButTheBudgetChangesTheStream) {
+  std::set<std::uint64_t> seeds = {kCell.seed()};
+  std::vector<Cell> changed = neighbours(kCell);
+  EXPECT_EQ(changed.back().seed(), kCell.seed());
+  changed.pop_back();
+  for (const Cell& cell : changed) {
+    EXPECT_TRUE(seeds.insert(cell.seed()).second);
+  }
+}
+
+// Written one after the other without lengths, these two would be the same text.
+TEST(Cell, NamesCannotRunIntoEachOther) {
+  Cell a = kCell;
+  a.graph = "x cluster 1:y";
+  a.cluster = "z";
+  Cell b = kCell;
+  b.graph = "x";
+  b.cluster = "y cluster 1:z";
+  EXPECT_NE(a.id(), b.id());
+  EXPECT_NE(a.seed(), b.seed());
+}
+
+TEST(Cell, OnlyRandomAgentsAreRepeated) {
+  const Suite suite{.name = "s",
+                    .graphs = {"inception-v3"},
+                    .clusters = {"p2-8xlarge-2", "p2-8xlarge-4"},
+                    .agents = {"single-gpu", "random"},
+                    .repetitions = 3};
+  const std::vector<Cell> cells = cells_of(suite, 5);
+  ASSERT_EQ(cells.size(), 2U * (1 + 3));
+  EXPECT_EQ(cells[0].agent, "single-gpu");
+  EXPECT_EQ(cells[1].agent, "random");
+  EXPECT_EQ(cells[3].repetition, 2);
+  EXPECT_EQ(cells[4].cluster, "p2-8xlarge-4");
+  EXPECT_EQ(cells[7].root_seed, 5U);
+}
+
+}  // namespace
+}  // namespace emplace::bench

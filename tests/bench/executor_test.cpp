@@ -1,0 +1,122 @@
+#include <emplace/bench/executor.hpp>
+#include <emplace/bench/result_store.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+namespace emplace::bench {
+namespace {
+
+const std::atomic<bool> kNeverStop{false};
+
+// Two clusters, one agent that is deterministic and two that are not: 2 x (1 + 2 x 3) cells.
+const Suite kSuite{.name = "tiny",
+                   .graphs = {"inception-v3:batch=2"},
+                   .clusters = {"p2-8xlarge-2", "p2-8xlarge-4"},
+                   .agents = {"single-gpu", "random", "hill-climb"},
+                   .repetitions = 3,
+                   .max_evaluations = 5,
+                   .groups = 60};
+
+class ExecutorTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    cells_ = new std::vector<Cell>(cells_of(kSuite, 1));
+    problems_ = new ProblemSet(*cells_);
+  }
+  static void TearDownTestSuite() {
+    delete problems_;
+    delete cells_;
+  }
+
+  // Returns the results without wall times, as lines by id.
+  static std::map<std::string, std::string> run(std::vector<Cell> cells, int threads) {
+    std::map<std::string, std::string> lines;
+    run_cells(cells, *problems_, threads, kNeverStop, [&](CellResult result) {
+      result.wall_s = 0;
+      EXPECT_TRUE(lines.emplace(result.cell.id(), write_cell_result(result)).second);
+    });
+    return lines;
+  }
+
+  static std::vector<Cell>* cells_;
+  static ProblemSet* problems_;
+};
+
+std::vector<Cell>* ExecutorTest::cells_ = nullptr;
+ProblemSet* ExecutorTest::problems_ = nullptr;
+
+TEST_F(ExecutorTest, GivesTheSameBitsOnAnyNumberOfThreadsAndInAnyOrder) {
+  const auto lines = run(*cells_, 1);
+  EXPECT_EQ(lines.size(), cells_->size());
+  EXPECT_EQ(run(*cells_, 4), lines);
+  std::vector<Cell> reversed = *cells_;
+  std::ranges::reverse(reversed);
+  EXPECT_EQ(run(reversed, 2), lines);
+}
+
+TEST_F(ExecutorTest, RepetitionsDiffer) {
+  const auto random = std::ranges::find(*cells_, "random", &Cell::agent);
+  const CellResult first = run_cell(*random, problems_->find(*random), kNeverStop);
+  const CellResult second = run_cell(*(random + 1), problems_->find(*random), kNeverStop);
+  EXPECT_NE(first.placement_hash, second.placement_hash);
+}
+
+TEST_F(ExecutorTest, CellsTellWhatTheyUsed) {
+  const auto random = std::ranges::find(*cells_, "random", &Cell::agent);
+  const CellResult result = run_cell(*random, problems_->find(*random), kNeverStop);
+  EXPECT_EQ(result.evaluations, 5);
+  EXPECT_GE(result.evaluations_to_best, 1);
+  EXPECT_LE(result.evaluations_to_best, 5);
+  EXPECT_EQ(result.placement.size(), problems_->find(*random).problem.num_groups());
+  EXPECT_GE(result.step_time_us, result.bound_us);
+  EXPECT_GT(result.bound_us, 0);
+}
+
+TEST_F(ExecutorTest, AnAgentThatThrowsMakesAFailedCell) {
+  Cell cell = cells_->front();
+  cell.agent = "no-such-agent";
+  const CellResult result = run_cell(cell, problems_->find(cells_->front()), kNeverStop);
+  EXPECT_EQ(result.status, CellStatus::kFailed);
+  EXPECT_NE(result.message.find("no-such-agent"), std::string::npos);
+}
+
+TEST_F(ExecutorTest, StopsBetweenCells) {
+  std::atomic<bool> stop{false};
+  int results = 0;
+  run_cells(*cells_, *problems_, 1, stop, [&](const CellResult&) {
+    ++results;
+    stop = true;
+  });
+  EXPECT_EQ(results, 1);
+}
+
+TEST_F(ExecutorTest, AnErrorOfTheSinkEndsTheRun) {
+  int results = 0;
+  EXPECT_THROW(run_cells(*cells_, *problems_, 2, kNeverStop,
+                         [&](const CellResult&) {
+                           ++results;
+                           throw std::runtime_error("disk full");
+                         }),
+               std::runtime_error);
+  EXPECT_EQ(results, 1);
+}
+
+TEST_F(ExecutorTest, ProblemsAreHashedByContent) {
+  ASSERT_EQ(problems_->hashes().size(), 2U);
+  EXPECT_EQ(problems_->hashes()[0].cluster, "p2-8xlarge-2");
+  EXPECT_NE(problems_->hashes()[0].hash, problems_->hashes()[1].hash);
+  const Problem again = load_problem("inception-v3:batch=2", "p2-8xlarge-2", 60);
+  EXPECT_EQ(hash_of(again), problems_->hashes()[0].hash);
+  const Problem larger_batch = load_problem("inception-v3:batch=3", "p2-8xlarge-2", 60);
+  EXPECT_NE(hash_of(larger_batch), problems_->hashes()[0].hash);
+  const Problem other_grouping = load_problem("inception-v3:batch=2", "p2-8xlarge-2", 90);
+  EXPECT_NE(hash_of(other_grouping), problems_->hashes()[0].hash);
+}
+
+}  // namespace
+}  // namespace emplace::bench

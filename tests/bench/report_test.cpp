@@ -1,0 +1,142 @@
+#include <emplace/bench/report.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace emplace::bench {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+CellResult result_of(const std::string& agent, std::int64_t repetition, CellStatus status,
+                     double step_time_us) {
+  return {.cell = {.graph = "g", .cluster = "c", .agent = agent, .repetition = repetition},
+          .status = status,
+          .message = status == CellStatus::kFailed ? "no rules for this graph" : "",
+          .step_time_us = step_time_us,
+          .bound_us = 50'000,
+          .peak_bytes = {1'000'000'000, 2'500'000'000},
+          .evaluations = 10,
+          .evaluations_to_best = repetition,
+          .wall_s = 0.125};
+}
+
+// One graph and cluster with a lower bound of 50 ms; single-gpu takes 100 ms.
+StoredRun example() {
+  const CellStatus ok = CellStatus::kOk;
+  return {.manifest = {.suite = {.name = "example",
+                                 .graphs = {"g"},
+                                 .clusters = {"c"},
+                                 .agents = {"broken", "full", "lucky", "single-gpu", "steady"}},
+                       .root_seed = 3,
+                       .num_cells = 9},
+          .results = {result_of("broken", 0, CellStatus::kFailed, 0),
+                      result_of("full", 0, CellStatus::kOutOfMemory, 10'000),
+                      result_of("lucky", 0, ok, 90'000), result_of("lucky", 1, ok, 60'000),
+                      result_of("lucky", 2, CellStatus::kOutOfMemory, 20'000),
+                      result_of("single-gpu", 0, ok, 100'000), result_of("steady", 0, ok, 70'000),
+                      result_of("steady", 1, ok, 80'000)}};
+}
+
+const ReportRow& row_of(const Report& report, const std::string& agent) {
+  const auto& rows = report.tables.at(0).rows;
+  return *std::ranges::find(rows, agent, &ReportRow::agent);
+}
+
+TEST(Report, SumsUpRepetitionsByMedianLeastAndLargest) {
+  const Report report = make_report(example());
+  const ReportRow& lucky = row_of(report, "lucky");
+  EXPECT_EQ(lucky.repetitions, 3);
+  EXPECT_EQ(lucky.out_of_memory, 1);
+  EXPECT_EQ(lucky.step_time_us, 75'000);  // of 60 and 90 ms; the one out of memory is no step time
+  EXPECT_EQ(lucky.least_us, 60'000);
+  EXPECT_EQ(lucky.largest_us, 90'000);
+  EXPECT_EQ(lucky.evaluations_to_best, 1);  // of 0, 1 and 2
+  EXPECT_EQ(lucky.peak_bytes, 2'500'000'000);
+}
+
+TEST(Report, ComparesWithBoundAndSingleGpu) {
+  const Report report = make_report(example());
+  EXPECT_EQ(report.tables.at(0).bound_us, 50'000);
+  EXPECT_DOUBLE_EQ(row_of(report, "lucky").gap, 0.5);  // 75 is 50 % above 50
+  EXPECT_DOUBLE_EQ(row_of(report, "lucky").speedup, 100.0 / 75);
+  EXPECT_DOUBLE_EQ(row_of(report, "single-gpu").speedup, 1);
+  EXPECT_EQ(row_of(report, "full").speedup, 0);
+}
+
+TEST(Report, RanksByStepTimeThenOutOfMemoryThenFailed) {
+  const Report report = make_report(example());
+  std::vector<std::string> agents;
+  for (const ReportRow& row : report.tables.at(0).rows) {
+    agents.push_back(row.agent);
+  }
+  // lucky and steady both have a median of 75 ms; names break the tie.
+  EXPECT_THAT(agents, ::testing::ElementsAre("lucky", "steady", "single-gpu", "full", "broken"));
+}
+
+TEST(Report, CountsCells) {
+  const Report report = make_report(example());
+  EXPECT_EQ(report.cells_finished, 8);
+  EXPECT_EQ(report.cells_total, 9);
+  EXPECT_EQ(report.cells_failed, 1);
+}
+
+TEST(Report, TerminalMarksTheBestAndTellsWhatFailed) {
+  const std::string text = write_terminal(make_report(example()), false);
+  EXPECT_THAT(text, HasSubstr("g on c, no placement is faster than 50.0 ms"));
+  EXPECT_THAT(text, HasSubstr("  *  lucky"));
+  EXPECT_THAT(text, HasSubstr("  *  steady"));
+  EXPECT_THAT(text, Not(HasSubstr("  *  single-gpu")));
+  EXPECT_THAT(text, HasSubstr("1 of 3 out of memory"));
+  EXPECT_THAT(text, HasSubstr("broken failed: no rules for this graph"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(Report, ColourOnlyAddsEscapeCodes) {
+  const Report report = make_report(example());
+  std::string colored = write_terminal(report, true);
+  EXPECT_THAT(colored, HasSubstr("\x1b[1;32m"));
+  for (const std::string code : {"\x1b[1;32m", "\x1b[0m"}) {
+    for (std::size_t at = 0; (at = colored.find(code)) != std::string::npos;) {
+      colored.erase(at, code.size());
+    }
+  }
+  EXPECT_EQ(colored, write_terminal(report, false));
+}
+
+TEST(Report, MarkdownIsATable) {
+  const std::string text = write_markdown(make_report(example()));
+  EXPECT_THAT(text, HasSubstr("## g on c"));
+  EXPECT_THAT(text, HasSubstr("| **lucky** | **75.0** | **60.0 .. 90.0** | **1.33** | **50.0** |"));
+}
+
+TEST(Report, JsonHasNoWallTimes) {
+  StoredRun run = example();
+  const std::string text = write_json(make_report(run));
+  for (CellResult& result : run.results) {
+    result.wall_s *= 2;
+  }
+  EXPECT_EQ(write_json(make_report(run)), text);
+
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json.at("schema_version"), 1);
+  const auto& rows = json.at("tables").at(0).at("rows");
+  EXPECT_EQ(rows.at(0).at("step_time_us"), 75'000);
+  EXPECT_TRUE(rows.at(4).at("step_time_us").is_null());
+  EXPECT_EQ(rows.at(4).at("message"), "no rules for this graph");
+}
+
+TEST(Report, OfARunWithoutResultsHasNoTables) {
+  StoredRun run = example();
+  run.results.clear();
+  const Report report = make_report(run);
+  EXPECT_TRUE(report.tables.empty());
+  EXPECT_EQ(write_terminal(report, false), "example: 0 of 9 cells, seed 3\n");
+}
+
+}  // namespace
+}  // namespace emplace::bench

@@ -1,0 +1,280 @@
+#include <emplace/bench/result_store.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/text_file.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <thread>
+
+namespace emplace::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Suite kSuite{.name = "tiny",
+                   .graphs = {"g"},
+                   .clusters = {"c"},
+                   .agents = {"a", "b"},
+                   .repetitions = 4,
+                   .max_evaluations = 10,
+                   .groups = 3};
+
+Manifest manifest_of(const Suite& suite = kSuite, std::uint64_t root_seed = 7) {
+  return {.suite = suite,
+          .root_seed = root_seed,
+          .num_cells = 8,
+          .problems = {{"g", "c", "0123456789abcdef"}},
+          .starts = {start_now({"emplace", "run", "tiny"})}};
+}
+
+CellResult result_of(const std::string& agent, std::int64_t repetition) {
+  return {.cell = {.graph = "g",
+                   .cluster = "c",
+                   .agent = agent,
+                   .repetition = repetition,
+                   .max_evaluations = 10,
+                   .groups = 3,
+                   .root_seed = 7},
+          .step_time_us = 0.1 + static_cast<double>(repetition),
+          .bound_us = 1.0 / 3,
+          .peak_bytes = {1, std::numeric_limits<std::int64_t>::max()},
+          .evaluations = 10,
+          .evaluations_to_best = 4,
+          .placement_hash = "00000000000000ff",
+          .wall_s = 1e-9};
+}
+
+// A folder of its own for each test, gone afterwards.
+class ResultStoreTest : public ::testing::Test {
+ protected:
+  ResultStoreTest()
+      : folder_(::testing::TempDir() + "emplace_store_" +
+                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(folder_);
+  }
+  ~ResultStoreTest() override { std::filesystem::remove_all(folder_); }
+
+  void fill(int results) const {
+    ResultStore store = ResultStore::open(folder_, manifest_of(), true);
+    for (int i = 0; i < results; ++i) {
+      store.append(result_of("a", i));
+    }
+  }
+
+  std::string cells() const { return read_text_file(folder_ + "/cells.jsonl"); }
+
+  void write_cells(const std::string& text) const {
+    std::ofstream(folder_ + "/cells.jsonl", std::ios::binary) << text;
+  }
+
+  void expect_refused(ErrorCode code, const std::string& message) const {
+    try {
+      read_store(folder_);
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  }
+
+  std::string folder_;
+};
+
+TEST_F(ResultStoreTest, GivesBackTheSameBits) {
+  CellResult result = result_of("b", 0);
+  result.step_time_us = 0.1 + 0.2;
+  result.bound_us = std::nextafter(1e6, 2e6);
+  {
+    ResultStore store = ResultStore::open(folder_, manifest_of(), false);
+    EXPECT_TRUE(store.finished().empty());
+    store.append(result);
+  }
+  const StoredRun run = read_store(folder_);
+  EXPECT_EQ(run.manifest.suite, kSuite);
+  EXPECT_EQ(run.manifest.root_seed, 7U);
+  ASSERT_EQ(run.results.size(), 1U);
+  EXPECT_EQ(run.results[0].cell, result.cell);
+  EXPECT_EQ(run.results[0].step_time_us, result.step_time_us);
+  EXPECT_EQ(run.results[0].bound_us, result.bound_us);
+  EXPECT_EQ(run.results[0].peak_bytes, result.peak_bytes);
+  EXPECT_EQ(write_cell_result(run.results[0]), write_cell_result(result));
+}
+
+TEST_F(ResultStoreTest, ListsResultsInTheOrderOfTheSuite) {
+  ResultStore store = ResultStore::open(folder_, manifest_of(), false);
+  store.append(result_of("b", 0));
+  store.append(result_of("a", 2));
+  store.append(result_of("a", 0));
+  const StoredRun run = read_store(folder_);
+  ASSERT_EQ(run.results.size(), 3U);
+  EXPECT_EQ(run.results[0].cell, result_of("a", 0).cell);
+  EXPECT_EQ(run.results[1].cell, result_of("a", 2).cell);
+  EXPECT_EQ(run.results[2].cell, result_of("b", 0).cell);
+}
+
+TEST_F(ResultStoreTest, KeepsMessagesThatAreNotText) {
+  CellResult result = result_of("a", 0);
+  result.status = CellStatus::kFailed;
+  result.message = "line 1\nline \xff 2";
+  {
+    ResultStore store = ResultStore::open(folder_, manifest_of(), false);
+    store.append(result);
+  }
+  EXPECT_EQ(read_store(folder_).results[0].message, "line 1\nline \xEF\xBF\xBD 2");
+}
+
+TEST_F(ResultStoreTest, ThreadsDoNotTearLines) {
+  {
+    ResultStore store = ResultStore::open(folder_, manifest_of(), false);
+    std::thread other([&] {
+      for (int i = 0; i < 4; ++i) {
+        store.append(result_of("b", i));
+      }
+    });
+    for (int i = 0; i < 4; ++i) {
+      store.append(result_of("a", i));
+    }
+    other.join();
+  }
+  EXPECT_EQ(read_store(folder_).results.size(), 8U);
+}
+
+TEST_F(ResultStoreTest, DropsATornLastLineAndGoesOn) {
+  fill(2);
+  const std::string whole = cells();
+  write_cells(whole + write_cell_result(result_of("a", 2)).substr(0, 50));
+  EXPECT_EQ(read_store(folder_).results.size(), 2U);
+  {
+    ResultStore store = ResultStore::open(folder_, manifest_of(), true);
+    EXPECT_EQ(store.finished().size(), 2U);
+    EXPECT_EQ(cells(), whole);
+    store.append(result_of("a", 3));
+  }
+  EXPECT_EQ(read_store(folder_).results.size(), 3U);
+}
+
+TEST_F(ResultStoreTest, RecordsEveryStart) {
+  fill(1);
+  fill(0);
+  EXPECT_EQ(read_store(folder_).manifest.starts.size(), 2U);
+}
+
+TEST_F(ResultStoreTest, IsNotOverwritten) {
+  fill(1);
+  EXPECT_THROW(ResultStore::open(folder_, manifest_of(), false), Error);
+  EXPECT_EQ(read_store(folder_).results.size(), 1U);
+}
+
+TEST_F(ResultStoreTest, HasOneWriterAtATime) {
+  const ResultStore store = ResultStore::open(folder_, manifest_of(), false);
+  EXPECT_THROW(ResultStore::open(folder_, manifest_of(), true), Error);
+}
+
+TEST_F(ResultStoreTest, IsNotResumedWithAnythingElse) {
+  fill(1);
+  Suite other_suite = kSuite;
+  other_suite.max_evaluations = 11;
+  Manifest other_problem = manifest_of();
+  other_problem.problems[0].hash = "fedcba9876543210";
+  const std::pair<Manifest, const char*> cases[] = {
+      {manifest_of(other_suite), "its suite"},
+      {manifest_of(kSuite, 8), "seed 7, not 8"},
+      {other_problem, "g on c has changed"},
+  };
+  for (const auto& [manifest, message] : cases) {
+    try {
+      ResultStore::open(folder_, manifest, true);
+      FAIL() << message;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUsage);
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  }
+}
+
+TEST_F(ResultStoreTest, StartsWhereARunWasKilledBeforeItsManifest) {
+  std::filesystem::create_directory(folder_);
+  write_cells("");
+  EXPECT_FALSE(holds_store(folder_));
+  EXPECT_TRUE(ResultStore::open(folder_, manifest_of(), false).finished().empty());
+}
+
+TEST_F(ResultStoreTest, MayHaveAgentsThatThisProgramLacks) {
+  fill(1);
+  EXPECT_EQ(read_store(folder_).manifest.suite.agents, kSuite.agents);
+}
+
+TEST_F(ResultStoreTest, MissingFolderIsAnError) { expect_refused(ErrorCode::kIo, folder_); }
+
+TEST_F(ResultStoreTest, MissingManifestIsAnError) {
+  fill(1);
+  std::filesystem::remove(folder_ + "/manifest.json");
+  expect_refused(ErrorCode::kIo, "manifest.json");
+}
+
+TEST_F(ResultStoreTest, HostileCellsAreRefusedWithTheirLine) {
+  const std::string good = write_cell_result(result_of("a", 0));
+  const std::string second = write_cell_result(result_of("a", 1));
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = second;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  const std::string hostile[] = {
+      "",                                                        // an empty line
+      second.substr(0, 60),                                      // torn, and not the last
+      std::string(80, '\0'),                                     // lost blocks
+      with("\"repetition\":1", "\"repetition\":2"),              // id of another cell
+      with("\"repetition\":1", "\"repetition\":-1"),             // negative
+      with("\"step_time_us\":1.1", "\"step_time_us\":null"),     // not a number
+      with("\"step_time_us\":1.1", "\"step_time_us\":1e999"),    // out of range
+      with("\"status\":\"ok\"", "\"status\":\"okay\""),          // unknown status
+      with("\"evaluations\":10", "\"evaluations\":10,\"x\":1"),  // unknown member
+      with("\"measured\"", "\"measurd\""),                       // mistyped member
+      with("\"message\":\"\"", "\"message\":\"\xff\""),          // not UTF-8
+      good,                                                      // twice
+      write_cell_result(result_of("c", 0)),                      // not of the suite
+  };
+  fill(1);
+  for (const std::string& line : hostile) {
+    SCOPED_TRACE(line);
+    write_cells(good + "\n" + line + "\n" + write_cell_result(result_of("b", 0)) + "\n");
+    expect_refused(ErrorCode::kFormat, "cells.jsonl:2");
+  }
+}
+
+TEST_F(ResultStoreTest, HostileManifestsAreRefused) {
+  fill(1);
+  const std::string path = folder_ + "/manifest.json";
+  const std::string good = read_text_file(path);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  const std::string hostile[] = {
+      "",
+      good.substr(0, good.size() / 2),
+      with("\"version\": 1", "\"version\": 99"),
+      with("emplace-run", "emplace-suite"),
+      with("\"root_seed\": 7", "\"root_seed\": -7"),
+      with("\"root_seed\": 7", "\"root_seed\": 18446744073709551615"),
+      with("\"num_cells\": 8", "\"num_cells\": 0"),
+      with("\"problems\"", "\"problem\""),
+  };
+  for (const std::string& text : hostile) {
+    write_text_file(path, text);
+    expect_refused(ErrorCode::kFormat, "manifest.json");
+  }
+}
+
+}  // namespace
+}  // namespace emplace::bench

@@ -1,0 +1,44 @@
+#include <emplace/bench/text_table.hpp>
+
+#include <gtest/gtest.h>
+
+namespace emplace::bench {
+namespace {
+
+TEST(TextTable, AlignsColumns) {
+  TextTable table({{"name"}, {"ms", TextTable::Align::kRight}});
+  table.add_row({"a", "10.0"});
+  table.add_row({"longer", "9.5"});
+  EXPECT_EQ(table.to_terminal(false),
+            "  name      ms\n"
+            "  a       10.0\n"
+            "  longer   9.5\n");
+}
+
+TEST(TextTable, CountsCharactersNotBytes) {
+  TextTable table({{"name"}, {"x"}});
+  table.add_row({"\xC3\xA9t\xC3\xA9", "1"});  // "ete" with two accents: three characters
+  table.add_row({"abc", "2"});
+  EXPECT_EQ(table.to_terminal(false),
+            "  name  x\n"
+            "  \xC3\xA9t\xC3\xA9   1\n"
+            "  abc   2\n");
+}
+
+TEST(TextTable, LetsNoControlCharactersThrough) {
+  TextTable table({{"name"}});
+  table.add_row({"a\x1b[31m\n"});
+  EXPECT_EQ(table.to_terminal(false), "  name\n  a?[31m?\n");
+}
+
+TEST(TextTable, MarkdownEscapesItsOwnMarks) {
+  TextTable table({{"name"}, {"n", TextTable::Align::kRight}});
+  table.add_row({"a|b_c", "1"}, true);
+  EXPECT_EQ(table.to_markdown(),
+            "| name | n |\n"
+            "| --- | ---: |\n"
+            "| **a\\|b\\_c** | **1** |\n");
+}
+
+}  // namespace
+}  // namespace emplace::bench
