@@ -1,5 +1,4 @@
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -45,15 +44,13 @@ struct Session::Workspaces {
 };
 
 Session::Session(const Problem& problem, Options options)
-    : problem_(problem),
-      options_(std::move(options)),
+    : options_(std::move(options)),
       random_(options_.seed),
       workspaces_(std::make_unique<Workspaces>(problem)) {}
 
 Session::~Session() = default;
 
 Evaluation Session::evaluate(const Placement& placement) {
-  check(placement);
   if (exhausted()) {
     return {};
   }
@@ -63,9 +60,6 @@ Evaluation Session::evaluate(const Placement& placement) {
 }
 
 std::vector<Evaluation> Session::evaluate(std::span<const Placement> placements) {
-  for (const Placement& placement : placements) {
-    check(placement);
-  }
   std::vector<Evaluation> evaluations(placements.size());
   const std::size_t count =
       std::min(placements.size(), static_cast<std::size_t>(evaluations_left()));
@@ -89,16 +83,6 @@ std::int64_t Session::evaluations_left() const {
     return 0;
   }
   return std::max<std::int64_t>(0, options_.max_evaluations - evaluations_);
-}
-
-void Session::check(const Placement& placement) const {
-  EMPLACE_CHECK(placement.size() == problem_.num_groups(),
-                "a placement of {} groups for a problem of {}", placement.size(),
-                problem_.num_groups());
-  for (const DeviceId device : placement.devices()) {
-    EMPLACE_CHECK(device >= 0 && device < problem_.num_devices(), "no device {} among {}", device,
-                  problem_.num_devices());
-  }
 }
 
 void Session::record(const Placement& placement, const Evaluation& evaluation) {

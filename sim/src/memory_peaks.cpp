@@ -52,8 +52,12 @@ std::int64_t MemoryPeaks::peak(std::span<const double> start_us, std::span<const
           std::upper_bound(start_us.begin() + later, start_us.begin() + end, freed_us) -
           start_us.begin());
     } else {
-      while (start_us[static_cast<std::size_t>(later)] <= freed_us) {
-        ++later;  // ends at the last start at the latest
+      // Mostly two steps, which cannot be foreseen; the last start ends the search at the latest.
+      const double* const starts = start_us.data();
+      later += starts[later] <= freed_us;
+      later += starts[later] <= freed_us;
+      while (starts[later] <= freed_us) {
+        ++later;
       }
     }
     freed_before_[static_cast<std::size_t>(later)] += bytes[position];

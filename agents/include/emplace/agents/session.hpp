@@ -93,10 +93,8 @@ class Session {
  private:
   struct Workspaces;  // a simulator for each thread
 
-  void check(const Placement& placement) const;
   void record(const Placement& placement, const Evaluation& evaluation);
 
-  const Problem& problem_;
   Options options_;
   RandomStream random_;
   std::unique_ptr<Workspaces> workspaces_;

@@ -5,19 +5,21 @@
 // Costs come from a ladder, and every answer says from which rung:
 //   1. kMeasured      measured for exactly this op;
 //   2. kInterpolated  between measured neighbours of the same kind (comes with calibration);
-//   3. kRoofline      t = t0 + max(flops / (e_c P), bytes / (e_m W)) with the efficiencies e_c, e_m and
+//   3. kRoofline      t = t0 + max(flops / (e_c P), bytes / (e_m W)) with the efficiencies e_c, e_m
+//   and
 //                     the fixed time t0 of the op's class (Williams et al. 2009);
 //   4. kGuess         the same formula with the profile's default efficiencies, for unknown kinds.
-// P is the peak in FLOP/us, W the memory bandwidth in bytes/us. Thread-safe: a profile never changes.
+// P is the peak in FLOP/us, W the memory bandwidth in bytes/us. Thread-safe: a profile never
+// changes.
+
+#include <emplace/graphs/op_graph.hpp>
+#include <emplace/graphs/op_kind.hpp>
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <emplace/graphs/op_graph.hpp>
-#include <emplace/graphs/op_kind.hpp>
 
 namespace emplace {
 
@@ -50,21 +52,22 @@ struct Provenance {
 
 /// Describes one kind of device.
 struct DeviceProfile {
-  std::string name{};                   ///< kebab-case, for example "k80"
-  std::string device_class{};           ///< devices of one class share measured costs: "gpu-k80"
-  std::string summary{};                ///< one line
-  double peak_flops_per_us = 0;         ///< P
-  double memory_bytes_per_us = 0;       ///< W
-  std::int64_t memory_bytes = 0;        ///< usable capacity
+  std::string name{};              ///< kebab-case, for example "k80"
+  std::string device_class{};      ///< devices of one class share measured costs: "gpu-k80"
+  std::string summary{};           ///< one line
+  double peak_flops_per_us = 0;    ///< P
+  double memory_bytes_per_us = 0;  ///< W
+  std::int64_t memory_bytes = 0;   ///< usable capacity
   std::array<std::optional<Roofline>, kNumOpClasses> rooflines{};  ///< by OpClass
-  Roofline fallback{};                  ///< for classes without one, flagged as a guess
+  Roofline fallback{};  ///< for classes without one, flagged as a guess
   Provenance provenance{};
 };
 
 /// Returns the cost of `op` on a device of `profile`. An op that launches nothing costs 0.
 Cost op_cost(const DeviceProfile& profile, const Op& op);
 
-/// Reads a device profile (profiles/schema/device_profile.schema.json); `source` names it in errors.
+/// Reads a device profile (profiles/schema/device_profile.schema.json); `source` names it in
+/// errors.
 DeviceProfile read_device_profile(std::string_view text, const std::string& source);
 
 }  // namespace emplace

@@ -4,9 +4,9 @@
 //
 // The `placeto` engine reproduces the simulator released with Placeto (Addanki et al. 2019) bit for
 // bit; sim/README.md states its rules and constants. A Simulator is one thread's workspace: make
-// one for each thread and use it again and again. After the first run it allocates nothing. It
-// never throws: an out-of-memory placement is a result, and its time is still computed. Complexity:
-// O(ops + edges) for a fixed number of devices, plus O(devices) for each event.
+// one for each thread and use it again and again. After the first run it allocates nothing. An
+// out-of-memory placement is a result, not an error, and its time is still computed.
+// Complexity: O(ops + edges) for a fixed number of devices, plus O(devices) for each event.
 
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -38,6 +38,8 @@ struct SimResult {
   std::int64_t bytes_over = 0;                ///< sum over devices of what exceeds the capacity
 };
 
+class PlacetoEngine;  // private
+
 /// Simulates placements of one problem.
 class Simulator {
  public:
@@ -51,10 +53,8 @@ class Simulator {
   const SimResult& run(const Placement& placement);
 
  private:
-  struct Workspace;
-
   const Problem& problem_;
-  std::unique_ptr<Workspace> workspace_;
+  std::unique_ptr<PlacetoEngine> engine_;
   SimResult result_;
 };
 

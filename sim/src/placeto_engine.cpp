@@ -1,0 +1,162 @@
+#include "placeto_engine.hpp"
+
+#include "earliest.hpp"
+
+#include <algorithm>
+
+namespace emplace {
+namespace {
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+}  // namespace
+
+PlacetoEngine::PlacetoEngine(const Problem& problem)
+    : problem_(problem), gap_after_transfer_us_(problem.cluster().placeto.gap_after_transfer_us) {
+  const std::size_t num_ops = index(problem_.num_ops());
+  const std::size_t num_outputs = index(problem_.num_outputs());
+  const std::size_t num_devices = index(problem_.num_devices());
+  for (std::vector<double>* by_op : {&start_us_, &end_us_, &freed_us_, &frees_us_}) {
+    by_op->resize(num_ops);
+  }
+  last_use_us_.resize(num_ops + 1, -1);
+  transfer_start_us_.assign(num_outputs, kNotSent);
+  transfer_end_us_.assign(num_outputs, kNotSent);
+  peak_bytes_.resize(num_devices);
+  for (std::int32_t output = 0; output < problem_.num_outputs(); ++output) {
+    transfer_us_.push_back(static_cast<double>(problem_.output_bytes(output)) /
+                           problem_.cluster().placeto.bytes_per_us);
+  }
+  // The op after the last pads lists of consumers_: it is on no device and reads nothing.
+  std::vector<std::size_t> first_consumer;
+  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+    const auto children = problem_.children_by_name(op);
+    first_consumer.push_back(consumers_.size());
+    consumers_.insert(consumers_.end(), children.begin(), children.end());
+    const std::size_t blocks =
+        std::max<std::size_t>(1, (children.size() + kConsumers - 1) / kConsumers);
+    consumers_.resize(first_consumer.back() + blocks * kConsumers, {problem_.num_ops(), kNoOp});
+  }
+  first_consumer.push_back(consumers_.size());
+  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+    const auto children = problem_.children(op);
+    const bool is_only = std::all_of(children.begin(), children.end(), [&](const auto& child) {
+      return child.output == children.front().output;
+    });
+    facts_.push_back(
+        {.consumers = consumers_.data() + first_consumer[index(op)],
+         .consumers_end = consumers_.data() + first_consumer[index(op) + 1],
+         .gap_us = problem_.gap_us(op),
+         .num_parents = problem_.num_parents(op),
+         .num_consumers = static_cast<std::int32_t>(children.size()),
+         .only_output = children.empty() || !is_only ? kNone : children.front().output});
+    if (problem_.num_parents(op) == 0) {
+      roots_.push_back(op);
+    }
+  }
+  group_ops_.resize(index(problem_.num_groups()));
+  group_outputs_.resize(index(problem_.num_groups()));
+  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+    const auto [begin, end] = problem_.outputs(op);
+    group_ops_[index(problem_.grouping().group_of(op))] += 1;
+    group_outputs_[index(problem_.grouping().group_of(op))] += index(end - begin);
+  }
+  state_.resize(num_ops + 1);
+  stations_.resize(num_devices + 1);
+  events_.resize(2 * num_devices + kEventBlock);
+  ready_storage_.resize(num_ops + kPad * num_devices);
+  pending_storage_.resize(num_ops + kPad * num_devices);
+  ready_start_us_.resize(num_ops + kPad * num_devices);
+  sent_storage_.resize(num_outputs + num_devices);
+  station_of_device_.resize(num_devices);
+  num_ready_.resize(num_devices);
+  num_sent_.resize(num_devices);
+  arriving_.reserve(num_devices);
+  memory_.reserve(num_ops);
+  allocations_.resize(num_ops);
+}
+
+void PlacetoEngine::reset(const Placement& placement) {
+  const Grouping& grouping = problem_.grouping();
+
+  // Devices without ops have no events_; the others get slots in the order of their names.
+  std::fill(num_ready_.begin(), num_ready_.end(), 0);
+  std::fill(num_sent_.begin(), num_sent_.end(), 0);
+  for (GroupId group = 0; group < problem_.num_groups(); ++group) {
+    num_ready_[index(placement[group])] += group_ops_[index(group)];
+    num_sent_[index(placement[group])] += group_outputs_[index(group)];
+  }
+  num_slots_ = 0;
+  OpId* ready = ready_storage_.data();
+  OpId* pending = pending_storage_.data();
+  Transfer* sent = sent_storage_.data();
+  for (const DeviceId device : problem_.devices_by_name()) {
+    if (num_ready_[index(device)] == 0) {
+      continue;
+    }
+    station_of_device_[index(device)] = &stations_[num_slots_];
+    stations_[num_slots_] = {.arrival = &events_[2 * num_slots_],
+                             .turn = &events_[2 * num_slots_ + 1],
+                             .device = device,
+                             .costs_us = problem_.costs_us(device).data(),
+                             .pending_begin = pending,
+                             .pending_tail = pending,
+                             .ready_begin = ready,
+                             .ready_head = ready,
+                             .ready_tail = ready,
+                             .sent_head = sent,
+                             .sent_tail = sent};
+    ++num_slots_;
+    ready += num_ready_[index(device)] + kPad;
+    pending += num_ready_[index(device)] + kPad;
+    sent->arrives_us = kNever;
+    sent += num_sent_[index(device)] + 1;
+  }
+  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+    const DeviceId device = placement[grouping.group_of(op)];
+    state_[index(op)] = {station_of_device_[index(device)], facts_[index(op)].num_parents, kNone};
+  }
+  state_[index(problem_.num_ops())] = {&stations_[num_slots_], 0, kNoOp};
+  stations_[num_slots_] = {.turn = &events_[2 * num_slots_], .ready_tail = &nowhere_};
+  std::fill(events_.begin(), events_.end(), kNever);
+
+  // Ops without producers are ready from the start, in graph order (rule 6).
+  for (const OpId op : roots_) {
+    Station& station = *state_[index(op)].home;
+    *station.ready_tail++ = op;
+    *station.turn = 0;
+  }
+}
+
+// Persistent bytes for the whole step and each op's outputs from its start until 1 us before the
+// truncated end of its last consumer, wherever that runs (rules 14 and 15).
+void PlacetoEngine::account_memory(const Placement& placement) {
+  std::fill(peak_bytes_.begin(), peak_bytes_.end(), 0);
+  for (std::size_t slot = 0; slot < num_slots_; ++slot) {
+    const Station& station = stations_[slot];
+    const auto begin = static_cast<std::size_t>(station.ready_begin - ready_storage_.data());
+    const auto count = static_cast<std::size_t>(station.ready_head - station.ready_begin);
+    for (std::size_t position = 0; position < count; ++position) {
+      const OpId op = station.ready_begin[position];
+      double freed = ready_start_us_[begin + position];
+      const OpFacts& fact = facts_[index(op)];
+      for (auto* block = fact.consumers; block != fact.consumers_end; block += kConsumers) {
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < kConsumers; ++i) {
+          freed = std::max(freed, last_use_us_[index(block[i].op)]);
+        }
+      }
+      freed_us_[index(op)] = freed;
+      frees_us_[position] = freed;
+      allocations_[position] = problem_.allocated_bytes(op);
+    }
+    peak_bytes_[index(station.device)] =
+        memory_.peak({ready_start_us_.data() + begin, count}, {frees_us_.data(), count},
+                     {allocations_.data(), count});
+  }
+  for (GroupId group = 0; group < problem_.num_groups(); ++group) {
+    peak_bytes_[index(placement[group])] += problem_.group_persistent_bytes(group);
+  }
+}
+
+}  // namespace emplace

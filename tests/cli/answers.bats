@@ -1,0 +1,155 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2154  # programs in single quotes; stderr is set by run
+# What each command answers, as text and as JSON.
+
+load cli.bash
+
+@test "list shows agents, graphs, clusters and suites" {
+  answers 0 list agents
+  [[ "$output" == *single-gpu* ]]
+  answers 0 list graphs
+  [[ "$output" == *inception-v3* ]]
+  answers 0 list clusters
+  [[ "$output" == *p2-8xlarge-4* ]]
+  answers 0 list suites
+  [[ "$output" == *quickstart* ]]
+}
+
+@test "list --json has schema_version first, names and parameters" {
+  answers 0 list agents --json
+  holds 'next(iter(d)) == "schema_version" and d["schema_version"] == 1' \
+    '{"single-gpu", "human-expert", "hill-climb"} <= {a["name"] for a in d["agents"]}' \
+    'all(a["kind"] and a["summary"] and a["reference"] for a in d["agents"])' \
+    'all(isinstance(a["deterministic"], bool) for a in d["agents"])'
+  answers 0 list graphs --json
+  holds '[p["default"] for g in d["graphs"] if g["name"] == "inception-v3" for p in g["parameters"] if p["name"] == "batch"] == [64]'
+  answers 0 list clusters --json
+  holds '[len(c["devices"]) for c in d["clusters"] if c["name"] == "p2-8xlarge-2"] == [3]' \
+    'all(x["memory_bytes"] > 0 and x["device_class"] for c in d["clusters"] for x in c["devices"])'
+  answers 0 list suites --json
+  holds '[s["repetitions"] for s in d["suites"] if s["name"] == "quickstart"] == [3]'
+}
+
+@test "show counts ops, parameters and FLOPs" {
+  answers 0 show inception-v3
+  [[ "$output" == *"conv2d_backward_filter"* ]]
+  answers 0 show inception-v3 --json
+  holds 'd["schema_version"] == 1 and d["graph"] == "inception-v3"' \
+    'd["ops"] == sum(k["ops"] for k in d["kinds"])' \
+    'd["flops"] == sum(k["flops"] for k in d["kinds"])' \
+    '23.8e6 < d["parameters"] < 23.9e6' \
+    'd["parameter_bytes"] == 4 * d["parameters"]' \
+    'd["persistent_bytes"] >= d["parameter_bytes"]' \
+    '50 <= d["groups"] <= 200 and d["edges"] > d["ops"]' \
+    '2.5 < d["flops"] / d["forward_flops"] < 3.5' \
+    'd["activation_bytes"] > 0'
+  local groups
+  groups=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["groups"])' <<<"$output")
+  answers 0 show inception-v3 --groups 70 --json
+  holds "d['groups'] < $groups"
+}
+
+@test "show --cluster tells times by device class and rungs of the cost ladder" {
+  answers 0 show inception-v3 --cluster p2-8xlarge-2 --json
+  holds 'd["cluster"] == "p2-8xlarge-2" and d["bound_us"] > 0' \
+    'len(d["device_classes"]) == 2' \
+    'all(sum(c["ops_by_rung"].values()) == d["ops"] for c in d["device_classes"])' \
+    'd["device_classes"][0]["all_ops_us"] < d["device_classes"][1]["all_ops_us"]'
+  answers 0 show inception-v3 --cluster p2-8xlarge-2
+  [[ "$output" == *"all ops [ms]"* ]]
+}
+
+@test "simulate with an agent tells step time, bound, memory and devices" {
+  answers 0 simulate --graph inception-v3 --cluster p2-8xlarge-2 --agent single-gpu --json
+  holds 'd["schema_version"] == 1 and d["status"] == "ok" and d["placed_by"] == "single-gpu"' \
+    '0 < d["bound_us"] <= d["step_time_us"]' \
+    'abs(d["gap"] - (d["step_time_us"] / d["bound_us"] - 1)) < 1e-9' \
+    'd["peak_bytes"] == [x["peak_bytes"] for x in d["devices"]]' \
+    'd["peak_bytes"][0] > 1e9 and d["peak_bytes"][1:] == [0, 0]' \
+    '0.5 < d["devices"][0]["utilization"] <= 1 and d["devices"][1]["busy_us"] == 0' \
+    'd["devices"][0]["busy_us"] <= d["step_time_us"]'
+  answers 0 simulate --graph inception-v3 --cluster p2-8xlarge-2 --agent single-gpu
+  [[ "$output" == *"status       ok"* ]]
+}
+
+@test "simulate keeps to --evaluations, --seed and --groups" {
+  local common=(simulate --graph inception-v3:batch=2 --cluster p2-8xlarge-2 --agent random --json)
+  answers 0 "${common[@]}" --evaluations 7 --groups 60
+  holds 'd["evaluations"] == 7' 'd["groups"] <= 120'
+  local first=$output
+  answers 0 "${common[@]}" --evaluations 7 --groups 60
+  [ "$output" = "$first" ]
+  answers 0 "${common[@]}" --evaluations 7 --groups 60 --seed 1
+  [ "$output" != "$first" ]
+  answers 0 "${common[@]}"
+  holds 'd["evaluations"] == 1000'
+}
+
+@test "an out-of-memory placement is an answer, not an error" {
+  answers 0 simulate --graph inception-v3:batch=1024 --cluster p2-8xlarge-2 --agent single-gpu --json
+  holds 'd["status"] == "out_of_memory" and d["step_time_us"] > 0' \
+    'd["peak_bytes"][0] > d["devices"][0]["capacity_bytes"]'
+}
+
+@test "simulate --trace writes a Chrome trace" {
+  tiny_graph tiny.json
+  answers 0 simulate --graph ./tiny.json --cluster p2-8xlarge-2 --agent single-gpu --trace trace.json
+  output=$(cat trace.json)
+  holds '{"left", "right", "sum"} <= {e["name"] for e in d["traceEvents"]}'
+}
+
+@test "place writes a placement that simulate reads" {
+  tiny_graph tiny.json
+  local problem=(--graph ./tiny.json --cluster p2-8xlarge-2)
+  answers 0 place "${problem[@]}" --agent single-gpu
+  holds 'd["schema"] == "emplace-placement" and set(d["devices"].values()) == {"gpu:0"}'
+  answers 0 place "${problem[@]}" --agent single-gpu -o placement.json --json
+  holds 'd["status"] == "ok" and "placement" not in d'
+  local step
+  step=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_us"])' <<<"$output")
+  answers 0 simulate "${problem[@]}" --placement placement.json --json
+  holds "d['step_time_us'] == $step" 'd["placed_by"] == "placement.json" and d["evaluations"] == 0'
+  answers 0 place "${problem[@]}" --agent single-gpu --json
+  holds 'd["placement"]["devices"]["sum"] == "gpu:0" and d["step_time_us"] > 0'
+}
+
+@test "a placement file may part what a grouping holds together" {
+  tiny_graph tiny.json
+  echo '{"schema": "emplace-placement", "version": 1,
+    "devices": {"x": "gpu:0", "left": "gpu:0", "right": "gpu:1", "sum": "gpu:0"}}' >placement.json
+  answers 0 simulate --graph ./tiny.json --cluster p2-8xlarge-2 --placement placement.json --json
+  holds 'd["devices"][0]["busy_us"] > 0 and d["devices"][1]["busy_us"] > 0'
+}
+
+@test "export writes JSON, DOT and GraphML; import reads its own back" {
+  tiny_graph tiny.json
+  answers 0 export ./tiny.json --format dot
+  [[ "$output" == digraph* ]]
+  answers 0 export ./tiny.json --format graphml -o tiny.graphml
+  [ -z "$output" ]
+  python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("tiny.graphml")'
+  "$EMPLACE" export ./tiny.json --format json -o once.json
+  answers 0 import once.json --format emplace -o twice.json --json
+  holds 'd == {"schema_version": 1, "graph": "tiny", "ops": 4, "edges": 4, "output": "twice.json"}'
+  cmp once.json twice.json
+}
+
+@test "import reads dnn-partitioning files" {
+  local file
+  file=$EMPLACE_SOURCE_DIR/../shared/data/dnn-partitioning/latency-inputs/OperatorGraphs/bert_l-3_inference.json
+  [ -e "$file" ] || skip "the file is not here"
+  answers 0 import "$file" -o graph.json --json
+  holds 'd["ops"] > 10'
+  answers 0 show ./graph.json --json
+}
+
+@test "doctor tells what is there" {
+  answers 0 doctor
+  [[ "$output" == *"libraries"* ]]
+  answers 0 doctor --json
+  holds 'd["schema_version"] == 1 and d["cores"] >= 1 and d["memory_bytes"] > 0' \
+    'd["version"] and d["git_revision"] and d["build_type"] and d["agents"] > 5' \
+    '{"boost", "cli11", "fmt", "nlohmann-json", "onetbb"} <= set(d["libraries"])' \
+    '{p["name"] for p in d["optional_parts"]} == {"METIS", "Scotch"}' \
+    'all(p["present"] or p["how_to_get"] for p in d["optional_parts"])'
+}

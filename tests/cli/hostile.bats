@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2154  # programs in single quotes; stderr is set by run
+# Hostile graph, cluster, placement and suite files: one error line, exit code 3, no answer. Case files
+# are in cases.bats.
+
+load cli.bash
+
+# change FILE FROM TO: replaces the first FROM in a file.
+change() {
+  python3 - "$@" <<'END'
+import sys
+path, old, new = sys.argv[1:]
+text = open(path, "rb").read()
+old = old.encode()
+assert old in text, old
+open(path, "wb").write(text.replace(old, new.encode("utf-8", "surrogateescape"), 1))
+END
+}
+
+# refuses_graph TEXT [FROM TO]: the tiny graph with a change must be refused.
+refuses_graph() {
+  tiny_graph bad.json
+  [ "$#" -eq 1 ] || change bad.json "$2" "$3"
+  refuses 3 "bad.json" show ./bad.json
+  [[ "$stderr" == *"$1"* ]]
+}
+
+@test "graph files" {
+  tiny_graph good.json
+  answers 0 show ./good.json
+  refuses_graph "/schema" emplace-graph emplace-suite
+  refuses_graph "/version" '"version": 1' '"version": 2'
+  refuses_graph "cycle" '[0, 0, 1]' '[3, 0, 1]'
+  refuses_graph "flops" '"flops": 2000000000' '"flops": -1'
+  refuses_graph "flops" '"flops": 2000000000' '"flops": 1e300'
+  refuses_graph "" '"flops": 2000000000' '"flops": NaN'
+  refuses_graph "/ops/2/name" '"name": "right"' '"name": "left"'
+  refuses_graph "bytes_raed" bytes_read bytes_raed
+  refuses_graph "/edges/0/2" '[0, 0, 1]' '[0, 0, 4]'
+  refuses_graph "/edges/0/1" '[0, 0, 1]' '[0, 5, 1]'
+  refuses_graph "/ops/0/kind" '"kind": "input"' '"kind": 7'
+  refuses_graph "" '"name": "tiny"' $'"name": "\xff"'
+  : >bad.json
+  refuses 3 "bad.json" show ./bad.json
+  tiny_graph whole.json
+  head -c 300 whole.json >bad.json
+  refuses 3 "bad.json" show ./bad.json
+  printf '%0.s[' {1..100000} >bad.json
+  refuses 3 "bad.json" show ./bad.json
+  head -c 65536 /dev/zero >bad.json
+  refuses 3 "bad.json" show ./bad.json
+}
+
+# refuses_cluster TEXT FROM TO: the shipped cluster with a change must be refused.
+refuses_cluster() {
+  cp "$EMPLACE_SOURCE_DIR/profiles/data/clusters/p2-8xlarge-2.json" bad.json
+  change bad.json "$2" "$3"
+  tiny_graph tiny.json
+  refuses 3 "bad.json" show ./tiny.json --cluster ./bad.json
+  [[ "$stderr" == *"$1"* ]]
+}
+
+@test "cluster files" {
+  refuses_cluster "/schema" emplace-cluster emplace-graph
+  refuses_cluster "/version" '"version": 1' '"version": 9'
+  refuses_cluster "k80" '"profile": "k80"' '"profile": "k81"'
+  refuses_cluster "/devices/0/profile" '"profile": "k80"' '"profile": 80'
+  refuses_cluster "gpu:0" '"gpu:1"' '"gpu:0"'
+  refuses_cluster "bytes_per_us" '"bytes_per_us": 7600' '"bytes_per_us": 0'
+  refuses_cluster "gap_after_op_us" '"gap_after_op_us": 5.7' '"gap_after_op_us": -5.7'
+  refuses_cluster "" '"gap_after_op_us": 5.7' '"gap_after_op_us": 1e999'
+  refuses_cluster "placable" '"placeable"' '"placable"'
+  refuses_cluster "" '"devices": [' '"devices": [['
+  : >bad.json
+  refuses 3 "bad.json" show inception-v3 --cluster ./bad.json
+}
+
+# refuses_placement TEXT FILE
+refuses_placement() {
+  tiny_graph tiny.json
+  printf '%b' "$2" >bad.json
+  refuses 3 "bad.json" simulate --graph ./tiny.json --cluster p2-8xlarge-2 --placement bad.json
+  [[ "$stderr" == *"$1"* ]]
+}
+
+@test "placement files" {
+  local head='{"schema": "emplace-placement", "version": 1, "devices": '
+  local good='{"x": "gpu:0", "left": "gpu:0", "right": "gpu:1", "sum": "gpu:0"}'
+  refuses_placement "" ''
+  refuses_placement "" "$head"
+  refuses_placement "/version" "${head/1/2}$good}"
+  refuses_placement "/schema" "${head/emplace-placement/emplace-graph}$good}"
+  refuses_placement "left" "$head${good/\"left\": \"gpu:0\", /}}"
+  refuses_placement "lfet" "$head${good/left/lfet}}"
+  refuses_placement "gpu:7" "$head${good/gpu:1/gpu:7}}"
+  refuses_placement "right" "$head${good/\"gpu:1\"/1}}"
+  refuses_placement "left" "$head${good/x/left}}"
+  refuses_placement "" "$head${good/gpu:1/\\xff}}"
+  refuses_placement "/devices" "${head}[0, 0, 1, 0]}"
+}
+
+# refuses_suite TEXT FROM TO
+refuses_suite() {
+  suite bad.json 2 inception-v3
+  change bad.json "$2" "$3"
+  refuses 3 "bad.json" run ./bad.json
+  [[ "$stderr" == *"$1"* ]]
+  [ ! -e results ]
+}
+
+@test "suite files" {
+  refuses_suite "/schema" emplace-suite emplace-graph
+  refuses_suite "/version" '"version": 1' '"version": 2'
+  refuses_suite "/name" '"small"' '"../small"'
+  refuses_suite "inception-v3" inception-v3 inceptoin-v3
+  refuses_suite "/clusters/1" p2-8xlarge-4 p2-8xlarge-2
+  refuses_suite "hill-climb" hill-climb hill-clmb
+  refuses_suite "/repetitions" '"repetitions": 2' '"repetitions": -1'
+  refuses_suite "/max_evaluations" '"max_evaluations": 2' '"max_evaluations": 1e400'
+  refuses_suite "repetitons" repetitions repetitons
+  refuses_suite "" '"repetitions": 2,' '"repetitions": NaN,'
+  refuses_suite "" '"small"' $'"sm\xffall"'
+  : >bad.json
+  refuses 3 "bad.json" run ./bad.json
+  suite bad.json 2 ./missing-graph.json
+  refuses 3 "missing-graph.json" run ./bad.json
+}
+
+@test "dnn-partitioning files" {
+  local text
+  for text in '' '{"nodes": [' '[]' '{"nodes": 1, "edges": []}' '"\xff"'; do
+    printf '%b' "$text" >bad.json
+    refuses 3 "bad.json" import bad.json -o graph.json
+    [ ! -e graph.json ]
+  done
+}

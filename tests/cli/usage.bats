@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2154  # programs in single quotes; stderr is set by run
+# How the program talks: exit codes, streams, help, suggestions, colour.
+
+load cli.bash
+
+@test "without a command it shows the help on standard error and exits 2" {
+  answers 2
+  [ -z "$output" ]
+  [[ "$stderr" == *"run "*"simulate "* ]]
+}
+
+@test "--help and --version answer on standard output" {
+  answers 0 --help
+  [[ "$output" == *"doctor"* ]]
+  [ -z "$stderr" ]
+  answers 0 run --help
+  [[ "$output" == *"--resume"* ]]
+  answers 0 --version
+  [[ "$output" =~ ^emplace\ [0-9]+\.[0-9]+\.[0-9]+\ \(git\ .+,\ [A-Z].+\)$ ]]
+}
+
+@test "an unknown command suggests the nearest" {
+  refuses 2 "unknown command 'simulat'; did you mean 'simulate'" simulat
+}
+
+@test "an unknown option suggests the nearest" {
+  refuses 2 "unknown option '--thread'; did you mean '--threads'" run quickstart --thread=2
+  refuses 2 "unknown option '--jsn'; did you mean '--json'" list agents --jsn
+}
+
+@test "unknown names suggest the nearest" {
+  refuses 2 "cannot list 'agent'; did you mean 'agents'" list agent
+  refuses 3 "did you mean 'inception-v3'" show inception-v2
+  refuses 3 "did you mean 'p2-8xlarge-2'" show inception-v3 --cluster p2-8xlarge2
+  refuses 3 "did you mean 'hill-climb'" place --graph inception-v3 --cluster p2-8xlarge-2 --agent hil-climb
+  refuses 3 "did you mean 'quickstart'" run quick-start
+}
+
+@test "wrong values of options are usage errors" {
+  refuses 2 "--threads" run quickstart --threads 0
+  refuses 2 "--threads" run quickstart --threads two
+  refuses 2 "--seed" run quickstart --seed -1
+  refuses 2 "--seed" run quickstart --seed 9007199254740992
+  refuses 2 "--groups" show inception-v3 --groups -5
+  refuses 2 "--format" report . --format pdf
+  refuses 2 "--color" list agents --color=sometimes
+  refuses 2 "WHAT" list
+  refuses 2 "unexpected argument 'clusters'" list agents clusters
+  refuses 2 "batch" show inception-v3:bach=3
+}
+
+@test "options that do not go together are usage errors" {
+  refuses 2 "--cases" simulate
+  refuses 2 "--graph" simulate --graph inception-v3 --cluster p2-8xlarge-2
+  refuses 2 "--cases" simulate --cases - --graph inception-v3
+  refuses 2 "--agent" simulate --graph inception-v3 --cluster p2-8xlarge-2 --agent metis --placement p.json
+  refuses 2 "--agent" simulate --graph inception-v3 --cluster p2-8xlarge-2 --placement p.json --seed 1
+  refuses 2 "--cluster" place --graph inception-v3 --agent metis
+}
+
+@test "files that cannot be read or written are told" {
+  refuses 3 "missing.json" show ./missing.json
+  refuses 3 "missing.jsonl" simulate --cases missing.jsonl
+  refuses 3 "results-of-nobody" report results-of-nobody
+  mkdir folder.json
+  refuses 3 "folder.json" show ./folder.json
+  refuses 3 "folder.json" simulate --cases folder.json
+  refuses 3 "no-folder" export inception-v3 --format dot -o no-folder/graph.dot
+}
+
+@test "a full disk is an error" {
+  [ -e /dev/full ] || skip "no /dev/full here"
+  run -3 bash -c '"$EMPLACE" list agents >/dev/full'
+  [[ "$output" == "emplace: cannot write to standard output"* ]]
+}
+
+@test "a closed pipe ends the program quietly" {
+  run -0 --separate-stderr bash -c '"$EMPLACE" export inception-v3 --format json | head -c 10'
+  [ "${#output}" -eq 10 ]
+  [ -z "$stderr" ]
+}
+
+@test "only a terminal gets colour, unless it is asked for" {
+  tiny_graph tiny.json
+  suite suite.json 2 ./tiny.json
+  "$EMPLACE" run ./suite.json --out r --quiet >plain.txt
+  lacks $'\x1b' <plain.txt
+  "$EMPLACE" report r --color=always | grep -q $'\x1b'
+  "$EMPLACE" --color always report r | grep -q $'\x1b'
+  command -v script >/dev/null || skip "no script(1) for the rest"
+  at_terminal() { script -qec "$1" /dev/null </dev/null; }
+  export TERM=xterm
+  unset NO_COLOR
+  at_terminal "$EMPLACE report r" | grep -q $'\x1b\[1'
+  at_terminal "$EMPLACE report r --color=never" | lacks $'\x1b\[1'
+  NO_COLOR=1 at_terminal "$EMPLACE report r" | lacks $'\x1b\[1'
+  TERM=dumb at_terminal "$EMPLACE report r" | lacks $'\x1b\[1'
+}
