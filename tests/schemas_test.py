@@ -1,0 +1,56 @@
+"""Validates shipped and exported JSON against the schemas of all modules.
+
+Usage: schemas_test.py SOURCE_DIR EMPLACE
+Every schema must have a document, accept it, and refuse it with a member that it does not know.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import jsonschema
+
+root = pathlib.Path(sys.argv[1])
+emplace = sys.argv[2]
+
+
+def shipped(folder):
+    return {str(path.relative_to(root)): path.read_text() for path in sorted(root.glob(folder))}
+
+
+def written(*arguments):
+    command = [emplace, *arguments]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {" ".join(["emplace", *arguments]): output}
+
+
+documents = {
+    "graphs/schema/graph.schema.json": written("export", "inception-v3", "--format", "json"),
+    "profiles/schema/device_profile.schema.json": shipped("profiles/data/devices/*.json"),
+    "profiles/schema/cluster.schema.json": shipped("profiles/data/clusters/*.json"),
+    "sim/schema/placement.schema.json": written(
+        "place", "--graph", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "round-robin"),
+    "bench/schema/suite.schema.json": shipped("bench/suites/*.json"),
+}
+
+failures = 0
+for path in sorted(root.glob("*/schema/*.schema.json")):
+    name = str(path.relative_to(root))
+    schema = json.loads(path.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    # References between schemas are relative to the file.
+    resolver = jsonschema.RefResolver(path.as_uri(), schema)
+    validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
+    if not documents.get(name):
+        print(f"{name}: no document")
+        failures += 1
+    for source, text in documents.get(name, {}).items():
+        document = json.loads(text)
+        errors = [f"{error.json_path}: {error.message[:200]}"
+                  for error in validator.iter_errors(document)]
+        if validator.is_valid({**document, "no such member": 1}):
+            errors.append("accepts a member that it does not know")
+        print(f"{name}: {source}: {'; '.join(errors[:5]) or 'ok'}")
+        failures += len(errors)
+sys.exit(1 if failures else 0)
