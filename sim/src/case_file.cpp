@@ -31,7 +31,11 @@ CaseGraph read_nodes(const JsonCursor& nodes) {
   CaseGraph result;
   std::int64_t largest_id = 0;
   std::vector<std::pair<OpId, std::int64_t>> unnamed;
-  for (const JsonCursor& node : nodes.elements()) {
+  const std::vector<JsonCursor> listed = nodes.elements();
+  if (listed.empty()) {
+    nodes.fail("expected at least one node");
+  }
+  for (const JsonCursor& node : listed) {
     node.expect_only({"id", "cost_us", "outputs", "name"});
     const JsonCursor id = node.at("id");
     const std::int64_t number = id.integer(0, std::numeric_limits<std::int64_t>::max());
@@ -136,10 +140,14 @@ SimulationCase read_case(std::string_view line, const std::string& source) {
     placements.emplace_back(std::move(devices));
   }
   Grouping grouping = ungrouped(graph.graph);
-  return {.name = name,
-          .problem = Problem(std::make_shared<const OpGraph>(std::move(graph.graph)),
-                             std::move(grouping), make_cluster(num_devices)),
-          .placements = std::move(placements)};
+  try {
+    return {.name = name,
+            .problem = Problem(std::make_shared<const OpGraph>(std::move(graph.graph)),
+                               std::move(grouping), make_cluster(num_devices)),
+            .placements = std::move(placements)};
+  } catch (const Error& error) {  // names the graph, but not the file
+    throw Error(error.code(), fmt::format("{}: {}", source, error.what()));
+  }
 }
 
 std::string write_case_result(const SimulationCase& simulation_case, std::size_t placement,

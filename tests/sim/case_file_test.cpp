@@ -1,0 +1,126 @@
+#include <emplace/graphs/error.hpp>
+#include <emplace/sim/case_file.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace emplace {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string case_with(const std::string& nodes, const std::string& edges = "",
+                      const std::string& placements = "[0,0]", const std::string& devices = "2") {
+  return R"({"name":"c","devices":)" + devices + R"(,"nodes":[)" + nodes + R"(],"edges":[)" +
+         edges + R"(],"placements":[)" + placements + "]}";
+}
+
+const char* const kTwoNodes =
+    R"({"id":7,"cost_us":1,"outputs":[8]},{"id":123,"cost_us":1,"outputs":[8]})";
+
+TEST(CaseFile, NodesWithoutNamesAreCalledByTheirPaddedIds) {
+  const SimulationCase two = read_case(case_with(kTwoNodes), "f:1");
+  EXPECT_EQ(two.problem.graph()[0].name, "n007");
+  EXPECT_EQ(two.problem.graph()[1].name, "n123");
+}
+
+TEST(CaseFile, EdgesNameIdsNotPositions) {
+  const SimulationCase two = read_case(case_with(kTwoNodes, "[123,0,7]"), "f:1");
+  ASSERT_EQ(two.problem.children(1).size(), 1U);
+  EXPECT_EQ(two.problem.children(1)[0].op, 0);
+}
+
+TEST(CaseFile, AnOutputBeyondThoseListedHasNoBytes) {
+  const SimulationCase two = read_case(case_with(kTwoNodes, "[7,3,123]"), "f:1");
+  EXPECT_EQ(two.problem.output_bytes(two.problem.children(0)[0].output), 0);
+}
+
+TEST(CaseFile, AResultIsOneLine) {
+  const SimulationCase two = read_case(case_with(kTwoNodes, "[7,0,123]", "[0,0],[0,1]"), "f:1");
+  Simulator simulator(two.problem);
+  EXPECT_EQ(write_case_result(two, 0, simulator.run(two.placements[0])),
+            R"({"name":"c","placement":0,"makespan_us":13.4,"peak_mem":[8,0],)"
+            R"("times":[[0,1],[6.7,7.7]]})"
+            "\n");
+}
+
+struct BadCase {
+  const char* what;
+  std::string line;
+  const char* message;
+};
+
+void PrintTo(const BadCase& bad, std::ostream* out) { *out << bad.what; }
+
+class BadCases : public ::testing::TestWithParam<BadCase> {};
+
+TEST_P(BadCases, IsRefusedWithFileAndPlace) {
+  try {
+    read_case(GetParam().line, "cases.jsonl:3");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kFormat);
+    EXPECT_THAT(error.what(), StartsWith("cases.jsonl:3: "));
+    EXPECT_THAT(error.what(), HasSubstr(GetParam().message));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadCases,
+    ::testing::Values(
+        BadCase{"truncated", case_with(kTwoNodes).substr(0, 60), ""},
+        BadCase{"not_an_object", "[]", "object"}, BadCase{"no_nodes", case_with("", "", "[]"), ""},
+        BadCase{"missing_member", R"({"name":"c","devices":1,"nodes":[],"edges":[]})",
+                "placements"},
+        BadCase{"unknown_member", R"({"name":"c","device":1})", "device"},
+        BadCase{"no_devices", case_with(kTwoNodes, "", "[0,0]", "0"), "/devices"},
+        BadCase{"too_many_devices", case_with(kTwoNodes, "", "[0,0]", "100000000000"), "/devices"},
+        BadCase{"negative_cost", case_with(R"({"id":0,"cost_us":-1,"outputs":[]})", "", "[0]"),
+                "/nodes/0/cost_us"},
+        BadCase{"gigantic_cost", case_with(R"({"id":0,"cost_us":1e300,"outputs":[]})", "", "[0]"),
+                "/nodes/0/cost_us"},
+        BadCase{"not_a_number", case_with(R"({"id":0,"cost_us":NaN,"outputs":[]})", "", "[0]"), ""},
+        BadCase{"cost_as_text", case_with(R"({"id":0,"cost_us":"1","outputs":[]})", "", "[0]"),
+                "/nodes/0/cost_us"},
+        BadCase{"negative_bytes", case_with(R"({"id":0,"cost_us":1,"outputs":[-8]})", "", "[0]"),
+                "/nodes/0/outputs/0"},
+        BadCase{"gigantic_bytes",
+                case_with(R"({"id":0,"cost_us":1,"outputs":[9223372036854775807]})", "", "[0]"),
+                "/nodes/0/outputs/0"},
+        BadCase{"bytes_that_overflow_together",
+                case_with(R"({"id":0,"cost_us":1,"outputs":[9007199254740992,9007199254740992]})",
+                          "", "[0]"),
+                ""},
+        BadCase{"duplicate_id",
+                case_with(R"({"id":1,"cost_us":1,"outputs":[]},{"id":1,"cost_us":1,"outputs":[]})"),
+                "/nodes/1/id"},
+        BadCase{"duplicate_name", case_with(R"({"id":0,"cost_us":1,"outputs":[],"name":"n1"},
+                             {"id":1,"cost_us":1,"outputs":[]})"),
+                "n1"},
+        BadCase{"dangling_edge", case_with(kTwoNodes, "[7,0,8]"), "/edges/0/2"},
+        BadCase{"short_edge", case_with(kTwoNodes, "[7,123]"), "/edges/0"},
+        BadCase{"output_below_control", case_with(kTwoNodes, "[7,-2,123]"), "/edges/0/1"},
+        BadCase{"gigantic_output", case_with(kTwoNodes, "[7,2000000000,123]"), "/edges/0/1"},
+        BadCase{"cycle", case_with(kTwoNodes, "[7,0,123],[123,0,7]"), "n007"},
+        BadCase{"self_loop", case_with(kTwoNodes, "[7,0,7]"), "n007"},
+        BadCase{"device_out_of_range", case_with(kTwoNodes, "", "[0,2]"), "/placements/0/1"},
+        BadCase{"short_placement", case_with(kTwoNodes, "", "[0]"), "/placements/0"},
+        BadCase{"not_utf8", case_with("{\"id\":0,\"cost_us\":1,\"outputs\":[],\"name\":\"\xff\"}"),
+                ""}),
+    [](const auto& bad) { return std::string(bad.param.what); });
+
+TEST(CaseFile, LinksAreRefusedAsNotSupported) {
+  try {
+    read_case(R"({"name":"c","devices":1,"links":[],"nodes":[],"edges":[],"placements":[]})",
+              "f:1");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+  }
+}
+
+}  // namespace
+}  // namespace emplace
