@@ -16,12 +16,6 @@ namespace emplace {
 /// Numbers that are compared together; arrays are padded to a multiple of it with infinity.
 inline constexpr std::size_t kEventBlock = 8;
 
-/// Names the first of the least numbers.
-struct Earliest {
-  std::size_t index;
-  bool is_tied;  ///< others may be equal to it; if not set, none is
-};
-
 #ifdef __SSE2__
 
 // Loads two numbers one by one: one of them was mostly stored a moment ago, and a wide load of it
@@ -46,8 +40,9 @@ inline unsigned equal_in_block(const double* times, __m128d least) {
   return found;
 }
 
-/// Returns the first of the least of `count` numbers, rounded up to whole blocks. None is NaN.
-inline Earliest earliest(const double* times, std::size_t count) {
+/// Returns the position of the first of the least of `count` numbers, rounded up to whole blocks.
+/// None is NaN.
+inline std::size_t earliest(const double* times, std::size_t count) {
   __m128d least = least_of_block(times, _mm_set1_pd(std::numeric_limits<double>::infinity()));
   for (std::size_t at = kEventBlock; at < count; at += kEventBlock) {
     least = least_of_block(times + at, least);
@@ -58,18 +53,17 @@ inline Earliest earliest(const double* times, std::size_t count) {
     at += kEventBlock;
     found = equal_in_block(times + at, least);
   }
-  return {at + static_cast<std::size_t>(std::countr_zero(found)),
-          (found & (found - 1)) != 0 || at + kEventBlock < count};
+  return at + static_cast<std::size_t>(std::countr_zero(found));
 }
 
 #else
 
-inline Earliest earliest(const double* times, std::size_t count) {
+inline std::size_t earliest(const double* times, std::size_t count) {
   std::size_t first = 0;
   for (std::size_t at = 1; at < count; ++at) {
     first = times[at] < times[first] ? at : first;
   }
-  return {first, true};
+  return first;
 }
 
 #endif

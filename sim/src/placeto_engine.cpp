@@ -27,6 +27,7 @@ PlacetoEngine::PlacetoEngine(const Problem& problem)
     transfer_us_.push_back(static_cast<double>(problem_.output_bytes(output)) /
                            problem_.cluster().placeto.bytes_per_us);
   }
+  transfer_us_.resize(std::max<std::size_t>(1, num_outputs));  // a turn looks at one in any case
   // The op after the last pads lists of consumers_: it is on no device and reads nothing.
   std::vector<std::size_t> first_consumer;
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
@@ -35,7 +36,7 @@ PlacetoEngine::PlacetoEngine(const Problem& problem)
     consumers_.insert(consumers_.end(), children.begin(), children.end());
     const std::size_t blocks =
         std::max<std::size_t>(1, (children.size() + kConsumers - 1) / kConsumers);
-    consumers_.resize(first_consumer.back() + blocks * kConsumers, {problem_.num_ops(), kNoOp});
+    consumers_.resize(first_consumer.back() + blocks * kConsumers, {problem_.num_ops(), kNone});
   }
   first_consumer.push_back(consumers_.size());
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
@@ -43,35 +44,28 @@ PlacetoEngine::PlacetoEngine(const Problem& problem)
     const bool is_only = std::all_of(children.begin(), children.end(), [&](const auto& child) {
       return child.output == children.front().output;
     });
-    facts_.push_back(
-        {.consumers = consumers_.data() + first_consumer[index(op)],
-         .consumers_end = consumers_.data() + first_consumer[index(op) + 1],
-         .gap_us = problem_.gap_us(op),
-         .num_parents = problem_.num_parents(op),
-         .num_consumers = static_cast<std::int32_t>(children.size()),
-         .only_output = children.empty() || !is_only ? kNone : children.front().output});
+    facts_.push_back({.consumers = consumers_.data() + first_consumer[index(op)],
+                      .consumers_end = consumers_.data() + first_consumer[index(op) + 1],
+                      .gap_us = problem_.gap_us(op),
+                      .num_parents = problem_.num_parents(op),
+                      .num_consumers = static_cast<std::int32_t>(children.size()),
+                      .only_output = children.empty() ? 0 : children.front().output,
+                      .reads_one = is_only && !children.empty()});
     if (problem_.num_parents(op) == 0) {
       roots_.push_back(op);
     }
   }
   group_ops_.resize(index(problem_.num_groups()));
-  group_outputs_.resize(index(problem_.num_groups()));
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
-    const auto [begin, end] = problem_.outputs(op);
     group_ops_[index(problem_.grouping().group_of(op))] += 1;
-    group_outputs_[index(problem_.grouping().group_of(op))] += index(end - begin);
   }
   state_.resize(num_ops + 1);
   stations_.resize(num_devices + 1);
-  events_.resize(2 * num_devices + kEventBlock);
-  ready_storage_.resize(num_ops + kPad * num_devices);
-  pending_storage_.resize(num_ops + kPad * num_devices);
-  ready_start_us_.resize(num_ops + kPad * num_devices);
-  sent_storage_.resize(num_outputs + num_devices);
+  turns_.resize(num_devices + kEventBlock);
+  ready_storage_.resize(1 + num_ops + num_devices + 1);
+  ready_start_us_.resize(ready_storage_.size());
   station_of_device_.resize(num_devices);
   num_ready_.resize(num_devices);
-  num_sent_.resize(num_devices);
-  arriving_.reserve(num_devices);
   memory_.reserve(num_ops);
   allocations_.resize(num_ops);
 }
@@ -79,51 +73,48 @@ PlacetoEngine::PlacetoEngine(const Problem& problem)
 void PlacetoEngine::reset(const Placement& placement) {
   const Grouping& grouping = problem_.grouping();
 
-  // Devices without ops have no events_; the others get slots in the order of their names.
+  // Devices without ops take no turns; the others get slots in the order of their names.
   std::fill(num_ready_.begin(), num_ready_.end(), 0);
-  std::fill(num_sent_.begin(), num_sent_.end(), 0);
   for (GroupId group = 0; group < problem_.num_groups(); ++group) {
     num_ready_[index(placement[group])] += group_ops_[index(group)];
-    num_sent_[index(placement[group])] += group_outputs_[index(group)];
   }
+  std::fill(turns_.begin(), turns_.end(), kNever);
   num_slots_ = 0;
-  OpId* ready = ready_storage_.data();
-  OpId* pending = pending_storage_.data();
-  Transfer* sent = sent_storage_.data();
-  for (const DeviceId device : problem_.devices_by_name()) {
-    if (num_ready_[index(device)] == 0) {
-      continue;
-    }
-    station_of_device_[index(device)] = &stations_[num_slots_];
-    stations_[num_slots_] = {.arrival = &events_[2 * num_slots_],
-                             .turn = &events_[2 * num_slots_ + 1],
+  Entry* ready = ready_storage_.data() + 1;  // an entry may look at the one before it
+  const auto open_station = [&](DeviceId device, const double* costs_us, std::size_t num_ops) {
+    stations_[num_slots_] = {.turn = &turns_[num_slots_],
                              .device = device,
-                             .costs_us = problem_.costs_us(device).data(),
-                             .pending_begin = pending,
-                             .pending_tail = pending,
+                             .slot = num_slots_,
+                             .costs_us = costs_us,
                              .ready_begin = ready,
                              .ready_head = ready,
-                             .ready_tail = ready,
-                             .sent_head = sent,
-                             .sent_tail = sent};
-    ++num_slots_;
-    ready += num_ready_[index(device)] + kPad;
-    pending += num_ready_[index(device)] + kPad;
-    sent->arrives_us = kNever;
-    sent += num_sent_[index(device)] + 1;
+                             .ready_tail = ready};
+    ready += num_ops + 1;
+  };
+  for (const DeviceId device : problem_.devices_by_name()) {
+    const std::size_t num_ops = num_ready_[index(device)];
+    if (num_ops > 0) {
+      open_station(device, problem_.costs_us(device).data(), num_ops);
+      station_of_device_[index(device)] = &stations_[num_slots_++];
+    }
   }
+  // The op that pads lists of consumers lives behind all devices and waits for ever.
+  open_station(kNone, nullptr, 0);
+  state_[index(problem_.num_ops())] = {
+      &stations_[num_slots_], std::numeric_limits<std::int32_t>::max(), 0, {0, 0}};
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
     const DeviceId device = placement[grouping.group_of(op)];
-    state_[index(op)] = {station_of_device_[index(device)], facts_[index(op)].num_parents, kNone};
+    state_[index(op)] = {station_of_device_[index(device)],
+                         facts_[index(op)].num_parents,
+                         problem_.name_rank(op),
+                         {0, static_cast<std::uint64_t>(op)}};
   }
-  state_[index(problem_.num_ops())] = {&stations_[num_slots_], 0, kNoOp};
-  stations_[num_slots_] = {.turn = &events_[2 * num_slots_], .ready_tail = &nowhere_};
-  std::fill(events_.begin(), events_.end(), kNever);
+  num_at_once_ = 0;
 
   // Ops without producers are ready from the start, in graph order (rule 6).
   for (const OpId op : roots_) {
     Station& station = *state_[index(op)].home;
-    *station.ready_tail++ = op;
+    *station.ready_tail++ = {0, op};
     *station.turn = 0;
   }
 }
@@ -137,11 +128,11 @@ void PlacetoEngine::account_memory(const Placement& placement) {
     const auto begin = static_cast<std::size_t>(station.ready_begin - ready_storage_.data());
     const auto count = static_cast<std::size_t>(station.ready_head - station.ready_begin);
     for (std::size_t position = 0; position < count; ++position) {
-      const OpId op = station.ready_begin[position];
+      const OpId op = station.ready_begin[position].op;
       double freed = ready_start_us_[begin + position];
       const OpFacts& fact = facts_[index(op)];
       for (auto* block = fact.consumers; block != fact.consumers_end; block += kConsumers) {
-#pragma GCC unroll 4
+#pragma GCC unroll 2
         for (std::size_t i = 0; i < kConsumers; ++i) {
           freed = std::max(freed, last_use_us_[index(block[i].op)]);
         }

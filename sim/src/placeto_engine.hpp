@@ -2,16 +2,16 @@
 
 // The `placeto` event engine. Rule numbers refer to sim/README.md.
 //
-// Only two kinds of events are left of the rules: a transfer arrives, and a device takes its turn.
-// The others follow from them. A channel serves outputs in the order in which its device computes
-// them, so a transfer's times are known as soon as its op starts. An op that ends concerns its own
-// device alone: its consumers there are told when it starts, and those that waited for nothing else
-// are `pending` until something touches the device's queue after the op's end. Ops become ready and
-// outputs are sent in time order, so every queue is a stretch of a plain array.
+// Of the rules' events only one kind is left: a device takes its turn. The others follow from it. A
+// channel serves outputs in the order in which its device computes them, so when an op starts, it
+// is known when each consumer will have its output. An op that hears this from its last producer
+// joins the queue of its device, sorted by the moment at which it will be ready; turns are taken in
+// the order of time, so nothing that is ready earlier can turn up later. Where moments coincide,
+// `Moment::order` is the place of the event among all events of that instant, so that queues are
+// those of the rules to the last tie.
 //
 // What comes next cannot be foreseen by a processor, and a mispredicted branch costs as much as
-// twenty additions. Hence the arithmetic where one would write `if`, and consumers in blocks of
-// four.
+// twenty additions. Hence the arithmetic where one would write `if`, and consumers in blocks.
 
 #include "memory_peaks.hpp"
 
@@ -55,9 +55,18 @@ class PlacetoEngine {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   static constexpr double kNotSent = -1.0;
   static constexpr std::int32_t kNone = -1;
-  static constexpr std::int32_t kNoOp = -2;  // differs from kNone, which an idle device runs
-  static constexpr std::size_t kPad = 4;     // entries that may be copied beyond the end of a queue
-  static constexpr std::size_t kConsumers = 4;  // consumers that are visited together
+  static constexpr std::size_t kConsumers = 2;  // consumers that are visited together
+
+  // A moment at which an event happens. Events of one instant come in ascending order: those under
+  // way before, by the names of producer and consumer; then transfers that take no time, by
+  // channel; then what starts and ends at this instant, as it comes (rule 5).
+  struct Moment {
+    double us;
+    std::uint64_t order;
+  };
+  static constexpr std::uint64_t kAtOnceByChannel = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t kAtOnceAsItComes = std::uint64_t{2} << 62;
+  static constexpr int kRankBits = 31;
 
   // What a turn needs to know of an op, in one place.
   struct OpFacts {
@@ -66,52 +75,42 @@ class PlacetoEngine {
     double gap_us = 0;
     std::int32_t num_parents = 0;
     std::int32_t num_consumers = 0;
-    std::int32_t only_output = kNone;  // the output that all consumers read, or kNone
+    std::int32_t only_output = 0;  // the output that all consumers read
+    bool reads_one = false;        // whether there is one
   };
 
-  // An output on its way to the consumers on other devices.
-  struct Transfer {
-    double start_us;
-    double arrives_us;
-    std::int32_t output;
-    OpId producer;
+  struct Entry {
+    double ready_us;
+    OpId op;
   };
 
   // One device with its outgoing channel.
   struct Station {
-    double* arrival = nullptr;  // among the events: when the next transfer of its channel arrives
-    double* turn = nullptr;     // and when the device takes its turn
+    double* turn = nullptr;  // among the events: when the device takes its turn
     DeviceId device = 0;
+    std::uint64_t slot = 0;
     const double* costs_us = nullptr;
-    double free_us = 0;             // when the device can take the next op
-    double channel_free_us = 0;     // when its channel can take the next output
-    OpId running = kNone;           // the last op started
-    double settles_us = kNever;     // when it ends, kNever once its pending consumers are queued
-    OpId* pending_begin = nullptr;  // its consumers that are ready as soon as it ends, by name
-    OpId* pending_tail = nullptr;
-    OpId* ready_begin = nullptr;  // queue of ready ops; those before `ready_head` were started
-    OpId* ready_head = nullptr;
-    OpId* ready_tail = nullptr;
-    Transfer* sent_head = nullptr;  // transfers that have not arrived yet, in order
-    Transfer* sent_tail = nullptr;
+    double free_us = 0;            // when the device can take the next op
+    double channel_free_us = 0;    // when its channel can take the next output
+    Entry* ready_begin = nullptr;  // queue of ops by moment; those before `ready_head` were started
+    Entry* ready_head = nullptr;
+    Entry* ready_tail = nullptr;
   };
 
-  // What consumers are looked up for.
+  // What a producer looks up and changes of its consumers.
   struct OpState {
     Station* home;
-    std::int32_t waiting;      // producers that have neither delivered nor started on this device
-    OpId last_local_producer;  // the last that started on this device
+    std::int32_t waiting;  // producers that have not started yet
+    std::int32_t name_rank;
+    Moment ready;  // the last delivery so far
   };
 
   void reset(const Placement& placement);
-  void deliver(Station& sender, double now_us);
-  void hand_over(const Transfer& transfer, const Station& sender, const Problem::Child& child,
-                 double now_us);
-  bool deliver_all(double now_us);
-  void settle(Station& station);
-  void postpone(Station& station, OpId op);
   void take_turn(Station& station, double now_us);
-  void send(Station& station, OpId producer, std::int32_t output, double ready_us, bool is_wanted);
+  void finish(Station& station, OpId op, double now_us);
+  void tell(OpId op, Moment delivery);
+  void sort_in(Station& station, Entry* entry);
+  std::uint64_t order_of(OpId producer) const;
 
   const Problem& problem_;
   const double gap_after_transfer_us_;
@@ -131,28 +130,22 @@ class PlacetoEngine {
   std::vector<double> transfer_us_;  // by output
   std::vector<OpId> roots_;
   std::vector<std::size_t> group_ops_;
-  std::vector<std::size_t> group_outputs_;
 
   std::vector<OpState> state_;  // by op
 
-  // Devices in use, in the byte order of their names, in which the rules serve events at one
-  // instant. Events: for each of them the next arrival from its channel, then its next turn. The
-  // queues are stretches of shared storage, longer than needed, because ops are written beyond the
-  // tail of a queue before it is known whether they stay.
+  // Devices in use, in the byte order of their names, in which the rules serve them at one instant.
+  // The queues are stretches of shared storage, one entry longer than needed, because an op is
+  // written to the tail of a queue before it is known whether it stays.
   std::size_t num_slots_ = 0;
   std::vector<Station> stations_;  // and one behind those in use, where nothing ever happens
-  OpId nowhere_ = kNone;
-  std::vector<double> events_;  // in microseconds, kNever where nothing is to come
-  std::vector<OpId> ready_storage_;
-  std::vector<OpId> pending_storage_;
+  std::vector<double> turns_;      // in microseconds, kNever where nothing is to come
+  std::vector<Entry> ready_storage_;
   std::vector<double> ready_start_us_;  // beside ready_storage_: when the op started
-  std::vector<Transfer> sent_storage_;
+  std::uint64_t num_at_once_ = 0;       // deliveries that took no time so far
 
   // Scratch.
   std::vector<Station*> station_of_device_;
   std::vector<std::size_t> num_ready_;
-  std::vector<std::size_t> num_sent_;
-  std::vector<Station*> arriving_;
   MemoryPeaks memory_;
   std::vector<double> last_use_us_;  // by op: when its inputs may be freed
   std::vector<double> frees_us_;

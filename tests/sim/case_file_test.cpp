@@ -73,8 +73,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadCase{"truncated", case_with(kTwoNodes).substr(0, 60), ""},
         BadCase{"not_an_object", "[]", "object"}, BadCase{"no_nodes", case_with("", "", "[]"), ""},
-        BadCase{"missing_member", R"({"name":"c","devices":1,"nodes":[],"edges":[]})",
-                "placements"},
+        BadCase{
+            "missing_member",
+            R"({"name":"c","devices":1,"nodes":[{"id":0,"cost_us":1,"outputs":[]}],"edges":[]})",
+            "placements"},
         BadCase{"unknown_member", R"({"name":"c","device":1})", "device"},
         BadCase{"no_devices", case_with(kTwoNodes, "", "[0,0]", "0"), "/devices"},
         BadCase{"too_many_devices", case_with(kTwoNodes, "", "[0,0]", "100000000000"), "/devices"},

@@ -29,6 +29,11 @@ std::atomic<long> allocations{0};
   }
   throw std::bad_alloc();
 }
+// std::stable_sort allocates this way.
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(size);
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
