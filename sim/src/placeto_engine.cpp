@@ -27,33 +27,42 @@ PlacetoEngine::PlacetoEngine(const Problem& problem)
     transfer_us_.push_back(static_cast<double>(problem_.output_bytes(output)) /
                            problem_.cluster().placeto.bytes_per_us);
   }
-  transfer_us_.resize(std::max<std::size_t>(1, num_outputs));  // a turn looks at one in any case
-  // The op after the last pads lists of consumers_: it is on no device and reads nothing.
-  std::vector<std::size_t> first_consumer;
+  // The op after the last pads lists of consumers: it is on no device and waits for ever.
+  const OpId nobody = problem_.num_ops();
+  std::vector<std::size_t> first_more;
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
     const auto children = problem_.children_by_name(op);
-    first_consumer.push_back(consumers_.size());
-    consumers_.insert(consumers_.end(), children.begin(), children.end());
-    const std::size_t blocks =
-        std::max<std::size_t>(1, (children.size() + kConsumers - 1) / kConsumers);
-    consumers_.resize(first_consumer.back() + blocks * kConsumers, {problem_.num_ops(), kNone});
-  }
-  first_consumer.push_back(consumers_.size());
-  for (OpId op = 0; op < problem_.num_ops(); ++op) {
-    const auto children = problem_.children(op);
     const bool is_only = std::all_of(children.begin(), children.end(), [&](const auto& child) {
       return child.output == children.front().output;
     });
-    facts_.push_back({.consumers = consumers_.data() + first_consumer[index(op)],
-                      .consumers_end = consumers_.data() + first_consumer[index(op) + 1],
-                      .gap_us = problem_.gap_us(op),
-                      .num_parents = problem_.num_parents(op),
-                      .num_consumers = static_cast<std::int32_t>(children.size()),
-                      .only_output = children.empty() ? 0 : children.front().output,
-                      .reads_one = is_only && !children.empty()});
-    if (problem_.num_parents(op) == 0) {
+    OpFacts facts{
+        .consumers = {},
+        .gap_us = problem_.gap_us(op),
+        .transfer_us = children.empty() ? 0 : transfer_us_[index(children.front().output)],
+        .only_output = children.empty() ? 0 : children.front().output,
+        .reads_one = is_only && !children.empty(),
+        .num_parents = problem_.num_parents(op),
+        .num_consumers = static_cast<std::int32_t>(children.size())};
+    first_more.push_back(more_consumers_.size());
+    for (std::size_t i = 0; i < std::max(children.size(), kConsumers); ++i) {
+      const OpId consumer = i < children.size() ? children[i].op : nobody;
+      if (i < kConsumers) {
+        facts.consumers[i] = consumer;
+      } else {
+        more_consumers_.push_back(consumer);
+      }
+    }
+    more_consumers_.resize((more_consumers_.size() + kConsumers - 1) / kConsumers * kConsumers,
+                           nobody);
+    facts_.push_back(facts);
+    if (facts.num_parents == 0) {
       roots_.push_back(op);
     }
+  }
+  first_more.push_back(more_consumers_.size());
+  for (std::size_t op = 0; op < num_ops; ++op) {
+    facts_[op].rest = more_consumers_.data() + first_more[op];
+    facts_[op].rest_end = more_consumers_.data() + first_more[op + 1];
   }
   group_ops_.resize(index(problem_.num_groups()));
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
@@ -122,6 +131,17 @@ void PlacetoEngine::reset(const Placement& placement) {
 // Persistent bytes for the whole step and each op's outputs from its start until 1 us before the
 // truncated end of its last consumer, wherever that runs (rules 14 and 15).
 void PlacetoEngine::account_memory(const Placement& placement) {
+  for (std::size_t op = 0; op < freed_us_.size(); ++op) {
+    const OpFacts& facts = facts_[op];
+    double freed_us = start_us_[op];
+    for (const OpId consumer : facts.consumers) {
+      freed_us = std::max(freed_us, last_use_us_[index(consumer)]);
+    }
+    for (const OpId* consumer = facts.rest; consumer != facts.rest_end; ++consumer) {
+      freed_us = std::max(freed_us, last_use_us_[index(*consumer)]);
+    }
+    freed_us_[op] = freed_us;
+  }
   std::fill(peak_bytes_.begin(), peak_bytes_.end(), 0);
   for (std::size_t slot = 0; slot < num_slots_; ++slot) {
     const Station& station = stations_[slot];
@@ -129,16 +149,7 @@ void PlacetoEngine::account_memory(const Placement& placement) {
     const auto count = static_cast<std::size_t>(station.ready_head - station.ready_begin);
     for (std::size_t position = 0; position < count; ++position) {
       const OpId op = station.ready_begin[position].op;
-      double freed = ready_start_us_[begin + position];
-      const OpFacts& fact = facts_[index(op)];
-      for (auto* block = fact.consumers; block != fact.consumers_end; block += kConsumers) {
-#pragma GCC unroll 2
-        for (std::size_t i = 0; i < kConsumers; ++i) {
-          freed = std::max(freed, last_use_us_[index(block[i].op)]);
-        }
-      }
-      freed_us_[index(op)] = freed;
-      frees_us_[position] = freed;
+      frees_us_[position] = freed_us_[index(op)];
       allocations_[position] = problem_.allocated_bytes(op);
     }
     peak_bytes_[index(station.device)] =

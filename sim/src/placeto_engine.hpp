@@ -11,7 +11,8 @@
 // those of the rules to the last tie.
 //
 // What comes next cannot be foreseen by a processor, and a mispredicted branch costs as much as
-// twenty additions. Hence the arithmetic where one would write `if`, and consumers in blocks.
+// twenty additions. Hence the arithmetic where one would write `if`, and consumers in
+// blocks, padded with one that is nobody.
 
 #include "memory_peaks.hpp"
 
@@ -55,7 +56,7 @@ class PlacetoEngine {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   static constexpr double kNotSent = -1.0;
   static constexpr std::int32_t kNone = -1;
-  static constexpr std::size_t kConsumers = 2;  // consumers that are visited together
+  static constexpr std::size_t kConsumers = 3;  // consumers that are visited together
 
   // A moment at which an event happens. Events of one instant come in ascending order: those under
   // way before, by the names of producer and consumer; then transfers that take no time, by
@@ -68,15 +69,18 @@ class PlacetoEngine {
   static constexpr std::uint64_t kAtOnceAsItComes = std::uint64_t{2} << 62;
   static constexpr int kRankBits = 31;
 
-  // What a turn needs to know of an op, in one place.
-  struct OpFacts {
-    const Problem::Child* consumers = nullptr;  // by name, padded to a multiple of kConsumers
-    const Problem::Child* consumers_end = nullptr;
+  // What a turn needs to know of an op, in one line of the cache.
+  struct alignas(64) OpFacts {
+    OpId
+        consumers[kConsumers];  // by name; the rest of them, padded to a multiple, stands elsewhere
+    const OpId* rest = nullptr;
+    const OpId* rest_end = nullptr;
     double gap_us = 0;
+    double transfer_us = 0;        // of the output that all consumers read
+    std::int32_t only_output = 0;  // that output
+    bool reads_one = false;        // whether there is one
     std::int32_t num_parents = 0;
     std::int32_t num_consumers = 0;
-    std::int32_t only_output = 0;  // the output that all consumers read
-    bool reads_one = false;        // whether there is one
   };
 
   struct Entry {
@@ -107,6 +111,7 @@ class PlacetoEngine {
 
   void reset(const Placement& placement);
   void take_turn(Station& station, double now_us);
+  std::int32_t tell_block(const Station& station, const OpId* block, const Moment* moments);
   void finish(Station& station, OpId op, double now_us);
   void tell(OpId op, Moment delivery);
   void sort_in(Station& station, Entry* entry);
@@ -126,7 +131,7 @@ class PlacetoEngine {
 
   // The problem, as the engine reads it.
   std::vector<OpFacts> facts_;  // by op
-  std::vector<Problem::Child> consumers_;
+  std::vector<OpId> more_consumers_;
   std::vector<double> transfer_us_;  // by output
   std::vector<OpId> roots_;
   std::vector<std::size_t> group_ops_;

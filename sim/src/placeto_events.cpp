@@ -47,17 +47,12 @@ void PlacetoEngine::take_turn(Station& station, double now_us) {
 
   const std::uint64_t by_name = order_of(op);
   const double start_us = std::max(station.channel_free_us, end_us);
-  const double arrives_us = start_us + transfer_us_[index(facts.only_output)];
+  const double arrives_us = start_us + facts.transfer_us;
   if (facts.reads_one & (end_us > now_us) & (arrives_us > start_us)) [[likely]] {
     const Moment moments[] = {{arrives_us, by_name}, {end_us, by_name}};
-    std::int32_t num_local = 0;
-    for (auto* block = facts.consumers; block != facts.consumers_end; block += kConsumers) {
-#pragma GCC unroll 2
-      for (std::size_t i = 0; i < kConsumers; ++i) {
-        const bool is_local = state_[index(block[i].op)].home == &station;
-        num_local += is_local;
-        tell(block[i].op, moments[is_local]);
-      }
+    std::int32_t num_local = tell_block(station, facts.consumers, moments);
+    for (const OpId* block = facts.rest; block != facts.rest_end; block += kConsumers) {
+      num_local += tell_block(station, block, moments);
     }
     const bool is_sent = num_local < facts.num_consumers;
     const double start_if[] = {kNotSent, start_us};
@@ -71,6 +66,20 @@ void PlacetoEngine::take_turn(Station& station, double now_us) {
   }
   const bool has_work = station.ready_head != station.ready_tail;
   *station.turn = std::max(station.free_us, station.ready_head->ready_us) + kNeverUnless[has_work];
+}
+
+// Tells some consumers, with the moments for those elsewhere and for those on the producer's
+// device; returns how many are the latter.
+inline std::int32_t PlacetoEngine::tell_block(const Station& station, const OpId* block,
+                                              const Moment* moments) {
+  std::int32_t num_local = 0;
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < kConsumers; ++i) {
+    const bool is_local = state_[index(block[i])].home == &station;
+    num_local += is_local;
+    tell(block[i], moments[is_local]);
+  }
+  return num_local;
 }
 
 std::uint64_t PlacetoEngine::order_of(OpId producer) const {
@@ -116,6 +125,7 @@ inline void PlacetoEngine::tell(OpId op, Moment delivery) {
   consumer.ready.us = std::max(delivery.us, consumer.ready.us);
   consumer.ready.order ^=
       (consumer.ready.order ^ delivery.order) & -static_cast<std::uint64_t>(is_last);
+  __builtin_prefetch(&facts_[index(op)]);  // it will take its turn before long
   const bool is_ready = --consumer.waiting == 0;
 
   Station& station = *consumer.home;
