@@ -71,9 +71,8 @@ class PlacetoEngine {
 
   // What a turn needs to know of an op, in one line of the cache.
   struct alignas(64) OpFacts {
-    OpId
-        consumers[kConsumers];  // by name; the rest of them, padded to a multiple, stands elsewhere
-    const OpId* rest = nullptr;
+    OpId consumers[kConsumers];  // the first by name, filled up with nobody
+    const OpId* rest = nullptr;  // the others, in blocks filled up in the same way
     const OpId* rest_end = nullptr;
     double gap_us = 0;
     double transfer_us = 0;        // of the output that all consumers read
