@@ -113,7 +113,11 @@ void add_doctor(CLI::App& app, Action& action) {
   command->callback([json, &action] {
     action = [json](const Invocation&) {
       const Diagnosis diagnosis = diagnose();
-      print(*json ? to_json(diagnosis).dump(2) + "\n" : to_text(diagnosis));
+      if (*json) {
+        print_json(to_json(diagnosis));
+      } else {
+        print(to_text(diagnosis));
+      }
       return Outcome::kOk;
     };
   });

@@ -38,6 +38,7 @@ void add_import(CLI::App& app, Action& action) {
   command->add_flag("--json", options->json, "Tell in JSON what was written");
   command->callback([options, &action] {
     action = [options](const Invocation&) {
+      refuse_two_answers(options->json, options->output, "--output");
       const std::string text = read_text_file(options->input);
       const OpGraph graph = options->format == "emplace"
                                 ? read_graph_json(text, options->input)
@@ -48,13 +49,11 @@ void add_import(CLI::App& app, Action& action) {
       }
       write_text_file(options->output, write_graph_json(graph));
       if (options->json) {
-        print(nlohmann::ordered_json{{"schema_version", 1},
-                                     {"graph", graph[boost::graph_bundle].name},
-                                     {"ops", num_ops(graph)},
-                                     {"edges", boost::num_edges(graph)},
-                                     {"output", options->output}}
-                  .dump(2) +
-              "\n");
+        print_json({{"schema_version", 1},
+                    {"graph", graph[boost::graph_bundle].name},
+                    {"ops", num_ops(graph)},
+                    {"edges", boost::num_edges(graph)},
+                    {"output", options->output}});
       } else {
         print(fmt::format("{}: {} ops, {} edges, written to {}\n", graph[boost::graph_bundle].name,
                           num_ops(graph), boost::num_edges(graph), options->output));

@@ -192,7 +192,7 @@ void add_list(CLI::App& app, Action& action) {
     action = [options](const Invocation&) {
       const Listing& listing = find_listing(options->what);
       if (options->json) {
-        print(Json{{"schema_version", 1}, {listing.what, listing.as_json()}}.dump(2) + "\n");
+        print_json(Json{{"schema_version", 1}, {listing.what, listing.as_json()}});
       } else {
         print(listing.as_text());
       }

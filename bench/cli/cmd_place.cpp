@@ -34,6 +34,7 @@ void add_place(CLI::App& app, Action& action) {
                     "Answer with the step in JSON; without --output it holds the placement too");
   command->callback([options, &action] {
     action = [options](const Invocation&) {
+      refuse_two_answers(options->json, options->output, "--output");
       const PlacedStep step = place_with_agent(options->problem, options->agent);
       const std::string file = write_placement_json(step.entry.problem, step.placement);
       if (options->output.empty() && !options->json) {
@@ -46,7 +47,12 @@ void add_place(CLI::App& app, Action& action) {
       } else {
         write_text_file(options->output, file);
       }
-      print(options->json ? answer.dump(2) + "\n" : to_text(step));
+      note_guesses(step);
+      if (options->json) {
+        print_json(answer);
+      } else {
+        print(to_text(step));
+      }
       return Outcome::kOk;
     };
   });

@@ -54,12 +54,23 @@ std::string choose_folder(const Options& options, const std::string& suite) {
   if (!options.out.empty()) {
     return options.out;
   }
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::create_directories("results", error);
+  if (options.resume) {
+    int last = 1;
+    while (fs::exists(default_folder(suite, last + 1), error)) {
+      ++last;
+    }
+    return default_folder(suite, last);
+  }
+  // Making a folder claims it, also against a run that starts at this moment. Where none can be
+  // made, the store says why.
   int number = 1;
-  std::error_code unreadable;
-  while (std::filesystem::exists(default_folder(suite, number), unreadable)) {
+  while (!fs::create_directory(default_folder(suite, number), error) && !error) {
     ++number;
   }
-  return default_folder(suite, options.resume && number > 1 ? number - 1 : number);
+  return default_folder(suite, number);
 }
 
 // Tells how far a run is. Time is spent by simulations, so cells count by the number that they may

@@ -231,7 +231,11 @@ void add_show(CLI::App& app, Action& action) {
         facts = facts_of(problem.graph(), problem.grouping());
         add_cluster(facts, problem);
       }
-      print(options->json ? to_json(facts).dump(2) + "\n" : to_text(facts));
+      if (options->json) {
+        print_json(to_json(facts));
+      } else {
+        print(to_text(facts));
+      }
       return Outcome::kOk;
     };
   });

@@ -29,10 +29,12 @@ struct Options {
 // Answers each case before it reads the next, so that another program may hold a conversation.
 void simulate_cases(std::istream& input, const std::string& source) {
   std::string line;
+  bool is_empty = true;
   for (int number = 1; std::getline(input, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) {
       continue;
     }
+    is_empty = false;
     const SimulationCase simulation_case = read_case(line, fmt::format("{}:{}", source, number));
     Simulator simulator(simulation_case.problem);
     for (std::size_t i = 0; i < simulation_case.placements.size(); ++i) {
@@ -42,6 +44,9 @@ void simulate_cases(std::istream& input, const std::string& source) {
   }
   if (input.bad()) {
     throw Error(ErrorCode::kIo, "cannot read " + source);
+  }
+  if (is_empty) {
+    throw Error(ErrorCode::kFormat, source + ": expected at least one case, found none");
   }
 }
 
@@ -64,6 +69,7 @@ void simulate_cases(const std::string& path) {
 }
 
 void simulate_problem(const Options& options) {
+  refuse_two_answers(options.json, options.trace, "--trace");
   const bool by_agent = !options.agent.agent.empty();
   if (options.problem.graph.empty() || options.problem.cluster.empty() ||
       by_agent == !options.placement.empty()) {
@@ -78,7 +84,12 @@ void simulate_problem(const Options& options) {
     write_text_file(options.trace, write_chrome_trace(step.entry.problem, step.placement,
                                                       simulator.run(step.placement)));
   }
-  print(options.json ? to_json(step).dump(2) + "\n" : to_text(step));
+  note_guesses(step);
+  if (options.json) {
+    print_json(to_json(step));
+  } else {
+    print(to_text(step));
+  }
 }
 
 }  // namespace

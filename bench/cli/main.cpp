@@ -11,7 +11,9 @@
 #include <emplace/graphs/error.hpp>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <exception>
 #include <new>
@@ -83,9 +85,21 @@ int run(int argc, const char* const* argv) {
   return exit_code(outcome);
 }
 
+// A standard stream that is closed would lend its number to the next file that is opened, and what
+// is printed would land in that. Standard output is opened for reading, so that printing still
+// fails.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0) {
+      ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_standard_streams();
   try {
     return run(argc, argv);
   } catch (const Error& error) {

@@ -1,5 +1,7 @@
 #include "placed_step.hpp"
 
+#include "terminal.hpp"
+
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/text_table.hpp>
@@ -46,6 +48,7 @@ void simulate(PlacedStep& step) {
     const DeviceId device = step.placement[problem.grouping().group_of(op)];
     step.devices[static_cast<std::size_t>(device)].busy_us +=
         result.end_us[at] - result.start_us[at];
+    ++step.ops_by_rung[static_cast<std::size_t>(problem.cost_rung(op, device))];
   }
   for (DeviceUse& device : step.devices) {
     device.utilization = step.step_time_us > 0 ? device.busy_us / step.step_time_us : 0;
@@ -98,6 +101,16 @@ PlacedStep place_from_file(const ProblemOptions& problem, const std::string& pat
   return step;
 }
 
+void note_guesses(const PlacedStep& step) {
+  const std::int32_t guesses = step.ops_by_rung[static_cast<std::size_t>(CostRung::kGuess)];
+  if (guesses > 0) {
+    note(fmt::format(
+        "emplace: warning: the costs of {} of {} ops are guesses: the devices of {} have neither a "
+        "measured cost nor an efficiency for them (see emplace show {} --cluster {})",
+        guesses, step.entry.problem.num_ops(), step.cluster, step.graph, step.cluster));
+  }
+}
+
 std::string to_text(const PlacedStep& step) {
   const double bound_us = step.entry.bounds.best_us();
   std::string text =
@@ -127,6 +140,10 @@ std::string to_text(const PlacedStep& step) {
 
 Json to_json(const PlacedStep& step) {
   const double bound_us = step.entry.bounds.best_us();
+  Json rungs = Json::object();
+  for (std::size_t rung = 0; rung < step.ops_by_rung.size(); ++rung) {
+    rungs[std::string(to_string(static_cast<CostRung>(rung)))] = step.ops_by_rung[rung];
+  }
   Json peak_bytes = Json::array();
   Json devices = Json::array();
   for (const DeviceUse& device : step.devices) {
@@ -143,6 +160,7 @@ Json to_json(const PlacedStep& step) {
           {"placed_by", step.placed_by},
           {"ops", step.entry.problem.num_ops()},
           {"groups", step.entry.problem.num_groups()},
+          {"ops_by_cost_rung", std::move(rungs)},
           {"status", to_string(step.status)},
           {"step_time_us", step.step_time_us},
           {"bound_us", bound_us},

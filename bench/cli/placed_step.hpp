@@ -10,6 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,8 +36,9 @@ struct PlacedStep {
   StepStatus status = StepStatus::kOk;
   double step_time_us = 0;
   std::vector<DeviceUse> devices{};
-  std::int64_t evaluations = 0;          ///< of the agent; 0 for a file
-  std::int64_t evaluations_to_best = 0;  ///< of the agent; 0 for a file
+  std::array<std::int32_t, 4> ops_by_rung{};  ///< by CostRung, of the ops on their devices
+  std::int64_t evaluations = 0;               ///< of the agent; 0 for a file
+  std::int64_t evaluations_to_best = 0;       ///< of the agent; 0 for a file
 };
 
 /// Lets an agent place a problem: the same cell as the first repetition in a suite with this seed,
@@ -45,6 +47,9 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
 
 /// Reads a placement file for a problem. Throws Error.
 PlacedStep place_from_file(const ProblemOptions& problem, const std::string& path);
+
+/// Says on standard error if the costs of some ops are guesses, and how to do better.
+void note_guesses(const PlacedStep& step);
 
 /// Returns lines for people.
 std::string to_text(const PlacedStep& step);

@@ -3,6 +3,7 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/error.hpp>
 
+#include <nlohmann/json.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -36,6 +37,17 @@ void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
     fail_to_write();
   }
+}
+
+void refuse_two_answers(bool json, std::string_view path, std::string_view flag) {
+  if (json && path == "-") {
+    throw Error(ErrorCode::kUsage, "--json and " + std::string(flag) +
+                                       " - both answer on standard output; choose one");
+  }
+}
+
+void print_json(const nlohmann::ordered_json& answer) {
+  print(answer.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 void flush() {

@@ -2,6 +2,8 @@
 
 // Standard streams: answers go to standard output, everything else to standard error.
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 #include <string_view>
 
@@ -9,6 +11,13 @@ namespace emplace::cli {
 
 /// Writes to standard output; throws kIo if that fails, for example on a full disk.
 void print(std::string_view text);
+
+/// Throws kUsage if a JSON answer and the file `path` of the option `flag` would both go to
+/// standard output.
+void refuse_two_answers(bool json, std::string_view path, std::string_view flag);
+
+/// Writes a JSON answer; a name that is not UTF-8, such as a file's, has its stray bytes replaced.
+void print_json(const nlohmann::ordered_json& answer);
 
 /// Hands everything printed so far to the system; throws kIo if that fails.
 void flush();

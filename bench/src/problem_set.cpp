@@ -51,6 +51,20 @@ std::string key_of(const Cell& cell) {
 
 }  // namespace
 
+namespace {
+
+// Compiles a problem; an error names the graph as the user did.
+Problem compile(std::string_view graph, std::shared_ptr<const OpGraph> ops, Grouping grouping,
+                std::shared_ptr<const Cluster> cluster) {
+  try {
+    return Problem(std::move(ops), std::move(grouping), std::move(cluster));
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", graph, error.what()));
+  }
+}
+
+}  // namespace
+
 Grouping group_graph(const OpGraph& graph, std::int64_t groups) {
   if (groups == 0) {
     return group_ops(graph);
@@ -64,7 +78,7 @@ Grouping group_graph(const OpGraph& graph, std::int64_t groups) {
 Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups) {
   std::shared_ptr<const OpGraph> ops = share_graph(graph);
   Grouping grouping = group_graph(*ops, groups);
-  return Problem(std::move(ops), std::move(grouping), share_cluster(cluster));
+  return compile(graph, std::move(ops), std::move(grouping), share_cluster(cluster));
 }
 
 std::string hash_of(const Problem& problem) {
@@ -122,7 +136,7 @@ ProblemSet::ProblemSet(const std::vector<Cell>& cells) {
     if (!cluster) {
       cluster = share_cluster(cell.cluster);
     }
-    Problem problem(graph, group_graph(*graph, cell.groups), cluster);
+    Problem problem = compile(cell.graph, graph, group_graph(*graph, cell.groups), cluster);
     const LowerBounds bounds = lower_bounds(problem);
     hashes_.push_back({cell.graph, cell.cluster, hash_of(problem)});
     entry = std::make_unique<const Entry>(Entry{std::move(problem), bounds});

@@ -91,7 +91,8 @@ class Reader {
             .measured = {{.device_class = "fpga", .cost_us = node.fpga_ms * 1000},
                          {.device_class = "cpu", .cost_us = node.cpu_ms * 1000}}};
       if (node.color_class) {
-        op.colocation = fmt::format("class-{}", *node.color_class);
+        op.colocation =
+            fmt::format("class-{}{}", *node.color_class, node.is_backward ? "-backward" : "");
       }
       boost::add_vertex(std::move(op), graph);
     }

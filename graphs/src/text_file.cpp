@@ -25,7 +25,8 @@ namespace {
 // Makes a name beside `path` that no other writer of this machine uses at the same time.
 std::string temporary_name(const std::string& path) {
   static std::atomic<unsigned> counter{0};
-  return fmt::format("{}.{}-{}.tmp", path, ::getpid(), counter++);
+  const std::string name = fmt::format(".emplace-{}-{}.tmp", ::getpid(), counter++);
+  return (std::filesystem::path(path).parent_path() / name).string();
 }
 
 // Writes all of `text` and syncs it to the disk; returns 0 or an errno.
@@ -69,11 +70,11 @@ std::string read_text_file(const std::string& path) {
   if (!file) {
     fail("read", path, errno != 0 ? errno : EIO);
   }
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) {
+  try {
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  } catch (const std::ios_base::failure&) {  // thrown by the buffer, whatever the stream was told
     fail("read", path, EIO);
   }
-  return text;
 }
 
 void write_text_file(const std::string& path, std::string_view text) {

@@ -77,6 +77,7 @@ void read_edges(const JsonCursor& edges, CaseGraph& into) {
     }
     return found->second;
   };
+  std::int64_t num_added = 0;
   for (const JsonCursor& edge : edges.elements()) {
     const std::vector<JsonCursor> parts = edge.elements();
     if (parts.size() != 3) {
@@ -88,6 +89,13 @@ void read_edges(const JsonCursor& edges, CaseGraph& into) {
     // An output beyond those listed exists all the same, without bytes (rule 3).
     std::vector<Output>& outputs = into.graph[static_cast<std::size_t>(producer)].outputs;
     if (output >= static_cast<std::int32_t>(outputs.size())) {
+      num_added += output + 1 - static_cast<std::int64_t>(outputs.size());
+      if (num_added > kMaxOutputs) {
+        parts[1].fail(
+            fmt::format("the edges up to here name {} outputs that no node lists; at most {} "
+                        "can be added",
+                        num_added, kMaxOutputs));
+      }
       outputs.resize(static_cast<std::size_t>(output) + 1);
     }
     add_dependency(into.graph, producer, output, op_at(parts[2]));

@@ -44,6 +44,12 @@ Placement read_placement_json(std::string_view text, const std::string& source,
   root.expect_schema(kSchema, kVersion);
   root.expect_only({"schema", "version", "graph", "cluster", "devices"});
 
+  for (const char* for_readers : {"graph", "cluster"}) {
+    if (const auto name = root.find(for_readers)) {
+      name->text();
+    }
+  }
+
   std::map<std::string, DeviceId, std::less<>> device_of_name;
   std::vector<std::string> device_names;
   for (const Device& device : problem.cluster().devices) {

@@ -116,6 +116,14 @@ void Problem::compile_ops() {
     allocated_bytes_.push_back(allocated);
     output_begin_.push_back(static_cast<std::int32_t>(output_bytes_.size()));
   }
+  const double transfers_us = bytes_sum / cluster_->placeto.bytes_per_us;
+  if (!(transfers_us < kMaxSum)) {
+    throw Error(
+        ErrorCode::kFormat,
+        fmt::format("graph '{}': its tensors take {:g} us to send on cluster '{}'; at most {:g} us "
+                    "can be simulated exactly",
+                    graph[boost::graph_bundle].name, transfers_us, cluster_->name, kMaxSum));
+  }
   if (!(bytes_sum < kMaxSum)) {
     throw Error(
         ErrorCode::kFormat,

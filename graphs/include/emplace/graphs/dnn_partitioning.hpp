@@ -4,8 +4,10 @@
 // Graph Operators", NeurIPS 2020 (repository msr-fiddle/dnn-partitioning, MIT licence).
 //
 // A node's latencies become measured costs of the device classes "fpga" (any accelerator) and
-// "cpu", its colour class the colocation label "class-<n>". An edge's `cost` is the time to move
-// the source's value at 2 GiB/s; the value's bytes come from it, because some files give the
+// "cpu", its colour class the colocation label "class-<n>", and
+// "class-<n>-backward" for its backward nodes: one label for both would tie the first op of a step
+// to the last, and all between them, into one group. An edge's `cost` is the time to move the
+// source's value at 2 GiB/s; the value's bytes come from it, because some files give the
 // destination's size. One folder of the original has that cost in seconds instead of milliseconds;
 // the unit is found from cost and size. A node's `size` is that of its weights and its value:
 // persistent_bytes is what remains of it without the outputs, 0 where they are larger.
