@@ -102,3 +102,8 @@ refuses_case() {
   [ "${#lines[@]}" -eq 2 ]
   [[ "$stderr" == *"cases.jsonl:2"* ]]
 }
+
+@test "a file without a case is refused" {
+  : >empty.jsonl
+  refuses 3 "empty.jsonl" simulate --cases empty.jsonl
+}

@@ -134,3 +134,28 @@ refuses_suite() {
     [ ! -e graph.json ]
   done
 }
+
+@test "files that cannot be read and names that are no text" {
+  refuses 3 "/proc/self/mem" show /proc/self/mem
+  tiny_graph tiny.json
+  cp tiny.json $'odd\xff.json'
+  answers 0 simulate --graph $'./odd\xff.json' --cluster p2-8xlarge-2 --agent heft --json
+  holds 'd["status"] == "ok"'
+}
+
+@test "two answers do not share standard output" {
+  tiny_graph tiny.json
+  refuses 2 "--trace" simulate --graph ./tiny.json --cluster p2-8xlarge-2 --agent heft --trace - --json
+  refuses 2 "--output" place --graph ./tiny.json --cluster p2-8xlarge-2 --agent heft -o - --json
+}
+
+@test "guessed costs are told" {
+  tiny_graph tiny.json
+  answers 0 simulate --graph ./tiny.json --cluster p2-8xlarge-2 --agent heft --json
+  [ -z "$stderr" ]
+  holds 'd["ops_by_cost_rung"] == {"measured": 0, "interpolated": 0, "roofline": 4, "guess": 0}'
+  change tiny.json '"kind": "add"' '"kind": "made_up"'
+  answers 0 simulate --graph ./tiny.json --cluster p2-8xlarge-2 --agent heft --json
+  [[ "$stderr" == *"1 of 4 ops are guesses"* ]]
+  holds 'd["ops_by_cost_rung"]["guess"] == 1'
+}

@@ -179,3 +179,22 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
     '{r["agent"] for r in d["tables"][0]["rows"]} == {"single-gpu", "random", "hill-climb", "simulated-annealing"}' \
     '"wall" not in json.dumps(d)'
 }
+
+@test "a run whose standard streams are closed leaves its store alone" {
+  tiny_graph tiny.json
+  suite suite.json 5 ./tiny.json
+  "$EMPLACE" run suite.json --out no_error 2>&- >/dev/null
+  answers 0 report no_error
+  run sh -c '"$1" run suite.json --out no_output --quiet >&-' sh "$EMPLACE"
+  answers 0 report no_output
+}
+
+@test "two runs that start together get folders of their own" {
+  tiny_graph tiny.json
+  suite suite.json 5 ./tiny.json
+  "$EMPLACE" run suite.json --quiet >first.txt &
+  local first=$!
+  "$EMPLACE" run suite.json --quiet >second.txt
+  wait "$first"
+  [ "$(find results -mindepth 1 -maxdepth 1 | wc -l)" -eq 2 ]
+}

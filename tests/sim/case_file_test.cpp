@@ -106,6 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"short_edge", case_with(kTwoNodes, "[7,123]"), "/edges/0"},
         BadCase{"output_below_control", case_with(kTwoNodes, "[7,-2,123]"), "/edges/0/1"},
         BadCase{"gigantic_output", case_with(kTwoNodes, "[7,2000000000,123]"), "/edges/0/1"},
+        BadCase{"outputs_without_end", case_with(kTwoNodes, "[7,900000,123],[123,900000,7]"),
+                "/edges/1/1"},
         BadCase{"cycle", case_with(kTwoNodes, "[7,0,123],[123,0,7]"), "n007"},
         BadCase{"self_loop", case_with(kTwoNodes, "[7,0,7]"), "n007"},
         BadCase{"device_out_of_range", case_with(kTwoNodes, "", "[0,2]"), "/placements/0/1"},

@@ -74,6 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"missing_devices", R"({"schema":"emplace-placement","version":1})", "devices"},
         BadFile{"unknown_member", R"({"schema":"emplace-placement","version":1,"devcies":{}})",
                 "devcies"},
+        BadFile{"graph_is_no_text",
+                R"({"schema":"emplace-placement","version":1,"graph":7,"devices":{}})", "/graph"},
         BadFile{"unknown_op", with_devices(R"({"a":"gpu:0","b":"gpu:0","c":"gpu:0"})"),
                 "/devices/c"},
         BadFile{"unknown_device", with_devices(R"({"a":"gpu:0","b":"gpu:7"})"), "gpu:7"},
