@@ -19,7 +19,7 @@ void BM_EvaluateMany(benchmark::State& state) {
                                     static_cast<std::size_t>(state.range(0)));
   const Problem problem = random_problem(1000, 4);
   std::vector<Placement> placements;
-  for (std::uint64_t seed = 0; seed < 512; ++seed) {
+  for (std::uint64_t seed = 0; seed < 2048; ++seed) {
     placements.push_back(random_placement(problem, seed));
   }
   agents::Session session(problem, {.max_evaluations = std::numeric_limits<std::int64_t>::max()});
