@@ -8,9 +8,13 @@ namespace {
 
 constexpr std::int32_t kShortSlice = 8;  // searched one by one
 
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
 }  // namespace
 
 void MemoryPeaks::reserve(std::size_t ops) {
+  start_slices_.reserve(ops);
+  free_slices_.reserve(ops);
   first_in_slice_.reserve(ops + 2);
   freed_before_.reserve(ops + 1);
 }
@@ -24,28 +28,36 @@ std::int64_t MemoryPeaks::peak(std::span<const double> start_us, std::span<const
   // As many slices as ops, from the first start to the last; later frees come after every
   // allocation.
   const double first_us = start_us.front();
-  const double span_us = start_us.back() - first_us;
+  const double last_us = start_us.back();
+  const double span_us = last_us - first_us;
   const double quotient = span_us > 0 ? static_cast<double>(n - 1) / span_us : 0.0;
   const double slices_per_us = std::isfinite(quotient) ? quotient : 0.0;
-  const auto slice_of = [&](double time_us) {
-    return std::min(static_cast<std::size_t>((time_us - first_us) * slices_per_us), n - 1);
+  const auto slice_of = [=](double time_us) {
+    return static_cast<std::int32_t>((time_us - first_us) * slices_per_us);
   };
-  first_in_slice_.assign(n + 1, static_cast<std::int32_t>(n));
-  for (std::size_t position = n; position-- > 0;) {
-    first_in_slice_[slice_of(start_us[position])] = static_cast<std::int32_t>(position);
+  start_slices_.resize(n);
+  free_slices_.resize(n);
+  std::transform(start_us.begin(), start_us.end(), start_slices_.begin(), slice_of);
+  std::transform(free_us.begin(), free_us.end(), free_slices_.begin(),
+                 [=](double time_us) { return slice_of(std::min(time_us, last_us)); });
+
+  auto first = static_cast<std::int32_t>(n);
+  first_in_slice_.assign(n + 1, first);
+  for (std::int32_t position = first; position-- > 0;) {
+    first_in_slice_[index(start_slices_[index(position)])] = position;
   }
   for (std::size_t slice = n; slice-- > 0;) {
-    first_in_slice_[slice] = std::min(first_in_slice_[slice], first_in_slice_[slice + 1]);
+    first = std::min(first, first_in_slice_[slice]);
+    first_in_slice_[slice] = first;
   }
 
   freed_before_.assign(n + 1, 0);
-  const double last_us = start_us.back();
   for (std::size_t position = 0; position < n; ++position) {
     const double freed_us = free_us[position];
-    if (bytes[position] == 0 || freed_us >= last_us) {
+    if (freed_us >= last_us) {
       continue;
     }
-    const std::size_t slice = slice_of(freed_us);
+    const std::size_t slice = index(free_slices_[position]);
     std::int32_t later = first_in_slice_[slice];
     if (const std::int32_t end = first_in_slice_[slice + 1]; end - later > kShortSlice) {
       later = static_cast<std::int32_t>(
@@ -60,7 +72,7 @@ std::int64_t MemoryPeaks::peak(std::span<const double> start_us, std::span<const
         ++later;
       }
     }
-    freed_before_[static_cast<std::size_t>(later)] += bytes[position];
+    freed_before_[index(later)] += bytes[position];
   }
 
   std::int64_t live = 0;

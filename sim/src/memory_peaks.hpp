@@ -28,6 +28,8 @@ class MemoryPeaks {
                     std::span<const std::int64_t> bytes);
 
  private:
+  std::vector<std::int32_t> start_slices_;
+  std::vector<std::int32_t> free_slices_;
   std::vector<std::int32_t> first_in_slice_;
   std::vector<std::int64_t> freed_before_;
 };

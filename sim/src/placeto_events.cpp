@@ -1,4 +1,3 @@
-#include "earliest.hpp"
 #include "placeto_engine.hpp"
 
 #include <algorithm>
@@ -11,31 +10,42 @@ std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 double whole(double us) { return static_cast<double>(static_cast<std::int64_t>(us)); }
 
-// Added to a time, makes it infinite unless a condition holds, without a branch.
-constexpr double kNeverUnless[] = {std::numeric_limits<double>::infinity(), 0.0};
-
 }  // namespace
 
 void PlacetoEngine::run(const Placement& placement) {
   reset(placement);
-  for (;;) {
-    const std::size_t slot = earliest(turns_.data(), num_slots_);
-    const double now_us = turns_[slot];
-    if (now_us == kNever) {
-      break;
-    }
-    take_turn(stations_[slot], now_us);
+  for (Station* next = &next_station(); next->turn != kNever; next = &next_station()) {
+    take_turn(*next);
   }
   makespan_us_ = 0;
   for (std::size_t slot = 0; slot < num_slots_; ++slot) {
-    makespan_us_ =
-        std::max({makespan_us_, stations_[slot].free_us, stations_[slot].channel_free_us});
+    const Station& station = stations_[slot];
+    makespan_us_ = std::max({makespan_us_, microseconds(station.free), station.channel_free_us});
   }
 }
 
+// Returns the first of the stations whose turn comes earliest: a tournament in each block.
+inline PlacetoEngine::Station& PlacetoEngine::next_station() {
+  std::size_t earliest = 0;
+  Instant least = kNever;
+  for (std::size_t slot = 0; slot < num_slots_; slot += kStations) {
+    const Station* const block = &stations_[slot];
+    static_assert(kStations == 4);
+    const Instant left = std::min(block[0].turn, block[1].turn);
+    const Instant right = std::min(block[2].turn, block[3].turn);
+    const bool in_left = block[1].turn < block[0].turn;
+    const bool in_right = block[3].turn < block[2].turn;
+    const std::size_t winner = choose(right < left, std::size_t{2} | in_right, in_left);
+    const Instant turn = std::min(left, right);
+    earliest = choose(turn < least, slot | winner, earliest);
+    least = std::min(turn, least);
+  }
+  return stations_[earliest];
+}
+
 // Runs the first op of the device's queue and sends what other devices want of it (rules 7 to 9).
-void PlacetoEngine::take_turn(Station& station, double now_us) {
-  ready_start_us_[static_cast<std::size_t>(station.ready_head - ready_storage_.data())] = now_us;
+void PlacetoEngine::take_turn(Station& station) {
+  const double now_us = microseconds(station.turn);
   const OpId op = (station.ready_head++)->op;
   const OpFacts& facts = facts_[index(op)];
   const double cost_us = station.costs_us[op];
@@ -43,16 +53,18 @@ void PlacetoEngine::take_turn(Station& station, double now_us) {
   start_us_[index(op)] = now_us;
   end_us_[index(op)] = end_us;
   last_use_us_[index(op)] = whole(now_us) + whole(cost_us) - 1;
-  station.free_us = end_us + facts.gap_us;
+  station.free = instant(end_us + gap_us_[facts.has_gap]);
 
-  const std::uint64_t by_name = order_of(op);
   const double start_us = std::max(station.channel_free_us, end_us);
   const double arrives_us = start_us + facts.transfer_us;
-  if (facts.reads_one & (end_us > now_us) & (arrives_us > start_us)) [[likely]] {
-    const Moment moments[] = {{arrives_us, by_name}, {end_us, by_name}};
-    std::int32_t num_local = tell_block(station, facts.consumers, moments);
-    for (const OpId* block = facts.rest; block != facts.rest_end; block += kConsumers) {
-      num_local += tell_block(station, block, moments);
+  if ((facts.only_output != kNone) & (end_us > now_us) & (arrives_us > start_us)) [[likely]] {
+    const Moment here{instant(end_us), facts.name_rank};
+    const Moment elsewhere{instant(arrives_us), facts.name_rank};
+    std::int32_t num_local = tell_block(station, facts.consumers, here, elsewhere);
+    const OpId* block = more_consumers_.data() + facts.more_consumers;
+    for (std::int32_t i = kConsumers; i < facts.num_consumers; i += kConsumers) {
+      num_local += tell_block(station, block, here, elsewhere);
+      block += kConsumers;
     }
     const bool is_sent = num_local < facts.num_consumers;
     const double start_if[] = {kNotSent, start_us};
@@ -65,25 +77,21 @@ void PlacetoEngine::take_turn(Station& station, double now_us) {
     finish(station, op, now_us);
   }
   const bool has_work = station.ready_head != station.ready_tail;
-  *station.turn = std::max(station.free_us, station.ready_head->ready_us) + kNeverUnless[has_work];
+  station.turn = only_if(has_work, std::max(station.free, station.ready_head->ready));
 }
 
-// Tells some consumers, with the moments for those elsewhere and for those on the producer's
-// device; returns how many are the latter.
+// Tells some consumers, with the moments for those on the producer's device and for those
+// elsewhere, which differ in time alone; returns how many are on the device.
 inline std::int32_t PlacetoEngine::tell_block(const Station& station, const OpId* block,
-                                              const Moment* moments) {
+                                              const Moment& here, const Moment& elsewhere) {
   std::int32_t num_local = 0;
 #pragma GCC unroll 4
-  for (std::size_t i = 0; i < kConsumers; ++i) {
-    const bool is_local = state_[index(block[i])].home == &station;
+  for (std::int32_t i = 0; i < kConsumers; ++i) {
+    const bool is_local = state_[index(block[i])].slot == station.slot;
     num_local += is_local;
-    tell(block[i], moments[is_local]);
+    tell(block[i], {choose(is_local, here.at, elsewhere.at), here.order});
   }
   return num_local;
-}
-
-std::uint64_t PlacetoEngine::order_of(OpId producer) const {
-  return static_cast<std::uint64_t>(state_[index(producer)].name_rank);
 }
 
 // Does for any op what take_turn() does for one with a single output that takes its time: sends
@@ -96,22 +104,23 @@ void PlacetoEngine::finish(Station& station, OpId op, double now_us) {
   std::fill(transfer_end_us_.begin() + first, transfer_end_us_.begin() + last, kNotSent);
   for (const Problem::Child& child : problem_.children(op)) {
     const std::size_t output = index(child.output);
-    if (state_[index(child.op)].home != &station && transfer_start_us_[output] == kNotSent) {
+    if (state_[index(child.op)].slot != station.slot && transfer_start_us_[output] == kNotSent) {
       transfer_start_us_[output] = std::max(station.channel_free_us, end_us);
       transfer_end_us_[output] = transfer_start_us_[output] + transfer_us_[output];
       station.channel_free_us = transfer_end_us_[output] + gap_after_transfer_us_;
     }
   }
   for (const Problem::Child& child : problem_.children_by_name(op)) {
-    const bool is_local = state_[index(child.op)].home == &station;
+    const bool is_local = state_[index(child.op)].slot == station.slot;
     const double begin_us = is_local ? now_us : transfer_start_us_[index(child.output)];
     const double known_us = is_local ? end_us : transfer_end_us_[index(child.output)];
-    std::uint64_t order = order_of(op);
+    std::uint64_t order = facts_[index(op)].name_rank;
     if (known_us == begin_us) {
-      order = begin_us > now_us ? kAtOnceByChannel | station.slot << kRankBits : kAtOnceAsItComes;
+      order = begin_us > now_us ? kAtOnceByChannel | std::uint64_t{station.slot} << kRankBits
+                                : kAtOnceAsItComes;
       order |= num_at_once_++;
     }
-    tell(child.op, {known_us, order});
+    tell(child.op, {instant(known_us), order});
   }
 }
 
@@ -119,22 +128,23 @@ void PlacetoEngine::finish(Station& station, OpId op, double now_us) {
 // 10).
 inline void PlacetoEngine::tell(OpId op, Moment delivery) {
   OpState& consumer = state_[index(op)];
-  const bool is_last =
-      (delivery.us > consumer.ready.us) |
-      ((delivery.us == consumer.ready.us) & (delivery.order > consumer.ready.order));
-  consumer.ready.us = std::max(delivery.us, consumer.ready.us);
-  consumer.ready.order ^=
-      (consumer.ready.order ^ delivery.order) & -static_cast<std::uint64_t>(is_last);
+  bool is_last = delivery.at > consumer.ready.at;
+  if (delivery.at == consumer.ready.at) [[unlikely]] {
+    is_last = delivery.order > consumer.ready.order;
+  }
+  const Instant at = std::max(delivery.at, consumer.ready.at);
+  consumer.ready = {at, choose(is_last, delivery.order, consumer.ready.order)};
   __builtin_prefetch(&facts_[index(op)]);  // it will take its turn before long
   const bool is_ready = --consumer.waiting == 0;
 
-  Station& station = *consumer.home;
+  // The entry is written in any case; it stays if the tail of the queue moves behind it.
+  Station& station = stations_[consumer.slot];
   Entry* const entry = station.ready_tail;
-  *entry = {consumer.ready.us, op};
+  *entry = {at, op};
   station.ready_tail += is_ready;
-  *station.turn = std::min(*station.turn,
-                           std::max(station.free_us, consumer.ready.us) + kNeverUnless[is_ready]);
-  if (is_ready & (entry != station.ready_head) & (entry[-1].ready_us >= consumer.ready.us)) {
+  const Instant ready = only_if(is_ready, at);
+  station.turn = std::min(station.turn, std::max(station.free, ready));
+  if (entry[-1].ready >= ready) {
     sort_in(station, entry);
   }
 }
@@ -143,11 +153,11 @@ inline void PlacetoEngine::tell(OpId op, Moment delivery) {
 void PlacetoEngine::sort_in(Station& station, Entry* entry) {
   const Entry last = *entry;
   const auto place = [&](OpId op) {
-    return std::pair(state_[index(op)].ready.order, state_[index(op)].name_rank);
+    return std::pair(state_[index(op)].ready.order, problem_.name_rank(op));
   };
   while (entry != station.ready_head &&
-         (entry[-1].ready_us > last.ready_us ||
-          (entry[-1].ready_us == last.ready_us && place(entry[-1].op) > place(last.op)))) {
+         (entry[-1].ready > last.ready ||
+          (entry[-1].ready == last.ready && place(entry[-1].op) > place(last.op)))) {
     *entry = entry[-1];
     --entry;
   }

@@ -5,10 +5,9 @@
 // share it.
 //
 // Two views of the same problem:
-//   - ops, on which the simulator works. An op's children stand in the order of the graph, one
-//   entry for
-//     each consumer, with the output that it reads (simulator rules 1 and 2 in sim/README.md);
-//   - groups, which agents place: a DAG with costs, bytes and memory summed over the members.
+// - ops, on which the simulator works. An op's children stand in the order of the graph, one entry
+//   for each consumer, with the output that it reads (simulator rules 1 and 2 in sim/README.md);
+// - groups, which agents place: a DAG with costs, bytes and memory summed over the members.
 
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/ids.hpp>
