@@ -38,7 +38,7 @@ void simulate_cases(std::istream& input, const std::string& source) {
     const SimulationCase simulation_case = read_case(line, fmt::format("{}:{}", source, number));
     Simulator simulator(simulation_case.problem);
     for (std::size_t i = 0; i < simulation_case.placements.size(); ++i) {
-      print(write_case_result(simulation_case, i, simulator.run(simulation_case.placements[i])));
+      print(write_case_result(simulation_case, i, simulator.record(simulation_case.placements[i])));
     }
     flush();
   }
@@ -81,8 +81,8 @@ void simulate_problem(const Options& options) {
                                    : place_from_file(options.problem, options.placement);
   if (!options.trace.empty()) {
     Simulator simulator(step.entry.problem);
-    write_text_file(options.trace, write_chrome_trace(step.entry.problem, step.placement,
-                                                      simulator.run(step.placement)));
+    write_text_file(options.trace,
+                    write_chrome_trace(step.entry.problem, simulator.record(step.placement)));
   }
   note_guesses(step);
   if (options.json) {

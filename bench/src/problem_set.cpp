@@ -63,6 +63,39 @@ Problem compile(std::string_view graph, std::shared_ptr<const OpGraph> ops, Grou
   }
 }
 
+void add_transfer_model(Fingerprint& print, const Problem& problem) {
+  const Cluster& cluster = problem.cluster();
+  print.add(to_string(cluster.transfer_model));
+  switch (cluster.transfer_model) {
+    case TransferModel::kPlaceto:
+      print.add(cluster.placeto.gap_after_op_us);
+      print.add(cluster.placeto.gap_after_transfer_us);
+      print.add(cluster.placeto.bytes_per_us);
+      break;
+    case TransferModel::kGrappler:
+      print.add(cluster.grappler.latency_us);
+      print.add(cluster.grappler.bytes_per_us);
+      break;
+    case TransferModel::kPhysical:
+      print.add(to_string(cluster.queue_order));
+      for (const Link& link : problem.topology().links()) {
+        print.add(link.bytes_per_us);
+        print.add(link.latency_us);
+        print.add(to_string(link.sharing));
+      }
+      for (DeviceId from = 0; from < problem.num_devices(); ++from) {
+        for (DeviceId to = 0; to < problem.num_devices(); ++to) {
+          const std::span<const std::int32_t> route = problem.topology().route(from, to);
+          print.add(static_cast<std::int64_t>(route.size()));
+          for (const std::int32_t link : route) {
+            print.add(link);
+          }
+        }
+      }
+      break;
+  }
+}
+
 }  // namespace
 
 Grouping group_graph(const OpGraph& graph, std::int64_t groups) {
@@ -84,15 +117,14 @@ Problem load_problem(std::string_view graph, std::string_view cluster, std::int6
 std::string hash_of(const Problem& problem) {
   Fingerprint print;
   const Cluster& cluster = problem.cluster();
-  print.add(cluster.placeto.gap_after_op_us);
-  print.add(cluster.placeto.gap_after_transfer_us);
-  print.add(cluster.placeto.bytes_per_us);
+  add_transfer_model(print, problem);
   print.add(problem.num_devices());
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     const Device& facts = cluster.devices[static_cast<std::size_t>(device)];
     print.add(std::string_view(facts.name));
     print.add(static_cast<std::int64_t>(facts.placeable));
     print.add(problem.memory_bytes(device));
+    print.add(problem.slots(device));
   }
   print.add(problem.num_ops());
   for (OpId op = 0; op < problem.num_ops(); ++op) {
@@ -108,10 +140,15 @@ std::string hash_of(const Problem& problem) {
     print.add(problem.gap_us(op));
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {
       print.add(problem.cost_us(op, device));
+      print.add(problem.launch_us(op, device));
     }
     for (const Problem::Child& child : problem.children(op)) {
       print.add(child.op);
       print.add(child.output);
+    }
+    for (auto [use, end] = problem.uses_of(op); use < end; ++use) {
+      print.add(problem.uses()[static_cast<std::size_t>(use)].consumer);
+      print.add(problem.uses()[static_cast<std::size_t>(use)].output);
     }
   }
   for (std::int32_t output = 0; output < problem.num_outputs(); ++output) {

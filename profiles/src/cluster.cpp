@@ -1,5 +1,6 @@
 #include "profile_reader.hpp"
 
+#include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/profiles/cluster.hpp>
@@ -86,6 +87,22 @@ void read_devices(const JsonCursor& json, Cluster& cluster) {
 }
 
 }  // namespace
+
+std::string_view to_string(TransferModel model) {
+  switch (model) {
+    case TransferModel::kPlaceto:
+      return "placeto";
+    case TransferModel::kPhysical:
+      return "physical";
+    case TransferModel::kGrappler:
+      return "grappler";
+  }
+  EMPLACE_CHECK(false, "no such transfer model");
+}
+
+std::string_view to_string(QueueOrder order) {
+  return order == QueueOrder::kFifo ? "fifo" : "critical-path";
+}
 
 Cluster read_cluster(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);

@@ -11,27 +11,33 @@ namespace {
 constexpr int kSubgradientSteps = 100;
 
 double critical_path_us(const Problem& problem) {
-  const double bytes_per_us = problem.cluster().placeto.bytes_per_us;
   const auto n = static_cast<std::size_t>(problem.num_ops());
   std::vector<double> earliest_us(n, 0.0);
   double longest_us = 0;
   for (const OpId op : problem.topological_order()) {
     double cost_us = std::numeric_limits<double>::infinity();
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {
-      cost_us = std::min(cost_us, problem.cost_us(op, device));
+      cost_us = std::min(cost_us, problem.launch_us(op, device) + problem.cost_us(op, device));
     }
     const double end_us = earliest_us[static_cast<std::size_t>(op)] + cost_us;
     const double gap_us = problem.gap_us(op);
     longest_us = std::max(longest_us, end_us + gap_us);
     for (const Problem::Child& child : problem.children(op)) {
-      // On the same device the child waits for the gap; elsewhere it waits for a transfer.
-      const double transfer_us =
-          static_cast<double>(problem.output_bytes(child.output)) / bytes_per_us;
+      // On the same device the child waits for the gap, if there is one; elsewhere for a transfer.
+      const double transfer_us = gap_us > 0
+                                     ? static_cast<double>(problem.output_bytes(child.output)) /
+                                           problem.cluster().placeto.bytes_per_us
+                                     : 0.0;
       double& child_us = earliest_us[static_cast<std::size_t>(child.op)];
       child_us = std::max(child_us, end_us + std::min(gap_us, transfer_us));
     }
   }
   return longest_us;
+}
+
+// Returns how long `op` would keep all slots of `device`.
+double share_of_device_us(const Problem& problem, OpId op, DeviceId device) {
+  return problem.busy_us(op, device) / problem.slots(device);
 }
 
 // Evaluates the dual at weights proportional to `weight`, and moves work off the devices that get
@@ -44,15 +50,14 @@ double dual_us(const Problem& problem, const std::vector<double>& weight,
     std::size_t cheapest = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t device = 0; device < weight.size(); ++device) {
-      const double busy_us =
-          problem.cost_us(op, static_cast<DeviceId>(device)) + problem.gap_us(op);
+      const double busy_us = share_of_device_us(problem, op, static_cast<DeviceId>(device));
       if (weight[device] * busy_us < least) {
         least = weight[device] * busy_us;
         cheapest = device;
       }
     }
     sum_us += least;
-    share[cheapest] += problem.cost_us(op, static_cast<DeviceId>(cheapest)) + problem.gap_us(op);
+    share[cheapest] += share_of_device_us(problem, op, static_cast<DeviceId>(cheapest));
   }
   return sum_us;
 }
@@ -64,7 +69,7 @@ double total_work_us(const Problem& problem) {
   for (std::size_t device = 0; device < num_devices; ++device) {
     double all_us = 0;
     for (OpId op = 0; op < problem.num_ops(); ++op) {
-      all_us += problem.cost_us(op, static_cast<DeviceId>(device)) + problem.gap_us(op);
+      all_us += share_of_device_us(problem, op, static_cast<DeviceId>(device));
     }
     if (all_us == 0) {
       return 0;

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -20,6 +21,9 @@ constexpr std::int64_t kMaxDevices = 1024;
 constexpr std::int64_t kMaxOutputs = 1'000'000;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 53;
 constexpr double kMaxCostUs = 1e15;
+constexpr double kMinBytesPerUs = 1e-3;
+constexpr double kMaxBytesPerUs = 1e15;
+constexpr double kMaxLatencyUs = 1e9;
 constexpr const char* kDeviceClass = "case";
 
 struct CaseGraph {
@@ -102,7 +106,7 @@ void read_edges(const JsonCursor& edges, CaseGraph& into) {
   }
 }
 
-std::shared_ptr<const Cluster> make_cluster(std::int64_t num_devices) {
+std::shared_ptr<Cluster> make_cluster(std::int64_t num_devices) {
   auto cluster = std::make_shared<Cluster>();
   cluster->name = kDeviceClass;
   cluster->profiles.push_back({.name = kDeviceClass,
@@ -116,18 +120,71 @@ std::shared_ptr<const Cluster> make_cluster(std::int64_t num_devices) {
   return cluster;
 }
 
+LinkSharing read_sharing(const JsonCursor& json) {
+  const std::string name = json.text();
+  for (const LinkSharing sharing :
+       {LinkSharing::kFair, LinkSharing::kFifo, LinkSharing::kFatpipe}) {
+    if (name == to_string(sharing)) {
+      return sharing;
+    }
+  }
+  json.fail(fmt::format("expected 'fair', 'fifo' or 'fatpipe', found '{}'", excerpt(name)));
+}
+
+// Reads links, which a case names by their indices, and a route for each ordered pair of devices.
+Topology read_topology(const JsonCursor& links, const JsonCursor& routes, DeviceId num_devices) {
+  std::vector<Link> listed;
+  for (const JsonCursor& link : links.elements()) {
+    link.expect_only({"bandwidth_bytes_per_us", "latency_us", "sharing"});
+    listed.push_back(
+        {.name = fmt::format("link {}", listed.size()),
+         .bytes_per_us = link.at("bandwidth_bytes_per_us").number(kMinBytesPerUs, kMaxBytesPerUs),
+         .latency_us = link.at("latency_us").number(0, kMaxLatencyUs)});
+    if (const auto sharing = link.find("sharing")) {
+      listed.back().sharing = read_sharing(*sharing);
+    }
+  }
+  const auto num_links = static_cast<std::int64_t>(listed.size());
+  Topology topology(num_devices, std::move(listed));
+  for (const JsonCursor& route : routes.elements()) {
+    route.expect_only({"src", "dst", "links"});
+    const auto from = static_cast<DeviceId>(route.at("src").integer(0, num_devices - 1));
+    const auto to = static_cast<DeviceId>(route.at("dst").integer(0, num_devices - 1));
+    if (from == to) {
+      route.fail(fmt::format("expected two different devices, found {} twice", from));
+    }
+    if (!topology.route(from, to).empty()) {
+      route.fail(fmt::format("another route leads from device {} to device {}", from, to));
+    }
+    std::vector<std::int32_t> taken;
+    for (const JsonCursor& link : route.at("links").elements()) {
+      const auto id = static_cast<std::int32_t>(link.integer(0, num_links - 1));
+      if (std::find(taken.begin(), taken.end(), id) != taken.end()) {
+        link.fail(fmt::format("the route takes link {} twice", id));
+      }
+      taken.push_back(id);
+    }
+    if (taken.empty()) {
+      route.at("links").fail("expected at least one link");
+    }
+    topology.set_route(from, to, std::move(taken));
+  }
+  for (DeviceId from = 0; from < num_devices; ++from) {
+    for (DeviceId to = 0; to < num_devices; ++to) {
+      if (from != to && topology.route(from, to).empty()) {
+        routes.fail(fmt::format("expected a route from device {} to device {}", from, to));
+      }
+    }
+  }
+  return topology;
+}
+
 }  // namespace
 
 SimulationCase read_case(std::string_view line, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(line, source);
   const JsonCursor root = document.root();
-  if (root.find("links") || root.find("routes")) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: the case has links or routes; only cases of the placeto model, "
-                            "which have neither, can be simulated",
-                            source));
-  }
-  root.expect_only({"name", "devices", "nodes", "edges", "placements"});
+  root.expect_only({"name", "devices", "nodes", "edges", "placements", "links", "routes"});
   const std::string name = root.at("name").text();
   const std::int64_t num_devices = root.at("devices").integer(1, kMaxDevices);
   CaseGraph graph = read_nodes(root.at("nodes"));
@@ -147,11 +204,17 @@ SimulationCase read_case(std::string_view line, const std::string& source) {
     }
     placements.emplace_back(std::move(devices));
   }
+  std::shared_ptr<Cluster> cluster = make_cluster(num_devices);
+  if (root.find("links") || root.find("routes")) {
+    cluster->transfer_model = TransferModel::kPhysical;
+    cluster->topology =
+        read_topology(root.at("links"), root.at("routes"), static_cast<DeviceId>(num_devices));
+  }
   Grouping grouping = ungrouped(graph.graph);
   try {
     return {.name = name,
             .problem = Problem(std::make_shared<const OpGraph>(std::move(graph.graph)),
-                               std::move(grouping), make_cluster(num_devices)),
+                               std::move(grouping), std::move(cluster)),
             .placements = std::move(placements)};
   } catch (const Error& error) {  // names the graph, but not the file
     throw Error(error.code(), fmt::format("{}: {}", source, error.what()));
@@ -159,16 +222,32 @@ SimulationCase read_case(std::string_view line, const std::string& source) {
 }
 
 std::string write_case_result(const SimulationCase& simulation_case, std::size_t placement,
-                              const SimResult& result) {
+                              const StepRecord& record) {
   std::string line =
       fmt::format(R"({{"name":{},"placement":{},"makespan_us":{},"peak_mem":[{}],"times":[)",
-                  nlohmann::json(simulation_case.name).dump(), placement, result.makespan_us,
-                  fmt::join(result.peak_bytes, ","));
-  for (std::size_t op = 0; op < result.start_us.size(); ++op) {
-    fmt::format_to(std::back_inserter(line), "{}[{},{}]", op == 0 ? "" : ",", result.start_us[op],
-                   result.end_us[op]);
+                  nlohmann::json(simulation_case.name).dump(), placement, record.makespan_us,
+                  fmt::join(record.peak_bytes, ","));
+  for (std::size_t op = 0; op < record.start_us.size(); ++op) {
+    fmt::format_to(std::back_inserter(line), "{}[{},{}]", op == 0 ? "" : ",", record.start_us[op],
+                   record.end_us[op]);
   }
-  return line + "]}\n";
+  line += "]";
+  if (simulation_case.problem.cluster().transfer_model == TransferModel::kPhysical) {
+    std::vector<std::tuple<OpId, DeviceId, double, double>> transfers;
+    for (const Transfer& transfer : record.transfers) {
+      transfers.emplace_back(transfer.producer, transfer.to, transfer.start_us, transfer.end_us);
+    }
+    std::sort(transfers.begin(), transfers.end());
+    line += R"(,"transfers":[)";
+    const char* separator = "";
+    for (const auto& [producer, to, start_us, end_us] : transfers) {
+      fmt::format_to(std::back_inserter(line), "{}[{},{},{},{}]", separator, producer, to, start_us,
+                     end_us);
+      separator = ",";
+    }
+    line += "]";
+  }
+  return line + "}\n";
 }
 
 }  // namespace emplace

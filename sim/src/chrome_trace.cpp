@@ -1,4 +1,5 @@
 #include <emplace/sim/chrome_trace.hpp>
+#include <emplace/sim/memory_curve.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -6,38 +7,42 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <tuple>
+#include <numeric>
+#include <string_view>
 #include <vector>
 
 namespace emplace {
 namespace {
 
-// Threads of a device's process in the trace.
+// Threads of a device's process in the trace. Slices of one thread must not overlap, so each kind
+// has as many as it needs at once.
 constexpr int kCompute = 1;
-constexpr int kSend = 2;
+constexpr int kSend = 10001;
 
 std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 // Writes a run event by event. Process ids are device ids plus 1, because viewers hide process 0.
 class TraceWriter {
  public:
-  TraceWriter(const Problem& problem, const Placement& placement, const SimResult& result)
-      : problem_(problem), placement_(placement), result_(result) {}
+  TraceWriter(const Problem& problem, const StepRecord& record)
+      : problem_(problem), record_(record), op_lane_(index(problem.num_ops())) {}
 
   std::string write() {
     text_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":{";
     fmt::format_to(std::back_inserter(text_),
                    "\"graph\":{},\"cluster\":{},\"makespan_us\":{}}},\n\"traceEvents\":[",
                    quoted(problem_.graph()[boost::graph_bundle].name),
-                   quoted(problem_.cluster().name), result_.makespan_us);
-    name_devices();
+                   quoted(problem_.cluster().name), record_.makespan_us);
+    choose_lanes();
+    name_threads();
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
-      write_op(op);
-      const auto [begin, end] = problem_.outputs(op);
-      for (std::int32_t output = begin; output < end; ++output) {
-        if (result_.transfer_start_us[index(output)] >= 0) {
-          write_transfer(op, output);
-        }
+      if (has_run(op)) {
+        write_op(op);
+      }
+    }
+    for (std::size_t transfer = 0; transfer < record_.transfers.size(); ++transfer) {
+      if (record_.transfers[transfer].end_us >= 0) {
+        write_transfer(record_.transfers[transfer], kSend + transfer_lane_[transfer]);
       }
     }
     write_memory();
@@ -47,8 +52,51 @@ class TraceWriter {
  private:
   static std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
-  DeviceId device_of(OpId op) const { return placement_[problem_.grouping().group_of(op)]; }
+  DeviceId device_of(OpId op) const { return record_.placement[problem_.grouping().group_of(op)]; }
   int process_of(OpId op) const { return device_of(op) + 1; }
+  bool has_run(OpId op) const { return record_.start_us[index(op)] >= 0; }
+  const std::string& name_of(DeviceId device) const {
+    return problem_.cluster().devices[index(device)].name;
+  }
+
+  // Gives what starts at `start_us` the first lane that is free, and keeps it busy until `end_us`.
+  static int take_lane(std::vector<double>& busy_until_us, double start_us, double end_us) {
+    const auto lane = std::find_if(busy_until_us.begin(), busy_until_us.end(),
+                                   [start_us](double busy_us) { return busy_us <= start_us; });
+    const auto taken = lane - busy_until_us.begin();
+    if (lane == busy_until_us.end()) {
+      busy_until_us.push_back(end_us);
+    } else {
+      *lane = end_us;
+    }
+    return static_cast<int>(taken);
+  }
+
+  void choose_lanes() {
+    const std::size_t num_devices = index(problem_.num_devices());
+    compute_lanes_.resize(num_devices);
+    send_lanes_.resize(num_devices);
+    std::vector<OpId> ops(index(problem_.num_ops()));
+    std::iota(ops.begin(), ops.end(), 0);
+    std::stable_sort(ops.begin(), ops.end(), [&](OpId a, OpId b) {
+      return record_.start_us[index(a)] < record_.start_us[index(b)];
+    });
+    for (const OpId op : ops) {
+      op_lane_[index(op)] = take_lane(compute_lanes_[index(device_of(op))],
+                                      record_.start_us[index(op)], record_.end_us[index(op)]);
+    }
+    std::vector<std::size_t> transfers(record_.transfers.size());
+    std::iota(transfers.begin(), transfers.end(), std::size_t{0});
+    std::stable_sort(transfers.begin(), transfers.end(), [&](std::size_t a, std::size_t b) {
+      return record_.transfers[a].start_us < record_.transfers[b].start_us;
+    });
+    transfer_lane_.resize(transfers.size());
+    for (const std::size_t at : transfers) {
+      const Transfer& transfer = record_.transfers[at];
+      transfer_lane_[at] =
+          take_lane(send_lanes_[index(transfer.from)], transfer.start_us, transfer.end_us);
+    }
+  }
 
   template <class... Args>
   void event(fmt::format_string<Args...> format, Args&&... args) {
@@ -57,7 +105,7 @@ class TraceWriter {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
   }
 
-  void name_devices() {
+  void name_threads() {
     const Cluster& cluster = problem_.cluster();
     for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
       const Device& named = cluster.devices[index(device)];
@@ -65,10 +113,16 @@ class TraceWriter {
             quoted(fmt::format("{} ({})", named.name, cluster.profiles[named.profile].name)));
       event(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
             device + 1);
-      event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"compute"}}}})",
-            device + 1, kCompute);
-      event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"send"}}}})",
-            device + 1, kSend);
+      name_lanes(device, kCompute, "compute", compute_lanes_[index(device)].size());
+      name_lanes(device, kSend, "send", send_lanes_[index(device)].size());
+    }
+  }
+
+  void name_lanes(DeviceId device, int first, std::string_view what, std::size_t count) {
+    for (std::size_t lane = 0; lane < std::max<std::size_t>(count, 1); ++lane) {
+      const std::string name = lane == 0 ? std::string(what) : fmt::format("{} {}", what, lane + 1);
+      event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})",
+            device + 1, first + static_cast<int>(lane), quoted(name));
     }
   }
 
@@ -76,68 +130,61 @@ class TraceWriter {
     const Op& facts = problem_.graph()[index(op)];
     event(R"({{"ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},)"
           R"("args":{{"kind":{},"scope":{},"group":{},"flops":{},"output_bytes":{}}}}})",
-          quoted(facts.name), quoted(std::string(to_string(facts.phase))), process_of(op), kCompute,
-          result_.start_us[index(op)], result_.end_us[index(op)] - result_.start_us[index(op)],
-          quoted(facts.kind), quoted(facts.scope), problem_.grouping().group_of(op), facts.flops,
+          quoted(facts.name), quoted(std::string(to_string(facts.phase))), process_of(op),
+          kCompute + op_lane_[index(op)], record_.start_us[index(op)],
+          record_.end_us[index(op)] - record_.start_us[index(op)], quoted(facts.kind),
+          quoted(facts.scope), problem_.grouping().group_of(op), facts.flops,
           problem_.allocated_bytes(op));
   }
 
-  void write_transfer(OpId producer, std::int32_t output) {
-    const double start_us = result_.transfer_start_us[index(output)];
+  void write_transfer(const Transfer& transfer, int thread) {
+    const bool is_to_all = transfer.to == Transfer::kToAll;
     event(R"({{"ph":"X","name":{},"cat":"transfer","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},)"
-          R"("args":{{"bytes":{}}}}})",
-          quoted(problem_.graph()[index(producer)].name), process_of(producer), kSend, start_us,
-          result_.transfer_end_us[index(output)] - start_us, problem_.output_bytes(output));
-    for (const Problem::Child& child : problem_.children(producer)) {
-      if (child.output == output && device_of(child.op) != device_of(producer)) {
-        write_arrow(producer, output, child.op);
+          R"("args":{{"bytes":{},"to":{}}}}})",
+          quoted(problem_.graph()[index(transfer.producer)].name), transfer.from + 1, thread,
+          transfer.start_us, transfer.end_us - transfer.start_us,
+          problem_.output_bytes(transfer.output),
+          quoted(is_to_all ? "all that want it" : name_of(transfer.to)));
+    for (auto [use, end] = problem_.uses_of(transfer.producer); use < end; ++use) {
+      const Problem::Use& facts = problem_.uses()[index(use)];
+      const DeviceId device = device_of(facts.consumer);
+      if (facts.output == transfer.output && has_run(facts.consumer) &&
+          (is_to_all ? device != transfer.from : device == transfer.to)) {
+        write_arrow(transfer, thread, facts.consumer);
       }
     }
   }
 
   // An arrow from the producer through the transfer to one consumer.
-  void write_arrow(OpId producer, std::int32_t output, OpId consumer) {
+  void write_arrow(const Transfer& transfer, int thread, OpId consumer) {
     ++arrows_;
-    const auto step = [&](const char* phase, int process, int thread, double ts) {
+    const auto step = [&](const char* phase, int process, int at, double ts) {
       event(R"({{"ph":"{}","name":"tensor","cat":"flow","id":{},"pid":{},"tid":{},"ts":{:.3f}{}}})",
-            phase, arrows_, process, thread, ts, *phase == 'f' ? R"(,"bp":"e")" : "");
+            phase, arrows_, process, at, ts, *phase == 'f' ? R"(,"bp":"e")" : "");
     };
-    step("s", process_of(producer), kCompute, result_.start_us[index(producer)]);
-    step("t", process_of(producer), kSend, result_.transfer_start_us[index(output)]);
-    step("f", process_of(consumer), kCompute, result_.start_us[index(consumer)]);
+    const OpId producer = transfer.producer;
+    step("s", process_of(producer), kCompute + op_lane_[index(producer)],
+         record_.start_us[index(producer)]);
+    step("t", process_of(producer), thread, transfer.start_us);
+    step("f", process_of(consumer), kCompute + op_lane_[index(consumer)],
+         record_.start_us[index(consumer)]);
   }
 
   void write_memory() {
-    // Time, frees after allocations, device, bytes.
-    std::vector<std::tuple<double, bool, DeviceId, std::int64_t>> changes;
-    std::vector<std::int64_t> live(index(problem_.num_devices()), 0);
-    for (GroupId group = 0; group < problem_.num_groups(); ++group) {
-      live[index(placement_[group])] += problem_.group_persistent_bytes(group);
-    }
-    for (OpId op = 0; op < problem_.num_ops(); ++op) {
-      if (const std::int64_t bytes = problem_.allocated_bytes(op); bytes > 0) {
-        changes.emplace_back(result_.start_us[index(op)], false, device_of(op), bytes);
-        changes.emplace_back(result_.freed_us[index(op)], true, device_of(op), -bytes);
+    for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
+      for (const MemoryPoint& point : memory_curve(problem_, record_, device)) {
+        event(R"({{"ph":"C","name":"memory","pid":{},"ts":{:.3f},"args":{{"bytes":{}}}}})",
+              device + 1, point.at_us, point.bytes);
       }
     }
-    std::sort(changes.begin(), changes.end());
-    for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
-      write_live(device, 0, live[index(device)]);
-    }
-    for (const auto& [time_us, is_free, device, bytes] : changes) {
-      live[index(device)] += bytes;
-      write_live(device, time_us, live[index(device)]);
-    }
-  }
-
-  void write_live(DeviceId device, double time_us, std::int64_t bytes) {
-    event(R"({{"ph":"C","name":"memory","pid":{},"ts":{:.3f},"args":{{"bytes":{}}}}})", device + 1,
-          time_us, bytes);
   }
 
   const Problem& problem_;
-  const Placement& placement_;
-  const SimResult& result_;
+  const StepRecord& record_;
+  std::vector<int> op_lane_;
+  std::vector<int> transfer_lane_;
+  std::vector<std::vector<double>> compute_lanes_;  // by device: until when each is busy
+  std::vector<std::vector<double>> send_lanes_;
   std::string text_;
   bool first_ = true;
   std::int64_t arrows_ = 0;
@@ -145,9 +192,8 @@ class TraceWriter {
 
 }  // namespace
 
-std::string write_chrome_trace(const Problem& problem, const Placement& placement,
-                               const SimResult& result) {
-  return TraceWriter(problem, placement, result).write();
+std::string write_chrome_trace(const Problem& problem, const StepRecord& record) {
+  return TraceWriter(problem, record).write();
 }
 
 }  // namespace emplace

@@ -86,11 +86,9 @@ void ListSchedule::assign(GroupId group, DeviceId device) {
 
 // Tells the consumer of `edge` when the producer's data can be where.
 void ListSchedule::announce(const GroupEdge& edge, DeviceId device, double finish_us) {
-  const double transfer_us =
-      static_cast<double>(edge.bytes) / problem_.cluster().placeto.bytes_per_us;
   for (DeviceId to = 0; to < problem_.num_devices(); ++to) {
     double& ready = ready_us_[cell(edge.consumer, to)];
-    ready = std::max(ready, to == device ? finish_us : finish_us + transfer_us);
+    ready = std::max(ready, finish_us + problem_.transfer_us(edge.bytes, device, to));
   }
   if (--waiting_for_[index(edge.consumer)] == 0) {
     make_ready(edge.consumer);

@@ -58,26 +58,38 @@ Problem::Problem(std::shared_ptr<const OpGraph> graph, Grouping grouping,
       num_ops_(emplace::num_ops(*graph_)) {
   EMPLACE_CHECK(grouping_.num_ops() == num_ops_, "the grouping is of another graph");
   order_ = emplace::topological_order(*graph_);
+  compile_devices();
   compile_costs();
   compile_ops();
+  compile_uses();
+  compile_transfers();
   compile_groups();
-  compile_devices();
 }
 
 std::int64_t Problem::memory_bytes(DeviceId device) const {
   return cluster_->profiles[cluster_->devices[index(device)].profile].memory_bytes;
 }
 
+std::int32_t Problem::slots(DeviceId device) const {
+  return cluster_->transfer_model == TransferModel::kPhysical
+             ? cluster_->profiles[cluster_->devices[index(device)].profile].slots
+             : 1;
+}
+
 void Problem::compile_costs() {
   cost_us_.reserve(cluster_->profiles.size() * index(num_ops_));
   cost_rung_.reserve(cost_us_.capacity());
+  const bool is_placeto = cluster_->transfer_model == TransferModel::kPlaceto;
+  const bool is_physical = cluster_->transfer_model == TransferModel::kPhysical;
+  const double gap_us = is_placeto ? cluster_->placeto.gap_after_op_us : 0.0;
   for (const DeviceProfile& profile : cluster_->profiles) {
+    const double overhead_us = is_physical ? profile.launch_us : gap_us;
     double sum_us = 0;
     for (OpId op = 0; op < num_ops_; ++op) {
       const Cost cost = op_cost(profile, (*graph_)[index(op)]);
       cost_us_.push_back(cost.us);
       cost_rung_.push_back(cost.rung);
-      sum_us += cost.us + cluster_->placeto.gap_after_op_us;
+      sum_us += cost.us + overhead_us;
     }
     if (!(sum_us < kMaxSum)) {
       throw Error(
@@ -87,10 +99,12 @@ void Problem::compile_costs() {
                       (*graph_)[boost::graph_bundle].name, sum_us, profile.name, kMaxSum));
     }
   }
-  gap_us_.reserve(index(num_ops_));
+  for (const Device& device : cluster_->devices) {
+    launch_us_.push_back(is_physical ? cluster_->profiles[device.profile].launch_us : 0.0);
+  }
   for (OpId op = 0; op < num_ops_; ++op) {
-    gap_us_.push_back(launches((*graph_)[index(op)].kind) ? cluster_->placeto.gap_after_op_us
-                                                          : 0.0);
+    launches_.push_back(launches((*graph_)[index(op)].kind));
+    gap_us_.push_back(launches_.back() ? gap_us : 0.0);
   }
 }
 
@@ -106,23 +120,18 @@ void Problem::compile_ops() {
     std::int64_t allocated = 0;
     for (const Output& output : graph[index(op)].outputs) {
       output_bytes_.push_back(output.bytes);
+      output_allocated_bytes_.push_back(output.persistent ? 0 : output.bytes);
       bytes_sum += static_cast<double>(output.bytes);
-      allocated += output.persistent ? 0 : output.bytes;
+      allocated += output_allocated_bytes_.back();
     }
     if (graph[index(op)].outputs.empty() && boost::out_degree(index(op), graph) > 0) {
       output_bytes_.push_back(0);
+      output_allocated_bytes_.push_back(0);
     }
     bytes_sum += static_cast<double>(graph[index(op)].persistent_bytes);
+    bytes_sum += static_cast<double>(graph[index(op)].workspace_bytes);
     allocated_bytes_.push_back(allocated);
     output_begin_.push_back(static_cast<std::int32_t>(output_bytes_.size()));
-  }
-  const double transfers_us = bytes_sum / cluster_->placeto.bytes_per_us;
-  if (!(transfers_us < kMaxSum)) {
-    throw Error(
-        ErrorCode::kFormat,
-        fmt::format("graph '{}': its tensors take {:g} us to send on cluster '{}'; at most {:g} us "
-                    "can be simulated exactly",
-                    graph[boost::graph_bundle].name, transfers_us, cluster_->name, kMaxSum));
   }
   if (!(bytes_sum < kMaxSum)) {
     throw Error(
@@ -182,7 +191,7 @@ void Problem::compile_groups() {
   for (DeviceId device = 0; device < num_devices(); ++device) {
     double* const row = group_cost_us_.data() + index(device) * num_groups;
     for (OpId op = 0; op < num_ops_; ++op) {
-      row[index(grouping_.group_of(op))] += cost_us(op, device) + gap_us(op);
+      row[index(grouping_.group_of(op))] += busy_us(op, device);
     }
   }
   group_persistent_bytes_.assign(num_groups, 0);

@@ -93,7 +93,7 @@ refuses_case() {
   refuses_case "name" "$(with '"name": "tiny", ' '')"
   refuses_case "name" "$(with '"name": "tiny"' '"name": "a", "name": "b"')"
   refuses_case "plaecments" "$(with 'placements' 'plaecments')"
-  refuses_case "links" "$(with '"devices": 2' '"devices": 2, "links": []')"
+  refuses_case "routes" "$(with '"devices": 2' '"devices": 2, "links": []')"
 }
 
 @test "what stands before a bad case is answered, the error names the line" {

@@ -1,5 +1,6 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/sim/case_file.hpp>
+#include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +42,7 @@ TEST(CaseFile, AnOutputBeyondThoseListedHasNoBytes) {
 TEST(CaseFile, AResultIsOneLine) {
   const SimulationCase two = read_case(case_with(kTwoNodes, "[7,0,123]", "[0,0],[0,1]"), "f:1");
   Simulator simulator(two.problem);
-  EXPECT_EQ(write_case_result(two, 0, simulator.run(two.placements[0])),
+  EXPECT_EQ(write_case_result(two, 0, simulator.record(two.placements[0])),
             R"({"name":"c","placement":0,"makespan_us":13.4,"peak_mem":[8,0],)"
             R"("times":[[0,1],[6.7,7.7]]})"
             "\n");
@@ -116,15 +117,73 @@ INSTANTIATE_TEST_SUITE_P(
                 ""}),
     [](const auto& bad) { return std::string(bad.param.what); });
 
-TEST(CaseFile, LinksAreRefusedAsNotSupported) {
+// Two devices, a link each way.
+const std::string kLinks = R"([{"bandwidth_bytes_per_us":10,"latency_us":1},)"
+                           R"({"bandwidth_bytes_per_us":20,"latency_us":0,"sharing":"fifo"}])";
+const std::string kRoutes = R"([{"src":0,"dst":1,"links":[0]},{"src":1,"dst":0,"links":[1]}])";
+
+std::string physical_case(const std::string& links, const std::string& routes) {
+  return R"({"name":"c","devices":2,"nodes":[{"id":0,"cost_us":5,"outputs":[100]},)"
+         R"({"id":1,"cost_us":5,"outputs":[]}],"edges":[[0,0,1]],"placements":[[0,1]],"links":)" +
+         links + R"(,"routes":)" + routes + "}";
+}
+
+TEST(CaseFile, LinksAndRoutesMakeACaseOfThePhysicalModel) {
+  const SimulationCase read = read_case(physical_case(kLinks, kRoutes), "f:1");
+  EXPECT_EQ(read.problem.cluster().transfer_model, TransferModel::kPhysical);
+  EXPECT_EQ(read.problem.topology().links()[1].sharing, LinkSharing::kFifo);
+  // 5 us, then 1 us of latency and 100 bytes at 10 bytes/us, then 5 us.
+  EXPECT_EQ(write_case_result(read, 0, Simulator(read.problem).record(read.placements[0])),
+            R"({"name":"c","placement":0,"makespan_us":21,"peak_mem":[100,100],)"
+            R"("times":[[0,5],[16,21]],"transfers":[[0,1,5,16]]})"
+            "\n");
+}
+
+class BadTopology : public testing::TestWithParam<
+                        std::tuple<const char*, std::string, std::string, const char*>> {};
+
+TEST_P(BadTopology, IsRefusedWithItsPlace) {
+  const auto& [name, links, routes, place] = GetParam();
   try {
-    read_case(R"({"name":"c","devices":1,"links":[],"nodes":[],"edges":[],"placements":[]})",
-              "f:1");
+    read_case(physical_case(links, routes), "f:1");
     FAIL() << "accepted";
   } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_EQ(error.code(), ErrorCode::kFormat);
+    EXPECT_THAT(error.what(), testing::HasSubstr("f:1"));
+    EXPECT_THAT(error.what(), testing::HasSubstr(place));
   }
 }
+
+std::string link(const std::string& bandwidth, const std::string& latency,
+                 const std::string& rest = "") {
+  return R"([{"bandwidth_bytes_per_us":)" + bandwidth + R"(,"latency_us":)" + latency + rest + "}]";
+}
+
+std::string both_over(const std::string& links) {
+  return R"([{"src":0,"dst":1,"links":)" + links + R"(},{"src":1,"dst":0,"links":[0]}])";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , BadTopology,
+    testing::Values(
+        std::tuple("no_bandwidth", link("0", "1"), both_over("[0]"), "/links/0/bandwidth"),
+        std::tuple("negative_bandwidth", link("-1", "1"), both_over("[0]"), "/links/0/bandwidth"),
+        std::tuple("infinite_bandwidth", link("1e999", "1"), both_over("[0]"), ""),
+        std::tuple("nan_latency", link("1", "NaN"), both_over("[0]"), ""),
+        std::tuple("negative_latency", link("1", "-1"), both_over("[0]"), "/links/0/latency_us"),
+        std::tuple("unknown_sharing", link("1", "1", R"(,"sharing":"fiar")"), both_over("[0]"),
+                   "/links/0/sharing"),
+        std::tuple("unknown_field", link("1", "1", R"(,"speed":1)"), both_over("[0]"), "/links/0"),
+        std::tuple("unknown_link", link("1", "1"), both_over("[1]"), "/routes/0/links/0"),
+        std::tuple("link_twice", link("1", "1"), both_over("[0,0]"), "/routes/0/links/1"),
+        std::tuple("empty_route", link("1", "1"), both_over("[]"), "/routes/0/links"),
+        std::tuple("to_itself", link("1", "1"), R"([{"src":1,"dst":1,"links":[0]}])", "/routes/0"),
+        std::tuple("route_twice", link("1", "1"),
+                   R"([{"src":0,"dst":1,"links":[0]},{"src":0,"dst":1,"links":[0]}])", "/routes/1"),
+        std::tuple("no_way_back", link("1", "1"), R"([{"src":0,"dst":1,"links":[0]}])", "/routes"),
+        std::tuple("no_device", link("1", "1"), R"([{"src":0,"dst":2,"links":[0]}])",
+                   "/routes/0/dst")),
+    [](const auto& bad) { return std::string(std::get<0>(bad.param)); });
 
 }  // namespace
 }  // namespace emplace

@@ -2,6 +2,7 @@
 
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/sim/chrome_trace.hpp>
+#include <emplace/sim/simulator.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -20,7 +21,7 @@ using nlohmann::json;
 
 json trace_of(const Problem& problem, const Placement& placement) {
   Simulator simulator(problem);
-  return json::parse(write_chrome_trace(problem, placement, simulator.run(placement)));
+  return json::parse(write_chrome_trace(problem, simulator.record(placement)));
 }
 
 std::vector<json> events(const json& trace, const std::string& phase) {
@@ -70,8 +71,8 @@ TEST(ChromeTrace, SlicesOfAThreadDoNotOverlapAndMemoryEndsWherePersistentBytesBe
     placement[group] = group % 2;
   }
   Simulator simulator(problem);
-  const SimResult& result = simulator.run(placement);
-  const json trace = json::parse(write_chrome_trace(problem, placement, result));
+  const StepRecord record = simulator.record(placement);
+  const json trace = json::parse(write_chrome_trace(problem, record));
 
   std::map<std::pair<int, int>, std::vector<std::pair<double, double>>> slices;
   for (const json& slice : events(trace, "X")) {
@@ -93,7 +94,7 @@ TEST(ChromeTrace, SlicesOfAThreadDoNotOverlapAndMemoryEndsWherePersistentBytesBe
     const std::vector<std::int64_t>& bytes = live[device + 1];
     EXPECT_EQ(bytes.front(), bytes.back());
     EXPECT_EQ(*std::max_element(bytes.begin(), bytes.end()),
-              result.peak_bytes[static_cast<std::size_t>(device)]);
+              record.peak_bytes[static_cast<std::size_t>(device)]);
   }
 }
 

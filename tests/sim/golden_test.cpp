@@ -1,4 +1,5 @@
 // Does the `placeto` engine agree with the simulator that was released with the paper, bit for bit?
+// Does the `physical` engine agree with a program on SimGrid 3.32 with max-min fair links?
 
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -6,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <map>
@@ -61,6 +63,45 @@ TEST(Golden, PlacetoEngineEqualsTheReleasedSimulator) {
     }
   }
   EXPECT_EQ(compared, 180u);
+}
+
+void expect_near(double actual, double expected) {
+  EXPECT_NEAR(actual, expected, 1e-6 * std::max(1.0, expected));
+}
+
+TEST(Golden, PhysicalEngineEqualsSimGrid) {
+  std::map<std::string, nlohmann::json> expected;
+  for (const std::string& line : read_lines("physical_expected.jsonl.gz")) {
+    const nlohmann::json result = nlohmann::json::parse(line);
+    expected[result["name"]] = result;
+  }
+  std::size_t compared_transfers = 0;
+  for (const std::string& line : read_lines("physical_cases.jsonl.gz")) {
+    const SimulationCase golden = read_case(line, "physical_cases");
+    SCOPED_TRACE(golden.name);
+    const nlohmann::json& answer = expected.at(golden.name);
+    Simulator simulator(golden.problem);
+    ASSERT_EQ(golden.placements.size(), 1u);
+    const nlohmann::json result =
+        nlohmann::json::parse(write_case_result(golden, 0, simulator.record(golden.placements[0])));
+    expect_near(result["makespan_us"], answer["makespan_us"]);
+    ASSERT_EQ(result["times"].size(), answer["times"].size());
+    for (std::size_t op = 0; op < result["times"].size(); ++op) {
+      SCOPED_TRACE("op " + std::to_string(op));
+      expect_near(result["times"][op][0], answer["times"][op][0]);
+      expect_near(result["times"][op][1], answer["times"][op][1]);
+    }
+    ASSERT_EQ(result["transfers"].size(), answer["transfers"].size());
+    for (std::size_t at = 0; at < result["transfers"].size(); ++at) {
+      SCOPED_TRACE("transfer " + std::to_string(at));
+      EXPECT_EQ(result["transfers"][at][0], answer["transfers"][at][0]);
+      EXPECT_EQ(result["transfers"][at][1], answer["transfers"][at][1]);
+      expect_near(result["transfers"][at][2], answer["transfers"][at][2]);
+      expect_near(result["transfers"][at][3], answer["transfers"][at][3]);
+      ++compared_transfers;
+    }
+  }
+  EXPECT_EQ(compared_transfers, 4082u);
 }
 
 }  // namespace

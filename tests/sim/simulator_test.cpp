@@ -87,13 +87,15 @@ TEST(Simulator, TellsWhichOutputsWereSentAndWhen) {
   const Problem problem = make_problem(test::diamond_graph(10), {.num_devices = 2});
   Simulator simulator(problem);
   // a(100) on 0 sends 10 bytes at 1 byte/us to c on 1; c sends 10 back to d on 0.
-  const SimResult& result = simulator.run(Placement(std::vector<DeviceId>{0, 0, 1, 0}));
-  EXPECT_DOUBLE_EQ(result.transfer_start_us[0], 100);
-  EXPECT_DOUBLE_EQ(result.transfer_end_us[0], 110);
-  EXPECT_LT(result.transfer_start_us[1], 0);
-  EXPECT_DOUBLE_EQ(result.transfer_start_us[2], 310);
+  const StepRecord record = simulator.record(Placement(std::vector<DeviceId>{0, 0, 1, 0}));
+  ASSERT_EQ(record.transfers.size(), 2u);
+  EXPECT_EQ(record.transfers[0].producer, 0);
+  EXPECT_DOUBLE_EQ(record.transfers[0].start_us, 100);
+  EXPECT_DOUBLE_EQ(record.transfers[0].end_us, 110);
+  EXPECT_EQ(record.transfers[1].producer, 2);
+  EXPECT_DOUBLE_EQ(record.transfers[1].start_us, 310);
   // Nothing of that run is left in the next.
-  EXPECT_LT(simulator.run(Placement(4)).transfer_start_us[0], 0);
+  EXPECT_TRUE(simulator.record(Placement(4)).transfers.empty());
 }
 
 TEST(Simulator, RunsDoNotInfluenceEachOther) {

@@ -16,9 +16,8 @@ std::vector<double> upward_ranks(const Problem& problem) {
   for (auto group = order.rbegin(); group != order.rend(); ++group) {
     double below = 0;
     for (const GroupEdge& edge : problem.group_out_edges(*group)) {
-      below =
-          std::max(below, static_cast<double>(edge.bytes) / problem.cluster().placeto.bytes_per_us +
-                              rank[static_cast<std::size_t>(edge.consumer)]);
+      below = std::max(below, problem.mean_transfer_us(edge.bytes) +
+                                  rank[static_cast<std::size_t>(edge.consumer)]);
     }
     double cost = 0;
     for (const DeviceId device : devices) {

@@ -5,6 +5,7 @@
 
 #include <emplace/graphs/ids.hpp>
 #include <emplace/profiles/device_profile.hpp>
+#include <emplace/profiles/topology.hpp>
 
 #include <cstdint>
 #include <string>
@@ -12,6 +13,26 @@
 #include <vector>
 
 namespace emplace {
+
+/// Says which rules a step on a cluster follows (sim/README.md).
+enum class TransferModel : std::uint8_t { kPlaceto, kPhysical, kGrappler };
+
+/// Returns "placeto", "physical" or "grappler".
+std::string_view to_string(TransferModel model);
+
+/// Says which of the ready ops a device runs next in the `physical` model: the one that was ready
+/// first, or the one with the longest path of costs to the end of the step.
+enum class QueueOrder : std::uint8_t { kFifo, kCriticalPath };
+
+/// Returns "fifo" or "critical-path".
+std::string_view to_string(QueueOrder order);
+
+/// Holds the constants of the `grappler` transfer model: a serial channel for each ordered pair of
+/// devices, which each transfer occupies for `latency_us + bytes / bytes_per_us`.
+struct GrapplerModel {
+  double latency_us = 0;
+  double bytes_per_us = 1;
+};
 
 /// Holds the constants of the `placeto` transfer model (sim/README.md has its rules).
 struct PlacetoModel {
@@ -36,7 +57,11 @@ struct Cluster {
   std::string summary{};  ///< one line
   std::vector<DeviceProfile> profiles{};
   std::vector<Device> devices{};
-  PlacetoModel placeto{};
+  TransferModel transfer_model = TransferModel::kPlaceto;
+  PlacetoModel placeto{};                      ///< where the model is `placeto`
+  GrapplerModel grappler{};                    ///< where the model is `grappler`
+  Topology topology{};                         ///< where the model is `physical`
+  QueueOrder queue_order = QueueOrder::kFifo;  ///< where the model is `physical`
   Provenance provenance{};
 };
 

@@ -58,6 +58,8 @@ struct DeviceProfile {
   double peak_flops_per_us = 0;    ///< P
   double memory_bytes_per_us = 0;  ///< W
   std::int64_t memory_bytes = 0;   ///< usable capacity
+  std::int32_t slots = 1;          ///< ops that run at the same time (`physical` model)
+  double launch_us = 0;            ///< a slot is busy this long before each op (`physical` model)
   std::array<std::optional<Roofline>, kNumOpClasses> rooflines{};  ///< by OpClass
   Roofline fallback{};  ///< for classes without one, flagged as a guess
   Provenance provenance{};

@@ -6,6 +6,10 @@
 //      "nodes": [{"id": 0, "cost_us": 10, "outputs": [7600], "name": "a"}, ...],
 //      "edges": [[producer, output index or -1 for control, consumer], ...],
 //      "placements": [[device of each node], ...]}
+// Such a case is of the `placeto` model. One of the `physical` model also has links and, for each
+// ordered pair of devices, a route over them, by their indices:
+//      "links": [{"bandwidth_bytes_per_us": 12000, "latency_us": 1.5, "sharing": "fair"}, ...],
+//      "routes": [{"src": 0, "dst": 1, "links": [0, 2]}, ...]
 // A node without a name is called "n" and its id, zero-padded to the width of the largest. An
 // integer cost of 0 means an op that launches nothing; a cost written 0.0 launches.
 
@@ -27,12 +31,11 @@ struct SimulationCase {
   std::vector<Placement> placements{};
 };
 
-/// Reads one line of a case file; `source` ("cases.jsonl:12") names it in errors. Throws kFormat,
-/// and kUnsupported for a case with links.
+/// Reads one line of a case file; `source` ("cases.jsonl:12") names it in errors. Throws kFormat.
 SimulationCase read_case(std::string_view line, const std::string& source);
 
 /// Returns the line of results for one placement of a case, with its newline.
 std::string write_case_result(const SimulationCase& simulation_case, std::size_t placement,
-                              const SimResult& result);
+                              const StepRecord& record);
 
 }  // namespace emplace

@@ -4,15 +4,14 @@
 // device with its ops, its outgoing channel and its memory, and arrows from producers through
 // transfers to consumers. Timestamps are microseconds.
 
-#include <emplace/sim/placement.hpp>
-#include <emplace/sim/simulator.hpp>
+#include <emplace/sim/problem.hpp>
+#include <emplace/sim/step_record.hpp>
 
 #include <string>
 
 namespace emplace {
 
-/// Returns the trace of `result`, which is the run of `placement` on `problem`, as JSON text.
-std::string write_chrome_trace(const Problem& problem, const Placement& placement,
-                               const SimResult& result);
+/// Returns the trace of `record`, which is a run on `problem`, as JSON text.
+std::string write_chrome_trace(const Problem& problem, const StepRecord& record);
 
 }  // namespace emplace

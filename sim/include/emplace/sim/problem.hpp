@@ -73,9 +73,21 @@ class Problem {
     return cost_rung_[cost_row(device) + static_cast<std::size_t>(op)];
   }
 
-  /// Returns how long a device rests after `op`: the cluster's gap, or 0 if the op launches
-  /// nothing.
+  /// Returns how long a device rests after `op` in the `placeto` model: the cluster's gap, or 0 if
+  /// the op launches nothing.
   double gap_us(OpId op) const { return gap_us_[static_cast<std::size_t>(op)]; }
+
+  /// Returns how long launching `op` takes on `device` before its cost in the `physical` model; 0
+  /// if the op launches nothing.
+  double launch_us(OpId op, DeviceId device) const {
+    return launches_[static_cast<std::size_t>(op)] ? launch_us_[static_cast<std::size_t>(device)]
+                                                   : 0.0;
+  }
+
+  /// Returns how long `op` keeps one slot of `device`: launch, cost and gap.
+  double busy_us(OpId op, DeviceId device) const {
+    return launch_us(op, device) + cost_us(op, device) + gap_us(op);
+  }
 
   /// Returns all ops in a topological order.
   std::span<const OpId> topological_order() const { return order_; }
@@ -110,12 +122,46 @@ class Problem {
     return {output_begin_[at], output_begin_[at + 1]};
   }
 
+  /// Describes that an op reads an output of another, or, if `output` is kControl, comes after it.
+  struct Use {
+    OpId producer;
+    OpId consumer;
+    std::int32_t output;  ///< an index into all outputs, or Dependency::kControl
+  };
+
+  /// Returns the distinct uses of all ops; those of one producer together, by output, control last,
+  /// then by consumer.
+  std::span<const Use> uses() const { return uses_; }
+
+  /// Returns the uses of what `op` produces, as a range [begin, end) of uses().
+  std::pair<std::int32_t, std::int32_t> uses_of(OpId op) const {
+    const auto at = static_cast<std::size_t>(op);
+    return {use_begin_[at], use_begin_[at + 1]};
+  }
+
+  /// Returns the uses by which `op` waits for others, as indices into uses().
+  std::span<const std::int32_t> inputs(OpId op) const {
+    const auto at = static_cast<std::size_t>(op);
+    return {inputs_.data() + input_begin_[at], inputs_.data() + input_begin_[at + 1]};
+  }
+
+  /// Returns the longest sum of costs from the start of `op` to the end of the step, each op on the
+  /// device that runs it fastest and transfers not counted, in microseconds: its priority where
+  /// devices run the critical path first.
+  double priority_us(OpId op) const { return priority_us_[static_cast<std::size_t>(op)]; }
+
   /// Returns the number of outputs of all ops together.
   std::int32_t num_outputs() const { return static_cast<std::int32_t>(output_bytes_.size()); }
 
   /// Returns the bytes that a transfer of the output moves.
   std::int64_t output_bytes(std::int32_t output) const {
     return output_bytes_[static_cast<std::size_t>(output)];
+  }
+
+  /// Returns the bytes of memory that the output takes on the device of its producer: none where it
+  /// is a variable's value, which is persistent.
+  std::int64_t output_allocated_bytes(std::int32_t output) const {
+    return output_allocated_bytes_[static_cast<std::size_t>(output)];
   }
 
   /// Returns the bytes of memory that the op's outputs take on its device.
@@ -134,9 +180,24 @@ class Problem {
   /// Returns the usable memory of a device in bytes.
   std::int64_t memory_bytes(DeviceId device) const;
 
+  /// Returns how many ops the device runs at the same time; 1 but in the `physical` model.
+  std::int32_t slots(DeviceId device) const;
+
+  // --- Transfers -------------------------------------------------------------------------------
+
+  /// Returns the links and routes of the `physical` and `grappler` models; empty in `placeto`.
+  const Topology& topology() const { return topology_; }
+
+  /// Returns how long `bytes` take from one device to another if nothing else moves, in
+  /// microseconds; 0 from a device to itself.
+  double transfer_us(std::int64_t bytes, DeviceId from, DeviceId to) const;
+
+  /// Returns the same, as the mean over all ordered pairs of different placeable devices.
+  double mean_transfer_us(std::int64_t bytes) const;
+
   // --- Groups ----------------------------------------------------------------------------------
 
-  /// Returns the cost of all members on `device` in microseconds, gaps included.
+  /// Returns the cost of all members on `device` in microseconds, launches and gaps included.
   double group_cost_us(GroupId group, DeviceId device) const {
     return group_cost_us_[static_cast<std::size_t>(device) *
                               static_cast<std::size_t>(num_groups()) +
@@ -176,8 +237,13 @@ class Problem {
  private:
   void compile_costs();
   void compile_ops();
+  void compile_uses();
+  void compile_transfers();
   void compile_groups();
   void compile_devices();
+
+  double latency_us(DeviceId from, DeviceId to) const;
+  double bytes_per_us(DeviceId from, DeviceId to) const;
 
   std::size_t cost_row(DeviceId device) const {
     return cluster_->devices[static_cast<std::size_t>(device)].profile *
@@ -192,6 +258,8 @@ class Problem {
   std::vector<double> cost_us_;  // a row for each profile
   std::vector<CostRung> cost_rung_;
   std::vector<double> gap_us_;
+  std::vector<bool> launches_;     // by op
+  std::vector<double> launch_us_;  // by device
   std::vector<OpId> order_;
   std::vector<std::size_t> child_begin_;
   std::vector<Child> children_;
@@ -201,6 +269,16 @@ class Problem {
   std::vector<std::int64_t> output_bytes_;
   std::vector<std::int64_t> allocated_bytes_;
   std::vector<std::int32_t> name_rank_;
+  std::vector<std::int64_t> output_allocated_bytes_;
+  std::vector<Use> uses_;
+  std::vector<std::int32_t> use_begin_;
+  std::vector<std::int32_t> inputs_;
+  std::vector<std::size_t> input_begin_;
+  std::vector<double> priority_us_;
+
+  Topology topology_;
+  double mean_latency_us_ = 0;
+  double mean_us_per_byte_ = 0;
 
   std::vector<DeviceId> devices_by_name_;
   std::vector<DeviceId> placeable_;

@@ -2,49 +2,52 @@
 
 // How long one step of a problem takes under a placement, and how much memory each device needs.
 //
-// The `placeto` engine reproduces the simulator released with Placeto (Addanki et al. 2019) bit for
-// bit; sim/README.md states its rules and constants. A Simulator is one thread's workspace: make
-// one for each thread and use it again and again. After the first run it allocates nothing. An
-// out-of-memory placement is a result, not an error, and its time is still computed.
-// Complexity: O(ops + edges) for a fixed number of devices, plus O(devices) for each event.
+// The cluster chooses the rules, which sim/README.md states: `placeto` reproduces the simulator
+// released with Placeto (Addanki et al. 2019) bit for bit; `physical` is a machine of links that
+// transfers share, copy engines, launches and hard memory limits; `grappler` has a serial channel
+// for each pair of devices. A Simulator is one thread's workspace: make one for each thread and use
+// it again and again. After the first run it allocates nothing. An out-of-memory placement is a
+// result, not an error, and its time is still computed.
+//
+// Complexity: O(ops + edges) for a fixed number of devices, plus O(devices) for each event of
+// `placeto`, or O(busy links x busy routes) for each transfer of `physical`.
 
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
+#include <emplace/sim/step_record.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
 
 namespace emplace {
-
-/// Says how a simulated step ended.
-enum class StepStatus : std::uint8_t { kOk, kOutOfMemory };
-
-/// Returns "ok" or "out_of_memory".
-std::string_view to_string(StepStatus status);
 
 /// Holds the result of one run: views into the Simulator's workspace, valid until its next run.
 struct SimResult {
   StepStatus status = StepStatus::kOk;
-  double makespan_us = 0;                     ///< duration of the step
-  std::span<const double> start_us;           ///< by op
-  std::span<const double> end_us;             ///< by op
-  std::span<const double> freed_us;           ///< by op: when its outputs leave the memory
-  std::span<const double> transfer_start_us;  ///< by output; negative where nothing was sent
-  std::span<const double> transfer_end_us;    ///< by output
-  std::span<const std::int64_t> peak_bytes;   ///< by device: persistent bytes and live outputs
-  DeviceId worst_device = 0;                  ///< where memory is exceeded most, or fullest
-  std::int64_t bytes_over = 0;                ///< sum over devices of what exceeds the capacity
+  double makespan_us = 0;                    ///< duration of the step
+  std::span<const double> start_us;          ///< by op
+  std::span<const double> end_us;            ///< by op
+  std::span<const std::int64_t> peak_bytes;  ///< by device: the most that was taken at once
+  DeviceId worst_device = 0;                 ///< where memory is exceeded most, or fullest
+  std::int64_t bytes_over = 0;               ///< sum over devices of what exceeds the capacity
 };
 
-class PlacetoEngine;  // private
+class PlacetoEngine;   // private
+class PhysicalEngine;  // private
 
 /// Simulates placements of one problem.
 class Simulator {
  public:
+  struct Options {
+    /// Ends a run of the `physical` or `grappler` model at the moment at which a memory overflows.
+    /// Then the makespan is that moment, and ops that had not started have negative times.
+    bool stop_when_out_of_memory = false;
+  };
+
   /// Prepares a workspace. Requires: `problem` outlives it.
-  explicit Simulator(const Problem& problem);
+  explicit Simulator(const Problem& problem) : Simulator(problem, Options{}) {}
+  Simulator(const Problem& problem, Options options);
 
   Simulator(Simulator&&) noexcept;
   ~Simulator();
@@ -52,9 +55,13 @@ class Simulator {
   /// Simulates one step. Requires: a valid device for each group.
   const SimResult& run(const Placement& placement);
 
+  /// Simulates one step and returns everything that happened in it.
+  StepRecord record(const Placement& placement);
+
  private:
   const Problem& problem_;
-  std::unique_ptr<PlacetoEngine> engine_;
+  std::unique_ptr<PlacetoEngine> placeto_;  // one of these two
+  std::unique_ptr<PhysicalEngine> physical_;
   SimResult result_;
 };
 

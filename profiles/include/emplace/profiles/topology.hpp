@@ -1,0 +1,75 @@
+#pragma once
+
+// How data moves between the devices of a cluster: links that transfers share, and the route from
+// each device to each other one.
+//
+// A link is what transfers compete for: one direction of a cable, both directions where they share
+// its bandwidth, a bus, a copy engine. A route is the set of links that a transfer occupies at the
+// same time. How the `physical` engine serves them is in sim/README.md.
+
+#include <emplace/graphs/ids.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace {
+
+/// Says how a link serves transfers that want it at the same time: it shares its bandwidth among
+/// them max-min fairly, serves them one after the other in order of arrival, or gives each all of
+/// its bandwidth.
+enum class LinkSharing : std::uint8_t { kFair, kFifo, kFatpipe };
+
+/// Returns "fair", "fifo" or "fatpipe".
+std::string_view to_string(LinkSharing sharing);
+
+/// Describes a link.
+struct Link {
+  /// Unique in its cluster. The two directions of a cable "pcie:0" between "gpu:0" and "plx:0" are
+  /// "pcie:0 gpu:0>plx:0" and "pcie:0 plx:0>gpu:0".
+  std::string name{};
+  double bytes_per_us = 0;  ///< positive and finite
+  double latency_us = 0;    ///< until the first byte is through; uses no bandwidth
+  LinkSharing sharing = LinkSharing::kFair;
+};
+
+/// Holds the links of a cluster and a route for each ordered pair of devices.
+class Topology {
+ public:
+  /// Makes a topology without links, of no devices.
+  Topology() = default;
+
+  /// Makes a topology of `num_devices` devices without routes.
+  Topology(DeviceId num_devices, std::vector<Link> links);
+
+  /// Sets the route between two different devices. Requires: indices of links, each at most once.
+  void set_route(DeviceId from, DeviceId to, std::vector<std::int32_t> links);
+
+  /// Returns the links.
+  const std::vector<Link>& links() const { return links_; }
+
+  /// Returns the links of a route, in order; empty for a device to itself, and where there is none.
+  std::span<const std::int32_t> route(DeviceId from, DeviceId to) const {
+    return routes_[cell(from, to)];
+  }
+
+  /// Returns the sum of the latencies of a route.
+  double latency_us(DeviceId from, DeviceId to) const;
+
+  /// Returns the bandwidth of the slowest link of a route; infinity where there is none.
+  double bytes_per_us(DeviceId from, DeviceId to) const;
+
+ private:
+  std::size_t cell(DeviceId from, DeviceId to) const {
+    return static_cast<std::size_t>(from) * static_cast<std::size_t>(num_devices_) +
+           static_cast<std::size_t>(to);
+  }
+
+  DeviceId num_devices_ = 0;
+  std::vector<Link> links_;
+  std::vector<std::vector<std::int32_t>> routes_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,49 @@
+#include <emplace/graphs/check.hpp>
+#include <emplace/profiles/topology.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace emplace {
+
+std::string_view to_string(LinkSharing sharing) {
+  switch (sharing) {
+    case LinkSharing::kFair:
+      return "fair";
+    case LinkSharing::kFifo:
+      return "fifo";
+    case LinkSharing::kFatpipe:
+      return "fatpipe";
+  }
+  EMPLACE_CHECK(false, "no such sharing");
+}
+
+Topology::Topology(DeviceId num_devices, std::vector<Link> links)
+    : num_devices_(num_devices), links_(std::move(links)) {
+  routes_.resize(static_cast<std::size_t>(num_devices) * static_cast<std::size_t>(num_devices));
+}
+
+void Topology::set_route(DeviceId from, DeviceId to, std::vector<std::int32_t> links) {
+  EMPLACE_CHECK(from != to && from >= 0 && from < num_devices_ && to >= 0 && to < num_devices_,
+                "no route from device {} to {} among {}", from, to, num_devices_);
+  routes_[cell(from, to)] = std::move(links);
+}
+
+double Topology::latency_us(DeviceId from, DeviceId to) const {
+  double sum_us = 0;
+  for (const std::int32_t link : route(from, to)) {
+    sum_us += links_[static_cast<std::size_t>(link)].latency_us;
+  }
+  return sum_us;
+}
+
+double Topology::bytes_per_us(DeviceId from, DeviceId to) const {
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const std::int32_t link : route(from, to)) {
+    slowest = std::min(slowest, links_[static_cast<std::size_t>(link)].bytes_per_us);
+  }
+  return slowest;
+}
+
+}  // namespace emplace

@@ -1,0 +1,41 @@
+#pragma once
+
+// The memory of one device over a simulated step, and what filled it.
+
+#include <emplace/sim/problem.hpp>
+#include <emplace/sim/step_record.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace emplace {
+
+/// Says how many bytes are taken from a moment on.
+struct MemoryPoint {
+  double at_us = 0;
+  std::int64_t bytes = 0;
+};
+
+/// Returns the bytes taken on `device`, persistent ones included: at 0, and after each change, in
+/// the order in which the engine counts changes of one instant (allocations first in the `placeto`
+/// model, frees first in the others). Its maximum is the device's peak.
+std::vector<MemoryPoint> memory_curve(const Problem& problem, const StepRecord& record,
+                                      DeviceId device);
+
+/// Describes the first moment at which more is taken than a device has.
+struct MemoryOverflow {
+  DeviceId device = 0;
+  double at_us = 0;
+  std::int64_t bytes_over = 0;        ///< at that moment
+  std::int64_t persistent_bytes = 0;  ///< weights and optimizer slots, all step long
+  std::vector<Allocation> largest;    ///< of those alive at that moment, largest first
+  std::int64_t other_bytes = 0;       ///< alive, and not among the largest
+};
+
+/// Returns the first overflow of the step, with up to `max_tensors` of what was alive; nothing if
+/// all memories suffice.
+std::optional<MemoryOverflow> first_overflow(const Problem& problem, const StepRecord& record,
+                                             std::size_t max_tensors = 10);
+
+}  // namespace emplace

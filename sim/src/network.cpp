@@ -1,0 +1,309 @@
+#include "network.hpp"
+
+#include <algorithm>
+
+namespace emplace {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+// Removes from a list the element at `position` by moving the last one there.
+template <class Owner>
+void remove_from(std::vector<std::int32_t>& list, std::vector<Owner>& owners,
+                 std::int32_t position) {
+  list[index(position)] = list.back();
+  owners[index(list.back())].position = position;
+  list.pop_back();
+}
+
+}  // namespace
+
+Network::Network(const Topology& topology, DeviceId num_devices, std::int32_t max_flows)
+    : num_devices_(num_devices) {
+  for (const Link& link : topology.links()) {
+    links_.push_back({.bytes_per_us = link.bytes_per_us});
+  }
+  for (DeviceId from = 0; from < num_devices; ++from) {
+    for (DeviceId to = 0; to < num_devices; ++to) {
+      shared_begin_.push_back(static_cast<std::int32_t>(shared_.size()));
+      fifo_begin_.push_back(static_cast<std::int32_t>(fifo_.size()));
+      limit_.push_back(kInfinity);
+      for (const std::int32_t link : topology.route(from, to)) {
+        const Link& facts = topology.links()[index(link)];
+        if (facts.sharing == LinkSharing::kFatpipe) {
+          limit_.back() = std::min(limit_.back(), facts.bytes_per_us);
+          has_limits_ = true;
+        } else {
+          shared_.push_back(link);
+        }
+        if (facts.sharing == LinkSharing::kFifo) {
+          fifo_.push_back(link);
+        }
+      }
+      max_fifo_ = std::max(max_fifo_, fifo_.size() - index(fifo_begin_.back()));
+    }
+  }
+  shared_begin_.push_back(static_cast<std::int32_t>(shared_.size()));
+  fifo_begin_.push_back(static_cast<std::int32_t>(fifo_.size()));
+  routes_.resize(limit_.size());
+  flows_.resize(index(max_flows));
+  nodes_.resize(index(max_flows) * max_fifo_);
+  busy_routes_.reserve(routes_.size());
+  open_routes_.reserve(routes_.size());
+  busy_links_.reserve(links_.size());
+  open_links_.reserve(links_.size());
+  admitted_.reserve(index(max_flows));
+}
+
+void Network::reset() {
+  std::fill(routes_.begin(), routes_.end(), Route{});
+  for (LinkUse& link : links_) {
+    link = {.bytes_per_us = link.bytes_per_us};
+  }
+  busy_routes_.clear();
+  busy_links_.clear();
+  admitted_.clear();
+  has_changed_ = false;
+  next_end_us_ = kInfinity;
+}
+
+std::span<const std::int32_t> Network::shared_links(std::int32_t route) const {
+  return {shared_.data() + shared_begin_[index(route)],
+          shared_.data() + shared_begin_[index(route) + 1]};
+}
+
+std::span<const std::int32_t> Network::fifo_links(std::int32_t route) const {
+  return {fifo_.data() + fifo_begin_[index(route)], fifo_.data() + fifo_begin_[index(route) + 1]};
+}
+
+void Network::add(std::int32_t flow, DeviceId from, DeviceId to, double bytes, double now_us) {
+  const std::int32_t route = from * num_devices_ + to;
+  flows_[index(flow)] = {.bytes = bytes, .route = route};
+  std::size_t node = index(flow) * max_fifo_;
+  for (const std::int32_t link : fifo_links(route)) {
+    LinkUse& use = links_[index(link)];
+    nodes_[node] = {flow, kNone};
+    if (use.first == kNone) {
+      use.first = static_cast<std::int32_t>(node);
+    } else {
+      nodes_[index(use.last)].next = static_cast<std::int32_t>(node);
+      ++flows_[index(flow)].num_blocked;
+    }
+    use.last = static_cast<std::int32_t>(node++);
+  }
+  if (flows_[index(flow)].num_blocked == 0) {
+    start(flow, now_us);
+  }
+}
+
+// Lets a flow move: it begins at what the clock of its route shows now.
+void Network::start(std::int32_t flow, double now_us) {
+  const std::int32_t id = flows_[index(flow)].route;
+  Route& route = routes_[index(id)];
+  if (route.num_flows == 0) {
+    route = {.read_us = now_us, .position = static_cast<std::int32_t>(busy_routes_.size())};
+    busy_routes_.push_back(id);
+  } else {
+    route.served += route.rate * (now_us - route.read_us);
+    route.read_us = now_us;
+  }
+  ++route.num_flows;
+  route.is_stale = true;
+  flows_[index(flow)].end_at = route.served + flows_[index(flow)].bytes;
+  push(route, flow);
+  for (const std::int32_t link : shared_links(id)) {
+    LinkUse& use = links_[index(link)];
+    if (use.num_flows++ == 0) {
+      use.position = static_cast<std::int32_t>(busy_links_.size());
+      busy_links_.push_back(link);
+    }
+  }
+  has_changed_ = true;
+}
+
+void Network::take_ended(double until_us, std::vector<Ended>& ended) {
+  for (std::size_t at = busy_routes_.size(); at-- > 0;) {
+    Route& route = routes_[index(busy_routes_[at])];
+    while (route.num_flows > 0 && route.end_us <= until_us) {
+      ended.push_back({route.first, route.end_us});
+      stop_first(route);
+      if (route.num_flows > 0) {
+        const double left = flows_[index(route.first)].end_at - route.served;
+        route.end_us = std::max(route.end_us, route.read_us + left / route.rate);
+      }
+    }
+  }
+}
+
+// Takes the first flow of a route out of the heap, off its links, and out of their queues.
+void Network::stop_first(Route& route) {
+  const std::int32_t flow = route.first;
+  const std::int32_t id = flows_[index(flow)].route;
+  route.first = meld_all(flows_[index(flow)].child);
+  route.is_stale = true;
+  if (--route.num_flows == 0) {
+    remove_from(busy_routes_, routes_, route.position);
+  }
+  for (const std::int32_t link : shared_links(id)) {
+    LinkUse& use = links_[index(link)];
+    if (--use.num_flows == 0) {
+      remove_from(busy_links_, links_, use.position);
+    }
+  }
+  for (const std::int32_t link : fifo_links(id)) {
+    LinkUse& use = links_[index(link)];
+    use.first = nodes_[index(use.first)].next;
+    if (use.first != kNone) {
+      const std::int32_t next = nodes_[index(use.first)].flow;
+      if (--flows_[index(next)].num_blocked == 0) {
+        admitted_.push_back(next);
+      }
+    }
+  }
+  has_changed_ = true;
+}
+
+void Network::share(double now_us) {
+  if (!has_changed_) {
+    return;
+  }
+  // In the order of the flows, because the order in which others ended says nothing.
+  std::sort(admitted_.begin(), admitted_.end());
+  for (const std::int32_t flow : admitted_) {
+    start(flow, now_us);
+  }
+  admitted_.clear();
+  has_changed_ = false;
+  fill(now_us);
+  next_end_us_ = kInfinity;
+  for (const std::int32_t id : busy_routes_) {
+    Route& route = routes_[index(id)];
+    if (route.is_stale) {
+      const double left = flows_[index(route.first)].end_at - route.served;
+      route.end_us = std::max(now_us, route.read_us + left / route.rate);
+      route.is_stale = false;
+    }
+    next_end_us_ = std::min(next_end_us_, route.end_us);
+  }
+}
+
+// Gives each busy route its max-min fair rate.
+void Network::fill(double now_us) {
+  open_links_ = busy_links_;
+  for (const std::int32_t link : open_links_) {
+    links_[index(link)].left = links_[index(link)].bytes_per_us;
+    links_[index(link)].unfixed = links_[index(link)].num_flows;
+  }
+  open_routes_ = busy_routes_;
+  double rate = 0;
+  while (!open_routes_.empty()) {
+    // The link with the least share; a share is compared without dividing.
+    std::int32_t narrowest = kNone;
+    double left = kInfinity;
+    double unfixed = 1;
+    for (std::size_t at = 0; at < open_links_.size();) {
+      const LinkUse& use = links_[index(open_links_[at])];
+      if (use.unfixed == 0) {
+        open_links_[at] = open_links_.back();
+        open_links_.pop_back();
+        continue;
+      }
+      if (use.left * unfixed < left * use.unfixed) {
+        narrowest = open_links_[at];
+        left = use.left;
+        unfixed = use.unfixed;
+      }
+      ++at;
+    }
+    // Rates never fall from one link to the next, but for rounding.
+    rate = std::max(rate, left / unfixed);
+    if (has_limits_ && fix_limited(rate, now_us)) {
+      continue;
+    }
+    for (std::size_t at = 0; at < open_routes_.size();) {
+      const auto links = shared_links(open_routes_[at]);
+      if (std::find(links.begin(), links.end(), narrowest) == links.end()) {
+        ++at;
+        continue;
+      }
+      fix(open_routes_[at], rate, now_us);
+      open_routes_[at] = open_routes_.back();
+      open_routes_.pop_back();
+    }
+  }
+}
+
+// Fixes the routes whose flows could not use `rate`; says whether there are any.
+bool Network::fix_limited(double rate, double now_us) {
+  const std::size_t before = open_routes_.size();
+  for (std::size_t at = 0; at < open_routes_.size();) {
+    const std::int32_t route = open_routes_[at];
+    if (limit_[index(route)] > rate) {
+      ++at;
+      continue;
+    }
+    fix(route, limit_[index(route)], now_us);
+    open_routes_[at] = open_routes_.back();
+    open_routes_.pop_back();
+  }
+  return open_routes_.size() < before;
+}
+
+// Fixes the rate of a route's flows and takes it off its links.
+void Network::fix(std::int32_t id, double rate, double now_us) {
+  Route& route = routes_[index(id)];
+  for (const std::int32_t link : shared_links(id)) {
+    LinkUse& use = links_[index(link)];
+    use.left -= rate * route.num_flows;
+    use.unfixed -= route.num_flows;
+  }
+  if (route.rate != rate) {
+    route.served += route.rate * (now_us - route.read_us);
+    route.read_us = now_us;
+    route.rate = rate;
+    route.is_stale = true;
+  }
+}
+
+// The flows of a route are a pairing heap (Fredman et al. 1986) by the moment of their ends: those
+// of the same moment in the order of their names.
+
+void Network::push(Route& route, std::int32_t flow) {
+  route.first = route.first == kNone ? flow : meld(route.first, flow);
+}
+
+std::int32_t Network::meld(std::int32_t a, std::int32_t b) {
+  const auto key = [this](std::int32_t flow) {
+    return std::pair(flows_[index(flow)].end_at, flow);
+  };
+  if (key(b) < key(a)) {
+    std::swap(a, b);
+  }
+  flows_[index(b)].sibling = flows_[index(a)].child;
+  flows_[index(a)].child = b;
+  return a;
+}
+
+// Melds a list of siblings, in pairs from the left, then from the right.
+std::int32_t Network::meld_all(std::int32_t first) {
+  std::int32_t pairs = kNone;
+  while (first != kNone) {
+    const std::int32_t a = first;
+    const std::int32_t b = flows_[index(a)].sibling;
+    first = b == kNone ? kNone : flows_[index(b)].sibling;
+    const std::int32_t melded = b == kNone ? a : meld(a, b);
+    flows_[index(melded)].sibling = pairs;
+    pairs = melded;
+  }
+  std::int32_t all = kNone;
+  while (pairs != kNone) {
+    const std::int32_t next = flows_[index(pairs)].sibling;
+    all = all == kNone ? pairs : meld(all, pairs);
+    pairs = next;
+  }
+  return all;
+}
+
+}  // namespace emplace
