@@ -17,8 +17,35 @@ constexpr std::uint64_t kWindow = 100;
 constexpr std::uint64_t kMaxInputs = 3;
 constexpr std::uint64_t kMaxCostUs = 2000;
 constexpr std::uint64_t kMaxBytes = 4'000'000;
+constexpr double kBytesPerUs = 7600;
+constexpr double kLatencyUs = 5;
 
 }  // namespace
+
+Problem random_problem(OpId ops, DeviceId devices, LinkSharing sharing) {
+  const Problem placeto = random_problem(ops, devices);
+  auto cluster = std::make_shared<Cluster>(placeto.cluster());
+  std::vector<Link> links;
+  for (DeviceId device = 0; device < devices; ++device) {
+    for (const char* direction : {"up", "down"}) {
+      links.push_back({.name = fmt::format("{} {}", direction, device),
+                       .bytes_per_us = kBytesPerUs,
+                       .latency_us = kLatencyUs,
+                       .sharing = sharing});
+    }
+  }
+  cluster->transfer_model = TransferModel::kPhysical;
+  cluster->topology = Topology(devices, std::move(links));
+  for (DeviceId from = 0; from < devices; ++from) {
+    for (DeviceId to = 0; to < devices; ++to) {
+      if (from != to) {
+        cluster->topology.set_route(from, to, {2 * from, 2 * to + 1});
+      }
+    }
+  }
+  auto graph = std::make_shared<const OpGraph>(placeto.graph());
+  return Problem(std::move(graph), ungrouped(placeto.graph()), std::move(cluster));
+}
 
 Problem random_problem(OpId ops, DeviceId devices) {
   RandomStream random(static_cast<std::uint64_t>(ops));

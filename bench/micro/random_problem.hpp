@@ -9,8 +9,15 @@
 
 namespace emplace::micro {
 
+/// How many placements a benchmark takes in turn, so that branches are not learned by heart.
+inline constexpr std::uint64_t kPlacements = 16;
+
 /// Makes a problem of `ops` ops on `devices` devices, the same at every call; each op is a group.
 Problem random_problem(OpId ops, DeviceId devices);
+
+/// Makes the same graph on as many devices around a switch, in the `physical` model: each device
+/// has a link to the switch and one from it, shared in the given way.
+Problem random_problem(OpId ops, DeviceId devices, LinkSharing sharing);
 
 /// Returns a placement of each group on a random device; different seeds give different ones.
 Placement random_placement(const Problem& problem, std::uint64_t seed);

@@ -1,5 +1,5 @@
-// One simulation of a random placement, memory accounting included. Divide by BM_LongestPath at the
-// same number of ops for the ratio that README.md quotes.
+// One simulation of a random placement, memory accounting included. The `physical` model has as
+// many devices around a switch.
 
 #include "random_problem.hpp"
 
@@ -12,11 +12,7 @@
 namespace emplace::micro {
 namespace {
 
-constexpr std::uint64_t kPlacements = 16;  // in turn, so that branches are not learned by heart
-
-void BM_SimulatePlaceto(benchmark::State& state) {
-  const Problem problem =
-      random_problem(static_cast<OpId>(state.range(0)), static_cast<DeviceId>(state.range(1)));
+void simulate(benchmark::State& state, const Problem& problem) {
   std::vector<Placement> placements;
   for (std::uint64_t seed = 0; seed < kPlacements; ++seed) {
     placements.push_back(random_placement(problem, seed));
@@ -29,10 +25,27 @@ void BM_SimulatePlaceto(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
+
+void BM_SimulatePlaceto(benchmark::State& state) {
+  simulate(state, random_problem(static_cast<OpId>(state.range(0)),
+                                 static_cast<DeviceId>(state.range(1))));
+}
 BENCHMARK(BM_SimulatePlaceto)
     ->ArgNames({"ops", "devices"})
     ->ArgsProduct({{100, 1000, 10000}, {4}})
     ->Args({10000, 16});
+
+void BM_SimulatePhysical(benchmark::State& state, LinkSharing sharing) {
+  simulate(state, random_problem(static_cast<OpId>(state.range(0)),
+                                 static_cast<DeviceId>(state.range(1)), sharing));
+}
+BENCHMARK_CAPTURE(BM_SimulatePhysical, fair, LinkSharing::kFair)
+    ->ArgNames({"ops", "devices"})
+    ->ArgsProduct({{100, 1000, 10000}, {4}})
+    ->Args({1000, 8});
+BENCHMARK_CAPTURE(BM_SimulatePhysical, fifo, LinkSharing::kFifo)
+    ->ArgNames({"ops", "devices"})
+    ->Args({1000, 4});
 
 }  // namespace
 }  // namespace emplace::micro

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,7 +71,9 @@ class Differentiator {
     }
     gradients_[index(loss)] = {kConstantGradient};
     std::vector<std::pair<OpId, Tensor>> updates;
-    for (const OpId op : order_ | std::views::reverse) {
+    // Not std::views::reverse: clang up to 15 cannot read libstdc++'s.
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+      const OpId op = *at;
       if (gradients_[index(op)].empty()) {
         continue;
       }

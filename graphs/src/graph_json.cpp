@@ -74,6 +74,9 @@ void write_measured(std::string& text, const MeasuredCost& cost) {
   ObjectWriter object(text);
   object.member("device_class", quoted(cost.device_class));
   object.member("cost_us", fmt::to_string(cost.cost_us));
+  if (cost.spread != 0) {
+    object.member("spread", fmt::to_string(cost.spread));
+  }
 }
 
 // Writes a list of objects as the member `key`, unless it is empty.
@@ -159,11 +162,14 @@ Output read_output(const JsonCursor& object) {
 std::vector<MeasuredCost> read_measured(const JsonCursor& list) {
   std::vector<MeasuredCost> measured;
   for (const JsonCursor& object : list.elements()) {
-    object.expect_only({"device_class", "cost_us"});
+    object.expect_only({"device_class", "cost_us", "spread"});
     const JsonCursor device_class = object.at("device_class");
     MeasuredCost cost{
         .device_class = device_class.non_empty_text(),
         .cost_us = object.at("cost_us").number(0, std::numeric_limits<double>::max())};
+    if (const auto spread = object.find("spread")) {
+      cost.spread = spread->number(0, kMaxCostSpread);
+    }
     for (const MeasuredCost& other : measured) {
       if (other.device_class == cost.device_class) {
         device_class.fail("the class comes twice");

@@ -87,6 +87,10 @@ class OpValidator {
         fail(fmt::format("expected a measured cost that is finite and at least 0, found {}",
                          cost.cost_us));
       }
+      if (!(cost.spread >= 0 && cost.spread <= kMaxCostSpread)) {
+        fail(fmt::format("expected a spread of a measured cost from 0 to {}, found {}",
+                         kMaxCostSpread, cost.spread));
+      }
       if (!classes.insert(cost.device_class).second) {
         fail(fmt::format("two measured costs for device class '{}'", cost.device_class));
       }

@@ -39,7 +39,7 @@ Op full_op() {
           .workspace_bytes = 5,
           .colocation = "variable_1",
           .scope = "mixed_5b/branch_1",
-          .measured = {{.device_class = "gpu", .cost_us = 0.1},
+          .measured = {{.device_class = "gpu", .cost_us = 0.1, .spread = 0.03},
                        {.device_class = "cpu", .cost_us = 1e300}}};
 }
 
@@ -67,6 +67,7 @@ void expect_equal(const Op& a, const Op& b) {
   for (std::size_t i = 0; i < a.measured.size(); ++i) {
     EXPECT_EQ(a.measured[i].device_class, b.measured[i].device_class);
     EXPECT_EQ(a.measured[i].cost_us, b.measured[i].cost_us);
+    EXPECT_EQ(a.measured[i].spread, b.measured[i].spread);
   }
 }
 
@@ -274,6 +275,15 @@ std::vector<HostileInput> hostile_inputs() {
        "x.json: /ops/0/measured/0/cost_us: not valid JSON: "},
       {"NegativeCost", graph_with_member(R"("measured": [{"device_class": "gpu", "cost_us": -1}])"),
        "x.json: /ops/0/measured/0/cost_us: "},
+      {"NegativeSpread",
+       graph_with_member(R"("measured": [{"device_class": "gpu", "cost_us": 1, "spread": -0.1}])"),
+       "x.json: /ops/0/measured/0/spread: expected a number from 0 to 1"},
+      {"SpreadInPercent",
+       graph_with_member(R"("measured": [{"device_class": "gpu", "cost_us": 1, "spread": 3}])"),
+       "x.json: /ops/0/measured/0/spread: expected a number from 0 to 1"},
+      {"SpreadIsNotANumber",
+       graph_with_member(R"("measured": [{"device_class": "gpu", "cost_us": 1, "spread": NaN}])"),
+       "x.json: /ops/0/measured/0/spread: not valid JSON: "},
       {"ClassTwice", graph_with_member(R"("measured": [{"device_class": "gpu", "cost_us": 1},
                                           {"device_class": "gpu", "cost_us": 2}])"),
        "x.json: /ops/0/measured/1/device_class: the class comes twice"},

@@ -136,6 +136,18 @@ TEST(Validate, RefusesQuantitiesThatMakeNoSense) {
        },
        "measured cost"},
       {[](Op& op) {
+         op.measured = {{"gpu", 1, -0.1}};
+       },
+       "spread of a measured cost from 0 to 1, found -0.1"},
+      {[](Op& op) {
+         op.measured = {{"gpu", 1, 1.5}};
+       },
+       "spread of a measured cost"},
+      {[](Op& op) {
+         op.measured = {{"gpu", 1, std::nan("")}};
+       },
+       "spread of a measured cost"},
+      {[](Op& op) {
          op.measured = {{"", 1}};
        },
        "no device class"},
