@@ -1,6 +1,6 @@
 #include "profile_reader.hpp"
+#include "topology_reader.hpp"
 
-#include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/profiles/cluster.hpp>
@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace emplace {
@@ -15,14 +16,44 @@ namespace {
 
 constexpr std::size_t kMaxDevices = 1024;
 constexpr double kMaxGapUs = 1e9;
-constexpr double kMinBytesPerUs = 1e-3;
-constexpr double kMaxBytesPerUs = 1e15;
+
+// In the order of TransferModel. The model's constants stand in the member of its name.
+constexpr std::array<std::string_view, 3> kTransferModels = {"placeto", "physical", "grappler"};
+// In the order of QueueOrder.
+constexpr std::array<std::string_view, 2> kQueueOrders = {"fifo", "critical-path"};
+
+TransferModel read_transfer_model(const JsonCursor& cluster) {
+  const auto model =
+      static_cast<TransferModel>(cluster.at("transfer_model").one_of(kTransferModels));
+  for (const std::string_view other : kTransferModels) {
+    const auto constants = cluster.find(other);
+    if (constants && other != to_string(model)) {
+      constants->fail(fmt::format("the transfer model is '{0}': expected its member '{0}' instead",
+                                  to_string(model)));
+    }
+  }
+  return model;
+}
 
 PlacetoModel read_placeto_model(const JsonCursor& json) {
   json.expect_only({"gap_after_op_us", "gap_after_transfer_us", "bytes_per_us"});
   return {.gap_after_op_us = json.at("gap_after_op_us").number(0, kMaxGapUs),
           .gap_after_transfer_us = json.at("gap_after_transfer_us").number(0, kMaxGapUs),
           .bytes_per_us = json.at("bytes_per_us").number(kMinBytesPerUs, kMaxBytesPerUs)};
+}
+
+GrapplerModel read_grappler_model(const JsonCursor& json) {
+  json.expect_only({"latency_us", "bytes_per_us"});
+  return {.latency_us = json.at("latency_us").number(0, kMaxGapUs),
+          .bytes_per_us = json.at("bytes_per_us").number(kMinBytesPerUs, kMaxBytesPerUs)};
+}
+
+void read_physical_model(const JsonCursor& json, const JsonCursor& devices, Cluster& cluster) {
+  json.expect_only({"queue_order", "links", "routes"});
+  if (const auto order = json.find("queue_order")) {
+    cluster.queue_order = static_cast<QueueOrder>(order->one_of(kQueueOrders));
+  }
+  cluster.topology = read_topology(json, devices, cluster.devices);
 }
 
 // Returns the place in `profiles` of the one called `name`, or profiles.size().
@@ -68,9 +99,15 @@ void read_devices(const JsonCursor& json, Cluster& cluster) {
   }
   std::set<std::string> names;
   for (const JsonCursor& element : elements) {
-    element.expect_only({"name", "profile", "placeable"});
+    element.expect_only({"name", "profile", "placeable", "copy_out", "copy_in"});
+    for (const std::string_view engine : {"copy_out", "copy_in"}) {
+      const auto json_engine = element.find(engine);
+      if (json_engine && cluster.transfer_model != TransferModel::kPhysical) {
+        json_engine->fail("expected only where the transfer model is 'physical'");
+      }
+    }
     Device device;
-    device.name = element.at("name").non_empty_text();
+    device.name = read_name(element.at("name"));
     if (!names.insert(device.name).second) {
       element.at("name").fail(fmt::format("another device is called '{}'", excerpt(device.name)));
     }
@@ -89,39 +126,37 @@ void read_devices(const JsonCursor& json, Cluster& cluster) {
 }  // namespace
 
 std::string_view to_string(TransferModel model) {
-  switch (model) {
-    case TransferModel::kPlaceto:
-      return "placeto";
-    case TransferModel::kPhysical:
-      return "physical";
-    case TransferModel::kGrappler:
-      return "grappler";
-  }
-  EMPLACE_CHECK(false, "no such transfer model");
+  return kTransferModels[static_cast<std::size_t>(model)];
 }
 
 std::string_view to_string(QueueOrder order) {
-  return order == QueueOrder::kFifo ? "fifo" : "critical-path";
+  return kQueueOrders[static_cast<std::size_t>(order)];
 }
 
 Cluster read_cluster(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor json = document.root();
   json.expect_schema("emplace-cluster", 1);
-  json.expect_only({"schema", "version", "name", "summary", "transfer_model", "placeto", "devices",
-                    "provenance"});
-  const JsonCursor transfer_model = json.at("transfer_model");
-  if (transfer_model.text() != "placeto") {
-    transfer_model.fail(
-        fmt::format("expected the text 'placeto', the only transfer model that this version knows, "
-                    "found '{}'",
-                    excerpt(transfer_model.text())));
-  }
+  json.expect_only({"schema", "version", "name", "summary", "transfer_model", "placeto", "physical",
+                    "grappler", "devices", "provenance"});
   Cluster cluster;
   cluster.name = json.at("name").non_empty_text();
   cluster.summary = json.at("summary").text();
-  cluster.placeto = read_placeto_model(json.at("placeto"));
-  read_devices(json.at("devices"), cluster);
+  cluster.transfer_model = read_transfer_model(json);
+  const JsonCursor constants = json.at(to_string(cluster.transfer_model));
+  const JsonCursor devices = json.at("devices");
+  read_devices(devices, cluster);
+  switch (cluster.transfer_model) {
+    case TransferModel::kPlaceto:
+      cluster.placeto = read_placeto_model(constants);
+      break;
+    case TransferModel::kPhysical:
+      read_physical_model(constants, devices, cluster);
+      break;
+    case TransferModel::kGrappler:
+      cluster.grappler = read_grappler_model(constants);
+      break;
+  }
   cluster.provenance = read_provenance(json.at("provenance"));
   return cluster;
 }

@@ -36,14 +36,18 @@ Cost op_cost(const DeviceProfile& profile, const Op& op) {
   }
   for (const MeasuredCost& measured : op.measured) {
     if (measured.device_class == profile.device_class) {
-      return {.us = measured.cost_us, .rung = CostRung::kMeasured};
+      return {.us = measured.cost_us, .rung = CostRung::kMeasured, .spread = measured.spread};
     }
   }
   const auto& roofline = profile.rooflines[static_cast<std::size_t>(op_class_of(op.kind))];
   if (roofline) {
-    return {.us = roofline_us(profile, *roofline, op), .rung = CostRung::kRoofline};
+    return {.us = roofline_us(profile, *roofline, op),
+            .rung = CostRung::kRoofline,
+            .spread = roofline->spread};
   }
-  return {.us = roofline_us(profile, profile.fallback, op), .rung = CostRung::kGuess};
+  return {.us = roofline_us(profile, profile.fallback, op),
+          .rung = CostRung::kGuess,
+          .spread = profile.fallback.spread};
 }
 
 }  // namespace emplace

@@ -19,17 +19,25 @@ constexpr double kMicrosecondsPerSecond = 1e6;
 constexpr double kMinPerSecond = 1e6;
 constexpr double kMaxPerSecond = 1e21;
 constexpr double kMaxFixedUs = 1e6;
+constexpr std::int64_t kMaxSlots = 1024;
 constexpr double kMinEfficiency = 1e-6;
 constexpr std::int64_t kMaxMemoryBytes = std::int64_t{1} << 53;
+
+// Long enough to tell things apart, and short enough to search for near ones.
+constexpr std::size_t kMaxNameBytes = 100;
 
 // Unknown kinds of ops are of class kOther: their efficiencies are the fallback, not a class.
 constexpr std::size_t kNumNamedClasses = static_cast<std::size_t>(OpClass::kOther);
 
 Roofline read_roofline(const JsonCursor& json) {
-  json.expect_only({"fixed_us", "compute_efficiency", "memory_efficiency"});
-  return {.fixed_us = json.at("fixed_us").number(0, kMaxFixedUs),
-          .compute_efficiency = json.at("compute_efficiency").number(kMinEfficiency, 1),
-          .memory_efficiency = json.at("memory_efficiency").number(kMinEfficiency, 1)};
+  json.expect_only({"fixed_us", "compute_efficiency", "memory_efficiency", "spread"});
+  Roofline roofline{.fixed_us = json.at("fixed_us").number(0, kMaxFixedUs),
+                    .compute_efficiency = json.at("compute_efficiency").number(kMinEfficiency, 1),
+                    .memory_efficiency = json.at("memory_efficiency").number(kMinEfficiency, 1)};
+  if (const auto spread = json.find("spread")) {
+    roofline.spread = spread->number(0, kMaxCostSpread);
+  }
+  return roofline;
 }
 
 std::size_t op_class_index(const JsonCursor& json, std::string_view name) {
@@ -45,6 +53,15 @@ std::size_t op_class_index(const JsonCursor& json, std::string_view name) {
 }
 
 }  // namespace
+
+std::string read_name(const JsonCursor& json) {
+  std::string name = json.non_empty_text();
+  if (name.size() > kMaxNameBytes) {
+    json.fail(
+        fmt::format("expected a name of at most {} bytes, found {}", kMaxNameBytes, name.size()));
+  }
+  return name;
+}
 
 void fail_unknown_name(const JsonCursor& json, std::string_view what, std::string_view name,
                        const std::vector<std::string>& names) {
@@ -67,7 +84,8 @@ Provenance read_provenance(const JsonCursor& json) {
 DeviceProfile read_device_profile(const JsonCursor& json) {
   json.expect_schema("emplace-device-profile", 1);
   json.expect_only({"schema", "version", "name", "device_class", "summary", "peak_flops_per_s",
-                    "memory_bytes_per_s", "memory_bytes", "op_classes", "fallback", "provenance"});
+                    "memory_bytes_per_s", "memory_bytes", "slots", "launch_us", "op_classes",
+                    "fallback", "provenance"});
   DeviceProfile profile;
   profile.name = json.at("name").non_empty_text();
   profile.device_class = json.at("device_class").non_empty_text();
@@ -77,6 +95,12 @@ DeviceProfile read_device_profile(const JsonCursor& json) {
   profile.memory_bytes_per_us =
       json.at("memory_bytes_per_s").number(kMinPerSecond, kMaxPerSecond) / kMicrosecondsPerSecond;
   profile.memory_bytes = json.at("memory_bytes").integer(1, kMaxMemoryBytes);
+  if (const auto slots = json.find("slots")) {
+    profile.slots = static_cast<std::int32_t>(slots->integer(1, kMaxSlots));
+  }
+  if (const auto launch_us = json.find("launch_us")) {
+    profile.launch_us = launch_us->number(0, kMaxFixedUs);
+  }
   for (const auto& [name, roofline] : json.at("op_classes").members()) {
     profile.rooflines[op_class_index(roofline, name)] = read_roofline(roofline);
   }

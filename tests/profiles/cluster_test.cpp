@@ -43,12 +43,34 @@ TEST(ClusterFile, ProfileMayBeWrittenInPlaceAndNamedLater) {
   EXPECT_EQ(cluster.devices[1].profile, 0U);
 }
 
+TEST(ClusterFile, GrapplerModelHasALatencyAndASpeed) {
+  std::string text = with(kClusterText, "\"placeto\",", "\"grappler\",");
+  text = with(text, "\"placeto\": {\"gap_after_op_us\": 1, \"gap_after_transfer_us\": 2,",
+              "\"grappler\": {\"latency_us\": 3,");
+  const Cluster cluster = read_cluster(text, "lab.json");
+  EXPECT_EQ(cluster.transfer_model, TransferModel::kGrappler);
+  EXPECT_EQ(cluster.grappler.latency_us, 3);
+  EXPECT_EQ(cluster.grappler.bytes_per_us, 1000);
+}
+
+TEST(ClusterFile, ModelsOrdersAndSharingsHaveTheNamesOfTheFormat) {
+  EXPECT_EQ(to_string(TransferModel::kPlaceto), "placeto");
+  EXPECT_EQ(to_string(TransferModel::kPhysical), "physical");
+  EXPECT_EQ(to_string(TransferModel::kGrappler), "grappler");
+  EXPECT_EQ(to_string(QueueOrder::kFifo), "fifo");
+  EXPECT_EQ(to_string(QueueOrder::kCriticalPath), "critical-path");
+  EXPECT_EQ(to_string(LinkSharing::kFair), "fair");
+  EXPECT_EQ(to_string(LinkSharing::kFifo), "fifo");
+  EXPECT_EQ(to_string(LinkSharing::kFatpipe), "fatpipe");
+}
+
 class ShippedP2 : public ::testing::TestWithParam<int> {};
 
 // The constants of Placeto's simulator; K80s first, then the host, which agents leave alone.
 TEST_P(ShippedP2, HasItsGpusAndPlacetosConstants) {
   const int gpus = GetParam();
   const Cluster cluster = load_cluster("p2-8xlarge-" + std::to_string(gpus));
+  EXPECT_EQ(cluster.transfer_model, TransferModel::kPlaceto);
   EXPECT_EQ(cluster.placeto.gap_after_op_us, 5.7);
   EXPECT_EQ(cluster.placeto.gap_after_transfer_us, 25);
   EXPECT_EQ(cluster.placeto.bytes_per_us, 7600);
@@ -149,7 +171,7 @@ const HostileText kHostileClusters[] = {
     {"GapTwice", with(kClusterText, "\"bytes_per_us\"", "\"gap_after_op_us\": 3, \"bytes_per_us\""),
      "gap_after_op_us"},
     {"UnknownTransferModel", with(kClusterText, "\"placeto\",", "\"telepathy\","),
-     "/transfer_model: expected the text 'placeto'"},
+     "/transfer_model: expected 'placeto' or 'physical' or 'grappler'"},
     {"NoDevices", with_devices("[]"), "/devices: expected 1 to 1024 devices, found 0"},
     {"TooManyDevices", many_devices(1025), "found 1025"},
     {"DevicesAreAnObject", with_devices("{}"), "/devices"},

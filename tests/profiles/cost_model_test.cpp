@@ -93,6 +93,22 @@ TEST(CostModel, OpThatLaunchesNothingCostsExactlyNothing) {
   EXPECT_EQ(cost.rung, CostRung::kRoofline);
 }
 
+TEST(CostModel, SpreadIsThatOfTheRung) {
+  DeviceProfile profile = round_numbers();
+  profile.rooflines[static_cast<std::size_t>(OpClass::kConvolution)]->spread = 0.2;
+  profile.fallback.spread = 0.5;
+  Op op = conv2d(4000, 60, 40);
+  EXPECT_EQ(op_cost(profile, op).spread, 0.2);
+  op.kind = "quantum-sort";
+  EXPECT_EQ(op_cost(profile, op).spread, 0.5);
+  op.measured = {{.device_class = "gpu-round", .cost_us = 42.5, .spread = 0.03}};
+  EXPECT_EQ(op_cost(profile, op).spread, 0.03);
+  op.measured.front().spread = 0;
+  EXPECT_EQ(op_cost(profile, op).spread, 0);
+  op.kind = "variable";
+  EXPECT_EQ(op_cost(profile, op).spread, 0);
+}
+
 TEST(CostModel, RungsHaveTheNamesOfTheDocumentation) {
   EXPECT_EQ(to_string(CostRung::kMeasured), "measured");
   EXPECT_EQ(to_string(CostRung::kInterpolated), "interpolated");

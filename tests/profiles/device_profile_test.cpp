@@ -32,6 +32,28 @@ TEST(DeviceProfileFile, GivesEveryNumberInTheUnitsOfTheSimulator) {
   EXPECT_EQ(profile.provenance.date, "2026-11-20");
 }
 
+TEST(DeviceProfileFile, RunsOneOpAtATimeWithoutOverheadUnlessItSaysMore) {
+  const DeviceProfile plain = read_device_profile(kProfileText, "tiny.json");
+  EXPECT_EQ(plain.slots, 1);
+  EXPECT_EQ(plain.launch_us, 0);
+  const DeviceProfile more = read_device_profile(
+      with(kProfileText, "\"fallback\"", "\"slots\": 4, \"launch_us\": 2.5, \"fallback\""),
+      "tiny.json");
+  EXPECT_EQ(more.slots, 4);
+  EXPECT_EQ(more.launch_us, 2.5);
+}
+
+TEST(DeviceProfileFile, TakesARooflineAsExactUnlessItGivesASpread) {
+  const auto convolution = static_cast<std::size_t>(OpClass::kConvolution);
+  EXPECT_EQ(read_device_profile(kProfileText, "tiny.json").rooflines[convolution]->spread, 0);
+  const DeviceProfile profile =
+      read_device_profile(with(kProfileText, "\"memory_efficiency\": 0.25",
+                               "\"memory_efficiency\": 0.25, \"spread\": 0.2"),
+                          "tiny.json");
+  EXPECT_EQ(profile.rooflines[convolution]->spread, 0.2);
+  EXPECT_EQ(profile.fallback.spread, 0);
+}
+
 // NVIDIA's board specification and Placeto's code.
 TEST(DeviceProfileFile, K80IsHalfABoard) {
   const DeviceProfile k80 = load_device_profile("k80");
@@ -49,7 +71,10 @@ TEST(DeviceProfileFile, HostOfTheP2HasSixteenCores) {
 }
 
 TEST(DeviceProfileFile, ShippedNamesAreTheNamesInTheFiles) {
-  EXPECT_THAT(device_profile_names(), ::testing::ElementsAre("k80", "xeon-e5-2686-v4"));
+  EXPECT_THAT(device_profile_names(),
+              ::testing::ElementsAre("a100", "epyc-7742", "h100", "h200", "k80", "p100",
+                                     "p100-pcie", "v100", "v100-pcie", "xeon-8480c",
+                                     "xeon-e5-2686-v4", "xeon-e5-2698-v4"));
   for (const std::string& name : device_profile_names()) {
     EXPECT_EQ(load_device_profile(name).name, name);
   }
@@ -104,6 +129,18 @@ const HostileText kHostileProfiles[] = {
      "/op_classes/convolution/memory_efficiency"},
     {"NegativeFixedTime", with(kProfileText, "\"fixed_us\": 10", "\"fixed_us\": -1"),
      "/fallback/fixed_us"},
+    {"NoSlots", with(kProfileText, "\"fallback\"", "\"slots\": 0, \"fallback\""),
+     "/slots: expected a whole number from 1 to 1024"},
+    {"TooManySlots", with(kProfileText, "\"fallback\"", "\"slots\": 1025, \"fallback\""), "/slots"},
+    {"HalfASlot", with(kProfileText, "\"fallback\"", "\"slots\": 0.5, \"fallback\""), "/slots"},
+    {"NegativeLaunch", with(kProfileText, "\"fallback\"", "\"launch_us\": -1, \"fallback\""),
+     "/launch_us"},
+    {"InfiniteLaunch", with(kProfileText, "\"fallback\"", "\"launch_us\": 1e999, \"fallback\""),
+     "/launch_us"},
+    {"NegativeSpread", with(kProfileText, "\"fixed_us\": 10", "\"fixed_us\": 10, \"spread\": -0.1"),
+     "/fallback/spread: expected a number from 0 to 1"},
+    {"SpreadInPercent", with(kProfileText, "\"fixed_us\": 3", "\"fixed_us\": 3, \"spread\": 20"),
+     "/op_classes/convolution/spread: expected a number from 0 to 1"},
     {"UnknownOpClass", with(kProfileText, "convolution", "convolutions"), "'convolution'"},
     {"OtherIsNoOpClass", with(kProfileText, "convolution", "other"), "unknown op class 'other'"},
     {"UnknownMember", with(kProfileText, "\"summary\"", "\"sumary\""), "sumary"},

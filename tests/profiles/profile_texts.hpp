@@ -51,6 +51,24 @@ inline std::string with(std::string_view text, std::string_view from, std::strin
   return changed.replace(at, from.size(), to);
 }
 
+/// Returns a cluster of the transfer model `physical` with these devices and constants (the insides
+/// of an array and of an object).
+inline std::string physical_cluster(std::string_view devices, std::string_view constants) {
+  const std::size_t begin = kClusterText.find("\"transfer_model\"");
+  const std::size_t end = kClusterText.find("],\n  \"provenance\"");
+  std::string text(kClusterText.substr(0, begin));
+  text += "\"transfer_model\": \"physical\", \"physical\": {";
+  text += constants;
+  text += "}, \"devices\": [";
+  text += devices;
+  return text.append(kClusterText.substr(end));
+}
+
+/// Two devices for physical_cluster().
+inline constexpr std::string_view kTwoGpus = R"(
+    {"name": "gpu:0", "profile": "k80"},
+    {"name": "gpu:1", "profile": "k80"})";
+
 /// Describes a wrong file and what its error must say.
 struct HostileText {
   std::string_view name;  ///< what is wrong

@@ -33,13 +33,15 @@ std::string_view to_string(CostRung rung);
 struct Cost {
   double us = 0;
   CostRung rung = CostRung::kGuess;
+  double spread = 0;  ///< standard deviation over the cost; 0: taken as exact
 };
 
-/// Holds the three numbers of a roofline for one class of ops.
+/// Holds the three numbers of a roofline for one class of ops, and how far they may be wrong.
 struct Roofline {
   double fixed_us = 0;            ///< t0
   double compute_efficiency = 1;  ///< e_c, in (0, 1]
   double memory_efficiency = 1;   ///< e_m, in (0, 1]
+  double spread = 0;              ///< of its costs: see Cost::spread; 0 to kMaxCostSpread
 };
 
 /// Tells where the numbers of a file come from.

@@ -1,0 +1,17 @@
+#pragma once
+
+// Reads the links and routes of a cluster file (README.md has the rules).
+
+#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <vector>
+
+namespace emplace {
+
+/// Reads the member "physical" of a cluster file, and from its member "devices", which is read
+/// already as `devices`, the copy engines.
+Topology read_topology(const JsonCursor& physical, const JsonCursor& devices_json,
+                       const std::vector<Device>& devices);
+
+}  // namespace emplace
