@@ -1,5 +1,6 @@
 #include "command.hpp"
 #include "placed_step.hpp"
+#include "replicas_report.hpp"
 #include "terminal.hpp"
 
 #include <emplace/graphs/error.hpp>
@@ -13,15 +14,14 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 namespace emplace::cli {
 namespace {
 
-struct Options {
+struct Options : StepOptions {
   std::string cases;
-  ProblemOptions problem;
-  AgentOptions agent;
-  std::string placement;
+  ReplicaFlags replicas;
   std::string trace;
   bool json = false;
 };
@@ -70,25 +70,26 @@ void simulate_cases(const std::string& path) {
 
 void simulate_problem(const Options& options) {
   refuse_two_answers(options.json, options.trace, "--trace");
-  const bool by_agent = !options.agent.agent.empty();
-  if (options.problem.graph.empty() || options.problem.cluster.empty() ||
-      by_agent == !options.placement.empty()) {
-    throw Error(ErrorCode::kUsage,
-                "give --cases FILE, or --graph, --cluster and one of --agent and --placement "
-                "(see emplace simulate --help)");
-  }
-  const PlacedStep step = by_agent ? place_with_agent(options.problem, options.agent)
-                                   : place_from_file(options.problem, options.placement);
+  const PlacedStep step = place_step(options, "simulate", "--cases FILE, or ");
   if (!options.trace.empty()) {
     Simulator simulator(step.entry.problem);
     write_text_file(options.trace,
                     write_chrome_trace(step.entry.problem, simulator.record(step.placement)));
   }
   note_guesses(step);
+  std::optional<ReplicaReport> replicas;
+  if (options.replicas.replicas > 0) {
+    replicas = simulate_replicas(step, options.problem, options.replicas, options.agent.seed);
+    note_exact_costs(*replicas);
+  }
   if (options.json) {
-    print_json(to_json(step));
+    nlohmann::ordered_json json = to_json(step);
+    if (replicas) {
+      json["replicas"] = to_json(*replicas);
+    }
+    print_json(json);
   } else {
-    print(to_text(step));
+    print(to_text(step, replicas ? to_text(*replicas) : ""));
   }
 }
 
@@ -102,21 +103,17 @@ void add_simulate(CLI::App& app, Action& action) {
           ->add_option("--cases", options->cases,
                        "Case file (JSON lines), '-' for standard input; answers in JSON lines")
           ->type_name("FILE");
-  add_problem_options(*command, options->problem);
-  add_agent_options(*command, options->agent);
-  CLI::Option* placement =
-      command->add_option("--placement", options->placement, "Placement file instead of an agent")
-          ->type_name("FILE");
+  CLI::Option* placement = add_step_options(*command, *options);
+  add_replica_options(*command, options->replicas);
   CLI::Option* trace = command
                            ->add_option("--trace", options->trace,
                                         "Write a trace for chrome://tracing or ui.perfetto.dev")
                            ->type_name("FILE");
   command->add_flag("--json", options->json, "Answer in JSON");
-  for (const char* other : {"--graph", "--cluster", "--groups", "--agent"}) {
+  for (const char* other : {"--graph", "--cluster", "--groups", "--agent", "--replicas"}) {
     cases->excludes(command->get_option(other));
   }
   cases->excludes(placement)->excludes(trace);
-  placement->excludes(command->get_option("--agent"))->excludes(command->get_option("--groups"));
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       if (options->cases.empty()) {

@@ -119,6 +119,16 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
   add_seed(command, options.seed)->needs(agent);
 }
 
+CLI::Option* add_step_options(CLI::App& command, StepOptions& options) {
+  add_problem_options(command, options.problem);
+  add_agent_options(command, options.agent);
+  CLI::Option* placement =
+      command.add_option("--placement", options.placement, "Placement file instead of an agent")
+          ->type_name("FILE");
+  placement->excludes(command.get_option("--agent"))->excludes(command.get_option("--groups"));
+  return placement;
+}
+
 bool parse(CLI::App& app, int argc, const char* const* argv) {
   check_command(app, argc, argv);
   try {

@@ -26,6 +26,13 @@ struct AgentOptions {
   std::int64_t seed = 0;
 };
 
+/// Names a problem and a placement of it: by an agent, or from a file.
+struct StepOptions {
+  ProblemOptions problem{};
+  AgentOptions agent{};
+  std::string placement{};  ///< path of a file, or empty
+};
+
 /// Adds --groups.
 CLI::Option* add_groups(CLI::App& command, std::int64_t& groups);
 
@@ -34,6 +41,9 @@ void add_problem_options(CLI::App& command, ProblemOptions& options);
 
 /// Adds --agent, --evaluations and --seed.
 void add_agent_options(CLI::App& command, AgentOptions& options);
+
+/// Adds the options of a problem and of an agent, and --placement, which it returns.
+CLI::Option* add_step_options(CLI::App& command, StepOptions& options);
 
 /// Adds --seed.
 CLI::Option* add_seed(CLI::App& command, std::int64_t& seed);

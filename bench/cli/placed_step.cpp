@@ -101,6 +101,20 @@ PlacedStep place_from_file(const ProblemOptions& problem, const std::string& pat
   return step;
 }
 
+PlacedStep place_step(const StepOptions& options, std::string_view command,
+                      std::string_view instead) {
+  const bool by_agent = !options.agent.agent.empty();
+  if (options.problem.graph.empty() || options.problem.cluster.empty() ||
+      by_agent == !options.placement.empty()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("give {}--graph, --cluster and one of --agent and --placement "
+                            "(see emplace {} --help)",
+                            instead, command));
+  }
+  return by_agent ? place_with_agent(options.problem, options.agent)
+                  : place_from_file(options.problem, options.placement);
+}
+
 void note_guesses(const PlacedStep& step) {
   const std::int32_t guesses = step.ops_by_rung[static_cast<std::size_t>(CostRung::kGuess)];
   if (guesses > 0) {
@@ -111,12 +125,13 @@ void note_guesses(const PlacedStep& step) {
   }
 }
 
-std::string to_text(const PlacedStep& step) {
+std::string to_text(const PlacedStep& step, std::string_view more_times) {
   const double bound_us = step.entry.bounds.best_us();
   std::string text =
       fmt::format("{} on {}, placed by {}\n", step.graph, step.cluster, step.placed_by);
   text += fmt::format("  status       {}\n", to_string(step.status));
   text += fmt::format("  step time    {:.3f} ms\n", step.step_time_us / 1e3);
+  text += more_times;
   text += fmt::format("  lower bound  {:.3f} ms ({:.1f} % below)\n", bound_us / 1e3,
                       step.step_time_us > 0 ? (1 - bound_us / step.step_time_us) * 100 : 0);
   if (step.evaluations > 0) {

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace emplace::cli {
@@ -48,11 +49,16 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
 /// Reads a placement file for a problem. Throws Error.
 PlacedStep place_from_file(const ProblemOptions& problem, const std::string& path);
 
+/// Places as the options say. Throws Error, of kUsage if they name no problem or not one way to
+/// place it: "give --graph, ... (see emplace COMMAND --help)", with `instead` after "give ".
+PlacedStep place_step(const StepOptions& options, std::string_view command,
+                      std::string_view instead = "");
+
 /// Says on standard error if the costs of some ops are guesses, and how to do better.
 void note_guesses(const PlacedStep& step);
 
-/// Returns lines for people.
-std::string to_text(const PlacedStep& step);
+/// Returns lines for people; `more_times`, lines too, stand under the step time.
+std::string to_text(const PlacedStep& step, std::string_view more_times = "");
 
 /// Returns a JSON answer, schema_version first.
 nlohmann::ordered_json to_json(const PlacedStep& step);

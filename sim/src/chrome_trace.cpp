@@ -1,4 +1,5 @@
 #include <emplace/sim/chrome_trace.hpp>
+#include <emplace/sim/explanation.hpp>
 #include <emplace/sim/memory_curve.hpp>
 
 #include <fmt/format.h>
@@ -46,6 +47,10 @@ class TraceWriter {
       }
     }
     write_memory();
+    if (std::all_of(record_.start_us.begin(), record_.start_us.end(),
+                    [](double start_us) { return start_us >= 0; })) {
+      write_critical_path();
+    }
     return std::move(text_) + "\n]}\n";
   }
 
@@ -176,6 +181,25 @@ class TraceWriter {
         event(R"({{"ph":"C","name":"memory","pid":{},"ts":{:.3f},"args":{{"bytes":{}}}}})",
               device + 1, point.at_us, point.bytes);
       }
+    }
+  }
+
+  // One row of its own. Its slices are asynchronous events, since ops and transfers are not its
+  // own.
+  void write_critical_path() {
+    const DeviceId process = problem_.num_devices() + 1;
+    event(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":"critical path"}}}})",
+          process);
+    event(R"({{"ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":0}}}})",
+          process);
+    for (const PathSegment& segment : critical_path(problem_, record_)) {
+      const std::string name = quoted(
+          fmt::format("{} {}", to_string(segment.kind), problem_.graph()[index(segment.op)].name));
+      event(R"({{"ph":"b","name":{},"cat":"critical-path","id":1,"pid":{},"tid":1,"ts":{:.3f},)"
+            R"("args":{{"kind":"{}","queued":{}}}}})",
+            name, process, segment.from_us, to_string(segment.kind), segment.is_queued);
+      event(R"({{"ph":"e","name":{},"cat":"critical-path","id":1,"pid":{},"tid":1,"ts":{:.3f}}})",
+            name, process, segment.to_us);
     }
   }
 

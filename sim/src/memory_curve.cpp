@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
+#include <utility>
 
 namespace emplace {
 namespace {
@@ -31,26 +31,37 @@ double freed_us(const Allocation& allocation) {
   return allocation.until_us >= 0 ? allocation.until_us : std::numeric_limits<double>::infinity();
 }
 
+bool frees_first(const Problem& problem) {
+  return problem.cluster().transfer_model != TransferModel::kPlaceto;
+}
+
 }  // namespace
 
 std::vector<MemoryPoint> memory_curve(const Problem& problem, const StepRecord& record,
                                       DeviceId device) {
-  const bool frees_first = problem.cluster().transfer_model != TransferModel::kPlaceto;
+  const bool is_freed_first = frees_first(problem);
   std::vector<Change> changes;
   for (const Allocation& allocation : record.allocations) {
-    if (allocation.device == device && is_taken(allocation)) {
-      changes.push_back({allocation.from_us, frees_first, allocation.bytes});
+    // Where frees come first, what is taken and freed at once takes nothing.
+    const bool is_moot = is_freed_first && allocation.from_us == allocation.until_us;
+    if (allocation.device == device && is_taken(allocation) && !is_moot) {
+      changes.push_back({allocation.from_us, is_freed_first, allocation.bytes});
       if (freed_us(allocation) <= record.makespan_us) {
-        changes.push_back({allocation.until_us, !frees_first, -allocation.bytes});
+        changes.push_back({allocation.until_us, !is_freed_first, -allocation.bytes});
       }
     }
   }
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return std::tie(a.at_us, a.comes_second, a.bytes) < std::tie(b.at_us, b.comes_second, b.bytes);
-  });
+  const auto key = [](const Change& change) {
+    return std::pair(change.at_us, change.comes_second);
+  };
+  std::sort(changes.begin(), changes.end(),
+            [&](const Change& a, const Change& b) { return key(a) < key(b); });
   std::vector<MemoryPoint> curve{{0, persistent_bytes(problem, record, device)}};
-  for (const Change& change : changes) {
-    curve.push_back({change.at_us, curve.back().bytes + change.bytes});
+  for (std::size_t at = 0; at < changes.size(); ++at) {
+    if (at == 0 || key(changes[at]) != key(changes[at - 1])) {
+      curve.push_back({changes[at].at_us, curve.back().bytes});
+    }
+    curve.back().bytes += changes[at].bytes;
   }
   return curve;
 }
@@ -61,14 +72,16 @@ std::optional<MemoryOverflow> first_overflow(const Problem& problem, const StepR
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     const std::int64_t capacity = problem.memory_bytes(device);
     for (const MemoryPoint& point : memory_curve(problem, record, device)) {
-      if (point.bytes > capacity && (!first || point.at_us < first->at_us)) {
+      const std::int64_t bytes_over = point.bytes - capacity;
+      if (bytes_over > 0 && (!first || point.at_us < first->at_us)) {
         first = {.device = device,
                  .at_us = point.at_us,
-                 .bytes_over = point.bytes - capacity,
+                 .bytes_over = bytes_over,
                  .persistent_bytes = persistent_bytes(problem, record, device),
                  .largest = {},
                  .other_bytes = 0};
-        break;
+      } else if (first && first->device == device && first->at_us == point.at_us) {
+        first->bytes_over = std::max(first->bytes_over, bytes_over);
       }
     }
   }
@@ -77,8 +90,10 @@ std::optional<MemoryOverflow> first_overflow(const Problem& problem, const StepR
   }
   // All that was taken at that very moment counts as alive: what made it overflow is among it.
   for (const Allocation& allocation : record.allocations) {
+    const bool is_freed = frees_first(problem) ? freed_us(allocation) <= first->at_us
+                                               : freed_us(allocation) < first->at_us;
     if (allocation.device == first->device && is_taken(allocation) &&
-        allocation.from_us <= first->at_us && freed_us(allocation) > first->at_us) {
+        allocation.from_us <= first->at_us && !is_freed) {
       first->largest.push_back(allocation);
     }
   }

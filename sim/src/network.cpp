@@ -1,5 +1,7 @@
 #include "network.hpp"
 
+#include <emplace/graphs/check.hpp>
+
 #include <algorithm>
 
 namespace emplace {
@@ -66,6 +68,7 @@ void Network::reset() {
   busy_links_.clear();
   admitted_.clear();
   has_changed_ = false;
+  must_fill_ = false;
   next_end_us_ = kInfinity;
 }
 
@@ -113,17 +116,33 @@ void Network::start(std::int32_t flow, double now_us) {
   route.is_stale = true;
   flows_[index(flow)].end_at = route.served + flows_[index(flow)].bytes;
   push(route, flow);
+  bool is_alone = true;
+  double rate = limit_[index(id)];
   for (const std::int32_t link : shared_links(id)) {
     LinkUse& use = links_[index(link)];
+    rate = std::min(rate, use.bytes_per_us);
     if (use.num_flows++ == 0) {
       use.position = static_cast<std::int32_t>(busy_links_.size());
       busy_links_.push_back(link);
+    } else {
+      is_alone = false;
     }
+  }
+  EMPLACE_CHECK(rate < kInfinity, "no route from device {} to device {}", id / num_devices_,
+                id % num_devices_);
+  // A flow that shares no link changes nothing for others.
+  if (is_alone) {
+    route.rate = rate;
+  } else {
+    must_fill_ = true;
   }
   has_changed_ = true;
 }
 
 void Network::take_ended(double until_us, std::vector<Ended>& ended) {
+  if (next_end_us_ > until_us) {
+    return;
+  }
   for (std::size_t at = busy_routes_.size(); at-- > 0;) {
     Route& route = routes_[index(busy_routes_[at])];
     while (route.num_flows > 0 && route.end_us <= until_us) {
@@ -150,6 +169,8 @@ void Network::stop_first(Route& route) {
     LinkUse& use = links_[index(link)];
     if (--use.num_flows == 0) {
       remove_from(busy_links_, links_, use.position);
+    } else {
+      must_fill_ = true;
     }
   }
   for (const std::int32_t link : fifo_links(id)) {
@@ -170,13 +191,18 @@ void Network::share(double now_us) {
     return;
   }
   // In the order of the flows, because the order in which others ended says nothing.
-  std::sort(admitted_.begin(), admitted_.end());
+  if (admitted_.size() > 1) {
+    std::sort(admitted_.begin(), admitted_.end());
+  }
   for (const std::int32_t flow : admitted_) {
     start(flow, now_us);
   }
   admitted_.clear();
   has_changed_ = false;
-  fill(now_us);
+  if (must_fill_) {
+    must_fill_ = false;
+    fill(now_us);
+  }
   next_end_us_ = kInfinity;
   for (const std::int32_t id : busy_routes_) {
     Route& route = routes_[index(id)];

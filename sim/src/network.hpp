@@ -127,7 +127,8 @@ class Network {
   std::vector<std::int32_t> open_routes_;  // while sharing: without a rate
   std::vector<std::int32_t> open_links_;   // while sharing: with flows without a rate
   std::vector<std::int32_t> admitted_;     // flows to start at the next share()
-  bool has_changed_ = false;
+  bool has_changed_ = false;               // whether some flow started or ended
+  bool must_fill_ = false;                 // whether one of them shares a link
   double next_end_us_ = std::numeric_limits<double>::infinity();
 };
 

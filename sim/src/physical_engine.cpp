@@ -24,6 +24,7 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, bool stop_when_out_of_mem
                              ? problem.cluster().grappler.latency_us *
                                    problem.cluster().grappler.bytes_per_us
                              : 0.0),
+      min_bytes_(problem.cluster().transfer_model == TransferModel::kGrappler ? 0.0 : 1.0),
       num_ops_(problem.num_ops()),
       network_(problem.topology(), problem.num_devices(), num_data_uses(problem)) {
   const std::size_t num_ops = index(num_ops_);
@@ -64,6 +65,7 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, bool stop_when_out_of_mem
   ended_flows_.reserve(max_transfers);
   woken_.reserve(num_ops);
   idle_.reserve(2 * num_ops);
+  grown_.reserve(num_devices);
 }
 
 void PhysicalEngine::reset(const Placement& placement) {
@@ -79,6 +81,7 @@ void PhysicalEngine::reset(const Placement& placement) {
   }
   Entry* ready = ready_storage_.data();
   is_out_of_memory_ = false;
+  grown_.clear();
   for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
     Station& station = stations_[index(device)];
     station.begin = station.head = station.tail = ready;
@@ -104,8 +107,22 @@ void PhysicalEngine::reset(const Placement& placement) {
 void PhysicalEngine::allocate(DeviceId device, std::int64_t bytes) {
   Station& station = stations_[index(device)];
   station.live_bytes += bytes;
-  peak_bytes_[index(device)] = std::max(peak_bytes_[index(device)], station.live_bytes);
-  is_out_of_memory_ |= station.live_bytes > problem_.memory_bytes(device);
+  if (!station.has_grown) {
+    station.has_grown = true;
+    grown_.push_back(device);
+  }
+}
+
+// Counts what is taken when an instant is over: its frees come before its allocations, and what is
+// taken and freed at once takes nothing (rule 4).
+void PhysicalEngine::count_memory() {
+  for (const DeviceId device : grown_) {
+    Station& station = stations_[index(device)];
+    station.has_grown = false;
+    peak_bytes_[index(device)] = std::max(peak_bytes_[index(device)], station.live_bytes);
+    is_out_of_memory_ |= station.live_bytes > problem_.memory_bytes(device);
+  }
+  grown_.clear();
 }
 
 void PhysicalEngine::add_details(StepRecord& record) const {

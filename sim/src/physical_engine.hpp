@@ -62,6 +62,7 @@ class PhysicalEngine {
     Entry* head = nullptr;  // those before were started; not used by a heap
     Entry* tail = nullptr;
     std::int32_t free_slots = 0;
+    bool has_grown = false;  // whether it took memory at the present instant
     std::int64_t live_bytes = 0;
   };
 
@@ -91,6 +92,7 @@ class PhysicalEngine {
   void start_op(DeviceId device, OpId op);
   void release_output(std::int32_t output, DeviceId device);
   void allocate(DeviceId device, std::int64_t bytes);
+  void count_memory();
   OpId take_ready(Station& station);
   bool runs_before(const Entry& a, const Entry& b) const;
 
@@ -98,6 +100,7 @@ class PhysicalEngine {
   const bool stop_when_out_of_memory_;
   const bool by_priority_;
   const double bytes_of_overhead_;  // grappler: what a channel's fixed time is worth
+  const double min_bytes_;          // transfers of less want no link
   const std::int32_t num_ops_;
 
   // Results.
@@ -133,7 +136,8 @@ class PhysicalEngine {
   std::vector<std::int32_t> arrived_;  // transfers whose latency is over
   std::vector<Network::Ended> ended_flows_;
   std::vector<OpId> woken_;
-  std::vector<DeviceId> idle_;  // devices that may start an op
+  std::vector<DeviceId> idle_;   // devices that may start an op
+  std::vector<DeviceId> grown_;  // devices that took memory
 };
 
 }  // namespace emplace

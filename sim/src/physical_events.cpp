@@ -10,14 +10,11 @@ namespace {
 // order differ by rounding, and ties must not depend on that.
 double end_of_instant(double us) { return us + 1e-6 + us * 1e-12; }
 
-// Transfers of less move nothing (rule 2).
-constexpr double kMinBytes = 1;
-
 std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 // For heaps, whose first element is the one after which no other comes.
 constexpr auto kLater = [](const auto& a, const auto& b) {
-  return std::tie(b.at_us, b.name) < std::tie(a.at_us, a.name);
+  return a.at_us != b.at_us ? a.at_us > b.at_us : a.name > b.name;
 };
 
 }  // namespace
@@ -30,11 +27,15 @@ void PhysicalEngine::run(const Placement& placement) {
   for (;;) {
     dispatch();
     network_.share(now_us_);
+    const double next_us = has_next() ? gather() : std::numeric_limits<double>::infinity();
+    if (next_us > now_us_) {  // else this instant goes on, with ops that took no time
+      count_memory();
+    }
     is_stopped = is_out_of_memory_ && stop_when_out_of_memory_;
-    if (is_stopped || !has_next()) {
+    if (is_stopped || next_us == std::numeric_limits<double>::infinity()) {
       break;
     }
-    now_us_ = gather();
+    now_us_ = next_us;
     for (const OpId op : ended_ops_) {
       finish_op(op);
     }
@@ -192,7 +193,7 @@ void PhysicalEngine::enter_network(std::int32_t transfer) {
   const TransferState& facts = transfers_[index(transfer)];
   const double bytes =
       static_cast<double>(problem_.output_bytes(facts.output)) + bytes_of_overhead_;
-  if (bytes < kMinBytes) {
+  if (bytes < min_bytes_) {
     deliver(transfer, now_us_);
   } else {
     network_.add(transfer, facts.from, facts.to, bytes, now_us_);

@@ -76,6 +76,13 @@ std::int32_t Problem::slots(DeviceId device) const {
              : 1;
 }
 
+void Problem::replace_costs(DeviceId device, std::span<const double> costs_us) {
+  EMPLACE_CHECK(costs_us.size() == index(num_ops_), "{} costs for {} ops", costs_us.size(),
+                num_ops_);
+  std::copy(costs_us.begin(), costs_us.end(),
+            cost_us_.begin() + static_cast<std::ptrdiff_t>(cost_row(device)));
+}
+
 void Problem::compile_costs() {
   cost_us_.reserve(cluster_->profiles.size() * index(num_ops_));
   cost_rung_.reserve(cost_us_.capacity());
@@ -89,6 +96,7 @@ void Problem::compile_costs() {
       const Cost cost = op_cost(profile, (*graph_)[index(op)]);
       cost_us_.push_back(cost.us);
       cost_rung_.push_back(cost.rung);
+      cost_spread_.push_back(cost.spread);
       sum_us += cost.us + overhead_us;
     }
     if (!(sum_us < kMaxSum)) {

@@ -1,3 +1,4 @@
+#include "support/machines.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/graphs/catalog.hpp>
@@ -7,10 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,11 +45,27 @@ namespace {
 
 using test::make_problem;
 
-Problem inception() {
+Problem inception(TransferModel model, LinkSharing sharing = LinkSharing::kFair) {
   auto graph = std::make_shared<const OpGraph>(load_graph("inception-v3"));
   Grouping grouping = group_ops(*graph);
-  return Problem(std::move(graph), std::move(grouping),
-                 std::make_shared<const Cluster>(load_cluster("p2-8xlarge-4")));
+  Cluster cluster = load_cluster("p2-8xlarge-4");
+  const Link link{.bytes_per_us = 7600, .latency_us = 5, .sharing = sharing};
+  cluster.transfer_model = model;
+  cluster.topology = test::two_switches(static_cast<DeviceId>(cluster.devices.size()), link, link);
+  cluster.grappler = {.latency_us = 5, .bytes_per_us = 7600};
+  return Problem(std::move(graph), std::move(grouping), std::make_shared<const Cluster>(cluster));
+}
+
+// Inception-V3 in each model, and with each policy of links.
+std::vector<Problem> all_inceptions() {
+  std::vector<Problem> problems;
+  problems.push_back(inception(TransferModel::kPlaceto));
+  problems.push_back(inception(TransferModel::kGrappler));
+  for (const LinkSharing sharing :
+       {LinkSharing::kFair, LinkSharing::kFifo, LinkSharing::kFatpipe}) {
+    problems.push_back(inception(TransferModel::kPhysical, sharing));
+  }
+  return problems;
 }
 
 Placement random_placement(const Problem& problem, RandomStream& random) {
@@ -99,35 +118,74 @@ TEST(Simulator, TellsWhichOutputsWereSentAndWhen) {
 }
 
 TEST(Simulator, RunsDoNotInfluenceEachOther) {
-  const Problem problem = inception();
-  Simulator used(problem);
-  RandomStream random(3);
-  for (int round = 0; round < 20; ++round) {
-    const Placement placement = random_placement(problem, random);
-    const SimResult& again = used.run(placement);
-    Simulator fresh(problem);
-    const SimResult& first = fresh.run(placement);
-    ASSERT_EQ(again.makespan_us, first.makespan_us);
-    ASSERT_TRUE(std::equal(again.start_us.begin(), again.start_us.end(), first.start_us.begin()));
-    ASSERT_TRUE(
-        std::equal(again.peak_bytes.begin(), again.peak_bytes.end(), first.peak_bytes.begin()));
+  for (const Problem& problem : all_inceptions()) {
+    Simulator used(problem);
+    RandomStream random(3);
+    for (int round = 0; round < 20; ++round) {
+      const Placement placement = random_placement(problem, random);
+      const SimResult& again = used.run(placement);
+      Simulator fresh(problem);
+      const SimResult& first = fresh.run(placement);
+      ASSERT_EQ(again.makespan_us, first.makespan_us);
+      ASSERT_TRUE(std::equal(again.start_us.begin(), again.start_us.end(), first.start_us.begin()));
+      ASSERT_TRUE(
+          std::equal(again.peak_bytes.begin(), again.peak_bytes.end(), first.peak_bytes.begin()));
+    }
   }
 }
 
 TEST(Simulator, AllocatesNothingAfterItsFirstRun) {
-  const Problem problem = inception();
-  Simulator simulator(problem);
-  RandomStream random(4);
-  std::vector<Placement> placements;
-  for (int round = 0; round < 20; ++round) {
-    placements.push_back(random_placement(problem, random));
+  for (const Problem& problem : all_inceptions()) {
+    Simulator simulator(problem);
+    RandomStream random(4);
+    std::vector<Placement> placements;
+    for (int round = 0; round < 20; ++round) {
+      placements.push_back(random_placement(problem, random));
+    }
+    simulator.run(Placement(problem.num_groups()));  // sends nothing
+    const long before = allocations;
+    for (const Placement& placement : placements) {
+      simulator.run(placement);
+    }
+    EXPECT_EQ(allocations - before, 0);
   }
-  simulator.run(placements.front());
-  const long before = allocations;
-  for (const Placement& placement : placements) {
-    simulator.run(placement);
+}
+
+TEST(Simulator, TakesAHundredThousandOpsOnSixtyFourDevices) {
+  // Each op of 10 us reads two of the fifty before it, and sends 100 bytes at 100 bytes/us.
+  RandomStream random(5);
+  std::vector<test::OpSketch> ops;
+  for (std::uint64_t op = 0; op < 100'000; ++op) {
+    ops.push_back({.name = "op_" + std::to_string(op), .cost_us = 10, .output_bytes = 100});
+    for (std::uint64_t left = std::min<std::uint64_t>(op, 2); left > 0; --left) {
+      const std::uint64_t back = 1 + random.below(std::min<std::uint64_t>(op, 50));
+      ops.back().producers.push_back(static_cast<OpId>(op - back));
+    }
   }
-  EXPECT_EQ(allocations - before, 0);
+  const Link link{.bytes_per_us = 100, .latency_us = 1};
+  const Problem problem = make_problem(test::make_graph(ops),
+                                       test::make_machine(64, test::two_switches(64, link, link)));
+  const StepRecord record = Simulator(problem).record(random_placement(problem, random));
+  EXPECT_GE(record.makespan_us, 100'000 * 10.0 / 64);
+  for (std::size_t op = 0; op < ops.size(); ++op) {
+    ASSERT_DOUBLE_EQ(record.end_us[op], record.start_us[op] + 10);
+    for (const OpId producer : ops[op].producers) {
+      ASSERT_GE(record.start_us[op], record.end_us[static_cast<std::size_t>(producer)]);
+    }
+  }
+}
+
+TEST(Simulator, TakesFiftyThousandTransfersAtOnce) {
+  // One op feeds 50,000, and these feed one, over a link of 100 bytes/us for all: first the 100
+  // bytes of the source once, then 100 bytes of each, together.
+  const Problem problem =
+      make_problem(test::fork_join_graph(50'000, 100),
+                   test::make_machine(2, test::bus(2, {.bytes_per_us = 100}), {.slots = 50'000}));
+  Placement placement(problem.num_groups(), 1);
+  placement[0] = placement[problem.num_groups() - 1] = 0;
+  const StepRecord record = Simulator(problem).record(placement);
+  EXPECT_EQ(record.transfers.size(), 50'001u);
+  EXPECT_NEAR(record.makespan_us, 10 + 1 + 100 + 50'000 + 10, 1e-6);
 }
 
 TEST(Simulator, APlacementOfAnotherProblemIsOurMistake) {

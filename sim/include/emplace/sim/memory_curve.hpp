@@ -17,9 +17,10 @@ struct MemoryPoint {
   std::int64_t bytes = 0;
 };
 
-/// Returns the bytes taken on `device`, persistent ones included: at 0, and after each change, in
-/// the order in which the engine counts changes of one instant (allocations first in the `placeto`
-/// model, frees first in the others). Its maximum is the device's peak.
+/// Returns the bytes taken on `device`: the persistent ones at 0, and then all at each instant
+/// after its frees and after its allocations, in the order in which the engine counts them
+/// (allocations first in the `placeto` model, frees first in the others). Its maximum is the
+/// device's peak.
 std::vector<MemoryPoint> memory_curve(const Problem& problem, const StepRecord& record,
                                       DeviceId device);
 
@@ -27,7 +28,7 @@ std::vector<MemoryPoint> memory_curve(const Problem& problem, const StepRecord& 
 struct MemoryOverflow {
   DeviceId device = 0;
   double at_us = 0;
-  std::int64_t bytes_over = 0;        ///< at that moment
+  std::int64_t bytes_over = 0;        ///< after all that was taken at that moment
   std::int64_t persistent_bytes = 0;  ///< weights and optimizer slots, all step long
   std::vector<Allocation> largest;    ///< of those alive at that moment, largest first
   std::int64_t other_bytes = 0;       ///< alive, and not among the largest

@@ -73,6 +73,16 @@ class Problem {
     return cost_rung_[cost_row(device) + static_cast<std::size_t>(op)];
   }
 
+  /// Returns the standard deviation of that cost over the cost; 0 if it is taken as exact.
+  double cost_spread(OpId op, DeviceId device) const {
+    return cost_spread_[cost_row(device) + static_cast<std::size_t>(op)];
+  }
+
+  /// Replaces the costs of all ops on `device` and the others of its profile, in a copy that nobody
+  /// shares (replicas.hpp). Everything else stays what the expected costs made it: priorities and
+  /// groups' costs are plans. Requires: a cost for each op, not negative, that sums allow.
+  void replace_costs(DeviceId device, std::span<const double> costs_us);
+
   /// Returns how long a device rests after `op` in the `placeto` model: the cluster's gap, or 0 if
   /// the op launches nothing.
   double gap_us(OpId op) const { return gap_us_[static_cast<std::size_t>(op)]; }
@@ -257,6 +267,7 @@ class Problem {
 
   std::vector<double> cost_us_;  // a row for each profile
   std::vector<CostRung> cost_rung_;
+  std::vector<double> cost_spread_;
   std::vector<double> gap_us_;
   std::vector<bool> launches_;     // by op
   std::vector<double> launch_us_;  // by device

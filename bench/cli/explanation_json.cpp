@@ -1,0 +1,134 @@
+#include "explanation_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace emplace::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+std::string name_of(const PlacedStep& step, OpId op) {
+  return step.entry.problem.graph()[index(op)].name;
+}
+
+std::string_view to_string(Allocation::Kind kind) {
+  switch (kind) {
+    case Allocation::Kind::kOutput:
+      return "output";
+    case Allocation::Kind::kCopy:
+      return "copy";
+    case Allocation::Kind::kWorkspace:
+      return "workspace";
+  }
+  return "";
+}
+
+Json path_to_json(const PlacedStep& step, const Explanation& explanation) {
+  Json path = Json::array();
+  for (const PathSegment& segment : explanation.path) {
+    Json json = {{"kind", to_string(segment.kind)},
+                 {"queued", segment.is_queued},
+                 {"from_us", segment.from_us},
+                 {"to_us", segment.to_us},
+                 {"op", name_of(step, segment.op)}};
+    if (segment.link == PathSegment::kNone) {
+      json["device"] = step.devices[index(segment.device)].name;
+    } else {
+      json["link"] = explanation.links[index(segment.link)].name;
+    }
+    path.push_back(std::move(json));
+  }
+  return path;
+}
+
+Json gains_to_json(const PlacedStep& step, const Explanation& explanation) {
+  Json gains = Json::array();
+  for (const Gain& gain : explanation.gains) {
+    Json json = {{"what", to_string(gain.what)}};
+    if (gain.what == Gain::What::kDevice) {
+      json["name"] = step.devices[index(gain.index)].name;
+    } else if (gain.what == Gain::What::kLink) {
+      json["name"] = explanation.links[index(gain.index)].name;
+    }
+    json["at_most_us"] = gain.at_most_us;
+    gains.push_back(std::move(json));
+  }
+  return gains;
+}
+
+Json overflow_to_json(const PlacedStep& step, const MemoryOverflow& overflow) {
+  Json largest = Json::array();
+  for (const Allocation& allocation : overflow.largest) {
+    Json json = {{"op", name_of(step, allocation.op)},
+                 {"kind", to_string(allocation.kind)},
+                 {"bytes", allocation.bytes},
+                 {"since_us", allocation.from_us}};
+    if (allocation.kind != Allocation::Kind::kWorkspace &&
+        allocation.output != Allocation::kAllOutputs) {
+      json["output"] = allocation.output - step.entry.problem.outputs(allocation.op).first;
+    }
+    largest.push_back(std::move(json));
+  }
+  return {{"device", step.devices[index(overflow.device)].name},
+          {"at_us", overflow.at_us},
+          {"bytes_over", overflow.bytes_over},
+          {"persistent_bytes", overflow.persistent_bytes},
+          {"largest", std::move(largest)},
+          {"other_bytes", overflow.other_bytes}};
+}
+
+}  // namespace
+
+Json to_json(const PlacedStep& step, const StepRecord& record, const Explanation& explanation) {
+  Json kinds = Json::array();
+  for (std::size_t kind = 0; kind < kNumPathKinds; ++kind) {
+    kinds.push_back({{"kind", to_string(static_cast<PathKind>(kind))},
+                     {"path_us", explanation.path_kinds[kind].path_us},
+                     {"queued_us", explanation.path_kinds[kind].queued_us}});
+  }
+  Json devices = Json::array();
+  for (std::size_t device = 0; device < explanation.devices.size(); ++device) {
+    const DeviceLoad& load = explanation.devices[device];
+    devices.push_back({{"name", step.devices[device].name},
+                       {"path_us", load.path_us},
+                       {"busy_us", load.busy_us},
+                       {"utilization", load.utilization},
+                       {"transfer_wait_us", load.transfer_wait_us},
+                       {"ops", load.ops},
+                       {"most_at_once", load.most_at_once},
+                       {"peak_bytes", record.peak_bytes[device]},
+                       {"capacity_bytes", step.devices[device].capacity_bytes}});
+  }
+  Json links = Json::array();
+  for (const LinkLoad& load : explanation.links) {
+    links.push_back({{"name", load.name},
+                     {"path_us", load.path_us},
+                     {"utilization", load.utilization},
+                     {"transfers", load.transfers},
+                     {"bytes", load.bytes}});
+  }
+  Json op_kinds = Json::array();
+  for (const OpKindShare& share : explanation.op_kinds) {
+    op_kinds.push_back({{"kind", share.kind}, {"path_us", share.path_us}, {"ops", share.ops}});
+  }
+  return {{"schema_version", 1},
+          {"graph", step.graph},
+          {"cluster", step.cluster},
+          {"placed_by", step.placed_by},
+          {"status", to_string(record.status)},
+          {"step_time_us", explanation.makespan_us},
+          {"exposed_communication_us", explanation.exposed_us},
+          {"path_kinds", std::move(kinds)},
+          {"devices", std::move(devices)},
+          {"links", std::move(links)},
+          {"op_kinds", std::move(op_kinds)},
+          {"gains", gains_to_json(step, explanation)},
+          {"out_of_memory",
+           explanation.overflow ? overflow_to_json(step, *explanation.overflow) : Json(nullptr)},
+          {"without_effect", explanation.without_effect},
+          {"path", path_to_json(step, explanation)}};
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+// What bounded a step, as `explain` tells it.
+
+#include "placed_step.hpp"
+
+#include <emplace/sim/explanation.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace emplace::cli {
+
+/// Returns an answer for people: what bounded the step first, then short tables. `record` is the
+/// run that is explained.
+std::string to_text(const PlacedStep& step, const StepRecord& record,
+                    const Explanation& explanation);
+
+/// Returns a JSON answer, schema_version first.
+nlohmann::ordered_json to_json(const PlacedStep& step, const StepRecord& record,
+                               const Explanation& explanation);
+
+}  // namespace emplace::cli

@@ -1,0 +1,149 @@
+#include "replicas_report.hpp"
+
+#include "terminal.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace emplace::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Returns the same placement of a problem in which each op is a group.
+Placement op_by_op(const Problem& problem, const Placement& placement) {
+  std::vector<DeviceId> devices;
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    devices.push_back(placement[problem.grouping().group_of(op)]);
+  }
+  return Placement(std::move(devices));
+}
+
+ReplicaReport::Side side_of(const Problem& problem, const Placement& placement,
+                            const Replicas& replicas) {
+  return {.uncertain_costs = num_uncertain_costs(problem, placement),
+          .summary = summarize(replicas)};
+}
+
+// Returns the end of a line, and a second line if some replicas did not fit.
+std::string to_text(const ReplicaSummary& summary, std::int64_t replicas) {
+  std::string text = fmt::format(
+      "mean {:.3f} ms, median {:.3f} ms, 90 % from {:.3f} to {:.3f} ms\n", summary.mean_us / 1e3,
+      summary.median_us / 1e3, summary.p05_us / 1e3, summary.p95_us / 1e3);
+  if (summary.out_of_memory > 0) {
+    text +=
+        fmt::format("               out of memory in {} of {}\n", summary.out_of_memory, replicas);
+  }
+  return text;
+}
+
+Json to_json(const ReplicaReport::Side& side) {
+  const ReplicaSummary& summary = side.summary;
+  return {{"uncertain_costs", side.uncertain_costs},
+          {"mean_us", summary.mean_us},
+          {"standard_deviation_us", summary.standard_deviation_us},
+          {"median_us", summary.median_us},
+          {"p05_us", summary.p05_us},
+          {"p95_us", summary.p95_us},
+          {"out_of_memory", summary.out_of_memory}};
+}
+
+}  // namespace
+
+void add_replica_options(CLI::App& command, ReplicaFlags& flags) {
+  CLI::Option* replicas = command
+                              .add_option("--replicas", flags.replicas,
+                                          "Simulate so many draws of the costs that carry a spread")
+                              ->check(CLI::Range(std::int64_t{1}, kMaxReplicas))
+                              ->type_name("N");
+  command
+      .add_option("--against", flags.against,
+                  "Placement file: how probable is it that the placement beats this one?")
+      ->type_name("FILE")
+      ->needs(replicas);
+  CLI::Option* agent = command.get_option("--agent");
+  CLI::Option* seed = command.get_option("--seed");
+  seed->remove_needs(agent);
+  command.parse_complete_callback([agent, seed, replicas] {
+    if (seed->count() > 0 && agent->count() == 0 && replicas->count() == 0) {
+      throw CLI::RequiresError("--seed", "--agent or --replicas");
+    }
+  });
+}
+
+ReplicaReport simulate_replicas(const PlacedStep& step, const ProblemOptions& problem,
+                                const ReplicaFlags& flags, std::int64_t seed) {
+  const ReplicaOptions options{.replicas = flags.replicas,
+                               .seed = static_cast<std::uint64_t>(seed)};
+  ReplicaReport report{.replicas = flags.replicas, .seed = seed};
+  if (flags.against.empty()) {
+    const std::array placements{step.placement};
+    const std::vector<Replicas> replicas =
+        emplace::simulate_replicas(step.entry.problem, placements, options);
+    report.side = side_of(step.entry.problem, placements[0], replicas[0]);
+    return report;
+  }
+  // A file names ops, so both placements are compared op by op.
+  const PlacedStep other = place_from_file(problem, flags.against);
+  const Problem& ops = other.entry.problem;
+  const std::array placements{op_by_op(step.entry.problem, step.placement), other.placement};
+  const std::vector<Replicas> replicas = emplace::simulate_replicas(ops, placements, options);
+  report.side = side_of(ops, placements[0], replicas[0]);
+  report.other = {.path = flags.against,
+                  .side = side_of(ops, placements[1], replicas[1]),
+                  .comparison = compare(replicas[0], replicas[1])};
+  return report;
+}
+
+void note_exact_costs(const ReplicaReport& report) {
+  if (report.side.uncertain_costs == 0 &&
+      (!report.other || report.other->side.uncertain_costs == 0)) {
+    note(
+        "emplace: warning: all replicas are equal, because no cost of this step has a spread: give "
+        "one (\"spread\": 0.03, a standard deviation over the cost) to measured costs in the graph "
+        "or to op classes in a device profile");
+  }
+}
+
+std::string to_text(const ReplicaReport& report) {
+  std::string text = fmt::format("  replicas     {}: {}", report.replicas,
+                                 to_text(report.side.summary, report.replicas));
+  if (report.other) {
+    const ReplicaComparison& comparison = report.other->comparison;
+    text += fmt::format("  against      {}: {}", report.other->path,
+                        to_text(report.other->side.summary, report.replicas));
+    const double difference_ms = comparison.mean_difference_us / 1e3;
+    text += fmt::format(
+        "               beaten with probability {:.3f} (95 % interval {:.3f} to {:.3f}); on "
+        "average this "
+        "step is {:.3f} ms {}\n",
+        comparison.probability, comparison.probability_low, comparison.probability_high,
+        std::abs(difference_ms), difference_ms > 0 ? "longer" : "shorter");
+  }
+  return text;
+}
+
+Json to_json(const ReplicaReport& report) {
+  Json json = {{"count", report.replicas}, {"seed", report.seed}};
+  json.update(to_json(report.side));
+  if (report.other) {
+    const ReplicaComparison& comparison = report.other->comparison;
+    Json against = {{"placed_by", report.other->path}};
+    against.update(to_json(report.other->side));
+    against.update({{"probability_beaten", comparison.probability},
+                    {"probability_beaten_low", comparison.probability_low},
+                    {"probability_beaten_high", comparison.probability_high},
+                    {"mean_difference_us", comparison.mean_difference_us}});
+    json["against"] = std::move(against);
+  }
+  return json;
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,129 @@
+#pragma once
+
+// What bounded a simulated step.
+//
+// The critical path is found by going back from the last event of the step. An op started when it
+// did because its last input came, or, if it was ready before, because its device ended another op.
+// A transfer ended when it did because of its latency, its bytes, and others on its links; it set
+// out when its producer ended, or its turn came when the transfer before it was through. So the
+// path is a chain of ops and transfers of which each waited for the one before, and its segments
+// cover [0, makespan] without a gap.
+//
+// Had a device, a link or the launches taken no time, and everything kept its order, the step would
+// have been shorter by at most the time that they spend on the path; less where another path is
+// then the longest. Complexity: O((ops + transfers x links of a route) log).
+
+#include <emplace/sim/memory_curve.hpp>
+#include <emplace/sim/problem.hpp>
+#include <emplace/sim/step_record.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace {
+
+/// Says what went on during a segment of the critical path.
+enum class PathKind : std::uint8_t {
+  kCompute,   ///< an op ran
+  kLaunch,    ///< an op was launched
+  kGap,       ///< a device or channel rested (`placeto`)
+  kLatency,   ///< a transfer waited for its first byte
+  kTransfer,  ///< its bytes moved, at the speed of the slowest link of its route
+  kLinkWait,  ///< it moved more slowly, because others shared a link
+};
+
+/// The number of kinds, for arrays indexed by PathKind.
+inline constexpr std::size_t kNumPathKinds = 6;
+
+/// Returns "compute", "launch", "gap", "latency", "transfer" or "link-wait".
+std::string_view to_string(PathKind kind);
+
+/// Describes a stretch of the critical path. Exactly one of `device` and `link` is set.
+struct PathSegment {
+  static constexpr std::int32_t kNone = -1;
+
+  PathKind kind = PathKind::kCompute;
+  /// Says that what follows on the path was ready all the time and queued for the device or link.
+  bool is_queued = false;
+  double from_us = 0;
+  double to_us = 0;
+  OpId op = 0;                    ///< that ran, or whose output was sent
+  DeviceId device = kNone;        ///< that ran it
+  std::int32_t link = kNone;      ///< an index into Explanation::links: the slowest link of the
+                                  ///< route, or the most loaded one while others shared it
+  std::int32_t transfer = kNone;  ///< an index into StepRecord::transfers
+};
+
+/// Returns the critical path in the order of time; only segments that last. Requires: `record` is a
+/// run on `problem` that was not stopped.
+std::vector<PathSegment> critical_path(const Problem& problem, const StepRecord& record);
+
+/// Says how much of the critical path is of one kind.
+struct PathShare {
+  double path_us = 0;
+  double queued_us = 0;  ///< of it, in segments that are queued
+};
+
+/// Describes what one device did in a step.
+struct DeviceLoad {
+  double path_us = 0;      ///< on the critical path
+  double busy_us = 0;      ///< sum over its ops
+  double utilization = 0;  ///< busy time by makespan and slots
+  /// Time in which it ran nothing while an output that it wanted was on its way.
+  double transfer_wait_us = 0;
+  std::int64_t ops = 0;
+  std::int32_t most_at_once = 0;  ///< ops that ran at the same time
+};
+
+/// Describes what one link carried in a step: a link of the cluster, or, in the `placeto` and
+/// `grappler` models, the outgoing channel of a device or of a pair of devices.
+struct LinkLoad {
+  std::string name{};
+  double path_us = 0;  ///< on the critical path
+  std::int64_t transfers = 0;
+  std::int64_t bytes = 0;
+  double utilization = 0;  ///< bytes by bandwidth and makespan
+};
+
+/// Describes what ops of one kind took of the critical path.
+struct OpKindShare {
+  std::string kind{};
+  double path_us = 0;
+  std::int64_t ops = 0;  ///< on the path
+};
+
+/// Says by how much the step could be shorter at most if something took no time.
+struct Gain {
+  enum class What : std::uint8_t { kDevice, kLink, kAllLinks, kLaunches, kGaps };
+
+  What what = What::kDevice;
+  std::int32_t index = 0;  ///< of the device or link
+  double at_most_us = 0;
+};
+
+/// Returns "device", "link", "all-links", "launches" or "gaps".
+std::string_view to_string(Gain::What what);
+
+/// Holds what bounded a step.
+struct Explanation {
+  double makespan_us = 0;
+  std::vector<PathSegment> path{};
+  std::array<PathShare, kNumPathKinds> path_kinds{};  ///< by PathKind
+  std::vector<DeviceLoad> devices{};                  ///< by DeviceId
+  std::vector<LinkLoad> links{};
+  std::vector<OpKindShare> op_kinds{};  ///< by time, longest first
+  double exposed_us = 0;                ///< no op ran while a transfer was under way
+  std::vector<Gain> gains{};            ///< largest first
+  std::optional<MemoryOverflow> overflow{};
+  /// Sentences about parameters of the cluster that did nothing in this step.
+  std::vector<std::string> without_effect{};
+};
+
+/// Explains a step. Requires: `record` is a run on `problem` that was not stopped.
+Explanation explain(const Problem& problem, const StepRecord& record);
+
+}  // namespace emplace

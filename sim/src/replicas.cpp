@@ -1,0 +1,248 @@
+#include "log_normal.hpp"
+
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/op_kind.hpp>
+#include <emplace/graphs/random.hpp>
+#include <emplace/sim/replicas.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace emplace {
+namespace {
+
+// The quantile of the standard normal distribution at 97.5 %.
+constexpr double kNormalOf95Percent = 1.959963984540054;
+
+std::size_t index(std::int64_t id) { return static_cast<std::size_t>(id); }
+
+bool is_uncertain(const Problem& problem, OpId op, DeviceId device) {
+  return problem.cost_us(op, device) > 0 && problem.cost_spread(op, device) > 0;
+}
+
+// One thread's copy of the problem, whose costs are replaced again and again.
+struct Worker {
+  explicit Worker(const Problem& expected) : problem(expected), simulator(problem) {}
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  Problem problem;
+  Simulator simulator;
+  std::vector<double> normals{};
+  std::vector<double> factors{};
+  std::vector<double> costs_us{};
+};
+
+// Knows which costs vary, how far, and which of them together.
+class CostDraws {
+ public:
+  explicit CostDraws(const Problem& problem) : problem_(problem) {
+    std::vector<bool> seen(problem.cluster().profiles.size(), false);
+    for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+      const std::size_t profile = problem.cluster().devices[index(device)].profile;
+      if (!seen[profile]) {
+        seen[profile] = true;
+        add_device(device);
+      }
+    }
+  }
+
+  // Gives the worker's problem the costs of one replica.
+  void draw(RandomStream random, Worker& worker) const {
+    worker.normals.resize(normals_.size());
+    draw_normals(random, worker.normals);
+    worker.factors.clear();
+    for (const Factor& factor : factors_) {
+      worker.factors.push_back(factor.distribution.factor(worker.normals[factor.normal]));
+    }
+    for (const Row& row : rows_) {
+      const std::span<const double> expected_us = problem_.costs_us(row.device);
+      worker.costs_us.assign(expected_us.begin(), expected_us.end());
+      for (const UncertainCost& cost : row.costs) {
+        worker.costs_us[index(cost.op)] *= worker.factors[cost.factor];
+      }
+      worker.problem.replace_costs(row.device, worker.costs_us);
+    }
+  }
+
+ private:
+  // Names what errs together: a device class with one of its rooflines, or with one op.
+  using ErrorSource = std::tuple<std::string_view, std::size_t, OpId>;
+  static constexpr std::size_t kFallback = kNumOpClasses;
+  static constexpr std::size_t kNoRoofline = kNumOpClasses + 1;
+
+  struct Factor {
+    std::size_t normal;
+    LogNormal distribution;
+  };
+
+  struct UncertainCost {
+    OpId op;
+    std::size_t factor;
+  };
+
+  // The costs that vary on all devices of one profile, of which `device` is the first.
+  struct Row {
+    DeviceId device;
+    std::vector<UncertainCost> costs;
+  };
+
+  void add_device(DeviceId device) {
+    Row row{.device = device, .costs = {}};
+    for (OpId op = 0; op < problem_.num_ops(); ++op) {
+      if (is_uncertain(problem_, op, device)) {
+        row.costs.push_back({op, factor_of(op, device)});
+      }
+    }
+    if (!row.costs.empty()) {
+      rows_.push_back(std::move(row));
+    }
+  }
+
+  // Profiles of one class may have different spreads: then they share the normal number only.
+  std::size_t factor_of(OpId op, DeviceId device) {
+    const double spread = problem_.cost_spread(op, device);
+    const std::size_t normal =
+        normals_.emplace(error_source(op, device), normals_.size()).first->second;
+    const auto [factor, is_new] = factor_of_.emplace(std::pair(normal, spread), factors_.size());
+    if (is_new) {
+      factors_.push_back({normal, LogNormal(spread)});
+    }
+    return factor->second;
+  }
+
+  ErrorSource error_source(OpId op, DeviceId device) const {
+    const Cluster& cluster = problem_.cluster();
+    const std::string_view device_class =
+        cluster.profiles[cluster.devices[index(device)].profile].device_class;
+    switch (problem_.cost_rung(op, device)) {
+      case CostRung::kMeasured:
+      case CostRung::kInterpolated:
+        return {device_class, kNoRoofline, op};
+      case CostRung::kRoofline: {
+        const OpClass op_class = op_class_of(problem_.graph()[index(op)].kind);
+        return {device_class, static_cast<std::size_t>(op_class), 0};
+      }
+      case CostRung::kGuess:
+        return {device_class, kFallback, 0};
+    }
+    EMPLACE_CHECK(false, "no such rung of the cost ladder");
+  }
+
+  const Problem& problem_;
+  std::map<ErrorSource, std::size_t> normals_;  // numbered as they appear, like the factors
+  std::map<std::pair<std::size_t, double>, std::size_t> factor_of_;
+  std::vector<Factor> factors_;
+  std::vector<Row> rows_;
+};
+
+// Returns 1 where the first beats the second, 0 where the second beats the first, 0.5 for a tie.
+double score(const Replicas& first, const Replicas& second, std::size_t replica) {
+  const bool first_fits = first.status[replica] == StepStatus::kOk;
+  const bool second_fits = second.status[replica] == StepStatus::kOk;
+  if (!first_fits || !second_fits) {
+    return first_fits ? 1 : second_fits ? 0 : 0.5;
+  }
+  const double first_us = first.makespan_us[replica];
+  const double second_us = second.makespan_us[replica];
+  return first_us < second_us ? 1 : second_us < first_us ? 0 : 0.5;
+}
+
+}  // namespace
+
+std::vector<Replicas> simulate_replicas(const Problem& problem,
+                                        std::span<const Placement> placements,
+                                        const ReplicaOptions& options) {
+  EMPLACE_CHECK(options.replicas >= 1 && options.replicas <= kMaxReplicas,
+                "expected 1 to {} replicas, found {}", kMaxReplicas, options.replicas);
+  const std::size_t count = index(options.replicas);
+  std::vector<Replicas> outcomes(placements.size());
+  for (Replicas& outcome : outcomes) {
+    outcome.makespan_us.resize(count);
+    outcome.status.resize(count);
+  }
+  const CostDraws draws(problem);
+  // Hashed, so that neighbouring seeds do not share all draws but one.
+  const std::uint64_t first_stream = stable_hash("replica", options.seed);
+  tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(problem); });
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count), [&](const auto& range) {
+    Worker& worker = workers.local();
+    for (std::size_t replica = range.begin(); replica < range.end(); ++replica) {
+      draws.draw(RandomStream(first_stream + replica), worker);
+      for (std::size_t at = 0; at < placements.size(); ++at) {
+        const SimResult& result = worker.simulator.run(placements[at]);
+        outcomes[at].makespan_us[replica] = result.makespan_us;
+        outcomes[at].status[replica] = result.status;
+      }
+    }
+  });
+  return outcomes;
+}
+
+OpId num_uncertain_costs(const Problem& problem, const Placement& placement) {
+  OpId count = 0;
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    count += is_uncertain(problem, op, placement[problem.grouping().group_of(op)]) ? 1 : 0;
+  }
+  return count;
+}
+
+ReplicaSummary summarize(const Replicas& replicas) {
+  std::vector<double> sorted = replicas.makespan_us;
+  EMPLACE_CHECK(!sorted.empty(), "no replicas");
+  std::sort(sorted.begin(), sorted.end());
+  const auto count = static_cast<double>(sorted.size());
+  const auto percentile = [&](std::size_t percent) {
+    return sorted[(percent * sorted.size() + 99) / 100 - 1];
+  };
+  ReplicaSummary summary{.median_us = percentile(50),
+                         .p05_us = percentile(5),
+                         .p95_us = percentile(95),
+                         .out_of_memory = std::count(replicas.status.begin(), replicas.status.end(),
+                                                     StepStatus::kOutOfMemory)};
+  // From the median on, so that equal replicas have exactly their makespan as mean.
+  double sum_us = 0;
+  for (const double makespan_us : sorted) {
+    sum_us += makespan_us - summary.median_us;
+  }
+  summary.mean_us = summary.median_us + sum_us / count;
+  double squares = 0;
+  for (const double makespan_us : sorted) {
+    squares += (makespan_us - summary.mean_us) * (makespan_us - summary.mean_us);
+  }
+  summary.standard_deviation_us = sorted.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
+  return summary;
+}
+
+ReplicaComparison compare(const Replicas& first, const Replicas& second) {
+  const std::size_t replicas = first.makespan_us.size();
+  EMPLACE_CHECK(replicas > 0 && second.makespan_us.size() == replicas,
+                "{} replicas cannot be compared with {}", replicas, second.makespan_us.size());
+  double score_sum = 0;
+  double difference_sum_us = 0;
+  for (std::size_t replica = 0; replica < replicas; ++replica) {
+    score_sum += score(first, second, replica);
+    difference_sum_us += first.makespan_us[replica] - second.makespan_us[replica];
+  }
+  const auto count = static_cast<double>(replicas);
+  const double p = score_sum / count;
+  const double square = kNormalOf95Percent * kNormalOf95Percent;
+  const double middle = (p + square / (2 * count)) / (1 + square / count);
+  const double reach = kNormalOf95Percent / (1 + square / count) *
+                       std::sqrt(p * (1 - p) / count + square / (4 * count * count));
+  return {.probability = p,
+          .probability_low = std::max(0.0, middle - reach),
+          .probability_high = std::min(1.0, middle + reach),
+          .mean_difference_us = difference_sum_us / count};
+}
+
+}  // namespace emplace

@@ -1,0 +1,86 @@
+#include "sim/src/log_normal.hpp"
+
+#include <emplace/graphs/op_graph.hpp>
+#include <emplace/graphs/random.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+constexpr double kUlp = std::numeric_limits<double>::epsilon();
+
+TEST(LogNormal, LogarithmIsThatOfTheLibraryButForTheLastBits) {
+  for (double x = 1e-300; x < 1e300; x *= 1.37) {
+    EXPECT_NEAR(log_by_basic_operations(x), std::log(x), 2 * kUlp * std::abs(std::log(x))) << x;
+  }
+  for (double x = 0.5; x < 2; x += 0.001) {
+    EXPECT_NEAR(log_by_basic_operations(x), std::log(x), 2 * kUlp * std::abs(std::log(x))) << x;
+  }
+  EXPECT_EQ(log_by_basic_operations(1), 0);
+}
+
+TEST(LogNormal, ExponentialIsThatOfTheLibraryButForTheLastBits) {
+  for (double x = -700; x <= 700; x += 0.37) {
+    EXPECT_NEAR(exp_by_basic_operations(x), std::exp(x), 4 * kUlp * std::exp(x)) << x;
+  }
+  EXPECT_EQ(exp_by_basic_operations(0), 1);
+}
+
+// The moments of n standard normal numbers are 0, 1, 0 and 3, give or take 5 standard errors:
+// the variances of x, x^2, x^3 and x^4 are 1, 2, 15 and 96.
+TEST(LogNormal, NormalsHaveTheMomentsOfTheStandardNormalDistribution) {
+  constexpr std::size_t kCount = 100'001;  // odd: the last has no partner
+  RandomStream random(1);
+  std::vector<double> normals(kCount);
+  draw_normals(random, normals);
+  const double expected[] = {0, 1, 0, 3};
+  const double variances[] = {1, 2, 15, 96};
+  for (int power = 1; power <= 4; ++power) {
+    double sum = 0;
+    for (const double normal : normals) {
+      sum += std::pow(normal, power);
+    }
+    const double error = std::sqrt(variances[power - 1] / kCount);
+    EXPECT_NEAR(sum / kCount, expected[power - 1], 5 * error) << "power " << power;
+  }
+}
+
+// The same formulas, written once more in Python with its own logarithm, give these bits.
+TEST(LogNormal, DrawsAreTheseOnEveryMachine) {
+  RandomStream random(2026);
+  std::vector<double> normals(3);
+  draw_normals(random, normals);
+  EXPECT_EQ(normals[0], 0x1.244ed0b15c929p-1);
+  EXPECT_EQ(normals[1], -0x1.accce762a2601p+0);
+  EXPECT_EQ(normals[2], 0x1.2e9e7869e404bp-1);
+  EXPECT_EQ(LogNormal(0.1).factor(normals[0]), 0x1.0da84163719bdp+0);
+}
+
+// ln F = ln(1.25) / 2 * (2 z sqrt(ln(1.25)) / ln(1.25) - 1) for a standard deviation of 1/2; the
+// median is 1 / sqrt(1.25), and one standard deviation of the logarithm is a factor of
+// exp(sqrt(ln(1.25))).
+TEST(LogNormal, MedianAndScaleFollowFromMeanOneAndTheStandardDeviation) {
+  const LogNormal half(0.5);
+  EXPECT_DOUBLE_EQ(half.factor(0), 1 / std::sqrt(1.25));
+  EXPECT_DOUBLE_EQ(half.factor(1) / half.factor(0), std::exp(std::sqrt(std::log(1.25))));
+  EXPECT_DOUBLE_EQ(half.factor(1) * half.factor(-1), 1 / 1.25);
+}
+
+TEST(LogNormal, WithoutAStandardDeviationEveryFactorIsExactlyOne) {
+  EXPECT_EQ(LogNormal(0).factor(-3), 1);
+  EXPECT_EQ(LogNormal(0).factor(7), 1);
+}
+
+// Expected costs add up to 2^53 us at most, so two sums of drawn ones are less than 2^63 us.
+TEST(LogNormal, FactorsOfTheLargestSpreadStayBetweenZeroAnd512) {
+  EXPECT_GT(LogNormal(kMaxCostSpread).factor(-7), 0);
+  EXPECT_LT(LogNormal(kMaxCostSpread).factor(7), 512);
+}
+
+}  // namespace
+}  // namespace emplace

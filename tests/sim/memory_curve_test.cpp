@@ -1,0 +1,88 @@
+// Do the memory curve and the first overflow account for every byte, in all three models?
+
+#include "support/properties.hpp"
+
+#include <emplace/sim/memory_curve.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace emplace {
+namespace {
+
+using test::below;
+using test::draw_any_step;
+using test::draw_placement;
+using test::expect_always;
+using test::RandomStep;
+using test::Trial;
+
+// Runs a step in one of the three models.
+Trial draw_run_of_any_model() {
+  RandomStep step = draw_any_step();
+  auto cluster = std::make_shared<Cluster>(*step.cluster);
+  const TransferModel models[] = {TransferModel::kPhysical, TransferModel::kGrappler,
+                                  TransferModel::kPlaceto};
+  cluster->transfer_model = models[below(3)];
+  cluster->grappler = {.latency_us = 3, .bytes_per_us = 10};
+  step.cluster = std::move(cluster);
+  return Trial(std::move(step));
+}
+
+TEST(MemoryCurve, PeaksAtThePeakAndNeverFallsBelowTheWeights) {
+  expect_always([] {
+    const Trial run = draw_run_of_any_model();
+    for (DeviceId device = 0; device < run.problem.num_devices(); ++device) {
+      std::int64_t weights = 0;
+      for (GroupId group = 0; group < run.problem.num_groups(); ++group) {
+        weights +=
+            run.step.placement[group] == device ? run.problem.group_persistent_bytes(group) : 0;
+      }
+      std::int64_t peak = 0;
+      for (const MemoryPoint& point : memory_curve(run.problem, run.record, device)) {
+        RC_ASSERT(point.bytes >= weights);
+        peak = std::max(peak, point.bytes);
+      }
+      RC_ASSERT(peak == run.record.peak_bytes[static_cast<std::size_t>(device)]);
+    }
+  });
+}
+
+TEST(FirstOverflow, AccountsForEveryByte) {
+  expect_always([] {
+    const Trial run = draw_run_of_any_model();
+    const auto overflow = first_overflow(run.problem, run.record, below(5));
+    RC_ASSERT(overflow.has_value() == (run.record.status == StepStatus::kOutOfMemory));
+    if (overflow) {
+      std::int64_t sum = overflow->persistent_bytes + overflow->other_bytes;
+      for (const Allocation& allocation : overflow->largest) {
+        sum += allocation.bytes;
+      }
+      RC_ASSERT(sum == run.problem.memory_bytes(overflow->device) + overflow->bytes_over);
+    }
+  });
+}
+
+TEST(FirstOverflow, AStepThatStopsWhenOutOfMemoryIsTheSameUntilThen) {
+  expect_always([] {
+    const Trial run(draw_any_step());
+    Simulator simulator(run.problem, {.stop_when_out_of_memory = true});
+    simulator.run(draw_placement(run.problem));  // leaves nothing, stopped or not
+    const StepRecord stopped = simulator.record(run.step.placement);
+    RC_ASSERT(stopped.status == run.record.status);
+    const auto overflow = first_overflow(run.problem, run.record);
+    RC_ASSERT(stopped.makespan_us == (overflow ? overflow->at_us : run.record.makespan_us));
+    for (std::size_t op = 0; op < stopped.start_us.size(); ++op) {
+      const double start_us = run.record.start_us[op];
+      RC_ASSERT(stopped.start_us[op] == (start_us <= stopped.makespan_us ? start_us : -1));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace emplace

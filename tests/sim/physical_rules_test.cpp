@@ -1,0 +1,415 @@
+// Does the `physical` engine do what the rules in sim/README.md say? Here they are once more, to
+// the letter: at every event all rates are found anew by filling all flows at one pace, everything
+// is a plain list, and memory is counted from the lists of what lived when.
+
+#include "support/machines.hpp"
+
+#include <emplace/graphs/random.hpp>
+#include <emplace/sim/memory_curve.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Two moments that are closer are one instant (rule 3).
+double end_of_instant(double us) { return us + 1e-6 + us * 1e-12; }
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+class RuleBook {
+ public:
+  struct Sent {
+    OpId producer;
+    std::int32_t output;  // among those of its producer
+    DeviceId from;
+    DeviceId to;
+    double start_us;
+    double enters_us;  // when its latency is over
+    double left;       // bytes
+    double rate = 0;
+    bool has_entered = false;
+    double end_us = -1;
+  };
+
+  RuleBook(const Problem& problem, const Placement& placement)
+      : problem_(problem), placement_(placement), queues_(topology().links().size()) {
+    const OpGraph& graph = problem.graph();
+    for (auto [edge, end] = boost::edges(graph); edge != end; ++edge) {
+      uses_.insert({static_cast<OpId>(boost::source(*edge, graph)), graph[*edge].output,
+                    static_cast<OpId>(boost::target(*edge, graph))});
+    }
+    start_us.assign(index(problem.num_ops()), -1);
+    end_us.assign(index(problem.num_ops()), -1);
+    waiting_.resize(index(problem.num_ops()));
+    for (const auto& [producer, output, consumer] : uses_) {
+      ++waiting_[index(consumer)];
+    }
+    for (OpId op = 0; op < problem.num_ops(); ++op) {
+      if (waiting_[index(op)] == 0) {
+        make_ready(op);
+      }
+    }
+    do {
+      start_ops();
+      share_links();
+    } while (handle_next_instant());
+    makespan_us = *std::max_element(end_us.begin(), end_us.end());
+    count_memory();
+  }
+
+  std::vector<double> start_us;
+  std::vector<double> end_us;
+  std::vector<Sent> sent;
+  std::vector<std::int64_t> peak_bytes;
+  double makespan_us = 0;
+
+ private:
+  const Topology& topology() const { return problem_.cluster().topology; }
+  const Link& link(std::int32_t id) const { return topology().links()[index(id)]; }
+  std::span<const std::int32_t> route(const Sent& one) const {
+    return topology().route(one.from, one.to);
+  }
+
+  // The longest path of times from an op to the end of the step.
+  double priority_us(OpId op) {
+    if (problem_.cluster().queue_order == QueueOrder::kFifo) {
+      return 0;
+    }
+    const auto known = priority_us_.find(op);
+    if (known != priority_us_.end()) {
+      return known->second;
+    }
+    double after_us = 0;
+    for (const auto& [producer, output, consumer] : uses_) {
+      if (producer == op) {
+        after_us = std::max(after_us, priority_us(consumer));
+      }
+    }
+    double least_us = kInfinity;
+    for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
+      least_us = std::min(least_us, problem_.launch_us(op, device) + problem_.cost_us(op, device));
+    }
+    return priority_us_[op] = least_us + after_us;
+  }
+
+  void make_ready(OpId op) { ready_[placement_[op]].insert({-priority_us(op), now_us_, op}); }
+
+  // Rule 1.
+  void start_ops() {
+    for (auto& [device, ready] : ready_) {
+      while (!ready.empty() && running_[device].size() < index(problem_.slots(device))) {
+        const OpId op = std::get<OpId>(*ready.begin());
+        ready.erase(ready.begin());
+        running_[device].insert(op);
+        start_us[index(op)] = now_us_;
+        end_us[index(op)] =
+            now_us_ + (problem_.launch_us(op, device) + problem_.cost_us(op, device));
+      }
+    }
+  }
+
+  bool is_moving(const Sent& one) const {
+    if (!one.has_entered || one.end_us >= 0) {
+      return false;
+    }
+    return std::ranges::all_of(route(one), [&](std::int32_t id) {
+      return link(id).sharing != LinkSharing::kFifo || queues_[index(id)].front() == number(one);
+    });
+  }
+
+  std::size_t number(const Sent& one) const { return static_cast<std::size_t>(&one - &sent[0]); }
+
+  // Rule 2: all rates grow at one pace, until a link is full or a limit reached.
+  void share_links() {
+    std::vector<double> left;
+    for (const Link& each : topology().links()) {
+      left.push_back(each.bytes_per_us);
+    }
+    std::vector<Sent*> open;
+    for (Sent& one : sent) {
+      one.rate = 0;
+      if (is_moving(one)) {
+        open.push_back(&one);
+      }
+    }
+    while (!open.empty()) {
+      std::vector<int> num_open(left.size());
+      for (const Sent* one : open) {
+        for (const std::int32_t id : route(*one)) {
+          ++num_open[index(id)];
+        }
+      }
+      const auto room = [&](const Sent& one, std::int32_t id) {
+        return link(id).sharing == LinkSharing::kFatpipe ? link(id).bytes_per_us - one.rate
+                                                         : left[index(id)] / num_open[index(id)];
+      };
+      double step = kInfinity;
+      for (const Sent* one : open) {
+        for (const std::int32_t id : route(*one)) {
+          step = std::min(step, room(*one, id));
+        }
+      }
+      std::vector<Sent*> still_open;
+      for (Sent* one : open) {
+        const bool is_stopped = std::ranges::any_of(route(*one), [&](std::int32_t id) {
+          return room(*one, id) <= step + 1e-9 * link(id).bytes_per_us;
+        });
+        if (!is_stopped) {
+          still_open.push_back(one);
+        }
+      }
+      for (Sent* one : open) {
+        one->rate += step;
+        for (const std::int32_t id : route(*one)) {
+          left[index(id)] -= step;
+        }
+      }
+      open = still_open;
+    }
+  }
+
+  double next_us(const Sent& one) const {
+    return one.end_us >= 0    ? kInfinity
+           : !one.has_entered ? one.enters_us
+           : one.rate > 0     ? now_us_ + one.left / one.rate
+                              : kInfinity;
+  }
+
+  // Rule 3; says whether anything happened.
+  bool handle_next_instant() {
+    double first_us = kInfinity;
+    for (const auto& [device, ops] : running_) {
+      for (const OpId op : ops) {
+        first_us = std::min(first_us, end_us[index(op)]);
+      }
+    }
+    for (const Sent& one : sent) {
+      first_us = std::min(first_us, next_us(one));
+    }
+    if (first_us == kInfinity) {
+      return false;
+    }
+    const double until_us = end_of_instant(first_us);
+    double instant_us = first_us;
+    std::set<OpId> ended_ops;
+    for (const auto& [device, ops] : running_) {
+      for (const OpId op : ops) {
+        if (end_us[index(op)] <= until_us) {
+          ended_ops.insert(op);
+          instant_us = std::max(instant_us, end_us[index(op)]);
+        }
+      }
+    }
+    std::vector<std::size_t> ended;
+    std::vector<std::size_t> entering;
+    for (Sent& one : sent) {
+      if (const double us = next_us(one); us <= until_us) {
+        (one.has_entered ? ended : entering).push_back(number(one));
+        instant_us = std::max(instant_us, us);
+      }
+    }
+    for (const std::size_t at : ended) {
+      sent[at].end_us = next_us(sent[at]);
+    }
+    for (Sent& one : sent) {
+      one.left -= one.rate * (instant_us - now_us_);
+    }
+    now_us_ = instant_us;
+    for (const OpId op : ended_ops) {
+      running_[placement_[op]].erase(op);
+      send_outputs(op);
+    }
+    for (const std::size_t at : ended) {
+      leave_links(sent[at]);
+      arrive(sent[at]);
+    }
+    for (const std::size_t at : entering) {
+      enter_links(sent[at]);
+    }
+    for (Sent& one : sent) {
+      if (!one.has_entered && one.enters_us <= now_us_) {
+        enter_links(one);
+      }
+    }
+    return true;
+  }
+
+  // Rule 2: one transfer for each output and device that wants it.
+  void send_outputs(OpId op) {
+    const DeviceId from = placement_[op];
+    std::set<std::pair<std::int32_t, DeviceId>> wanted;
+    for (const auto& [producer, output, consumer] : uses_) {
+      if (producer != op) {
+        continue;
+      }
+      if (output == Dependency::kControl || placement_[consumer] == from) {
+        hand_to(consumer);
+      } else {
+        wanted.insert({output, placement_[consumer]});
+      }
+    }
+    for (const auto& [output, to] : wanted) {
+      const auto bytes =
+          static_cast<double>(problem_.graph()[index(op)].outputs[index(output)].bytes);
+      const double latency_us = topology().latency_us(from, to);
+      sent.push_back({.producer = op,
+                      .output = output,
+                      .from = from,
+                      .to = to,
+                      .start_us = now_us_,
+                      .enters_us = now_us_ + latency_us,
+                      .left = bytes});
+    }
+  }
+
+  void enter_links(Sent& one) {
+    one.has_entered = true;
+    if (one.left < 1) {
+      one.end_us = now_us_;
+      arrive(one);
+      return;
+    }
+    for (const std::int32_t id : route(one)) {
+      queues_[index(id)].push_back(number(one));
+    }
+  }
+
+  void leave_links(const Sent& one) {
+    for (const std::int32_t id : route(one)) {
+      std::erase(queues_[index(id)], number(one));
+    }
+  }
+
+  void arrive(const Sent& one) {
+    for (const auto& [producer, output, consumer] : uses_) {
+      if (producer == one.producer && output == one.output && placement_[consumer] == one.to) {
+        hand_to(consumer);
+      }
+    }
+  }
+
+  void hand_to(OpId consumer) {
+    if (--waiting_[index(consumer)] == 0) {
+      make_ready(consumer);
+    }
+  }
+
+  // The end of the last op on `device` that reads the output.
+  double last_reader_us(OpId op, std::int32_t read, DeviceId device) const {
+    double last_us = 0;
+    for (const auto& [producer, output, consumer] : uses_) {
+      if (producer == op && output == read && placement_[consumer] == device) {
+        last_us = std::max(last_us, end_us[index(consumer)]);
+      }
+    }
+    return last_us;
+  }
+
+  // Rule 4. What ends within an instant ends when the instant does.
+  void count_memory() {
+    struct Lived {
+      DeviceId device;
+      double from_us;
+      double until_us;
+      std::int64_t bytes;
+    };
+    std::vector<Lived> lived;
+    for (OpId op = 0; op < problem_.num_ops(); ++op) {
+      const Op& facts = problem_.graph()[index(op)];
+      const DeviceId device = placement_[op];
+      const double start = start_us[index(op)];
+      const double end = end_us[index(op)];
+      lived.push_back({device, 0, kInfinity, facts.persistent_bytes});
+      lived.push_back({device, start, end, facts.workspace_bytes});
+      for (std::int32_t output = 0; output < std::ssize(facts.outputs); ++output) {
+        double freed = std::max(end, last_reader_us(op, output, device));
+        for (const Sent& one : sent) {
+          freed = one.producer == op && one.output == output ? std::max(freed, one.end_us) : freed;
+        }
+        lived.push_back({device, start, freed, facts.outputs[index(output)].bytes});
+      }
+    }
+    for (const Sent& one : sent) {
+      lived.push_back({one.to, one.start_us, last_reader_us(one.producer, one.output, one.to),
+                       problem_.graph()[index(one.producer)].outputs[index(one.output)].bytes});
+    }
+    peak_bytes.assign(index(problem_.num_devices()), 0);
+    for (const Lived& moment : lived) {
+      std::int64_t sum = 0;
+      for (const Lived& each : lived) {
+        if (each.device == moment.device && each.from_us <= moment.from_us &&
+            end_of_instant(moment.from_us) < each.until_us) {
+          sum += each.bytes;
+        }
+      }
+      std::int64_t& peak = peak_bytes[index(moment.device)];
+      peak = std::max(peak, sum);
+    }
+  }
+
+  const Problem& problem_;
+  const Placement& placement_;
+  std::set<std::tuple<OpId, std::int32_t, OpId>> uses_;
+  std::map<OpId, double> priority_us_;
+  std::vector<int> waiting_;
+  std::map<DeviceId, std::set<std::tuple<double, double, OpId>>> ready_;
+  std::map<DeviceId, std::set<OpId>> running_;
+  std::vector<std::deque<std::size_t>> queues_;  // by link: transfers in the order of arrival
+  double now_us_ = 0;
+};
+
+void expect_near(double actual, double expected) {
+  EXPECT_NEAR(actual, expected, 1e-6 + 1e-9 * expected);
+}
+
+class PhysicalRules : public ::testing::TestWithParam<test::Coincidences> {};
+
+TEST_P(PhysicalRules, AreFollowed) {
+  RandomStream random(7);
+  for (int round = 0; round < 6000 && !HasFailure(); ++round) {
+    SCOPED_TRACE(round);
+    test::RandomStep step =
+        test::draw_step([&](std::uint64_t bound) { return random.below(bound); }, GetParam(),
+                        round % 2 == 0 ? 8 : 60);
+    const Problem problem = test::make_problem(std::move(step.graph), step.cluster);
+    const RuleBook expected(problem, step.placement);
+    const StepRecord record = Simulator(problem).record(step.placement);
+    expect_near(record.makespan_us, expected.makespan_us);
+    for (OpId op = 0; op < problem.num_ops(); ++op) {
+      SCOPED_TRACE(op);
+      expect_near(record.start_us[index(op)], expected.start_us[index(op)]);
+      expect_near(record.end_us[index(op)], expected.end_us[index(op)]);
+    }
+    ASSERT_EQ(record.transfers.size(), expected.sent.size());
+    for (std::size_t at = 0; at < record.transfers.size(); ++at) {
+      SCOPED_TRACE(at);
+      const Transfer& actual = record.transfers[at];
+      const RuleBook::Sent& sent = expected.sent[at];
+      EXPECT_EQ(actual.producer, sent.producer);
+      EXPECT_EQ(actual.output - problem.outputs(actual.producer).first, sent.output);
+      EXPECT_EQ(actual.from, sent.from);
+      EXPECT_EQ(actual.to, sent.to);
+      expect_near(actual.start_us, sent.start_us);
+      expect_near(actual.end_us, sent.end_us);
+    }
+    EXPECT_EQ(record.peak_bytes, expected.peak_bytes);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(WithManyCoincidencesAndWithNone, PhysicalRules,
+                         ::testing::Values(test::Coincidences::kMany, test::Coincidences::kNone));
+
+}  // namespace
+}  // namespace emplace
