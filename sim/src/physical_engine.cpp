@@ -119,8 +119,10 @@ void PhysicalEngine::count_memory() {
   for (const DeviceId device : grown_) {
     Station& station = stations_[index(device)];
     station.has_grown = false;
-    peak_bytes_[index(device)] = std::max(peak_bytes_[index(device)], station.live_bytes);
-    is_out_of_memory_ |= station.live_bytes > problem_.memory_bytes(device);
+    if (station.live_bytes > peak_bytes_[index(device)]) {
+      peak_bytes_[index(device)] = station.live_bytes;
+      is_out_of_memory_ |= station.live_bytes > problem_.memory_bytes(device);
+    }
   }
   grown_.clear();
 }
