@@ -1,7 +1,5 @@
 #include "network.hpp"
 
-#include <emplace/graphs/check.hpp>
-
 #include <algorithm>
 
 namespace emplace {
@@ -53,7 +51,7 @@ Network::Network(const Topology& topology, DeviceId num_devices, std::int32_t ma
   flows_.resize(index(max_flows));
   nodes_.resize(index(max_flows) * max_fifo_);
   busy_routes_.reserve(routes_.size());
-  open_routes_.reserve(routes_.size());
+  routes_of_links_.resize(shared_.size());
   busy_links_.reserve(links_.size());
   open_links_.reserve(links_.size());
   admitted_.reserve(index(max_flows));
@@ -105,7 +103,8 @@ void Network::add(std::int32_t flow, DeviceId from, DeviceId to, double bytes, d
 void Network::start(std::int32_t flow, double now_us) {
   const std::int32_t id = flows_[index(flow)].route;
   Route& route = routes_[index(id)];
-  if (route.num_flows == 0) {
+  const bool was_idle = route.num_flows == 0;
+  if (was_idle) {
     route = {.read_us = now_us, .position = static_cast<std::int32_t>(busy_routes_.size())};
     busy_routes_.push_back(id);
   } else {
@@ -121,6 +120,7 @@ void Network::start(std::int32_t flow, double now_us) {
   for (const std::int32_t link : shared_links(id)) {
     LinkUse& use = links_[index(link)];
     rate = std::min(rate, use.bytes_per_us);
+    use.num_routes += was_idle;
     if (use.num_flows++ == 0) {
       use.position = static_cast<std::int32_t>(busy_links_.size());
       busy_links_.push_back(link);
@@ -128,8 +128,6 @@ void Network::start(std::int32_t flow, double now_us) {
       is_alone = false;
     }
   }
-  EMPLACE_CHECK(rate < kInfinity, "no route from device {} to device {}", id / num_devices_,
-                id % num_devices_);
   // A flow that shares no link changes nothing for others.
   if (is_alone) {
     route.rate = rate;
@@ -162,11 +160,13 @@ void Network::stop_first(Route& route) {
   const std::int32_t id = flows_[index(flow)].route;
   route.first = meld_all(flows_[index(flow)].child);
   route.is_stale = true;
-  if (--route.num_flows == 0) {
+  const bool is_idle = --route.num_flows == 0;
+  if (is_idle) {
     remove_from(busy_routes_, routes_, route.position);
   }
   for (const std::int32_t link : shared_links(id)) {
     LinkUse& use = links_[index(link)];
+    use.num_routes -= is_idle;
     if (--use.num_flows == 0) {
       remove_from(busy_links_, links_, use.position);
     } else {
@@ -217,14 +217,10 @@ void Network::share(double now_us) {
 
 // Gives each busy route its max-min fair rate.
 void Network::fill(double now_us) {
-  open_links_ = busy_links_;
-  for (const std::int32_t link : open_links_) {
-    links_[index(link)].left = links_[index(link)].bytes_per_us;
-    links_[index(link)].unfixed = links_[index(link)].num_flows;
-  }
-  open_routes_ = busy_routes_;
+  list_routes_of_links();
+  std::size_t num_open = busy_routes_.size();
   double rate = 0;
-  while (!open_routes_.empty()) {
+  while (num_open > 0) {
     // The link with the least share; a share is compared without dividing.
     std::int32_t narrowest = kNone;
     double left = kInfinity;
@@ -245,41 +241,60 @@ void Network::fill(double now_us) {
     }
     // Rates never fall from one link to the next, but for rounding.
     rate = std::max(rate, left / unfixed);
-    if (has_limits_ && fix_limited(rate, now_us)) {
-      continue;
-    }
-    for (std::size_t at = 0; at < open_routes_.size();) {
-      const auto links = shared_links(open_routes_[at]);
-      if (std::find(links.begin(), links.end(), narrowest) == links.end()) {
-        ++at;
+    if (has_limits_) {
+      if (const std::size_t num_fixed = fix_limited(rate, now_us); num_fixed > 0) {
+        num_open -= num_fixed;
         continue;
       }
-      fix(open_routes_[at], rate, now_us);
-      open_routes_[at] = open_routes_.back();
-      open_routes_.pop_back();
+    }
+    const LinkUse& link = links_[index(narrowest)];
+    for (std::int32_t at = link.first_route; at < link.first_route + link.num_routes; ++at) {
+      const std::int32_t route = routes_of_links_[index(at)];
+      if (routes_[index(route)].is_open) {
+        fix(route, rate, now_us);
+        --num_open;
+      }
     }
   }
 }
 
-// Fixes the routes whose flows could not use `rate`; says whether there are any.
-bool Network::fix_limited(double rate, double now_us) {
-  const std::size_t before = open_routes_.size();
-  for (std::size_t at = 0; at < open_routes_.size();) {
-    const std::int32_t route = open_routes_[at];
-    if (limit_[index(route)] > rate) {
-      ++at;
-      continue;
-    }
-    fix(route, limit_[index(route)], now_us);
-    open_routes_[at] = open_routes_.back();
-    open_routes_.pop_back();
+// Prepares for sharing: all busy links and routes are open.
+void Network::list_routes_of_links() {
+  open_links_ = busy_links_;
+  std::int32_t first_route = 0;
+  for (const std::int32_t link : open_links_) {
+    LinkUse& use = links_[index(link)];
+    use.left = use.bytes_per_us;
+    use.unfixed = use.num_flows;
+    use.first_route = first_route;
+    first_route += use.num_routes;
+    use.num_routes = 0;  // counted again below
   }
-  return open_routes_.size() < before;
+  for (const std::int32_t route : busy_routes_) {
+    routes_[index(route)].is_open = true;
+    for (const std::int32_t link : shared_links(route)) {
+      LinkUse& use = links_[index(link)];
+      routes_of_links_[index(use.first_route + use.num_routes++)] = route;
+    }
+  }
+}
+
+// Fixes the routes whose flows could not use `rate`; returns how many.
+std::size_t Network::fix_limited(double rate, double now_us) {
+  std::size_t num_fixed = 0;
+  for (const std::int32_t route : busy_routes_) {
+    if (routes_[index(route)].is_open && limit_[index(route)] <= rate) {
+      fix(route, limit_[index(route)], now_us);
+      ++num_fixed;
+    }
+  }
+  return num_fixed;
 }
 
 // Fixes the rate of a route's flows and takes it off its links.
 void Network::fix(std::int32_t id, double rate, double now_us) {
   Route& route = routes_[index(id)];
+  route.is_open = false;
   for (const std::int32_t link : shared_links(id)) {
     LinkUse& use = links_[index(link)];
     use.left -= rate * route.num_flows;

@@ -68,6 +68,7 @@ class Network {
     std::int32_t first = kNone;  // the flow that ends first: root of a heap
     std::int32_t num_flows = 0;  // that move
     std::int32_t position = 0;   // among the busy routes
+    bool is_open = false;        // while sharing: has no rate yet
     bool is_stale = false;       // whether end_us is to be computed anew
   };
 
@@ -82,11 +83,13 @@ class Network {
 
   struct LinkUse {
     double bytes_per_us = 0;
-    double left = 0;             // while sharing: bandwidth that is not given away
-    std::int32_t unfixed = 0;    // while sharing: flows without a rate
-    std::int32_t num_flows = 0;  // that move
-    std::int32_t position = 0;   // among the busy links
-    std::int32_t first = kNone;  // fifo: the queue, of nodes
+    double left = 0;               // while sharing: bandwidth that is not given away
+    std::int32_t unfixed = 0;      // while sharing: flows without a rate
+    std::int32_t num_flows = 0;    // that move
+    std::int32_t num_routes = 0;   // busy routes over it
+    std::int32_t first_route = 0;  // while sharing: where they begin in `routes_of_links_`
+    std::int32_t position = 0;     // among the busy links
+    std::int32_t first = kNone;    // fifo: the queue, of nodes
     std::int32_t last = kNone;
   };
 
@@ -104,7 +107,8 @@ class Network {
   std::int32_t meld(std::int32_t a, std::int32_t b);
   std::int32_t meld_all(std::int32_t first);
   void fill(double now_us);
-  bool fix_limited(double rate, double now_us);
+  void list_routes_of_links();
+  std::size_t fix_limited(double rate, double now_us);
   void fix(std::int32_t id, double rate, double now_us);
 
   DeviceId num_devices_;
@@ -121,14 +125,14 @@ class Network {
   std::vector<Route> routes_;
   std::vector<Flow> flows_;
   std::vector<LinkUse> links_;
-  std::vector<Node> nodes_;                // max_fifo_ for each flow
-  std::vector<std::int32_t> busy_routes_;  // with flows that move
-  std::vector<std::int32_t> busy_links_;   // of those routes
-  std::vector<std::int32_t> open_routes_;  // while sharing: without a rate
-  std::vector<std::int32_t> open_links_;   // while sharing: with flows without a rate
-  std::vector<std::int32_t> admitted_;     // flows to start at the next share()
-  bool has_changed_ = false;               // whether some flow started or ended
-  bool must_fill_ = false;                 // whether one of them shares a link
+  std::vector<Node> nodes_;                    // max_fifo_ for each flow
+  std::vector<std::int32_t> busy_routes_;      // with flows that move
+  std::vector<std::int32_t> busy_links_;       // of those routes
+  std::vector<std::int32_t> routes_of_links_;  // while sharing: the busy routes of each busy link
+  std::vector<std::int32_t> open_links_;       // while sharing: with flows without a rate
+  std::vector<std::int32_t> admitted_;         // flows to start at the next share()
+  bool has_changed_ = false;                   // whether some flow started or ended
+  bool must_fill_ = false;                     // whether one of them shares a link
   double next_end_us_ = std::numeric_limits<double>::infinity();
 };
 

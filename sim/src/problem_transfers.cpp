@@ -45,6 +45,17 @@ Topology channels_of_pairs(const Cluster& cluster) {
   return topology;
 }
 
+void check_routes(const Topology& topology, DeviceId num_devices) {
+  EMPLACE_CHECK(topology.num_devices() == num_devices, "routes of {} devices in a cluster of {}",
+                topology.num_devices(), num_devices);
+  for (DeviceId from = 0; from < num_devices; ++from) {
+    for (DeviceId to = 0; to < num_devices; ++to) {
+      EMPLACE_CHECK(from == to || !topology.route(from, to).empty(),
+                    "no route from device {} to device {}", from, to);
+    }
+  }
+}
+
 }  // namespace
 
 void Problem::compile_uses() {
@@ -96,6 +107,7 @@ void Problem::compile_uses() {
 void Problem::compile_transfers() {
   if (cluster_->transfer_model == TransferModel::kPhysical) {
     topology_ = cluster_->topology;
+    check_routes(topology_, num_devices());
   } else if (cluster_->transfer_model == TransferModel::kGrappler) {
     topology_ = channels_of_pairs(*cluster_);
   }

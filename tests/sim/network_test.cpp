@@ -5,7 +5,6 @@
 
 #include "support/machines.hpp"
 
-#include <emplace/graphs/check.hpp>
 #include <emplace/graphs/random.hpp>
 
 #include <gtest/gtest.h>
@@ -257,13 +256,6 @@ TEST(Network, EqualFlowsEndTogether) {
   EXPECT_EQ(ended.size(), index(kFlows * 8));
   network.share(end_us);
   EXPECT_EQ(network.next_end_us(), kInfinity);
-}
-
-TEST(Network, AFlowWithoutARouteIsOurMistake) {
-  Topology one_way(2, {fair(10)});
-  one_way.set_route(0, 1, {0});
-  Network network(one_way, 2, 1);
-  EXPECT_THROW(network.add(0, 1, 0, 100, 0), InternalError);
 }
 
 TEST(Network, ForgetsEverythingOnReset) {

@@ -3,6 +3,7 @@
 
 #include "support/machines.hpp"
 
+#include <emplace/graphs/check.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gtest/gtest.h>
@@ -331,6 +332,15 @@ TEST(PhysicalEngine, AThousandTiesAreAsExactAsOne) {
     expect_op(record, branch + 1, start_us, start_us + 100);
   }
   EXPECT_DOUBLE_EQ(record.makespan_us, 12 + 100 * 100 + 2 + 10);
+}
+
+TEST(PhysicalEngine, APairOfDevicesWithoutARouteIsOurMistake) {
+  Topology one_way(2, {{.name = "cable", .bytes_per_us = 1}});
+  one_way.set_route(0, 1, {0});
+  EXPECT_THROW(test::make_problem(test::chain_graph({1}, 0), make_machine(2, one_way)),
+               InternalError);
+  EXPECT_THROW(test::make_problem(test::chain_graph({1}, 0), make_machine(3, one_way)),
+               InternalError);
 }
 
 }  // namespace

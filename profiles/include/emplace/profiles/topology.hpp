@@ -47,6 +47,9 @@ class Topology {
   /// Sets the route between two different devices. Requires: indices of links, each at most once.
   void set_route(DeviceId from, DeviceId to, std::vector<std::int32_t> links);
 
+  /// Returns the number of devices between which it has routes.
+  DeviceId num_devices() const { return num_devices_; }
+
   /// Returns the links.
   const std::vector<Link>& links() const { return links_; }
 
