@@ -8,15 +8,23 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace {
 
-class RatioReporter : public benchmark::ConsoleReporter {
+// Reports in the format that was asked for; ratios go to standard error, apart from it.
+class RatioReporter : public benchmark::BenchmarkReporter {
  public:
+  bool ReportContext(const Context& context) override {
+    reporter_->SetOutputStream(&GetOutputStream());
+    reporter_->SetErrorStream(&GetErrorStream());
+    return reporter_->ReportContext(context);
+  }
+
   void ReportRuns(const std::vector<Run>& runs) override {
-    ConsoleReporter::ReportRuns(runs);
+    reporter_->ReportRuns(runs);
     for (const Run& run : runs) {
       if (run.run_type == Run::RT_Iteration && !run.error_occurred) {
         seconds_[run.benchmark_name()].push_back(run.real_accumulated_time /
@@ -26,7 +34,7 @@ class RatioReporter : public benchmark::ConsoleReporter {
   }
 
   void Finalize() override {
-    ConsoleReporter::Finalize();
+    reporter_->Finalize();
     for (const auto& [name, seconds] : seconds_) {
       if (!name.starts_with("BM_Simulate")) {
         continue;
@@ -35,7 +43,7 @@ class RatioReporter : public benchmark::ConsoleReporter {
       const std::string ops = name.substr(begin, name.find('/', begin + 1) - begin);
       for (const char* yardstick : {"BM_LongestPath", "BM_HeapLoop"}) {
         if (const auto found = seconds_.find(yardstick + ops); found != seconds_.end()) {
-          fmt::print("{} = {:.3g} x {}\n", name, median(seconds) / median(found->second),
+          fmt::print(stderr, "{} = {:.3g} x {}\n", name, median(seconds) / median(found->second),
                      found->first);
         }
       }
@@ -48,6 +56,8 @@ class RatioReporter : public benchmark::ConsoleReporter {
     return values[values.size() / 2];
   }
 
+  std::unique_ptr<benchmark::BenchmarkReporter> reporter_{
+      benchmark::CreateDefaultDisplayReporter()};
   std::map<std::string, std::vector<double>> seconds_;  // by benchmark, one for each repetition
 };
 

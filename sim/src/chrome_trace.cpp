@@ -10,6 +10,7 @@
 #include <iterator>
 #include <numeric>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace emplace {
@@ -84,7 +85,9 @@ class TraceWriter {
     std::vector<OpId> ops(index(problem_.num_ops()));
     std::iota(ops.begin(), ops.end(), 0);
     std::stable_sort(ops.begin(), ops.end(), [&](OpId a, OpId b) {
-      return record_.start_us[index(a)] < record_.start_us[index(b)];
+      // What takes no time comes before what starts at the same moment and lasts.
+      return std::pair(record_.start_us[index(a)], record_.end_us[index(a)]) <
+             std::pair(record_.start_us[index(b)], record_.end_us[index(b)]);
     });
     for (const OpId op : ops) {
       op_lane_[index(op)] = take_lane(compute_lanes_[index(device_of(op))],
@@ -93,7 +96,9 @@ class TraceWriter {
     std::vector<std::size_t> transfers(record_.transfers.size());
     std::iota(transfers.begin(), transfers.end(), std::size_t{0});
     std::stable_sort(transfers.begin(), transfers.end(), [&](std::size_t a, std::size_t b) {
-      return record_.transfers[a].start_us < record_.transfers[b].start_us;
+      const Transfer& one = record_.transfers[a];
+      const Transfer& other = record_.transfers[b];
+      return std::pair(one.start_us, one.end_us) < std::pair(other.start_us, other.end_us);
     });
     transfer_lane_.resize(transfers.size());
     for (const std::size_t at : transfers) {

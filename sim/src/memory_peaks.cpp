@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace emplace {
 namespace {
@@ -17,6 +18,8 @@ void MemoryPeaks::reserve(std::size_t ops) {
   free_slices_.reserve(ops);
   first_in_slice_.reserve(ops + 2);
   freed_before_.reserve(ops + 1);
+  later_.resize(ops);
+  position_.resize(ops + 1, std::numeric_limits<std::int32_t>::max());
 }
 
 std::int64_t MemoryPeaks::peak(std::span<const double> start_us, std::span<const double> free_us,
@@ -55,6 +58,7 @@ std::int64_t MemoryPeaks::peak(std::span<const double> start_us, std::span<const
   for (std::size_t position = 0; position < n; ++position) {
     const double freed_us = free_us[position];
     if (freed_us >= last_us) {
+      free_slices_[position] = static_cast<std::int32_t>(n);
       continue;
     }
     const std::size_t slice = index(free_slices_[position]);
@@ -73,6 +77,7 @@ std::int64_t MemoryPeaks::peak(std::span<const double> start_us, std::span<const
       }
     }
     freed_before_[index(later)] += bytes[position];
+    free_slices_[position] = later;
   }
 
   std::int64_t live = 0;
@@ -80,6 +85,41 @@ std::int64_t MemoryPeaks::peak(std::span<const double> start_us, std::span<const
   for (std::size_t position = 0; position < n; ++position) {
     live += bytes[position] - freed_before_[position];
     peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+void MemoryPeaks::remember(std::span<const OpId> ops) {
+  for (std::size_t position = 0; position < ops.size(); ++position) {
+    const std::size_t later = index(free_slices_[position]);
+    later_[index(ops[position])] = later < ops.size() ? ops[later] : nobody();
+  }
+}
+
+std::int64_t MemoryPeaks::peak_again(std::span<const double> start_us,
+                                     std::span<const double> free_us,
+                                     std::span<const std::int64_t> bytes,
+                                     std::span<const OpId> ops) {
+  const std::size_t n = ops.size();
+  for (std::size_t position = 0; position < n; ++position) {
+    position_[index(ops[position])] = static_cast<std::int32_t>(position);
+  }
+  freed_before_.assign(n + 1, 0);
+  std::int64_t live = 0;
+  std::int64_t peak = 0;
+  for (std::size_t position = 0; position < n; ++position) {
+    live += bytes[position] - freed_before_[position];
+    peak = std::max(peak, live);
+    // What is remembered may be on another device by now; the times tell whether it is right.
+    const double freed_us = free_us[position];
+    OpId& later_op = later_[index(ops[position])];
+    std::size_t later = std::clamp(index(position_[index(later_op)]), position + 1, n);
+    if (start_us[later - 1] > freed_us || (later < n && start_us[later] <= freed_us)) [[unlikely]] {
+      later = static_cast<std::size_t>(
+          std::upper_bound(start_us.begin(), start_us.end(), freed_us) - start_us.begin());
+      later_op = later < n ? ops[later] : nobody();
+    }
+    freed_before_[later] += bytes[position];
   }
   return peak;
 }

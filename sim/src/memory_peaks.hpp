@@ -7,7 +7,10 @@
 // right after an allocation, and what matters of a free is only which allocation is the first one
 // later than it. Allocations come in time order, because a device starts its ops in time order;
 // that first one is found through a table over equal slices of the step, so the whole costs O(ops)
-// for evenly spread starts and O(ops log ops) at worst, without sorting.
+// for evenly spread starts and O(ops log ops) at worst, without sorting. In a step that differs
+// little from one before it is mostly the same op's, which takes two comparisons to see.
+
+#include <emplace/graphs/ids.hpp>
 
 #include <cstdint>
 #include <span>
@@ -15,10 +18,10 @@
 
 namespace emplace {
 
-/// Computes peaks; one per thread, reused for all its devices and runs.
+/// Computes peaks; one per thread and problem, reused for all devices and runs.
 class MemoryPeaks {
  public:
-  /// Grows the workspace to `ops` ops on a device, so that peak() allocates nothing.
+  /// Grows the workspace to `ops` ops, so that nothing is allocated later.
   void reserve(std::size_t ops);
 
   /// Returns the largest number of bytes alive at once. The spans have one entry for each op of the
@@ -27,11 +30,24 @@ class MemoryPeaks {
   std::int64_t peak(std::span<const double> start_us, std::span<const double> free_us,
                     std::span<const std::int64_t> bytes);
 
+  /// Remembers of the last call of peak() which op's allocation came first after each op's free.
+  /// `ops` are those of that call.
+  void remember(std::span<const OpId> ops);
+
+  /// Returns the same as peak(), and remembers; faster where little is other than remembered. For
+  /// devices of the workspace's one problem. Requires: ops below the number reserved.
+  std::int64_t peak_again(std::span<const double> start_us, std::span<const double> free_us,
+                          std::span<const std::int64_t> bytes, std::span<const OpId> ops);
+
  private:
+  OpId nobody() const { return static_cast<OpId>(later_.size()); }
+
   std::vector<std::int32_t> start_slices_;
-  std::vector<std::int32_t> free_slices_;
+  std::vector<std::int32_t> free_slices_;  // then the position of the first allocation after
   std::vector<std::int32_t> first_in_slice_;
   std::vector<std::int64_t> freed_before_;
+  std::vector<OpId> later_;             // by op: whose allocation comes first after its free
+  std::vector<std::int32_t> position_;  // by op: on its device; of nobody, behind all others
 };
 
 }  // namespace emplace

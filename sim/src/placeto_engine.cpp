@@ -8,46 +8,37 @@ namespace {
 
 std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
+// A replay pays while at most so many groups are moved, and no more than one in so many.
+constexpr GroupId kMostMoved = 24;
+constexpr GroupId kOneMovedIn = 4;
+constexpr std::size_t kStretch = 64;        // groups that are compared together
+constexpr std::int32_t kLongestPause = 63;  // in runs
+
 }  // namespace
 
 PlacetoEngine::PlacetoEngine(const Problem& problem)
     : problem_(problem),
       gap_us_{0, problem.cluster().placeto.gap_after_op_us},
-      gap_after_transfer_us_(problem.cluster().placeto.gap_after_transfer_us) {
+      times_(problem),
+      placement_(problem.num_groups()),
+      replay_(problem, times_) {
   const std::size_t num_ops = index(problem_.num_ops());
-  const std::size_t num_outputs = index(problem_.num_outputs());
   const std::size_t num_devices = index(problem_.num_devices());
-  for (std::vector<double>* by_op : {&start_us_, &end_us_, &freed_us_, &starts_us_, &frees_us_}) {
-    by_op->resize(num_ops);
-  }
-  last_use_us_.resize(num_ops + 1, -1);
-  transfer_start_us_.assign(num_outputs + 1, kNotSent);
-  transfer_end_us_.assign(num_outputs + 1, kNotSent);
+  freed_us_.resize(num_ops);
   peak_bytes_.resize(num_devices);
-  for (std::int32_t output = 0; output < problem_.num_outputs(); ++output) {
-    transfer_us_.push_back(static_cast<double>(problem_.output_bytes(output)) /
-                           problem_.cluster().placeto.bytes_per_us);
-  }
   // The op after the last pads lists of consumers: it is on no device and waits for ever. Ops
   // without consumers are taken to have one output that takes its time and is never sent.
   const OpId nobody = problem_.num_ops();
-  constexpr double kAnyTime = 1;
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
     const auto children = problem_.children_by_name(op);
+    const std::int32_t only_output = PlacetoTimes::only_output(problem_, op);
     OpFacts facts{.consumers = {},
                   .more_consumers = static_cast<std::int32_t>(more_consumers_.size()),
                   .num_consumers = static_cast<std::int32_t>(children.size()),
-                  .transfer_us = kAnyTime,
-                  .only_output = problem_.num_outputs(),
+                  .transfer_us = times_.transfer_us[index(std::max(only_output, 0))],
+                  .only_output = only_output,
                   .has_gap = problem_.gap_us(op) > 0,
                   .name_rank = static_cast<std::uint32_t>(problem_.name_rank(op)) & kRankMask};
-    if (!children.empty()) {
-      const std::int32_t output = children.front().output;
-      const bool is_only = std::all_of(children.begin(), children.end(),
-                                       [&](const auto& child) { return child.output == output; });
-      facts.transfer_us = transfer_us_[index(output)];
-      facts.only_output = is_only ? output : kNone;
-    }
     std::fill(std::begin(facts.consumers), std::end(facts.consumers), nobody);
     const std::size_t num_first = std::min(children.size(), index(kConsumers));
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -73,24 +64,31 @@ PlacetoEngine::PlacetoEngine(const Problem& problem)
   stations_.resize((num_devices + kStations - 1) / kStations * kStations + 1);
   ready_storage_.resize(1 + num_ops + num_devices + 1);
   slot_of_device_.resize(num_devices);
-  num_ready_.resize(num_devices);
+  num_ops_on_.resize(num_devices);
   memory_.reserve(num_ops);
-  allocations_.resize(num_ops);
+  moved_.reserve(group_ops_.size());
+  // A device has room for one more op than it runs (find_peaks_of_replay).
+  for (std::vector<double>* by_op : {&starts_us_, &frees_us_}) {
+    by_op->resize(num_ops + num_devices);
+  }
+  allocating_.resize(num_ops + num_devices);
+  bytes_.resize(num_ops + num_devices);
+  ends_.resize(num_devices);
 }
 
 void PlacetoEngine::reset(const Placement& placement) {
   const Grouping& grouping = problem_.grouping();
 
   // Devices without ops take no turns; the others get slots in the order of their names.
-  std::fill(num_ready_.begin(), num_ready_.end(), 0);
+  std::fill(num_ops_on_.begin(), num_ops_on_.end(), 0);
   for (GroupId group = 0; group < problem_.num_groups(); ++group) {
-    num_ready_[index(placement[group])] += group_ops_[index(group)];
+    num_ops_on_[index(placement[group])] += group_ops_[index(group)];
   }
   std::fill(stations_.begin(), stations_.end(), Station{});
   num_slots_ = 0;
   Entry* ready = ready_storage_.data() + 1;  // an entry may look at the one before it
   for (const DeviceId device : problem_.devices_by_name()) {
-    const std::size_t num_ops = num_ready_[index(device)];
+    const std::size_t num_ops = num_ops_on_[index(device)];
     if (num_ops > 0) {
       stations_[num_slots_] = {.costs_us = problem_.costs_us(device).data(),
                                .ready_begin = ready,
@@ -114,6 +112,7 @@ void PlacetoEngine::reset(const Placement& placement) {
                          slot_of_device_[index(device)]};
   }
   num_at_once_ = 0;
+  next_turn_ = times_.turns.data();
 
   // Ops without producers are ready from the start, in graph order (rule 6).
   for (const OpId op : roots_) {
@@ -123,40 +122,68 @@ void PlacetoEngine::reset(const Placement& placement) {
   }
 }
 
-// Persistent bytes for the whole step and each op's outputs from its start until 1 us before the
-// truncated end of its last consumer, wherever that runs (rules 14 and 15).
-void PlacetoEngine::account_memory(const Placement& placement) {
-  for (std::size_t op = 0; op < freed_us_.size(); ++op) {
-    const OpFacts& facts = facts_[op];
-    double freed_us = start_us_[op];
-    const auto last_use = [&](const OpId* block) {
-      return std::max(last_use_us_[index(block[0])], last_use_us_[index(block[1])]);
-    };
-    static_assert(kConsumers == 2);
-    freed_us = std::max(freed_us, last_use(facts.consumers));
-    const OpId* block = more_consumers_.data() + facts.more_consumers;
-    for (std::int32_t i = kConsumers; i < facts.num_consumers; i += kConsumers) {
-      freed_us = std::max(freed_us, last_use(block));
-      block += kConsumers;
-    }
-    freed_us_[op] = freed_us;
+void PlacetoEngine::run(const Placement& placement) {
+  if (!find_moved(placement) || !replay(placement)) {
+    simulate(placement);
+    last_run_ = LastRun::kFull;
   }
-  std::fill(peak_bytes_.begin(), peak_bytes_.end(), 0);
-  for (std::size_t slot = 0; slot < num_slots_; ++slot) {
-    const Station& station = stations_[slot];
-    const auto count = static_cast<std::size_t>(station.ready_head - station.ready_begin);
-    for (std::size_t position = 0; position < count; ++position) {
-      const OpId op = station.ready_begin[position].op;
-      starts_us_[position] = start_us_[index(op)];
-      frees_us_[position] = freed_us_[index(op)];
-      allocations_[position] = problem_.allocated_bytes(op);
-    }
-    peak_bytes_[index(station.device)] = memory_.peak(
-        {starts_us_.data(), count}, {frees_us_.data(), count}, {allocations_.data(), count});
+  placement_ = placement;
+  cost_revision_ = problem_.cost_revision();
+}
+
+// Lists the groups that were elsewhere in the last run; says whether they are few.
+bool PlacetoEngine::find_moved(const Placement& placement) {
+  if (last_run_ == LastRun::kNone || cost_revision_ != problem_.cost_revision()) {
+    return false;
   }
+  const GroupId most = std::clamp(problem_.num_groups() / kOneMovedIn, 1, kMostMoved);
+  const std::span<const DeviceId> before = placement_.devices();
+  const std::span<const DeviceId> now = placement.devices();
+  // Counted by stretches, so that it costs little where all are elsewhere.
+  GroupId num_moved = 0;
+  for (std::size_t begin = 0; begin < now.size(); begin += kStretch) {
+    const std::size_t end = std::min(now.size(), begin + kStretch);
+    for (std::size_t group = begin; group < end; ++group) {
+      num_moved += now[group] != before[group];
+    }
+    if (num_moved > most) {
+      return false;
+    }
+  }
+  moved_.clear();
   for (GroupId group = 0; group < problem_.num_groups(); ++group) {
-    peak_bytes_[index(placement[group])] += problem_.group_persistent_bytes(group);
+    if (placement[group] != placement_[group]) {
+      moved_.push_back(group);
+    }
   }
+  return true;
+}
+
+// Runs the placement from what the last run left. Replays that give up cost time for nothing; so
+// none is tried for a while, the longer the more gave up lately.
+bool PlacetoEngine::replay(const Placement& placement) {
+  if (runs_till_replay_ > 0) {
+    --runs_till_replay_;
+    return false;
+  }
+  if (last_run_ == LastRun::kFull) {
+    replay_.adopt(placement_);
+    is_remembered_ = false;
+  }
+  for (const GroupId group : moved_) {
+    replay_.move(group, placement[group]);
+    num_ops_on_[index(placement_[group])] -= group_ops_[index(group)];
+    num_ops_on_[index(placement[group])] += group_ops_[index(group)];
+  }
+  if (!replay_.run()) {
+    pause_ = std::min(2 * pause_ + 1, kLongestPause);
+    runs_till_replay_ = pause_;
+    return false;
+  }
+  pause_ /= 2;
+  makespan_us_ = replay_.makespan_us();
+  last_run_ = LastRun::kReplay;
+  return true;
 }
 
 }  // namespace emplace

@@ -10,11 +10,17 @@
 // `Moment::order` is the place of the event among all events of that instant, so that queues are
 // those of the rules to the last tie.
 //
+// A placement that differs from the one before in few groups is replayed (placeto_replay.hpp), with
+// the same results to the last bit. Callers need not care: searches that try one move after the
+// other gain by it, and where most groups are elsewhere the comparison costs next to nothing.
+//
 // What comes next cannot be foreseen by a processor. Hence the arithmetic of instant.hpp where one
 // would write `if`, and consumers and devices in blocks, padded with some that are nobody.
 
 #include "instant.hpp"
 #include "memory_peaks.hpp"
+#include "placeto_replay.hpp"
+#include "placeto_times.hpp"
 
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -42,18 +48,22 @@ class PlacetoEngine {
   /// before.
   void account_memory(const Placement& placement);
 
+  /// Says whether the last run was a replay of the one before.
+  bool was_replay() const { return last_run_ == LastRun::kReplay; }
+
+  /// Forgets the last run, so that the next one is full: for comparing the two.
+  void forget() { last_run_ = LastRun::kNone; }
+
   /// Return the results of the last run, as SimResult describes them.
   double makespan_us() const { return makespan_us_; }
-  std::span<const double> start_us() const { return start_us_; }
-  std::span<const double> end_us() const { return end_us_; }
+  std::span<const double> start_us() const { return times_.start_us; }
+  std::span<const double> end_us() const { return times_.end_us; }
   std::span<const double> freed_us() const { return freed_us_; }
-  std::span<const double> transfer_start_us() const { return by_output(transfer_start_us_); }
-  std::span<const double> transfer_end_us() const { return by_output(transfer_end_us_); }
+  std::span<const double> transfer_start_us() const { return by_output(times_.transfer_start_us); }
+  std::span<const double> transfer_end_us() const { return by_output(times_.transfer_end_us); }
   std::span<const std::int64_t> peak_bytes() const { return peak_bytes_; }
 
  private:
-  static constexpr double kNotSent = -1.0;
-  static constexpr std::int32_t kNone = -1;
   static constexpr std::int32_t kConsumers = 2;  // consumers that are visited together
   static constexpr std::size_t kStations = 4;    // stations that are compared together
 
@@ -74,8 +84,8 @@ class PlacetoEngine {
     OpId consumers[kConsumers];   // the first by name, filled up with nobody
     std::int32_t more_consumers;  // where the others are, in blocks filled up in the same way
     std::int32_t num_consumers;
-    double transfer_us;         // of the output that all consumers read
-    std::int32_t only_output;   // that output, kNone if they read several
+    double transfer_us;         // of the only output
+    std::int32_t only_output;   // PlacetoTimes::only_output()
     std::uint32_t has_gap : 1;  // whether the device rests after the op
     std::uint32_t name_rank : kRankBits;
   };
@@ -95,7 +105,7 @@ class PlacetoEngine {
     Entry* ready_begin = nullptr;  // queue of ops by moment; those before `ready_head` were started
     Entry* ready_head = nullptr;
     Entry* ready_tail = nullptr;
-    DeviceId device = kNone;
+    DeviceId device = PlacetoTimes::kNone;
     std::uint32_t slot = 0;
   };
 
@@ -106,9 +116,12 @@ class PlacetoEngine {
     std::uint32_t slot;    // of its device
   };
 
-  std::span<const double> by_output(const std::vector<double>& times) const {
-    return {times.data(), times.size() - 1};
+  static std::span<const double> by_output(std::span<const double> times) {
+    return times.first(times.size() - 1);
   }
+  bool find_moved(const Placement& placement);
+  bool replay(const Placement& placement);
+  void simulate(const Placement& placement);
   void reset(const Placement& placement);
   Station& next_station();
   void take_turn(Station& station);
@@ -117,24 +130,32 @@ class PlacetoEngine {
   void finish(Station& station, OpId op, double now_us);
   void tell(OpId op, Moment delivery);
   void sort_in(Station& station, Entry* entry);
+  void free_outputs();
+  void find_peaks();
+  void find_peaks_of_replay(const Placement& placement);
 
   const Problem& problem_;
   const double gap_us_[2];  // after an op without and with a gap
-  const double gap_after_transfer_us_;
 
-  // Results, by op, output and device. Behind the last output there is one that nobody reads.
+  // Results.
+  PlacetoTimes times_;
   double makespan_us_ = 0;
-  std::vector<double> start_us_;
-  std::vector<double> end_us_;
-  std::vector<double> freed_us_;
-  std::vector<double> transfer_start_us_;
-  std::vector<double> transfer_end_us_;
-  std::vector<std::int64_t> peak_bytes_;
+  std::vector<double> freed_us_;          // by op
+  std::vector<std::int64_t> peak_bytes_;  // by device
+
+  // The last run, from which a replay starts.
+  enum class LastRun : std::uint8_t { kNone, kFull, kReplay };
+  LastRun last_run_ = LastRun::kNone;
+  Placement placement_;
+  std::int64_t cost_revision_ = 0;
+  PlacetoReplay replay_;
+  std::vector<GroupId> moved_;
+  std::int32_t pause_ = 0;  // runs for which no replay is tried, since the last one gave up
+  std::int32_t runs_till_replay_ = 0;
 
   // The problem, as the engine reads it.
   std::vector<OpFacts> facts_;  // by op
   std::vector<OpId> more_consumers_;
-  std::vector<double> transfer_us_;  // by output
   std::vector<OpId> roots_;
   std::vector<std::size_t> group_ops_;
 
@@ -147,15 +168,18 @@ class PlacetoEngine {
   std::vector<Station> stations_;  // filled up to a whole block, and the home of nobody behind them
   std::vector<Entry> ready_storage_;
   std::uint64_t num_at_once_ = 0;  // deliveries that took no time so far
+  OpId* next_turn_ = nullptr;      // in `times_.turns`
 
   // Scratch.
   std::vector<std::uint32_t> slot_of_device_;
-  std::vector<std::size_t> num_ready_;
+  std::vector<std::size_t> num_ops_on_;  // by device
   MemoryPeaks memory_;
-  std::vector<double> last_use_us_;  // by op: when its inputs may be freed
-  std::vector<double> starts_us_;    // of the ops of a device, in order of their starts
-  std::vector<double> frees_us_;
-  std::vector<std::int64_t> allocations_;
+  bool is_remembered_ = false;       // by `memory_`: the replays so far
+  std::vector<OpId> allocating_;     // ops, device by device, in order of their starts
+  std::vector<double> starts_us_;    // of these
+  std::vector<double> frees_us_;     // as well
+  std::vector<std::int64_t> bytes_;  // as well
+  std::vector<std::size_t> ends_;    // by device: where its ops end
 };
 
 }  // namespace emplace

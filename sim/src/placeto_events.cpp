@@ -8,11 +8,9 @@ namespace {
 
 std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
-double whole(double us) { return static_cast<double>(static_cast<std::int64_t>(us)); }
-
 }  // namespace
 
-void PlacetoEngine::run(const Placement& placement) {
+void PlacetoEngine::simulate(const Placement& placement) {
   reset(placement);
   for (Station* next = &next_station(); next->turn != kNever; next = &next_station()) {
     take_turn(*next);
@@ -50,14 +48,16 @@ void PlacetoEngine::take_turn(Station& station) {
   const OpFacts& facts = facts_[index(op)];
   const double cost_us = station.costs_us[op];
   const double end_us = now_us + cost_us;
-  start_us_[index(op)] = now_us;
-  end_us_[index(op)] = end_us;
-  last_use_us_[index(op)] = whole(now_us) + whole(cost_us) - 1;
+  *next_turn_++ = op;
+  times_.start_us[index(op)] = now_us;
+  times_.end_us[index(op)] = end_us;
+  times_.last_uses_us[index(op)] = PlacetoTimes::last_use_us(now_us, cost_us);
   station.free = instant(end_us + gap_us_[facts.has_gap]);
 
   const double start_us = std::max(station.channel_free_us, end_us);
   const double arrives_us = start_us + facts.transfer_us;
-  if ((facts.only_output != kNone) & (end_us > now_us) & (arrives_us > start_us)) [[likely]] {
+  if ((facts.only_output != PlacetoTimes::kNone) & (end_us > now_us) & (arrives_us > start_us))
+      [[likely]] {
     const Moment here{instant(end_us), facts.name_rank};
     const Moment elsewhere{instant(arrives_us), facts.name_rank};
     std::int32_t num_local = tell_block(station, facts.consumers, here, elsewhere);
@@ -67,11 +67,11 @@ void PlacetoEngine::take_turn(Station& station) {
       block += kConsumers;
     }
     const bool is_sent = num_local < facts.num_consumers;
-    const double start_if[] = {kNotSent, start_us};
-    const double arrives_if[] = {kNotSent, arrives_us};
-    const double free_if[] = {station.channel_free_us, arrives_us + gap_after_transfer_us_};
-    transfer_start_us_[index(facts.only_output)] = start_if[is_sent];
-    transfer_end_us_[index(facts.only_output)] = arrives_if[is_sent];
+    const double start_if[] = {PlacetoTimes::kNotSent, start_us};
+    const double arrives_if[] = {PlacetoTimes::kNotSent, arrives_us};
+    const double free_if[] = {station.channel_free_us, arrives_us + times_.gap_after_transfer_us};
+    times_.transfer_start_us[index(facts.only_output)] = start_if[is_sent];
+    times_.transfer_end_us[index(facts.only_output)] = arrives_if[is_sent];
     station.channel_free_us = free_if[is_sent];
   } else {
     finish(station, op, now_us);
@@ -98,22 +98,14 @@ inline std::int32_t PlacetoEngine::tell_block(const Station& station, const OpId
 // each output that is wanted elsewhere once, in the order of first mention, and tells the
 // consumers.
 void PlacetoEngine::finish(Station& station, OpId op, double now_us) {
-  const double end_us = end_us_[index(op)];
-  const auto [first, last] = problem_.outputs(op);
-  std::fill(transfer_start_us_.begin() + first, transfer_start_us_.begin() + last, kNotSent);
-  std::fill(transfer_end_us_.begin() + first, transfer_end_us_.begin() + last, kNotSent);
-  for (const Problem::Child& child : problem_.children(op)) {
-    const std::size_t output = index(child.output);
-    if (state_[index(child.op)].slot != station.slot && transfer_start_us_[output] == kNotSent) {
-      transfer_start_us_[output] = std::max(station.channel_free_us, end_us);
-      transfer_end_us_[output] = transfer_start_us_[output] + transfer_us_[output];
-      station.channel_free_us = transfer_end_us_[output] + gap_after_transfer_us_;
-    }
-  }
+  const double end_us = times_.end_us[index(op)];
+  station.channel_free_us = times_.send(problem_, op, station.channel_free_us, [&](OpId consumer) {
+    return state_[index(consumer)].slot != station.slot;
+  });
   for (const Problem::Child& child : problem_.children_by_name(op)) {
     const bool is_local = state_[index(child.op)].slot == station.slot;
-    const double begin_us = is_local ? now_us : transfer_start_us_[index(child.output)];
-    const double known_us = is_local ? end_us : transfer_end_us_[index(child.output)];
+    const double begin_us = is_local ? now_us : times_.transfer_start_us[index(child.output)];
+    const double known_us = is_local ? end_us : times_.transfer_end_us[index(child.output)];
     std::uint64_t order = facts_[index(op)].name_rank;
     if (known_us == begin_us) {
       order = begin_us > now_us ? kAtOnceByChannel | std::uint64_t{station.slot} << kRankBits
@@ -134,7 +126,7 @@ inline void PlacetoEngine::tell(OpId op, Moment delivery) {
   }
   const Instant at = std::max(delivery.at, consumer.ready.at);
   consumer.ready = {at, choose(is_last, delivery.order, consumer.ready.order)};
-  __builtin_prefetch(&facts_[index(op)]);  // it will take its turn before long
+  __builtin_prefetch(facts_.data() + op);  // it will take its turn before long
   const bool is_ready = --consumer.waiting == 0;
 
   // The entry is written in any case; it stays if the tail of the queue moves behind it.

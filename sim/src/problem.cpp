@@ -81,6 +81,7 @@ void Problem::replace_costs(DeviceId device, std::span<const double> costs_us) {
                 num_ops_);
   std::copy(costs_us.begin(), costs_us.end(),
             cost_us_.begin() + static_cast<std::ptrdiff_t>(cost_row(device)));
+  ++cost_revision_;
 }
 
 void Problem::compile_costs() {

@@ -98,6 +98,19 @@ TEST(ChromeTrace, SlicesOfAThreadDoNotOverlapAndMemoryEndsWherePersistentBytesBe
   }
 }
 
+TEST(ChromeTrace, ADeviceWithOneSlotHasOneComputeThread) {
+  auto graph = std::make_shared<const OpGraph>(load_graph("inception-v3:batch=2"));
+  Grouping grouping = group_ops(*graph);
+  const Problem problem(graph, std::move(grouping),
+                        std::make_shared<const Cluster>(load_cluster("cpu-gpu")));
+  Simulator simulator(problem);
+  const json trace =
+      json::parse(write_chrome_trace(problem, simulator.record(Placement(problem.num_groups()))));
+  for (const json& slice : events(trace, "X")) {
+    EXPECT_EQ(slice["tid"], 1) << slice["name"];
+  }
+}
+
 TEST(ChromeTrace, NamesAreEscaped) {
   const Problem problem = test::make_problem(
       test::make_graph({{.name = "quote\" back\\slash \n \xc3\xa9"}}), {.num_devices = 1});

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -66,6 +68,40 @@ TEST(MemoryPeaks, EqualsSortingAllChangesOnRandomSteps) {
       bytes.push_back(static_cast<std::int64_t>(random.below(5)) * 100);
     }
     ASSERT_EQ(memory.peak(starts, frees, bytes), peak_by_sorting(starts, frees, bytes));
+  }
+}
+
+TEST(MemoryPeaks, RemembersAStepAndIsRightAboutAnother) {
+  constexpr std::size_t kOps = 50;
+  MemoryPeaks memory;
+  memory.reserve(kOps);
+  RandomStream random(8);
+  for (int round = 0; round < 2000; ++round) {
+    // Each step has some of the ops, in another order each time, so that mostly nothing of what is
+    // remembered is right; every other step is the one before, a little later here and there.
+    std::vector<OpId> ops(kOps);
+    std::iota(ops.begin(), ops.end(), 0);
+    random.shuffle(std::span(ops));
+    ops.resize(1 + random.below(kOps));
+    std::vector<double> starts;
+    std::vector<double> frees;
+    std::vector<std::int64_t> bytes;
+    for (std::size_t op = 0; op < ops.size(); ++op) {
+      starts.push_back(static_cast<double>(random.below(40)));
+      bytes.push_back(1 + static_cast<std::int64_t>(random.below(5)) * 100);
+    }
+    std::sort(starts.begin(), starts.end());
+    for (const double start : starts) {
+      frees.push_back(start + static_cast<double>(random.below(15)));
+    }
+    ASSERT_EQ(memory.peak_again(starts, frees, bytes, ops), peak_by_sorting(starts, frees, bytes));
+    for (std::size_t op = ops.size() / 2; op < ops.size(); ++op) {
+      starts[op] += 0.5;
+      frees[op] += 0.5 + static_cast<double>(random.below(3));
+    }
+    ASSERT_EQ(memory.peak_again(starts, frees, bytes, ops), peak_by_sorting(starts, frees, bytes));
+    ASSERT_EQ(memory.peak(starts, frees, bytes), peak_by_sorting(starts, frees, bytes));
+    memory.remember(ops);
   }
 }
 

@@ -83,6 +83,9 @@ class Problem {
   /// groups' costs are plans. Requires: a cost for each op, not negative, that sums allow.
   void replace_costs(DeviceId device, std::span<const double> costs_us);
 
+  /// Counts the calls of replace_costs(), for those who keep results.
+  std::int64_t cost_revision() const { return cost_revision_; }
+
   /// Returns how long a device rests after `op` in the `placeto` model: the cluster's gap, or 0 if
   /// the op launches nothing.
   double gap_us(OpId op) const { return gap_us_[static_cast<std::size_t>(op)]; }
@@ -268,6 +271,7 @@ class Problem {
   std::vector<double> cost_us_;  // a row for each profile
   std::vector<CostRung> cost_rung_;
   std::vector<double> cost_spread_;
+  std::int64_t cost_revision_ = 0;
   std::vector<double> gap_us_;
   std::vector<bool> launches_;     // by op
   std::vector<double> launch_us_;  // by device

@@ -1,0 +1,304 @@
+// Is a replay of a few moved groups a full run to the last bit? Walks like those of searches, each
+// step held against an engine that forgets.
+
+#include "sim/src/placeto_engine.hpp"
+#include "support/problems.hpp"
+
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/random.hpp>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+using test::make_problem;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+
+// Runs placements twice, as they come and from scratch, and compares all that there is.
+class Comparison {
+ public:
+  explicit Comparison(const Problem& problem) : engine_(problem), reference_(problem) {}
+
+  double makespan_us(const Placement& placement) {
+    engine_.run(placement);
+    engine_.account_memory(placement);
+    reference_.forget();
+    reference_.run(placement);
+    reference_.account_memory(placement);
+    EXPECT_FALSE(reference_.was_replay());
+    ++num_runs;
+    num_replays += engine_.was_replay();
+    EXPECT_EQ(engine_.makespan_us(), reference_.makespan_us());
+    expect_same(engine_.start_us(), reference_.start_us());
+    expect_same(engine_.end_us(), reference_.end_us());
+    expect_same(engine_.transfer_start_us(), reference_.transfer_start_us());
+    expect_same(engine_.transfer_end_us(), reference_.transfer_end_us());
+    expect_same(engine_.freed_us(), reference_.freed_us());
+    expect_same(engine_.peak_bytes(), reference_.peak_bytes());
+    return engine_.makespan_us();
+  }
+
+  int num_runs = 0;
+  int num_replays = 0;
+
+ private:
+  template <class T>
+  static void expect_same(std::span<const T> actual, std::span<const T> expected) {
+    EXPECT_TRUE(std::ranges::equal(actual, expected));
+  }
+
+  PlacetoEngine engine_;
+  PlacetoEngine reference_;
+};
+
+DeviceId random_device(const Problem& problem, RandomStream& random) {
+  return static_cast<DeviceId>(random.below(static_cast<std::uint64_t>(problem.num_devices())));
+}
+
+GroupId random_group(const Problem& problem, RandomStream& random) {
+  return static_cast<GroupId>(random.below(static_cast<std::uint64_t>(problem.num_groups())));
+}
+
+Placement random_placement(const Problem& problem, RandomStream& random) {
+  Placement placement(problem.num_groups());
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    placement[group] = random_device(problem, random);
+  }
+  return placement;
+}
+
+// Tries the moves of one group after the other and stays where the step gets shorter.
+void climb(Comparison& comparison, const Problem& problem, Placement current, int moves,
+           RandomStream& random) {
+  double reached_us = comparison.makespan_us(current);
+  for (; moves > 0; --moves) {
+    const GroupId group = random_group(problem, random);
+    const DeviceId before = current[group];
+    current[group] = random_device(problem, random);
+    const double tried_us = comparison.makespan_us(current);
+    if (tried_us < reached_us) {
+      reached_us = tried_us;
+    } else {
+      current[group] = before;
+    }
+  }
+}
+
+// Moves one to four groups, goes there or not by the toss of a coin, and now and then anywhere.
+void wander(Comparison& comparison, const Problem& problem, Placement current, int moves,
+            RandomStream& random) {
+  for (; moves > 0; --moves) {
+    Placement next = current;
+    for (std::uint64_t left = 1 + random.below(4); left > 0; --left) {
+      next[random_group(problem, random)] = random_device(problem, random);
+    }
+    comparison.makespan_us(next);
+    if (random.below(2) == 0) {
+      current = std::move(next);
+    }
+    if (random.below(40) == 0) {
+      current = random_placement(problem, random);
+    }
+  }
+}
+
+// Everything goes to one device, group by group, and from there to the next: devices that were not
+// in use come in use, and others are left empty.
+void gather(Comparison& comparison, const Problem& problem, Placement current) {
+  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      current[group] = device;
+      comparison.makespan_us(current);
+    }
+  }
+}
+
+TEST(PlacetoDelta, AMoveChangesWhatComesAfterItAndNothingElse) {
+  // a(100) -> b(200), c(200) -> d(50) with 10 bytes, 1 byte/us. With c elsewhere it starts at 110
+  // and ends at 310; d has c's output at 320 and ends at 370.
+  const Problem problem = make_problem(test::diamond_graph(10), {.num_devices = 2});
+  PlacetoEngine engine(problem);
+  engine.run(Placement(4));
+  EXPECT_FALSE(engine.was_replay());
+  EXPECT_THAT(engine.start_us(), ElementsAre(0, 100, 300, 500));
+  const Placement c_elsewhere(std::vector<DeviceId>{0, 0, 1, 0});
+  engine.run(c_elsewhere);
+  engine.account_memory(c_elsewhere);
+  EXPECT_TRUE(engine.was_replay());
+  EXPECT_THAT(engine.start_us(), ElementsAre(0, 100, 110, 320));
+  EXPECT_THAT(engine.end_us(), ElementsAre(100, 300, 310, 370));
+  EXPECT_THAT(engine.transfer_start_us(), ElementsAre(100, -1, 310, -1));
+  EXPECT_THAT(engine.transfer_end_us(), ElementsAre(110, -1, 320, -1));
+  // a's 10 bytes are there until c no longer needs them; b's and, from 320, d's none come to them.
+  EXPECT_THAT(engine.peak_bytes(), ElementsAre(20, 10));
+  EXPECT_EQ(engine.makespan_us(), 370);
+  engine.run(Placement(4));
+  EXPECT_TRUE(engine.was_replay());
+  EXPECT_THAT(engine.start_us(), ElementsAre(0, 100, 300, 500));
+  EXPECT_THAT(engine.transfer_start_us(), ElementsAre(-1, -1, -1, -1));
+}
+
+TEST(PlacetoDelta, AMoveThatReversesTheOrderOnADeviceIsNoticed) {
+  // On device 0, x is ready at 20 and y at 30. With the producer of x elsewhere, x waits for 40
+  // bytes until 10 + 40 = 50, so y goes first: 30 to 130, then x.
+  const Problem problem =
+      make_problem(test::make_graph({{.name = "p", .cost_us = 10, .output_bytes = 40},
+                                     {.name = "q", .cost_us = 20, .output_bytes = 0},
+                                     {.name = "x", .cost_us = 100, .producers = {0}},
+                                     {.name = "y", .cost_us = 100, .producers = {1}}}),
+                   {.num_devices = 3});
+  PlacetoEngine engine(problem);
+  engine.run(Placement(std::vector<DeviceId>{0, 0, 0, 0}));
+  EXPECT_THAT(engine.start_us(), ElementsAre(0, 10, 30, 130));
+  engine.run(Placement(std::vector<DeviceId>{1, 0, 0, 0}));
+  EXPECT_TRUE(engine.was_replay());
+  EXPECT_THAT(engine.start_us(), ElementsAre(0, 0, 120, 20));
+}
+
+TEST(PlacetoDelta, TheSamePlacementAgainIsTheSameStep) {
+  RandomStream random(5);
+  const Problem problem = make_problem(test::fork_join_graph(20, 7));
+  Comparison comparison(problem);
+  const Placement placement = random_placement(problem, random);
+  const double makespan_us = comparison.makespan_us(placement);
+  EXPECT_EQ(comparison.makespan_us(placement), makespan_us);
+  EXPECT_EQ(comparison.makespan_us(placement), makespan_us);
+  EXPECT_EQ(comparison.num_replays, 2);
+}
+
+TEST(PlacetoDelta, PlacementsThatHaveLittleInCommonAreRunInFull) {
+  const Problem problem = make_problem(test::fork_join_graph(20, 7), {.num_devices = 2});
+  PlacetoEngine engine(problem);
+  for (int round = 0; round < 10; ++round) {
+    engine.run(Placement(problem.num_groups(), round % 2));
+    EXPECT_FALSE(engine.was_replay());
+  }
+}
+
+TEST(PlacetoDelta, CostsThatWereReplacedCount) {
+  // As in replicas: the same placement on the same problem, whose costs are others each time.
+  Problem problem = make_problem(test::fork_join_graph(20, 7));
+  RandomStream random(6);
+  Comparison comparison(problem);
+  const Placement placement = random_placement(problem, random);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<double> costs_us;
+    for (OpId op = 0; op < problem.num_ops(); ++op) {
+      costs_us.push_back(static_cast<double>(1 + random.below(100)));
+    }
+    problem.replace_costs(0, costs_us);
+    comparison.makespan_us(placement);
+  }
+}
+
+// Graphs that agents place: Inception-V3, whose training step has 192 variables that are all ready
+// at once.
+class PlacetoDeltaOfInception : public ::testing::TestWithParam<bool> {
+ protected:
+  PlacetoDeltaOfInception() {
+    auto graph = std::make_shared<const OpGraph>(load_graph("inception-v3"));
+    Grouping grouping = GetParam() ? group_ops(*graph) : ungrouped(*graph);
+    problem_ =
+        std::make_unique<Problem>(std::move(graph), std::move(grouping),
+                                  std::make_shared<const Cluster>(load_cluster("p2-8xlarge-4")));
+  }
+
+  std::unique_ptr<Problem> problem_;
+};
+
+TEST_P(PlacetoDeltaOfInception, EqualsFullRunsOnAClimb) {
+  RandomStream random(1);
+  Comparison comparison(*problem_);
+  climb(comparison, *problem_, random_placement(*problem_, random), 1000, random);
+  climb(comparison, *problem_, Placement(problem_->num_groups()), 500, random);
+  EXPECT_GT(comparison.num_replays, comparison.num_runs * 19 / 20);
+}
+
+TEST_P(PlacetoDeltaOfInception, EqualsFullRunsOnAWanderWithRestarts) {
+  RandomStream random(2);
+  Comparison comparison(*problem_);
+  wander(comparison, *problem_, random_placement(*problem_, random), 1500, random);
+  EXPECT_GT(comparison.num_replays, comparison.num_runs * 3 / 4);
+}
+
+TEST_P(PlacetoDeltaOfInception, EqualsFullRunsWhileDevicesFillAndEmpty) {
+  RandomStream random(3);
+  Comparison comparison(*problem_);
+  gather(comparison, *problem_, random_placement(*problem_, random));
+  EXPECT_GT(comparison.num_replays, comparison.num_runs * 9 / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Grouped, PlacetoDeltaOfInception, ::testing::Values(true));
+INSTANTIATE_TEST_SUITE_P(Ungrouped, PlacetoDeltaOfInception, ::testing::Values(false));
+
+// Problems full of coincidences: equal costs, costs of nothing with and without a launch, outputs
+// without bytes, several outputs, control edges, and names in another order than the ops. `kind`
+// picks how much of it.
+Problem random_problem(RandomStream& random, int kind) {
+  const auto num_ops = static_cast<OpId>(2 + random.below(60));
+  auto graph = std::make_shared<OpGraph>();
+  for (OpId op = 0; op < num_ops; ++op) {
+    const bool is_nothing = kind == 0 || (kind < 3 && random.below(3) == 0);
+    Op sketch;
+    sketch.name = fmt::format("{:02}", (op * 37) % 61);
+    sketch.kind = is_nothing && random.below(2) == 0 ? "variable" : "test";
+    sketch.measured = {{"test", is_nothing  ? 0.0
+                                : kind == 3 ? static_cast<double>(random.below(1000)) / 8
+                                            : static_cast<double>(10 * random.below(3))}};
+    sketch.persistent_bytes = static_cast<std::int64_t>(random.below(10));
+    for (std::uint64_t left = 1 + random.below(3); left > 0; --left) {
+      const std::uint64_t bytes = kind == 0 ? 0 : random.below(2) * 10 * random.below(9);
+      sketch.outputs.push_back({.bytes = static_cast<std::int64_t>(bytes)});
+    }
+    boost::add_vertex(std::move(sketch), *graph);
+    for (std::uint64_t left = op == 0 ? 0 : random.below(4); left > 0; --left) {
+      const auto producer = static_cast<OpId>(random.below(static_cast<std::uint64_t>(op)));
+      const auto num_outputs = (*graph)[static_cast<std::size_t>(producer)].outputs.size();
+      add_dependency(*graph, producer, static_cast<std::int32_t>(random.below(num_outputs + 1)) - 1,
+                     op);
+    }
+  }
+  Grouping grouping = random.below(2) == 0 ? ungrouped(*graph) : group_ops(*graph, num_ops / 3 + 1);
+  return Problem(std::move(graph), std::move(grouping),
+                 test::make_cluster({.num_devices = static_cast<DeviceId>(1 + random.below(6)),
+                                     .bytes_per_us = 2,
+                                     .gap_after_op_us = kind == 3 ? 5.7 : 10.0 * (kind % 2),
+                                     .gap_after_transfer_us = kind == 3 ? 25.0 : 10.0 * (kind / 2),
+                                     .with_slow_gpu = true}));
+}
+
+class PlacetoDeltaOfCoincidences : public ::testing::TestWithParam<int> {};
+
+TEST_P(PlacetoDeltaOfCoincidences, EqualsFullRuns) {
+  RandomStream random(static_cast<std::uint64_t>(GetParam()));
+  int num_runs = 0;
+  int num_replays = 0;
+  for (int round = 0; round < 200 && !HasFailure(); ++round) {
+    SCOPED_TRACE(fmt::format("problem {}", round));
+    const Problem problem = random_problem(random, GetParam());
+    Comparison comparison(problem);
+    climb(comparison, problem, random_placement(problem, random), 30, random);
+    wander(comparison, problem, random_placement(problem, random), 30, random);
+    gather(comparison, problem, random_placement(problem, random));
+    num_runs += comparison.num_runs;
+    num_replays += comparison.num_replays;
+  }
+  EXPECT_GT(num_replays, num_runs / 32);  // even where all is a tie
+}
+
+INSTANTIATE_TEST_SUITE_P(CostsAllZeroOrSomeOrFewOrMany, PlacetoDeltaOfCoincidences,
+                         ::testing::Values(0, 1, 2, 3));
+
+}  // namespace
+}  // namespace emplace
