@@ -128,12 +128,11 @@ void PlacetoEngine::run(const Placement& placement) {
     last_run_ = LastRun::kFull;
   }
   placement_ = placement;
-  cost_revision_ = problem_.cost_revision();
 }
 
 // Lists the groups that were elsewhere in the last run; says whether they are few.
 bool PlacetoEngine::find_moved(const Placement& placement) {
-  if (last_run_ == LastRun::kNone || cost_revision_ != problem_.cost_revision()) {
+  if (last_run_ == LastRun::kNone) {
     return false;
   }
   const GroupId most = std::clamp(problem_.num_groups() / kOneMovedIn, 1, kMostMoved);

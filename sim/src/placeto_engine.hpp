@@ -147,7 +147,6 @@ class PlacetoEngine {
   enum class LastRun : std::uint8_t { kNone, kFull, kReplay };
   LastRun last_run_ = LastRun::kNone;
   Placement placement_;
-  std::int64_t cost_revision_ = 0;
   PlacetoReplay replay_;
   std::vector<GroupId> moved_;
   std::int32_t pause_ = 0;  // runs for which no replay is tried, since the last one gave up

@@ -151,6 +151,20 @@ TEST(Simulator, AllocatesNothingAfterItsFirstRun) {
   }
 }
 
+TEST(Simulator, AllocatesNothingWhenASearchTriesNeighbours) {
+  const Problem problem = inception(TransferModel::kPlaceto);
+  Simulator simulator(problem);
+  RandomStream random(5);
+  Placement placement = random_placement(problem, random);
+  simulator.run(placement);
+  const long before = allocations;
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    placement[group] = (placement[group] + 1) % problem.num_devices();
+    simulator.run(placement);
+  }
+  EXPECT_EQ(allocations - before, 0);
+}
+
 TEST(Simulator, TakesAHundredThousandOpsOnSixtyFourDevices) {
   // Each op of 10 us reads two of the fifty before it, and sends 100 bytes at 100 bytes/us.
   RandomStream random(5);
