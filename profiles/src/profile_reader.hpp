@@ -11,10 +11,6 @@
 
 namespace emplace {
 
-/// Bounds of every bandwidth between devices; what lies outside is a wrong unit.
-inline constexpr double kMinBytesPerUs = 1e-3;
-inline constexpr double kMaxBytesPerUs = 1e15;
-
 /// Reads a device profile, wherever it is written.
 DeviceProfile read_device_profile(const JsonCursor& json);
 

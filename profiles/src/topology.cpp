@@ -7,18 +7,6 @@
 
 namespace emplace {
 
-std::string_view to_string(LinkSharing sharing) {
-  switch (sharing) {
-    case LinkSharing::kFair:
-      return "fair";
-    case LinkSharing::kFifo:
-      return "fifo";
-    case LinkSharing::kFatpipe:
-      return "fatpipe";
-  }
-  EMPLACE_CHECK(false, "no such sharing");
-}
-
 Topology::Topology(DeviceId num_devices, std::vector<Link> links)
     : num_devices_(num_devices), links_(std::move(links)) {
   routes_.resize(static_cast<std::size_t>(num_devices) * static_cast<std::size_t>(num_devices));

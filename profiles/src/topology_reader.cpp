@@ -20,7 +20,6 @@ namespace {
 // Bounds that no real machine comes near, so that a hostile file costs seconds at most.
 constexpr std::size_t kMaxLinks = 16384;
 constexpr std::size_t kMaxRouteLinks = 64;
-constexpr double kMaxLatencyUs = 1e9;
 
 // What the file calls a link: a cable with two ends, or a link without ends. `forward` and
 // `backward` are the indices of its Links, from the first end to the second and back; they are the
@@ -86,8 +85,6 @@ class TopologyReader {
   }
 
   void read_link(const JsonCursor& json) {
-    const std::array sharings = {to_string(LinkSharing::kFair), to_string(LinkSharing::kFifo),
-                                 to_string(LinkSharing::kFatpipe)};
     const std::array<std::string_view, 2> duplexes = {"full", "half"};
     json.expect_only(
         {"name", "between", "bandwidth_bytes_per_us", "latency_us", "sharing", "duplex"});
@@ -96,7 +93,7 @@ class TopologyReader {
     link.bytes_per_us = json.at("bandwidth_bytes_per_us").number(kMinBytesPerUs, kMaxBytesPerUs);
     link.latency_us = json.at("latency_us").number(0, kMaxLatencyUs);
     if (const auto sharing = json.find("sharing")) {
-      link.sharing = static_cast<LinkSharing>(sharing->one_of(sharings));
+      link.sharing = static_cast<LinkSharing>(sharing->one_of(kLinkSharings));
     }
     const auto between = json.find("between");
     const auto duplex = json.find("duplex");

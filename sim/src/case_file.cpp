@@ -21,9 +21,6 @@ constexpr std::int64_t kMaxDevices = 1024;
 constexpr std::int64_t kMaxOutputs = 1'000'000;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 53;
 constexpr double kMaxCostUs = 1e15;
-constexpr double kMinBytesPerUs = 1e-3;
-constexpr double kMaxBytesPerUs = 1e15;
-constexpr double kMaxLatencyUs = 1e9;
 constexpr const char* kDeviceClass = "case";
 
 struct CaseGraph {
@@ -120,17 +117,6 @@ std::shared_ptr<Cluster> make_cluster(std::int64_t num_devices) {
   return cluster;
 }
 
-LinkSharing read_sharing(const JsonCursor& json) {
-  const std::string name = json.text();
-  for (const LinkSharing sharing :
-       {LinkSharing::kFair, LinkSharing::kFifo, LinkSharing::kFatpipe}) {
-    if (name == to_string(sharing)) {
-      return sharing;
-    }
-  }
-  json.fail(fmt::format("expected 'fair', 'fifo' or 'fatpipe', found '{}'", excerpt(name)));
-}
-
 // Reads links, which a case names by their indices, and a route for each ordered pair of devices.
 Topology read_topology(const JsonCursor& links, const JsonCursor& routes, DeviceId num_devices) {
   std::vector<Link> listed;
@@ -141,7 +127,7 @@ Topology read_topology(const JsonCursor& links, const JsonCursor& routes, Device
          .bytes_per_us = link.at("bandwidth_bytes_per_us").number(kMinBytesPerUs, kMaxBytesPerUs),
          .latency_us = link.at("latency_us").number(0, kMaxLatencyUs)});
     if (const auto sharing = link.find("sharing")) {
-      listed.back().sharing = read_sharing(*sharing);
+      listed.back().sharing = static_cast<LinkSharing>(sharing->one_of(kLinkSharings));
     }
   }
   const auto num_links = static_cast<std::int64_t>(listed.size());

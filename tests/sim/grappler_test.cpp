@@ -25,15 +25,6 @@ StepRecord run(OpGraph graph, std::vector<DeviceId> placement,
   return Simulator(problem).record(Placement(std::move(placement)));
 }
 
-void expect_transfer(const StepRecord& record, std::size_t at, OpId producer, DeviceId to,
-                     double start_us, double end_us) {
-  ASSERT_LT(at, record.transfers.size());
-  EXPECT_EQ(record.transfers[at].producer, producer) << "transfer " << at;
-  EXPECT_EQ(record.transfers[at].to, to) << "transfer " << at;
-  EXPECT_DOUBLE_EQ(record.transfers[at].start_us, start_us) << "transfer " << at;
-  EXPECT_DOUBLE_EQ(record.transfers[at].end_us, end_us) << "transfer " << at;
-}
-
 // Two producers of 100 bytes, which end at 5 and at 10 on device 0, and a reader of each.
 OpGraph two_senders() {
   return make_graph({{.name = "a", .cost_us = 5, .output_bytes = 100},
@@ -45,24 +36,24 @@ OpGraph two_senders() {
 TEST(Grappler, AChannelSendsOneTransferAtATimeLatencyIncluded) {
   // a keeps the channel from 5 to 18; b, there since 10, from 18 to 31.
   const StepRecord record = run(two_senders(), {0, 0, 1, 1});
-  expect_transfer(record, 0, 0, 1, 5, 18);
-  expect_transfer(record, 1, 1, 1, 10, 31);
+  test::expect_transfer(record, 0, 0, 1, 5, 18);
+  test::expect_transfer(record, 1, 1, 1, 10, 31);
   EXPECT_DOUBLE_EQ(record.makespan_us, 32);
 }
 
 TEST(Grappler, EachOrderedPairOfDevicesHasAChannel) {
   // To other devices:
   const StepRecord apart = run(two_senders(), {0, 0, 1, 2});
-  expect_transfer(apart, 0, 0, 1, 5, 18);
-  expect_transfer(apart, 1, 1, 2, 10, 23);
+  test::expect_transfer(apart, 0, 0, 1, 5, 18);
+  test::expect_transfer(apart, 1, 1, 2, 10, 23);
   // From other devices:
   const StepRecord from = run(two_senders(), {0, 1, 2, 2});
-  expect_transfer(from, 0, 0, 2, 5, 18);
-  expect_transfer(from, 1, 1, 2, 5, 18);
+  test::expect_transfer(from, 0, 0, 2, 5, 18);
+  test::expect_transfer(from, 1, 1, 2, 5, 18);
   // In opposite directions:
   const StepRecord opposite = run(two_senders(), {0, 1, 1, 0});
-  expect_transfer(opposite, 0, 0, 1, 5, 18);
-  expect_transfer(opposite, 1, 1, 0, 5, 18);
+  test::expect_transfer(opposite, 0, 0, 1, 5, 18);
+  test::expect_transfer(opposite, 1, 1, 0, 5, 18);
 }
 
 TEST(Grappler, AnOutputIsSentOnceToEachDeviceThatWantsIt) {
@@ -72,8 +63,8 @@ TEST(Grappler, AnOutputIsSentOnceToEachDeviceThatWantsIt) {
                               {.name = "d", .producers = {0}}});
   const StepRecord record = run(std::move(graph), {0, 1, 1, 2});
   ASSERT_EQ(record.transfers.size(), 2u);
-  expect_transfer(record, 0, 0, 1, 5, 18);
-  expect_transfer(record, 1, 0, 2, 5, 18);
+  test::expect_transfer(record, 0, 0, 1, 5, 18);
+  test::expect_transfer(record, 1, 0, 2, 5, 18);
 }
 
 TEST(Grappler, OutputsOfOneOpGoOneAfterTheOther) {
@@ -82,23 +73,24 @@ TEST(Grappler, OutputsOfOneOpGoOneAfterTheOther) {
   add_dependency(graph, 0, 1, 1);
   add_dependency(graph, 0, 0, 1);
   const StepRecord record = run(std::move(graph), {0, 1});
-  expect_transfer(record, 0, 0, 1, 5, 5 + 13);
-  expect_transfer(record, 1, 0, 1, 5, 5 + 13 + 5);
+  test::expect_transfer(record, 0, 0, 1, 5, 5 + 13);
+  test::expect_transfer(record, 1, 0, 1, 5, 5 + 13 + 5);
 }
 
 TEST(Grappler, NoBytesWaitForTheChannelToo) {
   // a's 100 bytes keep the channel from 5 to 18; b's nothing, there since 10, takes the latency.
   OpGraph graph = two_senders();
   graph[1].outputs[0].bytes = 0;
-  expect_transfer(run(graph, {0, 0, 1, 1}), 1, 1, 1, 10, 21);
+  test::expect_transfer(run(graph, {0, 0, 1, 1}), 1, 1, 1, 10, 21);
   // Without latency, it still comes after.
-  expect_transfer(run(graph, {0, 0, 1, 1}, {.latency_us = 0, .bytes_per_us = 10}), 1, 1, 1, 10, 15);
+  test::expect_transfer(run(graph, {0, 0, 1, 1}, {.latency_us = 0, .bytes_per_us = 10}), 1, 1, 1,
+                        10, 15);
 }
 
 TEST(Grappler, ALatencyCountsOnASlowChannelToo) {
   // 3 us at 0.1 bytes/us are worth less than a byte, and are 3 us all the same.
   OpGraph graph = test::chain_graph({5, 1}, 0);
-  expect_transfer(run(graph, {0, 1}, {.latency_us = 3, .bytes_per_us = 0.1}), 0, 0, 1, 5, 8);
+  test::expect_transfer(run(graph, {0, 1}, {.latency_us = 3, .bytes_per_us = 0.1}), 0, 0, 1, 5, 8);
 }
 
 TEST(Grappler, AControlEdgeMovesNothing) {

@@ -40,15 +40,6 @@ void expect_op(const StepRecord& record, std::size_t op, double start_us, double
   EXPECT_DOUBLE_EQ(record.end_us[op], end_us) << "op " << op;
 }
 
-void expect_transfer(const StepRecord& record, std::size_t at, OpId producer, DeviceId to,
-                     double start_us, double end_us) {
-  ASSERT_LT(at, record.transfers.size());
-  EXPECT_EQ(record.transfers[at].producer, producer) << "transfer " << at;
-  EXPECT_EQ(record.transfers[at].to, to) << "transfer " << at;
-  EXPECT_DOUBLE_EQ(record.transfers[at].start_us, start_us) << "transfer " << at;
-  EXPECT_DOUBLE_EQ(record.transfers[at].end_us, end_us) << "transfer " << at;
-}
-
 // `count` ops of `cost_us` that wait for nothing and send nothing.
 OpGraph independent_ops(int count, double cost_us) {
   std::vector<test::OpSketch> ops;
@@ -72,9 +63,9 @@ TEST(PhysicalEngine, ATransferTakesItsLatencyAndThenItsBytes) {
   // 100 bytes: 2 us of latency, 10 us on the link.
   const StepRecord record =
       run(test::chain_graph({5, 7, 11}, 100), make_machine(2, bus(2, link())), {0, 1, 0});
-  expect_transfer(record, 0, 0, 1, 5, 17);
+  test::expect_transfer(record, 0, 0, 1, 5, 17);
   expect_op(record, 1, 17, 24);
-  expect_transfer(record, 1, 1, 0, 24, 36);
+  test::expect_transfer(record, 1, 1, 0, 24, 36);
   expect_op(record, 2, 36, 47);
   EXPECT_DOUBLE_EQ(record.makespan_us, 47);
 }
@@ -83,13 +74,13 @@ TEST(PhysicalEngine, LatenciesOfARouteAddUpAndItsNarrowestLinkRules) {
   // Two links: 2 + 3 us, then 100 bytes at 4 bytes/us.
   const Topology topology = test::star(2, link(), {.bytes_per_us = 4, .latency_us = 3});
   const StepRecord record = run(test::chain_graph({5, 5}, 100), make_machine(2, topology), {0, 1});
-  expect_transfer(record, 0, 0, 1, 5, 5 + 5 + 25);
+  test::expect_transfer(record, 0, 0, 1, 5, 5 + 5 + 25);
 }
 
 TEST(PhysicalEngine, NoBytesCostLatencyOnly) {
   const StepRecord record =
       run(test::chain_graph({5, 7}, 0), make_machine(2, bus(2, link())), {0, 1});
-  expect_transfer(record, 0, 0, 1, 5, 7);
+  test::expect_transfer(record, 0, 0, 1, 5, 7);
   EXPECT_DOUBLE_EQ(record.makespan_us, 14);
 }
 
@@ -102,8 +93,8 @@ TEST(PhysicalEngine, LatencyUsesNoBandwidthAndNoBytesWaitForNobody) {
                                     {.name = "empty_reader", .producers = {1}}});
   const StepRecord record =
       run(graph, make_machine(2, bus(2, link(LinkSharing::kFifo))), {0, 0, 1, 1});
-  expect_transfer(record, 0, 0, 1, 5, 17);
-  expect_transfer(record, 1, 1, 1, 10, 12);
+  test::expect_transfer(record, 0, 0, 1, 5, 17);
+  test::expect_transfer(record, 1, 1, 1, 10, 12);
 }
 
 TEST(PhysicalEngine, AForkRunsItsBranchesAtTheSameTime) {
@@ -128,21 +119,21 @@ StepRecord two_transfers(const Topology& topology) {
 
 TEST(PhysicalEngine, TwoTransfersOnAFairLinkTakeTwiceAsLong) {
   const StepRecord record = two_transfers(bus(4, link()));
-  expect_transfer(record, 0, 0, 2, 10, 12 + 20);
-  expect_transfer(record, 1, 1, 3, 10, 12 + 20);
+  test::expect_transfer(record, 0, 0, 2, 10, 12 + 20);
+  test::expect_transfer(record, 1, 1, 3, 10, 12 + 20);
 }
 
 TEST(PhysicalEngine, TwoTransfersOnAFifoLinkGoOneAfterTheOther) {
   // Both arrive at 12; of one instant, the op with the lesser id comes first.
   const StepRecord record = two_transfers(bus(4, link(LinkSharing::kFifo)));
-  expect_transfer(record, 0, 0, 2, 10, 12 + 10);
-  expect_transfer(record, 1, 1, 3, 10, 12 + 20);
+  test::expect_transfer(record, 0, 0, 2, 10, 12 + 10);
+  test::expect_transfer(record, 1, 1, 3, 10, 12 + 20);
 }
 
 TEST(PhysicalEngine, TwoTransfersOnAFatpipeDoNotFeelEachOther) {
   const StepRecord record = two_transfers(bus(4, link(LinkSharing::kFatpipe)));
-  expect_transfer(record, 0, 0, 2, 10, 12 + 10);
-  expect_transfer(record, 1, 1, 3, 10, 12 + 10);
+  test::expect_transfer(record, 0, 0, 2, 10, 12 + 10);
+  test::expect_transfer(record, 1, 1, 3, 10, 12 + 10);
 }
 
 // Devices 0 and 1 send 100 bytes to each other at 10.
@@ -156,11 +147,11 @@ StepRecord exchange(const Topology& topology) {
 
 TEST(PhysicalEngine, DirectionsOfAHalfDuplexLinkShareIt) {
   const StepRecord half = exchange(bus(2, link()));
-  expect_transfer(half, 0, 0, 1, 10, 32);
-  expect_transfer(half, 1, 1, 0, 10, 32);
+  test::expect_transfer(half, 0, 0, 1, 10, 32);
+  test::expect_transfer(half, 1, 1, 0, 10, 32);
   const StepRecord full = exchange(mesh(2, link()));
-  expect_transfer(full, 0, 0, 1, 10, 22);
-  expect_transfer(full, 1, 1, 0, 10, 22);
+  test::expect_transfer(full, 0, 0, 1, 10, 22);
+  test::expect_transfer(full, 1, 1, 0, 10, 22);
 }
 
 TEST(PhysicalEngine, OneTransferServesAllConsumersOnADevice) {
@@ -173,8 +164,8 @@ TEST(PhysicalEngine, OneTransferServesAllConsumersOnADevice) {
                                     {.name = "e", .cost_us = 6, .producers = {0}}});
   const StepRecord record = run(graph, make_machine(3, mesh(3, link())), {0, 1, 1, 2, 0});
   ASSERT_EQ(record.transfers.size(), 2u);
-  expect_transfer(record, 0, 0, 1, 10, 22);
-  expect_transfer(record, 1, 0, 2, 10, 22);
+  test::expect_transfer(record, 0, 0, 1, 10, 22);
+  test::expect_transfer(record, 1, 0, 2, 10, 22);
   expect_op(record, 1, 22, 25);
   expect_op(record, 2, 25, 29);
   expect_op(record, 3, 22, 27);
@@ -192,8 +183,8 @@ TEST(PhysicalEngine, EachOutputHasATransferOfItsOwn) {
   add_dependency(graph, 0, 1, 2);
   const StepRecord record = run(std::move(graph), make_machine(2, bus(2, link())), {0, 1, 1});
   ASSERT_EQ(record.transfers.size(), 2u);
-  expect_transfer(record, 0, 0, 1, 10, 27);
-  expect_transfer(record, 1, 0, 1, 10, 22);
+  test::expect_transfer(record, 0, 0, 1, 10, 27);
+  test::expect_transfer(record, 1, 0, 1, 10, 22);
 }
 
 TEST(PhysicalEngine, AnOutputReadTwiceByAnOpIsSentOnce) {

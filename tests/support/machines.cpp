@@ -1,6 +1,7 @@
 #include "support/machines.hpp"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <utility>
 #include <vector>
@@ -154,6 +155,15 @@ Topology two_switches(DeviceId num_devices, const Link& port, const Link& trunk)
     return from % 2 == to % 2 ? std::vector{from, num_devices + to}
                               : std::vector{from, 2 * num_devices + from % 2, num_devices + to};
   });
+}
+
+void expect_transfer(const StepRecord& record, std::size_t at, OpId producer, DeviceId to,
+                     double start_us, double end_us) {
+  ASSERT_LT(at, record.transfers.size());
+  EXPECT_EQ(record.transfers[at].producer, producer) << "transfer " << at;
+  EXPECT_EQ(record.transfers[at].to, to) << "transfer " << at;
+  EXPECT_DOUBLE_EQ(record.transfers[at].start_us, start_us) << "transfer " << at;
+  EXPECT_DOUBLE_EQ(record.transfers[at].end_us, end_us) << "transfer " << at;
 }
 
 void route_the_rest(Topology& topology, DeviceId num_devices) {

@@ -9,6 +9,7 @@
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
+#include <emplace/sim/step_record.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,10 @@ struct MachineSketch {
   std::int64_t memory_bytes = kGigabyte;
   QueueOrder queue_order = QueueOrder::kFifo;
 };
+
+/// Expects of the transfer at place `at` of a record whose it is, where it goes, and when.
+void expect_transfer(const StepRecord& record, std::size_t at, OpId producer, DeviceId to,
+                     double start_us, double end_us);
 
 /// Gives each pair of devices without a route one over the first link, for tests in which nothing
 /// goes there.

@@ -9,6 +9,8 @@
 
 #include <emplace/graphs/ids.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,13 +19,23 @@
 
 namespace emplace {
 
+/// Bounds of bandwidths and latencies in files; what lies outside is a wrong unit.
+inline constexpr double kMinBytesPerUs = 1e-3;
+inline constexpr double kMaxBytesPerUs = 1e15;
+inline constexpr double kMaxLatencyUs = 1e9;
+
 /// Says how a link serves transfers that want it at the same time: it shares its bandwidth among
 /// them max-min fairly, serves them one after the other in order of arrival, or gives each all of
 /// its bandwidth.
 enum class LinkSharing : std::uint8_t { kFair, kFifo, kFatpipe };
 
-/// Returns "fair", "fifo" or "fatpipe".
-std::string_view to_string(LinkSharing sharing);
+/// Holds the names of the policies, in the order of LinkSharing.
+inline constexpr std::array<std::string_view, 3> kLinkSharings = {"fair", "fifo", "fatpipe"};
+
+/// Returns the name of a policy.
+inline std::string_view to_string(LinkSharing sharing) {
+  return kLinkSharings[static_cast<std::size_t>(sharing)];
+}
 
 /// Describes a link.
 struct Link {

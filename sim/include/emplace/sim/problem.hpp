@@ -2,7 +2,7 @@
 
 // A graph, a grouping and a cluster compiled into flat arrays: everything that a simulation or an
 // agent reads, and nothing that it would have to look up. Immutable, so any number of threads may
-// share it.
+// share it; only whoever has a copy of their own may replace its costs.
 //
 // Two views of the same problem:
 // - ops, on which the simulator works. An op's children stand in the order of the graph, one entry
