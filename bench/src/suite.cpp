@@ -43,48 +43,48 @@ bool is_kebab_case(std::string_view name) {
          name.find("--") == std::string_view::npos;
 }
 
-void check_graph(const std::string& name) {
-  if (names_file(name)) {
-    return;
-  }
-  const Spec spec = Spec::parse(name);
-  resolve_params(GraphCatalog::global().find(spec.name).parameters, spec, "graph " + spec.name);
-}
+using Names = std::vector<std::string>;
 
-void check_cluster(const std::string& name) {
-  if (names_file(name)) {
-    return;
-  }
-  const std::vector<std::string> names = cluster_names();
-  if (!std::ranges::binary_search(names, name)) {
+// What a name in a suite stands for; throws where it does not exist.
+Names expand_graph(const std::string& name) { return expand_graphs(name); }
+
+Names expand_cluster(const std::string& name) {
+  const Names names = cluster_names();
+  if (!names_file(name) && !std::ranges::binary_search(names, name)) {
     throw_unknown_name("cluster", name, names);
   }
+  return {name};
 }
 
-void check_agent(const std::string& name) {
+Names expand_agent(const std::string& name) {
   const Spec spec = Spec::parse(name);
   resolve_params(agents::AgentRegistry::global().info(spec.name).parameters, spec,
                  "agent " + spec.name);
+  return {name};
 }
 
-// Reads a list of different names, each of which must pass `check`.
-std::vector<std::string> read_names(const JsonCursor& json, KnownNames known_names,
-                                    void (*check)(const std::string&)) {
-  std::vector<std::string> names;
+Names expanded(const JsonCursor& name, Names (*expand)(const std::string&)) {
+  try {
+    return expand(name.non_empty_text());
+  } catch (const Error& error) {
+    name.fail(error.what());
+  }
+}
+
+// Reads a list of different names.
+Names read_names(const JsonCursor& json, KnownNames known_names,
+                 Names (*expand)(const std::string&)) {
+  Names names;
   std::set<std::string> seen;
   for (const JsonCursor& element : json.elements()) {
-    const std::string name = element.non_empty_text();
-    if (!seen.insert(name).second) {
-      element.fail("'" + name + "' is in the list already");
-    }
-    if (known_names == KnownNames::kRequired) {
-      try {
-        check(name);
-      } catch (const Error& error) {
-        element.fail(error.what());
+    const bool required = known_names == KnownNames::kRequired;
+    for (const std::string& name :
+         required ? expanded(element, expand) : Names{element.non_empty_text()}) {
+      if (!seen.insert(name).second) {
+        element.fail("'" + name + "' is in the list already");
       }
+      names.push_back(name);
     }
-    names.push_back(name);
   }
   if (names.empty()) {
     json.fail("expected at least one name");
@@ -112,8 +112,8 @@ Suite suite_from_json(const JsonCursor& json, KnownNames known_names) {
   if (const auto summary = json.find("summary")) {
     suite.summary = summary->text();
   }
-  suite.graphs = read_names(json.at("graphs"), known_names, check_graph);
-  suite.clusters = read_names(json.at("clusters"), known_names, check_cluster);
+  suite.graphs = read_names(json.at("graphs"), known_names, expand_graph);
+  suite.clusters = read_names(json.at("clusters"), known_names, expand_cluster);
   const JsonCursor agents = json.at("agents");
   if (agents.is_text()) {
     if (agents.text() != "*") {
@@ -121,7 +121,7 @@ Suite suite_from_json(const JsonCursor& json, KnownNames known_names) {
     }
     suite.agents = agents::AgentRegistry::global().names();
   } else {
-    suite.agents = read_names(agents, known_names, check_agent);
+    suite.agents = read_names(agents, known_names, expand_agent);
   }
   suite.repetitions = read_integer(json, "repetitions", 1, kMaxRepetitions, suite.repetitions);
   suite.max_evaluations =

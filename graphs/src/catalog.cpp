@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace emplace {
@@ -17,6 +18,10 @@ std::string text_of(const Spec& spec) {
     text += fmt::format("{}{}={}", std::exchange(separator, ','), key, value);
   }
   return text;
+}
+
+bool names_file(std::string_view name_or_path) {
+  return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
 }
 
 }  // namespace
@@ -58,10 +63,33 @@ OpGraph GraphCatalog::build(const Spec& spec) const {
 }
 
 OpGraph load_graph(std::string_view name_or_path) {
-  if (name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json")) {
+  if (names_file(name_or_path)) {
     return read_graph_file(std::string(name_or_path));
   }
   return GraphCatalog::global().build(Spec::parse(name_or_path));
+}
+
+std::vector<std::string> expand_graphs(std::string_view name_or_path) {
+  if (names_file(name_or_path)) {
+    return {std::string(name_or_path)};
+  }
+  Spec spec = Spec::parse(name_or_path);
+  const GraphModel& model = GraphCatalog::global().find(spec.name);
+  const Params params = resolve_params(model.parameters, spec, fmt::format("graph {}", spec.name));
+  const auto is = [](std::string_view key) {
+    return [key](const auto& given) { return given.first == key; };
+  };
+  if (!model.is_family || std::ranges::any_of(spec.given, is("member"))) {
+    return {std::string(name_or_path)};
+  }
+  std::erase_if(spec.given, is("members"));
+  spec.given.emplace_back("member", "");
+  std::vector<std::string> members;
+  for (std::int64_t member = 0; member < params.get<std::int64_t>("members"); ++member) {
+    spec.given.back().second = fmt::format("{}", member);
+    members.push_back(text_of(spec));
+  }
+  return members;
 }
 
 }  // namespace emplace

@@ -22,6 +22,7 @@ struct GraphModel {
   std::string reference{};                        ///< paper
   std::vector<ParamSpec> parameters{};            ///< in the order in which they are listed
   std::function<OpGraph(const Params&)> build{};  ///< makes the graph; it is validated after
+  bool is_family = false;                         ///< has members to choose from (graph_family.hpp)
 };
 
 /// Holds the known models by name.
@@ -54,5 +55,11 @@ struct GraphRegistration {
 /// Returns the graph that a user named: `NAME[:key=value,...]` of the catalog, or the path of a
 /// graph file in our JSON format (anything with a '/' or ending in ".json").
 OpGraph load_graph(std::string_view name_or_path);
+
+/// Returns the graphs that a user means by `name_or_path` where many may be meant: the members of a
+/// family of which no member is chosen (graph_family.hpp), and else the graph itself. Each is a
+/// name for load_graph(). Throws kUsage or kUnknownName where load_graph() would for a name; files
+/// are not opened.
+std::vector<std::string> expand_graphs(std::string_view name_or_path);
 
 }  // namespace emplace
