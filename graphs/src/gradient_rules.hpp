@@ -1,14 +1,17 @@
 #pragma once
 
-// One gradient rule per kind of op: given the gradient of the op's first output, a rule adds the
-// ops that compute the gradients of its inputs. A rule sees one forward op through a GradientStep
-// and knows neither the graph nor the other rules.
+// One gradient rule per kind of op: given the gradients of the op's outputs, a rule adds the ops
+// that compute the gradients of its inputs. A rule sees one forward op through a GradientStep and
+// knows neither the graph nor the other rules. Rules stand in files by subject; each file has a
+// table of its own.
 
 #include <emplace/graphs/model_builder.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -17,13 +20,17 @@ namespace emplace {
 /// Stands for a gradient that is known when the graph is built: that of a loss.
 inline constexpr Tensor kConstantGradient{};
 
+/// Holds the gradients that were given to the outputs of an op, to be summed: a list for each.
+using OutputGradients = std::vector<std::vector<Tensor>>;
+
 /// Shows one forward op to its gradient rule and takes the answers.
 class GradientStep {
  public:
-  /// Differentiates `op` of `graph`, whose first output has this gradient. `wanted` says of each
-  /// input whether a variable is upstream of it; `given` receives the gradients of the inputs.
-  GradientStep(OpGraph& graph, OpId op, Tensor gradient, const std::vector<bool>& wanted,
-               std::vector<std::vector<Tensor>>& given);
+  /// Differentiates `op` of `graph`, whose outputs have these gradients; none means that nothing
+  /// that is differentiated reads the output. `wanted` says of each op whether a variable is
+  /// upstream of it; `given` receives the gradients of the inputs.
+  GradientStep(OpGraph& graph, OpId op, std::vector<std::optional<Tensor>> gradients,
+               const std::vector<bool>& wanted, std::vector<OutputGradients>& given);
 
   /// Returns the forward op; a copy, because adding ops moves them.
   Op op() const { return graph_[static_cast<std::size_t>(op_)]; }
@@ -43,11 +50,18 @@ class GradientStep {
   /// Returns an output of the forward op; throws kFormat if it has no such output.
   Tensor output(std::int32_t index) const;
 
-  /// Returns the gradient of the first output; it may be kConstantGradient.
-  Tensor gradient() const { return gradient_; }
+  /// Says whether an output has a gradient. At least one output has.
+  bool has_gradient(std::int32_t output) const;
 
-  /// Throws kUnsupported unless the gradient is kConstantGradient.
-  void expect_constant_gradient() const;
+  /// Returns the gradient of an output; it may be kConstantGradient. Throws kUnsupported, naming an
+  /// output that has a gradient, if this one has none.
+  Tensor gradient(std::int32_t output = 0);
+
+  /// Throws kUnsupported unless the first output's gradient is kConstantGradient.
+  void expect_constant_gradient();
+
+  /// Throws kUnsupported if an output has a gradient that the rule did not ask for.
+  void expect_all_gradients_used() const;
 
   /// Says whether anyone needs the gradient of an input.
   bool wants(std::size_t index) const;
@@ -58,6 +72,7 @@ class GradientStep {
 
   /// Adds a backward op and returns its first output. Throws kUnsupported if one of the inputs is
   /// kConstantGradient: ops other than losses cannot follow a loss.
+  Tensor emit(Op op, std::span<const Tensor> inputs);
   Tensor emit(Op op, std::initializer_list<Tensor> inputs);
 
   /// Hands over the gradient of an input; one that nobody wants is dropped.
@@ -65,12 +80,14 @@ class GradientStep {
 
  private:
   [[noreturn]] void fail_arity(std::string_view what, std::size_t index) const;
+  [[noreturn]] void fail_output(std::size_t index) const;
 
   OpGraph& graph_;
   OpId op_;
-  Tensor gradient_;
+  std::vector<std::optional<Tensor>> gradients_;
+  std::vector<bool> used_;  // which of the gradients the rule has asked for
   const std::vector<bool>& wanted_;
-  std::vector<std::vector<Tensor>>& given_;
+  std::vector<OutputGradients>& given_;
   std::vector<Tensor> inputs_;
 };
 
@@ -80,7 +97,31 @@ class GradientStep {
 /// Adds the backward ops of one forward op.
 using GradientRule = void (*)(GradientStep&);
 
+/// Says how ops of one kind are differentiated.
+struct NamedRule {
+  std::string_view kind;
+  GradientRule rule;
+};
+
+/// Returns the rules of one subject.
+std::span<const NamedRule> convolution_rules();
+std::span<const NamedRule> elementwise_rules();
+std::span<const NamedRule> linear_rules();
+std::span<const NamedRule> recurrent_rules();
+std::span<const NamedRule> shape_rules();
+
 /// Returns the rule for ops of `kind`, or null.
 GradientRule find_gradient_rule(std::string_view kind);
+
+/// Returns an output that is like `value`: the gradient of a tensor is like the tensor.
+Output like(const Output& value);
+
+/// Returns the number of elements of the forward op's first input.
+std::int64_t elements(const GradientStep& step);
+
+/// Adds the one backward op of a forward op, of which only the first input has a gradient; it reads
+/// `inputs`.
+void give_unary(GradientStep& step, std::string_view kind, std::int64_t flops,
+                std::initializer_list<Tensor> inputs);
 
 }  // namespace emplace

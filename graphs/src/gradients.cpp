@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,7 +60,11 @@ class Differentiator {
         optimizer_(optimizer),
         order_(topological_order(forward)),
         trained_(order_.size(), false),
-        gradients_(order_.size()) {}
+        gradients_(order_.size()) {
+    for (const OpId op : order_) {
+      gradients_[index(op)].resize(forward[index(op)].outputs.size());
+    }
+  }
 
   OpGraph run() && {
     const OpId loss = find_loss(graph_);
@@ -69,19 +75,19 @@ class Differentiator {
           fmt::format("graph '{}': loss '{}' depends on no variable, so there is nothing to train",
                       graph_[boost::graph_bundle].name, graph_[index(loss)].name));
     }
-    gradients_[index(loss)] = {kConstantGradient};
+    gradients_[index(loss)][0] = {kConstantGradient};
     std::vector<std::pair<OpId, Tensor>> updates;
     // Not std::views::reverse: clang up to 15 cannot read libstdc++'s.
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
       const OpId op = *at;
-      if (gradients_[index(op)].empty()) {
+      auto gradients = sum_gradients(op);
+      if (std::ranges::none_of(gradients, [](const auto& g) { return g.has_value(); })) {
         continue;
       }
-      const Tensor gradient = sum_of_gradients(op);
       if (graph_[index(op)].kind == "variable") {
-        updates.emplace_back(op, gradient);
+        updates.emplace_back(op, gradients[0].value());
       } else {
-        differentiate(op, gradient);
+        differentiate(op, std::move(gradients));
       }
     }
     for (const auto& [variable, gradient] : updates) {
@@ -104,8 +110,18 @@ class Differentiator {
     }
   }
 
-  Tensor sum_of_gradients(OpId op) {
-    const auto& terms = gradients_[index(op)];
+  // The gradient of each output; none where nothing that is differentiated reads it.
+  std::vector<std::optional<Tensor>> sum_gradients(OpId op) {
+    std::vector<std::optional<Tensor>> sums(gradients_[index(op)].size());
+    for (std::size_t output = 0; output < sums.size(); ++output) {
+      if (const auto& terms = gradients_[index(op)][output]; !terms.empty()) {
+        sums[output] = sum_of(op, output, terms);
+      }
+    }
+    return sums;
+  }
+
+  Tensor sum_of(OpId op, std::size_t output, std::span<const Tensor> terms) {
     const Op& forward = graph_[index(op)];
     const auto constants =
         std::ranges::count(terms, kConstantGradient.op, [](Tensor term) { return term.op; });
@@ -115,20 +131,20 @@ class Differentiator {
     if (constants > 0) {
       fail_loss_misused(forward.name);
     }
-    const Output& value = forward.outputs[0];
+    const Output& value = forward.outputs[output];
     const auto num_terms = static_cast<std::int64_t>(terms.size());
     const auto elements = product(value.shape);
-    Op add{.name = forward.name + "/grad_sum",
+    Op add{.name = forward.name + "/grad_sum" + (output == 0 ? "" : fmt::format("_{}", output)),
            .kind = "add_n",
            .phase = Phase::kBackward,
            .shape = {num_terms, elements},
            .flops = product({num_terms - 1, elements}),
-           .outputs = {make_output(value.shape, value.type)},
+           .outputs = {like(value)},
            .scope = forward.scope};
     return {append_op(graph_, std::move(add), terms), 0};
   }
 
-  void differentiate(OpId op, Tensor gradient) {
+  void differentiate(OpId op, std::vector<std::optional<Tensor>> gradients) {
     const Op& forward = graph_[index(op)];
     const GradientRule rule = find_gradient_rule(forward.kind);
     if (rule == nullptr) {
@@ -136,8 +152,9 @@ class Differentiator {
                   fmt::format("graph '{}': op '{}': no gradient rule for kind {}",
                               graph_[boost::graph_bundle].name, forward.name, forward.kind));
     }
-    GradientStep step(graph_, op, gradient, trained_, gradients_);
+    GradientStep step(graph_, op, std::move(gradients), trained_, gradients_);
     rule(step);
+    step.expect_all_gradients_used();
   }
 
   void update(OpId variable, Tensor gradient) {
@@ -162,9 +179,9 @@ class Differentiator {
 
   OpGraph graph_;
   const Optimizer& optimizer_;
-  std::vector<OpId> order_;                     // of the forward ops
-  std::vector<bool> trained_;                   // by forward op
-  std::vector<std::vector<Tensor>> gradients_;  // of each forward op's first output, to be summed
+  std::vector<OpId> order_;                 // of the forward ops
+  std::vector<bool> trained_;               // by forward op
+  std::vector<OutputGradients> gradients_;  // by forward op
 };
 
 }  // namespace

@@ -54,25 +54,44 @@ Op ModelBuilder::make_op(std::string_view kind) {
 }
 
 Tensor ModelBuilder::emit(Op op, std::span<const Tensor> inputs) {
+  // A variable shares its device with the op that reads it first.
+  for (const Tensor input : inputs) {
+    const bool is_variable = value_of(graph_, input).persistent;
+    const auto producer = static_cast<std::size_t>(input.op);
+    if (is_variable && boost::out_degree(producer, graph_) == 0) {
+      Op& variable = graph_[producer];
+      if (op.colocation.empty()) {
+        op.colocation = variable.colocation;
+      } else {
+        variable.colocation = op.colocation;
+      }
+    }
+  }
   return {append_op(graph_, std::move(op), inputs), 0};
 }
 
 Tensor ModelBuilder::emit(Op op, std::initializer_list<Tensor> inputs) {
-  return {append_op(graph_, std::move(op), inputs), 0};
+  return emit(std::move(op), std::span(inputs.begin(), inputs.size()));
 }
 
-Tensor ModelBuilder::variable(Op& reader, std::string_view name, std::vector<std::int64_t> shape) {
-  Op op{.name = unique_name(fmt::format("{}/{}", reader.name, name)),
-        .kind = "variable",
-        .shape = shape,
-        .scope = scope_};
+Tensor ModelBuilder::add_variable(const std::string& name, std::vector<std::int64_t> shape) {
+  check_extents(name, shape);
+  Op op{.name = unique_name(name), .kind = "variable", .shape = shape, .scope = scope_};
   op.colocation = op.name;
-  reader.colocation = op.name;
   op.parameters = product(shape);
   op.outputs = {make_output(std::move(shape), DataType::kFloat32)};
   op.outputs[0].persistent = true;
   op.persistent_bytes = op.outputs[0].bytes;
   return emit(std::move(op), {});
+}
+
+Tensor ModelBuilder::variable(std::string_view name, std::vector<std::int64_t> shape) {
+  return add_variable(in_scope(name), std::move(shape));
+}
+
+Tensor ModelBuilder::variable(const Op& reader, std::string_view name,
+                              std::vector<std::int64_t> shape) {
+  return add_variable(fmt::format("{}/{}", reader.name, name), std::move(shape));
 }
 
 ModelBuilder::Window ModelBuilder::window(Tensor x, std::array<std::int64_t, 2> kernel,
@@ -99,11 +118,15 @@ ModelBuilder::Window ModelBuilder::window(Tensor x, std::array<std::int64_t, 2> 
       map[0], map[1], map[2], map[3], positions(map[2], kernel[0]), positions(map[3], kernel[1])};
 }
 
-Tensor ModelBuilder::input(std::string_view name, std::vector<std::int64_t> shape, DataType type) {
+void ModelBuilder::check_extents(std::string_view name, std::span<const std::int64_t> shape) const {
   if (std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 1; })) {
-    fail(fmt::format("input '{}': expected dimensions of at least 1, found [{}]", name,
+    fail(fmt::format("'{}': expected dimensions of at least 1, found [{}]", name,
                      fmt::join(shape, ", ")));
   }
+}
+
+Tensor ModelBuilder::input(std::string_view name, std::vector<std::int64_t> shape, DataType type) {
+  check_extents(name, shape);
   Op op{.name = unique_name(in_scope(name)), .kind = "input", .shape = shape, .scope = scope_};
   op.outputs = {make_output(std::move(shape), type)};
   return emit(std::move(op), {});
@@ -153,7 +176,30 @@ Tensor ModelBuilder::elementwise(std::string_view kind, std::int64_t flops_per_e
   return emit(std::move(op), {x});
 }
 
+Tensor ModelBuilder::elementwise(std::string_view kind, Tensor a, Tensor b) {
+  const Output value = value_of(graph_, a);
+  if (shape(b) != value.shape) {
+    fail(fmt::format("cannot {} [{}] and [{}]", kind, fmt::join(value.shape, ", "),
+                     fmt::join(shape(b), ", ")));
+  }
+  Op op = make_op(kind);
+  op.shape = {product(value.shape)};
+  op.flops = op.shape[0];
+  op.outputs = {make_output(value.shape, value.type)};
+  return emit(std::move(op), {a, b});
+}
+
 Tensor ModelBuilder::relu(Tensor x) { return elementwise("relu", 1, x); }
+
+Tensor ModelBuilder::tanh(Tensor x) { return elementwise("tanh", 1, x); }
+
+Tensor ModelBuilder::sigmoid(Tensor x) { return elementwise("sigmoid", 1, x); }
+
+Tensor ModelBuilder::scale(Tensor x) { return elementwise("scale", 1, x); }
+
+Tensor ModelBuilder::add(Tensor a, Tensor b) { return elementwise("add", a, b); }
+
+Tensor ModelBuilder::multiply(Tensor a, Tensor b) { return elementwise("multiply", a, b); }
 
 Op ModelBuilder::make_pool(std::string_view kind, Tensor x, std::array<std::int64_t, 2> kernel,
                            std::int64_t stride, Padding padding) {
@@ -186,98 +232,12 @@ Tensor ModelBuilder::global_avg_pool(Tensor x) {
   return emit(std::move(op), {x});
 }
 
-Tensor ModelBuilder::concat(std::span<const Tensor> parts) {
-  if (parts.empty()) {
-    fail("nothing to concatenate");
-  }
-  Output joined = value_of(graph_, parts[0]);
-  if (joined.shape.size() < 2) {
-    fail(fmt::format("expected tensors [N, C, ...], found [{}]", fmt::join(joined.shape, ", ")));
-  }
-  std::int64_t channels = 0;
-  for (const Tensor part : parts) {
-    auto expected = joined.shape;
-    if (shape(part).size() == expected.size()) {
-      expected[1] = shape(part)[1];
-    }
-    if (shape(part) != expected || value_of(graph_, part).type != joined.type) {
-      fail(fmt::format("cannot join [{}] to [{}] along the channels", fmt::join(shape(part), ", "),
-                       fmt::join(joined.shape, ", ")));
-    }
-    channels = sum({channels, expected[1]});
-  }
-  joined.shape[1] = channels;
-  Op op = make_op("concat");
-  op.shape = {static_cast<std::int64_t>(parts.size()), product(joined.shape)};
-  op.outputs = {make_output(joined.shape, joined.type)};
-  return emit(std::move(op), parts);
-}
-
-Tensor ModelBuilder::add(Tensor a, Tensor b) {
-  const Output value = value_of(graph_, a);
-  if (shape(b) != value.shape) {
-    fail(fmt::format("cannot add [{}] to [{}]", fmt::join(shape(b), ", "),
-                     fmt::join(value.shape, ", ")));
-  }
-  Op op = make_op("add");
-  op.shape = {product(value.shape)};
-  op.flops = op.shape[0];
-  op.outputs = {make_output(value.shape, value.type)};
-  return emit(std::move(op), {a, b});
-}
-
 Tensor ModelBuilder::dropout(Tensor x) {
   const Output value = value_of(graph_, x);
   Op op = make_op("dropout");
   op.shape = {product(value.shape)};
   op.flops = product({2, op.shape[0]});  // compares a random number, scales what is left
   op.outputs = {make_output(value.shape, value.type), make_output(value.shape, DataType::kBool)};
-  return emit(std::move(op), {x});
-}
-
-Tensor ModelBuilder::flatten(Tensor x) {
-  const Output value = value_of(graph_, x);
-  if (value.shape.empty()) {
-    fail("cannot flatten a scalar");
-  }
-  Op op = make_op("flatten");
-  op.shape = {value.shape[0], product(value.shape) / value.shape[0]};
-  op.outputs = {make_output(op.shape, value.type)};
-  return emit(std::move(op), {x});
-}
-
-Tensor ModelBuilder::dense(Tensor x, std::int64_t units) {
-  const Output value = value_of(graph_, x);
-  if (value.shape.size() != 2 || units < 1) {
-    fail(fmt::format("expected a matrix and at least 1 unit, found [{}] and {}",
-                     fmt::join(value.shape, ", "), units));
-  }
-  const auto rows = value.shape[0];
-  const auto columns = value.shape[1];
-  Op matmul = make_op("matmul");
-  const Tensor weights = variable(matmul, "weights", {columns, units});
-  matmul.shape = {rows, units, columns};
-  matmul.flops = product({2, rows, units, columns});
-  matmul.outputs = {make_output({rows, units}, value.type)};
-  const Tensor result = emit(std::move(matmul), {x, weights});
-
-  Op bias_add = make_op("bias_add");
-  const Tensor bias = variable(bias_add, "bias", {units});
-  bias_add.shape = {rows, units};
-  bias_add.flops = product({rows, units});
-  bias_add.outputs = {make_output({rows, units}, value.type)};
-  return emit(std::move(bias_add), {result, bias});
-}
-
-Tensor ModelBuilder::softmax(Tensor x) {
-  const Output value = value_of(graph_, x);
-  if (value.shape.size() != 2) {
-    fail(fmt::format("expected a matrix, found [{}]", fmt::join(value.shape, ", ")));
-  }
-  Op op = make_op("softmax");
-  op.shape = value.shape;
-  op.flops = product({5, product(value.shape)});  // maximum, difference, exp, sum, quotient
-  op.outputs = {make_output(value.shape, value.type)};
   return emit(std::move(op), {x});
 }
 

@@ -19,6 +19,10 @@ constexpr std::string_view kParts = "[parts, elements]: elements in all parts to
 constexpr std::string_view kTerms = "[terms, elements]: elements of one term";
 constexpr std::string_view kRows = "[rows, columns]";
 constexpr std::string_view kProduct = "[M, N, K]: M x K times K x N";
+constexpr std::string_view kBatchProduct = "[B, M, N, K]: B products of M x K times K x N";
+constexpr std::string_view kLookup = "[ids, vocabulary, width]";
+constexpr std::string_view kCell = "[N, I, H]: batch, numbers of the input, numbers of the state";
+constexpr std::string_view kPermutation = "the input's shape, then its axes in their new order";
 constexpr std::string_view kTensor = "the tensor's own shape";
 
 using enum OpClass;
@@ -30,12 +34,14 @@ constexpr std::array kKinds = {
            "sum of tensors of one shape, for example gradients"},
     OpKind{"avg_pool", kPooling, true, kPool, "mean under each window"},
     OpKind{"avg_pool_backward", kPooling, true, kPool, "gradient of avg_pool"},
+    OpKind{"batch_matmul", kMatmul, true, kBatchProduct,
+           "matrix products; sides may be transposed"},
     OpKind{"batch_norm", kNormalization, true, kMap, "normalization of each channel, for training"},
     OpKind{"batch_norm_backward", kNormalization, true, kMap,
            "gradients of batch_norm: of its input, and of scale and offset"},
-    OpKind{"bias_add", kElementwise, true, kRows, "adds a vector to each row"},
+    OpKind{"bias_add", kElementwise, true, kRows, "adds the same tensor to each row"},
     OpKind{"bias_add_backward", kReduction, true, kRows,
-           "gradient of the vector: sum over the rows"},
+           "gradient of what bias_add adds: sum over the rows"},
     OpKind{"concat", kDataMovement, true, kParts, "joins tensors along one dimension"},
     OpKind{"conv2d", kConvolution, true, kConv, "dense convolution"},
     OpKind{"conv2d_backward_data", kConvolution, true, kConv, "gradient of the feature maps"},
@@ -43,15 +49,25 @@ constexpr std::array kKinds = {
     OpKind{"dropout", kElementwise, true, kElements,
            "drops elements at random and scales the rest"},
     OpKind{"dropout_backward", kElementwise, true, kElements, "gradient of dropout"},
-    OpKind{"flatten", kDataMovement, false, kTensor, "the same elements in another shape"},
+    OpKind{"embedding", kDataMovement, true, kLookup, "rows of a table, by integers"},
+    OpKind{"embedding_backward", kDataMovement, true, kLookup,
+           "gradient of the whole table, dense"},
     OpKind{"input", kDataMovement, false, kTensor, "data that enters the step"},
+    OpKind{"lstm_cell", kMatmul, true, kCell, "one step of an LSTM cell, fused"},
+    OpKind{"lstm_cell_backward", kMatmul, true, kCell, "gradients of lstm_cell: of all its inputs"},
     OpKind{"matmul", kMatmul, true, kProduct, "matrix product; either side may be transposed"},
     OpKind{"max_pool", kPooling, true, kPool, "largest element under each window"},
     OpKind{"max_pool_backward", kPooling, true, kPool, "gradient of max_pool"},
+    OpKind{"multiply", kElementwise, true, kElements, "product of two tensors of one shape"},
     OpKind{"no_op", kOther, false, kTensor, "nothing; only its edges count"},
     OpKind{"optimizer_update", kUpdate, true, "[parameters, slots]", "one step of an optimizer"},
     OpKind{"relu", kElementwise, true, kElements, "max(x, 0)"},
     OpKind{"relu_backward", kElementwise, true, kElements, "gradient of relu, from its result"},
+    OpKind{"reshape", kDataMovement, false, kTensor, "the same elements in another shape"},
+    OpKind{"scale", kElementwise, true, kElements, "product with a constant"},
+    OpKind{"sigmoid", kElementwise, true, kElements, "1 / (1 + exp(-x))"},
+    OpKind{"sigmoid_backward", kElementwise, true, kElements,
+           "gradient of sigmoid, from its result"},
     OpKind{"softmax", kReduction, true, kRows, "softmax of each row"},
     OpKind{"softmax_backward", kReduction, true, kRows, "gradient of softmax, from its result"},
     OpKind{"softmax_cross_entropy", kReduction, true, kRows,
@@ -59,7 +75,11 @@ constexpr std::array kKinds = {
     OpKind{"softmax_cross_entropy_backward", kReduction, true, kRows,
            "gradient of the mean cross entropy, from the probabilities"},
     OpKind{"split", kDataMovement, true, kParts, "parts of a tensor along one dimension"},
+    OpKind{"tanh", kElementwise, true, kElements, "hyperbolic tangent"},
+    OpKind{"tanh_backward", kElementwise, true, kElements, "gradient of tanh, from its result"},
+    OpKind{"transpose", kDataMovement, true, kPermutation, "the same elements, axes reordered"},
     OpKind{"variable", kOther, false, kTensor, "trained numbers"},
+    OpKind{"zeros", kDataMovement, true, kTensor, "a tensor of zeros: a gradient that nobody gave"},
 };
 
 static_assert(std::ranges::is_sorted(kKinds, {}, &OpKind::name));

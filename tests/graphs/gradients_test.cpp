@@ -192,9 +192,9 @@ TEST(TrainingGraph, TheOtherRulesReadTheirOwnResultsOrInputs) {
   EXPECT_THAT(inputs_of(graph, "softmax/grad"),
               ElementsAre("softmax_cross_entropy/grad:0", "softmax:0"));
   EXPECT_THAT(inputs_of(graph, "dropout/grad"), ElementsAre("softmax/grad:0", "dropout:1"));
-  EXPECT_THAT(inputs_of(graph, "flatten/grad"), ElementsAre("dropout/grad:0"));
-  EXPECT_THAT(find(graph, "flatten/grad").outputs[0].shape, ElementsAre(2, 8, 4, 4));
-  EXPECT_EQ(find(graph, "flatten/grad").bytes_read, 0);
+  EXPECT_THAT(inputs_of(graph, "reshape/grad"), ElementsAre("dropout/grad:0"));
+  EXPECT_THAT(find(graph, "reshape/grad").outputs[0].shape, ElementsAre(2, 8, 4, 4));
+  EXPECT_EQ(find(graph, "reshape/grad").bytes_read, 0);
   const Op& split = find(graph, "concat/grad");
   EXPECT_EQ(split.kind, "split");
   ASSERT_EQ(split.outputs.size(), 2U);

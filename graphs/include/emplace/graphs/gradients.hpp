@@ -6,12 +6,14 @@
 // What the derived graph says about memory and devices:
 //   - A value that the backward pass needs is an edge from the forward op that made it, so it
 //     stays in memory until then, and it is moved if the backward op runs elsewhere.
-//   - A variable shares its device with the op that reads it in the forward pass. The update shares
-//     its device with the op that makes the gradient. If the two devices differ, the variable's
-//     value crosses once in a step, by the edge from the variable to the backward ops and the
-//     update: as many bytes as the gradient would the other way. (One label for all of them would
-//     tie the first op of a step to the last, and groups could not form a DAG.)
-//   - Gradients of a value used several times are added up by an `add_n` op.
+//   - A variable shares its device with the op that reads it first; other readers are free. The
+//     update shares its device with the op that makes the gradient. If the two devices differ, the
+//     variable's value crosses once in a step, by the edge from the variable to the backward ops
+//     and the update: as many bytes as the gradient would the other way. (One label for all of them
+//     would tie the first op of a step to the last, and groups could not form a DAG.)
+//   - Gradients of a value used several times are added up by an `add_n` op. It needs all of them at
+//     once: of weights that every step of an unrolled network reads, as many copies as steps.
+//   - An output of an op that nothing differentiated reads has no gradient; it counts as zero.
 //   - The gradient of the loss itself is a constant and no op.
 
 #include <emplace/graphs/op_graph.hpp>

@@ -2,7 +2,9 @@
 
 // Writes a network down as its forward layers, with real shapes; FLOPs, bytes, parameters and
 // memory follow from them. Feature maps are NCHW. A layer that has parameters is one `variable` op
-// for each tensor of them (float32) and the op that reads it; both share a device.
+// for each tensor of them (float32) and the op that reads it; both share a device. Weights that
+// several ops read, as in an unrolled network, are a `variable` of the caller's; it shares the
+// device of its first reader only, for else a whole unrolled layer would be one lump.
 //
 //     ModelBuilder net("tiny");
 //     Tensor x = net.input("image", {64, 3, 32, 32});
@@ -60,6 +62,21 @@ struct Pool2d {
   Padding padding = Padding::kValid;
 };
 
+/// Says which sides of a matrix product are stored transposed.
+struct Transposed {
+  bool left = false;
+  bool right = false;
+};
+
+/// Says whether a dense layer learns a bias.
+enum class Bias : std::uint8_t { kNone, kLearned };
+
+/// Names what an LSTM cell carries from one step to the next.
+struct LstmState {
+  Tensor h;  ///< its result, [N, H]
+  Tensor c;  ///< its memory, [N, H]
+};
+
 /// Builds a forward graph op by op. The order of calls is the order of op ids.
 class ModelBuilder {
  public:
@@ -86,6 +103,10 @@ class ModelBuilder {
   Tensor input(std::string_view name, std::vector<std::int64_t> shape,
                DataType type = DataType::kFloat32);
 
+  /// Adds trained numbers. They share the device of the first op that reads them; the gradients of
+  /// all their uses are summed by one `add_n`.
+  Tensor variable(std::string_view name, std::vector<std::int64_t> shape);
+
   /// Convolves a feature map, without bias. FLOPs: 2 N K P Q C R S.
   Tensor conv2d(Tensor x, const Conv2d& attributes);
 
@@ -106,26 +127,67 @@ class ModelBuilder {
   /// Takes the mean of each channel over the whole map: [N, C, H, W] -> [N, C].
   Tensor global_avg_pool(Tensor x);
 
-  /// Joins tensors [N, C, ...] along the channels.
-  Tensor concat(std::span<const Tensor> parts);
+  /// Applies tanh(x).
+  Tensor tanh(Tensor x);
+
+  /// Applies 1 / (1 + exp(-x)).
+  Tensor sigmoid(Tensor x);
+
+  /// Multiplies by a constant, which changes no size and no cost, so a graph does not know it.
+  Tensor scale(Tensor x);
 
   /// Adds two tensors of one shape.
   Tensor add(Tensor a, Tensor b);
 
+  /// Multiplies two tensors of one shape, element by element.
+  Tensor multiply(Tensor a, Tensor b);
+
+  /// Joins tensors that differ along `axis` only; by default [N, C, ...] along the channels.
+  Tensor concat(std::span<const Tensor> parts, std::size_t axis = 1);
+
+  /// Cuts a tensor along `axis` in so many equal parts.
+  std::vector<Tensor> split(Tensor x, std::int64_t parts, std::size_t axis);
+
+  /// Says that the same elements have another shape, without moving anything.
+  Tensor reshape(Tensor x, std::vector<std::int64_t> shape);
+
+  /// Reshapes [N, ...] to [N, rest].
+  Tensor flatten(Tensor x);
+
+  /// Reorders the axes: axis i of the result is axis `axes[i]` of `x`. Moves every element.
+  Tensor transpose(Tensor x, std::span<const std::size_t> axes);
+
   /// Drops elements at random; its second output says which are left.
   Tensor dropout(Tensor x);
 
-  /// Flattens [N, ...] to [N, rest] without moving anything.
-  Tensor flatten(Tensor x);
+  /// Multiplies [..., K] by [K, N]; a left side that is a matrix may be stored as [K, M], a right
+  /// side as [N, K]. FLOPs: 2 M N K, with M the product of the leading dimensions.
+  Tensor matmul(Tensor left, Tensor right, Transposed transposed = {});
 
-  /// Multiplies [N, K] by a learned [K, units] matrix and adds a learned bias. FLOPs: 2 N K units.
-  Tensor dense(Tensor x, std::int64_t units);
+  /// Multiplies [..., M, K] by [..., K, N], matrix by matrix; the last two dimensions of either
+  /// side may be stored the other way round. FLOPs: 2 B M N K.
+  Tensor batch_matmul(Tensor left, Tensor right, Transposed transposed = {});
+
+  /// Adds `bias`, whose shape is what `x`'s shape ends in, to each of x's rows.
+  Tensor bias_add(Tensor x, Tensor bias);
+
+  /// Multiplies [..., K] by a learned [K, units] matrix and adds a learned bias.
+  Tensor dense(Tensor x, std::int64_t units, Bias bias = Bias::kLearned);
+
+  /// Looks up rows of a table [vocabulary, width] by integers of any shape: [...] -> [..., width].
+  Tensor embedding(Tensor table, Tensor ids);
+
+  /// Runs one step of an LSTM cell (Hochreiter, Schmidhuber 1997, with forget gates, no peepholes)
+  /// on x, [N, I]: one product with weights, [I + H, 4H], a bias, [4H], and the gates, fused as in
+  /// cuDNN. FLOPs: 2 N (I + H) 4H + 13 N H. The op's third output is the gates after their
+  /// activations, [N, 4H], for its gradient.
+  LstmState lstm_cell(Tensor x, LstmState before, Tensor weights, Tensor bias);
 
   /// Returns the mean cross entropy of softmax(logits), [N, classes], against labels, [N]: the
   /// loss, a scalar. The op's second output is the probabilities.
   Tensor softmax_cross_entropy(Tensor logits, Tensor labels);
 
-  /// Returns softmax over the columns of [N, columns].
+  /// Returns softmax over the last dimension.
   Tensor softmax(Tensor x);
 
   /// Returns the weighted sum of scalar losses, a scalar. Weights are constants that change no size
@@ -145,15 +207,20 @@ class ModelBuilder {
   };
 
   [[noreturn]] void fail(const std::string& message) const;
+  void check_extents(std::string_view name, std::span<const std::int64_t> shape) const;
   Window window(Tensor x, std::array<std::int64_t, 2> kernel, std::int64_t stride,
                 Padding padding) const;
   Op make_op(std::string_view kind);
   Tensor emit(Op op, std::span<const Tensor> inputs);
   Tensor emit(Op op, std::initializer_list<Tensor> inputs);
-  Tensor variable(Op& reader, std::string_view name, std::vector<std::int64_t> shape);
+  Tensor add_variable(const std::string& name, std::vector<std::int64_t> shape);
+  Tensor variable(const Op& reader, std::string_view name, std::vector<std::int64_t> shape);
+  Tensor matmul(Op op, Tensor left, Tensor right, Transposed transposed);
+  Tensor bias_add(Op op, Tensor x, Tensor bias);
   Op make_pool(std::string_view kind, Tensor x, std::array<std::int64_t, 2> kernel,
                std::int64_t stride, Padding padding);
   Tensor elementwise(std::string_view kind, std::int64_t flops_per_element, Tensor x);
+  Tensor elementwise(std::string_view kind, Tensor a, Tensor b);
   std::string in_scope(std::string_view name) const;
   std::string unique_name(const std::string& first);
 
