@@ -7,14 +7,13 @@
 // 0 the 1x1 convolution, 1 the short branch of larger windows, 2 the long one, 3 the pool. A
 // block's concat stands in the block's own scope.
 
-#include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/gradients.hpp>
+#include "training_model.hpp"
+
 #include <emplace/graphs/model_builder.hpp>
 
 #include <fmt/format.h>
 
 #include <array>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -218,45 +217,16 @@ class InceptionV3 {
   std::int64_t batch_;
 };
 
-std::vector<std::string> optimizer_names() {
-  std::vector<std::string> names;
-  for (const Optimizer& optimizer : optimizers()) {
-    names.emplace_back(optimizer.name);
-  }
-  return names;
-}
-
-OpGraph build(const Params& params) {
-  OpGraph forward =
-      InceptionV3(params.get<std::int64_t>("batch")).build(params.get<bool>("auxiliary"));
-  if (!params.get<bool>("training")) {
-    return forward;
-  }
-  return training_graph(forward, find_optimizer(params.get<std::string>("optimizer")));
-}
-
-const GraphRegistration kRegistration({
-    .name = "inception-v3",
-    .summary = "image classifier with parallel branches, 299 x 299 pixels",
-    .reference = "Szegedy et al., CVPR 2016, arXiv 1512.00567",
-    .parameters = {{.name = "batch",
-                    .default_value = std::int64_t{64},
-                    .min = 1,
-                    .max = 65536,
-                    .summary = "images in one step"},
-                   {.name = "training",
-                    .default_value = true,
-                    .summary = "with backward pass and optimizer; otherwise the forward pass of a "
-                               "training step alone"},
-                   {.name = "auxiliary",
-                    .default_value = false,
-                    .summary = "with the auxiliary classifier on mixed_6e"},
-                   {.name = "optimizer",
-                    .default_value = std::string("adam"),
-                    .choices = optimizer_names(),
-                    .summary = "what updates the parameters"}},
-    .build = build,
-});
+const GraphRegistration kRegistration(training_model(
+    {.name = "inception-v3",
+     .summary = "image classifier with parallel branches, 299 x 299 pixels",
+     .reference = "Szegedy et al., CVPR 2016, arXiv 1512.00567",
+     .parameters = {{.name = "auxiliary",
+                     .default_value = false,
+                     .summary = "with the auxiliary classifier on mixed_6e"}},
+     .forward = [](const Params& params) {
+       return InceptionV3(params.get<std::int64_t>("batch")).build(params.get<bool>("auxiliary"));
+     }}));
 
 }  // namespace
 }  // namespace emplace

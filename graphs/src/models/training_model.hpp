@@ -1,0 +1,34 @@
+#pragma once
+
+// What the models of this folder share: a step over a batch, with or without backward pass and
+// optimizer. A model says how its forward graph is built; `batch`, `training` and `optimizer` are
+// parameters of each.
+
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/op_graph.hpp>
+#include <emplace/graphs/params.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace emplace {
+
+/// Describes a model that is trained batch by batch.
+struct TrainingModel {
+  std::string name{};                   ///< as in GraphModel
+  std::string summary{};                ///< as in GraphModel
+  std::string reference{};              ///< as in GraphModel
+  std::int64_t batch = 64;              ///< examples in one step, unless the user says otherwise
+  std::string examples = "images";      ///< what a batch consists of
+  std::string optimizer = "adam";       ///< unless the user says otherwise
+  std::vector<ParamSpec> parameters{};  ///< beside the three that all have
+  std::function<OpGraph(const Params&)> forward{};  ///< makes the forward graph, loss included
+};
+
+/// Returns the catalog's model: parameters `batch` and `training`, then the model's own, then
+/// `optimizer`.
+GraphModel training_model(TrainingModel model);
+
+}  // namespace emplace
