@@ -50,6 +50,50 @@ TEST(HumanExpert, ReadsOnlyNumberedBranches) {
   EXPECT_THAT(place("human-expert", problem), ElementsAre(1, 0, 0, 5));
 }
 
+// Two steps of an encoder and a decoder of two layers each, with attention between them.
+OpGraph unrolled_translation() {
+  return test::make_graph(
+      {{.name = "words", .scope = "encoder/embedding"},
+       {.name = "e0", .producers = {0}, .scope = "encoder/layer_0/forward/step_0"},
+       {.name = "e1", .producers = {1}, .scope = "encoder/layer_1/step_0"},
+       {.name = "keys", .producers = {2}, .scope = "attention"},
+       {.name = "context", .producers = {3}, .scope = "attention/step_0"},
+       {.name = "d0", .producers = {4}, .scope = "decoder/layer_0/step_0"},
+       {.name = "d1", .producers = {5}, .scope = "decoder/layer_1/step_0"},
+       {.name = "loss", .producers = {6}, .scope = "softmax/step_0"},
+       {.name = "other", .producers = {7}, .scope = "summary"}});
+}
+
+TEST(HumanExpert, GivesEachRecurrentLayerADeviceAndTheTopToTheLast) {
+  EXPECT_THAT(place("human-expert", test::make_problem(unrolled_translation())),
+              ElementsAre(0, 0, 1, 1, 1, 0, 1, 1, 0));
+}
+
+TEST(HumanExpert, LeavesDevicesIdleThatHaveNoRecurrentLayer) {
+  EXPECT_THAT(place("human-expert", test::make_problem(unrolled_translation(), {.num_devices = 4})),
+              ElementsAre(0, 0, 1, 1, 1, 0, 1, 1, 0));
+}
+
+TEST(HumanExpert, SharesDevicesAmongMoreRecurrentLayersInTheirOrder) {
+  std::vector<test::OpSketch> ops;
+  for (int layer = 0; layer < 5; ++layer) {
+    ops.push_back({.name = "l" + std::to_string(layer),
+                   .scope = "layer_" + std::to_string(layer) + "/step_0"});
+  }
+  // Layer i of 5 on device i x 2 / 5 and i x 3 / 5, rounded down.
+  EXPECT_THAT(place("human-expert", test::make_problem(test::make_graph(ops))),
+              ElementsAre(0, 0, 0, 1, 1));
+  EXPECT_THAT(place("human-expert", test::make_problem(test::make_graph(ops), {.num_devices = 3})),
+              ElementsAre(0, 0, 1, 1, 2));
+}
+
+TEST(HumanExpert, TakesAttentionWithinALayerAsPartOfTheLayer) {
+  const Problem problem = test::make_problem(
+      test::make_graph({{.name = "a", .scope = "layer_0/attention/step_0"},
+                        {.name = "b", .producers = {0}, .scope = "layer_1/attention/step_0"}}));
+  EXPECT_THAT(place("human-expert", problem), ElementsAre(0, 1));
+}
+
 // Four layers of 10 us forward and 20 us backward: two of them make half of the work.
 TEST(HumanExpert, CutsLayersInEqualPiecesAndKeepsBackwardWithForward) {
   const Problem problem = test::make_problem(

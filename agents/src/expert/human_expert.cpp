@@ -1,5 +1,7 @@
 #include <emplace/agents/agent.hpp>
 
+#include <boost/range/iterator_range.hpp>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -14,23 +16,48 @@ namespace {
 // keeps the two heaviest branches apart on two devices, and the double one beside the trunk.
 constexpr std::array<std::size_t, 4> kBranchDevice{1, 2, 0, 3};
 
-// Returns i if the path `scope` has an element "branch_<i>", the outermost if several.
-std::optional<std::size_t> branch_of(std::string_view scope) {
-  constexpr std::string_view kPrefix = "branch_";
+// Calls `visit` with each element of the path `scope`, outermost first, until it returns true.
+template <class Visit>
+void visit_elements(std::string_view scope, Visit visit) {
   while (!scope.empty()) {
     const std::string_view element = scope.substr(0, scope.find('/'));
+    if (visit(element)) {
+      return;
+    }
     scope.remove_prefix(std::min(scope.size(), element.size() + 1));
-    if (!element.starts_with(kPrefix)) {
-      continue;
-    }
-    const std::string_view digits = element.substr(kPrefix.size());
-    std::size_t branch = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), branch);
-    if (error == std::errc{} && end == digits.data() + digits.size()) {
-      return branch;
-    }
   }
-  return std::nullopt;
+}
+
+// Returns i if the path `scope` has an element "<prefix><i>", the outermost if several.
+std::optional<std::size_t> number_after(std::string_view prefix, std::string_view scope) {
+  std::optional<std::size_t> result;
+  visit_elements(scope, [&](std::string_view element) {
+    if (!element.starts_with(prefix)) {
+      return false;
+    }
+    const std::string_view digits = element.substr(prefix.size());
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error == std::errc{} && end == digits.data() + digits.size()) {
+      result = number;
+    }
+    return result.has_value();
+  });
+  return result;
+}
+
+std::optional<std::size_t> branch_of(std::string_view scope) {
+  return number_after("branch_", scope);
+}
+
+std::optional<std::size_t> layer_of(std::string_view scope) {
+  return number_after("layer_", scope);
+}
+
+bool has_element(std::string_view scope, std::string_view name) {
+  bool found = false;
+  visit_elements(scope, [&](std::string_view element) { return found = element == name; });
+  return found;
 }
 
 // Returns the value of `key_of(scope)` in whose ops a group spends most of its time; the least
@@ -47,15 +74,22 @@ auto majority(const Problem& problem, GroupId group, KeyOf key_of) {
       ->first;
 }
 
-// What a person does by hand, reading the names of the layers. Where layers are in branches, branch
-// i of each block goes to device kBranchDevice[i] mod N and all else (stem, concatenations, head)
-// to the first. Elsewhere the layers are cut into N contiguous pieces of equal cost, in the order
-// in which they first run, so that the backward pass of a layer stays with its weights.
+// What a person does by hand, reading the names of the layers. Where layers are unrolled over time
+// ("layer_<i>" with "step_<t>" in it), each is on a device of its own: layer i of L, of an encoder
+// and of a decoder alike, on device i, or i N / L where devices are fewer; attention and softmax
+// are with the last layer, embeddings and all else with the first (Wu et al. 2016). Where layers
+// are in branches, branch i of each block goes to device kBranchDevice[i] mod N and all else (stem,
+// concatenations, head) to the first. Elsewhere the layers are cut into N contiguous pieces of
+// equal cost, in the order in which they first run, so that the backward pass of a layer stays with
+// its weights.
 class HumanExpert final : public Agent {
  public:
   explicit HumanExpert(const Params&) {}
 
   Placement place(const Problem& problem, Session&) override {
+    if (const std::size_t layers = count_unrolled_layers(problem.graph()); layers > 0) {
+      return spread_layers(problem, layers);
+    }
     std::vector<std::optional<std::size_t>> branches;
     for (GroupId group = 0; group < problem.num_groups(); ++group) {
       branches.push_back(majority(problem, group, branch_of));
@@ -66,6 +100,39 @@ class HumanExpert final : public Agent {
   }
 
  private:
+  // One more than the largest number of a layer, if any layer has steps; else 0.
+  static std::size_t count_unrolled_layers(const OpGraph& graph) {
+    std::size_t layers = 0;
+    bool is_unrolled = false;
+    for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+      const std::string_view scope = graph[op].scope;
+      if (const auto layer = layer_of(scope)) {
+        layers = std::max(layers, *layer + 1);
+        is_unrolled = is_unrolled || number_after("step_", scope);
+      }
+    }
+    return is_unrolled ? layers : 0;
+  }
+
+  static Placement spread_layers(const Problem& problem, std::size_t layers) {
+    const std::span<const DeviceId> devices = problem.placeable_devices();
+    const auto device_of_layer = [&](std::size_t layer) {
+      return devices[devices.size() < layers ? layer * devices.size() / layers : layer];
+    };
+    const auto device_of = [&](std::string_view scope) {
+      if (const auto layer = layer_of(scope)) {
+        return device_of_layer(*layer);
+      }
+      const bool is_top = has_element(scope, "attention") || has_element(scope, "softmax");
+      return device_of_layer(is_top ? layers - 1 : 0);
+    };
+    Placement placement(problem.num_groups(), devices.front());
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      placement[group] = majority(problem, group, device_of);
+    }
+    return placement;
+  }
+
   static Placement spread_branches(const Problem& problem,
                                    const std::vector<std::optional<std::size_t>>& branches) {
     const std::span<const DeviceId> devices = problem.placeable_devices();
@@ -119,10 +186,13 @@ class HumanExpert final : public Agent {
 };
 
 EMPLACE_REGISTER_AGENT(
-    HumanExpert, {.name = "human-expert",
-                  .kind = AgentKind::kExpert,
-                  .summary = "branches of a block side by side, else layers in equal pieces",
-                  .reference = "Addanki et al. 2019, human expert (rule of park's Inception)"});
+    HumanExpert,
+    {.name = "human-expert",
+     .kind = AgentKind::kExpert,
+     .summary = "a recurrent layer for each device, branches of a block side by side, else layers "
+                "in equal pieces",
+     .reference = "Addanki et al. 2019, human expert (rule of park's Inception); Wu et al. 2016, "
+                  "arXiv 1609.08144 (recurrent layers)"});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -1,0 +1,88 @@
+#include "unrolled.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace emplace {
+
+std::vector<ParamSpec> unrolled_parameters(const UnrolledSizes& sizes) {
+  return {{.name = "layers",
+           .default_value = sizes.layers,
+           .min = 1,
+           .max = 64,
+           .summary = "LSTM layers on top of each other"},
+          {.name = "hidden",
+           .default_value = sizes.hidden,
+           .min = 1,
+           .max = 65536,
+           .summary = "numbers of a cell's state, and of an embedded word"},
+          {.name = "vocabulary",
+           .default_value = sizes.vocabulary,
+           .min = 2,
+           .max = 10'000'000,
+           .summary = "different words"},
+          {.name = "steps",
+           .default_value = sizes.steps,
+           .min = 1,
+           .max = 1000,
+           .summary = "words of a sentence, for each of which the network is unrolled"}};
+}
+
+LstmLayer::LstmLayer(ModelBuilder& net, std::string scope, const LstmAttributes& attributes)
+    : net_(net), scope_(std::move(scope)), attributes_(attributes) {
+  const auto [inputs, hidden, residual] = attributes;
+  const auto inner = net_.scope(scope_);
+  weights_ = net_.variable("weights", {inputs + hidden, 4 * hidden});
+  bias_ = net_.variable("bias", {4 * hidden});
+}
+
+void LstmLayer::start(std::int64_t batch) {
+  const auto inner = net_.scope(scope_);
+  const std::vector shape{batch, attributes_.hidden};
+  state_ = {.h = net_.input("h", shape), .c = net_.input("c", shape)};
+}
+
+Tensor LstmLayer::step(Tensor x, std::optional<Tensor> context) {
+  const auto inner = net_.scope(fmt::format("{}/step_{}", scope_, time_++));
+  const Tensor joined = context ? net_.concat(std::array{x, *context}) : x;
+  state_ = net_.lstm_cell(net_.dropout(joined), state_, weights_, bias_);
+  return attributes_.residual ? net_.add(state_.h, x) : state_.h;
+}
+
+std::vector<Tensor> LstmLayer::run(const std::vector<Tensor>& x) {
+  std::vector<Tensor> results;
+  for (const Tensor step_input : x) {
+    results.push_back(step(step_input));
+  }
+  return results;
+}
+
+std::vector<Tensor> embedded_steps(ModelBuilder& net, std::string_view scope,
+                                   std::int64_t vocabulary, std::int64_t width, std::int64_t steps,
+                                   std::int64_t batch) {
+  const auto inner = net.scope(scope);
+  const Tensor words = net.input("words", {steps * batch}, DataType::kInt32);
+  const Tensor table = net.variable("table", {vocabulary, width});
+  return net.split(net.embedding(table, words), steps, 0);
+}
+
+void add_softmax_losses(ModelBuilder& net, const std::vector<Tensor>& steps,
+                        std::int64_t vocabulary) {
+  const auto scope = net.scope("softmax");
+  const auto batch = net.shape(steps.front())[0];
+  const auto width = net.shape(steps.front())[1];
+  const Tensor weights = net.variable("weights", {width, vocabulary});
+  const Tensor bias = net.variable("bias", {vocabulary});
+  std::vector<Tensor> losses;
+  for (std::size_t time = 0; time < steps.size(); ++time) {
+    const auto inner = net.scope(fmt::format("step_{}", time));
+    const Tensor logits = net.bias_add(net.matmul(steps[time], weights), bias);
+    losses.push_back(
+        net.softmax_cross_entropy(logits, net.input("labels", {batch}, DataType::kInt32)));
+  }
+  net.add_losses(losses);
+}
+
+}  // namespace emplace
