@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace emplace {
@@ -20,33 +22,41 @@ std::vector<std::string> optimizer_names() {
 
 }  // namespace
 
-GraphModel training_model(TrainingModel model) {
+std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int64_t batch,
+                                           std::string_view examples, std::string optimizer) {
   std::vector<ParamSpec> parameters = {
       {.name = "batch",
-       .default_value = model.batch,
+       .default_value = batch,
        .min = 1,
        .max = 65536,
-       .summary = fmt::format("{} in one step", model.examples)},
+       .summary = fmt::format("{} in one step", examples)},
       {.name = "training",
        .default_value = true,
        .summary = "with backward pass and optimizer; otherwise the forward pass of a training "
                   "step alone"}};
-  for (ParamSpec& parameter : model.parameters) {
-    parameters.push_back(std::move(parameter));
-  }
+  std::ranges::move(own, std::back_inserter(parameters));
   parameters.push_back({.name = "optimizer",
-                        .default_value = model.optimizer,
+                        .default_value = std::move(optimizer),
                         .choices = optimizer_names(),
                         .summary = "what updates the parameters"});
+  return parameters;
+}
+
+OpGraph training_step(OpGraph forward, const Params& params) {
+  if (!params.get<bool>("training")) {
+    return forward;
+  }
+  return training_graph(forward, find_optimizer(params.get<std::string>("optimizer")));
+}
+
+GraphModel training_model(TrainingModel model) {
   return {.name = std::move(model.name),
           .summary = std::move(model.summary),
           .reference = std::move(model.reference),
-          .parameters = std::move(parameters),
+          .parameters = training_parameters(std::move(model.parameters), model.batch,
+                                            model.examples, std::move(model.optimizer)),
           .build = [forward = std::move(model.forward)](const Params& params) {
-            OpGraph graph = forward(params);
-            return params.get<bool>("training")
-                       ? training_graph(graph, find_optimizer(params.get<std::string>("optimizer")))
-                       : graph;
+            return training_step(forward(params), params);
           }};
 }
 

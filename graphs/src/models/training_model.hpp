@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace emplace {
@@ -27,8 +28,15 @@ struct TrainingModel {
   std::function<OpGraph(const Params&)> forward{};  ///< makes the forward graph, loss included
 };
 
-/// Returns the catalog's model: parameters `batch` and `training`, then the model's own, then
-/// `optimizer`.
+/// Returns the catalog's model, with training_parameters() and training_step().
 GraphModel training_model(TrainingModel model);
+
+/// Returns `batch` and `training`, then `own`, then `optimizer`. `examples` is what a batch
+/// consists of; `batch` and `optimizer` are defaults.
+std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int64_t batch,
+                                           std::string_view examples, std::string optimizer);
+
+/// Returns `forward`, or its training graph if `params` ask for it.
+OpGraph training_step(OpGraph forward, const Params& params);
 
 }  // namespace emplace
