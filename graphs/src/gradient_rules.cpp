@@ -126,6 +126,18 @@ void GradientStep::give(std::size_t index, Tensor gradient) {
       .push_back(gradient);
 }
 
+void GradientStep::give_by_op(std::size_t index, std::string_view kind, std::string_view suffix,
+                              std::int64_t flops, std::initializer_list<Tensor> inputs) {
+  if (!wants(index)) {
+    return;
+  }
+  const Output value = input_value(index);
+  Op op = make_op(kind, suffix);
+  op.flops = flops;
+  op.outputs = {make_output(value.shape, value.type)};
+  give(index, emit(std::move(op), inputs));
+}
+
 void fail_loss_misused(std::string_view name) {
   throw Error(ErrorCode::kUnsupported,
               fmt::format("op '{}': a loss may only be added to other losses", name));
@@ -148,10 +160,7 @@ std::int64_t elements(const GradientStep& step) { return product(step.input_valu
 
 void give_unary(GradientStep& step, std::string_view kind, std::int64_t flops,
                 std::initializer_list<Tensor> inputs) {
-  Op op = step.make_op(kind, "grad");
-  op.flops = flops;
-  op.outputs = {like(step.input_value(0))};
-  step.give(0, step.emit(std::move(op), inputs));
+  step.give_by_op(0, kind, "grad", flops, inputs);
 }
 
 }  // namespace emplace

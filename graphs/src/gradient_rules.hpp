@@ -78,6 +78,12 @@ class GradientStep {
   /// Hands over the gradient of an input; one that nobody wants is dropped.
   void give(std::size_t index, Tensor gradient);
 
+  /// Adds a backward op of `kind` called `<forward name>/<suffix>` that reads `inputs` and makes
+  /// the gradient of an input, of which it has shape and type, and hands it over. An op for a
+  /// gradient that nobody wants is not added.
+  void give_by_op(std::size_t index, std::string_view kind, std::string_view suffix,
+                  std::int64_t flops, std::initializer_list<Tensor> inputs);
+
  private:
   [[noreturn]] void fail_arity(std::string_view what, std::size_t index) const;
   [[noreturn]] void fail_output(std::size_t index) const;

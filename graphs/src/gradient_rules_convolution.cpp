@@ -11,19 +11,27 @@ namespace {
 
 // dx = dy * w, transposed; dw = x * dy.
 void conv2d(GradientStep& step) {
-  const Op forward = step.op();
-  if (step.wants(1)) {
-    Op op = step.make_op("conv2d_backward_filter", "grad_filter");
-    op.flops = forward.flops;
-    op.outputs = {like(step.input_value(1))};
-    step.give(1, step.emit(std::move(op), {step.gradient(), step.input(0)}));
-  }
-  if (step.wants(0)) {
-    Op op = step.make_op("conv2d_backward_data", "grad_data");
-    op.flops = forward.flops;
-    op.outputs = {like(step.input_value(0))};
-    step.give(0, step.emit(std::move(op), {step.gradient(), step.input(1)}));
-  }
+  const auto flops = step.op().flops;
+  step.give_by_op(1, "conv2d_backward_filter", "grad_filter", flops,
+                  {step.gradient(), step.input(0)});
+  step.give_by_op(0, "conv2d_backward_data", "grad_data", flops, {step.gradient(), step.input(1)});
+}
+
+void depthwise_conv2d(GradientStep& step) {
+  const auto flops = step.op().flops;
+  step.give_by_op(1, "depthwise_conv2d_backward_filter", "grad_filter", flops,
+                  {step.gradient(), step.input(0)});
+  step.give_by_op(0, "depthwise_conv2d_backward_data", "grad_data", flops,
+                  {step.gradient(), step.input(1)});
+}
+
+// The transpose y = w^T x of a convolution with filters w: dx = w * dy, that convolution itself,
+// and dw = dy * x.
+void conv2d_transpose(GradientStep& step) {
+  const auto flops = step.op().flops;
+  step.give_by_op(1, "conv2d_backward_filter", "grad_filter", flops,
+                  {step.input(0), step.gradient()});
+  step.give_by_op(0, "conv2d", "grad_data", flops, {step.gradient(), step.input(1)});
 }
 
 // dscale = sum dy xhat, doffset = sum dy; dx = a dy + b x + c with constants of the channel. Both
@@ -43,22 +51,29 @@ void batch_norm(GradientStep& step) {
 void max_pool(GradientStep& step) {
   const Op forward = step.op();
   const auto results = product(forward.outputs[0].shape);
-  give_unary(step, "max_pool_backward", sum({forward.flops, product({2, results})}),
-             {step.gradient(), step.input(0), step.output(0)});
+  step.give_by_op(0, "max_pool_backward", "grad", sum({forward.flops, product({2, results})}),
+                  {step.gradient(), step.input(0), step.output(0)});
 }
 
 // Each result's gradient, divided by the window's size, is added to every element of its window.
 void avg_pool(GradientStep& step) {
   const Op forward = step.op();
   const auto results = product(forward.outputs[0].shape);
-  give_unary(step, "avg_pool_backward", sum({forward.flops, results}), {step.gradient()});
+  step.give_by_op(0, "avg_pool_backward", "grad", sum({forward.flops, results}), {step.gradient()});
+}
+
+void shift2d(GradientStep& step) {
+  step.give_by_op(0, "shift2d_backward", "grad", 0, {step.gradient()});
 }
 
 constexpr std::array kRules = {
     NamedRule{"avg_pool", avg_pool},
     NamedRule{"batch_norm", batch_norm},
     NamedRule{"conv2d", conv2d},
+    NamedRule{"conv2d_transpose", conv2d_transpose},
+    NamedRule{"depthwise_conv2d", depthwise_conv2d},
     NamedRule{"max_pool", max_pool},
+    NamedRule{"shift2d", shift2d},
 };
 
 }  // namespace

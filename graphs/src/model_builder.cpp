@@ -94,30 +94,6 @@ Tensor ModelBuilder::variable(const Op& reader, std::string_view name,
   return add_variable(fmt::format("{}/{}", reader.name, name), std::move(shape));
 }
 
-ModelBuilder::Window ModelBuilder::window(Tensor x, std::array<std::int64_t, 2> kernel,
-                                          std::int64_t stride, Padding padding) const {
-  const auto& map = shape(x);
-  if (map.size() != 4) {
-    fail(fmt::format("expected a feature map [N, C, H, W], found [{}]", fmt::join(map, ", ")));
-  }
-  if (stride < 1 || kernel[0] < 1 || kernel[1] < 1) {
-    fail(fmt::format("expected a window and a stride of at least 1, found {} x {} and {}",
-                     kernel[0], kernel[1], stride));
-  }
-  const auto positions = [&](std::int64_t extent, std::int64_t width) {
-    if (padding == Padding::kSame) {
-      return (extent - 1) / stride + 1;
-    }
-    if (extent < width) {
-      fail(fmt::format("a window of {} x {} does not fit a map of {} x {}", kernel[0], kernel[1],
-                       map[2], map[3]));
-    }
-    return (extent - width) / stride + 1;
-  };
-  return {
-      map[0], map[1], map[2], map[3], positions(map[2], kernel[0]), positions(map[3], kernel[1])};
-}
-
 void ModelBuilder::check_extents(std::string_view name, std::span<const std::int64_t> shape) const {
   if (std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 1; })) {
     fail(fmt::format("'{}': expected dimensions of at least 1, found [{}]", name,
@@ -130,20 +106,6 @@ Tensor ModelBuilder::input(std::string_view name, std::vector<std::int64_t> shap
   Op op{.name = unique_name(in_scope(name)), .kind = "input", .shape = shape, .scope = scope_};
   op.outputs = {make_output(std::move(shape), type)};
   return emit(std::move(op), {});
-}
-
-Tensor ModelBuilder::conv2d(Tensor x, const Conv2d& attributes) {
-  const auto [filters, kernel, stride, padding] = attributes;
-  if (filters < 1) {
-    fail(fmt::format("expected at least 1 filter, found {}", filters));
-  }
-  const auto [n, c, h, w, p, q] = window(x, kernel, stride, padding);
-  Op op = make_op("conv2d");
-  const Tensor weights = variable(op, "weights", {filters, c, kernel[0], kernel[1]});
-  op.shape = {n, c, h, w, filters, kernel[0], kernel[1], stride, p, q};
-  op.flops = product({2, n, filters, p, q, c, kernel[0], kernel[1]});
-  op.outputs = {make_output({n, filters, p, q}, value_of(graph_, x).type)};
-  return emit(std::move(op), {x, weights});
 }
 
 Tensor ModelBuilder::batch_norm(Tensor x) {
@@ -200,37 +162,6 @@ Tensor ModelBuilder::scale(Tensor x) { return elementwise("scale", 1, x); }
 Tensor ModelBuilder::add(Tensor a, Tensor b) { return elementwise("add", a, b); }
 
 Tensor ModelBuilder::multiply(Tensor a, Tensor b) { return elementwise("multiply", a, b); }
-
-Op ModelBuilder::make_pool(std::string_view kind, Tensor x, std::array<std::int64_t, 2> kernel,
-                           std::int64_t stride, Padding padding) {
-  const auto [n, c, h, w, p, q] = window(x, kernel, stride, padding);
-  Op op = make_op(kind);
-  op.shape = {n, c, h, w, kernel[0], kernel[1], stride, p, q};
-  op.outputs = {make_output({n, c, p, q}, value_of(graph_, x).type)};
-  return op;
-}
-
-Tensor ModelBuilder::max_pool(Tensor x, const Pool2d& attributes) {
-  const auto [kernel, stride, padding] = attributes;
-  Op op = make_pool("max_pool", x, {kernel, kernel}, stride, padding);
-  op.flops = product({product(op.outputs[0].shape), product({kernel, kernel}) - 1});
-  return emit(std::move(op), {x});
-}
-
-Tensor ModelBuilder::avg_pool(Tensor x, const Pool2d& attributes) {
-  const auto [kernel, stride, padding] = attributes;
-  Op op = make_pool("avg_pool", x, {kernel, kernel}, stride, padding);
-  op.flops = product({product(op.outputs[0].shape), kernel, kernel});
-  return emit(std::move(op), {x});
-}
-
-Tensor ModelBuilder::global_avg_pool(Tensor x) {
-  const auto [n, c, h, w, p, q] = window(x, {1, 1}, 1, Padding::kValid);
-  Op op = make_pool("avg_pool", x, {h, w}, 1, Padding::kValid);
-  op.flops = product(shape(x));
-  op.outputs[0].shape = {n, c};
-  return emit(std::move(op), {x});
-}
 
 Tensor ModelBuilder::dropout(Tensor x) {
   const Output value = value_of(graph_, x);

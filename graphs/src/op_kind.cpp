@@ -10,7 +10,15 @@ namespace {
 // Entries of Op::shape, shared by an op and its gradients: a backward op has the shape of the
 // forward op, because that is what its kernel is chosen by.
 constexpr std::string_view kConv =
-    "[N, C, H, W, K, R, S, stride, P, Q]: N maps of C x H x W, K filters of R x S, results P x Q";
+    "[N, C, H, W, K, R, S, U, V, dilation, P, Q]: N maps of C x H x W, K filters of R x S moved by "
+    "U down and V across, results P x Q";
+constexpr std::string_view kDepthwise =
+    "[N, C, H, W, R, S, U, V, P, Q]: N maps of C x H x W, a filter of R x S for each channel moved "
+    "by U down and V across, results P x Q";
+constexpr std::string_view kTransposed =
+    "that of the convolution of which it is the transpose, from its results to its maps";
+constexpr std::string_view kBias =
+    "[rows, columns], a number for each column; or [N, C, rest], one for each channel";
 constexpr std::string_view kPool =
     "[N, C, H, W, R, S, stride, P, Q]: N maps of C x H x W, windows of R x S, results P x Q";
 constexpr std::string_view kMap = "[N, C, rest]: batch, channels, elements of one channel";
@@ -39,13 +47,22 @@ constexpr std::array kKinds = {
     OpKind{"batch_norm", kNormalization, true, kMap, "normalization of each channel, for training"},
     OpKind{"batch_norm_backward", kNormalization, true, kMap,
            "gradients of batch_norm: of its input, and of scale and offset"},
-    OpKind{"bias_add", kElementwise, true, kRows, "adds the same tensor to each row"},
-    OpKind{"bias_add_backward", kReduction, true, kRows,
-           "gradient of what bias_add adds: sum over the rows"},
+    OpKind{"bias_add", kElementwise, true, kBias,
+           "adds the same tensor to each row, or a number to each channel"},
+    OpKind{"bias_add_backward", kReduction, true, kBias,
+           "gradient of what bias_add adds: sum over all that it is added to"},
     OpKind{"concat", kDataMovement, true, kParts, "joins tensors along one dimension"},
     OpKind{"conv2d", kConvolution, true, kConv, "dense convolution"},
     OpKind{"conv2d_backward_data", kConvolution, true, kConv, "gradient of the feature maps"},
     OpKind{"conv2d_backward_filter", kConvolution, true, kConv, "gradient of the filters"},
+    OpKind{"conv2d_transpose", kConvolution, true, kTransposed,
+           "transposed convolution; its gradients are a conv2d and a conv2d_backward_filter"},
+    OpKind{"depthwise_conv2d", kDepthwiseConvolution, true, kDepthwise,
+           "convolution of each channel on its own"},
+    OpKind{"depthwise_conv2d_backward_data", kDepthwiseConvolution, true, kDepthwise,
+           "gradient of the feature maps"},
+    OpKind{"depthwise_conv2d_backward_filter", kDepthwiseConvolution, true, kDepthwise,
+           "gradient of the filters"},
     OpKind{"dropout", kElementwise, true, kElements,
            "drops elements at random and scales the rest"},
     OpKind{"dropout_backward", kElementwise, true, kElements, "gradient of dropout"},
@@ -65,6 +82,9 @@ constexpr std::array kKinds = {
     OpKind{"relu_backward", kElementwise, true, kElements, "gradient of relu, from its result"},
     OpKind{"reshape", kDataMovement, false, kTensor, "the same elements in another shape"},
     OpKind{"scale", kElementwise, true, kElements, "product with a constant"},
+    OpKind{"shift2d", kDataMovement, true, kElements,
+           "each feature map one place up and to the left"},
+    OpKind{"shift2d_backward", kDataMovement, true, kElements, "gradient of shift2d"},
     OpKind{"sigmoid", kElementwise, true, kElements, "1 / (1 + exp(-x))"},
     OpKind{"sigmoid_backward", kElementwise, true, kElements,
            "gradient of sigmoid, from its result"},
@@ -90,6 +110,8 @@ std::string_view to_string(OpClass op_class) {
   switch (op_class) {
     case kConvolution:
       return "convolution";
+    case kDepthwiseConvolution:
+      return "depthwise-convolution";
     case kMatmul:
       return "matmul";
     case kNormalization:

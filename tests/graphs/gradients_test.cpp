@@ -204,6 +204,44 @@ TEST(TrainingGraph, TheOtherRulesReadTheirOwnResultsOrInputs) {
   EXPECT_THAT(inputs_of(graph, "avg_pool/grad"), ElementsAre("concat/grad:1"));
 }
 
+// From the image through a depthwise convolution, a shift and a transposed convolution to a bias on
+// the map: [2, 3, 8, 8] -> [2, 3, 4, 4] -> [2, 5, 8, 8].
+TEST(TrainingGraph, TheRulesForMapsGiveEachInputItsGradient) {
+  ModelBuilder net("maps");
+  const Tensor labels = net.input("labels", {2}, DataType::kInt32);
+  const Tensor x = net.conv2d(net.input("x", {2, 3, 8, 8}), {.filters = 3});
+  const Tensor narrow = net.shift2d(net.depthwise_conv2d(x, {.kernel = {3, 3}, .stride = 2}));
+  const Tensor wide = net.conv2d_transpose(narrow, {.filters = 5, .kernel = {2, 2}, .stride = 2});
+  net.softmax_cross_entropy(net.flatten(net.channel_bias_add(wide)), labels);
+  const OpGraph graph = training_graph(std::move(net).finish(), find_optimizer("sgd"));
+
+  EXPECT_THAT(inputs_of(graph, "bias_add/grad_bias"), ElementsAre("reshape/grad:0"));
+  EXPECT_EQ(find(graph, "bias_add/grad_bias").flops, 2 * 5 * 8 * 8 - 5);
+  EXPECT_THAT(find(graph, "bias_add/grad_bias").outputs[0].shape, ElementsAre(5));
+
+  EXPECT_THAT(inputs_of(graph, "conv2d_transpose/grad_filter"),
+              ElementsAre("shift2d:0", "flatten/grad:0"));
+  EXPECT_THAT(inputs_of(graph, "conv2d_transpose/grad_data"),
+              ElementsAre("flatten/grad:0", "conv2d_transpose/weights:0"));
+  const Op& transposed_data = find(graph, "conv2d_transpose/grad_data");
+  EXPECT_EQ(transposed_data.kind, "conv2d");
+  EXPECT_EQ(transposed_data.phase, Phase::kBackward);
+  EXPECT_THAT(transposed_data.shape, ElementsAre(2, 5, 8, 8, 3, 2, 2, 2, 2, 1, 4, 4));
+  EXPECT_THAT(transposed_data.outputs[0].shape, ElementsAre(2, 3, 4, 4));
+  EXPECT_THAT(find(graph, "conv2d_transpose/grad_filter").outputs[0].shape,
+              ElementsAre(3, 5, 2, 2));
+
+  EXPECT_THAT(inputs_of(graph, "shift2d/grad"), ElementsAre("conv2d_transpose/grad_data:0"));
+  EXPECT_THAT(inputs_of(graph, "depthwise_conv2d/grad_filter"),
+              ElementsAre("shift2d/grad:0", "conv2d:0"));
+  EXPECT_THAT(inputs_of(graph, "depthwise_conv2d/grad_data"),
+              ElementsAre("shift2d/grad:0", "depthwise_conv2d/weights:0"));
+  const Op& depthwise = find(graph, "depthwise_conv2d/grad_data");
+  EXPECT_EQ(depthwise.kind, "depthwise_conv2d_backward_data");
+  EXPECT_EQ(depthwise.flops, 2 * (2 * 3 * 4 * 4) * (3 * 3));
+  EXPECT_THAT(depthwise.outputs[0].shape, ElementsAre(2, 3, 8, 8));
+}
+
 TEST(TrainingGraph, NothingIsDerivedForWhatNoVariableIsUpstreamOf) {
   ModelBuilder net("images");
   const Tensor labels = net.input("labels", {2}, DataType::kInt32);

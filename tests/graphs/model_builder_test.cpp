@@ -25,7 +25,7 @@ TEST(ModelBuilder, AConvolutionCountsTwoFlopsForEachMultiplyAdd) {
   EXPECT_THAT(net.shape(y), ElementsAre(2, 4, 3, 3));  // (8 - 3) / 2 + 1 = 3
   const OpGraph graph = std::move(net).finish();
   const Op& conv = op_of(graph, y);
-  EXPECT_THAT(conv.shape, ElementsAre(2, 3, 8, 8, 4, 3, 3, 2, 3, 3));
+  EXPECT_THAT(conv.shape, ElementsAre(2, 3, 8, 8, 4, 3, 3, 2, 2, 1, 3, 3));
   EXPECT_EQ(conv.flops, 2 * (2 * 4 * 3 * 3) * (3 * 3 * 3));  // results times window
   EXPECT_EQ(conv.bytes_read, 4 * (2 * 3 * 8 * 8 + 4 * 3 * 3 * 3));
   EXPECT_EQ(conv.bytes_written, 4 * (2 * 4 * 3 * 3));
@@ -37,6 +37,73 @@ TEST(ModelBuilder, SamePaddingGivesOneResultForEachStride) {
   const Tensor x = net.input("image", {1, 1, 7, 10});
   EXPECT_THAT(net.shape(net.conv2d(x, {.kernel = {5, 3}})), ElementsAre(1, 1, 7, 10));
   EXPECT_THAT(net.shape(net.conv2d(x, {.kernel = {3, 3}, .stride = 3})), ElementsAre(1, 1, 3, 4));
+}
+
+TEST(ModelBuilder, AStrideMayDifferDownAndAcross) {
+  ModelBuilder net("tiny");
+  const Tensor x = net.input("image", {1, 3, 9, 9});
+  const Tensor y = net.conv2d(x, {.filters = 2, .kernel = {1, 7}, .stride = {1, 2}});
+  EXPECT_THAT(net.shape(y), ElementsAre(1, 2, 9, 5));
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_THAT(op_of(graph, y).shape, ElementsAre(1, 3, 9, 9, 2, 1, 7, 1, 2, 1, 9, 5));
+}
+
+TEST(ModelBuilder, ADilatedWindowCoversMoreAndCostsTheSameForEachResult) {
+  ModelBuilder net("tiny");
+  const Tensor x = net.input("image", {1, 1, 9, 9});
+  const Tensor y =
+      net.conv2d(x, {.filters = 1, .kernel = {3, 3}, .padding = Padding::kValid, .dilation = 3});
+  EXPECT_THAT(net.shape(y), ElementsAre(1, 1, 3, 3));  // 3 x 3 elements 3 apart span 7 x 7
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(op_of(graph, y).flops, 2 * (3 * 3) * (3 * 3));
+}
+
+TEST(ModelBuilder, ADepthwiseConvolutionHasOneFilterForEachChannel) {
+  ModelBuilder net("tiny");
+  const Tensor x = net.input("image", {2, 5, 8, 8});
+  const Tensor y = net.depthwise_conv2d(x, {.kernel = {3, 3}, .stride = 2});
+  EXPECT_THAT(net.shape(y), ElementsAre(2, 5, 4, 4));
+  const OpGraph graph = std::move(net).finish();
+  const Op& conv = op_of(graph, y);
+  EXPECT_THAT(conv.shape, ElementsAre(2, 5, 8, 8, 3, 3, 2, 2, 4, 4));
+  EXPECT_EQ(totals(graph).parameters, 5 * 3 * 3);
+  EXPECT_EQ(conv.flops, 2 * (2 * 5 * 4 * 4) * (3 * 3));
+  EXPECT_EQ(conv.bytes_read, 4 * (2 * 5 * 8 * 8 + 5 * 3 * 3));
+}
+
+// As ConvTranspose2d of PyTorch with kernel 4 and stride 2: padding 1 doubles a map of 5 x 5 to
+// 10 x 10, no padding makes it (5 - 1) 2 + 4 = 12.
+TEST(ModelBuilder, ATransposedConvolutionEnlargesTheMap) {
+  ModelBuilder net("tiny");
+  const Tensor x = net.input("image", {2, 6, 5, 5});
+  const Tensor same = net.conv2d_transpose(x, {.filters = 3, .kernel = {4, 4}, .stride = 2});
+  const Tensor valid = net.conv2d_transpose(
+      x, {.filters = 3, .kernel = {4, 4}, .stride = 2, .padding = Padding::kValid});
+  EXPECT_THAT(net.shape(same), ElementsAre(2, 3, 10, 10));
+  EXPECT_THAT(net.shape(valid), ElementsAre(2, 3, 12, 12));
+  const OpGraph graph = std::move(net).finish();
+  // The transpose of a convolution from 3 channels of 10 x 10 to 6 channels of 5 x 5.
+  EXPECT_THAT(op_of(graph, same).shape, ElementsAre(2, 3, 10, 10, 6, 4, 4, 2, 2, 1, 5, 5));
+  EXPECT_EQ(op_of(graph, same).flops, 2 * (2 * 6 * 5 * 5) * (3 * 4 * 4));
+  EXPECT_EQ(totals(graph).parameters, 2 * 6 * 3 * 4 * 4);
+}
+
+TEST(ModelBuilder, ABiasIsOneNumberForEachChannelOfAMap) {
+  ModelBuilder net("tiny");
+  const Tensor y = net.channel_bias_add(net.input("x", {2, 5, 3, 3}));
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(totals(graph).parameters, 5);
+  EXPECT_EQ(op_of(graph, y).flops, 2 * 5 * 3 * 3);
+  EXPECT_THAT(op_of(graph, y).shape, ElementsAre(2, 5, 3, 3));
+}
+
+TEST(ModelBuilder, AShiftOnlyMovesData) {
+  ModelBuilder net("tiny");
+  const Tensor y = net.shift2d(net.input("x", {2, 5, 3, 3}));
+  EXPECT_THAT(net.shape(y), ElementsAre(2, 5, 3, 3));
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(op_of(graph, y).flops, 0);
+  EXPECT_EQ(op_of(graph, y).bytes_read + op_of(graph, y).bytes_written, 2 * 4 * 2 * 5 * 3 * 3);
 }
 
 TEST(ModelBuilder, AVariableSharesItsDeviceWithItsReaderAndIsItsOwnStorage) {
@@ -199,6 +266,27 @@ TEST(ModelBuilder, RefusesShapesThatDoNotFit) {
          net.max_pool(net.input("x", {1, 1, 2, 2}), {.stride = 0});
        },
        "stride"},
+      {[](auto& net) {
+         net.conv2d(net.input("x", {1, 1, 2, 2}), {.dilation = 0});
+       },
+       "dilation"},
+      {[](auto& net) {
+         net.conv2d_transpose(net.input("x", {1, 1, 2, 2}), {.stride = {2, 0}});
+       },
+       "2 x 0"},
+      {[](auto& net) {
+         net.conv2d_transpose(net.input("x", {1, 1, 2, 2}), {.filters = -1});
+       },
+       "1 filter"},
+      {[](auto& net) {
+         net.depthwise_conv2d(net.input("x", {1, 8}), {});
+       },
+       "[N, C, H, W], found [1, 8]"},
+      {[](auto& net) {
+         net.shift2d(net.input("x", {1, 8}));
+       },
+       "[N, C, H, W], found [1, 8]"},
+      {[](auto& net) { net.channel_bias_add(net.input("x", {8})); }, "[N, C, ...], found [8]"},
       {[](auto& net) { net.batch_norm(net.input("x", {8})); }, "[N, C, ...], found [8]"},
       {[](auto& net) {
          net.dense(net.input("x", {1, 8}), 0);

@@ -22,12 +22,21 @@ TEST(OpKind, IsFoundByItsName) {
 TEST(OpKind, AGradientIsOfItsForwardOpsClassAndHasItsShape) {
   for (const std::string name :
        {"avg_pool", "batch_norm", "dropout", "embedding", "lstm_cell", "max_pool", "relu",
-        "sigmoid", "softmax", "softmax_cross_entropy", "tanh"}) {
+        "shift2d", "sigmoid", "softmax", "softmax_cross_entropy", "tanh"}) {
     const OpKind* forward = find_op_kind(name);
     const OpKind* backward = find_op_kind(name + "_backward");
     ASSERT_TRUE(forward != nullptr && backward != nullptr) << name;
     EXPECT_EQ(forward->op_class, backward->op_class) << name;
     EXPECT_EQ(forward->shape, backward->shape) << name;
+  }
+  for (const std::string name : {"conv2d", "depthwise_conv2d"}) {
+    for (const char* ending : {"_backward_data", "_backward_filter"}) {
+      const OpKind* forward = find_op_kind(name);
+      const OpKind* backward = find_op_kind(name + ending);
+      ASSERT_TRUE(forward != nullptr && backward != nullptr) << name << ending;
+      EXPECT_EQ(forward->op_class, backward->op_class) << name << ending;
+      EXPECT_EQ(forward->shape, backward->shape) << name << ending;
+    }
   }
 }
 

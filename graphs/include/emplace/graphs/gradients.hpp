@@ -11,7 +11,8 @@
 //     variable's value crosses once in a step, by the edge from the variable to the backward ops
 //     and the update: as many bytes as the gradient would the other way. (One label for all of them
 //     would tie the first op of a step to the last, and groups could not form a DAG.)
-//   - Gradients of a value used several times are added up by an `add_n` op. It needs all of them at
+//   - Gradients of a value used several times are added up by an `add_n` op. It needs all of them
+//   at
 //     once: of weights that every step of an unrolled network reads, as many copies as steps.
 //   - An output of an op that nothing differentiated reads has no gradient; it counts as zero.
 //   - The gradient of the loss itself is a constant and no op.

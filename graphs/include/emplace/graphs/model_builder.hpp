@@ -47,11 +47,31 @@ struct Tensor {
 /// Says how a window is moved over a feature map of height x width.
 enum class Padding : std::uint8_t { kValid, kSame };
 
+/// Says how far a window moves at a time.
+struct Stride2d {
+  std::int64_t down;
+  std::int64_t across;
+
+  /// Moves alike both ways; not explicit, because most windows do.
+  constexpr Stride2d(std::int64_t both) : Stride2d(both, both) {}
+
+  /// Moves by `rows` down and by `columns` across.
+  constexpr Stride2d(std::int64_t rows, std::int64_t columns) : down(rows), across(columns) {}
+};
+
 /// Holds the attributes of a convolution.
 struct Conv2d {
   std::int64_t filters = 1;
   std::array<std::int64_t, 2> kernel{1, 1};  ///< height, width
-  std::int64_t stride = 1;
+  Stride2d stride = 1;
+  Padding padding = Padding::kSame;
+  std::int64_t dilation = 1;  ///< distance between neighbours under the window
+};
+
+/// Holds the attributes of a depthwise convolution.
+struct DepthwiseConv2d {
+  std::array<std::int64_t, 2> kernel{1, 1};  ///< height, width
+  Stride2d stride = 1;
   Padding padding = Padding::kSame;
 };
 
@@ -109,6 +129,21 @@ class ModelBuilder {
 
   /// Convolves a feature map, without bias. FLOPs: 2 N K P Q C R S.
   Tensor conv2d(Tensor x, const Conv2d& attributes);
+
+  /// Convolves each channel with a filter of its own, without bias. FLOPs: 2 N C P Q R S.
+  Tensor depthwise_conv2d(Tensor x, const DepthwiseConv2d& attributes);
+
+  /// Enlarges a feature map by the transpose of a convolution, without bias: every element spreads
+  /// over a window, windows lie a stride apart. [N, C, P, Q] becomes [N, filters, H, W] with H =
+  /// P stride (same), or (P - 1) stride + height of the window (valid). FLOPs: 2 N C P Q filters R
+  /// S.
+  Tensor conv2d_transpose(Tensor x, const Conv2d& attributes);
+
+  /// Moves each map by one place up and to the left; zeros come in.
+  Tensor shift2d(Tensor x);
+
+  /// Adds a learned number to each channel of [N, C, ...].
+  Tensor channel_bias_add(Tensor x);
 
   /// Normalizes each channel of [N, C, ...] over the batch, with learned scale and offset (one
   /// variable of 2C numbers). The op keeps moving mean and variance (2C numbers, not trained) and
@@ -208,8 +243,11 @@ class ModelBuilder {
 
   [[noreturn]] void fail(const std::string& message) const;
   void check_extents(std::string_view name, std::span<const std::int64_t> shape) const;
-  Window window(Tensor x, std::array<std::int64_t, 2> kernel, std::int64_t stride,
-                Padding padding) const;
+  const std::vector<std::int64_t>& feature_map(Tensor x) const;
+  void check_window(std::array<std::int64_t, 2> kernel, Stride2d stride,
+                    std::int64_t dilation) const;
+  Window window(Tensor x, std::array<std::int64_t, 2> kernel, Stride2d stride, Padding padding,
+                std::int64_t dilation = 1) const;
   Op make_op(std::string_view kind);
   Tensor emit(Op op, std::span<const Tensor> inputs);
   Tensor emit(Op op, std::initializer_list<Tensor> inputs);

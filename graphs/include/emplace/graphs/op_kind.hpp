@@ -12,19 +12,20 @@ namespace emplace {
 
 /// Groups kinds of ops that use a device in the same way; profiles have one efficiency for each.
 enum class OpClass : std::uint8_t {
-  kConvolution,    ///< dense convolutions and their gradients
-  kMatmul,         ///< dense matrix products
-  kNormalization,  ///< reductions over a batch with a pass to apply them
-  kPooling,        ///< windows over a feature map
-  kElementwise,    ///< one pass over the data
-  kDataMovement,   ///< concat, split, copies
-  kReduction,      ///< sums, softmax and losses
-  kUpdate,         ///< optimizer steps over the parameters
-  kOther,          ///< unknown kinds
+  kConvolution,           ///< dense convolutions and their gradients
+  kDepthwiseConvolution,  ///< convolutions of each channel on its own, and their gradients
+  kMatmul,                ///< dense matrix products
+  kNormalization,         ///< reductions over a batch with a pass to apply them
+  kPooling,               ///< windows over a feature map
+  kElementwise,           ///< one pass over the data
+  kDataMovement,          ///< concat, split, copies
+  kReduction,             ///< sums, softmax and losses
+  kUpdate,                ///< optimizer steps over the parameters
+  kOther,                 ///< unknown kinds
 };
 
 /// The number of op classes, for arrays indexed by OpClass.
-inline constexpr std::size_t kNumOpClasses = 9;
+inline constexpr std::size_t kNumOpClasses = 10;
 
 /// Returns the name used in profiles, for example "convolution".
 std::string_view to_string(OpClass op_class);
