@@ -34,6 +34,17 @@ void sigmoid(GradientStep& step) {
 
 void scale(GradientStep& step) { give_unary(step, "scale", elements(step), {step.gradient()}); }
 
+// da = dy; db = -dy.
+void subtract(GradientStep& step) {
+  step.give(0, step.gradient());
+  if (step.wants(1)) {
+    Op op = step.make_op("scale", "grad_right");
+    op.flops = elements(step);
+    op.outputs = {like(step.input_value(1))};
+    step.give(1, step.emit(std::move(op), {step.gradient()}));
+  }
+}
+
 // da = dy b; db = dy a.
 void multiply(GradientStep& step) {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
@@ -54,7 +65,8 @@ constexpr std::array kRules = {
     NamedRule{"add", pass_on},     NamedRule{"add_losses", pass_on},
     NamedRule{"dropout", dropout}, NamedRule{"multiply", multiply},
     NamedRule{"relu", relu},       NamedRule{"scale", scale},
-    NamedRule{"sigmoid", sigmoid}, NamedRule{"tanh", tanh},
+    NamedRule{"sigmoid", sigmoid}, NamedRule{"subtract", subtract},
+    NamedRule{"tanh", tanh},
 };
 
 }  // namespace

@@ -161,6 +161,8 @@ Tensor ModelBuilder::scale(Tensor x) { return elementwise("scale", 1, x); }
 
 Tensor ModelBuilder::add(Tensor a, Tensor b) { return elementwise("add", a, b); }
 
+Tensor ModelBuilder::subtract(Tensor a, Tensor b) { return elementwise("subtract", a, b); }
+
 Tensor ModelBuilder::multiply(Tensor a, Tensor b) { return elementwise("multiply", a, b); }
 
 Tensor ModelBuilder::dropout(Tensor x) {

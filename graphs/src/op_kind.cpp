@@ -95,6 +95,7 @@ constexpr std::array kKinds = {
     OpKind{"softmax_cross_entropy_backward", kReduction, true, kRows,
            "gradient of the mean cross entropy, from the probabilities"},
     OpKind{"split", kDataMovement, true, kParts, "parts of a tensor along one dimension"},
+    OpKind{"subtract", kElementwise, true, kElements, "difference of two tensors of one shape"},
     OpKind{"tanh", kElementwise, true, kElements, "hyperbolic tangent"},
     OpKind{"tanh_backward", kElementwise, true, kElements, "gradient of tanh, from its result"},
     OpKind{"transpose", kDataMovement, true, kPermutation, "the same elements, axes reordered"},

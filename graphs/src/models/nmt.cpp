@@ -15,8 +15,9 @@
 // encoder/layer_<i>/step_<t>, decoder/embedding, decoder/layer_<i>/step_<t>, attention/step_<t>,
 // softmax/step_<t>.
 
+#include "nmt.hpp"
+
 #include "training_model.hpp"
-#include "unrolled.hpp"
 
 #include <emplace/graphs/model_builder.hpp>
 
@@ -56,8 +57,8 @@ class Attention {
 
   // Returns the context: the mean of the encoder's results, [batch, width], weighted by how well
   // the query fits the key of each.
-  Tensor step(Tensor query, std::int64_t time) {
-    const auto scope = net_.scope(fmt::format("attention/step_{}", time));
+  Tensor step(Tensor query) {
+    const auto scope = net_.scope(fmt::format("attention/step_{}", time_++));
     const Tensor fit = net_.tanh(net_.bias_add(keys_, net_.matmul(query, query_weights_)));
     const Tensor scores = net_.reshape(net_.matmul(fit, score_weights_), {steps_, batch_});
     const Tensor weights = net_.softmax(net_.transpose(scores, std::array<std::size_t, 2>{1, 0}));
@@ -70,39 +71,34 @@ class Attention {
   std::int64_t steps_;
   std::int64_t batch_;
   std::int64_t width_;
-  Tensor keys_;           // [steps, batch, hidden], to which a query is added
-  Tensor memory_;         // [batch, steps, width]
-  Tensor query_weights_;  // [hidden, hidden]
-  Tensor score_weights_;  // [hidden, 1]
+  std::int64_t time_ = 0;  // of the next step
+  Tensor keys_;            // [steps, batch, hidden], to which a query is added
+  Tensor memory_;          // [batch, steps, width]
+  Tensor query_weights_;   // [hidden, hidden]
+  Tensor score_weights_;   // [hidden, 1]
 };
 
 class Nmt {
  public:
-  explicit Nmt(const Params& params)
-      : layers_(params.get<std::int64_t>("layers")),
-        hidden_(params.get<std::int64_t>("hidden")),
-        vocabulary_(params.get<std::int64_t>("vocabulary")),
-        steps_(params.get<std::int64_t>("steps")),
-        batch_(params.get<std::int64_t>("batch")) {}
+  Nmt(std::int64_t layers, const UnrolledSizes& sizes, std::int64_t batch)
+      : layers_(layers), hidden_(sizes.hidden), sizes_(sizes), batch_(batch) {}
 
   OpGraph build() && {
     Attention attention(net_, encode(), hidden_);
-    add_softmax_losses(net_, decode(attention), vocabulary_);
+    const std::vector<Tensor> words = decode(attention);
+    add_softmax_losses(net_, words, learned_classifier(net_, hidden_, sizes_.vocabulary));
     return std::move(net_).finish();
   }
 
  private:
-  std::vector<Tensor> embedded(std::string_view scope) {
-    return embedded_steps(net_, scope, vocabulary_, hidden_, steps_, batch_);
-  }
-
   LstmLayer layer(std::string_view part, std::int64_t i, std::int64_t inputs) {
     return LstmLayer(net_, fmt::format("{}/layer_{}", part, i),
                      {.inputs = inputs, .hidden = hidden_, .residual = i >= kFirstResidualLayer});
   }
 
   std::vector<Tensor> encode() {
-    std::vector<Tensor> x = both_directions(embedded("encoder/embedding"));
+    std::vector<Tensor> x =
+        both_directions(embed_words(net_, "encoder/embedding", sizes_, batch_).steps);
     for (std::int64_t i = 1; i < layers_; ++i) {
       LstmLayer next = layer("encoder", i, net_.shape(x.front())[1]);
       next.start(batch_);
@@ -133,15 +129,14 @@ class Nmt {
   }
 
   std::vector<Tensor> decode(Attention& attention) {
-    std::vector<Tensor> words = embedded("decoder/embedding");
+    std::vector<Tensor> words = embed_words(net_, "decoder/embedding", sizes_, batch_).steps;
     std::vector<LstmLayer> layers;
     for (std::int64_t i = 0; i < layers_; ++i) {
       layers.push_back(layer("decoder", i, hidden_ + attention.width()));
       layers.back().start(final_states_[static_cast<std::size_t>(i)]);
     }
-    for (std::int64_t time = 0; time < steps_; ++time) {
-      const Tensor context = attention.step(layers.front().state().h, time);
-      Tensor& word = words[static_cast<std::size_t>(time)];
+    for (Tensor& word : words) {
+      const Tensor context = attention.step(layers.front().state().h);
       for (LstmLayer& layer : layers) {
         word = layer.step(word, context);
       }
@@ -152,8 +147,7 @@ class Nmt {
   ModelBuilder net_{"nmt", "Wu et al. 2016, arXiv 1609.08144"};
   std::int64_t layers_;
   std::int64_t hidden_;
-  std::int64_t vocabulary_;
-  std::int64_t steps_;
+  UnrolledSizes sizes_;
   std::int64_t batch_;
   std::vector<LstmState> final_states_;  // of the encoder's layers
 };
@@ -164,10 +158,19 @@ const GraphRegistration kRegistration(training_model({
     .reference = "Wu et al. 2016, arXiv 1609.08144; Bahdanau et al. 2015, arXiv 1409.0473",
     .batch = 256,
     .examples = "pairs of sentences",
-    .parameters =
-        unrolled_parameters({.layers = 2, .hidden = 1024, .vocabulary = 32'000, .steps = 30}),
-    .forward = [](const Params& params) { return Nmt(params).build(); },
+    .parameters = unrolled_parameters(layers_parameter(2),
+                                      {.hidden = 1024, .vocabulary = 32'000, .steps = 30}),
+    .forward =
+        [](const Params& params) {
+          return nmt_forward(params.get<std::int64_t>("layers"), unrolled_sizes(params),
+                             params.get<std::int64_t>("batch"));
+        },
 }));
 
 }  // namespace
+
+OpGraph nmt_forward(std::int64_t layers, const UnrolledSizes& sizes, std::int64_t batch) {
+  return Nmt(layers, sizes, batch).build();
+}
+
 }  // namespace emplace

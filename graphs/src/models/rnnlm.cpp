@@ -23,17 +23,16 @@ namespace {
 
 OpGraph forward(const Params& params) {
   const auto batch = params.get<std::int64_t>("batch");
-  const auto hidden = params.get<std::int64_t>("hidden");
-  const auto vocabulary = params.get<std::int64_t>("vocabulary");
+  const UnrolledSizes sizes = unrolled_sizes(params);
   ModelBuilder net("rnnlm", "Jozefowicz et al. 2016, arXiv 1602.02410");
-  std::vector<Tensor> x = embedded_steps(net, "embedding", vocabulary, hidden,
-                                         params.get<std::int64_t>("steps"), batch);
+  std::vector<Tensor> x = embed_words(net, "embedding", sizes, batch).steps;
   for (std::int64_t i = 0; i < params.get<std::int64_t>("layers"); ++i) {
-    LstmLayer layer(net, fmt::format("layer_{}", i), {.inputs = hidden, .hidden = hidden});
+    LstmLayer layer(net, fmt::format("layer_{}", i),
+                    {.inputs = sizes.hidden, .hidden = sizes.hidden});
     layer.start(batch);
     x = layer.run(x);
   }
-  add_softmax_losses(net, x, vocabulary);
+  add_softmax_losses(net, x, learned_classifier(net, sizes.hidden, sizes.vocabulary));
   return std::move(net).finish();
 }
 
@@ -44,8 +43,8 @@ const GraphRegistration kRegistration(training_model({
     .batch = 64,
     .examples = "sentences",
     .optimizer = "sgd",
-    .parameters =
-        unrolled_parameters({.layers = 2, .hidden = 2048, .vocabulary = 10'000, .steps = 20}),
+    .parameters = unrolled_parameters(layers_parameter(2),
+                                      {.hidden = 2048, .vocabulary = 10'000, .steps = 20}),
     .forward = forward,
 }));
 

@@ -7,12 +7,8 @@
 
 namespace emplace {
 
-std::vector<ParamSpec> unrolled_parameters(const UnrolledSizes& sizes) {
-  return {{.name = "layers",
-           .default_value = sizes.layers,
-           .min = 1,
-           .max = 64,
-           .summary = "LSTM layers on top of each other"},
+std::vector<ParamSpec> unrolled_parameters(ParamSpec depth, const UnrolledSizes& sizes) {
+  return {std::move(depth),
           {.name = "hidden",
            .default_value = sizes.hidden,
            .min = 1,
@@ -28,6 +24,20 @@ std::vector<ParamSpec> unrolled_parameters(const UnrolledSizes& sizes) {
            .min = 1,
            .max = 1000,
            .summary = "words of a sentence, for each of which the network is unrolled"}};
+}
+
+UnrolledSizes unrolled_sizes(const Params& params) {
+  return {.hidden = params.get<std::int64_t>("hidden"),
+          .vocabulary = params.get<std::int64_t>("vocabulary"),
+          .steps = params.get<std::int64_t>("steps")};
+}
+
+ParamSpec layers_parameter(std::int64_t layers) {
+  return {.name = "layers",
+          .default_value = layers,
+          .min = 1,
+          .max = 64,
+          .summary = "LSTM layers on top of each other"};
 }
 
 LstmLayer::LstmLayer(ModelBuilder& net, std::string scope, const LstmAttributes& attributes)
@@ -59,28 +69,29 @@ std::vector<Tensor> LstmLayer::run(const std::vector<Tensor>& x) {
   return results;
 }
 
-std::vector<Tensor> embedded_steps(ModelBuilder& net, std::string_view scope,
-                                   std::int64_t vocabulary, std::int64_t width, std::int64_t steps,
-                                   std::int64_t batch) {
+EmbeddedWords embed_words(ModelBuilder& net, std::string_view scope, const UnrolledSizes& sizes,
+                          std::int64_t batch) {
   const auto inner = net.scope(scope);
-  const Tensor words = net.input("words", {steps * batch}, DataType::kInt32);
-  const Tensor table = net.variable("table", {vocabulary, width});
-  return net.split(net.embedding(table, words), steps, 0);
+  const Tensor words = net.input("words", {sizes.steps * batch}, DataType::kInt32);
+  const Tensor table = net.variable("table", {sizes.vocabulary, sizes.hidden});
+  return {.table = table, .steps = net.split(net.embedding(table, words), sizes.steps, 0)};
+}
+
+Classifier learned_classifier(ModelBuilder& net, std::int64_t width, std::int64_t vocabulary) {
+  const auto scope = net.scope("softmax");
+  const Tensor weights = net.variable("weights", {width, vocabulary});
+  const Tensor bias = net.variable("bias", {vocabulary});
+  return [&net, weights, bias](Tensor x) { return net.bias_add(net.matmul(x, weights), bias); };
 }
 
 void add_softmax_losses(ModelBuilder& net, const std::vector<Tensor>& steps,
-                        std::int64_t vocabulary) {
+                        const Classifier& classify) {
   const auto scope = net.scope("softmax");
-  const auto batch = net.shape(steps.front())[0];
-  const auto width = net.shape(steps.front())[1];
-  const Tensor weights = net.variable("weights", {width, vocabulary});
-  const Tensor bias = net.variable("bias", {vocabulary});
   std::vector<Tensor> losses;
   for (std::size_t time = 0; time < steps.size(); ++time) {
     const auto inner = net.scope(fmt::format("step_{}", time));
-    const Tensor logits = net.bias_add(net.matmul(steps[time], weights), bias);
-    losses.push_back(
-        net.softmax_cross_entropy(logits, net.input("labels", {batch}, DataType::kInt32)));
+    const Tensor labels = net.input("labels", {net.shape(steps[time])[0]}, DataType::kInt32);
+    losses.push_back(net.softmax_cross_entropy(classify(steps[time]), labels));
   }
   net.add_losses(losses);
 }

@@ -7,6 +7,7 @@
 #include <emplace/graphs/params.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,11 +17,19 @@ namespace emplace {
 
 /// Holds the default sizes of a recurrent model.
 struct UnrolledSizes {
-  std::int64_t layers, hidden, vocabulary, steps;
+  std::int64_t hidden = 1;      ///< numbers of a state
+  std::int64_t vocabulary = 2;  ///< words
+  std::int64_t steps = 1;       ///< words of a sentence
 };
 
-/// Returns the parameters `layers`, `hidden`, `vocabulary` and `steps` with these defaults.
-std::vector<ParamSpec> unrolled_parameters(const UnrolledSizes& sizes);
+/// Returns `depth`, then the parameters `hidden`, `vocabulary` and `steps` with these defaults.
+std::vector<ParamSpec> unrolled_parameters(ParamSpec depth, const UnrolledSizes& sizes);
+
+/// Returns the values of those three.
+UnrolledSizes unrolled_sizes(const Params& params);
+
+/// Returns the parameter `layers`.
+ParamSpec layers_parameter(std::int64_t layers);
 
 /// Holds the attributes of an LSTM layer.
 struct LstmAttributes {
@@ -64,15 +73,26 @@ class LstmLayer {
   LstmState state_;
 };
 
-/// Adds in `scope` a table for a vocabulary, looks up the words of all steps at once, and returns
-/// those of each step, [batch, width].
-std::vector<Tensor> embedded_steps(ModelBuilder& net, std::string_view scope,
-                                   std::int64_t vocabulary, std::int64_t width, std::int64_t steps,
-                                   std::int64_t batch);
+/// Holds words of a vocabulary as vectors.
+struct EmbeddedWords {
+  Tensor table;                 ///< [vocabulary, width]
+  std::vector<Tensor> steps{};  ///< the words of each step, [batch, width]
+};
 
-/// Classifies in scope `softmax` what each step gave, [batch, width], as words of a vocabulary. All
-/// steps read the same weights; each has a loss of its own, and the network's loss is their sum.
+/// Adds in `scope` a table for a vocabulary and looks up the words of all steps at once.
+EmbeddedWords embed_words(ModelBuilder& net, std::string_view scope, const UnrolledSizes& sizes,
+                          std::int64_t batch);
+
+/// Makes scores of words, [batch, vocabulary], of what a step gave.
+using Classifier = std::function<Tensor(Tensor)>;
+
+/// Returns the classifier that multiplies by weights of its own, which all steps read, and adds a
+/// bias. Its variables stand in the scope `softmax`.
+Classifier learned_classifier(ModelBuilder& net, std::int64_t width, std::int64_t vocabulary);
+
+/// Classifies, in the scope `softmax`, what each step gave. Each step has a loss of its own, and
+/// the network's loss is their sum.
 void add_softmax_losses(ModelBuilder& net, const std::vector<Tensor>& steps,
-                        std::int64_t vocabulary);
+                        const Classifier& classify);
 
 }  // namespace emplace

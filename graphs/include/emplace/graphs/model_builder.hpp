@@ -174,6 +174,9 @@ class ModelBuilder {
   /// Adds two tensors of one shape.
   Tensor add(Tensor a, Tensor b);
 
+  /// Subtracts `b` from `a`, two tensors of one shape.
+  Tensor subtract(Tensor a, Tensor b);
+
   /// Multiplies two tensors of one shape, element by element.
   Tensor multiply(Tensor a, Tensor b);
 

@@ -1,0 +1,49 @@
+// Translation networks that differ in the number of steps and in the batch, as the third family of
+// Addanki et al. 2019 (section 4.3; they give no ranges). Ours: up to `steps` steps and at least a
+// quarter of them, up to `batch` pairs of sentences in sixteenths, and at least four of these.
+
+#include "nmt.hpp"
+#include "training_model.hpp"
+
+#include <emplace/graphs/graph_family.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace emplace {
+namespace {
+
+constexpr std::int64_t kBatchParts = 16;
+
+// An integer from `low` to `high`.
+std::int64_t between(RandomStream& stream, std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(high - low + 1)));
+}
+
+Design draw(const Params& params, RandomStream& stream) {
+  const auto steps = params.get<std::int64_t>("steps");
+  const auto batch = params.get<std::int64_t>("batch");
+  const auto parts = between(stream, kBatchParts / 4, kBatchParts);
+  return {between(stream, (steps + 3) / 4, steps), (batch * parts + kBatchParts - 1) / kBatchParts};
+}
+
+OpGraph build(const Params& params, const Design& design) {
+  UnrolledSizes sizes = unrolled_sizes(params);
+  sizes.steps = design[0];
+  return training_step(nmt_forward(params.get<std::int64_t>("layers"), sizes, design[1]), params);
+}
+
+const GraphRegistration kRegistration(family_model({
+    .name = "nmt-family",
+    .summary = "translation networks of nmt with fewer steps and smaller batches",
+    .reference = "Addanki et al. 2019, arXiv 1906.08879",
+    .parameters = training_parameters(
+        unrolled_parameters(layers_parameter(2),
+                            {.hidden = 1024, .vocabulary = 32'000, .steps = 40}),
+        128, "at most so many pairs of sentences", "adam"),
+    .draw = draw,
+    .build = build,
+}));
+
+}  // namespace
+}  // namespace emplace
