@@ -62,7 +62,7 @@ std::int64_t count_of(const OpGraph& graph, std::string_view kind) {
 TEST(Nmt, HasTheParametersOfItsFormula) {
   for (const int layers : {2, 4, 8}) {
     const auto text = "nmt:layers=" + std::to_string(layers);
-    EXPECT_EQ(totals(load_graph(text)).parameters, gnmt(layers, 1024, 32'000)) << text;
+    EXPECT_EQ(totals(load_graph(text)).parameters, gnmt(layers, 1024, 50'000)) << text;
   }
   EXPECT_EQ(totals(load_graph("nmt:hidden=8,vocabulary=11,steps=3,batch=2")).parameters,
             gnmt(2, 8, 11));

@@ -39,7 +39,7 @@ const GraphRegistration kRegistration(family_model({
     .reference = "Addanki et al. 2019, arXiv 1906.08879",
     .parameters = training_parameters(
         unrolled_parameters(layers_parameter(2),
-                            {.hidden = 1024, .vocabulary = 32'000, .steps = 40}),
+                            {.hidden = 1024, .vocabulary = 50'000, .steps = 40}),
         128, "at most so many pairs of sentences", "adam"),
     .draw = draw,
     .build = build,
