@@ -94,6 +94,14 @@ TEST(HumanExpert, TakesAttentionWithinALayerAsPartOfTheLayer) {
   EXPECT_THAT(place("human-expert", problem), ElementsAre(0, 1));
 }
 
+TEST(HumanExpert, PassesOverNumbersThatNoLayerHas) {
+  const Problem problem = test::make_problem(
+      test::make_graph({{.name = "a", .scope = "layer_0/step_0"},
+                        {.name = "b", .scope = "layer_18446744073709551615/step_0"},
+                        {.name = "c", .scope = "layer_1/step_0"}}));
+  EXPECT_THAT(place("human-expert", problem), ElementsAre(0, 0, 1));
+}
+
 // Four layers of 10 us forward and 20 us backward: two of them make half of the work.
 TEST(HumanExpert, CutsLayersInEqualPiecesAndKeepsBackwardWithForward) {
   const Problem problem = test::make_problem(

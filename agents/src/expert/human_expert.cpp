@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -36,7 +37,7 @@ std::optional<std::size_t> number_after(std::string_view prefix, std::string_vie
       return false;
     }
     const std::string_view digits = element.substr(prefix.size());
-    std::size_t number = 0;
+    std::uint32_t number = 0;  // small enough to be multiplied
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (error == std::errc{} && end == digits.data() + digits.size()) {
       result = number;

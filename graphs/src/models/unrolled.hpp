@@ -15,7 +15,7 @@
 
 namespace emplace {
 
-/// Holds the default sizes of a recurrent model.
+/// Holds the sizes of a recurrent model.
 struct UnrolledSizes {
   std::int64_t hidden = 1;      ///< numbers of a state
   std::int64_t vocabulary = 2;  ///< words
