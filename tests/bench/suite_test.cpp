@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"GraphTwice",
                 suite_with("[\"inception-v3:batch=2\"]", "[\"inception-v3\", \"inception-v3\"]"),
                 "/graphs/1"},
-        Hostile{"UnknownGraph", suite_with("inception-v3", "inception-v4"), "'inception-v3'"},
+        Hostile{"UnknownGraph", suite_with("inception-v3", "inception-v9"), "'inception-v3'"},
         Hostile{"UnknownParameter", suite_with("batch=2", "bacth=2"), "/graphs/0"},
         Hostile{"UnknownCluster", suite_with("p2-8xlarge-2", "p2-8xlarge-3"), "/clusters/0"},
         Hostile{"UnknownAgent", suite_with("single-gpu", "single-cpu"), "/agents/0"},

@@ -54,7 +54,7 @@ TEST(GraphCatalog, ListsNamesSortedAndRefusesATakenOne) {
 
 TEST(GraphCatalog, AnUnknownModelSuggestsTheNearest) {
   try {
-    load_graph("inception-v4");
+    load_graph("inception-v9");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnknownName);

@@ -56,7 +56,7 @@ const GraphRegistration kRegistration(training_model(
     {.name = "amoebanet",
      .summary = "image classifier of evolved cells, 331 x 331 pixels unless told otherwise",
      .reference = "Real et al., AAAI 2019, arXiv 1802.01548",
-     .batch = 16,
+     .batch = 8,
      .parameters = {{.name = "variant",
                      .default_value = std::string("a"),
                      .choices = {"a", "d"},

@@ -193,6 +193,7 @@ const GraphRegistration kRegistration(
     training_model({.name = "inception-v4",
                     .summary = "image classifier with parallel branches, 299 x 299 pixels",
                     .reference = "Szegedy et al., AAAI 2017, arXiv 1602.07261",
+                    .batch = 32,
                     .forward = [](const Params& params) {
                       return InceptionV4(params.get<std::int64_t>("batch")).build();
                     }}));

@@ -45,7 +45,7 @@ GraphModel nasnet(std::string name, std::string summary, std::int64_t batch, Cel
                          }});
 }
 
-const GraphRegistration kLarge(nasnet("nasnet-a-large", "NASNet-A 6 @ 4032, 331 x 331 pixels", 16,
+const GraphRegistration kLarge(nasnet("nasnet-a-large", "NASNet-A 6 @ 4032, 331 x 331 pixels", 8,
                                       {.pixels = 331,
                                        .stem_filters = 96,
                                        .filters = 4032 / 24,

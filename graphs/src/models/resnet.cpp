@@ -51,17 +51,18 @@ OpGraph resnet(std::string name, std::array<int, 4> blocks, std::int64_t batch) 
   return std::move(net).finish();
 }
 
-GraphModel resnet_model(const std::string& name, std::array<int, 4> blocks) {
+GraphModel resnet_model(const std::string& name, std::array<int, 4> blocks, std::int64_t batch) {
   return training_model({.name = name,
                          .summary = "image classifier of residual blocks, 224 x 224 pixels",
                          .reference = "He et al., CVPR 2016, arXiv 1512.03385",
+                         .batch = batch,
                          .forward = [name, blocks](const Params& params) {
                            return resnet(name, blocks, params.get<std::int64_t>("batch"));
                          }});
 }
 
-const GraphRegistration kResnet50(resnet_model("resnet-50", {3, 4, 6, 3}));
-const GraphRegistration kResnet152(resnet_model("resnet-152", {3, 8, 36, 3}));
+const GraphRegistration kResnet50(resnet_model("resnet-50", {3, 4, 6, 3}, 64));
+const GraphRegistration kResnet152(resnet_model("resnet-152", {3, 8, 36, 3}, 32));
 
 }  // namespace
 }  // namespace emplace
