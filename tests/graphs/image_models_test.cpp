@@ -174,6 +174,25 @@ TEST(NasNet, TheBlocksOfEveryCellAreBranches) {
   }
 }
 
+// 500 groups are enough to keep the five blocks of each of 22 cells apart in both passes.
+TEST(NasNet, FiveHundredGroupsNeverMixTwoBranchesOfOnePass) {
+  for (const char* name : {"nasnet-a-mobile", "nasnet-a-large", "amoebanet"}) {
+    const OpGraph graph = load_graph(name);
+    const Grouping grouping = group_ops(graph, 500);
+    for (GroupId group = 0; group < grouping.size(); ++group) {
+      std::set<std::string> branches;
+      for (const OpId op : grouping.members(group)) {
+        const Op& member = graph[static_cast<std::size_t>(op)];
+        if (member.scope.find("/branch_") != std::string::npos) {
+          branches.insert(member.scope +
+                          (member.phase == Phase::kForward ? " forward" : " backward"));
+        }
+      }
+      EXPECT_LE(branches.size(), 1U) << name << ": group " << group;
+    }
+  }
+}
+
 TEST(ResNet, LayersAreTheScopesOfThePapersTable) {
   const OpGraph graph = forward_graph("resnet-50");
   std::set<std::string> scopes;
