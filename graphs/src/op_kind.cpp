@@ -98,6 +98,8 @@ constexpr std::array kKinds = {
     OpKind{"subtract", kElementwise, true, kElements, "difference of two tensors of one shape"},
     OpKind{"tanh", kElementwise, true, kElements, "hyperbolic tangent"},
     OpKind{"tanh_backward", kElementwise, true, kElements, "gradient of tanh, from its result"},
+    OpKind{"task", kMatmul, true, "[FLOPs]",
+           "a task of a classic task graph, costed like a matrix product without memory traffic"},
     OpKind{"transpose", kDataMovement, true, kPermutation, "the same elements, axes reordered"},
     OpKind{"variable", kOther, false, kTensor, "trained numbers"},
     OpKind{"zeros", kDataMovement, true, kTensor, "a tensor of zeros: a gradient that nobody gave"},
