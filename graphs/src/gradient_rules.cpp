@@ -144,8 +144,8 @@ void fail_loss_misused(std::string_view name) {
 }
 
 GradientRule find_gradient_rule(std::string_view kind) {
-  for (const auto rules : {convolution_rules(), elementwise_rules(), linear_rules(),
-                           recurrent_rules(), shape_rules()}) {
+  for (const auto rules : {attention_rules(), convolution_rules(), elementwise_rules(),
+                           linear_rules(), recurrent_rules(), routing_rules(), shape_rules()}) {
     const auto found = std::ranges::find(rules, kind, &NamedRule::kind);
     if (found != rules.end()) {
       return found->rule;

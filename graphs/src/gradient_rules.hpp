@@ -110,10 +110,12 @@ struct NamedRule {
 };
 
 /// Returns the rules of one subject.
+std::span<const NamedRule> attention_rules();
 std::span<const NamedRule> convolution_rules();
 std::span<const NamedRule> elementwise_rules();
 std::span<const NamedRule> linear_rules();
 std::span<const NamedRule> recurrent_rules();
+std::span<const NamedRule> routing_rules();
 std::span<const NamedRule> shape_rules();
 
 /// Returns the rule for ops of `kind`, or null.

@@ -6,12 +6,15 @@
 
 #include <boost/range/iterator_range.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,10 +23,13 @@ namespace {
 
 std::size_t index(OpId op) { return static_cast<std::size_t>(op); }
 
+// Kinds whose result, a scalar, a step makes small.
+constexpr std::array<std::string_view, 4> kLosses = {
+    "add_losses", "mean_squared_error", "sigmoid_cross_entropy", "softmax_cross_entropy"};
+
 bool is_loss(const OpGraph& graph, OpId op) {
-  const std::string& kind = graph[index(op)].kind;
   const auto uses = boost::make_iterator_range(boost::out_edges(index(op), graph));
-  return (kind == "softmax_cross_entropy" || kind == "add_losses") &&
+  return std::ranges::find(kLosses, graph[index(op)].kind) != kLosses.end() &&
          std::none_of(uses.begin(), uses.end(), [&](auto use) { return graph[use].output == 0; });
 }
 
@@ -36,10 +42,11 @@ OpId find_loss(const OpGraph& graph) {
   }
   const std::string& name = graph[boost::graph_bundle].name;
   if (losses.empty()) {
-    throw Error(ErrorCode::kFormat,
-                fmt::format("graph '{}' has no loss: an op of kind softmax_cross_entropy or "
-                            "add_losses whose result nothing reads",
-                            name));
+    throw Error(
+        ErrorCode::kFormat,
+        fmt::format("graph '{}' has no loss: an op whose result nothing reads, of one of the "
+                    "kinds {}",
+                    name, fmt::join(kLosses, ", ")));
   }
   if (losses.size() > 1) {
     throw Error(
@@ -163,14 +170,19 @@ class Differentiator {
       maker.colocation = maker.name;
     }
     const Op& trained = graph_[index(variable)];
-    const auto slot_bytes = product({optimizer_.slots, trained.outputs[0].bytes});
+    const Output& value = trained.outputs[0];
+    const auto slot_bytes = product({optimizer_.slots, value.bytes});
+    // A gradient of fewer numbers is that of the rows that were looked up; the others stay.
+    const auto touched_bytes = std::min(value.bytes, value_of(graph_, gradient).bytes);
+    const auto touched = touched_bytes / size_of(value.type);
+    const auto touched_slot_bytes = product({optimizer_.slots, touched_bytes});
     Op op{.name = trained.name + "/update",
           .kind = "optimizer_update",
           .phase = Phase::kUpdate,
           .shape = {trained.parameters, optimizer_.slots},
-          .flops = product({optimizer_.flops, trained.parameters}),
-          .bytes_read = slot_bytes,
-          .bytes_written = sum({slot_bytes, trained.outputs[0].bytes}),
+          .flops = product({optimizer_.flops, touched}),
+          .bytes_read = sum({touched_slot_bytes, touched_bytes}) - value.bytes,
+          .bytes_written = sum({touched_slot_bytes, touched_bytes}),
           .persistent_bytes = slot_bytes,
           .colocation = maker.colocation,
           .scope = trained.scope};

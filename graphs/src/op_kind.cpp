@@ -31,6 +31,16 @@ constexpr std::string_view kBatchProduct = "[B, M, N, K]: B products of M x K ti
 constexpr std::string_view kLookup = "[ids, vocabulary, width]";
 constexpr std::string_view kCell = "[N, I, H]: batch, numbers of the input, numbers of the state";
 constexpr std::string_view kPermutation = "the input's shape, then its axes in their new order";
+constexpr std::string_view kRotation = "[matrices, positions, width]";
+constexpr std::string_view kBlock = "[elements, elements of the whole]";
+constexpr std::string_view kCopies = "[copies, elements of one]";
+constexpr std::string_view kChoice = "[tokens, experts, k]: k experts for each token";
+constexpr std::string_view kRouted =
+    "[tokens, width, k, experts, capacity]: k experts for each token, capacity tokens for each "
+    "expert";
+constexpr std::string_view kProbabilities = "[tokens, experts]";
+constexpr std::string_view kBags = "[bags, lookups, rows, width]";
+constexpr std::string_view kSquares = "[N, F]: N matrices of F x F";
 constexpr std::string_view kTensor = "the tensor's own shape";
 
 using enum OpClass;
@@ -42,6 +52,10 @@ constexpr std::array kKinds = {
            "sum of tensors of one shape, for example gradients"},
     OpKind{"avg_pool", kPooling, true, kPool, "mean under each window"},
     OpKind{"avg_pool_backward", kPooling, true, kPool, "gradient of avg_pool"},
+    OpKind{"balance_loss", kReduction, true, kProbabilities,
+           "loss that grows where few experts get most tokens"},
+    OpKind{"balance_loss_backward", kReduction, true, kProbabilities,
+           "gradient of balance_loss, from the routing"},
     OpKind{"batch_matmul", kMatmul, true, kBatchProduct,
            "matrix products; sides may be transposed"},
     OpKind{"batch_norm", kNormalization, true, kMap, "normalization of each channel, for training"},
@@ -51,6 +65,9 @@ constexpr std::array kKinds = {
            "adds the same tensor to each row, or a number to each channel"},
     OpKind{"bias_add_backward", kReduction, true, kBias,
            "gradient of what bias_add adds: sum over all that it is added to"},
+    OpKind{"broadcast", kDataMovement, true, kCopies, "copies of a tensor"},
+    OpKind{"broadcast_backward", kReduction, true, kCopies, "gradient of broadcast: a sum"},
+    OpKind{"causal_mask", kElementwise, true, kElements, "hides later keys from queries"},
     OpKind{"concat", kDataMovement, true, kParts, "joins tensors along one dimension"},
     OpKind{"conv2d", kConvolution, true, kConv, "dense convolution"},
     OpKind{"conv2d_backward_data", kConvolution, true, kConv, "gradient of the feature maps"},
@@ -69,18 +86,45 @@ constexpr std::array kKinds = {
     OpKind{"embedding", kDataMovement, true, kLookup, "rows of a table, by integers"},
     OpKind{"embedding_backward", kDataMovement, true, kLookup,
            "gradient of the whole table, dense"},
+    OpKind{"embedding_bag", kDataMovement, true, kBags, "sums of rows of a table, by integers"},
+    OpKind{"embedding_bag_backward", kDataMovement, true, kBags,
+           "gradient of the rows that were looked up"},
+    OpKind{"gelu", kElementwise, true, kElements, "x times the normal distribution of x"},
+    OpKind{"gelu_backward", kElementwise, true, kElements, "gradient of gelu, from its input"},
     OpKind{"input", kDataMovement, false, kTensor, "data that enters the step"},
+    OpKind{"layer_norm", kNormalization, true, kRows, "normalization of each row"},
+    OpKind{"layer_norm_backward", kNormalization, true, kRows,
+           "gradients of layer_norm: of its input, and of scale and offset"},
+    OpKind{"lower_triangle", kDataMovement, true, kSquares, "what lies below the diagonals"},
+    OpKind{"lower_triangle_backward", kDataMovement, true, kSquares, "gradient of lower_triangle"},
     OpKind{"lstm_cell", kMatmul, true, kCell, "one step of an LSTM cell, fused"},
     OpKind{"lstm_cell_backward", kMatmul, true, kCell, "gradients of lstm_cell: of all its inputs"},
     OpKind{"matmul", kMatmul, true, kProduct, "matrix product; either side may be transposed"},
     OpKind{"max_pool", kPooling, true, kPool, "largest element under each window"},
     OpKind{"max_pool_backward", kPooling, true, kPool, "gradient of max_pool"},
+    OpKind{"mean_squared_error", kReduction, true, kElements, "mean squared difference"},
+    OpKind{"mean_squared_error_backward", kReduction, true, kElements,
+           "gradient of mean_squared_error"},
+    OpKind{"moe_combine", kDataMovement, true, kRouted,
+           "weighted sums of what its experts made of each token"},
+    OpKind{"moe_combine_backward", kDataMovement, true, kRouted,
+           "gradients of moe_combine: of the experts' results, and of the weights"},
+    OpKind{"moe_dispatch", kDataMovement, true, kRouted, "copies of tokens for their experts"},
+    OpKind{"moe_dispatch_backward", kDataMovement, true, kRouted, "gradient of moe_dispatch"},
     OpKind{"multiply", kElementwise, true, kElements, "product of two tensors of one shape"},
     OpKind{"no_op", kOther, false, kTensor, "nothing; only its edges count"},
     OpKind{"optimizer_update", kUpdate, true, "[parameters, slots]", "one step of an optimizer"},
+    OpKind{"relative_shift", kDataMovement, true, kElements,
+           "scores by distance to scores by key, or back"},
     OpKind{"relu", kElementwise, true, kElements, "max(x, 0)"},
     OpKind{"relu_backward", kElementwise, true, kElements, "gradient of relu, from its result"},
     OpKind{"reshape", kDataMovement, false, kTensor, "the same elements in another shape"},
+    OpKind{"rms_norm", kNormalization, true, kRows,
+           "division of each row by its mean square's root"},
+    OpKind{"rms_norm_backward", kNormalization, true, kRows,
+           "gradients of rms_norm: of its input, and of its scale"},
+    OpKind{"rotary_embedding", kElementwise, true, kRotation,
+           "rotation of pairs by their position, or back"},
     OpKind{"scale", kElementwise, true, kElements, "product with a constant"},
     OpKind{"shift2d", kDataMovement, true, kElements,
            "each feature map one place up and to the left"},
@@ -88,6 +132,14 @@ constexpr std::array kKinds = {
     OpKind{"sigmoid", kElementwise, true, kElements, "1 / (1 + exp(-x))"},
     OpKind{"sigmoid_backward", kElementwise, true, kElements,
            "gradient of sigmoid, from its result"},
+    OpKind{"sigmoid_cross_entropy", kReduction, true, kElements,
+           "mean cross entropy of sigmoid against labels"},
+    OpKind{"sigmoid_cross_entropy_backward", kReduction, true, kElements,
+           "gradient of sigmoid_cross_entropy, from the logits"},
+    OpKind{"silu", kElementwise, true, kElements, "x times sigmoid of x"},
+    OpKind{"silu_backward", kElementwise, true, kElements, "gradient of silu, from its input"},
+    OpKind{"slice", kDataMovement, true, kBlock, "a block of a tensor"},
+    OpKind{"slice_backward", kDataMovement, true, kBlock, "gradient of slice: zeros around it"},
     OpKind{"softmax", kReduction, true, kRows, "softmax of each row"},
     OpKind{"softmax_backward", kReduction, true, kRows, "gradient of softmax, from its result"},
     OpKind{"softmax_cross_entropy", kReduction, true, kRows,
@@ -100,6 +152,8 @@ constexpr std::array kKinds = {
     OpKind{"tanh_backward", kElementwise, true, kElements, "gradient of tanh, from its result"},
     OpKind{"task", kMatmul, true, "[FLOPs]",
            "a task of a classic task graph, costed like a matrix product without memory traffic"},
+    OpKind{"top_k", kReduction, true, kChoice, "the most probable experts of each token"},
+    OpKind{"top_k_backward", kReduction, true, kChoice, "gradient of top_k, from its choice"},
     OpKind{"transpose", kDataMovement, true, kPermutation, "the same elements, axes reordered"},
     OpKind{"variable", kOther, false, kTensor, "trained numbers"},
     OpKind{"zeros", kDataMovement, true, kTensor, "a tensor of zeros: a gradient that nobody gave"},

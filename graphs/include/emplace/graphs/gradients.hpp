@@ -23,10 +23,11 @@
 namespace emplace {
 
 /// Returns `forward` with backward and update ops. Requires a validated graph with exactly one
-/// loss: an op of kind "softmax_cross_entropy" or "add_losses" whose result nothing reads. Throws
-/// kFormat where there is no loss, more than one, or no variable upstream of it, or where an op
-/// lacks inputs that its rule needs; throws kUnsupported, naming the op, where a kind on the way
-/// from a variable to the loss has no rule.
+/// loss: an op whose result nothing reads, of kind "softmax_cross_entropy",
+/// "sigmoid_cross_entropy", "mean_squared_error" or "add_losses". Throws kFormat where there is no
+/// loss, more than one, or no variable upstream of it, or where an op lacks inputs that its rule
+/// needs; throws kUnsupported, naming the op, where a kind on the way from a variable to the loss
+/// has no rule.
 OpGraph training_graph(const OpGraph& forward, const Optimizer& optimizer);
 
 }  // namespace emplace

@@ -97,6 +97,12 @@ struct LstmState {
   Tensor c;  ///< its memory, [N, H]
 };
 
+/// Says which experts the tokens go to.
+struct Routing {
+  Tensor weights;  ///< of each token's experts, [tokens, k]
+  Tensor experts;  ///< their numbers, [tokens, k]
+};
+
 /// Builds a forward graph op by op. The order of calls is the order of op ids.
 class ModelBuilder {
  public:
@@ -231,6 +237,72 @@ class ModelBuilder {
   /// and no cost, so a graph does not know them.
   Tensor add_losses(std::span<const Tensor> losses);
 
+  // --- Transformers (model_builder_attention.cpp) ---
+
+  /// Normalizes each row of [..., width], with learned scale and offset (one variable of 2 width
+  /// numbers). FLOPs: 7 for each element. The op's second output is the rows' mean and deviation,
+  /// for its gradient.
+  Tensor layer_norm(Tensor x);
+
+  /// Divides each row of [..., width] by its root mean square, with a learned scale. FLOPs: 4 for
+  /// each element. The op's second output is what the rows were multiplied by.
+  Tensor rms_norm(Tensor x);
+
+  /// Applies x (1 + erf(x / sqrt(2))) / 2.
+  Tensor gelu(Tensor x);
+
+  /// Applies x / (1 + exp(-x)).
+  Tensor silu(Tensor x);
+
+  /// Turns pairs of the numbers of [..., positions, width] by angles that depend on the position
+  /// (Su et al. 2021). FLOPs: 3 for each element. Reads a table of cosines and sines.
+  Tensor rotary_embedding(Tensor x);
+
+  /// Sets what scores, [..., queries, keys], say of later keys to minus infinity; softmax follows.
+  Tensor causal_mask(Tensor scores);
+
+  /// Moves each row of scores, [..., queries, distances], so that its columns become keys (Dai et
+  /// al. 2019, appendix B).
+  Tensor relative_shift(Tensor scores);
+
+  /// Takes a block of these extents out of a tensor; where it lies does not matter here.
+  Tensor slice(Tensor x, std::vector<std::int64_t> extents);
+
+  /// Repeats a tensor: [...] -> [copies, ...].
+  Tensor broadcast(Tensor x, std::int64_t copies);
+
+  // --- Choices (model_builder_routing.cpp) ---
+
+  /// Chooses for each row of probabilities, [tokens, experts], its k most probable experts. FLOPs:
+  /// k comparisons for each probability.
+  Routing top_k(Tensor probabilities, std::int64_t k);
+
+  /// Copies each token of x, [tokens, width], to its experts, of which each takes `capacity`.
+  /// Returns what each expert receives, [capacity, width].
+  std::vector<Tensor> dispatch(Tensor x, const Routing& routing, std::int64_t experts,
+                               std::int64_t capacity);
+
+  /// Adds up what its experts made of each token, by their weights: [tokens, width]. FLOPs: 2
+  /// tokens k width.
+  Tensor combine(std::span<const Tensor> results, const Routing& routing);
+
+  /// Returns the loss that grows where few experts get most tokens (Shazeer et al. 2017; Fedus et
+  /// al. 2021, equation 4), a scalar.
+  Tensor balance_loss(Tensor probabilities, const Routing& routing);
+
+  /// Adds up rows of a table [rows, width] by integers [bags, lookups]: [bags, width]. Its gradient
+  /// is that of the rows that were looked up, and only they are updated.
+  Tensor embedding_bag(Tensor table, Tensor ids);
+
+  /// Takes what lies below the diagonals of [N, F, F]: [N, F (F - 1) / 2].
+  Tensor lower_triangle(Tensor x);
+
+  /// Returns the mean cross entropy of sigmoid(logits) against labels of the same shape.
+  Tensor sigmoid_cross_entropy(Tensor logits, Tensor labels);
+
+  /// Returns the mean squared difference of two tensors of one shape.
+  Tensor mean_squared_error(Tensor x, Tensor target);
+
   /// Returns the shape of a tensor.
   const std::vector<std::int64_t>& shape(Tensor x) const;
 
@@ -261,6 +333,8 @@ class ModelBuilder {
                std::int64_t stride, Padding padding);
   Tensor elementwise(std::string_view kind, std::int64_t flops_per_element, Tensor x);
   Tensor elementwise(std::string_view kind, Tensor a, Tensor b);
+  Op make_norm(std::string_view kind, Tensor x, std::int64_t flops_per_element);
+  Tensor loss(std::string_view kind, std::int64_t flops_per_element, Tensor x, Tensor target);
   std::string in_scope(std::string_view name) const;
   std::string unique_name(const std::string& first);
 
