@@ -179,7 +179,7 @@ class Differentiator {
     Op op{.name = trained.name + "/update",
           .kind = "optimizer_update",
           .phase = Phase::kUpdate,
-          .shape = {trained.parameters, optimizer_.slots},
+          .shape = {touched, optimizer_.slots},
           .flops = product({optimizer_.flops, touched}),
           .bytes_read = sum({touched_slot_bytes, touched_bytes}) - value.bytes,
           .bytes_written = sum({touched_slot_bytes, touched_bytes}),

@@ -16,7 +16,7 @@ constexpr std::int64_t kFloatBytes = 4;
 
 }  // namespace
 
-ModelBuilder::ModelBuilder(std::string name, std::string source) {
+ModelBuilder::ModelBuilder(std::string name, std::string source, DataType type) : type_(type) {
   graph_[boost::graph_bundle] = {.name = std::move(name), .source = std::move(source)};
 }
 
@@ -79,7 +79,7 @@ Tensor ModelBuilder::add_variable(const std::string& name, std::vector<std::int6
   Op op{.name = unique_name(name), .kind = "variable", .shape = shape, .scope = scope_};
   op.colocation = op.name;
   op.parameters = product(shape);
-  op.outputs = {make_output(std::move(shape), DataType::kFloat32)};
+  op.outputs = {make_output(std::move(shape), type_)};
   op.outputs[0].persistent = true;
   op.persistent_bytes = op.outputs[0].bytes;
   return emit(std::move(op), {});

@@ -137,9 +137,9 @@ Tensor ModelBuilder::loss(std::string_view kind, std::int64_t flops_per_element,
   return emit(std::move(op), {x, target});
 }
 
-// max(x, 0) - x y + log(1 + exp(-|x|)), and the sum: 9 with the comparison and the absolute value.
+// max(x, 0) - x y + log(1 + exp(-|x|)), and the sum: 10 operations.
 Tensor ModelBuilder::sigmoid_cross_entropy(Tensor logits, Tensor labels) {
-  return loss("sigmoid_cross_entropy", 9, logits, labels);
+  return loss("sigmoid_cross_entropy", 10, logits, labels);
 }
 
 // Difference, square and sum.

@@ -63,6 +63,15 @@ std::optional<ParamValue> parse_value(const ParamSpec& spec, const std::string& 
 
 }  // namespace
 
+ParamSpec whole_number(std::string name, std::int64_t value, std::int64_t min, std::int64_t max,
+                       std::string summary) {
+  return {.name = std::move(name),
+          .default_value = value,
+          .min = static_cast<double>(min),
+          .max = static_cast<double>(max),
+          .summary = std::move(summary)};
+}
+
 const ParamValue& Params::value(std::string_view name) const {
   const auto found = values_.find(name);
   EMPLACE_CHECK(found != values_.end(), "no parameter is called '{}'", name);

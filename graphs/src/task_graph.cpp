@@ -30,15 +30,6 @@ std::vector<ParamSpec> task_parameters(std::vector<ParamSpec> own) {
   return own;
 }
 
-ParamSpec whole_number(std::string name, std::int64_t value, std::int64_t min, std::int64_t max,
-                       std::string summary) {
-  return {.name = std::move(name),
-          .default_value = value,
-          .min = static_cast<double>(min),
-          .max = static_cast<double>(max),
-          .summary = std::move(summary)};
-}
-
 ParamSpec seed_parameter() {
   return whole_number("seed", 0, 0, std::int64_t{1} << 53, "of the random choices");
 }

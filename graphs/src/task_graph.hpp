@@ -40,10 +40,6 @@ inline constexpr std::int64_t kMaxTasks = 2'000'000;
 /// Returns a generator's `own` parameters, and `cost-us` and `ccr` after them.
 std::vector<ParamSpec> task_parameters(std::vector<ParamSpec> own);
 
-/// Describes a whole number from `min` to `max`.
-ParamSpec whole_number(std::string name, std::int64_t value, std::int64_t min, std::int64_t max,
-                       std::string summary);
-
 /// Describes the seed of a random generator.
 ParamSpec seed_parameter();
 

@@ -2,9 +2,9 @@
 
 // Writes a network down as its forward layers, with real shapes; FLOPs, bytes, parameters and
 // memory follow from them. Feature maps are NCHW. A layer that has parameters is one `variable` op
-// for each tensor of them (float32) and the op that reads it; both share a device. Weights that
-// several ops read, as in an unrolled network, are a `variable` of the caller's; it shares the
-// device of its first reader only, for else a whole unrolled layer would be one lump.
+// for each tensor of them (float32 by default) and the op that reads it; both share a device.
+// Weights that several ops read, as in an unrolled network, are a `variable` of the caller's; it
+// shares the device of its first reader only, for else a whole unrolled layer would be one lump.
 //
 //     ModelBuilder net("tiny");
 //     Tensor x = net.input("image", {64, 3, 32, 32});
@@ -106,8 +106,9 @@ struct Routing {
 /// Builds a forward graph op by op. The order of calls is the order of op ids.
 class ModelBuilder {
  public:
-  /// Starts an empty graph called `name`; `source` is its reference.
-  explicit ModelBuilder(std::string name, std::string source = "");
+  /// Starts an empty graph called `name`; `source` is its reference, `type` that of its variables.
+  explicit ModelBuilder(std::string name, std::string source = "",
+                        DataType type = DataType::kFloat32);
 
   /// Ends a scope when it goes out of scope itself.
   class Scope {
@@ -124,6 +125,9 @@ class ModelBuilder {
 
   /// Enters the scope `name` within the present one.
   [[nodiscard]] Scope scope(std::string_view name) { return Scope(*this, name); }
+
+  /// Returns the type of the variables.
+  DataType type() const { return type_; }
 
   /// Adds an input of the step, for example a batch of images.
   Tensor input(std::string_view name, std::vector<std::int64_t> shape,
@@ -339,6 +343,7 @@ class ModelBuilder {
   std::string unique_name(const std::string& first);
 
   OpGraph graph_;
+  DataType type_;
   std::string scope_;
   std::map<std::string, int, std::less<>> used_;  // how often each name was asked for
 };

@@ -29,6 +29,10 @@ struct ParamSpec {
   std::string summary{};               ///< one line, with the unit
 };
 
+/// Describes a whole number from `min` to `max`, by default `value`.
+ParamSpec whole_number(std::string name, std::int64_t value, std::int64_t min, std::int64_t max,
+                       std::string summary);
+
 /// Holds a value for each parameter of one table.
 class Params {
  public:
