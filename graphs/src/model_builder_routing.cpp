@@ -44,7 +44,8 @@ std::vector<Tensor> ModelBuilder::dispatch(Tensor x, const Routing& routing, std
   op.shape = {value.shape[0], value.shape[1], chosen[1], experts, capacity};
   op.outputs.assign(static_cast<std::size_t>(experts),
                     make_output({capacity, value.shape[1]}, value.type));
-  std::vector<Tensor> parts(op.outputs.size(), emit(std::move(op), {x, routing.experts}));
+  std::vector<Tensor> parts(static_cast<std::size_t>(experts),
+                            emit(std::move(op), {x, routing.experts}));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     parts[i].output = static_cast<std::int32_t>(i);
   }
