@@ -35,9 +35,9 @@ void gelu(GradientStep& step) {
              {step.gradient(), step.input(0)});
 }
 
-// dx = dy s (1 + x (1 - s)) with s = 1 / (1 + exp(-x)) (4).
+// dx = dy s (1 + x (1 - s)) with s = sigmoid(x).
 void silu(GradientStep& step) {
-  give_unary(step, "silu_backward", product({9, elements(step)}), {step.gradient(), step.input(0)});
+  give_unary(step, "silu_backward", product({6, elements(step)}), {step.gradient(), step.input(0)});
 }
 
 // The rotation back.

@@ -72,10 +72,10 @@ void lower_triangle(GradientStep& step) {
   give_unary(step, "lower_triangle_backward", 0, {step.gradient()});
 }
 
-// dx = (1 / (1 + exp(-x)) - y) / N.
+// dx = (sigmoid(x) - y) / N.
 void sigmoid_cross_entropy(GradientStep& step) {
   step.expect_constant_gradient();
-  give_unary(step, "sigmoid_cross_entropy_backward", product({6, elements(step)}),
+  give_unary(step, "sigmoid_cross_entropy_backward", product({3, elements(step)}),
              {step.input(0), step.input(1)});
 }
 

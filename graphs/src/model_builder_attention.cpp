@@ -46,8 +46,8 @@ Tensor ModelBuilder::rms_norm(Tensor x) {
 // x / sqrt(2), erf, plus 1, times x, times 1/2.
 Tensor ModelBuilder::gelu(Tensor x) { return elementwise("gelu", 5, x); }
 
-// Minus, exp, plus 1, x over that.
-Tensor ModelBuilder::silu(Tensor x) { return elementwise("silu", 4, x); }
+// The sigmoid, times x.
+Tensor ModelBuilder::silu(Tensor x) { return elementwise("silu", 2, x); }
 
 Tensor ModelBuilder::rotary_embedding(Tensor x) {
   const Output value = value_of(graph_, x);

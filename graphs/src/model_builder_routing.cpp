@@ -120,6 +120,7 @@ Tensor ModelBuilder::lower_triangle(Tensor x) {
   Op op = make_op("lower_triangle");
   op.shape = {n, f};
   op.outputs = {make_output({n, f * (f - 1) / 2}, value.type)};
+  op.bytes_read = op.outputs[0].bytes - value.bytes;
   return emit(std::move(op), {x});
 }
 

@@ -66,6 +66,8 @@ TEST(ModelBuilderRouting, ATriangleHasAnEntryForEachPair) {
   ModelBuilder net("tiny");
   const Tensor y = net.lower_triangle(net.input("x", {5, 27, 27}));
   EXPECT_THAT(net.shape(y), ElementsAre(5, 351));  // 27 * 26 / 2
+  const OpGraph graph = std::move(net).finish();
+  EXPECT_EQ(op_of(graph, y).bytes_read, 4 * 5 * 351);
 }
 
 TEST(ModelBuilderRouting, LossesAgainstNumbersAreScalars) {

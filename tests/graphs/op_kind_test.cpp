@@ -20,9 +20,31 @@ TEST(OpKind, IsFoundByItsName) {
 }
 
 TEST(OpKind, AGradientIsOfItsForwardOpsClassAndHasItsShape) {
-  for (const std::string name :
-       {"avg_pool", "batch_norm", "dropout", "embedding", "lstm_cell", "max_pool", "relu",
-        "shift2d", "sigmoid", "softmax", "softmax_cross_entropy", "tanh"}) {
+  for (const std::string name : {"avg_pool",
+                                 "balance_loss",
+                                 "batch_norm",
+                                 "dropout",
+                                 "embedding",
+                                 "embedding_bag",
+                                 "gelu",
+                                 "layer_norm",
+                                 "lower_triangle",
+                                 "lstm_cell",
+                                 "max_pool",
+                                 "mean_squared_error",
+                                 "moe_combine",
+                                 "moe_dispatch",
+                                 "relu",
+                                 "rms_norm",
+                                 "shift2d",
+                                 "sigmoid",
+                                 "sigmoid_cross_entropy",
+                                 "silu",
+                                 "slice",
+                                 "softmax",
+                                 "softmax_cross_entropy",
+                                 "tanh",
+                                 "top_k"}) {
     const OpKind* forward = find_op_kind(name);
     const OpKind* backward = find_op_kind(name + "_backward");
     ASSERT_TRUE(forward != nullptr && backward != nullptr) << name;

@@ -18,14 +18,13 @@ constexpr std::int64_t kClasses = 1000;
 // Cuts images, [N, 3, image, image], into tokens, [N, patches + 1, width].
 Tensor embed(ModelBuilder& net, Tensor images, std::int64_t patch, std::int64_t width) {
   const auto scope = net.scope("embedding");
-  const Tensor map = net.conv2d(
+  const Tensor map = net.channel_bias_add(net.conv2d(
       images,
-      {.filters = width, .kernel = {patch, patch}, .stride = patch, .padding = Padding::kValid});
+      {.filters = width, .kernel = {patch, patch}, .stride = patch, .padding = Padding::kValid}));
   const auto shape = net.shape(map);
   constexpr std::array<std::size_t, 3> kTokensFirst{0, 2, 1};
-  const Tensor patches = net.bias_add(
-      net.transpose(net.reshape(map, {shape[0], width, shape[2] * shape[3]}), kTokensFirst),
-      net.variable("bias", {width}));
+  const Tensor patches =
+      net.transpose(net.reshape(map, {shape[0], width, shape[2] * shape[3]}), kTokensFirst);
   const Tensor token = net.broadcast(net.variable("class_token", {1, width}), shape[0]);
   const Tensor x = net.concat(std::array{token, patches});
   return net.bias_add(x, net.variable("positions", {net.shape(x)[1], width}));

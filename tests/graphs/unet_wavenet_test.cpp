@@ -1,0 +1,119 @@
+// U-Net and WaveNet against published numbers and closed forms.
+
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <boost/range/iterator_range.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+using testing::HasSubstr;
+
+std::map<std::string, int> count_kinds(const OpGraph& graph) {
+  std::map<std::string, int> counts;
+  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+    ++counts[graph[op].kind];
+  }
+  return counts;
+}
+
+std::vector<std::int64_t> result_of(const OpGraph& graph, const std::string& name) {
+  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+    if (graph[op].name == name) {
+      return graph[op].outputs.at(0).shape;
+    }
+  }
+  ADD_FAILURE() << "no op is called " << name;
+  return {};
+}
+
+std::int64_t convolution_multiply_adds(const OpGraph& graph) {
+  std::int64_t flops = 0;
+  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+    flops += graph[op].kind.starts_with("conv2d") ? graph[op].flops : 0;
+  }
+  return flops / 2;
+}
+
+TEST(Unet, HasTheParametersThatFrameworksCount) {
+  // The figure's network with one number for a pixel and two classes: 31,030,658 in Keras and
+  // PyTorch. Three numbers for a pixel are 2 x 9 x 64 weights more.
+  EXPECT_EQ(totals(load_graph("unet:training=false")).parameters, 31'030'658);
+  EXPECT_EQ(totals(load_graph("unet")).parameters, 31'030'658);
+  EXPECT_EQ(totals(load_graph("unet:image-channels=3")).parameters, 31'030'658 + 2 * 9 * 64);
+}
+
+TEST(Unet, MapsHaveTheSizesOfThePapersFigure) {
+  const OpGraph graph = load_graph("unet:training=false,batch=1");
+  using Shape = std::vector<std::int64_t>;
+  EXPECT_EQ(result_of(graph, "down_0/relu"), (Shape{1, 64, 570, 570}));
+  EXPECT_EQ(result_of(graph, "down_0/relu_2"), (Shape{1, 64, 568, 568}));
+  EXPECT_EQ(result_of(graph, "down_3/relu_2"), (Shape{1, 512, 64, 64}));
+  EXPECT_EQ(result_of(graph, "bottom/relu_2"), (Shape{1, 1024, 28, 28}));
+  EXPECT_EQ(result_of(graph, "up_3/conv2d_transpose"), (Shape{1, 512, 56, 56}));
+  EXPECT_EQ(result_of(graph, "up_3/concat"), (Shape{1, 1024, 56, 56}));
+  EXPECT_EQ(result_of(graph, "up_0/relu_2"), (Shape{1, 64, 388, 388}));
+  auto counts = count_kinds(graph);
+  EXPECT_EQ(counts["conv2d"], 19);  // the paper's 23 convolutional layers, with the next four
+  EXPECT_EQ(counts["conv2d_transpose"], 4);
+  EXPECT_EQ(counts["slice"], 4);
+}
+
+TEST(Unet, AnImageThatDoesNotHalveEvenlyIsRefused) {
+  try {
+    load_graph("unet:image=512");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("188, 204"));
+  }
+}
+
+TEST(Wavenet, HasTheParametersOfItsConvolutions) {
+  // 18 layers of a filter and a gate over 2 samples and of what goes into the sum; 17 of what goes
+  // on to the next layer; all with biases.
+  constexpr std::int64_t c = 32;
+  constexpr std::int64_t s = 512;
+  constexpr std::int64_t kLayer = 2 * (2 * c * c + c) + c * s + s;
+  EXPECT_EQ(totals(load_graph("wavenet")).parameters,
+            2 * 256 * c + c + 18 * kLayer + 17 * (c * c + c) + s * s + s + s * 256 + 256);
+}
+
+TEST(Wavenet, MultipliesOnceForEachWeightAndSample) {
+  // Every weight that is no bias meets every sample: 18 layers have 32 + 32 + 512 biases, 17 have
+  // 32, and the first and the last two layers 32 + 512 + 256.
+  const OpGraph graph = load_graph("wavenet:training=false,batch=3,samples=1000");
+  EXPECT_EQ(
+      convolution_multiply_adds(graph),
+      3 * 1000 * (totals(graph).parameters - 18 * (32 + 32 + 512) - 17 * 32 - (32 + 512 + 256)));
+}
+
+TEST(Wavenet, ReachDoublesFromLayerToLayerInEveryStack) {
+  const OpGraph graph = load_graph("wavenet:stacks=2,layers=4,training=false");
+  std::vector<std::int64_t> dilations;
+  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+    if (graph[op].kind == "conv2d" && graph[op].name.ends_with("/conv2d")) {
+      dilations.push_back(graph[op].shape.at(9));
+    }
+  }
+  EXPECT_EQ(dilations, (std::vector<std::int64_t>{1, 1, 2, 4, 8, 1, 2, 4, 8, 1}));
+}
+
+TEST(UnetAndWavenet, EveryVariableOfATrainingGraphIsUpdatedOnce) {
+  for (const char* spec : {"unet", "wavenet"}) {
+    auto counts = count_kinds(load_graph(spec));
+    EXPECT_GT(counts["variable"], 0) << spec;
+    EXPECT_EQ(counts["optimizer_update"], counts["variable"]) << spec;
+    EXPECT_EQ(counts["softmax_cross_entropy"], 1) << spec;
+  }
+}
+
+}  // namespace
+}  // namespace emplace
