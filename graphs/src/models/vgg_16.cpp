@@ -29,7 +29,7 @@ OpGraph forward(const Params& params) {
     const auto [convolutions, filters] = kStages[stage];
     for (int i = 0; i < convolutions; ++i) {
       const auto scope = net.scope(fmt::format("conv{}_{}", stage + 1, i + 1));
-      x = net.relu(net.bias_add(net.conv2d(x, {.filters = filters, .kernel = {3, 3}})));
+      x = net.relu(net.channel_bias_add(net.conv2d(x, {.filters = filters, .kernel = {3, 3}})));
       if (i + 1 == convolutions) {
         x = net.max_pool(x, {.kernel = 2, .stride = 2});
       }
