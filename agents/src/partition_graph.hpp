@@ -1,25 +1,16 @@
 #pragma once
 
-// Groups as the undirected graph with integer weights that partitioning libraries read. Edges lose
-// their direction: a partitioner balances work and cuts few bytes, and knows nothing of order in
-// time.
+// A problem's groups as partitioning libraries read them.
 
+#include <emplace/graphs/partition_graph.hpp>
 #include <emplace/sim/problem.hpp>
 
-#include <cstdint>
 #include <vector>
 
 namespace emplace::agents {
 
-/// Holds a graph in CSR form; each edge stands in the lists of both of its ends.
-struct PartitionGraph {
-  std::vector<std::int32_t> begin{};  ///< by vertex, and one more: where its neighbours begin
-  std::vector<std::int32_t> neighbours{};
-  std::vector<std::int32_t> edge_weights{};  ///< bytes, scaled; at least 1
-  std::vector<std::int32_t> weights{};  ///< mean cost over placeable devices, scaled; at least 1
-};
-
-/// Makes the graph of a problem's groups. Weights are scaled so that no sum of them leaves 31 bits.
+/// Makes the graph of a problem's groups: a vertex weighs the mean cost over the placeable devices,
+/// an edge its bytes.
 PartitionGraph partition_graph(const Problem& problem);
 
 /// Returns the share of the work that each placeable device would do in an even split: its speed on

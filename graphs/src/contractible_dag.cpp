@@ -1,6 +1,7 @@
 #include "contractible_dag.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace emplace {
 namespace {
@@ -34,7 +35,7 @@ class ContractibleDag::Search {
       }
       at_ = adjacency_[index(found_[current_])].begin();
     }
-    const Node node = *at_++;
+    const Node node = (at_++)->first;
     if (node == goal_) {
       return current_ == 0 ? Outcome::kContinue : Outcome::kFoundPath;
     }
@@ -65,10 +66,10 @@ class ContractibleDag::Search {
   bool forward_;
   std::vector<Node> found_;
   std::size_t current_ = 0;
-  std::set<Node>::const_iterator at_;
+  std::map<Node, std::int64_t>::const_iterator at_;
 };
 
-ContractibleDag::ContractibleDag(std::span<const std::pair<Node, Node>> edges,
+ContractibleDag::ContractibleDag(std::span<const Edge> edges, std::span<const std::int64_t> weights,
                                  std::span<const Node> order, std::size_t max_search)
     : head_(static_cast<Node>(order.size())),
       tail_(head_ + 1),
@@ -84,9 +85,8 @@ ContractibleDag::ContractibleDag(std::span<const std::pair<Node, Node>> edges,
   for (std::size_t node = 0; node < parent_.size(); ++node) {
     parent_[node] = static_cast<Node>(node);
   }
-  for (const auto& [from, to] : edges) {
-    successors_[index(from)].insert(to);
-    predecessors_[index(to)].insert(from);
+  for (std::size_t edge = 0; edge < edges.size(); ++edge) {
+    add_weight(edges[edge].first, edges[edge].second, weights[edge]);
   }
   next_[index(head_)] = tail_;
   previous_[index(tail_)] = head_;
@@ -160,18 +160,17 @@ ContractibleDag::Node ContractibleDag::join(Node from, Node to) {
   const Node kept = degree(from) >= degree(to) ? from : to;
   const Node gone = kept == from ? to : from;
   narrowed_.clear();
-  for (const Node successor : successors_[index(gone)]) {
+  thickened_.clear();
+  for (const auto& [successor, weight] : successors_[index(gone)]) {
     predecessors_[index(successor)].erase(gone);
     if (successor != kept) {
-      predecessors_[index(successor)].insert(kept);
-      successors_[index(kept)].insert(successor);
+      add_weight(kept, successor, weight);
     }
   }
-  for (const Node predecessor : predecessors_[index(gone)]) {
+  for (const auto& [predecessor, weight] : predecessors_[index(gone)]) {
     successors_[index(predecessor)].erase(gone);
     if (predecessor != kept) {
-      successors_[index(predecessor)].insert(kept);
-      predecessors_[index(kept)].insert(predecessor);
+      add_weight(predecessor, kept, weight);
       if (successors_[index(predecessor)].size() == 1) {
         narrowed_.push_back(predecessor);
       }
@@ -181,6 +180,17 @@ ContractibleDag::Node ContractibleDag::join(Node from, Node to) {
   predecessors_[index(gone)].clear();
   parent_[index(gone)] = kept;
   return kept;
+}
+
+void ContractibleDag::add_weight(Node from, Node to, std::int64_t weight) {
+  const auto [edge, is_new] = successors_[index(from)].try_emplace(to, 0);
+  // A tensor counts for each of its readers, so the sum may leave 64 bits where the graph's does
+  // not.
+  edge->second += std::min(weight, std::numeric_limits<std::int64_t>::max() - edge->second);
+  predecessors_[index(to)][from] = edge->second;
+  if (!is_new) {
+    thickened_.emplace_back(from, to);
+  }
 }
 
 void ContractibleDag::unlink(Node node) {

@@ -11,8 +11,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -23,17 +23,21 @@ namespace emplace {
 class ContractibleDag {
  public:
   using Node = std::int32_t;
+  using Edge = std::pair<Node, Node>;  ///< from and to
 
-  /// Takes the edges (from, to) between the nodes 0 to n-1 and a topological order of all of them;
-  /// parallel edges count once. A search for a second path gives up after `max_search` edges.
-  ContractibleDag(std::span<const std::pair<Node, Node>> edges, std::span<const Node> order,
-                  std::size_t max_search);
+  /// Takes the edges between the nodes 0 to n-1 with the weight of each, and a topological order of
+  /// all nodes; parallel edges are one edge with the sum of their weights. A search for a second
+  /// path gives up after `max_search` edges.
+  ContractibleDag(std::span<const Edge> edges, std::span<const std::int64_t> weights,
+                  std::span<const Node> order, std::size_t max_search);
 
   /// Returns the node that `member` is part of by now.
   Node find(Node member);
 
-  /// Returns the successors of a present node.
-  const std::set<Node>& successors(Node node) const { return successors_[index(node)]; }
+  /// Returns the successors of a present node, with the weights of the edges to them.
+  const std::map<Node, std::int64_t>& successors(Node node) const {
+    return successors_[index(node)];
+  }
 
   /// Makes one node of `from` and its successor `to` and returns it (one of the two ids), or
   /// nothing if that would make a cycle or the search gave up. Requires: present nodes and an edge
@@ -44,13 +48,17 @@ class ContractibleDag {
   /// one.
   const std::vector<Node>& narrowed() const { return narrowed_; }
 
+  /// Returns the edges that gained weight by the last contraction, as one with another.
+  const std::vector<Edge>& thickened() const { return thickened_; }
+
  private:
-  using Adjacency = std::vector<std::set<Node>>;
+  using Adjacency = std::vector<std::map<Node, std::int64_t>>;
   class Search;
 
   static std::size_t index(Node node) { return static_cast<std::size_t>(node); }
   bool make_room(Node from, Node to, Node& place);
   Node join(Node from, Node to);
+  void add_weight(Node from, Node to, std::int64_t weight);
   void unlink(Node node);
   void replace(Node old, Node node);
   void link_run(Node before, std::span<const Node> run);
@@ -69,6 +77,7 @@ class ContractibleDag {
   std::vector<std::uint64_t> mark_;   // the search that saw a node last
   std::uint64_t last_mark_ = 0;
   std::vector<Node> narrowed_;
+  std::vector<Edge> thickened_;
 };
 
 }  // namespace emplace

@@ -1,123 +1,24 @@
+#include "support/groupings.hpp"
+
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/random.hpp>
 
-#include <boost/range/iterator_range.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
-#include <numeric>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace emplace {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
-using Edges = std::vector<std::pair<OpId, OpId>>;
-
-// Ops called op0, op1, ... that move 100 bytes each, and data edges between them.
-OpGraph graph_of(OpId num_ops, const Edges& edges) {
-  OpGraph graph;
-  graph[boost::graph_bundle].name = "hand-made";
-  for (OpId op = 0; op < num_ops; ++op) {
-    boost::add_vertex({.name = "op" + std::to_string(op),
-                       .kind = "relu",
-                       .bytes_read = 100,
-                       .outputs = {{.bytes = 4}}},
-                      graph);
-  }
-  for (const auto& [producer, consumer] : edges) {
-    add_dependency(graph, producer, 0, consumer);
-  }
-  return graph;
-}
-
-std::vector<GroupId> groups_of(const Grouping& grouping) {
-  std::vector<GroupId> groups;
-  for (OpId op = 0; op < grouping.num_ops(); ++op) {
-    groups.push_back(grouping.group_of(op));
-  }
-  return groups;
-}
-
-// What must hold of any grouping, checked from the ops alone.
-void expect_sound(const OpGraph& graph, const Grouping& grouping) {
-  ASSERT_EQ(grouping.num_ops(), num_ops(graph));
-  std::vector<int> seen(static_cast<std::size_t>(grouping.num_ops()), 0);
-  for (GroupId group = 0; group < grouping.size(); ++group) {
-    EXPECT_FALSE(grouping.members(group).empty());
-    EXPECT_TRUE(std::ranges::is_sorted(grouping.members(group)));
-    for (const OpId op : grouping.members(group)) {
-      ++seen[static_cast<std::size_t>(op)];
-      EXPECT_EQ(grouping.group_of(op), group);
-    }
-  }
-  EXPECT_EQ(std::ranges::count(seen, 1), grouping.num_ops()) << "an op in no group or in two";
-
-  // Ascending along every edge: topologically numbered, and therefore without a cycle.
-  for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
-    EXPECT_LE(grouping.group_of(static_cast<OpId>(boost::source(edge, graph))),
-              grouping.group_of(static_cast<OpId>(boost::target(edge, graph))));
-  }
-
-  std::map<std::string, GroupId> group_of_label;
-  for (OpId op = 0; op < num_ops(graph); ++op) {
-    if (const std::string& label = graph[static_cast<std::size_t>(op)].colocation; !label.empty()) {
-      EXPECT_EQ(group_of_label.emplace(label, grouping.group_of(op)).first->second,
-                grouping.group_of(op))
-          << label;
-    }
-  }
-}
-
-// The number of parts of the graph that no edge joins.
-GroupId count_parts(const OpGraph& graph) {
-  std::vector<OpId> part(boost::num_vertices(graph));
-  std::iota(part.begin(), part.end(), 0);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
-      auto& a = part[boost::source(edge, graph)];
-      auto& b = part[boost::target(edge, graph)];
-      if (a != b) {
-        a = b = std::min(a, b);
-        changed = true;
-      }
-    }
-  }
-  std::ranges::sort(part);
-  part.erase(std::unique(part.begin(), part.end()), part.end());
-  return static_cast<GroupId>(part.size());
-}
-
-// Each op reads up to `max_inputs` earlier ones; one in ten shares a label with its predecessor.
-OpGraph random_graph(OpId num_ops, std::uint64_t max_inputs, RandomStream& random) {
-  OpGraph graph = graph_of(num_ops, {});
-  for (OpId op = 1; op < num_ops; ++op) {
-    const auto inputs = random.below(max_inputs + 1);
-    for (std::uint64_t i = 0; i < inputs; ++i) {
-      const auto producer = static_cast<OpId>(random.below(static_cast<std::uint64_t>(op)));
-      add_dependency(graph, producer, random.below(8) == 0 ? Dependency::kControl : 0, op);
-    }
-    Op& properties = graph[static_cast<std::size_t>(op)];
-    properties.bytes_read = static_cast<std::int64_t>(random.below(1000));
-    properties.scope =
-        "s" + std::to_string(random.below(3)) + "/t" + std::to_string(random.below(3));
-    properties.phase = op < num_ops / 2 ? Phase::kForward : Phase::kBackward;
-    if (random.below(10) == 0) {
-      graph[static_cast<std::size_t>(op - 1)].colocation = "label" + std::to_string(op);
-      properties.colocation = "label" + std::to_string(op);
-    }
-  }
-  return graph;
-}
+using test::count_parts;
+using test::Edges;
+using test::fault_of;
+using test::graph_of;
+using test::groups_of;
 
 TEST(Grouping, KnowsTheMembersOfEachGroup) {
   const Grouping grouping({0, 1, 0, 2});
@@ -132,6 +33,20 @@ TEST(Grouping, UngroupedGivesEachOpItsOwnGroup) {
   OpGraph graph = graph_of(3, {{0, 1}});
   graph[0].colocation = graph[2].colocation = "same";
   EXPECT_THAT(groups_of(ungrouped(graph)), ElementsAre(0, 1, 2));
+}
+
+TEST(Grouping, ATensorIsCutOnceHoweverManyGroupsReadIt) {
+  // Op 0 hands output 0 (4 bytes) to ops 1, 2 and 3 and output 1 (10 bytes) to op 1 of its own
+  // group; op 1 hands 4 bytes to op 2, and an order without data goes from op 2 to op 3.
+  OpGraph graph = graph_of(4, {{0, 1}, {0, 2}, {0, 3}, {1, 2}});
+  graph[0].outputs.push_back({.bytes = 10});
+  add_dependency(graph, 0, 1, 1);
+  add_dependency(graph, 2, Dependency::kControl, 3);
+  const Grouping grouping({0, 0, 1, 2});
+  EXPECT_THAT(handed_on_bytes(graph, grouping), ElementsAre(4 + 4, 0, 0));
+  EXPECT_EQ(cut_bytes(graph, grouping), 8);
+  EXPECT_EQ(cut_bytes(graph, ungrouped(graph)), 4 + 10 + 4);
+  EXPECT_EQ(cut_bytes(graph, Grouping({0, 0, 0, 0})), 0);
 }
 
 TEST(GroupOps, AGraphWithoutOpsHasNoGroups) { EXPECT_EQ(group_ops(OpGraph()).size(), 0); }
@@ -179,7 +94,7 @@ TEST(GroupOps, ADiamondIsNeverClosedAroundABranch) {
   for (GroupId target = 1; target <= 4; ++target) {
     const Grouping grouping = group_ops(graph, target);
     EXPECT_EQ(grouping.size(), target);
-    expect_sound(graph, grouping);
+    EXPECT_EQ(fault_of(graph, grouping), "");
   }
 }
 
@@ -232,7 +147,7 @@ TEST(GroupOps, ALabelTakesAlongWhatLiesBetweenItsOps) {
   OpGraph graph = graph_of(6, {{0, 1}, {1, 2}, {2, 3}, {0, 4}, {4, 5}});
   graph[0].colocation = graph[2].colocation = "tied";
   const Grouping grouping = group_ops(graph);
-  expect_sound(graph, grouping);
+  EXPECT_EQ(fault_of(graph, grouping), "");
   EXPECT_EQ(grouping.group_of(0), grouping.group_of(1));
   EXPECT_EQ(grouping.group_of(0), grouping.group_of(2));
   EXPECT_EQ(grouping.size(), 4);
@@ -257,10 +172,11 @@ TEST(GroupOps, ReachesEveryTargetOnRandomGraphsWithoutACycle) {
   RandomStream random(1);
   for (int round = 0; round < 300; ++round) {
     const auto num_ops = static_cast<OpId>(2 + random.below(60));
-    const OpGraph graph = random_graph(num_ops, 1 + random.below(4), random);
+    const OpGraph graph = test::draw_graph(num_ops, 1 + random.below(4),
+                                           [&](auto bound) { return random.below(bound); });
     const auto target = static_cast<GroupId>(1 + random.below(20));
     const Grouping grouping = group_ops(graph, target);
-    expect_sound(graph, grouping);
+    EXPECT_EQ(fault_of(graph, grouping), "");
     EXPECT_EQ(groups_of(grouping), groups_of(group_ops(graph, target))) << "not deterministic";
     if (grouping.size() > target) {
       // The labels join parts that no edge joins, so there may be fewer groups, not more.
@@ -287,7 +203,7 @@ TEST(GroupOps, HandlesAHundredThousandOps) {
   for (const Edges& edges : {chain, layers}) {
     const OpGraph graph = graph_of(kNumOps, edges);
     const Grouping grouping = group_ops(graph);
-    expect_sound(graph, grouping);
+    EXPECT_EQ(fault_of(graph, grouping), "");
     EXPECT_EQ(grouping.size(), kDefaultGroups);
     for (GroupId group = 0; group < grouping.size(); ++group) {
       EXPECT_LT(grouping.members(group).size(), 4U * kNumOps / kDefaultGroups);

@@ -3,7 +3,8 @@
 // Agents place groups of ops, not ops: a training graph has thousands of ops, most of which nobody
 // would ever part. A Grouping says which op is in which group.
 //
-// group_ops() follows three rules (Mirhoseini et al. 2017; Addanki et al. 2019, whose code for the
+// There are several ways to group ops (grouping_strategy.hpp). The default, group_ops(), follows
+// three rules (Mirhoseini et al. 2017; Addanki et al. 2019, whose code for the
 // last one was not released):
 //   1. ops with the same colocation label form one group, along with all ops on a way from one of
 //      them to another, for else the group would wait for itself;
@@ -61,7 +62,7 @@ class Grouping {
 inline constexpr GroupId kDefaultGroups = 128;
 
 /// Number of edges after which a search for a cycle gives up; the pair then counts as not
-/// mergeable.
+/// mergeable, in group_ops() and in every other strategy.
 inline constexpr std::size_t kMaxCycleSearch = 4096;
 
 /// Returns a grouping into `target` groups: fewer where rule 1 alone makes fewer, more where no two
@@ -72,5 +73,14 @@ Grouping group_ops(const OpGraph& graph, GroupId target = kDefaultGroups);
 /// Returns the grouping in which each op is a group of its own; labels are ignored. Groups keep the
 /// ids of the ops, so they are in topological order only if the ops are.
 Grouping ungrouped(const OpGraph& graph);
+
+/// Returns for each group the bytes of its output tensors that some op of another group reads. A
+/// tensor counts once, however many groups read it; control edges move nothing. Requires: a
+/// grouping of this graph.
+std::vector<std::int64_t> handed_on_bytes(const OpGraph& graph, const Grouping& grouping);
+
+/// Returns the sum of handed_on_bytes(): what would leave its device at least once if each group
+/// had a device of its own.
+std::int64_t cut_bytes(const OpGraph& graph, const Grouping& grouping);
 
 }  // namespace emplace

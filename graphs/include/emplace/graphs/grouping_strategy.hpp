@@ -1,0 +1,48 @@
+#pragma once
+
+// The ways to put ops into groups, by name. All of them respect colocation: ops with one label are
+// in one group, along with all ops on a way from one of them to another. All of them give groups
+// that form a DAG, in topological order, and the same bits every time.
+//
+// Most aim at a number of groups and give at most that many, save where no two neighbours are left
+// that can merge: parts of a graph that nothing connects stay apart.
+
+#include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/op_graph.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace {
+
+/// Describes one way to group.
+struct GroupingStrategy {
+  std::string_view name{};       ///< kebab-case, stable
+  std::string_view summary{};    ///< one line
+  std::string_view reference{};  ///< paper
+  bool takes_target = true;      ///< false: the rules alone decide how many groups there are
+  /// Groups the ops of a graph without a cycle. Requires: a target of at least 1.
+  Grouping (*group)(const OpGraph&, GroupId target) = nullptr;
+};
+
+/// Names the strategy that is used unless told otherwise: group_ops().
+inline constexpr std::string_view kDefaultGrouping = "neighbours";
+
+/// Returns all strategies of this build by name; `metis` is among them if METIS is.
+std::span<const GroupingStrategy> grouping_strategies();
+
+/// Returns the names of all strategies, sorted.
+std::vector<std::string> grouping_names();
+
+/// Returns the strategy called `name`; throws kUnknownName.
+const GroupingStrategy& find_grouping(std::string_view name);
+
+/// Returns the target for a number of groups that a user gave: `groups`, or kDefaultGroups for 0.
+/// Throws kUsage for a number that is negative or too large, and for any but 0 if the strategy
+/// takes no target.
+GroupId target_of(const GroupingStrategy& strategy, std::int64_t groups);
+
+}  // namespace emplace

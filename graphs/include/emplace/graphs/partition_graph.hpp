@@ -1,0 +1,38 @@
+#pragma once
+
+// Graphs as partitioning libraries read them: without direction, and with integer weights. A
+// partitioner balances work and cuts few bytes, and knows nothing of order in time.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace emplace {
+
+/// Holds a graph in CSR form; each edge stands in the lists of both of its ends. No sum of weights
+/// leaves 31 bits.
+struct PartitionGraph {
+  std::vector<std::int32_t> begin{};  ///< by vertex, and one more: where its neighbours begin
+  std::vector<std::int32_t> neighbours{};
+  std::vector<std::int32_t> edge_weights{};  ///< scaled; at least 1
+  std::vector<std::int32_t> weights{};       ///< by vertex, scaled; at least 1
+};
+
+/// Joins two vertices.
+struct PartitionEdge {
+  std::int32_t a = 0;
+  std::int32_t b = 0;
+  double weight = 0;  ///< at least 0
+};
+
+/// Makes the graph of vertices with these weights, each at least 0. Requires: at most one edge
+/// between two vertices.
+PartitionGraph partition_graph(std::span<const double> weights,
+                               std::span<const PartitionEdge> edges);
+
+/// Parts the vertices by recursive bisection with METIS: part i has the share `shares[i]` of the
+/// weight, about, and edges between parts weigh little. Returns the part of each vertex; some parts
+/// may be empty. Any thread may call it, one is served at a time. Only in a build with METIS.
+std::vector<std::int32_t> metis_parts(const PartitionGraph& graph, std::span<const double> shares);
+
+}  // namespace emplace

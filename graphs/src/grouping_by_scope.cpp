@@ -1,0 +1,53 @@
+#include "grouping_strategies.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace emplace {
+namespace {
+
+// Returns the first `depth` elements of a scope.
+std::string_view outer_scope(std::string_view scope, int depth) {
+  std::size_t end = 0;
+  for (int i = 0; i < depth && end < scope.size(); ++i) {
+    end = std::min(scope.find('/', end + 1), scope.size());
+  }
+  return scope.substr(0, end);
+}
+
+// Returns the group of each op where colocated groups of one pass and one scope are together, as
+// far as they need not wait for one another.
+std::vector<GroupId> layers(const OpGraph& graph, const std::vector<GroupId>& colocated,
+                            const std::vector<Cluster>& clusters, int depth) {
+  std::map<std::pair<bool, std::string_view>, std::int32_t> part_with;
+  std::vector<std::int32_t> part_of;
+  for (const Cluster& cluster : clusters) {
+    const std::pair layer(cluster.backward, outer_scope(cluster.scope, depth));
+    part_of.push_back(
+        part_with.try_emplace(layer, static_cast<std::int32_t>(part_with.size())).first->second);
+  }
+  const MergeOrder within_layers{.rank = [](const MergePair& pair) -> std::optional<MergeRank> {
+    return pair.same_part ? std::optional(MergeRank{}) : std::nullopt;
+  }};
+  return groups_of_parts(graph, colocated, part_of, 1, within_layers);
+}
+
+}  // namespace
+
+Grouping group_by_scope(const OpGraph& graph, GroupId target) {
+  std::vector<GroupId> colocated = colocated_groups(graph);
+  const std::vector<Cluster> clusters = clusters_of(graph, colocated);
+  int depth = 0;
+  for (const Cluster& cluster : clusters) {
+    depth = std::max(depth, depth_of(cluster.scope));
+  }
+  std::vector<GroupId> group_of = layers(graph, colocated, clusters, depth);
+  while (count_groups(group_of) > target && depth > 0) {
+    group_of = layers(graph, colocated, clusters, --depth);
+  }
+  return in_topological_order(
+      graph, merge_groups(graph, std::move(group_of), target, by_scope_and_balance()));
+}
+
+}  // namespace emplace
