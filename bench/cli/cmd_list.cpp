@@ -1,4 +1,5 @@
 #include "command.hpp"
+#include "graph_facts.hpp"
 #include "terminal.hpp"
 
 #include <emplace/agents/registry.hpp>
@@ -6,6 +7,7 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <CLI/Validators.hpp>
@@ -99,6 +101,62 @@ Json graphs_as_json() {
   return list;
 }
 
+std::string graph_details_as_text() {
+  using Align = TextTable::Align;
+  TextTable table({{"graph"},
+                   {"ops", Align::kRight},
+                   {"edges", Align::kRight},
+                   {"groups", Align::kRight},
+                   {"parameters", Align::kRight},
+                   {"GFLOP", Align::kRight},
+                   {"memory [GB]", Align::kRight},
+                   {"source"}});
+  for (const GraphFacts& facts : facts_of_catalog()) {
+    table.add_row({facts.name, fmt::format("{}", facts.ops), fmt::format("{}", facts.edges),
+                   fmt::format("{}", facts.groups), fmt::format("{}", facts.totals.parameters),
+                   fmt::format("{:.3f}", static_cast<double>(facts.totals.flops) / 1e9),
+                   fmt::format("{:.3f}", static_cast<double>(facts.memory_bytes()) / 1e9),
+                   facts.source});
+  }
+  return table.to_terminal(false);
+}
+
+Json graph_details_as_json() {
+  Json list = graphs_as_json();
+  const std::vector<GraphFacts> all = facts_of_catalog();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    list[i].update({{"ops", all[i].ops},
+                    {"edges", all[i].edges},
+                    {"groups", all[i].groups},
+                    {"parameter_count", all[i].totals.parameters},
+                    {"flops", all[i].totals.flops},
+                    {"memory_bytes", all[i].memory_bytes()},
+                    {"source", all[i].source}});
+  }
+  return list;
+}
+
+std::string groupings_as_text() {
+  TextTable table({{"grouping"}, {"takes --groups"}, {"summary"}});
+  for (const GroupingStrategy& strategy : grouping_strategies()) {
+    table.add_row({std::string(strategy.name), strategy.takes_target ? "yes" : "no",
+                   std::string(strategy.summary)});
+  }
+  return table.to_terminal(false);
+}
+
+Json groupings_as_json() {
+  Json list = Json::array();
+  for (const GroupingStrategy& strategy : grouping_strategies()) {
+    list.push_back({{"name", strategy.name},
+                    {"summary", strategy.summary},
+                    {"reference", strategy.reference},
+                    {"takes_target", strategy.takes_target},
+                    {"default", strategy.name == kDefaultGrouping}});
+  }
+  return list;
+}
+
 std::string clusters_as_text() {
   TextTable table({{"cluster"}, {"devices", TextTable::Align::kRight}, {"summary"}});
   for (const std::string& name : cluster_names()) {
@@ -145,7 +203,8 @@ Json suites_as_json() {
                     {"agents", suite.agents},
                     {"repetitions", suite.repetitions},
                     {"max_evaluations", suite.max_evaluations},
-                    {"groups", suite.groups}});
+                    {"groups", suite.groups},
+                    {"grouping", suite.grouping}});
   }
   return list;
 }
@@ -154,12 +213,15 @@ struct Listing {
   std::string_view what;
   std::string (*as_text)();
   Json (*as_json)();
+  std::string (*details_as_text)() = nullptr;  // what takes longer than a blink to tell
+  Json (*details_as_json)() = nullptr;
 };
 
 constexpr Listing kListings[] = {
     {"agents", agents_as_text, agents_as_json},
     {"clusters", clusters_as_text, clusters_as_json},
-    {"graphs", graphs_as_text, graphs_as_json},
+    {"graphs", graphs_as_text, graphs_as_json, graph_details_as_text, graph_details_as_json},
+    {"groupings", groupings_as_text, groupings_as_json},
     {"suites", suites_as_text, suites_as_json},
 };
 
@@ -180,21 +242,29 @@ const Listing& find_listing(const std::string& what) {
 void add_list(CLI::App& app, Action& action) {
   struct Options {
     std::string what;
+    bool details = false;
     bool json = false;
   };
-  CLI::App* command = app.add_subcommand("list", "List agents, graphs, clusters or suites");
+  CLI::App* command =
+      app.add_subcommand("list", "List agents, graphs, groupings, clusters or suites");
   const auto options = std::make_shared<Options>();
-  command->add_option("WHAT", options->what, "agents, graphs, clusters or suites")
+  command->add_option("WHAT", options->what, "agents, graphs, groupings, clusters or suites")
       ->required()
       ->type_name("");
+  command->add_flag("--details", options->details,
+                    "Of graphs: build each at its defaults and tell its size");
   command->add_flag("--json", options->json, "Answer in JSON");
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       const Listing& listing = find_listing(options->what);
+      if (options->details && listing.details_as_text == nullptr) {
+        throw Error(ErrorCode::kUsage, fmt::format("{} have no --details", listing.what));
+      }
       if (options->json) {
-        print_json(Json{{"schema_version", 1}, {listing.what, listing.as_json()}});
+        const auto as_json = options->details ? listing.details_as_json : listing.as_json;
+        print_json(Json{{"schema_version", 1}, {listing.what, as_json()}});
       } else {
-        print(listing.as_text());
+        print(options->details ? listing.details_as_text() : listing.as_text());
       }
       return Outcome::kOk;
     };

@@ -110,7 +110,8 @@ void add_simulate(CLI::App& app, Action& action) {
                                         "Write a trace for chrome://tracing or ui.perfetto.dev")
                            ->type_name("FILE");
   command->add_flag("--json", options->json, "Answer in JSON");
-  for (const char* other : {"--graph", "--cluster", "--groups", "--agent", "--replicas"}) {
+  for (const char* other :
+       {"--graph", "--cluster", "--groups", "--grouping", "--agent", "--replicas"}) {
     cases->excludes(command->get_option(other));
   }
   cases->excludes(placement)->excludes(trace);

@@ -85,10 +85,26 @@ const CLI::App& chosen_command(const CLI::App& app) {
 
 }  // namespace
 
-CLI::Option* add_groups(CLI::App& command, std::int64_t& groups) {
-  return command
-      .add_option("--groups", groups, "Target count of the groups that agents place; 0: 128")
+void add_grouping_options(CLI::App& command, ProblemOptions& options) {
+  command
+      .add_option(
+          "--groups", options.groups,
+          fmt::format("Target count of the groups that agents place; 0: {}", kDefaultGroups))
       ->check(CLI::Range(std::int64_t{0}, kMaxGroups))
+      ->type_name("N");
+  command
+      .add_option("--grouping", options.grouping,
+                  fmt::format("How ops are grouped (emplace list groupings); by default {}",
+                              kDefaultGrouping))
+      ->type_name("NAME");
+}
+
+CLI::Option* add_evaluations(CLI::App& command, std::int64_t& evaluations) {
+  return command
+      .add_option(
+          "--evaluations", evaluations,
+          fmt::format("Simulations that an agent may use; by default {}", kDefaultEvaluations))
+      ->check(CLI::Range(std::int64_t{1}, kMaxEvaluations))
       ->type_name("N");
 }
 
@@ -103,19 +119,13 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
       ->type_name("GRAPH");
   command.add_option("--cluster", options.cluster, "Name, or the path of a cluster file")
       ->type_name("CLUSTER");
-  add_groups(command, options.groups);
+  add_grouping_options(command, options);
 }
 
 void add_agent_options(CLI::App& command, AgentOptions& options) {
   CLI::Option* agent =
       command.add_option("--agent", options.agent, "NAME[:key=value,...]")->type_name("AGENT");
-  command
-      .add_option(
-          "--evaluations", options.evaluations,
-          fmt::format("Simulations that the agent may use; by default {}", kDefaultEvaluations))
-      ->check(CLI::Range(std::int64_t{1}, kMaxEvaluations))
-      ->type_name("N")
-      ->needs(agent);
+  add_evaluations(command, options.evaluations)->needs(agent);
   add_seed(command, options.seed)->needs(agent);
 }
 
@@ -125,7 +135,9 @@ CLI::Option* add_step_options(CLI::App& command, StepOptions& options) {
   CLI::Option* placement =
       command.add_option("--placement", options.placement, "Placement file instead of an agent")
           ->type_name("FILE");
-  placement->excludes(command.get_option("--agent"))->excludes(command.get_option("--groups"));
+  for (const char* other : {"--agent", "--groups", "--grouping"}) {
+    placement->excludes(command.get_option(other));
+  }
   return placement;
 }
 

@@ -2,6 +2,8 @@
 
 // Options that several commands share, and how mistakes in them are told.
 
+#include <emplace/graphs/grouping_strategy.hpp>
+
 #include <CLI/App.hpp>
 
 #include <cstdint>
@@ -16,7 +18,8 @@ inline constexpr std::int64_t kDefaultEvaluations = 1000;
 struct ProblemOptions {
   std::string graph{};
   std::string cluster{};
-  std::int64_t groups = 0;  ///< 0: the default of the grouping
+  std::int64_t groups = 0;                 ///< 0: the default of the grouping
+  std::string grouping{kDefaultGrouping};  ///< strategy
 };
 
 /// Says who places, and with what.
@@ -33,10 +36,10 @@ struct StepOptions {
   std::string placement{};  ///< path of a file, or empty
 };
 
-/// Adds --groups.
-CLI::Option* add_groups(CLI::App& command, std::int64_t& groups);
+/// Adds --groups and --grouping.
+void add_grouping_options(CLI::App& command, ProblemOptions& options);
 
-/// Adds --graph, --cluster and --groups.
+/// Adds --graph, --cluster, --groups and --grouping.
 void add_problem_options(CLI::App& command, ProblemOptions& options);
 
 /// Adds --agent, --evaluations and --seed.
@@ -44,6 +47,9 @@ void add_agent_options(CLI::App& command, AgentOptions& options);
 
 /// Adds the options of a problem and of an agent, and --placement, which it returns.
 CLI::Option* add_step_options(CLI::App& command, StepOptions& options);
+
+/// Adds --evaluations.
+CLI::Option* add_evaluations(CLI::App& command, std::int64_t& evaluations);
 
 /// Adds --seed.
 CLI::Option* add_seed(CLI::App& command, std::int64_t& seed);

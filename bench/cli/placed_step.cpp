@@ -61,17 +61,19 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
   // A mistyped agent is told before the graph is built.
   agents::AgentRegistry::global().make(Spec::parse(agent.agent));
 
-  PlacedStep step{
-      .entry = with_bounds(bench::load_problem(problem.graph, problem.cluster, problem.groups)),
-      .graph = problem.graph,
-      .cluster = problem.cluster,
-      .placed_by = agent.agent};
+  PlacedStep step{.entry = with_bounds(bench::load_problem(problem.graph, problem.cluster,
+                                                           problem.groups, problem.grouping)),
+                  .graph = problem.graph,
+                  .cluster = problem.cluster,
+                  .grouping = problem.grouping,
+                  .placed_by = agent.agent};
   const bench::Cell cell{.graph = problem.graph,
                          .cluster = problem.cluster,
                          .agent = agent.agent,
                          .repetition = 0,
                          .max_evaluations = agent.evaluations,
                          .groups = problem.groups,
+                         .grouping = problem.grouping,
                          .root_seed = static_cast<std::uint64_t>(agent.seed)};
   const std::atomic<bool> never_stop{false};
   bench::CellResult result = bench::run_cell(cell, step.entry, never_stop);
@@ -95,6 +97,7 @@ PlacedStep place_from_file(const ProblemOptions& problem, const std::string& pat
                                    std::make_shared<const Cluster>(load_cluster(problem.cluster)))),
       .graph = problem.graph,
       .cluster = problem.cluster,
+      .grouping = "ungrouped",
       .placed_by = path};
   step.placement = read_placement_json(read_text_file(path), path, step.entry.problem);
   simulate(step);
@@ -175,6 +178,7 @@ Json to_json(const PlacedStep& step) {
           {"placed_by", step.placed_by},
           {"ops", step.entry.problem.num_ops()},
           {"groups", step.entry.problem.num_groups()},
+          {"grouping", step.grouping},
           {"ops_by_cost_rung", std::move(rungs)},
           {"status", to_string(step.status)},
           {"step_time_us", step.step_time_us},

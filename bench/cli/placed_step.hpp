@@ -33,6 +33,7 @@ struct PlacedStep {
   Placement placement{};
   std::string graph{};
   std::string cluster{};
+  std::string grouping{};   ///< strategy; "ungrouped" for a placement file
   std::string placed_by{};  ///< an agent, or the path of a placement file
   StepStatus status = StepStatus::kOk;
   double step_time_us = 0;

@@ -9,11 +9,17 @@
 namespace emplace::bench {
 namespace {
 
-// Each text stands behind its length, so no two cells have the same coordinates in writing.
+// Each text stands behind its length, so no two cells have the same coordinates in writing. The
+// default grouping is not written: cells of the time before there were others keep their ids.
 std::string coordinates_without_budget(const Cell& cell) {
-  return fmt::format("graph {}:{} cluster {}:{} agent {}:{} repetition {} groups {} root {}",
+  const std::string grouping =
+      cell.grouping == kDefaultGrouping
+          ? ""
+          : fmt::format(" grouping {}:{}", cell.grouping.size(), cell.grouping);
+  return fmt::format("graph {}:{} cluster {}:{} agent {}:{} repetition {} groups {}{} root {}",
                      cell.graph.size(), cell.graph, cell.cluster.size(), cell.cluster,
-                     cell.agent.size(), cell.agent, cell.repetition, cell.groups, cell.root_seed);
+                     cell.agent.size(), cell.agent, cell.repetition, cell.groups, grouping,
+                     cell.root_seed);
 }
 
 }  // namespace
@@ -44,6 +50,7 @@ std::vector<Cell> cells_of(const Suite& suite, std::uint64_t root_seed) {
                            .repetition = repetition,
                            .max_evaluations = suite.max_evaluations,
                            .groups = suite.groups,
+                           .grouping = suite.grouping,
                            .root_seed = root_seed});
         }
       }

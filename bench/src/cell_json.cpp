@@ -38,6 +38,7 @@ std::string write_cell_result(const CellResult& result) {
                                  {"repetition", cell.repetition},
                                  {"max_evaluations", cell.max_evaluations},
                                  {"groups", cell.groups},
+                                 {"grouping", cell.grouping},
                                  {"root_seed", cell.root_seed},
                                  {"status", to_string(result.status)},
                                  {"message", result.message},
@@ -56,8 +57,9 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(line, source);
   const JsonCursor json = document.root();
   json.expect_only({"id", "graph", "cluster", "agent", "repetition", "max_evaluations", "groups",
-                    "root_seed", "status", "message", "step_time_us", "bound_us", "peak_bytes",
-                    "evaluations", "evaluations_to_best", "placement_hash", "measured"});
+                    "grouping", "root_seed", "status", "message", "step_time_us", "bound_us",
+                    "peak_bytes", "evaluations", "evaluations_to_best", "placement_hash",
+                    "measured"});
   CellResult result;
   Cell& cell = result.cell;
   cell.graph = json.at("graph").non_empty_text();
@@ -66,6 +68,9 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
   cell.repetition = json.at("repetition").integer(0, kMaxInteger);
   cell.max_evaluations = json.at("max_evaluations").integer(1, kMaxInteger);
   cell.groups = json.at("groups").integer(0, kMaxInteger);
+  if (const auto grouping = json.find("grouping")) {
+    cell.grouping = grouping->non_empty_text();
+  }
   cell.root_seed = static_cast<std::uint64_t>(json.at("root_seed").integer(0, kMaxRootSeed));
   if (json.at("id").text() != cell.id()) {
     json.at("id").fail("expected \"" + cell.id() + "\", the hash of the coordinates beside it");

@@ -2,14 +2,13 @@
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>
 
 #include <bit>
-#include <limits>
 
 namespace emplace::bench {
 namespace {
@@ -45,8 +44,8 @@ class Fingerprint {
 };
 
 std::string key_of(const Cell& cell) {
-  return fmt::format("{}:{} {}:{} {}", cell.graph.size(), cell.graph, cell.cluster.size(),
-                     cell.cluster, cell.groups);
+  return fmt::format("{}:{} {}:{} {} {}", cell.graph.size(), cell.graph, cell.cluster.size(),
+                     cell.cluster, cell.groups, cell.grouping);
 }
 
 }  // namespace
@@ -98,20 +97,17 @@ void add_transfer_model(Fingerprint& print, const Problem& problem) {
 
 }  // namespace
 
-Grouping group_graph(const OpGraph& graph, std::int64_t groups) {
-  if (groups == 0) {
-    return group_ops(graph);
-  }
-  if (groups < 0 || groups > std::numeric_limits<GroupId>::max()) {
-    throw Error(ErrorCode::kUsage, fmt::format("cannot make {} groups", groups));
-  }
-  return group_ops(graph, static_cast<GroupId>(groups));
+Grouping group_graph(const OpGraph& graph, std::int64_t groups, std::string_view grouping) {
+  const GroupingStrategy& strategy = find_grouping(grouping);
+  return strategy.group(graph, target_of(strategy, groups));
 }
 
-Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups) {
+Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups,
+                     std::string_view grouping) {
+  find_grouping(grouping);  // a mistyped name is told before the graph is built
   std::shared_ptr<const OpGraph> ops = share_graph(graph);
-  Grouping grouping = group_graph(*ops, groups);
-  return compile(graph, std::move(ops), std::move(grouping), share_cluster(cluster));
+  Grouping grouped = group_graph(*ops, groups, grouping);
+  return compile(graph, std::move(ops), std::move(grouped), share_cluster(cluster));
 }
 
 std::string hash_of(const Problem& problem) {
@@ -173,7 +169,8 @@ ProblemSet::ProblemSet(const std::vector<Cell>& cells) {
     if (!cluster) {
       cluster = share_cluster(cell.cluster);
     }
-    Problem problem = compile(cell.graph, graph, group_graph(*graph, cell.groups), cluster);
+    Problem problem =
+        compile(cell.graph, graph, group_graph(*graph, cell.groups, cell.grouping), cluster);
     const LowerBounds bounds = lower_bounds(problem);
     hashes_.push_back({cell.graph, cell.cluster, hash_of(problem)});
     entry = std::make_unique<const Entry>(Entry{std::move(problem), bounds});

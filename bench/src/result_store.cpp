@@ -55,6 +55,7 @@ class SuiteOrder {
     const auto agent = agents_.find(cell.agent);
     if (graph == graphs_.end() || cluster == clusters_.end() || agent == agents_.end() ||
         cell.repetition >= manifest_.suite.repetitions || cell.groups != manifest_.suite.groups ||
+        cell.grouping != manifest_.suite.grouping ||
         cell.max_evaluations != manifest_.suite.max_evaluations ||
         cell.root_seed != manifest_.root_seed) {
       throw Error(ErrorCode::kFormat,

@@ -103,7 +103,7 @@ std::int64_t read_integer(const JsonCursor& json, std::string_view key, std::int
 Suite suite_from_json(const JsonCursor& json, KnownNames known_names) {
   json.expect_schema(kSchema, kVersion);
   json.expect_only({"schema", "version", "name", "summary", "graphs", "clusters", "agents",
-                    "repetitions", "max_evaluations", "groups"});
+                    "repetitions", "max_evaluations", "groups", "grouping"});
   Suite suite;
   suite.name = json.at("name").text();
   if (!is_kebab_case(suite.name) || suite.name.size() > kMaxNameLength) {
@@ -127,6 +127,16 @@ Suite suite_from_json(const JsonCursor& json, KnownNames known_names) {
   suite.max_evaluations =
       read_integer(json, "max_evaluations", 1, kMaxEvaluations, suite.max_evaluations);
   suite.groups = read_integer(json, "groups", 0, kMaxGroups, suite.groups);
+  if (const auto grouping = json.find("grouping")) {
+    suite.grouping = grouping->non_empty_text();
+    if (known_names == KnownNames::kRequired) {
+      try {
+        target_of(find_grouping(suite.grouping), suite.groups);
+      } catch (const Error& error) {
+        grouping->fail(error.what());
+      }
+    }
+  }
 
   const double cells =
       static_cast<double>(suite.graphs.size()) * static_cast<double>(suite.clusters.size()) *
@@ -147,7 +157,8 @@ nlohmann::ordered_json suite_to_json(const Suite& suite) {
           {"agents", suite.agents},
           {"repetitions", suite.repetitions},
           {"max_evaluations", suite.max_evaluations},
-          {"groups", suite.groups}};
+          {"groups", suite.groups},
+          {"grouping", suite.grouping}};
 }
 
 Suite read_suite(std::string_view text, const std::string& source) {

@@ -49,6 +49,16 @@ TEST_P(Search, IsNeverWorseThanOneDevice) {
   }
 }
 
+TEST(HillClimb, MayStartFromWhatHeftFinds) {
+  // Twelve branches of 100 us behind one another take 1220 us on one device; HEFT spreads them.
+  const Problem problem = test::make_problem(test::fork_join_graph(12, 1), {.num_devices = 4});
+  const Session::Options one_evaluation{.seed = 1, .max_evaluations = 1};
+  EXPECT_EQ(step_time_us("hill-climb", problem, one_evaluation), 1220);
+  const double heft_us = step_time_us("heft", problem, one_evaluation);
+  EXPECT_LT(heft_us, 1220);
+  EXPECT_EQ(step_time_us("hill-climb:start=heft", problem, one_evaluation), heft_us);
+}
+
 // Ten ops of 100 bytes of weights; a device has room for five.
 TEST_P(Search, FindsAPlacementThatFits) {
   std::vector<test::OpSketch> ops;

@@ -1,5 +1,7 @@
 #include <emplace/bench/cell.hpp>
+#include <emplace/graphs/random.hpp>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -20,14 +22,15 @@ const Cell kCell{.graph = "inception-v3",
 
 // Every change of one coordinate.
 std::vector<Cell> neighbours(const Cell& cell) {
-  std::vector<Cell> changed(7, cell);
+  std::vector<Cell> changed(8, cell);
   changed[0].graph = "other";
   changed[1].cluster = "other";
   changed[2].agent = "other";
   changed[3].repetition = 2;
   changed[4].groups = 61;
   changed[5].root_seed = 8;
-  changed[6].max_evaluations = 101;
+  changed[6].grouping = "scope";
+  changed[7].max_evaluations = 101;
   return changed;
 }
 
@@ -52,6 +55,15 @@ TEST(Cell, EveryCoordinateButTheBudgetChangesTheStream) {
   for (const Cell& cell : changed) {
     EXPECT_TRUE(seeds.insert(cell.seed()).second);
   }
+}
+
+// Results of the time before there were other groupings keep their ids and their streams.
+TEST(Cell, TheDefaultGroupingIsNoCoordinate) {
+  const std::string coordinates =
+      "graph 12:inception-v3 cluster 12:p2-8xlarge-2 agent 6:random repetition 1 groups 60 root 7";
+  EXPECT_EQ(kCell.id(),
+            fmt::format("{:016x}", stable_hash("cell " + coordinates + " evaluations 100")));
+  EXPECT_EQ(kCell.seed(), stable_hash("stream " + coordinates));
 }
 
 // Written one after the other without lengths, these two would be the same text.

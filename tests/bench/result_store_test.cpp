@@ -23,7 +23,8 @@ const Suite kSuite{.name = "tiny",
                    .agents = {"a", "b"},
                    .repetitions = 4,
                    .max_evaluations = 10,
-                   .groups = 3};
+                   .groups = 3,
+                   .grouping = "scope"};
 
 Manifest manifest_of(const Suite& suite = kSuite, std::uint64_t root_seed = 7) {
   return {.suite = suite,
@@ -40,6 +41,7 @@ CellResult result_of(const std::string& agent, std::int64_t repetition) {
                    .repetition = repetition,
                    .max_evaluations = 10,
                    .groups = 3,
+                   .grouping = "scope",
                    .root_seed = 7},
           .step_time_us = 0.1 + static_cast<double>(repetition),
           .bound_us = 1.0 / 3,

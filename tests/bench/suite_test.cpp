@@ -19,7 +19,8 @@ std::string suite_with(const std::string& from = "", const std::string& to = "")
   std::string text = R"({
     "schema": "emplace-suite", "version": 1, "name": "tiny", "summary": "two agents",
     "graphs": ["inception-v3:batch=2"], "clusters": ["p2-8xlarge-2"],
-    "agents": ["single-gpu", "random"], "repetitions": 2, "max_evaluations": 5, "groups": 60
+    "agents": ["single-gpu", "random"], "repetitions": 2, "max_evaluations": 5, "groups": 60,
+    "grouping": "heavy-edge"
   })";
   if (!from.empty()) {
     const std::size_t at = text.find(from);
@@ -39,6 +40,12 @@ TEST(Suite, ReadsEveryMember) {
   EXPECT_EQ(suite.repetitions, 2);
   EXPECT_EQ(suite.max_evaluations, 5);
   EXPECT_EQ(suite.groups, 60);
+  EXPECT_EQ(suite.grouping, "heavy-edge");
+}
+
+TEST(Suite, WithoutAGroupingItHasTheDefault) {
+  const Suite suite = read_suite(suite_with(",\n    \"grouping\": \"heavy-edge\""), "s.json");
+  EXPECT_EQ(suite.grouping, kDefaultGrouping);
 }
 
 TEST(Suite, StarMeansAllAgents) {
@@ -116,6 +123,9 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"GiganticBudget", suite_with("evaluations\": 5", "evaluations\": 1e300"),
                 "/max_evaluations"},
         Hostile{"FractionOfAGroup", suite_with("\"groups\": 60", "\"groups\": 1.5"), "/groups"},
+        Hostile{"UnknownGrouping", suite_with("heavy-edge", "heavy-edges"), "'heavy-edge'"},
+        Hostile{"ANumberOfGroupsForAGroupingThatTakesNone", suite_with("heavy-edge", "colocation"),
+                "/grouping"},
         Hostile{"NotANumber", suite_with("\"groups\": 60", "\"groups\": NaN"), ""}),
     [](const auto& hostile) { return std::string(hostile.param.name); });
 

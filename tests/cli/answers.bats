@@ -13,6 +13,75 @@ load cli.bash
   [[ "$output" == *p2-8xlarge-4* ]]
   answers 0 list suites
   [[ "$output" == *quickstart* ]]
+  answers 0 list groupings
+  [[ "$output" == *heavy-edge* ]]
+}
+
+@test "list groupings --json tells which is the default and which take a number of groups" {
+  answers 0 list groupings --json
+  holds '{"colocation", "heavy-edge", "neighbours", "scope", "single-consumer"} <= {g["name"] for g in d["groupings"]}' \
+    '[g["name"] for g in d["groupings"] if g["default"]] == ["neighbours"]' \
+    '{g["name"] for g in d["groupings"] if not g["takes_target"]} == {"colocation", "single-consumer"}' \
+    'all(g["summary"] and g["reference"] for g in d["groupings"])'
+}
+
+@test "list graphs --details tells the size of each graph, as show does" {
+  answers 0 list graphs --details
+  [[ "$output" == *"1121"*"Szegedy"* ]]
+  answers 0 list graphs --details --json
+  holds 'all(g["ops"] > 0 and g["source"] for g in d["graphs"])'
+  local listed=$output
+  answers 0 show inception-v3 --json
+  local shown=$output
+  output="[$listed, $shown]"
+  holds '[(g["ops"], g["edges"], g["groups"], g["parameter_count"], g["flops"], g["memory_bytes"]) for g in d[0]["graphs"] if g["name"] == "inception-v3"] == [(d[1]["ops"], d[1]["edges"], d[1]["groups"], d[1]["parameters"], d[1]["flops"], d[1]["persistent_bytes"] + d[1]["activation_bytes"])]'
+}
+
+@test "show groups by any strategy and tells the cut" {
+  local grouping
+  for grouping in heavy-edge scope neighbours; do
+    answers 0 show inception-v3 --grouping $grouping --groups 40 --json
+    holds "d['grouping'] == '$grouping' and 0 < d['groups'] <= 40 and d['cut_bytes'] > 0"
+  done
+  answers 0 show inception-v3 --grouping colocation --json
+  holds 'd["groups"] > 500'
+}
+
+@test "show --compare-groupings tells what each grouping loses" {
+  local problem=(show inception-v3:batch=2 --cluster p2-8xlarge-2)
+  answers 0 "${problem[@]}" --compare-groupings --evaluations 20 --groups 20 --json
+  holds 'd["groupings"]["max_evaluations"] == 20' \
+    'all(g["step_time_us"] >= d["groupings"]["best_step_time_us"] for g in d["groupings"]["by_grouping"])' \
+    'min(g["lost_parallelism"] for g in d["groupings"]["by_grouping"]) == 0' \
+    '0 < d["largest_group_share"] <= 1'
+  local first=$output
+  answers 0 "${problem[@]}" --compare-groupings --evaluations 20 --groups 20 --json
+  [ "$output" = "$first" ]
+  answers 0 "${problem[@]}" --compare-groupings --evaluations 20
+  [[ "$output" == *"hill-climb:start=heft, 20 simulations"*"lost [%]"* ]]
+}
+
+@test "show --picture draws the groups with Graphviz, or writes what it would draw" {
+  answers 0 show inception-v3 --picture graph.dot
+  [[ "$(head -n 1 graph.dot)" == "digraph"* ]]
+  # Without dot on the PATH.
+  run -0 --separate-stderr env PATH=/nowhere "$EMPLACE" show inception-v3 --picture beside.svg
+  [[ "$stderr" == *"Graphviz is not installed"*beside.dot* ]]
+  cmp graph.dot beside.dot
+  [ ! -e beside.svg ]
+  command -v dot >/dev/null || skip "no Graphviz here"
+  answers 0 show inception-v3 --picture graph.svg
+  [ -z "$stderr" ]
+  python3 -c 'import xml.dom.minidom; assert len(xml.dom.minidom.parse("graph.svg").getElementsByTagName("g")) > 128'
+}
+
+@test "a dot that fails or cannot run is told" {
+  mkdir bin
+  printf '#!/bin/sh\necho "no fonts" >&2\nexit 3\n' >bin/dot
+  chmod +x bin/dot
+  PATH=$PWD/bin:$PATH refuses 3 "dot failed: no fonts" show inception-v3 --picture graph.svg
+  printf 'no program' >bin/dot
+  PATH=$PWD/bin:$PATH refuses 3 "cannot run" show inception-v3 --picture graph.svg
 }
 
 @test "list --json has schema_version first, names and parameters" {
@@ -82,7 +151,9 @@ load cli.bash
   answers 0 "${common[@]}" --evaluations 7 --groups 60 --seed 1
   [ "$output" != "$first" ]
   answers 0 "${common[@]}"
-  holds 'd["evaluations"] == 1000'
+  holds 'd["evaluations"] == 1000' 'd["grouping"] == "neighbours"'
+  answers 0 "${common[@]}" --grouping scope --groups 60
+  holds 'd["grouping"] == "scope"' 'd["groups"] <= 60'
 }
 
 @test "an out-of-memory placement is an answer, not an error" {
@@ -108,7 +179,8 @@ load cli.bash
   local step
   step=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_us"])' <<<"$output")
   answers 0 simulate "${problem[@]}" --placement placement.json --json
-  holds "d['step_time_us'] == $step" 'd["placed_by"] == "placement.json" and d["evaluations"] == 0'
+  holds "d['step_time_us'] == $step" 'd["placed_by"] == "placement.json" and d["evaluations"] == 0' \
+    'd["grouping"] == "ungrouped"'
   answers 0 place "${problem[@]}" --agent single-gpu --json
   holds 'd["placement"]["devices"]["sum"] == "gpu:0" and d["step_time_us"] > 0'
 }

@@ -35,6 +35,7 @@ load cli.bash
   refuses 3 "did you mean 'p2-8xlarge-2'" show inception-v3 --cluster p2-8xlarge2
   refuses 3 "did you mean 'hill-climb'" place --graph inception-v3 --cluster p2-8xlarge-2 --agent hil-climb
   refuses 3 "did you mean 'quickstart'" run quick-start
+  refuses 3 "did you mean 'heavy-edge'" show inception-v3 --grouping heavy-edges
 }
 
 @test "wrong values of options are usage errors" {
@@ -43,6 +44,10 @@ load cli.bash
   refuses 2 "--seed" run quickstart --seed -1
   refuses 2 "--seed" run quickstart --seed 9007199254740992
   refuses 2 "--groups" show inception-v3 --groups -5
+  refuses 2 "takes no number" show inception-v3 --grouping colocation --groups 5
+  refuses 2 ".svg" show inception-v3 --picture graph.png
+  refuses 2 "at most 512 groups" show inception-v3 --grouping colocation --picture graph.svg
+  refuses 2 "agents have no --details" list agents --details
   refuses 2 "--format" report . --format pdf
   refuses 2 "--color" list agents --color=sometimes
   refuses 2 "WHAT" list
@@ -57,6 +62,9 @@ load cli.bash
   refuses 2 "--agent" simulate --graph inception-v3 --cluster p2-8xlarge-2 --agent metis --placement p.json
   refuses 2 "--agent" simulate --graph inception-v3 --cluster p2-8xlarge-2 --placement p.json --seed 1
   refuses 2 "--cluster" place --graph inception-v3 --agent metis
+  refuses 2 "--grouping" simulate --graph inception-v3 --cluster p2-8xlarge-2 --placement p.json --grouping scope
+  refuses 2 "--cluster" show inception-v3 --compare-groupings
+  refuses 2 "--compare-groupings" show inception-v3 --evaluations 5
 }
 
 @test "files that cannot be read or written are told" {

@@ -1,6 +1,8 @@
 #include <emplace/agents/agent.hpp>
+#include <emplace/agents/registry.hpp>
 
 #include <numeric>
+#include <string>
 
 namespace emplace::agents {
 namespace {
@@ -8,14 +10,18 @@ namespace {
 // Iterated local search: groups in a random order try the other devices and stay where a step first
 // gets better, until no group can improve it; then some groups of the best placement so far are
 // drawn anew and the climb starts from there. The first climb starts from everything on the first
-// placeable device, which is hard to beat where links are slow. Ends with the budget and returns
-// the best seen. With kick = 1 every restart is random (Tarnawski et al. 2020).
+// placeable device, which is hard to beat where links are slow, or from what HEFT finds. Ends with
+// the budget and returns the best seen. With kick = 1 every restart is random (Tarnawski et al.
+// 2020).
 class HillClimb final : public Agent {
  public:
-  explicit HillClimb(const Params& params) : kick_(params.get<double>("kick")) {}
+  explicit HillClimb(const Params& params)
+      : kick_(params.get<double>("kick")), start_(params.get<std::string>("start")) {}
 
   Placement place(const Problem& problem, Session& session) override {
-    Placement start(problem.num_groups(), problem.placeable_devices().front());
+    Placement start = start_ == kOneDevice
+                          ? Placement(problem.num_groups(), problem.placeable_devices().front())
+                          : AgentRegistry::global().make(Spec{start_})->place(problem, session);
     climb(problem, session, start);
     // With one device there is nowhere to go.
     while (problem.placeable_devices().size() > 1 && !session.exhausted()) {
@@ -23,6 +29,8 @@ class HillClimb final : public Agent {
     }
     return session.best_placement().value_or(std::move(start));
   }
+
+  static constexpr const char* kOneDevice = "one-device";
 
  private:
   // Returns the best placement so far with the devices of some groups, about kick_ of all, redrawn.
@@ -67,6 +75,7 @@ class HillClimb final : public Agent {
   }
 
   double kick_;
+  std::string start_;  // kOneDevice or the name of an agent
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -79,7 +88,11 @@ EMPLACE_REGISTER_AGENT(
                      .default_value = 0.2,
                      .min = 0.01,
                      .max = 1,
-                     .summary = "share of the groups drawn anew at a restart"}},
+                     .summary = "share of the groups drawn anew at a restart"},
+                    {.name = "start",
+                     .default_value = std::string(HillClimb::kOneDevice),
+                     .choices = {HillClimb::kOneDevice, "heft"},
+                     .summary = "where the first climb starts"}},
      .deterministic = false});
 
 }  // namespace

@@ -25,6 +25,7 @@ struct Cell {
   std::int64_t repetition = 0;
   std::int64_t max_evaluations = 0;
   std::int64_t groups = 0;
+  std::string grouping{kDefaultGrouping};
   std::uint64_t root_seed = 0;  ///< at most kMaxRootSeed
 
   /// Returns 16 hexadecimal digits, the hash of all coordinates.

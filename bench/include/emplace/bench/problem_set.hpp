@@ -15,12 +15,15 @@
 
 namespace emplace::bench {
 
-/// Groups the ops of a graph; `groups` is the target count, 0 for the default. Throws Error.
-Grouping group_graph(const OpGraph& graph, std::int64_t groups);
+/// Groups the ops of a graph by the strategy `grouping`; `groups` is the target count, 0 for the
+/// default. Throws Error.
+Grouping group_graph(const OpGraph& graph, std::int64_t groups,
+                     std::string_view grouping = kDefaultGrouping);
 
-/// Loads a graph and a cluster by name or path and compiles them; `groups` is the target of the
-/// grouping, 0 for its default. Throws Error.
-Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups);
+/// Loads a graph and a cluster by name or path and compiles them, with the ops grouped as by
+/// group_graph(). Throws Error.
+Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups,
+                     std::string_view grouping = kDefaultGrouping);
 
 /// Returns 16 hexadecimal digits, a hash of all that a simulation or an agent reads of `problem`.
 /// Results of two runs may be compared if their problems have the same hash.

@@ -3,6 +3,8 @@
 // A suite says what is compared: graphs x clusters x agents x repetitions, under one budget. It is
 // a JSON file (bench/schema/suite.schema.json); some are shipped by name.
 
+#include <emplace/graphs/grouping_strategy.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,8 +20,9 @@ struct Suite {
   std::vector<std::string> clusters{};  ///< as for load_cluster()
   std::vector<std::string> agents{};  ///< `NAME[:key=value,...]`; "*" in the file means all, sorted
   std::int64_t repetitions = 1;       ///< of agents that are not deterministic; others run once
-  std::int64_t max_evaluations = 1000;  ///< per cell
-  std::int64_t groups = 0;              ///< target of the grouping; 0 for its default
+  std::int64_t max_evaluations = 1000;     ///< per cell
+  std::int64_t groups = 0;                 ///< target of the grouping; 0 for its default
+  std::string grouping{kDefaultGrouping};  ///< strategy, as for find_grouping()
 
   bool operator==(const Suite&) const = default;
 };

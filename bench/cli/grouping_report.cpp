@@ -1,0 +1,64 @@
+#include "grouping_report.hpp"
+
+#include <emplace/bench/text_table.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace emplace::cli {
+
+using bench::ComparedGrouping;
+using Json = nlohmann::ordered_json;
+
+std::string to_text(const bench::GroupingComparison& comparison) {
+  std::string text =
+      fmt::format("\nbest placements found by {}, {} simulations, seed {}; ", comparison.agent,
+                  comparison.max_evaluations, comparison.root_seed);
+  text += comparison.best_step_time_us
+              ? fmt::format("the best known without a grouping takes {:.3f} ms\n\n",
+                            *comparison.best_step_time_us / 1e3)
+              : "none fits into the memories\n\n";
+  using Align = bench::TextTable::Align;
+  bench::TextTable table({{"grouping"},
+                          {"groups", Align::kRight},
+                          {"cut [GB]", Align::kRight},
+                          {"largest [%]", Align::kRight},
+                          {"step [ms]", Align::kRight},
+                          {"lost [%]", Align::kRight}});
+  for (const ComparedGrouping& grouping : comparison.groupings) {
+    const bool known = grouping.lost_parallelism.has_value();
+    table.add_row({grouping.name, fmt::format("{}", grouping.numbers.groups),
+                   fmt::format("{:.3f}", static_cast<double>(grouping.numbers.cut_bytes) / 1e9),
+                   fmt::format("{:.1f}", grouping.numbers.largest_share * 100),
+                   known ? fmt::format("{:.3f}", grouping.step_time_us / 1e3)
+                         : std::string(to_string(grouping.status)),
+                   known ? fmt::format("{:.1f}", *grouping.lost_parallelism * 100) : ""});
+  }
+  return text + table.to_terminal(false);
+}
+
+Json to_json(const bench::GroupingComparison& comparison) {
+  Json groupings = Json::array();
+  for (const ComparedGrouping& grouping : comparison.groupings) {
+    Json json = {{"grouping", grouping.name},
+                 {"groups", grouping.numbers.groups},
+                 {"cut_bytes", grouping.numbers.cut_bytes},
+                 {"largest_group_share", grouping.numbers.largest_share},
+                 {"status", to_string(grouping.status)},
+                 {"step_time_us", grouping.step_time_us}};
+    if (grouping.lost_parallelism) {
+      json["lost_parallelism"] = *grouping.lost_parallelism;
+    }
+    groupings.push_back(std::move(json));
+  }
+  Json json = {{"agent", comparison.agent},
+               {"max_evaluations", comparison.max_evaluations},
+               {"root_seed", comparison.root_seed}};
+  if (comparison.best_step_time_us) {
+    json["best_step_time_us"] = *comparison.best_step_time_us;
+  }
+  json["by_grouping"] = std::move(groupings);
+  return json;
+}
+
+}  // namespace emplace::cli

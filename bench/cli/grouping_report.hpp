@@ -1,0 +1,19 @@
+#pragma once
+
+// The numbers of all groupings, as `show --compare-groupings` tells them.
+
+#include <emplace/bench/grouping_comparison.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace emplace::cli {
+
+/// Returns lines for people: how was searched, and a table.
+std::string to_text(const bench::GroupingComparison& comparison);
+
+/// Returns an object.
+nlohmann::ordered_json to_json(const bench::GroupingComparison& comparison);
+
+}  // namespace emplace::cli
