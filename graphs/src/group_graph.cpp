@@ -68,14 +68,14 @@ std::uint64_t work_of(const Op& op) {
          static_cast<std::uint64_t>(op.flops) / kFlopsPerByte;
 }
 
-Cluster cluster_of(const Op& op) {
+GroupContent content_of(const Op& op) {
   return {.work = work_of(op),
           .scope = op.scope,
           .forward = op.phase == Phase::kForward,
           .backward = op.phase != Phase::kForward};
 }
 
-Cluster merged(const Cluster& a, const Cluster& b) {
+GroupContent merged(const GroupContent& a, const GroupContent& b) {
   return {.work = a.work + b.work,
           .scope = common_scope(a.scope, b.scope),
           .forward = a.forward || b.forward,
@@ -128,19 +128,19 @@ GroupEdges edges_between(const OpGraph& graph, const std::vector<GroupId>& group
   return edges;
 }
 
-std::vector<Cluster> clusters_of(const OpGraph& graph, const std::vector<GroupId>& group_of) {
-  std::vector<Cluster> clusters;
+std::vector<GroupContent> contents_of(const OpGraph& graph, const std::vector<GroupId>& group_of) {
+  std::vector<GroupContent> contents;
   for (OpId id = 0; id < num_ops(graph); ++id) {
     const Op& op = graph[index(id)];
-    const Cluster single = cluster_of(op);
+    const GroupContent single = content_of(op);
     const auto group = index(group_of[index(id)]);
-    if (group == clusters.size()) {
-      clusters.push_back(single);
+    if (group == contents.size()) {
+      contents.push_back(single);
     } else {
-      clusters[group] = merged(clusters[group], single);
+      contents[group] = merged(contents[group], single);
     }
   }
-  return clusters;
+  return contents;
 }
 
 Grouping in_topological_order(const OpGraph& graph, const std::vector<GroupId>& group_of) {

@@ -21,7 +21,7 @@ struct GroupEdges {
 };
 
 /// Holds what is known of a group while groups form.
-struct Cluster {
+struct GroupContent {
   std::uint64_t work = 0;    ///< of the members, as of work_of()
   std::string_view scope{};  ///< what their scopes have in common
   bool forward = false;      ///< has ops of the forward pass
@@ -33,10 +33,10 @@ struct Cluster {
 std::uint64_t work_of(const Op& op);
 
 /// Returns what is known of a group of one op.
-Cluster cluster_of(const Op& op);
+GroupContent content_of(const Op& op);
 
 /// Returns what two groups are as one.
-Cluster merged(const Cluster& a, const Cluster& b);
+GroupContent merged(const GroupContent& a, const GroupContent& b);
 
 /// Returns the number of elements of a scope.
 int depth_of(std::string_view scope);
@@ -56,7 +56,7 @@ GroupId count_groups(const std::vector<GroupId>& group_of);
 GroupEdges edges_between(const OpGraph& graph, const std::vector<GroupId>& group_of);
 
 /// Returns what is known of each group. Requires: numbered by first ops.
-std::vector<Cluster> clusters_of(const OpGraph& graph, const std::vector<GroupId>& group_of);
+std::vector<GroupContent> contents_of(const OpGraph& graph, const std::vector<GroupId>& group_of);
 
 /// Returns the grouping, numbered in topological order, the group with the first op first where
 /// there is a choice. Requires: groups form a DAG.

@@ -52,13 +52,13 @@ class Merger {
         order_(order),
         group_of_(group_of),
         num_groups_(count_groups(group_of)),
-        clusters_(clusters_of(graph, group_of)),
+        contents_(contents_of(graph, group_of)),
         part_of_(std::move(part_of)),
         dag_(edges.ends, edges.bytes, sort_topologically(num_groups_, edges.ends).order,
              kMaxCycleSearch) {
     part_of_.resize(index(num_groups_), kNoPart);
-    for (const Cluster& cluster : clusters_) {
-      average_work_ += cluster.work;
+    for (const GroupContent& content : contents_) {
+      average_work_ += content.work;
     }
     average_work_ = average_work_ / static_cast<std::uint64_t>(target) + 1;
     for (GroupId producer = 0; producer < num_groups_; ++producer) {
@@ -72,7 +72,7 @@ class Merger {
     const GroupId from = dag_.find(producer);
     const GroupId to = dag_.find(consumer);
     const auto& successors = dag_.successors(from);
-    const Cluster both = merged(clusters_[index(from)], clusters_[index(to)]);
+    const GroupContent both = merged(contents_[index(from)], contents_[index(to)]);
     const auto rank =
         order_.rank({.both = both,
                      .bytes = successors.at(to),
@@ -110,7 +110,7 @@ class Merger {
       // joins them, and that edge is a candidate too.
       return;
     }
-    clusters_[index(*joined)] = merged(clusters_[index(from)], clusters_[index(to)]);
+    contents_[index(*joined)] = merged(contents_[index(from)], contents_[index(to)]);
     if (part_of_[index(from)] != part_of_[index(to)]) {
       part_of_[index(*joined)] = kNoPart;
     }
@@ -133,7 +133,7 @@ class Merger {
   std::vector<GroupId> group_of_;
   GroupId num_groups_;
   std::uint64_t average_work_ = 0;  // of a group when the target is reached, rounded up
-  std::vector<Cluster> clusters_;
+  std::vector<GroupContent> contents_;
   std::vector<std::int32_t> part_of_;
   ContractibleDag dag_;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue_;

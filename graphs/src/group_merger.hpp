@@ -15,7 +15,7 @@ namespace emplace {
 
 /// Describes two neighbours as they stand now.
 struct MergePair {
-  Cluster both{};              ///< as one group
+  GroupContent both{};         ///< as one group
   std::int64_t bytes = 0;      ///< from the one to the other; a tensor counts once for each of the
                                ///< colocated groups that read it
   bool only_consumer = false;  ///< the producer is consumed by no other group

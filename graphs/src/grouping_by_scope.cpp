@@ -19,11 +19,11 @@ std::string_view outer_scope(std::string_view scope, int depth) {
 // Returns the group of each op where colocated groups of one pass and one scope are together, as
 // far as they need not wait for one another.
 std::vector<GroupId> layers(const OpGraph& graph, const std::vector<GroupId>& colocated,
-                            const std::vector<Cluster>& clusters, int depth) {
+                            const std::vector<GroupContent>& contents, int depth) {
   std::map<std::pair<bool, std::string_view>, std::int32_t> part_with;
   std::vector<std::int32_t> part_of;
-  for (const Cluster& cluster : clusters) {
-    const std::pair layer(cluster.backward, outer_scope(cluster.scope, depth));
+  for (const GroupContent& content : contents) {
+    const std::pair layer(content.backward, outer_scope(content.scope, depth));
     part_of.push_back(
         part_with.try_emplace(layer, static_cast<std::int32_t>(part_with.size())).first->second);
   }
@@ -37,14 +37,14 @@ std::vector<GroupId> layers(const OpGraph& graph, const std::vector<GroupId>& co
 
 Grouping group_by_scope(const OpGraph& graph, GroupId target) {
   std::vector<GroupId> colocated = colocated_groups(graph);
-  const std::vector<Cluster> clusters = clusters_of(graph, colocated);
+  const std::vector<GroupContent> contents = contents_of(graph, colocated);
   int depth = 0;
-  for (const Cluster& cluster : clusters) {
-    depth = std::max(depth, depth_of(cluster.scope));
+  for (const GroupContent& content : contents) {
+    depth = std::max(depth, depth_of(content.scope));
   }
-  std::vector<GroupId> group_of = layers(graph, colocated, clusters, depth);
+  std::vector<GroupId> group_of = layers(graph, colocated, contents, depth);
   while (count_groups(group_of) > target && depth > 0) {
-    group_of = layers(graph, colocated, clusters, --depth);
+    group_of = layers(graph, colocated, contents, --depth);
   }
   return in_topological_order(
       graph, merge_groups(graph, std::move(group_of), target, by_scope_and_balance()));

@@ -10,8 +10,8 @@ namespace emplace {
 Grouping group_by_metis(const OpGraph& graph, GroupId target) {
   std::vector<GroupId> colocated = colocated_groups(graph);
   std::vector<double> work;
-  for (const Cluster& cluster : clusters_of(graph, colocated)) {
-    work.push_back(static_cast<double>(cluster.work));
+  for (const GroupContent& content : contents_of(graph, colocated)) {
+    work.push_back(static_cast<double>(content.work));
   }
   const GroupEdges edges = edges_between(graph, colocated);
   std::map<std::pair<GroupId, GroupId>, double> bytes;  // one direction only, for groups are a DAG
