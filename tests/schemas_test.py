@@ -26,7 +26,7 @@ def written(*arguments):
 
 
 documents = {
-    "graphs/schema/graph.schema.json": written("export", "inception-v3", "--format", "json"),
+    "graphs/schema/graph.schema.json": written("export", "inception-v3", "--format", "emplace"),
     "profiles/schema/device_profile.schema.json": shipped("profiles/data/devices/*.json"),
     "profiles/schema/cluster.schema.json": shipped("profiles/data/clusters/*.json"),
     "sim/schema/placement.schema.json": written(

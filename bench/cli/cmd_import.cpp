@@ -1,12 +1,11 @@
 #include "command.hpp"
 #include "terminal.hpp"
 
-#include <emplace/graphs/dnn_partitioning.hpp>
+#include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/graphs/text_file.hpp>
 
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +16,7 @@ namespace emplace::cli {
 void add_import(CLI::App& app, Action& action) {
   struct Options {
     std::string input;
-    std::string format = "dnn-partitioning";
+    std::string format;
     std::string output;
     bool json = false;
   };
@@ -28,8 +27,8 @@ void add_import(CLI::App& app, Action& action) {
       ->type_name("");
   command
       ->add_option("--format", options->format,
-                   "dnn-partitioning (the default), or emplace to check and tidy a graph of ours")
-      ->check(CLI::IsMember({"dnn-partitioning", "emplace"}))
+                   "NAME[:key=value,...], see emplace list formats; by default what the file's "
+                   "content or ending tells")
       ->type_name("FORMAT");
   command
       ->add_option("-o,--output", options->output,
@@ -39,11 +38,16 @@ void add_import(CLI::App& app, Action& action) {
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       refuse_two_answers(options->json, options->output, "--output");
-      const std::string text = read_text_file(options->input);
-      const OpGraph graph = options->format == "emplace"
-                                ? read_graph_json(text, options->input)
-                                : read_dnn_partitioning(text, options->input);
+      const GraphFormats& formats = GraphFormats::global();
+      const std::string source = options->input == "-" ? "standard input" : options->input;
+      const std::string bytes = read_text_file(options->input);
+      const Spec format = options->format.empty() ? Spec{.name = formats.guess(bytes, source).name}
+                                                  : Spec::parse(options->format);
+      const OpGraph graph = formats.read(format, bytes, source);
       if (options->output.empty()) {
+        if (options->format.empty()) {
+          note(fmt::format("emplace: read as format {}", format.name));
+        }
         print(write_graph_json(graph));
         return Outcome::kOk;
       }
@@ -51,12 +55,14 @@ void add_import(CLI::App& app, Action& action) {
       if (options->json) {
         print_json({{"schema_version", 1},
                     {"graph", graph[boost::graph_bundle].name},
+                    {"format", format.name},
                     {"ops", num_ops(graph)},
                     {"edges", boost::num_edges(graph)},
                     {"output", options->output}});
       } else {
-        print(fmt::format("{}: {} ops, {} edges, written to {}\n", graph[boost::graph_bundle].name,
-                          num_ops(graph), boost::num_edges(graph), options->output));
+        print(fmt::format("{}: {} ops, {} edges, read as format {}, written to {}\n",
+                          graph[boost::graph_bundle].name, num_ops(graph), boost::num_edges(graph),
+                          format.name, options->output));
       }
       return Outcome::kOk;
     };

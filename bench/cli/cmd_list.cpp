@@ -7,6 +7,7 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/profiles/cluster.hpp>
 
@@ -136,6 +137,35 @@ Json graph_details_as_json() {
   return list;
 }
 
+std::string formats_as_text() {
+  TextTable table({{"format"}, {"read"}, {"write"}, {"parameters"}, {"summary"}});
+  for (const std::string& name : GraphFormats::global().names()) {
+    const GraphFormat& format = GraphFormats::global().find(name);
+    std::vector<ParamSpec> parameters = format.read_parameters;
+    parameters.insert(parameters.end(), format.write_parameters.begin(),
+                      format.write_parameters.end());
+    table.add_row({name, format.read ? "yes" : "", format.write ? "yes" : "",
+                   defaults_of(parameters), format.summary});
+  }
+  return table.to_terminal(false);
+}
+
+Json formats_as_json() {
+  Json list = Json::array();
+  for (const std::string& name : GraphFormats::global().names()) {
+    const GraphFormat& format = GraphFormats::global().find(name);
+    list.push_back({{"name", name},
+                    {"summary", format.summary},
+                    {"reference", format.reference},
+                    {"endings", format.endings},
+                    {"can_read", format.read != nullptr},
+                    {"can_write", format.write != nullptr},
+                    {"read_parameters", to_json(format.read_parameters)},
+                    {"write_parameters", to_json(format.write_parameters)}});
+  }
+  return list;
+}
+
 std::string groupings_as_text() {
   TextTable table({{"grouping"}, {"takes --groups"}, {"summary"}});
   for (const GroupingStrategy& strategy : grouping_strategies()) {
@@ -220,6 +250,7 @@ struct Listing {
 constexpr Listing kListings[] = {
     {"agents", agents_as_text, agents_as_json},
     {"clusters", clusters_as_text, clusters_as_json},
+    {"formats", formats_as_text, formats_as_json},
     {"graphs", graphs_as_text, graphs_as_json, graph_details_as_text, graph_details_as_json},
     {"groupings", groupings_as_text, groupings_as_json},
     {"suites", suites_as_text, suites_as_json},
@@ -246,9 +277,9 @@ void add_list(CLI::App& app, Action& action) {
     bool json = false;
   };
   CLI::App* command =
-      app.add_subcommand("list", "List agents, graphs, groupings, clusters or suites");
+      app.add_subcommand("list", "List agents, graphs, formats, groupings, clusters or suites");
   const auto options = std::make_shared<Options>();
-  command->add_option("WHAT", options->what, "agents, graphs, groupings, clusters or suites")
+  command->add_option("WHAT", options->what, "agents, graphs, formats, groupings, clusters or suites")
       ->required()
       ->type_name("");
   command->add_flag("--details", options->details,

@@ -1,7 +1,8 @@
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/graphs/graph_json.hpp>
+#include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 
@@ -20,8 +21,11 @@ std::string text_of(const Spec& spec) {
   return text;
 }
 
+// Names of the catalog have no dot before their parameters.
 bool names_file(std::string_view name_or_path) {
-  return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
+  const std::string_view name = name_or_path.substr(0, name_or_path.find(':'));
+  return name_or_path.find('/') != std::string_view::npos ||
+         name.find('.') != std::string_view::npos;
 }
 
 }  // namespace
@@ -63,10 +67,13 @@ OpGraph GraphCatalog::build(const Spec& spec) const {
 }
 
 OpGraph load_graph(std::string_view name_or_path) {
-  if (names_file(name_or_path)) {
-    return read_graph_file(std::string(name_or_path));
+  if (!names_file(name_or_path)) {
+    return GraphCatalog::global().build(Spec::parse(name_or_path));
   }
-  return GraphCatalog::global().build(Spec::parse(name_or_path));
+  const GraphFormats& formats = GraphFormats::global();
+  const std::string path(name_or_path);
+  const std::string bytes = read_text_file(path);
+  return formats.read({.name = formats.guess(bytes, path).name}, bytes, path);
 }
 
 std::vector<std::string> expand_graphs(std::string_view name_or_path) {

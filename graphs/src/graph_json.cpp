@@ -1,6 +1,5 @@
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -272,10 +271,6 @@ OpGraph read_graph_json(std::string_view text, const std::string& source) {
   read_edges(root.at("edges"), graph);
   validate(graph, source);
   return graph;
-}
-
-OpGraph read_graph_file(const std::string& path) {
-  return read_graph_json(read_text_file(path), path == "-" ? "standard input" : path);
 }
 
 }  // namespace emplace

@@ -158,6 +158,36 @@ class Builder final : public nlohmann::json_sax<json> {
   json* member_ = nullptr;
 };
 
+// Notes the members of the root.
+class RootMembers final : public nlohmann::json_sax<json> {
+ public:
+  std::vector<std::string> names{};
+
+  bool null() override { return depth_ > 0; }
+  bool boolean(bool) override { return depth_ > 0; }
+  bool number_integer(std::int64_t) override { return depth_ > 0; }
+  bool number_unsigned(std::uint64_t) override { return depth_ > 0; }
+  bool number_float(double, const std::string&) override { return depth_ > 0; }
+  bool string(std::string&) override { return depth_ > 0; }
+  bool binary(json::binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return ++depth_ <= kMaxDepth; }
+  bool start_array(std::size_t) override { return depth_ > 0 && ++depth_ <= kMaxDepth; }
+  bool end_object() override { return --depth_ > 0; }
+  bool end_array() override { return --depth_ > 0; }
+  bool key(std::string& name) override {
+    if (depth_ == 1) {
+      names.push_back(std::move(name));
+    }
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    return false;
+  }
+
+ private:
+  std::size_t depth_ = 0;
+};
+
 }  // namespace
 
 JsonCursor JsonCursor::at(std::string_view key) const {
@@ -313,5 +343,11 @@ JsonDocument JsonDocument::read(const std::string& path) {
 }
 
 JsonCursor JsonDocument::root() const { return {*value_, *source_, ""}; }
+
+std::vector<std::string> json_root_members(std::string_view text) {
+  RootMembers members;
+  json::sax_parse(text, &members);
+  return std::move(members.names);
+}
 
 }  // namespace emplace

@@ -198,11 +198,11 @@ load cli.bash
   answers 0 export ./tiny.json --format dot
   [[ "$output" == digraph* ]]
   answers 0 export ./tiny.json --format graphml -o tiny.graphml
-  [ -z "$output" ]
+  [ "$output" = "tiny: 4 ops, 4 edges, written to tiny.graphml as format graphml" ]
   python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("tiny.graphml")'
-  "$EMPLACE" export ./tiny.json --format json -o once.json
+  "$EMPLACE" export ./tiny.json --format emplace -o once.json
   answers 0 import once.json --format emplace -o twice.json --json
-  holds 'd == {"schema_version": 1, "graph": "tiny", "ops": 4, "edges": 4, "output": "twice.json"}'
+  holds 'd == {"schema_version": 1, "graph": "tiny", "format": "emplace", "ops": 4, "edges": 4, "output": "twice.json"}'
   cmp once.json twice.json
 }
 

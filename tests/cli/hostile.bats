@@ -130,7 +130,7 @@ refuses_suite() {
   local text
   for text in '' '{"nodes": [' '[]' '{"nodes": 1, "edges": []}' '"\xff"'; do
     printf '%b' "$text" >bad.json
-    refuses 3 "bad.json" import bad.json -o graph.json
+    refuses 3 "bad.json" import bad.json --format dnn-partitioning -o graph.json
     [ ! -e graph.json ]
   done
 }

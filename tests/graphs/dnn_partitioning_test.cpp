@@ -1,5 +1,5 @@
-#include <emplace/graphs/dnn_partitioning.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
@@ -31,6 +31,11 @@ const std::string kInference = R"({"maxSizePerFPGA": 1e9, "maxFPGAs": 2, "maxCPU
            {"sourceId": 7, "destId": 3, "cost": 0.001953125, "size": 4194.304},
            {"sourceId": 7, "destId": 9, "cost": 0.001953125, "size": 4194.304}]})";
 
+OpGraph read_dnn_partitioning(std::string_view text, const std::string& source,
+                              std::string_view format = "dnn-partitioning") {
+  return GraphFormats::global().read(Spec::parse(format), text, source);
+}
+
 std::vector<OpId> consumers(const OpGraph& graph, std::size_t op) {
   std::vector<OpId> ids;
   const auto [begin, end] = boost::out_edges(op, graph);
@@ -54,6 +59,13 @@ TEST(DnnPartitioning, BecomesAGraphWithMeasuredCosts) {
   EXPECT_EQ(graph[0].colocation, "class-5");
   EXPECT_EQ(graph[1].colocation, "");
   EXPECT_EQ(consumers(graph, 2), (std::vector<OpId>{0, 1}));
+}
+
+TEST(DnnPartitioning, TheUserNamesTheDeviceClassesOfTheCosts) {
+  const OpGraph graph = read_dnn_partitioning(
+      kInference, "tiny.json", "dnn-partitioning:accelerator=gpu-k80,cpu=cpu-xeon-e5-2686-v4");
+  EXPECT_EQ(graph[0].measured[0].device_class, "gpu-k80");
+  EXPECT_EQ(graph[0].measured[1].device_class, "cpu-xeon-e5-2686-v4");
 }
 
 TEST(DnnPartitioning, PartsSizesIntoWeightsAndOutputs) {

@@ -1,4 +1,4 @@
-#include <emplace/graphs/graph_export.hpp>
+#include <emplace/graphs/graph_format.hpp>
 
 #include <boost/graph/graphml.hpp>
 #include <boost/graph/graphviz.hpp>
@@ -34,6 +34,10 @@ OpGraph graph_with_hostile_names() {
   return graph;
 }
 
+std::string write(std::string_view format, const OpGraph& graph) {
+  return GraphFormats::global().write(Spec::parse(format), graph);
+}
+
 // What a stranger's program reads.
 struct ForeignNode {
   std::string id, label, name, kind, scope, phase, shape;
@@ -63,7 +67,7 @@ TEST(WriteDot, IsReadByBoost) {
   properties.property("label", boost::get(&ForeignNode::label, graph));
   properties.property("label", boost::get(&ForeignEdge::label, graph));
   properties.property("style", boost::get(&ForeignEdge::style, graph));
-  std::istringstream text(write_dot(graph_with_hostile_names()));
+  std::istringstream text(write("dot", graph_with_hostile_names()));
   ASSERT_TRUE(boost::read_graphviz(text, graph, properties));
 
   ASSERT_EQ(boost::num_vertices(graph), kNames.size());
@@ -92,7 +96,7 @@ TEST(WriteGraphml, IsReadByBoost) {
   properties.property("flops", boost::get(&ForeignNode::flops, graph));
   properties.property("bytes", boost::get(&ForeignEdge::bytes, graph));
   properties.property("output", boost::get(&ForeignEdge::output, graph));
-  std::istringstream text(write_graphml(graph_with_hostile_names()));
+  std::istringstream text(write("graphml", graph_with_hostile_names()));
   boost::read_graphml(text, graph, properties);
 
   ASSERT_EQ(boost::num_vertices(graph), kNames.size());
@@ -118,8 +122,8 @@ TEST(WriteGraphml, HasNoCharacterThatXmlForbids) {
                                "b",
                        .kind = "relu"},
                     graph);
-  EXPECT_THAT(write_graphml(graph), HasSubstr("a\xEF\xBF\xBD\xEF\xBF\xBD"
-                                              "b"));
+  EXPECT_THAT(write("graphml", graph), HasSubstr("a\xEF\xBF\xBD\xEF\xBF\xBD"
+                                                 "b"));
 }
 
 }  // namespace

@@ -181,21 +181,6 @@ TEST(GraphJson, WritesTheMembersThatTheSchemaHas) {
   EXPECT_EQ(output_keys, keys(defs.at("output").at("properties")));
 }
 
-TEST(GraphJson, IsReadFromAFile) {
-  OpGraph graph;
-  boost::add_vertex(op("a"), graph);
-  const std::string path = testing::TempDir() + "emplace_graph_json_test.json";
-  write_text_file(path, write_graph_json(graph));
-  expect_equal(read_graph_file(path), graph);
-  std::filesystem::remove(path);
-  try {
-    read_graph_file(path);
-    FAIL() << "did not throw";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kIo);
-  }
-}
-
 TEST(GraphJson, ReadsAHundredThousandOps) {
   constexpr OpId kOps = 100'000;
   OpGraph graph;

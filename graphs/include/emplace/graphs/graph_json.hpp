@@ -29,7 +29,4 @@ std::string write_graph_json(const OpGraph& graph);
 /// Reads and validates a graph; `source` names the text in errors. Throws kFormat.
 OpGraph read_graph_json(std::string_view text, const std::string& source);
 
-/// Reads and validates the graph file `path` ("-": standard input); throws kIo or kFormat.
-OpGraph read_graph_file(const std::string& path);
-
 }  // namespace emplace

@@ -105,4 +105,8 @@ class JsonDocument {
   std::unique_ptr<std::string> source_;
 };
 
+/// Returns the names of the members of the object that `text` is, in order, up to the first mistake
+/// in it; nothing if it is no object.
+std::vector<std::string> json_root_members(std::string_view text);
+
 }  // namespace emplace

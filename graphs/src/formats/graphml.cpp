@@ -1,12 +1,12 @@
-#include <emplace/graphs/graph_export.hpp>
+// GraphML: each node with name, kind, phase, scope and flops, each edge with bytes and output (-1
+// for a control edge).
+
+#include <emplace/graphs/graph_format.hpp>
 
 #include <boost/graph/graphml.hpp>
-#include <boost/graph/graphviz.hpp>
 #include <boost/property_map/dynamic_property_map.hpp>
 #include <boost/property_map/function_property_map.hpp>
-#include <fmt/format.h>
 
-#include <ostream>
 #include <sstream>
 
 namespace emplace {
@@ -22,28 +22,6 @@ std::int64_t bytes_on(const OpGraph& graph, const Edge& edge) {
     return 0;
   }
   return graph[boost::source(edge, graph)].outputs[static_cast<std::size_t>(output)].bytes;
-}
-
-// Escapes text for a quoted label. Boost's own escape_dot_string leaves backslashes and DOT's
-// keywords alone, so that an op called `graph` or `a\` would break the file.
-std::string escape_label(std::string_view text) {
-  std::string escaped;
-  for (const char letter : text) {
-    switch (letter) {
-      case '"':
-        escaped += "\\\"";
-        break;
-      case '\\':
-        escaped += "\\\\";
-        break;
-      case '\n':
-        escaped += "\\n";
-        break;
-      default:
-        escaped += letter;
-    }
-  }
-  return escaped;
 }
 
 // XML 1.0 has no way to write control characters; U+FFFD stands for them.
@@ -65,28 +43,7 @@ auto property_of(Function function) {
   return boost::make_function_property_map<Key>(std::move(function));
 }
 
-}  // namespace
-
-std::string write_dot(const OpGraph& graph) {
-  std::ostringstream out;
-  boost::write_graphviz(
-      out, graph,
-      [&](std::ostream& to, Vertex op) {
-        to << fmt::format(" [label=\"{}\\n{}\"]", escape_label(graph[op].name),
-                          escape_label(graph[op].kind));
-      },
-      [&](std::ostream& to, const Edge& edge) {
-        if (graph[edge].output == Dependency::kControl) {
-          to << " [style=dashed]";
-        } else {
-          to << fmt::format(" [label=\"{} B\"]", bytes_on(graph, edge));
-        }
-      },
-      [](std::ostream& to) { to << "node [shape=box];\n"; });
-  return std::move(out).str();
-}
-
-std::string write_graphml(const OpGraph& graph) {
+std::string write(const OpGraph& graph, const Params&) {
   boost::dynamic_properties properties;
   const auto text = [&](const char* name, std::string Op::*member) {
     properties.property(name, property_of<Vertex>([&graph, member](Vertex op) {
@@ -110,4 +67,12 @@ std::string write_graphml(const OpGraph& graph) {
   return std::move(out).str();
 }
 
+const FormatRegistration kRegistration(
+    {.name = "graphml",
+     .summary = "XML of graph tools: networkx, yEd, Gephi, igraph",
+     .reference = "graphml.graphdrawing.org",
+     .endings = {".graphml"},
+     .write = write});
+
+}  // namespace
 }  // namespace emplace

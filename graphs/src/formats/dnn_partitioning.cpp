@@ -1,15 +1,35 @@
-#include <emplace/graphs/dnn_partitioning.hpp>
+// The workloads of Tarnawski et al., "Efficient Algorithms for Device Placement of DNN Graph
+// Operators", NeurIPS 2020 (repository msr-fiddle/dnn-partitioning, MIT licence).
+//
+// A node's latencies become measured costs of the device classes "fpga" (any accelerator) and
+// "cpu", unless parameters name others, its colour class the colocation label "class-<n>", and
+// "class-<n>-backward" for its backward nodes: one label for both would tie the first op of a step
+// to the last, and all between them, into one group. An edge's `cost` is the time to move the
+// source's value at 2 GiB/s; the value's bytes come from it, because some files give the
+// destination's size. One folder of the original has that cost in seconds instead of milliseconds;
+// the unit is found from cost and size. A node's `size` is that of its weights and its value:
+// persistent_bytes is what remains of it without the outputs, 0 where they are larger.
+//
+// The training *layer* graphs are two disconnected copies of the forward graph whose backward half
+// has its edges in forward direction. They are repaired: backward edges turn round, carrying the
+// bytes of the value whose gradient they are, and each forward node gets an edge to the backward
+// node of its class (a control edge if its value is unknown because nothing reads it). Gradients of
+// one size from one node count as one value. The number of accelerators and their memory stand in
+// the file too, but belong to a cluster.
+
+#include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,7 +85,8 @@ constexpr std::int64_t kMaxId = std::numeric_limits<std::int64_t>::max();
 
 class Reader {
  public:
-  explicit Reader(const JsonCursor& root) {
+  Reader(const JsonCursor& root, const Params& params)
+      : accelerator_(params.get<std::string>("accelerator")), cpu_(params.get<std::string>("cpu")) {
     root.expect_only({"maxSizePerFPGA", "maxFPGAs", "maxCPUs", "nodes", "edges"});
     const JsonCursor nodes = root.at("nodes");
     for (const JsonCursor& node : nodes.elements()) {
@@ -88,8 +109,8 @@ class Reader {
       Op op{.name = node.name,
             .kind = "layer",
             .phase = node.is_backward ? Phase::kBackward : Phase::kForward,
-            .measured = {{.device_class = "fpga", .cost_us = node.fpga_ms * 1000},
-                         {.device_class = "cpu", .cost_us = node.cpu_ms * 1000}}};
+            .measured = {{.device_class = accelerator_, .cost_us = node.fpga_ms * 1000},
+                         {.device_class = cpu_, .cost_us = node.cpu_ms * 1000}}};
       if (node.color_class) {
         op.colocation =
             fmt::format("class-{}{}", *node.color_class, node.is_backward ? "-backward" : "");
@@ -286,6 +307,8 @@ class Reader {
     add_dependency(graph, use.producer, output, use.consumer);
   }
 
+  std::string accelerator_;
+  std::string cpu_;
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
   std::map<std::int64_t, OpId> position_;
@@ -293,15 +316,26 @@ class Reader {
   double bytes_per_cost_ = 0;
 };
 
-}  // namespace
-
-OpGraph read_dnn_partitioning(std::string_view text, const std::string& source) {
+OpGraph read(std::string_view text, const std::string& source, const Params& params) {
   const JsonDocument document = JsonDocument::parse(text, source);
-  OpGraph graph = Reader(document.root()).build();
-  graph[boost::graph_bundle] = {.name = std::filesystem::path(source).stem().string(),
-                                .source = "dnn-partitioning (Tarnawski et al., NeurIPS 2020)"};
-  validate(graph, source);
+  OpGraph graph = Reader(document.root(), params).build();
+  graph[boost::graph_bundle].source = "dnn-partitioning (Tarnawski et al., NeurIPS 2020)";
   return graph;
 }
 
+const FormatRegistration kRegistration(
+    {.name = "dnn-partitioning",
+     .summary = "layers and ops with latencies and sizes, of the NeurIPS 2020 placement paper",
+     .reference = "Tarnawski et al., NeurIPS 2020; github.com/msr-fiddle/dnn-partitioning",
+     .read_parameters = {{.name = "accelerator",
+                          .default_value = "fpga",
+                          .summary = "device class that fpgaLatency was measured on"},
+                         {.name = "cpu",
+                          .default_value = "cpu",
+                          .summary = "device class that cpuLatency was measured on"}},
+     .recognizes =
+         [](const FileContent& file) { return file.has("maxFPGAs") && file.has("nodes"); },
+     .read = read});
+
+}  // namespace
 }  // namespace emplace

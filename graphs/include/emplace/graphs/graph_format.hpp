@@ -1,0 +1,89 @@
+#pragma once
+
+// The file formats in which graphs come and go. A format is one file in graphs/src/formats that
+// defines a FormatRegistration at namespace scope; nothing else needs an edit. `emplace import`,
+// `emplace export`, `emplace list formats` and load_graph() all work from its GraphFormat. A format
+// may be read only or written only. What a reader returns is named after its file unless the file
+// has a name for it, and validated.
+
+#include <emplace/graphs/op_graph.hpp>
+#include <emplace/graphs/params.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace {
+
+/// Holds what a format may recognize a file by.
+struct FileContent {
+  std::string_view bytes{};                 ///< all of the file
+  std::vector<std::string> json_members{};  ///< see json_root_members()
+
+  /// Says whether the file is a JSON object with a member `name`.
+  bool has(std::string_view name) const;
+};
+
+/// Describes a file format of graphs.
+struct GraphFormat {
+  std::string name{};       ///< kebab-case, stable
+  std::string summary{};    ///< one line
+  std::string reference{};  ///< where the format is described
+  /// Ends of the file names that are of this format and no other, in lower case: ".dot"
+  std::vector<std::string> endings{};
+  std::vector<ParamSpec> read_parameters{};   ///< in the order in which they are listed
+  std::vector<ParamSpec> write_parameters{};  ///< in the order in which they are listed
+  /// Says whether a file is of this format and no other; null if its content does not tell.
+  std::function<bool(const FileContent&)> recognizes{};
+  /// Reads a graph; `source` is the name of the file in errors. Throws kFormat. Null if the format
+  /// is only written.
+  std::function<OpGraph(std::string_view bytes, const std::string& source, const Params&)> read{};
+  /// Returns the file of a graph. Requires: validate() accepts it. Null if the format is only read.
+  std::function<std::string(const OpGraph&, const Params&)> write{};
+};
+
+/// Holds the known formats by name.
+class GraphFormats {
+ public:
+  /// Returns the table of all registered formats.
+  static GraphFormats& global();
+
+  /// Adds a format; throws InternalError if its name is taken or it can neither be read nor
+  /// written.
+  void add(GraphFormat format);
+
+  /// Returns the names, sorted.
+  std::vector<std::string> names() const;
+
+  /// Returns the format called `name`; throws kUnknownName.
+  const GraphFormat& find(std::string_view name) const;
+
+  /// Returns the format that a file name's ending tells, or null.
+  const GraphFormat* find_by_ending(std::string_view path) const;
+
+  /// Returns the format that the file's content tells, else the one that its ending does; throws
+  /// kFormat if neither tells or several formats recognize the content.
+  const GraphFormat& guess(std::string_view bytes, std::string_view source) const;
+
+  /// Reads and validates a graph in the format and with the parameters that `spec` names; `source`
+  /// is the name of the file in errors. Throws kFormat, kUnknownName, kUsage for a parameter, and
+  /// kUnsupported if the format is only written.
+  OpGraph read(const Spec& spec, std::string_view bytes, const std::string& source) const;
+
+  /// Returns the file of `graph` in the format and with the parameters that `spec` names. Throws
+  /// kUnknownName, kUsage for a parameter, and kUnsupported if the format is only read or cannot
+  /// hold the graph. Requires: validate() accepts the graph.
+  std::string write(const Spec& spec, const OpGraph& graph) const;
+
+ private:
+  std::map<std::string, GraphFormat, std::less<>> formats_;
+};
+
+/// Adds a format to the global table when it is constructed.
+struct FormatRegistration {
+  explicit FormatRegistration(GraphFormat format) { GraphFormats::global().add(std::move(format)); }
+};
+
+}  // namespace emplace

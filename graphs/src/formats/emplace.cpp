@@ -1,0 +1,20 @@
+// Our own format; see graph_json.hpp.
+
+#include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/graph_json.hpp>
+
+namespace emplace {
+namespace {
+
+const FormatRegistration kRegistration(
+    {.name = "emplace",
+     .summary = "emplace's own JSON, which loses nothing",
+     .reference = "graphs/schema/graph.schema.json",
+     .endings = {".json"},
+     .recognizes = [](const FileContent& file) { return file.has("schema") && file.has("ops"); },
+     .read = [](std::string_view text, const std::string& source,
+                const Params&) { return read_graph_json(text, source); },
+     .write = [](const OpGraph& graph, const Params&) { return write_graph_json(graph); }});
+
+}  // namespace
+}  // namespace emplace
