@@ -1,3 +1,5 @@
+#include "utf8.hpp"
+
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
@@ -9,31 +11,6 @@ namespace {
 
 // Number of names that a message lists where none is near.
 constexpr std::size_t kMaxListed = 12;
-
-// Returns the length of the UTF-8 sequence that begins `text`, or 0 if there is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xC2 && first < 0xE0 ? 2
-                             : first >= 0xE0 && first < 0xF0 ? 3
-                             : first >= 0xF0 && first < 0xF5 ? 4
-                                                             : 0;
-  if (length == 0 || length > text.size()) {
-    return 0;
-  }
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) {
-      return 0;
-    }
-  }
-  // Overlong forms, surrogates and what lies above U+10FFFF.
-  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) >= 0xA0) ||
-      (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) >= 0x90)) {
-    return 0;
-  }
-  return length;
-}
 
 std::string to_lower(std::string_view text) {
   std::string lower(text);

@@ -1,12 +1,11 @@
+#include "op_json.hpp"
+
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <array>
 #include <iterator>
-#include <limits>
 #include <unordered_map>
 
 namespace emplace {
@@ -14,197 +13,6 @@ namespace {
 
 constexpr std::string_view kSchema = "emplace-graph";
 constexpr std::int64_t kVersion = 1;
-constexpr std::int64_t kMaxQuantity = std::numeric_limits<std::int64_t>::max();
-
-constexpr std::array kPhases = {Phase::kForward, Phase::kBackward, Phase::kUpdate};
-constexpr std::array kDataTypes = {DataType::kFloat32, DataType::kFloat16, DataType::kBfloat16,
-                                   DataType::kInt32,   DataType::kInt64,   DataType::kBool};
-
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-// Writes one JSON object in one line, without the members that have their default value.
-class ObjectWriter {
- public:
-  explicit ObjectWriter(std::string& text) : text_(text) { text_ += '{'; }
-  ~ObjectWriter() { text_ += '}'; }
-  ObjectWriter(const ObjectWriter&) = delete;
-  ObjectWriter& operator=(const ObjectWriter&) = delete;
-
-  void member(std::string_view key, std::string_view value) {
-    fmt::format_to(std::back_inserter(text_), "{}\"{}\": {}", is_first_ ? "" : ", ", key, value);
-    is_first_ = false;
-  }
-  void text(std::string_view key, const std::string& value) {
-    if (!value.empty()) {
-      member(key, quoted(value));
-    }
-  }
-  void quantity(std::string_view key, std::int64_t value) {
-    if (value != 0) {
-      member(key, fmt::to_string(value));
-    }
-  }
-  void dimensions(std::string_view key, const std::vector<std::int64_t>& values) {
-    if (!values.empty()) {
-      member(key, fmt::format("[{}]", fmt::join(values, ", ")));
-    }
-  }
-
- private:
-  std::string& text_;
-  bool is_first_ = true;
-};
-
-void write_output(std::string& text, const Output& output) {
-  ObjectWriter object(text);
-  object.dimensions("shape", output.shape);
-  if (output.type != DataType::kFloat32) {
-    object.member("type", fmt::format("\"{}\"", to_string(output.type)));
-  }
-  object.quantity("bytes", output.bytes);
-  if (output.persistent) {
-    object.member("persistent", "true");
-  }
-}
-
-void write_measured(std::string& text, const MeasuredCost& cost) {
-  ObjectWriter object(text);
-  object.member("device_class", quoted(cost.device_class));
-  object.member("cost_us", fmt::to_string(cost.cost_us));
-  if (cost.spread != 0) {
-    object.member("spread", fmt::to_string(cost.spread));
-  }
-}
-
-// Writes a list of objects as the member `key`, unless it is empty.
-template <class Item>
-void write_list(ObjectWriter& object, std::string_view key, const std::vector<Item>& items,
-                void (*write_item)(std::string&, const Item&)) {
-  if (items.empty()) {
-    return;
-  }
-  std::string text = "[";
-  for (const Item& item : items) {
-    text += text.size() == 1 ? "" : ", ";
-    write_item(text, item);
-  }
-  object.member(key, text + ']');
-}
-
-void write_op(std::string& text, const Op& op) {
-  ObjectWriter object(text);
-  object.member("name", quoted(op.name));
-  object.member("kind", quoted(op.kind));
-  if (op.phase != Phase::kForward) {
-    object.member("phase", fmt::format("\"{}\"", to_string(op.phase)));
-  }
-  object.dimensions("shape", op.shape);
-  object.quantity("flops", op.flops);
-  object.quantity("bytes_read", op.bytes_read);
-  object.quantity("bytes_written", op.bytes_written);
-  write_list(object, "outputs", op.outputs, write_output);
-  object.quantity("parameters", op.parameters);
-  object.quantity("persistent_bytes", op.persistent_bytes);
-  object.quantity("workspace_bytes", op.workspace_bytes);
-  object.text("colocation", op.colocation);
-  object.text("scope", op.scope);
-  write_list(object, "measured", op.measured, write_measured);
-}
-
-std::string read_text(const JsonCursor& object, std::string_view key) {
-  const auto member = object.find(key);
-  return member ? member->text() : "";
-}
-
-std::int64_t read_quantity(const JsonCursor& object, std::string_view key) {
-  const auto member = object.find(key);
-  return member ? member->integer(0, kMaxQuantity) : 0;
-}
-
-std::vector<std::int64_t> read_dimensions(const JsonCursor& object) {
-  std::vector<std::int64_t> dimensions;
-  if (const auto member = object.find("shape")) {
-    for (const JsonCursor& dimension : member->elements()) {
-      dimensions.push_back(dimension.integer(0, kMaxQuantity));
-    }
-  }
-  return dimensions;
-}
-
-// Returns the enumerator whose name the member `key` gives, by default the first.
-template <class Enum, std::size_t N>
-Enum read_enum(const JsonCursor& object, std::string_view key, const std::array<Enum, N>& values) {
-  const auto member = object.find(key);
-  if (!member) {
-    return values.front();
-  }
-  std::array<std::string_view, N> names;
-  for (std::size_t i = 0; i < N; ++i) {
-    names[i] = to_string(values[i]);
-  }
-  return values[member->one_of(names)];
-}
-
-Output read_output(const JsonCursor& object) {
-  object.expect_only({"shape", "type", "bytes", "persistent"});
-  Output output{.shape = read_dimensions(object),
-                .type = read_enum(object, "type", kDataTypes),
-                .bytes = read_quantity(object, "bytes")};
-  if (const auto member = object.find("persistent")) {
-    output.persistent = member->boolean();
-  }
-  return output;
-}
-
-std::vector<MeasuredCost> read_measured(const JsonCursor& list) {
-  std::vector<MeasuredCost> measured;
-  for (const JsonCursor& object : list.elements()) {
-    object.expect_only({"device_class", "cost_us", "spread"});
-    const JsonCursor device_class = object.at("device_class");
-    MeasuredCost cost{
-        .device_class = device_class.non_empty_text(),
-        .cost_us = object.at("cost_us").number(0, std::numeric_limits<double>::max())};
-    if (const auto spread = object.find("spread")) {
-      cost.spread = spread->number(0, kMaxCostSpread);
-    }
-    for (const MeasuredCost& other : measured) {
-      if (other.device_class == cost.device_class) {
-        device_class.fail("the class comes twice");
-      }
-    }
-    measured.push_back(std::move(cost));
-  }
-  return measured;
-}
-
-Op read_op(const JsonCursor& object) {
-  object.expect_only({"name", "kind", "phase", "shape", "flops", "bytes_read", "bytes_written",
-                      "outputs", "parameters", "persistent_bytes", "workspace_bytes", "colocation",
-                      "scope", "measured"});
-  Op op{.name = object.at("name").non_empty_text(),
-        .kind = object.at("kind").non_empty_text(),
-        .phase = read_enum(object, "phase", kPhases),
-        .shape = read_dimensions(object),
-        .flops = read_quantity(object, "flops"),
-        .bytes_read = read_quantity(object, "bytes_read"),
-        .bytes_written = read_quantity(object, "bytes_written"),
-        .parameters = read_quantity(object, "parameters"),
-        .persistent_bytes = read_quantity(object, "persistent_bytes"),
-        .workspace_bytes = read_quantity(object, "workspace_bytes"),
-        .colocation = read_text(object, "colocation"),
-        .scope = read_text(object, "scope")};
-  if (const auto outputs = object.find("outputs")) {
-    for (const JsonCursor& output : outputs->elements()) {
-      op.outputs.push_back(read_output(output));
-    }
-  }
-  if (const auto measured = object.find("measured")) {
-    op.measured = read_measured(*measured);
-  }
-  return op;
-}
 
 void read_ops(const JsonCursor& list, OpGraph& graph) {
   std::unordered_map<std::string, OpId> id_of;
@@ -242,7 +50,7 @@ std::string write_graph_json(const OpGraph& graph) {
   const GraphInfo& info = graph[boost::graph_bundle];
   std::string text =
       fmt::format("{{\"schema\": \"{}\", \"version\": {}, \"name\": {}, \"source\": {},\n", kSchema,
-                  kVersion, quoted(info.name), quoted(info.source));
+                  kVersion, json_text(info.name), json_text(info.source));
   text += " \"ops\": [";
   for (OpId op = 0; op < num_ops(graph); ++op) {
     text += op == 0 ? "\n" : ",\n";

@@ -206,6 +206,70 @@ load cli.bash
   cmp once.json twice.json
 }
 
+@test "list formats tells what can be read and written, and with which parameters" {
+  answers 0 list formats
+  [[ "$output" == *"pipedream"*"yes"*"training=true,device-class=pipedream"* ]]
+  answers 0 list formats --json
+  holds 'd["schema_version"] == 1' \
+    '{"emplace", "node-link", "dot", "graphml"} <= {f["name"] for f in d["formats"] if f["can_read"] and f["can_write"]}' \
+    '{"pipedream", "wfcommons", "dnn-partitioning"} <= {f["name"] for f in d["formats"] if not f["can_write"]}' \
+    'all(f["summary"] and f["reference"] for f in d["formats"])' \
+    '[f["endings"] for f in d["formats"] if f["name"] == "dot"] == [[".dot", ".gv"]]' \
+    '[f["write_parameters"][0]["choices"] for f in d["formats"] if f["name"] == "node-link"] == [["links", "edges"]]'
+}
+
+@test "a file's content or ending tells its format, to import and to every other command" {
+  local data=$EMPLACE_SOURCE_DIR/tests/graphs/data
+  answers 0 import "$data/pipedream.txt" -o graph.json --json
+  holds 'd["format"] == "pipedream" and d["ops"] == 11 and d["edges"] == 20'
+  answers 0 import "$data/wfcommons-1.5.json" -o graph.json
+  [ "$output" = "search: 6 ops, 10 edges, read as format wfcommons, written to graph.json" ]
+  answers 0 import - <"$data/networkx.graphml"
+  [ "$stderr" = "emplace: read as format graphml" ]
+  holds 'd["name"] == "chain" and len(d["ops"]) == 3'
+  answers 0 show "$data/simgrid.dot" --json
+  holds 'd["ops"] == 4'
+  cp "$data/simgrid.dot" .
+  answers 0 show simgrid.dot --json
+  holds 'd["ops"] == 4'
+}
+
+@test "a device class that the user names turns times of a file into measured costs" {
+  local file=$EMPLACE_SOURCE_DIR/tests/graphs/data/pipedream.txt
+  answers 0 import "$file" --format pipedream:device-class=gpu-k80 -o graph.json --json
+  answers 0 show ./graph.json --cluster p2-8xlarge-2 --json
+  holds '[c["ops_by_rung"]["measured"] for c in d["device_classes"] if c["device_class"] == "gpu-k80"] == [11]'
+  answers 0 import "$file" -o graph.json --json
+  answers 0 show ./graph.json --cluster p2-8xlarge-2 --json
+  holds '[c["ops_by_rung"]["measured"] for c in d["device_classes"] if c["device_class"] == "gpu-k80"] == [0]'
+}
+
+@test "export takes the format from the ending, and other programs read what it writes" {
+  local file
+  answers 2 export inception-v3:batch=1 -o graph.unknown
+  [[ "$stderr" == *"--format"* ]]
+  answers 0 export inception-v3:batch=1 -o graph.dot --json
+  holds 'd == {"schema_version": 1, "graph": "inception-v3:batch=1", "format": "dot", "ops": 1121, "edges": 1955, "output": "graph.dot"}'
+  answers 0 export inception-v3:batch=1 -o graph.graphml
+  answers 0 export inception-v3:batch=1 --format node-link -o links.json
+  answers 0 export inception-v3:batch=1 -o graph.json
+  for file in graph.dot graph.graphml links.json; do
+    answers 0 import "$file" -o again.json
+    cmp again.json graph.json
+  done
+  if command -v dot >/dev/null; then
+    [ "$(dot -Tplain graph.dot -Kneato -n 2>/dev/null | grep -c "^edge")" -eq 1955 ]
+  fi
+  /usr/bin/python3 -c 'import networkx' || skip "networkx is not here"
+  /usr/bin/python3 - <<'END'
+import json
+import networkx as nx
+for graph in nx.node_link_graph(json.load(open("links.json"))), nx.read_graphml("graph.graphml"):
+    assert graph.number_of_nodes() == 1121 and graph.number_of_edges() == 1955, graph
+    assert nx.is_directed_acyclic_graph(graph)
+END
+}
+
 @test "import reads dnn-partitioning files" {
   local file
   file=$EMPLACE_SOURCE_DIR/../shared/data/dnn-partitioning/latency-inputs/OperatorGraphs/bert_l-3_inference.json

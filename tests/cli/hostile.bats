@@ -135,6 +135,18 @@ refuses_suite() {
   done
 }
 
+@test "files of unknown formats" {
+  echo "1,2,3" >bad.csv
+  refuses 3 "known: dnn-partitioning, dot, emplace" import bad.csv
+  refuses 3 "bad.csv" show ./bad.csv
+  refuses 3 "unknown format 'pipedraem'; did you mean 'pipedream'?" import bad.csv --format pipedraem
+  refuses 2 "unknown parameter 'trainin'; did you mean 'training'?" import bad.csv --format pipedream:trainin=false
+  refuses 3 "bad.csv:1: expected 'id -- description" import bad.csv --format pipedream
+  refuses 3 "only read" export inception-v3 --format wfcommons
+  printf 'digraph {\n a -> a }' >loop.dot
+  refuses 3 "loop.dot:2: op 'a' would wait for itself" show loop.dot
+}
+
 @test "files that cannot be read and names that are no text" {
   refuses 3 "/proc/self/mem" show /proc/self/mem
   tiny_graph tiny.json

@@ -1,3 +1,5 @@
+#include "support/graphs.hpp"
+
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
@@ -7,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <limits>
 #include <ostream>
 #include <set>
@@ -15,89 +16,14 @@
 namespace emplace {
 namespace {
 
+using test::expect_equal;
+using test::full_op;
 using testing::StartsWith;
 
 Op op(std::string name, std::int32_t outputs = 1) {
   return {.name = std::move(name),
           .kind = "matmul",
           .outputs = std::vector<Output>(static_cast<std::size_t>(outputs), Output{.bytes = 4})};
-}
-
-// An op in which no field has its default value.
-Op full_op() {
-  return {.name = "mixed/conv \"1\" \\ grün\n",
-          .kind = "conv2d",
-          .phase = Phase::kBackward,
-          .shape = {64, 3, 299, 299},
-          .flops = std::numeric_limits<std::int64_t>::max() / 4,
-          .bytes_read = 1,
-          .bytes_written = 2,
-          .outputs = {{.shape = {2, 3}, .type = DataType::kBfloat16, .bytes = 12},
-                      {.shape = {}, .type = DataType::kFloat32, .bytes = 4, .persistent = true}},
-          .parameters = 3,
-          .persistent_bytes = 4,
-          .workspace_bytes = 5,
-          .colocation = "variable_1",
-          .scope = "mixed_5b/branch_1",
-          .measured = {{.device_class = "gpu", .cost_us = 0.1, .spread = 0.03},
-                       {.device_class = "cpu", .cost_us = 1e300}}};
-}
-
-void expect_equal(const Op& a, const Op& b) {
-  EXPECT_EQ(a.name, b.name);
-  EXPECT_EQ(a.kind, b.kind);
-  EXPECT_EQ(a.phase, b.phase);
-  EXPECT_EQ(a.shape, b.shape);
-  EXPECT_EQ(a.flops, b.flops);
-  EXPECT_EQ(a.bytes_read, b.bytes_read);
-  EXPECT_EQ(a.bytes_written, b.bytes_written);
-  EXPECT_EQ(a.parameters, b.parameters);
-  EXPECT_EQ(a.persistent_bytes, b.persistent_bytes);
-  EXPECT_EQ(a.workspace_bytes, b.workspace_bytes);
-  EXPECT_EQ(a.colocation, b.colocation);
-  EXPECT_EQ(a.scope, b.scope);
-  ASSERT_EQ(a.outputs.size(), b.outputs.size());
-  for (std::size_t i = 0; i < a.outputs.size(); ++i) {
-    EXPECT_EQ(a.outputs[i].shape, b.outputs[i].shape);
-    EXPECT_EQ(a.outputs[i].type, b.outputs[i].type);
-    EXPECT_EQ(a.outputs[i].bytes, b.outputs[i].bytes);
-    EXPECT_EQ(a.outputs[i].persistent, b.outputs[i].persistent);
-  }
-  ASSERT_EQ(a.measured.size(), b.measured.size());
-  for (std::size_t i = 0; i < a.measured.size(); ++i) {
-    EXPECT_EQ(a.measured[i].device_class, b.measured[i].device_class);
-    EXPECT_EQ(a.measured[i].cost_us, b.measured[i].cost_us);
-    EXPECT_EQ(a.measured[i].spread, b.measured[i].spread);
-  }
-}
-
-using Edge = std::array<std::int64_t, 3>;
-
-// All edges as they stand at their consumers, at their producers and in the graph.
-std::vector<Edge> edge_lists(const OpGraph& graph) {
-  std::vector<Edge> lists;
-  const auto append = [&](auto range) {
-    for (auto edge = range.first; edge != range.second; ++edge) {
-      lists.push_back({static_cast<std::int64_t>(boost::source(*edge, graph)), graph[*edge].output,
-                       static_cast<std::int64_t>(boost::target(*edge, graph))});
-    }
-  };
-  for (std::size_t i = 0; i < boost::num_vertices(graph); ++i) {
-    append(boost::in_edges(i, graph));
-    append(boost::out_edges(i, graph));
-  }
-  append(boost::edges(graph));
-  return lists;
-}
-
-void expect_equal(const OpGraph& a, const OpGraph& b) {
-  EXPECT_EQ(a[boost::graph_bundle].name, b[boost::graph_bundle].name);
-  EXPECT_EQ(a[boost::graph_bundle].source, b[boost::graph_bundle].source);
-  ASSERT_EQ(num_ops(a), num_ops(b));
-  for (std::size_t i = 0; i < boost::num_vertices(a); ++i) {
-    expect_equal(a[i], b[i]);
-  }
-  EXPECT_EQ(edge_lists(a), edge_lists(b));
 }
 
 TEST(GraphJson, GivesTheSameGraphBack) {

@@ -1,0 +1,234 @@
+// Scientific workflows of WfCommons (Coleman et al. 2022), WfFormat 1.5, and the versions up
+// to 1.4, which keep files and runtimes in the tasks.
+//
+// A task becomes an op, each of its output files an output. Between a task and its child goes each
+// file that the one writes and the other reads; several children share it. Where there is none,
+// the edge only orders. Files that no task writes are there before the workflow begins and cost
+// nothing. Runtimes become measured costs, memoryInBytes the workspace, the program the scope.
+
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/json_cursor.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
+constexpr double kMaxSeconds = 1e12;
+
+std::size_t index(OpId id) { return static_cast<std::size_t>(id); }
+
+class Reader {
+ public:
+  Reader(const JsonCursor& root, const Params& params)
+      : device_class_(params.get<std::string>("device-class")) {
+    const JsonCursor workflow = root.at("workflow");
+    const auto specification = workflow.find("specification");
+    const JsonCursor tasks = (specification ? *specification : workflow).at("tasks");
+    if (specification) {
+      read_file_sizes(*specification);
+    }
+    for (const JsonCursor& task : tasks.elements()) {
+      read_task(task, specification.has_value());
+    }
+    if (tasks_.empty()) {
+      tasks.fail("expected at least one task");
+    }
+    if (const auto execution = workflow.find("execution"); specification && execution) {
+      for (const JsonCursor& task : execution->at("tasks").elements()) {
+        read_execution(task, graph_[index(find(task.at("id")))]);
+      }
+    }
+  }
+
+  OpGraph build() && {
+    for (const Task& task : tasks_) {
+      for (const JsonCursor& parent : list(task.place, "parents")) {
+        add_edges(find(parent), task.op, parent);
+      }
+    }
+    // Files may name an edge at its parent only.
+    for (const Task& task : tasks_) {
+      for (const JsonCursor& child : list(task.place, "children")) {
+        add_edges(task.op, find(child), child);
+      }
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  struct Task {
+    JsonCursor place;
+    OpId op = 0;
+    std::vector<std::string> inputs{};
+    std::map<std::string, std::int32_t> outputs{};  // index by file
+  };
+
+  static std::vector<JsonCursor> list(const JsonCursor& object, std::string_view key) {
+    const auto member = object.find(key);
+    return member ? member->elements() : std::vector<JsonCursor>();
+  }
+
+  // Returns a member that was renamed between versions.
+  static JsonCursor either(const JsonCursor& object, std::string_view key,
+                           std::string_view old_key) {
+    const auto member = object.find(old_key);
+    return member ? *member : object.at(key);
+  }
+
+  void read_file_sizes(const JsonCursor& specification) {
+    for (const JsonCursor& file : list(specification, "files")) {
+      const JsonCursor id = file.at("id");
+      if (!bytes_of_.emplace(id.non_empty_text(), file.at("sizeInBytes").integer(0, kMaxBytes))
+               .second) {
+        id.fail("the file comes twice");
+      }
+    }
+  }
+
+  void read_task(const JsonCursor& place, bool has_specification) {
+    Task task{.place = place, .op = num_ops(graph_)};
+    const JsonCursor name = place.at("name");
+    const JsonCursor id = place.find("id").value_or(name);
+    if (!op_of_.emplace(id.non_empty_text(), task.op).second) {
+      id.fail(fmt::format("the task '{}' comes twice", excerpt(id.text())));
+    }
+    // Until 1.3 parents were called by their names, which need not be unique.
+    const auto [named, is_new] = op_of_name_.emplace(name.non_empty_text(), task.op);
+    if (!is_new) {
+      named->second = kAmbiguous;
+    }
+    Op op{.name = id.text(), .kind = "task", .scope = name.text()};
+    if (has_specification) {
+      for (const JsonCursor& file : list(place, "inputFiles")) {
+        task.inputs.push_back(file.non_empty_text());
+      }
+      for (const JsonCursor& file : list(place, "outputFiles")) {
+        const auto bytes = bytes_of_.find(file.non_empty_text());
+        if (bytes == bytes_of_.end()) {
+          file.fail(fmt::format("no file has the id '{}'", excerpt(file.text())));
+        }
+        add_output(file, bytes->second, task, op);
+      }
+    } else {
+      read_inline_files(place, task, op);
+      read_execution(place, op);
+    }
+    boost::add_vertex(std::move(op), graph_);
+    tasks_.push_back(std::move(task));
+  }
+
+  static void read_inline_files(const JsonCursor& place, Task& task, Op& op) {
+    constexpr std::array<std::string_view, 2> kLinks = {"input", "output"};
+    for (const JsonCursor& file : list(place, "files")) {
+      const JsonCursor name = either(file, "id", "name");
+      const std::int64_t bytes = either(file, "sizeInBytes", "size").integer(0, kMaxBytes);
+      if (file.at("link").one_of(kLinks) == 0) {
+        task.inputs.push_back(name.non_empty_text());
+      } else {
+        add_output(name, bytes, task, op);
+      }
+    }
+  }
+
+  static void add_output(const JsonCursor& file, std::int64_t bytes, Task& task, Op& op) {
+    const auto output = static_cast<std::int32_t>(op.outputs.size());
+    if (!task.outputs.emplace(file.non_empty_text(), output).second) {
+      file.fail("the file comes twice");
+    }
+    op.outputs.push_back({.bytes = bytes});
+  }
+
+  void read_execution(const JsonCursor& task, Op& op) const {
+    if (task.find("runtimeInSeconds") || task.find("runtime")) {
+      const JsonCursor runtime = either(task, "runtimeInSeconds", "runtime");
+      if (!op.measured.empty()) {
+        runtime.fail(fmt::format("the task '{}' has a runtime already", excerpt(op.name)));
+      }
+      op.measured = {
+          {.device_class = device_class_, .cost_us = runtime.number(0, kMaxSeconds) * 1e6}};
+    }
+    if (const auto memory = task.find("memoryInBytes")) {
+      op.workspace_bytes = memory->integer(0, kMaxBytes);
+    }
+  }
+
+  OpId find(const JsonCursor& id) const {
+    const std::string text = id.text();
+    if (const auto found = op_of_.find(text); found != op_of_.end()) {
+      return found->second;
+    }
+    const auto named = op_of_name_.find(text);
+    if (named == op_of_name_.end()) {
+      id.fail(fmt::format("no task has the id '{}'", excerpt(text)));
+    }
+    if (named->second == kAmbiguous) {
+      id.fail(
+          fmt::format("several tasks are called '{}', and none has it as its id", excerpt(text)));
+    }
+    return named->second;
+  }
+
+  void add_edges(OpId parent, OpId child, const JsonCursor& place) {
+    if (parent == child) {
+      place.fail("a task would wait for itself");
+    }
+    if (!pairs_.emplace(parent, child).second) {
+      return;
+    }
+    const std::map<std::string, std::int32_t>& outputs = tasks_[index(parent)].outputs;
+    bool moves_any = false;
+    for (const std::string& file : tasks_[index(child)].inputs) {
+      if (const auto output = outputs.find(file); output != outputs.end()) {
+        add_dependency(graph_, parent, output->second, child);
+        moves_any = true;
+      }
+    }
+    if (!moves_any) {
+      add_dependency(graph_, parent, Dependency::kControl, child);
+    }
+  }
+
+  static constexpr OpId kAmbiguous = -1;
+
+  std::string device_class_;
+  OpGraph graph_;
+  std::vector<Task> tasks_;
+  std::unordered_map<std::string, std::int64_t> bytes_of_;
+  std::unordered_map<std::string, OpId> op_of_;
+  std::unordered_map<std::string, OpId> op_of_name_;
+  std::set<std::pair<OpId, OpId>> pairs_;
+};
+
+OpGraph read(std::string_view text, const std::string& source, const Params& params) {
+  const JsonDocument document = JsonDocument::parse(text, source);
+  const JsonCursor root = document.root();
+  OpGraph graph = Reader(root, params).build();
+  graph[boost::graph_bundle] = {.name = root.at("name").text(), .source = "WfCommons"};
+  return graph;
+}
+
+const FormatRegistration kRegistration(
+    {.name = "wfcommons",
+     .summary = "scientific workflows, WfFormat 1.0 to 1.5",
+     .reference = "Coleman et al. 2022, arXiv 2105.14352; github.com/wfcommons/WfFormat",
+     .read_parameters = {{.name = "device-class",
+                          .default_value = "wfcommons",
+                          .summary = "device class that the runtimes are of"}},
+     .recognizes = [](const FileContent& file) { return file.has("workflow"); },
+     .read = read});
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,31 @@
+#pragma once
+
+// An op as a JSON object: what graph.schema.json says of it. Our own format and those that attach
+// attributes to nodes (node-link, DOT, GraphML) share it.
+
+#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/graphs/op_graph.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace emplace {
+
+/// Returns `text` as a JSON string, with its quotes.
+std::string json_text(const std::string& text);
+
+/// Appends `op` as a JSON object in one line; its first member is the name, and members that have
+/// their default value are left out.
+void write_op(std::string& text, const Op& op);
+
+/// Returns the text that is the member `key`, or an empty one if there is none.
+std::string read_text(const JsonCursor& object, std::string_view key);
+
+/// Reads an op; name and kind must stand, and no other member than an op has.
+Op read_op(const JsonCursor& object);
+
+/// Reads the members of an op that `object` has, and ignores all others. The op is called `name` if
+/// none is a name, and of kind "op" if none is a kind.
+Op read_foreign_op(const JsonCursor& object, std::string name);
+
+}  // namespace emplace
