@@ -221,8 +221,7 @@ class Parser {
       named.insert(named.end(), nodes_of_statement.begin(), nodes_of_statement.end());
     }
     std::ranges::sort(named);
-    const auto twice = std::ranges::unique(named);
-    named.erase(twice.begin(), twice.end());
+    named.erase(std::unique(named.begin(), named.end()), named.end());
     return named;
   }
 

@@ -295,7 +295,7 @@ const std::string kRichDot = R"(# a line of the preprocessor
   a -> b:port:n -> subgraph t {c; d e}  [bytes=8, label="a label"];
   edge [bytes="1" + "6"]; node [scope=head]; // other defaults from here
   subgraph cluster_1 { edge [bytes=32]; f -> a2; label = "in\nside" }
-  {g h} -> subgraph s { i }
+  subgraph u {g h} -> subgraph s { i }
   a [scope="own"]; "quoted\
  name" -> -.5;
 })";
@@ -313,6 +313,12 @@ TEST(Dot, ReadsSubgraphsDefaultsPortsAndCommentsAsGraphvizDoes) {
   EXPECT_EQ(graph[5].name, "f");
   EXPECT_EQ(graph[5].scope, "head");
   EXPECT_EQ(graph[5].kind, "conv2d");
+}
+
+TEST(Dot, AnEdgeBetweenSetsJoinsEachWithEach) {
+  EXPECT_THAT(edges_of(read("dot", "digraph { {a b} -> {c {d}} }")),
+              ElementsAre(Edge("a", "c", -1), Edge("a", "d", -1), Edge("b", "c", -1),
+                          Edge("b", "d", -1)));
 }
 
 TEST(Dot, ReadsHtmlWhereATextMayStand) {
