@@ -20,6 +20,8 @@ std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 // What is drawn of one group.
 struct Node {
   Cluster cluster{};
+  std::string_view first_scope{};  // of its op with the least id
+  std::string_view last_scope{};
   std::int64_t ops = 0;
   double flops = 0;
   double handed_on_bytes = 0;
@@ -104,6 +106,8 @@ std::vector<Node> nodes_of(const OpGraph& graph, const Grouping& grouping) {
       node.flops += static_cast<double>(op.flops);
       ++node.ops;
     }
+    node.first_scope = graph[index(grouping.members(group).front())].scope;
+    node.last_scope = graph[index(grouping.members(group).back())].scope;
     node.handed_on_bytes = static_cast<double>(handed_on[index(group)]);
   }
   return nodes;
@@ -123,14 +127,24 @@ std::map<std::pair<GroupId, GroupId>, double> edges_of(const OpGraph& graph,
   return bytes;
 }
 
+// Returns what the ops' scopes share; where that is nothing, the layers of the first and the last.
+std::string title_of(GroupId group, const Node& node) {
+  if (!node.cluster.scope.empty()) {
+    return short_scope(node.cluster.scope);
+  }
+  const auto layer = [](std::string_view scope) { return scope.substr(0, scope.find('/')); };
+  const std::string_view first = layer(node.first_scope);
+  const std::string_view last = layer(node.last_scope);
+  return first.empty() || last.empty() ? fmt::format("group {}", group)
+                                       : short_scope(first) + " – " + short_scope(last);
+}
+
 std::string node_line(GroupId group, const Node& node, double heaviest) {
-  const std::string scope =
-      node.cluster.scope.empty() ? fmt::format("group {}", group) : short_scope(node.cluster.scope);
   return fmt::format(
       "{} [label=<<b>{}</b><br/><font point-size=\"9\">{} op{}, {}, {}</font>>, "
       "fillcolor=\"{}\", tooltip=\"group {}: {}\"];\n",
-      group, scope, node.ops, node.ops == 1 ? "" : "s", with_prefix(node.flops, "FLOP"),
-      with_prefix(node.handed_on_bytes, "B"),
+      group, title_of(group, node), node.ops, node.ops == 1 ? "" : "s",
+      with_prefix(node.flops, "FLOP"), with_prefix(node.handed_on_bytes, "B"),
       colour_of(column_of(node), static_cast<double>(node.cluster.work) / heaviest), group,
       as_html(node.cluster.scope));
 }

@@ -24,9 +24,9 @@ TEST(AcyclicParts, PartsThatFormADagStayWhole) {
 }
 
 TEST(AcyclicParts, WhatCanWaitWaitsForTheRestOfItsPart) {
-  // Node 2 could run at once, but its part waits for node 0 anyway.
-  const NodeEdges edges = {{0, 1}};
-  EXPECT_THAT(acyclic_parts(edges, std::vector<std::int32_t>{1, 0, 0}), ElementsAre(0, 1, 1));
+  // Node 0 could run at once, but its part waits for node 1 anyway.
+  const NodeEdges edges = {{1, 2}};
+  EXPECT_THAT(acyclic_parts(edges, std::vector<std::int32_t>{0, 1, 0}), ElementsAre(1, 0, 1));
 }
 
 TEST(AcyclicParts, APartThatWaitsForItselfIsSplit) {

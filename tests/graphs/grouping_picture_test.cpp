@@ -38,6 +38,15 @@ TEST(GroupingPicture, AGroupTellsItsScopeOpsFlopsAndBytes) {
   EXPECT_THAT(dot, HasSubstr("2 ops, 0 FLOP, 0 B"));
 }
 
+TEST(GroupingPicture, AGroupOfSeveralLayersIsNamedByTheFirstAndTheLast) {
+  OpGraph graph = test::graph_of(3, {{0, 1}, {1, 2}});
+  graph[0].scope = "stem/conv_1";
+  graph[1].scope = "mixed_5b/branch_0";
+  graph[2].scope = "mixed_5c/branch_1";
+  EXPECT_THAT(write_grouping_dot(graph, Grouping({0, 0, 0}), ""),
+              HasSubstr("<b>stem – mixed_5c</b>"));
+}
+
 TEST(GroupingPicture, GradientsRunUp) {
   const std::string dot = write_grouping_dot(small_step(), ungrouped(small_step()), "");
   EXPECT_THAT(dot, ContainsRegex("\n0 -> 1 \\[[^]]*weight=12\\]"));

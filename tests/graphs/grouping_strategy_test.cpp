@@ -156,15 +156,17 @@ TEST(HeavyEdge, ContractsTheHeaviestEdgeFirst) {
 }
 
 TEST(HeavyEdge, AddsUpWhatSeveralTensorsMove) {
-  // 0 -> 1 moves 50 bytes and comes first. Together they hand 30 + 25 bytes to op 2: more than the
-  // 40 bytes of 3 -> 4, which are more than either tensor alone. Op 5 keeps the average high.
-  OpGraph graph = graph_of(6, {{0, 1}, {1, 2}, {3, 4}});
-  graph[0].outputs = {{.bytes = 50}, {.bytes = 30}};
+  // 0 -> 1 moves 50 bytes and comes first. Together they hand 30 + 25 bytes to op 2, more than the
+  // 40 bytes of 3 -> 4, which are more than either tensor alone. Op 6 reads a byte, so that op 2 is
+  // not the only consumer; op 5 keeps the average high.
+  OpGraph graph = graph_of(7, {{0, 1}, {1, 2}, {3, 4}});
+  graph[0].outputs = {{.bytes = 50}, {.bytes = 30}, {.bytes = 1}};
   add_dependency(graph, 0, 1, 2);
+  add_dependency(graph, 0, 2, 6);
   graph[1].outputs[0].bytes = 25;
   graph[3].outputs[0].bytes = 40;
   graph[5].bytes_read = 100'000;
-  EXPECT_THAT(groups_by("heavy-edge", graph, 4), ElementsAre(0, 0, 0, 1, 2, 3));
+  EXPECT_THAT(groups_by("heavy-edge", graph, 5), ElementsAre(0, 0, 0, 1, 2, 3, 4));
 }
 
 TEST(HeavyEdge, KeepsGroupsInBalance) {

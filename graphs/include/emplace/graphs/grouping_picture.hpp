@@ -4,9 +4,10 @@
 //
 // Groups of the forward pass stand in the left column and run down; those of the backward pass and
 // of the updates stand beside what they belong to and run up, so that a training step has the shape
-// of a U. A group is named by the scope that its ops share, and tells its ops, FLOPs and the bytes
-// that other groups read; it is the darker the more work it holds. An edge is the thicker the more
-// bytes it moves, and tells how many if that is at least half of what any moves.
+// of a U. A group is named by the scope that its ops share, or by its first and last layer, and
+// tells its ops, FLOPs and the bytes that other groups read; it is the darker the more work it
+// holds. An edge is the thicker the more bytes it moves, and tells how many if that is at least
+// half of what any moves.
 
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/op_graph.hpp>
