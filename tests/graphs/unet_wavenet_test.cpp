@@ -106,6 +106,14 @@ TEST(Wavenet, ReachDoublesFromLayerToLayerInEveryStack) {
   EXPECT_EQ(dilations, (std::vector<std::int64_t>{1, 1, 2, 4, 8, 1, 2, 4, 8, 1}));
 }
 
+TEST(UnetAndWavenet, AShorterTypeHalvesWhatTheyHold) {
+  for (const std::string name : {"unet", "wavenet"}) {
+    EXPECT_EQ(totals(load_graph(name)).persistent_bytes,
+              2 * totals(load_graph(name + ":type=float16")).persistent_bytes)
+        << name;
+  }
+}
+
 TEST(UnetAndWavenet, EveryVariableOfATrainingGraphIsUpdatedOnce) {
   for (const char* spec : {"unet", "wavenet"}) {
     auto counts = count_kinds(load_graph(spec));

@@ -9,6 +9,11 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace emplace {
 namespace {
 

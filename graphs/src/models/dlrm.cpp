@@ -12,8 +12,9 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace emplace {
 namespace {

@@ -7,6 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace emplace {
 namespace {
 

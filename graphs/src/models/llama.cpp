@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace emplace {
 namespace {

@@ -11,8 +11,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace emplace {
 namespace {

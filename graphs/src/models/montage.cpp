@@ -16,6 +16,7 @@
 
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace emplace {
 namespace {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string>
+#include <string_view>
 #include <utility>
 
 namespace emplace {

@@ -15,11 +15,7 @@
 #include <emplace/graphs/params.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace emplace {
 
@@ -31,7 +27,7 @@ struct Attention {
   std::int64_t heads = 1;
   std::int64_t head_width = 64;
   Bias bias = Bias::kLearned;        ///< of the four projections
-  bool fused = false;                ///< one product makes queries, keys and values
+  bool fused = false;                ///< one product makes queries, keys and values, all of x
   bool scaled = true;                ///< scores are divided by the root of the head's width
   bool causal = false;               ///< no query sees a later key
   bool rotary = false;               ///< queries and keys are turned by their position

@@ -9,8 +9,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace emplace {
 namespace {

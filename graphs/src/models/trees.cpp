@@ -10,6 +10,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace emplace {
 namespace {

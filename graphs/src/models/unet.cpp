@@ -10,8 +10,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace emplace {
 namespace {
@@ -36,11 +37,11 @@ OpGraph forward(const Params& params) {
                                 "220 and so on pixels, found {}",
                                 image));
   }
-  ModelBuilder net("unet", "Ronneberger et al. 2015, arXiv 1505.04597");
+  ModelBuilder net("unet", "Ronneberger et al. 2015, arXiv 1505.04597", type_of(params));
   Tensor x;
   {
     const auto scope = net.scope("input");
-    x = net.input("images", {get("batch"), get("image-channels"), image, image});
+    x = net.input("images", {get("batch"), get("image-channels"), image, image}, net.type());
   }
   std::vector<Tensor> maps;
   auto filters = get("filters");
@@ -83,7 +84,8 @@ const GraphRegistration kRegistration(inference_model({
     .optimizer = "momentum",
     .parameters = {whole_number("image", 572, 188, 65532, "pixels along one side of an image"),
                    whole_number("image-channels", 1, 1, 1024, "numbers of a pixel"),
-                   whole_number("filters", 64, 1, 4096, "filters on the finest level")},
+                   whole_number("filters", 64, 1, 4096, "filters on the finest level"),
+                   type_parameter()},
     .forward = forward,
 }));
 

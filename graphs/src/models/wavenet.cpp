@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace emplace {
@@ -34,11 +35,12 @@ OpGraph forward(const Params& params) {
   const auto samples = get("samples");
   const auto channels = get("channels");
   const auto skip_channels = get("skip-channels");
-  ModelBuilder net("wavenet", "van den Oord et al. 2016, arXiv 1609.03499");
+  ModelBuilder net("wavenet", "van den Oord et al. 2016, arXiv 1609.03499", type_of(params));
   Tensor x;
   {
     const auto scope = net.scope("input");
-    x = conv(net, net.input("samples", {batch, kAmplitudes, 1, samples}), channels, kWindow);
+    x = conv(net, net.input("samples", {batch, kAmplitudes, 1, samples}, net.type()), channels,
+             kWindow);
   }
   Tensor sum;
   for (std::int64_t stack = 0; stack < get("stacks"); ++stack) {
@@ -77,7 +79,8 @@ const GraphRegistration kRegistration(inference_model({
                    whole_number("layers", 9, 1, 20, "layers of a stack"),
                    whole_number("channels", 32, 1, 65536, "numbers of a sample within the layers"),
                    whole_number("skip-channels", 512, 1, 65536, "numbers of a sample in the sum"),
-                   whole_number("samples", 8192, 1, 10'000'000, "samples of a clip")},
+                   whole_number("samples", 8192, 1, 10'000'000, "samples of a clip"),
+                   type_parameter()},
     .forward = forward,
 }));
 
