@@ -12,6 +12,7 @@ namespace emplace {
 
 TextCursor::TextCursor(std::string_view text, const std::string& source)
     : rest_(text), source_(&source) {
+  take_if("\xEF\xBB\xBF");
   TextCursor scan = *this;  // for the line of a mistake
   while (!scan.at_end()) {
     const std::size_t length = utf8_length(scan.rest_);

@@ -48,9 +48,7 @@ std::string utf8_of(std::uint32_t code) {
 }  // namespace
 
 XmlReader::XmlReader(std::string_view text, const std::string& source)
-    : cursor_(text, source), source_(&source) {
-  cursor_.take_if("\xEF\xBB\xBF");
-}
+    : cursor_(text, source), source_(&source) {}
 
 XmlReader::Event XmlReader::next() {
   if (is_empty_) {

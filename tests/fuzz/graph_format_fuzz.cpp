@@ -1,5 +1,5 @@
-// A graph file behind a line that names its format, "pipedream:training=false". A graph that is read
-// is written in every format that can be written, and read again from those that lose nothing.
+// A graph file behind a line that names its format, "pipedream:training=false". A graph that is
+// read is written in every format that can be written, and read again from those that lose nothing.
 
 #include "fuzz_target.hpp"
 

@@ -316,9 +316,11 @@ TEST(Dot, ReadsSubgraphsDefaultsPortsAndCommentsAsGraphvizDoes) {
 }
 
 TEST(Dot, AnEdgeBetweenSetsJoinsEachWithEach) {
-  EXPECT_THAT(edges_of(read("dot", "digraph { {a b} -> {c {d}} }")),
-              ElementsAre(Edge("a", "c", -1), Edge("a", "d", -1), Edge("b", "c", -1),
-                          Edge("b", "d", -1)));
+  EXPECT_THAT(
+      edges_of(read("dot",
+                    "\xEF\xBB\xBF"
+                    "digraph { {a b} -> {c {d}} }")),
+      ElementsAre(Edge("a", "c", -1), Edge("a", "d", -1), Edge("b", "c", -1), Edge("b", "d", -1)));
 }
 
 TEST(Dot, ReadsHtmlWhereATextMayStand) {

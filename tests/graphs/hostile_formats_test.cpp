@@ -242,7 +242,7 @@ std::vector<Mistake> mistakes() {
        "/directed: expected true"},
       {"node-link", "NodesMissing", R"({"links": []})", "the member 'nodes' is missing"},
       {"node-link", "LinksMissing", R"({"nodes": []})", "the member 'edges' is missing"},
-      {"node-link", "NoNodes", node_link("", ""), "expected at least one node"},
+      {"node-link", "NoNodes", node_link("", ""), "x.file: /nodes: expected at least one node"},
       {"node-link", "IdTwice", node_link(R"({"id": 1}, {"id": 1})", ""),
        "/nodes/1: the id '1' comes twice"},
       {"node-link", "IdIsAList", node_link(R"({"id": [1]})", ""),

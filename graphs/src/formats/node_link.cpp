@@ -42,9 +42,13 @@ OpGraph read(std::string_view text, const std::string& source, const Params& par
     directed->fail("expected true: in an undirected graph no op comes before another");
   }
   AttributedGraphReader reader(params);
-  for (const JsonCursor& node : root.at("nodes").elements()) {
+  const JsonCursor nodes = root.at("nodes");
+  for (const JsonCursor& node : nodes.elements()) {
     const JsonCursor id = node.at("id");
     reader.add_node(read_id(id), id.is_text() ? id.text() : read_id(id), node);
+  }
+  if (nodes.elements().empty()) {
+    nodes.fail("expected at least one node");
   }
   const auto links = root.find("links");
   for (const JsonCursor& link : (links ? *links : root.at("edges")).elements()) {

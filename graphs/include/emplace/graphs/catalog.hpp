@@ -52,8 +52,9 @@ struct GraphRegistration {
   explicit GraphRegistration(GraphModel model) { GraphCatalog::global().add(std::move(model)); }
 };
 
-/// Returns the graph that a user named: `NAME[:key=value,...]` of the catalog, or the path of a file
-/// (anything with a '/', or a '.' before any ':') of a format that its content or ending tells.
+/// Returns the graph that a user named: `NAME[:key=value,...]` of the catalog, or the path of a
+/// file (anything with a '/', or a '.' before any ':') of a format that its content or ending
+/// tells.
 OpGraph load_graph(std::string_view name_or_path);
 
 /// Returns the graphs that a user means by `name_or_path` where many may be meant: the members of a
