@@ -19,7 +19,7 @@ std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 // What is drawn of one group.
 struct Node {
-  Cluster cluster{};
+  GroupContent content{};
   std::string_view first_scope{};  // of its op with the least id
   std::string_view last_scope{};
   std::int64_t ops = 0;
@@ -31,10 +31,10 @@ struct Node {
 enum class Column { kForward, kBackward, kBoth };
 
 Column column_of(const Node& node) {
-  if (!node.cluster.backward) {
+  if (!node.content.backward) {
     return Column::kForward;
   }
-  return node.cluster.forward ? Column::kBoth : Column::kBackward;
+  return node.content.forward ? Column::kBoth : Column::kBackward;
 }
 
 // Returns a number with three digits and a prefix of the SI: 3.41 GFLOP.
@@ -102,7 +102,7 @@ std::vector<Node> nodes_of(const OpGraph& graph, const Grouping& grouping) {
     Node& node = nodes[index(group)];
     for (const OpId id : grouping.members(group)) {
       const Op& op = graph[index(id)];
-      node.cluster = node.ops == 0 ? cluster_of(op) : merged(node.cluster, cluster_of(op));
+      node.content = node.ops == 0 ? content_of(op) : merged(node.content, content_of(op));
       node.flops += static_cast<double>(op.flops);
       ++node.ops;
     }
@@ -129,8 +129,8 @@ std::map<std::pair<GroupId, GroupId>, double> edges_of(const OpGraph& graph,
 
 // Returns what the ops' scopes share; where that is nothing, the layers of the first and the last.
 std::string title_of(GroupId group, const Node& node) {
-  if (!node.cluster.scope.empty()) {
-    return short_scope(node.cluster.scope);
+  if (!node.content.scope.empty()) {
+    return short_scope(node.content.scope);
   }
   const auto layer = [](std::string_view scope) { return scope.substr(0, scope.find('/')); };
   const std::string_view first = layer(node.first_scope);
@@ -145,8 +145,8 @@ std::string node_line(GroupId group, const Node& node, double heaviest) {
       "fillcolor=\"{}\", tooltip=\"group {}: {}\"];\n",
       group, title_of(group, node), node.ops, node.ops == 1 ? "" : "s",
       with_prefix(node.flops, "FLOP"), with_prefix(node.handed_on_bytes, "B"),
-      colour_of(column_of(node), static_cast<double>(node.cluster.work) / heaviest), group,
-      as_html(node.cluster.scope));
+      colour_of(column_of(node), static_cast<double>(node.content.work) / heaviest), group,
+      as_html(node.content.scope));
 }
 
 // Edges lay the picture out: down the forward pass, up the backward pass, and sideways from a
@@ -189,7 +189,7 @@ std::string write_grouping_dot(const OpGraph& graph, const Grouping& grouping,
   const std::vector<Node> nodes = nodes_of(graph, grouping);
   double heaviest = 1;
   for (const Node& node : nodes) {
-    heaviest = std::max(heaviest, static_cast<double>(node.cluster.work));
+    heaviest = std::max(heaviest, static_cast<double>(node.content.work));
   }
   std::string text = fmt::format(
       "digraph groups {{\n"
