@@ -144,8 +144,8 @@ class ModelBuilder {
   Tensor depthwise_conv2d(Tensor x, const DepthwiseConv2d& attributes);
 
   /// Enlarges a feature map by the transpose of a convolution, without bias: each element spreads
-  /// over a window, and windows lie a stride apart. [N, C, P, Q] becomes [N, K, H, W] with K filters
-  /// and H = P stride if same, (P - 1) stride + R if valid. FLOPs: 2 N C P Q K R S.
+  /// over a window, and windows lie a stride apart. [N, C, P, Q] becomes [N, K, H, W] with K
+  /// filters and H = P stride if same, (P - 1) stride + R if valid. FLOPs: 2 N C P Q K R S.
   Tensor conv2d_transpose(Tensor x, const Conv2d& attributes);
 
   /// Moves each map by one place up and to the left; zeros come in.
