@@ -241,7 +241,7 @@ std::vector<Mistake> mistakes() {
       {"node-link", "Undirected", R"({"directed": false, "nodes": [], "links": []})",
        "/directed: expected true"},
       {"node-link", "NodesMissing", R"({"links": []})", "the member 'nodes' is missing"},
-      {"node-link", "LinksMissing", R"({"nodes": []})", "the member 'edges' is missing"},
+      {"node-link", "LinksMissing", R"({"nodes": [{"id": 1}]})", "the member 'edges' is missing"},
       {"node-link", "NoNodes", node_link("", ""), "x.file: /nodes: expected at least one node"},
       {"node-link", "IdTwice", node_link(R"({"id": 1}, {"id": 1})", ""),
        "/nodes/1: the id '1' comes twice"},
