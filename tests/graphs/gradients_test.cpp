@@ -220,9 +220,9 @@ TEST(TrainingGraph, TheRulesForMapsGiveEachInputItsGradient) {
   EXPECT_THAT(find(graph, "bias_add/grad_bias").outputs[0].shape, ElementsAre(5));
 
   EXPECT_THAT(inputs_of(graph, "conv2d_transpose/grad_filter"),
-              ElementsAre("shift2d:0", "flatten/grad:0"));
+              ElementsAre("shift2d:0", "reshape/grad:0"));
   EXPECT_THAT(inputs_of(graph, "conv2d_transpose/grad_data"),
-              ElementsAre("flatten/grad:0", "conv2d_transpose/weights:0"));
+              ElementsAre("reshape/grad:0", "conv2d_transpose/weights:0"));
   const Op& transposed_data = find(graph, "conv2d_transpose/grad_data");
   EXPECT_EQ(transposed_data.kind, "conv2d");
   EXPECT_EQ(transposed_data.phase, Phase::kBackward);

@@ -94,7 +94,7 @@ TEST(ModelBuilder, ABiasIsOneNumberForEachChannelOfAMap) {
   const OpGraph graph = std::move(net).finish();
   EXPECT_EQ(totals(graph).parameters, 5);
   EXPECT_EQ(op_of(graph, y).flops, 2 * 5 * 3 * 3);
-  EXPECT_THAT(op_of(graph, y).shape, ElementsAre(2, 5, 3, 3));
+  EXPECT_THAT(op_of(graph, y).shape, ElementsAre(2, 5, 9));
 }
 
 TEST(ModelBuilder, AShiftOnlyMovesData) {
