@@ -40,7 +40,7 @@ TEST_F(NmtOnTwoK80s, OneIsTooSmallAndASearchFitsItOnBoth) {
 }
 
 TEST_F(NmtOnTwoK80s, LongerSentencesOverflowTheExpertsAndScotchsPlacementsToo) {
-  const Problem problem = problem_of("nmt:steps=40");
+  const Problem problem = problem_of("nmt:steps=50");
   EXPECT_EQ(status_of(problem, "single-gpu"), StepStatus::kOutOfMemory);
   EXPECT_EQ(status_of(problem, "human-expert"), StepStatus::kOutOfMemory);
   EXPECT_EQ(status_of(problem, "scotch"), StepStatus::kOutOfMemory);
