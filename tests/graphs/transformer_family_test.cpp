@@ -17,7 +17,6 @@ namespace emplace {
 namespace {
 
 using testing::AllOf;
-using testing::Contains;
 using testing::Ge;
 using testing::Le;
 using testing::SizeIs;
@@ -106,19 +105,8 @@ TEST(TransformerFamily, AMemberHasTheParametersOfItsSizes) {
   }
 }
 
-std::vector<std::string> families() {
-  std::vector<std::string> names;
-  for (const std::string& name : GraphCatalog::global().names()) {
-    if (GraphCatalog::global().find(name).is_family && name != "mixed") {
-      names.push_back(name);
-    }
-  }
-  return names;
-}
-
-TEST(Mixed, TakesMembersOfAllFamiliesInTurn) {
-  const std::vector<std::string> names = families();
-  EXPECT_THAT(names, Contains("transformer-family"));
+TEST(Mixed, TakesMembersOfItsFamiliesInTurn) {
+  const std::vector<std::string> names = {"cifar10", "nmt-family", "ptb", "transformer-family"};
   EXPECT_THAT(expand_graphs("mixed"), SizeIs(32));
   for (const std::string split : {"train", "test"}) {
     for (std::size_t i = 0; i < 2 * names.size(); ++i) {
