@@ -82,10 +82,11 @@ Json agents_as_json() {
 }
 
 std::string graphs_as_text() {
-  TextTable table({{"graph"}, {"parameters"}, {"summary"}});
+  // Parameters are last, because they are long.
+  TextTable table({{"graph"}, {"summary"}, {"parameters"}});
   for (const std::string& name : GraphCatalog::global().names()) {
     const GraphModel& model = GraphCatalog::global().find(name);
-    table.add_row({name, defaults_of(model.parameters), model.summary});
+    table.add_row({name, model.summary, defaults_of(model.parameters)});
   }
   return table.to_terminal(false);
 }
@@ -279,7 +280,8 @@ void add_list(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("list", "List agents, graphs, formats, groupings, clusters or suites");
   const auto options = std::make_shared<Options>();
-  command->add_option("WHAT", options->what, "agents, graphs, formats, groupings, clusters or suites")
+  command
+      ->add_option("WHAT", options->what, "agents, graphs, formats, groupings, clusters or suites")
       ->required()
       ->type_name("");
   command->add_flag("--details", options->details,

@@ -53,6 +53,15 @@ TEST(Suite, StarMeansAllAgents) {
   EXPECT_EQ(suite.agents, agents::AgentRegistry::global().names());
 }
 
+TEST(Suite, AFamilyStandsForItsMembersAndAMemberForItself) {
+  const Suite suite = read_suite(
+      suite_with(R"("inception-v3:batch=2")", R"("ptb:split=test,members=2", "cifar10:member=7")"),
+      "s.json");
+  EXPECT_THAT(suite.graphs, ElementsAre("ptb:split=test,member=0", "ptb:split=test,member=1",
+                                        "cifar10:member=7"));
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+}
+
 TEST(Suite, SurvivesARoundTrip) {
   const Suite suite = read_suite(suite_with(), "tiny.json");
   EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
