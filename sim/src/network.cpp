@@ -30,6 +30,7 @@ Network::Network(const Topology& topology, DeviceId num_devices, std::int32_t ma
       shared_begin_.push_back(static_cast<std::int32_t>(shared_.size()));
       fifo_begin_.push_back(static_cast<std::int32_t>(fifo_.size()));
       limit_.push_back(kInfinity);
+      bottleneck_.push_back(kInfinity);
       for (const std::int32_t link : topology.route(from, to)) {
         const Link& facts = topology.links()[index(link)];
         if (facts.sharing == LinkSharing::kFatpipe) {
@@ -37,6 +38,7 @@ Network::Network(const Topology& topology, DeviceId num_devices, std::int32_t ma
           has_limits_ = true;
         } else {
           shared_.push_back(link);
+          bottleneck_.back() = std::min(bottleneck_.back(), facts.bytes_per_us);
         }
         if (facts.sharing == LinkSharing::kFifo) {
           fifo_.push_back(link);
@@ -115,24 +117,14 @@ void Network::start(std::int32_t flow, double now_us) {
   route.is_stale = true;
   flows_[index(flow)].end_at = route.served + flows_[index(flow)].bytes;
   push(route, flow);
-  bool is_alone = true;
-  double rate = limit_[index(id)];
   for (const std::int32_t link : shared_links(id)) {
     LinkUse& use = links_[index(link)];
-    rate = std::min(rate, use.bytes_per_us);
     use.num_routes += was_idle;
     if (use.num_flows++ == 0) {
       use.position = static_cast<std::int32_t>(busy_links_.size());
       busy_links_.push_back(link);
-    } else {
-      is_alone = false;
     }
-  }
-  // A flow that shares no link changes nothing for others.
-  if (is_alone) {
-    route.rate = rate;
-  } else {
-    must_fill_ = true;
+    must_fill_ |= use.num_routes > 1;
   }
   has_changed_ = true;
 }
@@ -169,9 +161,8 @@ void Network::stop_first(Route& route) {
     use.num_routes -= is_idle;
     if (--use.num_flows == 0) {
       remove_from(busy_links_, links_, use.position);
-    } else {
-      must_fill_ = true;
     }
+    must_fill_ |= use.num_routes > (is_idle ? 0 : 1);
   }
   for (const std::int32_t link : fifo_links(id)) {
     LinkUse& use = links_[index(link)];
@@ -190,15 +181,19 @@ void Network::share(double now_us) {
   if (!has_changed_) {
     return;
   }
-  // In the order of the flows, because the order in which others ended says nothing.
+  // In the order of their routes, because the order in which others ended says nothing. A route
+  // that waits for turns gets one at a time.
   if (admitted_.size() > 1) {
-    std::sort(admitted_.begin(), admitted_.end());
+    std::sort(admitted_.begin(), admitted_.end(), [this](std::int32_t a, std::int32_t b) {
+      return flows_[index(a)].route < flows_[index(b)].route;
+    });
   }
   for (const std::int32_t flow : admitted_) {
     start(flow, now_us);
   }
   admitted_.clear();
   has_changed_ = false;
+  const bool is_filled = must_fill_;
   if (must_fill_) {
     must_fill_ = false;
     fill(now_us);
@@ -207,12 +202,20 @@ void Network::share(double now_us) {
   for (const std::int32_t id : busy_routes_) {
     Route& route = routes_[index(id)];
     if (route.is_stale) {
+      if (!is_filled) {
+        set_rate(route, rate_alone(id), now_us);
+      }
       const double left = flows_[index(route.first)].end_at - route.served;
       route.end_us = std::max(now_us, route.read_us + left / route.rate);
       route.is_stale = false;
     }
     next_end_us_ = std::min(next_end_us_, route.end_us);
   }
+}
+
+// Returns the rate of the flows of a route that shares no link with another one.
+double Network::rate_alone(std::int32_t id) const {
+  return std::min(limit_[index(id)], bottleneck_[index(id)] / routes_[index(id)].num_flows);
 }
 
 // Gives each busy route its max-min fair rate.
@@ -300,6 +303,10 @@ void Network::fix(std::int32_t id, double rate, double now_us) {
     use.left -= rate * route.num_flows;
     use.unfixed -= route.num_flows;
   }
+  set_rate(route, rate, now_us);
+}
+
+void Network::set_rate(Route& route, double rate, double now_us) {
   if (route.rate != rate) {
     route.served += route.rate * (now_us - route.read_us);
     route.read_us = now_us;

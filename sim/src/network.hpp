@@ -8,7 +8,8 @@
 // its start plus the flow's bytes. Clocks are read only when their rate changes. Rates are max-min
 // fair by progressive filling (Bertsekas and Gallager, Data Networks, 1992, 6.5.2): the link with
 // the least share for each of its flows fixes them; what they use is taken off their other links;
-// and so on. A `fifo` link admits one flow at a time, in order of arrival, and a flow moves when
+// and so on. A route whose links no other route uses at the time just divides the narrowest. A
+// `fifo` link admits one flow at a time, in order of arrival, and a flow moves when
 // all its `fifo` links admit it. Arrivals have one order, so the first can always move. A `fatpipe`
 // link is a limit for each flow alone.
 
@@ -106,10 +107,12 @@ class Network {
   void push(Route& route, std::int32_t flow);
   std::int32_t meld(std::int32_t a, std::int32_t b);
   std::int32_t meld_all(std::int32_t first);
+  double rate_alone(std::int32_t id) const;
   void fill(double now_us);
   void list_routes_of_links();
   std::size_t fix_limited(double rate, double now_us);
   void fix(std::int32_t id, double rate, double now_us);
+  void set_rate(Route& route, double rate, double now_us);
 
   DeviceId num_devices_;
 
@@ -118,7 +121,8 @@ class Network {
   std::vector<std::int32_t> shared_;
   std::vector<std::int32_t> fifo_begin_;
   std::vector<std::int32_t> fifo_;
-  std::vector<double> limit_;  // of a flow, from the fatpipe links of its route
+  std::vector<double> limit_;       // of a flow, from the fatpipe links of its route
+  std::vector<double> bottleneck_;  // of a route: bandwidth of its narrowest shared link
   bool has_limits_ = false;
   std::size_t max_fifo_ = 0;
 
@@ -132,7 +136,7 @@ class Network {
   std::vector<std::int32_t> open_links_;       // while sharing: with flows without a rate
   std::vector<std::int32_t> admitted_;         // flows to start at the next share()
   bool has_changed_ = false;                   // whether some flow started or ended
-  bool must_fill_ = false;                     // whether one of them shares a link
+  bool must_fill_ = false;                     // whether it shares a link with another route
   double next_end_us_ = std::numeric_limits<double>::infinity();
 };
 
