@@ -7,12 +7,6 @@ namespace {
 
 std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
-std::int32_t num_data_uses(const Problem& problem) {
-  return static_cast<std::int32_t>(
-      std::count_if(problem.uses().begin(), problem.uses().end(),
-                    [](const Problem::Use& use) { return use.output != Dependency::kControl; }));
-}
-
 }  // namespace
 
 PhysicalEngine::PhysicalEngine(const Problem& problem, bool stop_when_out_of_memory)
@@ -26,7 +20,9 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, bool stop_when_out_of_mem
                              : 0.0),
       min_bytes_(problem.cluster().transfer_model == TransferModel::kGrappler ? 0.0 : 1.0),
       num_ops_(problem.num_ops()),
-      network_(problem.topology(), problem.num_devices(), num_data_uses(problem)) {
+      moved_(problem.num_groups()),
+      network_(problem.topology(), problem.num_devices(),
+               static_cast<std::int32_t>(problem.uses().size())) {
   const std::size_t num_ops = index(num_ops_);
   const std::size_t num_outputs = index(problem_.num_outputs());
   const std::size_t num_devices = index(problem_.num_devices());
@@ -57,7 +53,7 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, bool stop_when_out_of_mem
   stations_.resize(num_devices);
   ready_storage_.resize(num_ops);
 
-  const std::size_t max_transfers = index(num_data_uses(problem_));
+  const std::size_t max_transfers = problem_.uses().size();
   transfers_.reserve(max_transfers);
   events_.reserve(num_ops + max_transfers);
   ended_ops_.reserve(num_ops);
@@ -66,6 +62,52 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, bool stop_when_out_of_mem
   woken_.reserve(num_ops);
   idle_.reserve(2 * num_ops);
   grown_.reserve(num_devices);
+  if (PhysicalReplay::is_possible(problem_)) {
+    replay_ = std::make_unique<PhysicalReplay>(problem_, network_);
+  }
+}
+
+void PhysicalEngine::run(const Placement& placement) {
+  if (cost_revision_ != problem_.cost_revision()) {
+    cost_revision_ = problem_.cost_revision();
+    forget();
+  }
+  if (replay_ && base_ != Base::kNone && moved_.find(placement)) {
+    was_replay_ = replay(placement);
+  } else {
+    was_replay_ = false;
+    base_ = Base::kNone;
+  }
+  if (!was_replay_) {
+    simulate(placement);
+  }
+  moved_.note_run(placement);
+}
+
+// Runs the placement from what the last run left. Returns false if a full run must follow.
+bool PhysicalEngine::replay(const Placement& placement) {
+  if (base_ == Base::kFull) {
+    replay_->adopt(moved_.last(), start_us_, end_us_);
+  }
+  for (const GroupId group : moved_.groups()) {
+    replay_->move(group, placement[group]);
+  }
+  const bool has_succeeded = replay_->run();
+  moved_.note_replay(has_succeeded);
+  if (!has_succeeded) {
+    base_ = Base::kNone;
+    return false;
+  }
+  base_ = Base::kReplay;
+  makespan_us_ = replay_->makespan_us();
+  if (stop_when_out_of_memory_) {
+    for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
+      if (replay_->peak_bytes()[index(device)] > problem_.memory_bytes(device)) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 void PhysicalEngine::reset(const Placement& placement) {

@@ -7,13 +7,16 @@
 // of which the network knows the next. What ends at one instant is handled together; then devices
 // take their next ops, and links are shared anew if a flow started or ended.
 
+#include "moved_groups.hpp"
 #include "network.hpp"
+#include "physical_replay.hpp"
 
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,13 +35,25 @@ class PhysicalEngine {
   /// Simulates one step. Requires: a valid device for each group.
   void run(const Placement& placement);
 
+  /// Says whether the last run was a replay of the one before.
+  bool was_replay() const { return was_replay_; }
+
+  /// Forgets the last run, so that the next one is full.
+  void forget() { base_ = Base::kNone; }
+
   /// Return the results of the last run, as SimResult describes them.
   double makespan_us() const { return makespan_us_; }
-  std::span<const double> start_us() const { return start_us_; }
-  std::span<const double> end_us() const { return end_us_; }
-  std::span<const std::int64_t> peak_bytes() const { return peak_bytes_; }
+  std::span<const double> start_us() const {
+    return was_replay_ ? replay_->start_us() : std::span<const double>(start_us_);
+  }
+  std::span<const double> end_us() const {
+    return was_replay_ ? replay_->end_us() : std::span<const double>(end_us_);
+  }
+  std::span<const std::int64_t> peak_bytes() const {
+    return was_replay_ ? replay_->peak_bytes() : std::span<const std::int64_t>(peak_bytes_);
+  }
 
-  /// Adds the transfers and allocations of the last run to `record`.
+  /// Adds the transfers and allocations of the last run to `record`. Requires: it was a full one.
   void add_details(StepRecord& record) const;
 
  private:
@@ -78,6 +93,8 @@ class PhysicalEngine {
     double freed_us;
   };
 
+  bool replay(const Placement& placement);
+  void simulate(const Placement& placement);
   void reset(const Placement& placement);
   bool has_next() const;
   double gather();
@@ -103,7 +120,15 @@ class PhysicalEngine {
   const double min_bytes_;          // transfers of less want no link
   const std::int32_t num_ops_;
 
-  // Results.
+  // The last run, from which a replay starts: what it left in this engine, or in the replay.
+  enum class Base : std::uint8_t { kNone, kFull, kReplay };
+  Base base_ = Base::kNone;
+  MovedGroups moved_;
+  std::unique_ptr<PhysicalReplay> replay_;  // where the problem allows it
+  std::int64_t cost_revision_ = 0;          // of the problem, in the last run
+
+  // Results; of a full run, if there are others in the replay.
+  bool was_replay_ = false;
   double makespan_us_ = 0;
   std::vector<double> start_us_;
   std::vector<double> end_us_;

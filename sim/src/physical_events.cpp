@@ -1,3 +1,4 @@
+#include "instant.hpp"
 #include "physical_engine.hpp"
 
 #include <algorithm>
@@ -5,10 +6,6 @@
 
 namespace emplace {
 namespace {
-
-// What ends within this time of the first end, ends with it: sums of the same times in another
-// order differ by rounding, and ties must not depend on that.
-double end_of_instant(double us) { return us + 1e-6 + us * 1e-12; }
 
 std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
@@ -19,7 +16,7 @@ constexpr auto kLater = [](const auto& a, const auto& b) {
 
 }  // namespace
 
-void PhysicalEngine::run(const Placement& placement) {
+void PhysicalEngine::simulate(const Placement& placement) {
   reset(placement);
   woken_.assign(roots_.begin(), roots_.end());
   queue_woken();
@@ -49,6 +46,9 @@ void PhysicalEngine::run(const Placement& placement) {
       send(static_cast<std::int32_t>(num_sent_++));
     }
     queue_woken();
+  }
+  if (base_ != Base::kReplay) {  // a replay that ran out of memory is still a base
+    base_ = is_stopped ? Base::kNone : Base::kFull;
   }
   makespan_us_ = is_stopped ? now_us_ : *std::max_element(end_us_.begin(), end_us_.end());
 }

@@ -8,19 +8,13 @@ namespace {
 
 std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
-// A replay pays while at most so many groups are moved, and no more than one in so many.
-constexpr GroupId kMostMoved = 24;
-constexpr GroupId kOneMovedIn = 4;
-constexpr std::size_t kStretch = 64;        // groups that are compared together
-constexpr std::int32_t kLongestPause = 63;  // in runs
-
 }  // namespace
 
 PlacetoEngine::PlacetoEngine(const Problem& problem)
     : problem_(problem),
       gap_us_{0, problem.cluster().placeto.gap_after_op_us},
       times_(problem),
-      placement_(problem.num_groups()),
+      moved_(problem.num_groups()),
       replay_(problem, times_) {
   const std::size_t num_ops = index(problem_.num_ops());
   const std::size_t num_devices = index(problem_.num_devices());
@@ -66,7 +60,6 @@ PlacetoEngine::PlacetoEngine(const Problem& problem)
   slot_of_device_.resize(num_devices);
   num_ops_on_.resize(num_devices);
   memory_.reserve(num_ops);
-  moved_.reserve(group_ops_.size());
   // A device has room for one more op than it runs (find_peaks_of_replay).
   for (std::vector<double>* by_op : {&starts_us_, &frees_us_}) {
     by_op->resize(num_ops + num_devices);
@@ -123,66 +116,31 @@ void PlacetoEngine::reset(const Placement& placement) {
 }
 
 void PlacetoEngine::run(const Placement& placement) {
-  if (!find_moved(placement) || !replay(placement)) {
+  if (last_run_ == LastRun::kNone || !moved_.find(placement) || !replay(placement)) {
     simulate(placement);
     last_run_ = LastRun::kFull;
   }
-  placement_ = placement;
+  moved_.note_run(placement);
 }
 
-// Lists the groups that were elsewhere in the last run; says whether they are few.
-bool PlacetoEngine::find_moved(const Placement& placement) {
-  if (last_run_ == LastRun::kNone) {
-    return false;
-  }
-  const GroupId most = std::clamp(problem_.num_groups() / kOneMovedIn, 1, kMostMoved);
-  const std::span<const DeviceId> before = placement_.devices();
-  const std::span<const DeviceId> now = placement.devices();
-  // Counted by stretches, so that it costs little where all are elsewhere.
-  GroupId num_moved = 0;
-  for (std::size_t begin = 0; begin < now.size(); begin += kStretch) {
-    const std::size_t end = std::min(now.size(), begin + kStretch);
-    for (std::size_t group = begin; group < end; ++group) {
-      num_moved += now[group] != before[group];
-    }
-    if (num_moved > most) {
-      return false;
-    }
-  }
-  moved_.clear();
-  for (GroupId group = 0; group < problem_.num_groups(); ++group) {
-    if (placement[group] != placement_[group]) {
-      moved_.push_back(group);
-    }
-  }
-  return true;
-}
-
-// Runs the placement from what the last run left. Replays that give up cost time for nothing; so
-// none is tried for a while, the longer the more gave up lately.
+// Runs the placement from what the last run left.
 bool PlacetoEngine::replay(const Placement& placement) {
-  if (runs_till_replay_ > 0) {
-    --runs_till_replay_;
-    return false;
-  }
   if (last_run_ == LastRun::kFull) {
-    replay_.adopt(placement_);
+    replay_.adopt(moved_.last());
     is_remembered_ = false;
   }
-  for (const GroupId group : moved_) {
+  for (const GroupId group : moved_.groups()) {
     replay_.move(group, placement[group]);
-    num_ops_on_[index(placement_[group])] -= group_ops_[index(group)];
+    num_ops_on_[index(moved_.last()[group])] -= group_ops_[index(group)];
     num_ops_on_[index(placement[group])] += group_ops_[index(group)];
   }
-  if (!replay_.run()) {
-    pause_ = std::min(2 * pause_ + 1, kLongestPause);
-    runs_till_replay_ = pause_;
-    return false;
+  const bool has_succeeded = replay_.run();
+  moved_.note_replay(has_succeeded);
+  if (has_succeeded) {
+    makespan_us_ = replay_.makespan_us();
+    last_run_ = LastRun::kReplay;
   }
-  pause_ /= 2;
-  makespan_us_ = replay_.makespan_us();
-  last_run_ = LastRun::kReplay;
-  return true;
+  return has_succeeded;
 }
 
 }  // namespace emplace

@@ -19,6 +19,7 @@
 
 #include "instant.hpp"
 #include "memory_peaks.hpp"
+#include "moved_groups.hpp"
 #include "placeto_replay.hpp"
 #include "placeto_times.hpp"
 
@@ -119,7 +120,6 @@ class PlacetoEngine {
   static std::span<const double> by_output(std::span<const double> times) {
     return times.first(times.size() - 1);
   }
-  bool find_moved(const Placement& placement);
   bool replay(const Placement& placement);
   void simulate(const Placement& placement);
   void reset(const Placement& placement);
@@ -146,11 +146,8 @@ class PlacetoEngine {
   // The last run, from which a replay starts.
   enum class LastRun : std::uint8_t { kNone, kFull, kReplay };
   LastRun last_run_ = LastRun::kNone;
-  Placement placement_;
+  MovedGroups moved_;
   PlacetoReplay replay_;
-  std::vector<GroupId> moved_;
-  std::int32_t pause_ = 0;  // runs for which no replay is tried, since the last one gave up
-  std::int32_t runs_till_replay_ = 0;
 
   // The problem, as the engine reads it.
   std::vector<OpFacts> facts_;  // by op

@@ -94,6 +94,9 @@ const SimResult& Simulator::run(const Placement& placement) {
 }
 
 StepRecord Simulator::record(const Placement& placement) {
+  if (physical_) {
+    physical_->forget();  // a replay has no details
+  }
   const SimResult& result = run(placement);
   StepRecord record{.placement = placement,
                     .status = result.status,

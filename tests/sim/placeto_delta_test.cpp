@@ -3,6 +3,7 @@
 
 #include "sim/src/placeto_engine.hpp"
 #include "support/problems.hpp"
+#include "support/walks.hpp"
 
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/random.hpp>
@@ -21,7 +22,11 @@
 namespace emplace {
 namespace {
 
+using test::climb;
+using test::gather;
 using test::make_problem;
+using test::random_placement;
+using test::wander;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 
@@ -61,68 +66,6 @@ class Comparison {
   PlacetoEngine engine_;
   PlacetoEngine reference_;
 };
-
-DeviceId random_device(const Problem& problem, RandomStream& random) {
-  return static_cast<DeviceId>(random.below(static_cast<std::uint64_t>(problem.num_devices())));
-}
-
-GroupId random_group(const Problem& problem, RandomStream& random) {
-  return static_cast<GroupId>(random.below(static_cast<std::uint64_t>(problem.num_groups())));
-}
-
-Placement random_placement(const Problem& problem, RandomStream& random) {
-  Placement placement(problem.num_groups());
-  for (GroupId group = 0; group < problem.num_groups(); ++group) {
-    placement[group] = random_device(problem, random);
-  }
-  return placement;
-}
-
-// Tries the moves of one group after the other and stays where the step gets shorter.
-void climb(Comparison& comparison, const Problem& problem, Placement current, int moves,
-           RandomStream& random) {
-  double reached_us = comparison.makespan_us(current);
-  for (; moves > 0; --moves) {
-    const GroupId group = random_group(problem, random);
-    const DeviceId before = current[group];
-    current[group] = random_device(problem, random);
-    const double tried_us = comparison.makespan_us(current);
-    if (tried_us < reached_us) {
-      reached_us = tried_us;
-    } else {
-      current[group] = before;
-    }
-  }
-}
-
-// Moves one to four groups, goes there or not by the toss of a coin, and now and then anywhere.
-void wander(Comparison& comparison, const Problem& problem, Placement current, int moves,
-            RandomStream& random) {
-  for (; moves > 0; --moves) {
-    Placement next = current;
-    for (std::uint64_t left = 1 + random.below(4); left > 0; --left) {
-      next[random_group(problem, random)] = random_device(problem, random);
-    }
-    comparison.makespan_us(next);
-    if (random.below(2) == 0) {
-      current = std::move(next);
-    }
-    if (random.below(40) == 0) {
-      current = random_placement(problem, random);
-    }
-  }
-}
-
-// Everything goes to one device, group by group, and from there to the next: devices that were not
-// in use come in use, and others are left empty.
-void gather(Comparison& comparison, const Problem& problem, Placement current) {
-  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
-    for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      current[group] = device;
-      comparison.makespan_us(current);
-    }
-  }
-}
 
 TEST(PlacetoDelta, AMoveChangesWhatComesAfterItAndNothingElse) {
   // a(100) -> b(200), c(200) -> d(50) with 10 bytes, 1 byte/us. With c elsewhere it starts at 110
