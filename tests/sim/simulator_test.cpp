@@ -152,17 +152,18 @@ TEST(Simulator, AllocatesNothingAfterItsFirstRun) {
 }
 
 TEST(Simulator, AllocatesNothingWhenASearchTriesNeighbours) {
-  const Problem problem = inception(TransferModel::kPlaceto);
-  Simulator simulator(problem);
-  RandomStream random(5);
-  Placement placement = random_placement(problem, random);
-  simulator.run(placement);
-  const long before = allocations;
-  for (GroupId group = 0; group < problem.num_groups(); ++group) {
-    placement[group] = (placement[group] + 1) % problem.num_devices();
+  for (const Problem& problem : all_inceptions()) {
+    Simulator simulator(problem);
+    RandomStream random(5);
+    Placement placement = random_placement(problem, random);
     simulator.run(placement);
+    const long before = allocations;
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      placement[group] = (placement[group] + 1) % problem.num_devices();
+      simulator.run(placement);
+    }
+    EXPECT_EQ(allocations - before, 0);
   }
-  EXPECT_EQ(allocations - before, 0);
 }
 
 TEST(Simulator, TakesAHundredThousandOpsOnSixtyFourDevices) {
