@@ -24,6 +24,7 @@
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -63,6 +64,7 @@ class PhysicalReplay {
 
  private:
   static constexpr std::int32_t kNone = -1;
+  static constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
   // A time, and among what happens at that time after one another, because it takes no time, the
   // round: ends in one round let ops start that end in the next.
@@ -145,7 +147,7 @@ class PhysicalReplay {
 
   Network& network_;
   Moment network_at_{-1, 0};                 // its last event
-  std::vector<Span> network_us_;           // its events
+  std::vector<Span> network_us_;             // its events
   std::vector<std::int32_t> arrival_after_;  // by transfer: the next in the list of its device
   std::vector<Network::Ended> ended_;
 };
