@@ -1,6 +1,7 @@
 #include "assemble.hpp"
 #include "gradient_rules.hpp"
 
+#include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/gradients.hpp>
 
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,6 +84,7 @@ class Differentiator {
           fmt::format("graph '{}': loss '{}' depends on no variable, so there is nothing to train",
                       graph_[boost::graph_bundle].name, graph_[index(loss)].name));
     }
+    expect_rules(loss);
     gradients_[index(loss)][0] = {kConstantGradient};
     std::vector<std::pair<OpId, Tensor>> updates;
     // Not std::views::reverse: clang up to 15 cannot read libstdc++'s.
@@ -115,6 +118,37 @@ class Differentiator {
                                      trained_[boost::source(input, graph_)];
                             });
     }
+  }
+
+  // Throws if ops from a variable to the loss have no rule: for all of their kinds at once.
+  void expect_rules(OpId loss) const {
+    std::vector<bool> is_on_way(order_.size(), false);
+    is_on_way[index(loss)] = true;
+    std::map<std::string_view, int> missing;
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+      const Op& op = graph_[index(*at)];
+      if (!is_on_way[index(*at)] || !trained_[index(*at)] || op.kind == "variable") {
+        continue;
+      }
+      if (find_gradient_rule(op.kind) == nullptr) {
+        ++missing[op.kind];
+      }
+      for (const auto input : boost::make_iterator_range(boost::in_edges(index(*at), graph_))) {
+        if (graph_[input].output != Dependency::kControl) {
+          is_on_way[boost::source(input, graph_)] = true;
+        }
+      }
+    }
+    if (missing.empty()) {
+      return;
+    }
+    std::vector<std::string> kinds;
+    for (const auto& [kind, count] : missing) {
+      kinds.push_back(fmt::format("{} ({})", kind, count));
+    }
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("graph '{}': no gradient rule for these kinds of ops: {}",
+                            graph_[boost::graph_bundle].name, fmt::join(kinds, ", ")));
   }
 
   // The gradient of each output; none where nothing that is differentiated reads it.
@@ -154,11 +188,7 @@ class Differentiator {
   void differentiate(OpId op, std::vector<std::optional<Tensor>> gradients) {
     const Op& forward = graph_[index(op)];
     const GradientRule rule = find_gradient_rule(forward.kind);
-    if (rule == nullptr) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("graph '{}': op '{}': no gradient rule for kind {}",
-                              graph_[boost::graph_bundle].name, forward.name, forward.kind));
-    }
+    EMPLACE_CHECK(rule != nullptr, "no rule for kind {}", forward.kind);
     GradientStep step(graph_, op, std::move(gradients), trained_, gradients_);
     rule(step);
     step.expect_all_gradients_used();

@@ -183,10 +183,13 @@ std::int64_t size_of(DataType type) {
       return 4;
     case DataType::kFloat16:
     case DataType::kBfloat16:
+    case DataType::kInt16:
       return 2;
     case DataType::kInt64:
+    case DataType::kFloat64:
       return 8;
     case DataType::kBool:
+    case DataType::kInt8:
       return 1;
   }
   EMPLACE_CHECK(false, "data type {}", static_cast<int>(type));
@@ -218,6 +221,12 @@ std::string_view to_string(DataType type) {
       return "int64";
     case DataType::kBool:
       return "bool";
+    case DataType::kFloat64:
+      return "float64";
+    case DataType::kInt8:
+      return "int8";
+    case DataType::kInt16:
+      return "int16";
   }
   EMPLACE_CHECK(false, "data type {}", static_cast<int>(type));
 }

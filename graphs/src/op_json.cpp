@@ -16,7 +16,8 @@ constexpr std::int64_t kMaxQuantity = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::array kPhases = {Phase::kForward, Phase::kBackward, Phase::kUpdate};
 constexpr std::array kDataTypes = {DataType::kFloat32, DataType::kFloat16, DataType::kBfloat16,
-                                   DataType::kInt32,   DataType::kInt64,   DataType::kBool};
+                                   DataType::kInt32,   DataType::kInt64,   DataType::kBool,
+                                   DataType::kFloat64, DataType::kInt8,    DataType::kInt16};
 
 // Writes one JSON object in one line, without the members that have their default value.
 class ObjectWriter {

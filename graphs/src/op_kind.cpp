@@ -69,6 +69,7 @@ constexpr std::array kKinds = {
     OpKind{"broadcast_backward", kReduction, true, kCopies, "gradient of broadcast: a sum"},
     OpKind{"causal_mask", kElementwise, true, kElements, "hides later keys from queries"},
     OpKind{"concat", kDataMovement, true, kParts, "joins tensors along one dimension"},
+    OpKind{"constant", kOther, false, kTensor, "numbers that are not trained"},
     OpKind{"conv2d", kConvolution, true, kConv, "dense convolution"},
     OpKind{"conv2d_backward_data", kConvolution, true, kConv, "gradient of the feature maps"},
     OpKind{"conv2d_backward_filter", kConvolution, true, kConv, "gradient of the filters"},

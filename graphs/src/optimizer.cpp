@@ -30,14 +30,18 @@ static_assert(std::ranges::is_sorted(kOptimizers, {}, &Optimizer::name));
 
 std::span<const Optimizer> optimizers() { return kOptimizers; }
 
+std::vector<std::string> optimizer_names() {
+  std::vector<std::string> names;
+  for (const Optimizer& optimizer : kOptimizers) {
+    names.emplace_back(optimizer.name);
+  }
+  return names;
+}
+
 const Optimizer& find_optimizer(std::string_view name) {
   const auto found = std::ranges::find(kOptimizers, name, &Optimizer::name);
   if (found == kOptimizers.end()) {
-    std::vector<std::string> names;
-    for (const Optimizer& optimizer : kOptimizers) {
-      names.emplace_back(optimizer.name);
-    }
-    throw_unknown_name("optimizer", name, names);
+    throw_unknown_name("optimizer", name, optimizer_names());
   }
   return *found;
 }

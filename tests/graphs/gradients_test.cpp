@@ -307,15 +307,17 @@ TEST(TrainingGraph, RefusesALossThatIsUsedAsAnythingButALoss) {
               HasSubstr("op 'relu': a loss may only be added to other losses"));
 }
 
-TEST(TrainingGraph, NamesTheOpWithoutAGradientRule) {
+TEST(TrainingGraph, NamesAllKindsWithoutAGradientRule) {
   OpGraph graph = small_network();
   graph[static_cast<std::size_t>(op_named(graph, "relu"))].kind = "erf";
+  graph[static_cast<std::size_t>(op_named(graph, "conv2d"))].kind = "stencil";
   try {
     training_graph(graph, find_optimizer("sgd"));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_THAT(error.what(), HasSubstr("op 'relu': no gradient rule for kind erf"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("no gradient rule for these kinds of ops: erf (1), stencil (1)"));
   }
 }
 

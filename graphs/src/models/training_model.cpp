@@ -10,18 +10,6 @@
 #include <utility>
 
 namespace emplace {
-namespace {
-
-std::vector<std::string> optimizer_names() {
-  std::vector<std::string> names;
-  for (const Optimizer& optimizer : optimizers()) {
-    names.emplace_back(optimizer.name);
-  }
-  return names;
-}
-
-}  // namespace
-
 std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int64_t batch,
                                            std::string_view examples, std::string optimizer) {
   std::vector<ParamSpec> parameters = {

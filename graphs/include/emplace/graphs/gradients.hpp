@@ -26,8 +26,8 @@ namespace emplace {
 /// loss: an op whose result nothing reads, of kind "softmax_cross_entropy",
 /// "sigmoid_cross_entropy", "mean_squared_error" or "add_losses". Throws kFormat where there is no
 /// loss, more than one, or no variable upstream of it, or where an op lacks inputs that its rule
-/// needs; throws kUnsupported, naming the op, where a kind on the way from a variable to the loss
-/// has no rule.
+/// needs; throws kUnsupported where kinds of ops on the way from
+/// a variable to the loss have no rule, naming all of them with the number of their ops.
 OpGraph training_graph(const OpGraph& forward, const Optimizer& optimizer);
 
 }  // namespace emplace

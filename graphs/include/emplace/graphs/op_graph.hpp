@@ -24,7 +24,17 @@ namespace emplace {
 enum class Phase : std::uint8_t { kForward, kBackward, kUpdate };
 
 /// Names the type of a tensor's elements.
-enum class DataType : std::uint8_t { kFloat32, kFloat16, kBfloat16, kInt32, kInt64, kBool };
+enum class DataType : std::uint8_t {
+  kFloat32,
+  kFloat16,
+  kBfloat16,
+  kInt32,
+  kInt64,
+  kBool,
+  kFloat64,
+  kInt8,
+  kInt16,
+};
 
 /// Returns the bytes of one element.
 std::int64_t size_of(DataType type);
@@ -32,7 +42,7 @@ std::int64_t size_of(DataType type);
 /// Returns "forward", "backward" or "update".
 std::string_view to_string(Phase phase);
 
-/// Returns "float32", "float16", "bfloat16", "int32", "int64" or "bool".
+/// Returns the name as our format writes it, for example "float32".
 std::string_view to_string(DataType type);
 
 /// Describes one tensor that an op produces.

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace emplace {
 
@@ -18,6 +20,9 @@ struct Optimizer {
 
 /// Returns all optimizers, sorted by name.
 std::span<const Optimizer> optimizers();
+
+/// Returns their names, for a parameter's choices.
+std::vector<std::string> optimizer_names();
 
 /// Returns the optimizer called `name`; throws kUnknownName.
 const Optimizer& find_optimizer(std::string_view name);

@@ -1,0 +1,106 @@
+// ONNX models up to opset 17, by libonnx (https://onnx.ai). What becomes of a model is told in
+// graphs/README.md, how its nodes become ops in src/onnx/conversions.cpp.
+
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/gradients.hpp>
+#include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/optimizer.hpp>
+
+#ifdef EMPLACE_WITH_ONNX
+#include "../onnx/importer.hpp"
+#endif
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+namespace emplace {
+namespace {
+
+#ifdef EMPLACE_WITH_ONNX
+
+constexpr std::int64_t kMaxDimension = 1'000'000'000;
+
+// Reads `batch:32;seq:128`. A name may hold colons, a size does not.
+onnx_model::Dimensions parse_dimensions(std::string_view text) {
+  onnx_model::Dimensions dimensions;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(';', begin), text.size());
+    const std::string_view pair = text.substr(begin, end - begin);
+    const std::size_t colon = pair.rfind(':');
+    const std::string_view size =
+        pair.substr(colon == std::string_view::npos ? pair.size() : colon + 1);
+    std::int64_t number = 0;
+    const auto [stop, error] = std::from_chars(size.data(), size.data() + size.size(), number);
+    if (error != std::errc() || stop != size.data() + size.size() || colon == 0 || number < 1 ||
+        number > kMaxDimension || !dimensions.emplace(pair.substr(0, colon), number).second) {
+      throw Error(
+          ErrorCode::kUsage,
+          fmt::format("reading format onnx: dimensions is '{}', expected NAME:SIZE;NAME:SIZE with "
+                      "each name once and sizes from 1 to {}",
+                      excerpt(text), kMaxDimension));
+    }
+    begin = end + 1;
+  }
+  return dimensions;
+}
+
+OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
+  const auto dimensions = parse_dimensions(params.get<std::string>("dimensions"));
+  const onnx_model::Model model = onnx_model::load_model(bytes, source, dimensions);
+  const bool training = params.get<bool>("training");
+  OpGraph forward = onnx_model::Importer(model, source).run(training);
+  const std::string& producer = model.proto.producer_name();
+  forward[boost::graph_bundle] = {.name = std::filesystem::path(source).stem().string(),
+                                  .source = fmt::format("ONNX opset {}{}{}", model.opset,
+                                                        producer.empty() ? "" : " of ", producer)};
+  if (!training) {
+    return forward;
+  }
+  validate(forward, source);
+  try {
+    return training_graph(forward, find_optimizer(params.get<std::string>("optimizer")));
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", source, error.what()));
+  }
+}
+
+#else
+
+OpGraph read(std::string_view, const std::string& source, const Params&) {
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format("{}: this build cannot read ONNX; install libonnx-dev and libprotobuf-dev "
+                  "and configure it with EMPLACE_WITH_ONNX=ON",
+                  source));
+}
+
+#endif
+
+const FormatRegistration kRegistration({
+    .name = "onnx",
+#ifdef EMPLACE_WITH_ONNX
+    .summary = "models up to opset 17, with FLOPs by shape inference",
+#else
+    .summary = "models (not built in: needs libonnx)",
+#endif
+    .reference = "https://github.com/onnx/onnx/blob/v1.12.0/docs/IR.md",
+    .endings = {".onnx"},
+    .read_parameters = {{.name = "dimensions",
+                         .default_value = std::string(),
+                         .summary = "sizes of symbolic dimensions, batch:32;seq:128"},
+                        {.name = "training",
+                         .default_value = false,
+                         .summary =
+                             "with a loss on the model's result, backward pass and optimizer"},
+                        {.name = "optimizer",
+                         .default_value = std::string("adam"),
+                         .choices = optimizer_names(),
+                         .summary = "what updates the parameters"}},
+    .read = read,
+});
+
+}  // namespace
+}  // namespace emplace

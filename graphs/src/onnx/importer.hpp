@@ -1,0 +1,124 @@
+#pragma once
+
+// Turns the nodes of an ONNX model into ops, one after another. How one node becomes ops is a
+// Conversion in the table of conversions.cpp; it sees its node through a Node.
+//
+// Initializers of floating-point numbers become variables when an op first reads them, and share
+// its device. Whatever is known before the step becomes no op: a shape, an axis, a factor is a
+// setting of the op that reads it; a table of more than kMaxSetting numbers is a `constant`, which
+// launches nothing.
+
+#include "model.hpp"
+
+#include <emplace/graphs/model_builder.hpp>
+#include <emplace/graphs/op_graph.hpp>
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace::onnx_model {
+
+/// The most numbers of a constant that is a setting of its reader.
+inline constexpr std::int64_t kMaxSetting = 16;
+
+class Importer;
+
+/// Shows one node to its conversion and takes the ops.
+class Node {
+ public:
+  Node(Importer& importer, const onnx::NodeProto& proto) : importer_(importer), proto_(proto) {}
+
+  /// Returns the node itself, with its attributes.
+  const onnx::NodeProto& proto() const { return proto_; }
+
+  /// Returns the version of the standard operators.
+  std::int64_t opset() const;
+
+  /// Returns the number of inputs, left out ones included.
+  std::size_t num_inputs() const { return static_cast<std::size_t>(proto_.input_size()); }
+
+  /// Says whether the node has an input at `index`.
+  bool has_input(std::size_t index) const;
+
+  /// Says whether an input is there and no setting of the node.
+  bool is_data(std::size_t index) const;
+
+  /// Says whether an input is an initializer that is trained.
+  bool is_weight(std::size_t index) const;
+
+  /// Returns the shape, type and bytes of an input, or of the first result whose
+  /// shape is known.
+  const Output& input(std::size_t index) const;
+  const Output& result() const;
+
+  /// Returns the integers of an input that is known, or null.
+  const Integers* integers(std::size_t index) const;
+
+  /// Starts an op that is called like the node, with `/<suffix>` if there is one.
+  Op make_op(std::string_view kind, std::string_view suffix = "") const;
+
+  /// Returns an input as `reader` sees it; a variable that is read for the first time shares the
+  /// reader's device.
+  Tensor read(Op& reader, std::size_t index);
+
+  /// Returns two weights as one variable that holds one after the other.
+  Tensor read_joined(Op& reader, std::size_t first, std::size_t second);
+
+  /// Returns all inputs that are data.
+  std::vector<Tensor> read_data(Op& reader);
+
+  /// Adds an op and returns its first output.
+  Tensor emit(Op op, std::span<const Tensor> inputs);
+  Tensor emit(Op op, std::initializer_list<Tensor> inputs);
+
+  /// Says that the result at `index` is this tensor.
+  void give(std::size_t index, Tensor tensor);
+
+  /// Adds an op that makes all results of the node.
+  void emit_results(Op op, std::span<const Tensor> inputs);
+
+  /// Says that the first result is the first input, unchanged.
+  void pass_on();
+
+ private:
+  const std::string& input_name(std::size_t index) const;
+
+  Importer& importer_;
+  const onnx::NodeProto& proto_;
+};
+
+/// Grows the forward graph of a model.
+class Importer {
+ public:
+  /// Imports `model`; `source` begins each error.
+  Importer(const Model& model, const std::string& source) : model_(model), source_(source) {}
+
+  /// Returns the forward graph; if `with_loss`, one that ends in a loss: the model's own, or the
+  /// mean cross entropy of the softmax of its only result, whose last dimension is the classes.
+  OpGraph run(bool with_loss) &&;
+
+ private:
+  friend class Node;
+
+  void add_input(const std::string& name);
+  void add_node(const onnx::NodeProto& node);
+  void add_loss();
+  bool is_constant(const onnx::NodeProto& node) const;
+  std::string unique_name(std::string name);
+  std::string_view resolve(std::string_view name) const;
+  const Value& value(std::string_view name) const;
+  Tensor stored(Op& reader, const std::string& name, Op op);
+  [[noreturn]] void fail(const std::string& message) const;
+
+  const Model& model_;
+  const std::string& source_;
+  OpGraph graph_;
+  std::map<std::string, Tensor, std::less<>> tensors_;       // by name of the model's tensor
+  std::map<std::string, std::string, std::less<>> aliases_;  // tensors that are another one
+  std::set<std::string, std::less<>> names_;                 // of ops
+};
+
+}  // namespace emplace::onnx_model

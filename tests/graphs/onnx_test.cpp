@@ -1,0 +1,423 @@
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/model_builder.hpp>
+#include <emplace/graphs/text_file.hpp>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <graphs/hostile_bytes.hpp>
+#include <gtest/gtest.h>
+
+#ifdef EMPLACE_WITH_ONNX
+#include <onnx/defs/parser.h>
+#endif
+
+#include <algorithm>
+#include <map>
+
+namespace emplace {
+namespace {
+
+using testing::HasSubstr;
+
+#ifndef EMPLACE_WITH_ONNX
+
+TEST(Onnx, SaysHowToGetItWhereItIsNotBuiltIn) {
+  EXPECT_THAT(error_of_reading("onnx", "").value(), HasSubstr("EMPLACE_WITH_ONNX=ON"));
+}
+
+#else
+
+struct Weight {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  int type = onnx::TensorProto::FLOAT;
+  std::vector<std::int64_t> integers{};  // their values; others have none in the file
+};
+
+// The bytes of a model that is written in ONNX' own textual syntax.
+std::string model(const std::string& graph, const std::vector<Weight>& weights = {},
+                  int opset = 17) {
+  onnx::ModelProto proto;
+  const std::string text =
+      fmt::format(R"(<ir_version: 8, opset_import: ["" : {}]> {})", opset, graph);
+  const auto status = onnx::OnnxParser::Parse(proto, text.c_str());
+  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+  for (const Weight& weight : weights) {
+    onnx::TensorProto& tensor = *proto.mutable_graph()->add_initializer();
+    tensor.set_name(weight.name);
+    tensor.set_data_type(weight.type);
+    tensor.mutable_dims()->Add(weight.shape.begin(), weight.shape.end());
+    tensor.mutable_int64_data()->Add(weight.integers.begin(), weight.integers.end());
+    if (weight.integers.empty()) {
+      tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    }
+  }
+  return proto.SerializeAsString();
+}
+
+OpGraph import(const std::string& bytes, const std::string& parameters = "") {
+  return read_format("onnx" + parameters, bytes);
+}
+
+std::string error_of(const std::string& bytes, const std::string& parameters = "") {
+  return error_of_reading("onnx" + parameters, bytes).value_or("no error");
+}
+
+const Op& op_named(const OpGraph& graph, std::string_view name) {
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    if (graph[static_cast<std::size_t>(op)].name == name) {
+      return graph[static_cast<std::size_t>(op)];
+    }
+  }
+  throw std::out_of_range(std::string(name));
+}
+
+std::map<std::string, int> count_kinds(const OpGraph& graph) {
+  std::map<std::string, int> counts;
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    ++counts[graph[static_cast<std::size_t>(op)].kind];
+  }
+  return counts;
+}
+
+std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_view> kinds) {
+  std::int64_t flops = 0;
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    const Op& properties = graph[static_cast<std::size_t>(op)];
+    flops += std::ranges::count(kinds, properties.kind) > 0 ? properties.flops : 0;
+  }
+  return flops;
+}
+
+std::string data_file(const std::string& name) {
+  return read_text_file(EMPLACE_SOURCE_DIR "/tests/graphs/data/" + name);
+}
+
+// --- Models that PyTorch wrote
+// ---------------------------------------------------------------------
+
+// torchvision's documentation: 25,557,032 and 11,689,512 parameters, 4.09 and 1.81 billion
+// multiply-adds for one image.
+TEST(Onnx, CountsWhatIsPublishedOfResNets) {
+  const OpGraph resnet50 = import(data_file("resnet50.onnx"), ":dimensions=batch:1");
+  EXPECT_EQ(totals(resnet50).parameters, 25557032);
+  EXPECT_NEAR(static_cast<double>(flops_of(resnet50, {"conv2d", "matmul"})) / 2, 4.09e9, 0.005e9);
+  const OpGraph resnet18 = import(data_file("resnet18.onnx"), ":dimensions=batch:1");
+  EXPECT_EQ(totals(resnet18).parameters, 11689512);
+  EXPECT_NEAR(static_cast<double>(flops_of(resnet18, {"conv2d", "matmul"})) / 2, 1.81e9, 0.005e9);
+  EXPECT_EQ(count_kinds(resnet18)["conv2d"], 20);
+  EXPECT_EQ(count_kinds(resnet18)["batch_norm"], 20);
+  EXPECT_EQ(count_kinds(resnet18)["add"], 8);  // one for each residual block
+}
+
+TEST(Onnx, ScalesWithTheSizesThatTheUserGives) {
+  const std::string bytes = data_file("resnet18.onnx");
+  EXPECT_EQ(32 * totals(import(bytes, ":dimensions=batch:1")).flops,
+            totals(import(bytes, ":dimensions=batch:32")).flops);
+}
+
+// Each convolution but the first has two gradients of its own cost.
+TEST(Onnx, DerivesTheTrainingGraph) {
+  const std::string bytes = data_file("resnet18.onnx");
+  const OpGraph graph = import(bytes, ":dimensions=batch:8,training=true,optimizer=momentum");
+  auto counts = count_kinds(graph);
+  EXPECT_EQ(counts["softmax_cross_entropy"], 1);
+  EXPECT_EQ(counts["conv2d_backward_filter"], 20);
+  EXPECT_EQ(counts["conv2d_backward_data"], 19);
+  EXPECT_EQ(counts["optimizer_update"], counts["variable"]);
+  EXPECT_EQ(flops_of(graph, {"conv2d_backward_filter"}), flops_of(graph, {"conv2d"}));
+  EXPECT_EQ(flops_of(graph, {"conv2d"}) - flops_of(graph, {"conv2d_backward_data"}),
+            2LL * 8 * 64 * 112 * 112 * 3 * 7 * 7);
+  EXPECT_EQ(totals(graph).parameters, 11689512);
+}
+
+// Widths 32, 96 and 64, 4 heads of 8; two layers, then 100 classes; tokens: 3 x 10.
+TEST(Onnx, CountsATransformerWhoseShapesAreComputed) {
+  constexpr std::int64_t kTokens = 30;
+  constexpr std::int64_t kDense = kTokens * (2 * (32 * 96 + 32 * 32 + 2 * 32 * 64) + 32 * 100);
+  constexpr std::int64_t kAttention = 2 * 2 * (3 * 4 * 10 * 10 * 8);
+  for (const std::string name : {"transformer_opset13.onnx", "transformer_opset17.onnx"}) {
+    const OpGraph graph = import(data_file(name), ":dimensions=batch:3;seq:10");
+    EXPECT_EQ(totals(graph).parameters, 23588) << name;  // by PyTorch: sum of numel()
+    EXPECT_EQ(flops_of(graph, {"matmul"}), 2 * kDense) << name;
+    EXPECT_EQ(flops_of(graph, {"batch_matmul"}), 2 * kAttention) << name;
+    auto counts = count_kinds(graph);
+    for (const std::string gone : {"shape", "concat", "gather", "constant", "cast", "mul", "div"}) {
+      EXPECT_EQ(counts[gone], 0) << name << ": " << gone;
+    }
+  }
+}
+
+TEST(Onnx, CountsAnLstm) {
+  const OpGraph graph = import(data_file("lstm.onnx"));
+  // Two layers of 32 on 16 numbers, with two biases each; 5 steps of 3 sequences.
+  EXPECT_EQ(totals(graph).parameters, 128 * (16 + 32 + 2) + 128 * (32 + 32 + 2));
+  EXPECT_EQ(flops_of(graph, {"lstm"}), 2 * 5 * 3 * 128 * (16 + 32 + 32 + 32));
+}
+
+TEST(Onnx, TakesScopesFromTheNamesOfNodes) {
+  const OpGraph graph = import(data_file("resnet18.onnx"), ":dimensions=batch:1");
+  EXPECT_EQ(op_named(graph, "layer1/layer1.0/conv1/Conv").scope, "layer1/layer1.0/conv1");
+  EXPECT_EQ(op_named(graph, "layer1.0.conv1.weight").scope, "layer1/layer1.0/conv1");
+}
+
+// --- What becomes of a model
+// -----------------------------------------------------------------------
+
+// An imported layer must look like one of ours, for profiles to know it.
+TEST(Onnx, GivesOpsTheShapesOfTheBuilders) {
+  ModelBuilder net("ours");
+  const Tensor image = net.input("x", {2, 3, 32, 32});
+  const Tensor maps = net.conv2d(image, {.filters = 8, .kernel = {3, 3}, .stride = 2});
+  const Tensor pooled = net.max_pool(net.relu(net.batch_norm(maps)), {.kernel = 2, .stride = 2});
+  net.softmax(net.dense(net.global_avg_pool(pooled), 10));
+  const OpGraph ours = std::move(net).finish();
+
+  const OpGraph theirs = import(model(R"(g (float[2, 3, 32, 32] x) => (float[2, 10] y) {
+      a = Conv <strides = [2, 2], pads = [0, 0, 1, 1]> (x, filters)
+      b = BatchNormalization (a, scale, offset, mean, variance)
+      c = Relu (b)
+      d = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (c)
+      e = GlobalAveragePool (d)
+      f = Flatten (e)
+      h = Gemm (f, w, bias)
+      y = Softmax (h)
+    })",
+                                      {{"filters", {8, 3, 3, 3}},
+                                       {"scale", {8}},
+                                       {"offset", {8}},
+                                       {"mean", {8}},
+                                       {"variance", {8}},
+                                       {"w", {8, 10}},
+                                       {"bias", {10}}}));
+  for (const std::string kind :
+       {"conv2d", "batch_norm", "relu", "max_pool", "avg_pool", "matmul", "bias_add", "softmax"}) {
+    const auto find = [&](const OpGraph& graph) {
+      OpId op = 0;
+      while (graph[static_cast<std::size_t>(op)].kind != kind) {
+        ++op;
+      }
+      return graph[static_cast<std::size_t>(op)];
+    };
+    EXPECT_EQ(find(theirs).shape, find(ours).shape) << kind;
+    EXPECT_EQ(find(theirs).flops, find(ours).flops) << kind;
+    EXPECT_EQ(find(theirs).bytes_read, find(ours).bytes_read) << kind;
+    EXPECT_EQ(find(theirs).bytes_written, find(ours).bytes_written) << kind;
+    EXPECT_EQ(find(theirs).persistent_bytes, find(ours).persistent_bytes) << kind;
+  }
+  EXPECT_EQ(totals(theirs).parameters, totals(ours).parameters);
+  EXPECT_EQ(totals(theirs).persistent_bytes, totals(ours).persistent_bytes);
+}
+
+TEST(Onnx, LetsAVariableLiveWithItsFirstReader) {
+  const OpGraph graph = import(model(R"(g (float[4, 8] x) => (float[4, 8] y) {
+      a = MatMul (x, w)
+      v = Identity (w)
+      y = MatMul (a, v)
+    })",
+                                     {{"w", {8, 8}}, {"unused", {1000}}}));
+  ASSERT_EQ(num_ops(graph), 4);  // the input, one variable, two products
+  const Op& variable = op_named(graph, "w");
+  EXPECT_EQ(variable.kind, "variable");
+  EXPECT_EQ(variable.persistent_bytes, 256);
+  EXPECT_TRUE(variable.outputs[0].persistent);
+  EXPECT_EQ(op_named(graph, "mat_mul").colocation, variable.colocation);
+  EXPECT_EQ(op_named(graph, "mat_mul_2").colocation, "");
+}
+
+TEST(Onnx, MakesNoOpOfWhatIsKnownBeforeTheStep) {
+  const OpGraph graph = import(model(R"(g (float[N, 6] x) => (float[M, 3] y) {
+      shape = Shape (x)
+      zero = Constant <value = int64 {0}> ()
+      n = Gather (shape, zero)
+      two = Constant <value = int64 {2}> ()
+      rows = Mul (n, two)
+      axis = Constant <value = int64[1] {0}> ()
+      first = Unsqueeze (rows, axis)
+      rest = Constant <value = int64[1] {-1}> ()
+      target = Concat <axis = 0> (first, rest)
+      a = Reshape (x, target)
+      half = Constant <value = float {0.5}> ()
+      y = Mul (a, half)
+    })"),
+                               ":dimensions=N:7");
+  ASSERT_EQ(num_ops(graph), 3);
+  EXPECT_EQ(graph[1].kind, "flatten");
+  EXPECT_EQ(graph[1].outputs[0].shape, (std::vector<std::int64_t>{14, 3}));
+  EXPECT_EQ(graph[2].kind, "scale");
+  EXPECT_EQ(graph[2].flops, 42);
+}
+
+TEST(Onnx, KeepsALargeTableOfConstants) {
+  std::vector<std::int64_t> positions(20, 1);
+  const OpGraph graph =
+      import(model("g (float[4, 8] x) => (float[20, 8] y) { y = Gather (x, ids) }",
+                   {{"ids", {20}, onnx::TensorProto::INT64, positions}}));
+  const Op& table = op_named(graph, "ids");
+  EXPECT_EQ(table.kind, "constant");
+  EXPECT_EQ(table.persistent_bytes, 160);
+  EXPECT_EQ(table.parameters, 0);
+}
+
+TEST(Onnx, ReadsOfATableOnlyTheRowsThatAreLookedUp) {
+  const OpGraph graph =
+      import(model("g (int64[3, 5] ids) => (float[3, 5, 16] y) { y = Gather (table, ids) }",
+                   {{"table", {1000, 16}}}));
+  const Op& lookup = op_named(graph, "gather");
+  EXPECT_EQ(lookup.kind, "embedding");
+  EXPECT_EQ(lookup.shape, (std::vector<std::int64_t>{15, 1000, 16}));
+  EXPECT_EQ(lookup.bytes_read, 15 * 8 + 15 * 16 * 4);
+}
+
+TEST(Onnx, TellsBiasesFromOtherSums) {
+  const OpGraph graph =
+      import(model(R"(g (float[4, 5, 6] x, float[4, 5, 6] z) => (float[4, 5, 6] y) {
+      a = Add (x, z)
+      b = Add (bias, a)
+      c = Add (b, column)
+      one = Constant <value = float {1.0}> ()
+      y = Add (c, one)
+    })",
+                   {{"bias", {1, 6}}, {"column", {5, 1}}}));
+  EXPECT_EQ(op_named(graph, "add").kind, "add");
+  EXPECT_EQ(op_named(graph, "add_2").kind, "bias_add");
+  EXPECT_EQ(op_named(graph, "add_2").shape, (std::vector<std::int64_t>{20, 6}));
+  EXPECT_EQ(op_named(graph, "add_3").kind, "broadcast_add");
+  EXPECT_EQ(op_named(graph, "add_4").kind, "add");
+}
+
+TEST(Onnx, CountsConvolutionsThatAreNotOurs) {
+  const OpGraph graph = import(model(R"(g (float[2, 8, 10, 10] x) => (float[2, 8, 20, 20] y) {
+      a = Conv <group = 8, pads = [1, 1, 1, 1]> (x, depthwise)
+      y = ConvTranspose <strides = [2, 2]> (a, up)
+    })",
+                                     {{"depthwise", {8, 1, 3, 3}}, {"up", {8, 4, 2, 2}}}));
+  EXPECT_EQ(op_named(graph, "conv").kind, "grouped_conv");
+  EXPECT_EQ(op_named(graph, "conv").flops, 2 * (2 * 8 * 10 * 10) * 9);
+  EXPECT_EQ(op_named(graph, "conv_transpose").flops, 2 * (2 * 8 * 10 * 10) * 4 * 2 * 2);
+}
+
+TEST(Onnx, GivesAnUnknownOperatorItsNameAndNoFlops) {
+  const OpGraph graph = import(model(R"(g (float[2, 8] x) => (float[2, 8] y) {
+      y = LpNormalization (x)
+    })"));
+  EXPECT_EQ(graph[1].kind, "lp_normalization");
+  EXPECT_EQ(graph[1].flops, 0);
+  EXPECT_EQ(graph[1].bytes_read, 64);
+}
+
+TEST(Onnx, DropsOutInTrainingOnly) {
+  const std::string inference = "g (float[2, 8] x) => (float[2, 8] y) { y = Dropout (x) }";
+  EXPECT_EQ(num_ops(import(model(inference))), 1);
+  const OpGraph graph = import(model(R"(g (float[2, 8] x) => (float[2, 8] y) {
+      ratio = Constant <value = float {0.5}> ()
+      is_training = Constant <value = bool {1}> ()
+      y = Dropout (x, ratio, is_training)
+    })"));
+  EXPECT_EQ(graph[1].kind, "dropout");
+  EXPECT_EQ(graph[1].outputs[1].bytes, 16);
+}
+
+// --- What is refused
+// -------------------------------------------------------------------------------
+
+TEST(Onnx, ListsAllKindsThatCannotBeTrained) {
+  EXPECT_THAT(
+      error_of(data_file("transformer_opset17.onnx"), ":dimensions=batch:3;seq:10,training=true"),
+      AllOf(HasSubstr("no gradient rule for these kinds of ops: "), HasSubstr("erf (2)"),
+            HasSubstr("slice (6)")));
+}
+
+TEST(Onnx, NamesTheDimensionsThatAreMissing) {
+  const std::string bytes = data_file("transformer_opset17.onnx");
+  const auto error_with = [&](const std::string& parameters) {
+    try {
+      import(bytes, parameters);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUsage);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(error_with(""), HasSubstr("dimensions=batch:SIZE;seq:SIZE"));
+  EXPECT_THAT(error_with(":dimensions=batch:3"), HasSubstr("dimensions=seq:SIZE"));
+  EXPECT_THAT(error_with(":dimensions=batch:3;seq:5;sec:5"),
+              HasSubstr("no dimension is called 'sec'; did you mean 'seq'"));
+  for (const std::string wrong :
+       {"batch", "batch:", ":3", "batch:0", "batch:3;batch:3", "batch:x"}) {
+    EXPECT_THAT(error_with(":dimensions=" + wrong), HasSubstr("expected NAME:SIZE")) << wrong;
+  }
+}
+
+TEST(Onnx, RefusesWhatItCannotRead) {
+  const std::string head = "g (float[2, 8] x) => (float[2, 8] y) { ";
+  onnx::ModelProto no_opset;
+  no_opset.ParseFromString(model(head + "y = Relu (x) }"));
+  no_opset.clear_opset_import();
+  onnx::ModelProto strings;
+  strings.ParseFromString(model(head + "y = Relu (x) }"));
+  strings.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      onnx::TensorProto::STRING);
+  onnx::ModelProto control_flow;
+  control_flow.ParseFromString(model(head + "y = Relu (x) }"));
+  onnx::AttributeProto& branch = *control_flow.mutable_graph()->mutable_node(0)->add_attribute();
+  branch.set_name("then_branch");
+  branch.mutable_g()->set_name("branch");
+  const struct {
+    std::string bytes;
+    std::string message;
+  } cases[] = {
+      {"", "not an ONNX model"},
+      {"no protobuf", "not an ONNX model"},
+      {model(head + "y = Relu (x) }", {}, 18), "opset 18 is newer than 17"},
+      {no_opset.SerializeAsString(), "does not say which opset"},
+      {strings.SerializeAsString(), "tensors of STRING are not supported"},
+      {control_flow.SerializeAsString(), "control flow is not supported"},
+      {model(head + "y = Relu (z) }"), "reads 'z', which nothing before it makes"},
+      {model(head + "y = Relu (z) z = Relu (x) }"), "reads 'z', which nothing before it makes"},
+      {model(head + "y = Relu (x) y = Relu (x) }"), "'y' is made twice"},
+      {model(head + "y = Relux (x) }"), "opset 17 has no such operator"},
+      {model(head + "y = Relu (x, x) }"), "(Relu): "},
+      {model(head + "y = MatMul (x, x) }"), "(MatMul): "},
+      {model(head + "y = NonZero (x) z = Relu (y) }"), "cannot be known before the model runs"},
+      {model(head + "y = Add (x, w) }", {{"w", {-8}}}), "dimensions of at least 0, found -8"},
+      {model(head + "y = Add (x, w) }", {{"w", {1LL << 40, 1LL << 40}}}), "does not fit 64 bits"},
+      {model(head + "y = Add (x, w) }", {{"w", {8}, onnx::TensorProto::COMPLEX64}}), "COMPLEX64"},
+      {model("g (float[1] x) => (float[N, M] y) { y = Expand (x, s) }",
+             {{"s", {2}, onnx::TensorProto::INT64, {1LL << 40, 1LL << 40}}}),
+       "does not fit 64 bits"},
+  };
+  for (const auto& [bytes, message] : cases) {
+    EXPECT_THAT(error_of(bytes), HasSubstr(message));
+  }
+}
+
+TEST(Onnx, BearsAnyBytes) {
+  const std::string bytes = model(R"(g (float[N, 3, 8, 8] x) => (float[N, 4] y) {
+      a = Conv <strides = [1, 1], pads = [1, 1, 1, 1]> (x, filters, bias)
+      b = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (a)
+      s = Shape (b)
+      c = Slice (s, one, three)
+      e = ReduceProd (c)
+      f = Flatten (b)
+      y = Gemm <transB = 1> (f, w)
+      z = Transpose <perm = [1, 0]> (y)
+      u = Unsqueeze (z, one)
+      v = Softmax <axis = 1> (u)
+      p, q = Split <axis = 0> (v)
+    })",
+                                  {{"filters", {4, 3, 3, 3}},
+                                   {"bias", {4}},
+                                   {"w", {4, 64}},
+                                   {"one", {1}, onnx::TensorProto::INT64, {1}},
+                                   {"three", {1}, onnx::TensorProto::INT64, {3}}});
+  ASSERT_EQ(error_of(bytes, ":dimensions=N:2"), "no error");
+  read_truncated("onnx:dimensions=N:2", bytes);
+  read_damaged("onnx:dimensions=N:2", bytes, 3000);
+}
+
+#endif
+
+}  // namespace
+}  // namespace emplace
