@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <graphs/hostile_bytes.hpp>
+#include <graphs/read_format.hpp>
 #include <gtest/gtest.h>
 
 #ifdef EMPLACE_WITH_ONNX
@@ -391,30 +391,6 @@ TEST(Onnx, RefusesWhatItCannotRead) {
   for (const auto& [bytes, message] : cases) {
     EXPECT_THAT(error_of(bytes), HasSubstr(message));
   }
-}
-
-TEST(Onnx, BearsAnyBytes) {
-  const std::string bytes = model(R"(g (float[N, 3, 8, 8] x) => (float[N, 4] y) {
-      a = Conv <strides = [1, 1], pads = [1, 1, 1, 1]> (x, filters, bias)
-      b = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (a)
-      s = Shape (b)
-      c = Slice (s, one, three)
-      e = ReduceProd (c)
-      f = Flatten (b)
-      y = Gemm <transB = 1> (f, w)
-      z = Transpose <perm = [1, 0]> (y)
-      u = Unsqueeze (z, one)
-      v = Softmax <axis = 1> (u)
-      p, q = Split <axis = 0> (v)
-    })",
-                                  {{"filters", {4, 3, 3, 3}},
-                                   {"bias", {4}},
-                                   {"w", {4, 64}},
-                                   {"one", {1}, onnx::TensorProto::INT64, {1}},
-                                   {"three", {1}, onnx::TensorProto::INT64, {3}}});
-  ASSERT_EQ(error_of(bytes, ":dimensions=N:2"), "no error");
-  read_truncated("onnx:dimensions=N:2", bytes);
-  read_damaged("onnx:dimensions=N:2", bytes, 3000);
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
@@ -404,6 +405,7 @@ class Loader {
 }  // namespace
 
 Model load_model(std::string_view bytes, const std::string& source, const Dimensions& dimensions) {
+  const google::protobuf::LogSilencer silencer;  // what it would print stands in our errors
   return Loader(source, dimensions).load(bytes);
 }
 
