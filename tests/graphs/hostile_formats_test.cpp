@@ -41,6 +41,7 @@ constexpr Sample kSamples[] = {
     {"onnx", "lstm.onnx"},
 #endif
     {"pipedream", "pipedream.txt"},
+    {"pytorch", "pytorch_et.json"},
     {"wfcommons", "wfcommons-1.4.json"},
     {"wfcommons", "wfcommons-1.5.json"},
 };
