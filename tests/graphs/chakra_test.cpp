@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <graphs/read_format.hpp>
+#include <graphs/wire_format.hpp>
 #include <gtest/gtest.h>
 #include <support/graphs.hpp>
 
@@ -14,6 +15,10 @@ namespace emplace {
 namespace {
 
 using testing::HasSubstr;
+using wire::message;
+using wire::number;
+using wire::text;
+using wire::varint;
 
 std::string write_chakra(const OpGraph& graph, const std::string& parameters = "") {
   return GraphFormats::global().write(Spec::parse("chakra" + parameters), graph);
@@ -93,22 +98,6 @@ TEST(Chakra, SaysHowToGetMessagesWhereTheyAreNotBuiltIn) {
 }
 
 #else
-
-// Protobuf's wire format by hand: a field is its number and wire type, then its value.
-std::string varint(std::uint64_t value) {
-  std::string bytes;
-  for (; value >= 0x80; value >>= 7) {
-    bytes += static_cast<char>(0x80 | (value & 0x7F));
-  }
-  return bytes + static_cast<char>(value);
-}
-std::string number(int field, std::uint64_t value) {
-  return varint(static_cast<std::uint64_t>(field) << 3) + varint(value);
-}
-std::string text(int field, const std::string& value) {
-  return varint((static_cast<std::uint64_t>(field) << 3) | 2) + varint(value.size()) + value;
-}
-std::string message(const std::string& bytes) { return varint(bytes.size()) + bytes; }
 
 const std::string kMetadata = message(text(1, "0.0.4"));
 

@@ -42,6 +42,9 @@ constexpr Sample kSamples[] = {
 #endif
     {"pipedream", "pipedream.txt"},
     {"pytorch", "pytorch_et.json"},
+#ifdef EMPLACE_WITH_PROTOBUF
+    {"tensorflow", "tensorflow.pbtxt"},
+#endif
     {"wfcommons", "wfcommons-1.4.json"},
     {"wfcommons", "wfcommons-1.5.json"},
 };
