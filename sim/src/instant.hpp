@@ -23,9 +23,9 @@ inline double microseconds(Instant at) { return std::bit_cast<double>(at); }
 /// Returns `at`, or kNever unless `holds`.
 inline Instant only_if(bool holds, Instant at) { return at | (Instant{holds} - 1); }
 
-/// Returns until when ends belong to the instant that begins at `us` in the `physical` model (rule 3
-/// in sim/README.md): sums of the same times in another order differ by rounding, and ties must not
-/// depend on that.
+/// Returns until when ends belong to the instant that begins at `us` in the `physical` model (rule
+/// 3 in sim/README.md): sums of the same times in another order differ by rounding, and ties must
+/// not depend on that.
 inline double end_of_instant(double us) { return us + 1e-6 + us * 1e-12; }
 
 /// Returns the one or the other by arithmetic; compilers make branches of `?:` where they please.
