@@ -13,6 +13,8 @@
 #endif
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <map>
 
 namespace emplace {
@@ -166,6 +168,27 @@ TEST(Onnx, TakesScopesFromTheNamesOfNodes) {
 // -----------------------------------------------------------------------
 
 // An imported layer must look like one of ours, for profiles to know it.
+void expect_alike(const OpGraph& theirs, const OpGraph& ours,
+                  std::initializer_list<std::string_view> kinds) {
+  for (const std::string_view kind : kinds) {
+    const auto find = [&](const OpGraph& graph) {
+      OpId op = 0;
+      while (op < num_ops(graph) && graph[static_cast<std::size_t>(op)].kind != kind) {
+        ++op;
+      }
+      return op < num_ops(graph) ? graph[static_cast<std::size_t>(op)] : Op{.name = "none"};
+    };
+    EXPECT_EQ(find(theirs).kind, kind);
+    EXPECT_EQ(find(theirs).shape, find(ours).shape) << kind;
+    EXPECT_EQ(find(theirs).flops, find(ours).flops) << kind;
+    EXPECT_EQ(find(theirs).bytes_read, find(ours).bytes_read) << kind;
+    EXPECT_EQ(find(theirs).bytes_written, find(ours).bytes_written) << kind;
+    EXPECT_EQ(find(theirs).persistent_bytes, find(ours).persistent_bytes) << kind;
+  }
+  EXPECT_EQ(totals(theirs).parameters, totals(ours).parameters);
+  EXPECT_EQ(totals(theirs).persistent_bytes, totals(ours).persistent_bytes);
+}
+
 TEST(Onnx, GivesOpsTheShapesOfTheBuilders) {
   ModelBuilder net("ours");
   const Tensor image = net.input("x", {2, 3, 32, 32});
@@ -191,23 +214,42 @@ TEST(Onnx, GivesOpsTheShapesOfTheBuilders) {
                                        {"variance", {8}},
                                        {"w", {8, 10}},
                                        {"bias", {10}}}));
-  for (const std::string kind :
-       {"conv2d", "batch_norm", "relu", "max_pool", "avg_pool", "matmul", "bias_add", "softmax"}) {
-    const auto find = [&](const OpGraph& graph) {
-      OpId op = 0;
-      while (graph[static_cast<std::size_t>(op)].kind != kind) {
-        ++op;
-      }
-      return graph[static_cast<std::size_t>(op)];
-    };
-    EXPECT_EQ(find(theirs).shape, find(ours).shape) << kind;
-    EXPECT_EQ(find(theirs).flops, find(ours).flops) << kind;
-    EXPECT_EQ(find(theirs).bytes_read, find(ours).bytes_read) << kind;
-    EXPECT_EQ(find(theirs).bytes_written, find(ours).bytes_written) << kind;
-    EXPECT_EQ(find(theirs).persistent_bytes, find(ours).persistent_bytes) << kind;
-  }
-  EXPECT_EQ(totals(theirs).parameters, totals(ours).parameters);
-  EXPECT_EQ(totals(theirs).persistent_bytes, totals(ours).persistent_bytes);
+  expect_alike(
+      theirs, ours,
+      {"conv2d", "batch_norm", "relu", "max_pool", "avg_pool", "matmul", "bias_add", "softmax"});
+}
+
+TEST(Onnx, GivesOpsOfTodaysLayersTheShapesOfTheBuilders) {
+  ModelBuilder net("ours");
+  Tensor x = net.depthwise_conv2d(net.input("x", {2, 8, 10, 10}), {.kernel = {3, 3}});
+  x = net.channel_bias_add(x);
+  x = net.conv2d_transpose(x, {.filters = 4, .kernel = {2, 2}, .stride = 2});
+  x = net.layer_norm(net.reshape(x, {2, 20, 80}));
+  x = net.transpose(net.slice(x, {2, 20, 40}), std::array<std::size_t, 3>{0, 2, 1});
+  net.batch_matmul(x, x, {.right = true});
+  const OpGraph ours = std::move(net).finish();
+
+  const OpGraph theirs = import(model(R"(g (float[2, 8, 10, 10] x) => (float[2, 40, 40] y) {
+      shape = Constant <value = int64[3] {2, 20, 80}> ()
+      begin = Constant <value = int64[1] {0}> ()
+      end = Constant <value = int64[1] {40}> ()
+      axis = Constant <value = int64[1] {2}> ()
+      a = Conv <group = 8, pads = [1, 1, 1, 1]> (x, filters, bias)
+      b = ConvTranspose <strides = [2, 2]> (a, up)
+      c = Reshape (b, shape)
+      d = LayerNormalization (c, scale, offset)
+      e = Slice (d, begin, end, axis)
+      f = Transpose <perm = [0, 2, 1]> (e)
+      y = MatMul (f, e)
+    })",
+                                      {{"filters", {8, 1, 3, 3}},
+                                       {"bias", {8}},
+                                       {"up", {8, 4, 2, 2}},
+                                       {"scale", {80}},
+                                       {"offset", {80}}}));
+  expect_alike(theirs, ours,
+               {"depthwise_conv2d", "bias_add", "conv2d_transpose", "reshape", "layer_norm",
+                "slice", "transpose", "batch_matmul"});
 }
 
 TEST(Onnx, LetsAVariableLiveWithItsFirstReader) {
@@ -243,7 +285,7 @@ TEST(Onnx, MakesNoOpOfWhatIsKnownBeforeTheStep) {
     })"),
                                ":dimensions=N:7");
   ASSERT_EQ(num_ops(graph), 3);
-  EXPECT_EQ(graph[1].kind, "flatten");
+  EXPECT_EQ(graph[1].kind, "reshape");
   EXPECT_EQ(graph[1].outputs[0].shape, (std::vector<std::int64_t>{14, 3}));
   EXPECT_EQ(graph[2].kind, "scale");
   EXPECT_EQ(graph[2].flops, 42);
@@ -289,13 +331,14 @@ TEST(Onnx, TellsBiasesFromOtherSums) {
 
 TEST(Onnx, CountsConvolutionsThatAreNotOurs) {
   const OpGraph graph = import(model(R"(g (float[2, 8, 10, 10] x) => (float[2, 8, 20, 20] y) {
-      a = Conv <group = 8, pads = [1, 1, 1, 1]> (x, depthwise)
-      y = ConvTranspose <strides = [2, 2]> (a, up)
+      a = Conv <group = 4, pads = [1, 1, 1, 1]> (x, pairs)
+      y = ConvTranspose <group = 2, strides = [2, 2]> (a, up)
     })",
-                                     {{"depthwise", {8, 1, 3, 3}}, {"up", {8, 4, 2, 2}}}));
+                                     {{"pairs", {8, 2, 3, 3}}, {"up", {8, 2, 2, 2}}}));
   EXPECT_EQ(op_named(graph, "conv").kind, "grouped_conv");
-  EXPECT_EQ(op_named(graph, "conv").flops, 2 * (2 * 8 * 10 * 10) * 9);
-  EXPECT_EQ(op_named(graph, "conv_transpose").flops, 2 * (2 * 8 * 10 * 10) * 4 * 2 * 2);
+  EXPECT_EQ(op_named(graph, "conv").flops, 2 * (2 * 8 * 10 * 10) * 2 * 9);
+  EXPECT_EQ(op_named(graph, "conv_transpose").kind, "conv_transpose");
+  EXPECT_EQ(op_named(graph, "conv_transpose").flops, 2 * (2 * 8 * 10 * 10) * 2 * 2 * 2);
 }
 
 TEST(Onnx, GivesAnUnknownOperatorItsNameAndNoFlops) {
@@ -325,8 +368,7 @@ TEST(Onnx, DropsOutInTrainingOnly) {
 TEST(Onnx, ListsAllKindsThatCannotBeTrained) {
   EXPECT_THAT(
       error_of(data_file("transformer_opset17.onnx"), ":dimensions=batch:3;seq:10,training=true"),
-      AllOf(HasSubstr("no gradient rule for these kinds of ops: "), HasSubstr("erf (2)"),
-            HasSubstr("slice (6)")));
+      HasSubstr("no gradient rule for these kinds of ops: erf (2)"));
 }
 
 TEST(Onnx, NamesTheDimensionsThatAreMissing) {

@@ -30,7 +30,7 @@ void elementwise(Node& node, const Conversion& row) {
 // Only the part of the data that the result holds is read.
 void pick(Node& node, const Conversion& row) {
   Op op = node.make_op(kind_for(node, row));
-  op.shape = node.result().shape;
+  op.shape = {elements(node.result()), elements(node.input(0))};
   op.bytes_read = node.is_data(0) ? node.result().bytes - node.input(0).bytes : 0;
   const auto inputs = node.read_data(op);
   node.emit_results(std::move(op), inputs);
@@ -40,7 +40,7 @@ void unchanged(Node& node, const Conversion&) { node.pass_on(); }
 
 // The same elements in another shape.
 void view(Node& node, const Conversion&) {
-  Op op = node.make_op("flatten");
+  Op op = node.make_op("reshape");
   op.shape = node.result().shape;
   const Tensor x = node.read(op, 0);
   node.emit_results(std::move(op), {{x}});
@@ -225,7 +225,7 @@ constexpr std::array kConversions = {
     Conversion{"Split", split, "split"},
     Conversion{"Sqrt", elementwise, "", 1},
     Conversion{"Squeeze", view},
-    Conversion{"Sub", binary},
+    Conversion{"Sub", binary, "subtract"},
     Conversion{"Sum", per_result, "", 1},
     Conversion{"Tanh", elementwise, "tanh", 1},
     Conversion{"Transpose", transpose, "transpose"},

@@ -272,7 +272,7 @@ void Importer::add_loss() {
   Tensor matrix = logits->second;
   if (value.shape.size() != 2) {
     Op flatten{.name = unique_name("loss/flatten"),
-               .kind = "flatten",
+               .kind = "reshape",
                .shape = {rows, columns},
                .scope = "loss"};
     flatten.outputs = {make_output({rows, columns}, value.type)};

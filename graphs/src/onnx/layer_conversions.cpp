@@ -22,15 +22,20 @@ std::optional<std::int64_t> same(const Shape& values, std::int64_t fallback) {
              : std::nullopt;
 }
 
+// How far a window over maps moves, down and across.
+Shape strides_of(const Node& node) {
+  const Shape strides = integers_attribute(node.proto(), "strides");
+  return strides.empty() ? Shape{1, 1} : strides;
+}
+
 std::int64_t rows_of(const Shape& shape) {
   return product(std::span(shape.data(), shape.size() - 1));
 }
 
-// Adds a vector, input `index`, to each row of `x`.
-Tensor bias_add(Node& node, Tensor x, const Output& value, std::size_t index,
-                std::int64_t columns) {
+// Adds a vector, input `index`, to `x`; `shape` says how, as for the op kind.
+Tensor bias_add(Node& node, Tensor x, const Output& value, std::size_t index, Shape shape) {
   Op op = node.make_op("bias_add", "bias_add");
-  op.shape = {elements(value) / columns, columns};
+  op.shape = std::move(shape);
   op.flops = elements(value);
   op.outputs = {value};
   const Tensor bias = node.read(op, index);
@@ -48,6 +53,20 @@ void pool_window(Node& node, std::string_view kind, const Shape& window, std::in
   node.emit_results(std::move(op), {{maps}});
 }
 
+// Adds an op that reads maps and filters, and the sum with a bias for each channel if there is one.
+void emit_filters(Node& node, Op op) {
+  const Shape& result = node.result().shape;
+  op.outputs = {node.result()};
+  const Tensor maps = node.read(op, 0);
+  const Tensor weights = node.read(op, 1);
+  Tensor y = node.emit(std::move(op), {maps, weights});
+  if (node.has_input(2) && result.size() > 1) {
+    y = bias_add(node, y, node.result(), 2,
+                 {result[0], result[1], product(std::span(result).subspan(2))});
+  }
+  node.give(0, y);
+}
+
 }  // namespace
 
 void conv(Node& node, const Conversion&) {
@@ -59,30 +78,42 @@ void conv(Node& node, const Conversion&) {
                                                 x.size(), filters.size()));
   }
   const auto groups = integer_attribute(node.proto(), "group", 1);
-  const auto stride = same(integers_attribute(node.proto(), "strides"), 1);
   const auto dilation = same(integers_attribute(node.proto(), "dilations"), 1);
-  const bool is_plain = x.size() == 4 && groups == 1 && stride && dilation == 1;
-  Op op = node.make_op(is_plain ? "conv2d" : groups == 1 ? "conv" : "grouped_conv");
-  op.shape = is_plain ? Shape{x[0],       x[1],       x[2],    x[3],      filters[0],
-                              filters[2], filters[3], *stride, result[2], result[3]}
-                      : result;
+  const Shape strides = strides_of(node);
+  const bool moves_window = x.size() == 4 && strides.size() == 2;
+  Op op = node.make_op(groups == 1 ? "conv" : "grouped_conv");
+  op.shape = result;
+  if (moves_window && groups == 1 && dilation) {
+    op.kind = "conv2d";
+    op.shape = {x[0],       x[1],       x[2],       x[3],      filters[0], filters[2],
+                filters[3], strides[0], strides[1], *dilation, result[2],  result[3]};
+  } else if (moves_window && groups == x[1] && filters[0] == x[1] && dilation == 1) {
+    op.kind = "depthwise_conv2d";
+    op.shape = {x[0],       x[1],       x[2],       x[3],      filters[2],
+                filters[3], strides[0], strides[1], result[2], result[3]};
+  }
   op.flops =
       product({2, product(result), product(filters) / std::max<std::int64_t>(filters[0], 1)});
-  op.outputs = {node.result()};
-  const Tensor maps = node.read(op, 0);
-  const Tensor weights = node.read(op, 1);
-  Tensor y = node.emit(std::move(op), {maps, weights});
-  if (node.has_input(2) && result[1] > 0) {
-    y = bias_add(node, y, node.result(), 2, result[1]);
-  }
-  node.give(0, y);
+  emit_filters(node, std::move(op));
 }
 
 // Each number of the input is multiplied with the filters of its channel, [C, K / groups, R, S].
 void conv_transpose(Node& node, const Conversion& row) {
+  const Shape& x = node.input(0).shape;
   const Shape& filters = node.input(1).shape;
-  emit_plain(node, kind_for(node, row),
-             product({2, elements(node.input(0)), product(std::span(filters).subspan(1))}));
+  const Shape& result = node.result().shape;
+  const auto dilation = same(integers_attribute(node.proto(), "dilations"), 1);
+  const Shape strides = strides_of(node);
+  Op op = node.make_op(kind_for(node, row));
+  op.shape = result;
+  if (x.size() == 4 && result.size() == 4 && filters.size() == 4 && strides.size() == 2 &&
+      dilation && integer_attribute(node.proto(), "group", 1) == 1) {
+    op.kind = "conv2d_transpose";
+    op.shape = {result[0],  result[1],  result[2],  result[3], x[1], filters[2],
+                filters[3], strides[0], strides[1], *dilation, x[2], x[3]};
+  }
+  op.flops = product({2, elements(node.input(0)), product(std::span(filters).subspan(1))});
+  emit_filters(node, std::move(op));
 }
 
 void gemm(Node& node, const Conversion&) {
@@ -101,7 +132,7 @@ void gemm(Node& node, const Conversion&) {
       throw Error(ErrorCode::kUnsupported,
                   "expected C to be a vector as long as a row of the result");
     }
-    y = bias_add(node, y, node.result(), 2, result[1]);
+    y = bias_add(node, y, node.result(), 2, result);
   }
   node.give(0, y);
 }
@@ -193,13 +224,22 @@ void softmax(Node& node, const Conversion& row) {
   node.emit_results(std::move(op), {{tensor}});
 }
 
+// As ModelBuilder::layer_norm(), where scale and offset are weights.
 void layer_norm(Node& node, const Conversion& row) {
   const auto columns = elements(node.input(1));
   Op op = node.make_op(kind_for(node, row));
   op.shape = {columns == 0 ? 0 : elements(node.input(0)) / columns, columns};
   op.flops = product({row.flops, elements(node.input(0))});
-  const auto inputs = node.read_data(op);
-  node.emit_results(std::move(op), inputs);
+  if (!node.has_input(2) || !node.is_weight(1) || !node.is_weight(2) ||
+      node.proto().output_size() != 1) {
+    const auto inputs = node.read_data(op);
+    node.emit_results(std::move(op), inputs);
+    return;
+  }
+  op.outputs = {node.result(), make_output({op.shape[0], 2}, DataType::kFloat32)};
+  const Tensor x = node.read(op, 0);
+  const Tensor scale_offset = node.read_joined(op, 1, 2);
+  node.give(0, node.emit(std::move(op), {x, scale_offset}));
 }
 
 // The matrix products of all steps: x [T, N, I], W [directions, gates H, I], R [.., gates H, H].
