@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <span>
 
@@ -143,8 +144,11 @@ std::string formats_as_text() {
   for (const std::string& name : GraphFormats::global().names()) {
     const GraphFormat& format = GraphFormats::global().find(name);
     std::vector<ParamSpec> parameters = format.read_parameters;
-    parameters.insert(parameters.end(), format.write_parameters.begin(),
-                      format.write_parameters.end());
+    for (const ParamSpec& parameter : format.write_parameters) {
+      if (std::ranges::find(parameters, parameter.name, &ParamSpec::name) == parameters.end()) {
+        parameters.push_back(parameter);
+      }
+    }
     table.add_row({name, format.read ? "yes" : "", format.write ? "yes" : "",
                    defaults_of(parameters), format.summary});
   }
