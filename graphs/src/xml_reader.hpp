@@ -1,34 +1,32 @@
 #pragma once
 
-// Reads XML one tag at a time, without a tree, for GraphML: tags with attributes, text, comments,
-// CDATA, the five predefined entities and character references. A document type is skipped, and
-// refused if it declares entities, so that a short file cannot become a long one.
+// Reads XML with expat, one tag at a time and without a tree, for GraphML. A document type is
+// skipped, and refused if it declares anything, so that a short file cannot become a long one.
 
-#include "text_cursor.hpp"
+#include <expat.h>
 
+#include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace emplace {
 
-/// Walks over an XML document.
+/// Walks over an XML document; what a tag means is for a derived class to say.
 class XmlReader {
  public:
-  /// Says what next() found.
-  enum class Event { kStart, kEnd, kDone };
+  XmlReader(const XmlReader&) = delete;  // expat knows where it is
+  XmlReader& operator=(const XmlReader&) = delete;
+  virtual ~XmlReader() = default;
 
-  /// Reads `text`; `source` is its name in errors. Neither is copied.
-  XmlReader(std::string_view text, const std::string& source);
+ protected:
+  /// Makes a reader of one document; `source` is its name in errors and is not copied.
+  explicit XmlReader(const std::string& source);
 
-  /// Moves to the next tag and returns whether it starts or ends an element; an element without
-  /// content has both. kDone is behind the root. Throws kFormat for what is not well-formed.
-  Event next();
-
-  /// Returns the name of the element that starts or ends, without the prefix of its namespace.
-  std::string_view name() const { return name_; }
+  /// Calls start() and end() in the order of the tags; an element without content has both. Throws
+  /// what they throw, and kFormat for what is not well-formed.
+  void read(std::string_view text);
 
   /// Returns the text that stands between the last tag and this one.
   const std::string& text() const { return text_; }
@@ -40,29 +38,24 @@ class XmlReader {
   std::string required_attribute(std::string_view name) const;
 
   /// Returns the line of the tag.
-  std::size_t line() const { return line_; }
+  std::size_t line() const { return XML_GetCurrentLineNumber(parser_.get()); }
 
   /// Throws kFormat at the line of the tag.
   [[noreturn]] void fail(std::string_view message) const;
 
  private:
-  Event read_start();
-  Event read_end();
-  void read_text();
-  void skip_document_type();
-  std::string_view take_name();
-  std::string take_value();
-  std::string decoded(std::string_view text) const;
+  virtual void start(std::string_view name) = 0;  // without the prefix of its namespace
+  virtual void end(std::string_view name) = 0;
 
-  TextCursor cursor_;
+  template <typename Step>
+  void keep_error(Step step);
+
   const std::string* source_;
-  std::size_t line_ = 1;
-  std::vector<std::string_view> open_;
-  std::string_view name_;
+  std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser_;
   std::string text_;
-  std::vector<std::pair<std::string_view, std::string>> attributes_;
-  bool is_empty_ = false;  // the element that started has no content
-  bool has_root_ = false;
+  std::string_view name_;                  // of the element that starts
+  const XML_Char** attributes_ = nullptr;  // name, value, name, value, ..., nullptr
+  std::exception_ptr error_;
 };
 
 }  // namespace emplace

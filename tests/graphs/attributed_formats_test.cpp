@@ -277,6 +277,15 @@ TEST(Graphml, ReadsDefaultsNestedGraphsAndEntities) {
   EXPECT_THAT(edges_of(graph), ElementsAre(Edge("<A層>", "b", -1)));
 }
 
+TEST(Graphml, ReadsOtherEncodings) {
+  const OpGraph graph = read("graphml",
+                             "<?xml version='1.0' encoding='ISO-8859-1'?>\n"
+                             "<graphml><graph edgedefault='directed'>"
+                             "<node id='gr\xF6\xDF"
+                             "e'/></graph></graphml>");
+  EXPECT_EQ(graph[0].name, "größe");
+}
+
 TEST(Dot, ReadsTheConventionOfSimGrid) {
   const OpGraph graph = read_sample("dot", "simgrid.dot");
   ASSERT_EQ(num_ops(graph), 4);

@@ -195,5 +195,15 @@ TEST(LargeFiles, AChainOfAHundredThousandOpsIsRead) {
   }
 }
 
+TEST(LargeFiles, GraphmlMayNestAHundredThousandDeep) {
+  const std::string begin = "<graph edgedefault='directed'>";
+  const OpGraph graph = read("graphml", "<graphml>" + begin + repeated(kOps, [&](int i) {
+                                          return fmt::format("<node id='{}'>{}", i, begin);
+                                        }) + repeated(kOps, [](int) {
+                                          return "</graph></node>";
+                                        }) + "</graph></graphml>");
+  EXPECT_EQ(num_ops(graph), kOps);
+}
+
 }  // namespace
 }  // namespace emplace
