@@ -53,7 +53,8 @@ XmlReader::XmlReader(const std::string& source)
           }
         });
       });
-  // An entity that a document type declares elsewhere, which is not read.
+  // A document type elsewhere is not read, so its entities are not known. In the value of an
+  // attribute expat leaves such an entity out and does not say so.
   XML_SetSkippedEntityHandler(parser, [](void* self, const XML_Char* name, int) {
     to_reader(self)->keep_error([=](XmlReader& reader) {
       reader.fail(fmt::format("the entity '{}' is not known", excerpt(name)));
