@@ -8,6 +8,7 @@
 #include <boost/range/iterator_range.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/graphs.hpp>
 
 #include <array>
 #include <string>
@@ -17,34 +18,11 @@
 namespace emplace {
 namespace {
 
+using test::find;
+using test::inputs_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-OpId op_named(const OpGraph& graph, const std::string& name) {
-  for (OpId op = 0; op < num_ops(graph); ++op) {
-    if (graph[static_cast<std::size_t>(op)].name == name) {
-      return op;
-    }
-  }
-  ADD_FAILURE() << "no op is called " << name;
-  return 0;
-}
-
-const Op& find(const OpGraph& graph, const std::string& name) {
-  return graph[static_cast<std::size_t>(op_named(graph, name))];
-}
-
-// The inputs of an op in order, as "producer:output".
-std::vector<std::string> inputs_of(const OpGraph& graph, const std::string& name) {
-  std::vector<std::string> inputs;
-  for (const auto edge : boost::make_iterator_range(
-           boost::in_edges(static_cast<std::size_t>(op_named(graph, name)), graph))) {
-    inputs.push_back(graph[boost::source(edge, graph)].name + ":" +
-                     std::to_string(graph[edge].output));
-  }
-  return inputs;
-}
 
 // The training graph of what `layers` makes of [4, 6], which is classified.
 template <class Layers>

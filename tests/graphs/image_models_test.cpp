@@ -8,6 +8,7 @@
 #include <boost/range/iterator_range.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/graphs.hpp>
 
 #include <map>
 #include <set>
@@ -16,6 +17,8 @@
 namespace emplace {
 namespace {
 
+using test::count_kinds;
+using test::find;
 using testing::ElementsAre;
 using testing::IsSupersetOf;
 
@@ -31,24 +34,6 @@ std::int64_t multiply_adds(const OpGraph& graph) {
     sum += counted.contains(graph[op].kind) ? graph[op].flops / 2 : 0;
   }
   return sum;
-}
-
-std::map<std::string, int> count_kinds(const OpGraph& graph) {
-  std::map<std::string, int> counts;
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    ++counts[graph[op].kind];
-  }
-  return counts;
-}
-
-std::vector<std::int64_t> result_of(const OpGraph& graph, const std::string& name) {
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    if (graph[op].name == name) {
-      return graph[op].outputs.at(0).shape;
-    }
-  }
-  ADD_FAILURE() << "no op is called " << name;
-  return {};
 }
 
 struct Published {
@@ -121,11 +106,11 @@ TEST(NasNet, CellsHaveTheSizesOfThePaper) {
       {"cell_17/concat", {1, 4032, 11, 11}},
       {"logits/bias_add", {1, 1000}}};
   for (const auto& [name, shape] : expected) {
-    EXPECT_EQ(result_of(large, name), shape) << name;
+    EXPECT_EQ(find(large, name).outputs.at(0).shape, shape) << name;
   }
   const OpGraph mobile = forward_graph("nasnet-a-mobile");
-  EXPECT_THAT(result_of(mobile, "stem/batch_norm"), ElementsAre(1, 32, 111, 111));
-  EXPECT_THAT(result_of(mobile, "cell_11/concat"), ElementsAre(1, 1056, 7, 7));
+  EXPECT_THAT(find(mobile, "stem/batch_norm").outputs.at(0).shape, ElementsAre(1, 32, 111, 111));
+  EXPECT_THAT(find(mobile, "cell_11/concat").outputs.at(0).shape, ElementsAre(1, 1056, 7, 7));
 }
 
 // Each of 12 normal cells has five separable convolutions, each of 4 reduction cells (two of them
@@ -203,26 +188,26 @@ TEST(ResNet, LayersAreTheScopesOfThePapersTable) {
               ElementsAre("conv1", "conv2_1", "conv2_2", "conv2_3", "conv3_1", "conv3_2", "conv3_3",
                           "conv3_4", "conv4_1", "conv4_2", "conv4_3", "conv4_4", "conv4_5",
                           "conv4_6", "conv5_1", "conv5_2", "conv5_3", "input", "logits"));
-  EXPECT_THAT(result_of(graph, "conv2_3/relu_3"), ElementsAre(1, 256, 56, 56));
-  EXPECT_THAT(result_of(graph, "conv5_3/relu_3"), ElementsAre(1, 2048, 7, 7));
+  EXPECT_THAT(find(graph, "conv2_3/relu_3").outputs.at(0).shape, ElementsAre(1, 256, 56, 56));
+  EXPECT_THAT(find(graph, "conv5_3/relu_3").outputs.at(0).shape, ElementsAre(1, 2048, 7, 7));
 }
 
 TEST(Vgg16, MapsHalveFiveTimes) {
   const OpGraph graph = forward_graph("vgg-16");
-  EXPECT_THAT(result_of(graph, "conv1_2/max_pool"), ElementsAre(1, 64, 112, 112));
-  EXPECT_THAT(result_of(graph, "conv5_3/max_pool"), ElementsAre(1, 512, 7, 7));
-  EXPECT_THAT(result_of(graph, "fc6/relu"), ElementsAre(1, 4096));
+  EXPECT_THAT(find(graph, "conv1_2/max_pool").outputs.at(0).shape, ElementsAre(1, 64, 112, 112));
+  EXPECT_THAT(find(graph, "conv5_3/max_pool").outputs.at(0).shape, ElementsAre(1, 512, 7, 7));
+  EXPECT_THAT(find(graph, "fc6/relu").outputs.at(0).shape, ElementsAre(1, 4096));
 }
 
 TEST(InceptionV4, BlocksHaveTheSizesOfThePapersFigures) {
   const OpGraph graph = forward_graph("inception-v4");
-  EXPECT_THAT(result_of(graph, "mixed_3a/concat"), ElementsAre(1, 160, 73, 73));
-  EXPECT_THAT(result_of(graph, "mixed_4a/concat"), ElementsAre(1, 192, 71, 71));
-  EXPECT_THAT(result_of(graph, "mixed_5a/concat"), ElementsAre(1, 384, 35, 35));
-  EXPECT_THAT(result_of(graph, "mixed_5e/concat"), ElementsAre(1, 384, 35, 35));
-  EXPECT_THAT(result_of(graph, "mixed_6a/concat"), ElementsAre(1, 1024, 17, 17));
-  EXPECT_THAT(result_of(graph, "mixed_7a/concat"), ElementsAre(1, 1536, 8, 8));
-  EXPECT_THAT(result_of(graph, "mixed_7d/concat"), ElementsAre(1, 1536, 8, 8));
+  EXPECT_THAT(find(graph, "mixed_3a/concat").outputs.at(0).shape, ElementsAre(1, 160, 73, 73));
+  EXPECT_THAT(find(graph, "mixed_4a/concat").outputs.at(0).shape, ElementsAre(1, 192, 71, 71));
+  EXPECT_THAT(find(graph, "mixed_5a/concat").outputs.at(0).shape, ElementsAre(1, 384, 35, 35));
+  EXPECT_THAT(find(graph, "mixed_5e/concat").outputs.at(0).shape, ElementsAre(1, 384, 35, 35));
+  EXPECT_THAT(find(graph, "mixed_6a/concat").outputs.at(0).shape, ElementsAre(1, 1024, 17, 17));
+  EXPECT_THAT(find(graph, "mixed_7a/concat").outputs.at(0).shape, ElementsAre(1, 1536, 8, 8));
+  EXPECT_THAT(find(graph, "mixed_7d/concat").outputs.at(0).shape, ElementsAre(1, 1536, 8, 8));
 }
 
 // One gradient of the filters for each convolution, one of the data for each but those that read

@@ -5,6 +5,7 @@
 #include <boost/range/iterator_range.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/graphs.hpp>
 
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 namespace emplace {
 namespace {
 
+using test::op_named;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
@@ -29,16 +31,6 @@ constexpr std::int64_t lstm(std::int64_t inputs, std::int64_t hidden) {
 constexpr std::int64_t gnmt(std::int64_t layers, std::int64_t h, std::int64_t vocabulary) {
   return 2 * vocabulary * h + 2 * lstm(h, h) + lstm(2 * h, h) + (layers - 2) * lstm(h, h) +
          layers * lstm(2 * h, h) + 2 * h * h + h + (h + 1) * vocabulary;
-}
-
-OpId op_named(const OpGraph& graph, std::string_view name) {
-  for (OpId op = 0; op < num_ops(graph); ++op) {
-    if (graph[static_cast<std::size_t>(op)].name == name) {
-      return op;
-    }
-  }
-  ADD_FAILURE() << "no op is called " << name;
-  return 0;
 }
 
 // The producers of an op's inputs in order.

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <graphs/read_format.hpp>
 #include <gtest/gtest.h>
+#include <support/graphs.hpp>
 
 #ifdef EMPLACE_WITH_ONNX
 #include <onnx/defs/parser.h>
@@ -20,6 +21,8 @@
 namespace emplace {
 namespace {
 
+using test::count_kinds;
+using test::find;
 using testing::HasSubstr;
 
 #ifndef EMPLACE_WITH_ONNX
@@ -64,23 +67,6 @@ OpGraph import(const std::string& bytes, const std::string& parameters = "") {
 
 std::string error_of(const std::string& bytes, const std::string& parameters = "") {
   return error_of_reading("onnx" + parameters, bytes).value_or("no error");
-}
-
-const Op& op_named(const OpGraph& graph, std::string_view name) {
-  for (OpId op = 0; op < num_ops(graph); ++op) {
-    if (graph[static_cast<std::size_t>(op)].name == name) {
-      return graph[static_cast<std::size_t>(op)];
-    }
-  }
-  throw std::out_of_range(std::string(name));
-}
-
-std::map<std::string, int> count_kinds(const OpGraph& graph) {
-  std::map<std::string, int> counts;
-  for (OpId op = 0; op < num_ops(graph); ++op) {
-    ++counts[graph[static_cast<std::size_t>(op)].kind];
-  }
-  return counts;
 }
 
 std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_view> kinds) {
@@ -160,8 +146,8 @@ TEST(Onnx, CountsAnLstm) {
 
 TEST(Onnx, TakesScopesFromTheNamesOfNodes) {
   const OpGraph graph = import(data_file("resnet18.onnx"), ":dimensions=batch:1");
-  EXPECT_EQ(op_named(graph, "layer1/layer1.0/conv1/Conv").scope, "layer1/layer1.0/conv1");
-  EXPECT_EQ(op_named(graph, "layer1.0.conv1.weight").scope, "layer1/layer1.0/conv1");
+  EXPECT_EQ(find(graph, "layer1/layer1.0/conv1/Conv").scope, "layer1/layer1.0/conv1");
+  EXPECT_EQ(find(graph, "layer1.0.conv1.weight").scope, "layer1/layer1.0/conv1");
 }
 
 // --- What becomes of a model
@@ -260,12 +246,12 @@ TEST(Onnx, LetsAVariableLiveWithItsFirstReader) {
     })",
                                      {{"w", {8, 8}}, {"unused", {1000}}}));
   ASSERT_EQ(num_ops(graph), 4);  // the input, one variable, two products
-  const Op& variable = op_named(graph, "w");
+  const Op& variable = find(graph, "w");
   EXPECT_EQ(variable.kind, "variable");
   EXPECT_EQ(variable.persistent_bytes, 256);
   EXPECT_TRUE(variable.outputs[0].persistent);
-  EXPECT_EQ(op_named(graph, "mat_mul").colocation, variable.colocation);
-  EXPECT_EQ(op_named(graph, "mat_mul_2").colocation, "");
+  EXPECT_EQ(find(graph, "mat_mul").colocation, variable.colocation);
+  EXPECT_EQ(find(graph, "mat_mul_2").colocation, "");
 }
 
 TEST(Onnx, MakesNoOpOfWhatIsKnownBeforeTheStep) {
@@ -296,7 +282,7 @@ TEST(Onnx, KeepsALargeTableOfConstants) {
   const OpGraph graph =
       import(model("g (float[4, 8] x) => (float[20, 8] y) { y = Gather (x, ids) }",
                    {{"ids", {20}, onnx::TensorProto::INT64, positions}}));
-  const Op& table = op_named(graph, "ids");
+  const Op& table = find(graph, "ids");
   EXPECT_EQ(table.kind, "constant");
   EXPECT_EQ(table.persistent_bytes, 160);
   EXPECT_EQ(table.parameters, 0);
@@ -306,7 +292,7 @@ TEST(Onnx, ReadsOfATableOnlyTheRowsThatAreLookedUp) {
   const OpGraph graph =
       import(model("g (int64[3, 5] ids) => (float[3, 5, 16] y) { y = Gather (table, ids) }",
                    {{"table", {1000, 16}}}));
-  const Op& lookup = op_named(graph, "gather");
+  const Op& lookup = find(graph, "gather");
   EXPECT_EQ(lookup.kind, "embedding");
   EXPECT_EQ(lookup.shape, (std::vector<std::int64_t>{15, 1000, 16}));
   EXPECT_EQ(lookup.bytes_read, 15 * 8 + 15 * 16 * 4);
@@ -322,11 +308,11 @@ TEST(Onnx, TellsBiasesFromOtherSums) {
       y = Add (c, one)
     })",
                    {{"bias", {1, 6}}, {"column", {5, 1}}}));
-  EXPECT_EQ(op_named(graph, "add").kind, "add");
-  EXPECT_EQ(op_named(graph, "add_2").kind, "bias_add");
-  EXPECT_EQ(op_named(graph, "add_2").shape, (std::vector<std::int64_t>{20, 6}));
-  EXPECT_EQ(op_named(graph, "add_3").kind, "broadcast_add");
-  EXPECT_EQ(op_named(graph, "add_4").kind, "add");
+  EXPECT_EQ(find(graph, "add").kind, "add");
+  EXPECT_EQ(find(graph, "add_2").kind, "bias_add");
+  EXPECT_EQ(find(graph, "add_2").shape, (std::vector<std::int64_t>{20, 6}));
+  EXPECT_EQ(find(graph, "add_3").kind, "broadcast_add");
+  EXPECT_EQ(find(graph, "add_4").kind, "add");
 }
 
 TEST(Onnx, CountsConvolutionsThatAreNotOurs) {
@@ -335,10 +321,10 @@ TEST(Onnx, CountsConvolutionsThatAreNotOurs) {
       y = ConvTranspose <group = 2, strides = [2, 2]> (a, up)
     })",
                                      {{"pairs", {8, 2, 3, 3}}, {"up", {8, 2, 2, 2}}}));
-  EXPECT_EQ(op_named(graph, "conv").kind, "grouped_conv");
-  EXPECT_EQ(op_named(graph, "conv").flops, 2 * (2 * 8 * 10 * 10) * 2 * 9);
-  EXPECT_EQ(op_named(graph, "conv_transpose").kind, "conv_transpose");
-  EXPECT_EQ(op_named(graph, "conv_transpose").flops, 2 * (2 * 8 * 10 * 10) * 2 * 2 * 2);
+  EXPECT_EQ(find(graph, "conv").kind, "grouped_conv");
+  EXPECT_EQ(find(graph, "conv").flops, 2 * (2 * 8 * 10 * 10) * 2 * 9);
+  EXPECT_EQ(find(graph, "conv_transpose").kind, "conv_transpose");
+  EXPECT_EQ(find(graph, "conv_transpose").flops, 2 * (2 * 8 * 10 * 10) * 2 * 2 * 2);
 }
 
 TEST(Onnx, GivesAnUnknownOperatorItsNameAndNoFlops) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/graphs.hpp>
 
 #include <map>
 #include <set>
@@ -17,6 +18,7 @@
 namespace emplace {
 namespace {
 
+using test::count_kinds;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 
@@ -33,14 +35,6 @@ std::int64_t multiply_adds(const OpGraph& graph, Phase phase = Phase::kForward) 
     }
   }
   return flops / 2;
-}
-
-std::map<std::string, int> count_kinds(const OpGraph& graph) {
-  std::map<std::string, int> counts;
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    ++counts[graph[op].kind];
-  }
-  return counts;
 }
 
 std::set<std::string> scopes(const OpGraph& graph) {

@@ -6,6 +6,7 @@
 #include <boost/range/iterator_range.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/graphs.hpp>
 
 #include <map>
 #include <string>
@@ -14,25 +15,9 @@
 namespace emplace {
 namespace {
 
+using test::count_kinds;
+using test::find;
 using testing::HasSubstr;
-
-std::map<std::string, int> count_kinds(const OpGraph& graph) {
-  std::map<std::string, int> counts;
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    ++counts[graph[op].kind];
-  }
-  return counts;
-}
-
-std::vector<std::int64_t> result_of(const OpGraph& graph, const std::string& name) {
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    if (graph[op].name == name) {
-      return graph[op].outputs.at(0).shape;
-    }
-  }
-  ADD_FAILURE() << "no op is called " << name;
-  return {};
-}
 
 std::int64_t convolution_multiply_adds(const OpGraph& graph) {
   std::int64_t flops = 0;
@@ -53,13 +38,13 @@ TEST(Unet, HasTheParametersThatFrameworksCount) {
 TEST(Unet, MapsHaveTheSizesOfThePapersFigure) {
   const OpGraph graph = load_graph("unet:training=false,batch=1");
   using Shape = std::vector<std::int64_t>;
-  EXPECT_EQ(result_of(graph, "down_0/relu"), (Shape{1, 64, 570, 570}));
-  EXPECT_EQ(result_of(graph, "down_0/relu_2"), (Shape{1, 64, 568, 568}));
-  EXPECT_EQ(result_of(graph, "down_3/relu_2"), (Shape{1, 512, 64, 64}));
-  EXPECT_EQ(result_of(graph, "bottom/relu_2"), (Shape{1, 1024, 28, 28}));
-  EXPECT_EQ(result_of(graph, "up_3/conv2d_transpose"), (Shape{1, 512, 56, 56}));
-  EXPECT_EQ(result_of(graph, "up_3/concat"), (Shape{1, 1024, 56, 56}));
-  EXPECT_EQ(result_of(graph, "up_0/relu_2"), (Shape{1, 64, 388, 388}));
+  EXPECT_EQ(find(graph, "down_0/relu").outputs.at(0).shape, (Shape{1, 64, 570, 570}));
+  EXPECT_EQ(find(graph, "down_0/relu_2").outputs.at(0).shape, (Shape{1, 64, 568, 568}));
+  EXPECT_EQ(find(graph, "down_3/relu_2").outputs.at(0).shape, (Shape{1, 512, 64, 64}));
+  EXPECT_EQ(find(graph, "bottom/relu_2").outputs.at(0).shape, (Shape{1, 1024, 28, 28}));
+  EXPECT_EQ(find(graph, "up_3/conv2d_transpose").outputs.at(0).shape, (Shape{1, 512, 56, 56}));
+  EXPECT_EQ(find(graph, "up_3/concat").outputs.at(0).shape, (Shape{1, 1024, 56, 56}));
+  EXPECT_EQ(find(graph, "up_0/relu_2").outputs.at(0).shape, (Shape{1, 64, 388, 388}));
   auto counts = count_kinds(graph);
   EXPECT_EQ(counts["conv2d"], 19);  // the paper's 23 convolutional layers, with the next four
   EXPECT_EQ(counts["conv2d_transpose"], 4);

@@ -1,5 +1,6 @@
 #include "support/graphs.hpp"
 
+#include <boost/range/iterator_range.hpp>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -57,6 +58,38 @@ std::vector<Edge> edge_lists(const OpGraph& graph) {
 }
 
 }  // namespace
+
+OpId op_named(const OpGraph& graph, std::string_view name) {
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    if (graph[static_cast<std::size_t>(op)].name == name) {
+      return op;
+    }
+  }
+  ADD_FAILURE() << "no op is called " << name;
+  return 0;
+}
+
+const Op& find(const OpGraph& graph, std::string_view name) {
+  return graph[static_cast<std::size_t>(op_named(graph, name))];
+}
+
+std::vector<std::string> inputs_of(const OpGraph& graph, std::string_view name) {
+  std::vector<std::string> inputs;
+  for (const auto edge : boost::make_iterator_range(
+           boost::in_edges(static_cast<std::size_t>(op_named(graph, name)), graph))) {
+    inputs.push_back(graph[boost::source(edge, graph)].name + ":" +
+                     std::to_string(graph[edge].output));
+  }
+  return inputs;
+}
+
+std::map<std::string, int> count_kinds(const OpGraph& graph) {
+  std::map<std::string, int> counts;
+  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+    ++counts[graph[op].kind];
+  }
+  return counts;
+}
 
 Op full_op() {
   return {.name = "mixed/conv \"1\" \\ grün\n",

@@ -1,10 +1,27 @@
 #pragma once
 
-// Graphs as tests compare them.
+// Graphs as tests look into them and compare them.
 
 #include <emplace/graphs/op_graph.hpp>
 
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace emplace::test {
+
+/// Returns the op called `name`; fails the test and returns op 0 if there is none.
+OpId op_named(const OpGraph& graph, std::string_view name);
+
+/// Returns what is known of the op called `name`.
+const Op& find(const OpGraph& graph, std::string_view name);
+
+/// Returns the inputs of an op in order, as "producer:output".
+std::vector<std::string> inputs_of(const OpGraph& graph, std::string_view name);
+
+/// Returns how many ops there are of each kind.
+std::map<std::string, int> count_kinds(const OpGraph& graph);
 
 /// Returns an op in which no field has its default value.
 Op full_op();
