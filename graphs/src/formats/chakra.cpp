@@ -10,6 +10,7 @@
 #include "../chakra.hpp"
 
 #include "../aten.hpp"
+#include "../element_type.hpp"
 #include "../op_json.hpp"
 
 #include <emplace/graphs/error.hpp>
@@ -66,19 +67,6 @@ constexpr std::array<std::string_view, 10> kCollectives = {
     "all_to_all", "reduce_scatter", "reduce_scatter_block", "barrier"};
 
 std::size_t index(OpId id) { return static_cast<std::size_t>(id); }
-
-DataType type_of_size(std::int64_t element_bytes) {
-  switch (element_bytes) {
-    case 1:
-      return DataType::kInt8;
-    case 2:
-      return DataType::kFloat16;
-    case 8:
-      return DataType::kInt64;
-    default:
-      return DataType::kFloat32;
-  }
-}
 
 class Reader {
  public:

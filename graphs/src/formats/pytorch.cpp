@@ -10,6 +10,7 @@
 
 #include "../assemble.hpp"
 #include "../aten.hpp"
+#include "../element_type.hpp"
 #include "../pytorch_trace.hpp"
 
 #include <emplace/graphs/error.hpp>
@@ -34,19 +35,6 @@ using pytorch::TensorUse;
 using pytorch::Times;
 
 using Shape = std::vector<std::int64_t>;
-
-DataType type_of_size(std::int64_t element_bytes) {
-  switch (element_bytes) {
-    case 1:
-      return DataType::kInt8;
-    case 2:
-      return DataType::kFloat16;
-    case 8:
-      return DataType::kInt64;
-    default:
-      return DataType::kFloat32;
-  }
-}
 
 Output value_of(const TensorUse& tensor) {
   return {.shape = tensor.shape,
