@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/temporary_folder.hpp>
 
 #include <cmath>
 #include <filesystem>
@@ -52,16 +53,8 @@ CellResult result_of(const std::string& agent, std::int64_t repetition) {
           .wall_s = 1e-9};
 }
 
-// A folder of its own for each test, gone afterwards.
 class ResultStoreTest : public ::testing::Test {
  protected:
-  ResultStoreTest()
-      : folder_(::testing::TempDir() + "emplace_store_" +
-                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::remove_all(folder_);
-  }
-  ~ResultStoreTest() override { std::filesystem::remove_all(folder_); }
-
   void fill(int results) const {
     ResultStore store = ResultStore::open(folder_, manifest_of(), true);
     for (int i = 0; i < results; ++i) {
@@ -85,7 +78,8 @@ class ResultStoreTest : public ::testing::Test {
     }
   }
 
-  std::string folder_;
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path("store");
 };
 
 TEST_F(ResultStoreTest, GivesBackTheSameBits) {

@@ -7,8 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <filesystem>
+#include <support/temporary_folder.hpp>
 
 namespace emplace {
 namespace {
@@ -87,12 +86,12 @@ TEST(GraphCatalog, EveryModelSaysWhatItIsAndBuilds) {
 }
 
 TEST(LoadGraph, ReadsAFileWhereTheNameIsAPath) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "catalog_test_graph.json";
+  const TemporaryFolder folder;
+  const std::string path = folder.path("graph.json");
   GraphCatalog catalog;
   catalog.add(tower("tower"));
-  write_text_file(path.string(), write_graph_json(catalog.build(Spec::parse("tower"))));
-  EXPECT_EQ(num_ops(load_graph(path.string())), 3);
-  std::filesystem::remove(path);
+  write_text_file(path, write_graph_json(catalog.build(Spec::parse("tower"))));
+  EXPECT_EQ(num_ops(load_graph(path)), 3);
   try {
     load_graph("no-such-file.json");
     FAIL();

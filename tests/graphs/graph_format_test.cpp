@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/temporary_folder.hpp>
 
 #include <filesystem>
 #include <functional>
@@ -130,7 +131,8 @@ TEST(LoadGraph, ReadsAFileOfAnyFormatThatItsContentOrNameTells) {
   OpGraph graph;
   boost::add_vertex(Op{.name = "a", .kind = "relu"}, graph);
   // Neither the folder nor the name's ending tells; the content does.
-  const std::string path = testing::TempDir() + "graph_format_test_file";
+  const TemporaryFolder folder;
+  const std::string path = folder.path("graph");
   write_text_file(path, write_graph_json(graph));
   EXPECT_EQ(load_graph(path)[0].name, "a");
   std::filesystem::remove(path);

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <graphs/read_format.hpp>
 #include <gtest/gtest.h>
+#include <support/temporary_folder.hpp>
 
 #include <algorithm>
-#include <filesystem>
 
 namespace emplace {
 namespace {
@@ -113,19 +113,12 @@ const std::string kTrace = R"({"schema": "1.1.1-chakra.0.0.4", "pid": 7, "nodes"
    "outputs": {"values": [[13, 53, 0, 12, 4, "cuda:0"]], "shapes": [[2, 6]], "types": []},
    "attrs": [{"name": "rf_id", "type": "uint64", "value": 23}]}]})";
 
-// Writes a Kineto trace, reads kTrace with it and removes it.
+// Reads kTrace with a Kineto trace of `events`.
 OpGraph with_kineto(const std::string& events) {
-  const std::string path = testing::TempDir() + "emplace_kineto.json";
+  const TemporaryFolder folder;
+  const std::string path = folder.path("kineto.json");
   write_text_file(path, fmt::format(R"({{"schemaVersion": 1, "traceEvents": [{}]}})", events));
-  OpGraph graph;
-  try {
-    graph = read_format("pytorch:device-class=gpu,kineto=" + path, kTrace);
-  } catch (...) {
-    std::filesystem::remove(path);
-    throw;
-  }
-  std::filesystem::remove(path);
-  return graph;
+  return read_format("pytorch:device-class=gpu,kineto=" + path, kTrace);
 }
 
 std::string cpu_op(int rf_id, int external, double us) {

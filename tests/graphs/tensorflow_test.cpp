@@ -6,8 +6,7 @@
 #include <graphs/read_format.hpp>
 #include <graphs/wire_format.hpp>
 #include <gtest/gtest.h>
-
-#include <filesystem>
+#include <support/temporary_folder.hpp>
 
 namespace emplace {
 namespace {
@@ -48,19 +47,12 @@ std::vector<std::string> edges_of(const OpGraph& graph) {
   return edges;
 }
 
-// Writes a RunMetadata, reads `graph` with it and removes it.
+// Reads `graph` with the RunMetadata `run`.
 OpGraph with_run(const std::string& graph, const std::string& run) {
-  const std::string path = testing::TempDir() + "emplace_run_metadata";
+  const TemporaryFolder folder;
+  const std::string path = folder.path("run_metadata");
   write_text_file(path, run);
-  OpGraph result;
-  try {
-    result = read_format("tensorflow:device-class=gpu,step-stats=" + path, graph);
-  } catch (...) {
-    std::filesystem::remove(path);
-    throw;
-  }
-  std::filesystem::remove(path);
-  return result;
+  return read_format("tensorflow:device-class=gpu,step-stats=" + path, graph);
 }
 
 TEST(TensorFlow, ReadsOpsShapesAndWork) {

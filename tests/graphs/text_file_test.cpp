@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/temporary_folder.hpp>
 
 #include <filesystem>
 #include <iostream>
@@ -15,22 +16,15 @@ namespace fs = std::filesystem;
 
 class TextFile : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("emplace_text_file_") + test->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return temporary_.path(name); }
 
   std::size_t files_in_folder() const {
     return static_cast<std::size_t>(
         std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 template <class Action>
