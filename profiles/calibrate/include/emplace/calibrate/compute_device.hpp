@@ -1,0 +1,128 @@
+#pragma once
+
+// A device that runs ops for real, behind one interface: some cores of the CPU, a GPU, or a part of
+// a GPU. What is run is an OpProgram, made once for an op and then enqueued any number of times.
+// Queues are in order, as CUDA streams are; events order work of different queues.
+//
+// Nothing here is thread-safe, except that queues of one device may be used by different threads.
+// A failure of the hardware or a library throws DeviceFailure; the caller drops the sample or ends.
+
+#include <emplace/calibrate/op_site.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace::calibrate {
+
+/// Reports what a device or one of its libraries could not do: which call, on what, and why.
+class DeviceFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Tells what a device is, as far as its makers and drivers say.
+struct DeviceFacts {
+  std::string name{};              ///< in clusters: "gpu:0", "cpu:0"
+  std::string device_class{};      ///< as in DeviceProfile: "gpu-nvidia-h200"
+  std::string product{};           ///< "NVIDIA H200"
+  double peak_flops_per_us = 0;    ///< of the float32 arithmetic that convolutions use (TF32 if so)
+  double memory_bytes_per_us = 0;  ///< of the device's own memory
+  std::int64_t memory_bytes = 0;   ///< that a program may use
+  std::int32_t compute_units = 1;  ///< multiprocessors or cores
+  std::int32_t copy_engines = 0;   ///< of a GPU
+  /// Driver, libraries and their versions, arithmetic, for provenance: "driver 580.159,
+  /// cuDNN 9.13".
+  std::string software{};
+};
+
+/// Owns memory of a device (or pinned or pageable memory of the host) and gives it back.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  virtual void* data() const = 0;
+  virtual std::int64_t bytes() const = 0;
+};
+
+/// Holds what a program reads and writes: addresses in the device's memory.
+struct OpBuffers {
+  std::vector<const void*> inputs{};  ///< as OpSite::inputs
+  std::vector<void*> outputs{};       ///< as Op::outputs
+  void* state = nullptr;              ///< Op::persistent_bytes of an op that is no variable (slots)
+  void* workspace = nullptr;          ///< OpProgram::workspace_bytes()
+};
+
+/// An op made ready to run on one device.
+class OpProgram {
+ public:
+  virtual ~OpProgram() = default;
+  /// Returns the scratch memory that a run needs.
+  virtual std::int64_t workspace_bytes() const = 0;
+  /// Returns who computes it: "cudnn", "cublas", "onednn", "emplace", or "reference" for plain
+  /// loops that nobody would use where speed matters.
+  virtual std::string_view library() const = 0;
+};
+
+/// Marks a point in a queue.
+class Event {
+ public:
+  virtual ~Event() = default;
+  /// Blocks the calling thread until the work before the mark has ended.
+  virtual void wait_on_host() const = 0;
+};
+
+/// Runs work in order, asynchronously.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  /// Enqueues a run of `program`, which this queue's device compiled; it and the memory must
+  /// outlive the run.
+  virtual void run(OpProgram& program, const OpBuffers& buffers) = 0;
+  /// Enqueues a copy between any two places that this machine's devices allocated.
+  virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
+  /// Returns a mark after all that was enqueued so far.
+  virtual std::shared_ptr<Event> record() = 0;
+  /// Makes what is enqueued from now on wait for `event`, of any queue of any device.
+  virtual void wait(std::shared_ptr<Event> event) = 0;
+  /// Blocks until all work has ended; throws DeviceFailure if some of it failed.
+  virtual void finish() = 0;
+};
+
+/// Says what one timed run is worth.
+enum class RunQuality : std::uint8_t {
+  kGood,
+  kThrottled,  ///< the device ran below its clock for heat or power
+  kLost,       ///< the profiler dropped its records
+};
+
+/// Holds the time for which one run occupied the device.
+struct TimedRun {
+  double us = 0;
+  RunQuality quality = RunQuality::kGood;
+};
+
+/// A device that runs ops.
+class ComputeDevice {
+ public:
+  virtual ~ComputeDevice() = default;
+  virtual const DeviceFacts& facts() const = 0;
+  /// Returns memory of the device, filled with random numbers in [-1, 1) read as float32 if
+  /// `random`, which rates depend on; throws DeviceFailure if it has not so much.
+  virtual std::unique_ptr<Memory> allocate(std::int64_t bytes, bool random) = 0;
+  /// Returns a program for `site`, or null if nothing here runs ops of its kind or type.
+  virtual std::unique_ptr<OpProgram> compile(const OpSite& site) = 0;
+  virtual std::unique_ptr<Queue> make_queue() = 0;
+  /// Runs `program` `runs` times, each with caches that hold none of its data, and returns how
+  /// long each run occupied the device, without the launch.
+  virtual std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers,
+                                          std::int32_t runs) = 0;
+  /// Returns how long a device is busy beside the kernel for each launch, when launches follow one
+  /// another: microseconds.
+  virtual double launch_us() = 0;
+};
+
+}  // namespace emplace::calibrate

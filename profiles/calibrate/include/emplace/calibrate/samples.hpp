@@ -1,0 +1,43 @@
+#pragma once
+
+// What a calibration measured, before anything is fitted to it.
+
+#include <emplace/calibrate/op_site.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emplace::calibrate {
+
+/// Sums up repeated measurements of one quantity.
+struct Summary {
+  double median_us = 0;
+  double spread = 0;           ///< standard deviation over the median, of the runs that were kept
+  std::int32_t runs = 0;       ///< that were kept
+  std::int32_t throttled = 0;  ///< runs dropped since the device was below its clock
+  std::int32_t lost = 0;       ///< runs dropped since the profiler lost their records
+};
+
+/// Holds what one op took on one device.
+struct OpSample {
+  OpSite site{};
+  std::string library{};  ///< OpProgram::library()
+  Summary time{};
+};
+
+/// Names the memory at the host's end of a copy.
+enum class HostMemory : std::uint8_t { kNone, kPinned, kPageable };
+
+/// Holds what copies took that ran at the same time, one or two of them.
+struct CopySample {
+  std::string from{};  ///< a device: "gpu:0", "cpu:0"
+  std::string to{};
+  HostMemory host = HostMemory::kNone;  ///< kNone where no end is the host
+  std::int64_t bytes = 0;
+  /// The copy that ran beside it, "from>to", of as many bytes; empty if it ran alone.
+  std::string beside{};
+  Summary time{};
+};
+
+}  // namespace emplace::calibrate

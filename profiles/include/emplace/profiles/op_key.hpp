@@ -1,0 +1,27 @@
+#pragma once
+
+// The key under which a profile keeps what an op cost when it was measured: ops of one key run the
+// same kernels on tensors of the same sizes, whatever graph they stand in.
+
+#include <emplace/graphs/op_graph.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emplace {
+
+/// Identifies what is run: the op's kind, what its kernel is chosen by, and the type of numbers.
+struct OpKey {
+  std::string kind{};                  ///< as in Op::kind
+  std::vector<std::int64_t> shape{};   ///< as in Op::shape
+  DataType type = DataType::kFloat32;  ///< of the first output; kFloat32 where there is none
+
+  auto operator<=>(const OpKey&) const = default;
+};
+
+/// Returns the key of `op`.
+OpKey key_of(const Op& op);
+
+}  // namespace emplace
