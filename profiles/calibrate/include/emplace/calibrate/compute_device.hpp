@@ -105,6 +105,13 @@ struct TimedRun {
   RunQuality quality = RunQuality::kGood;
 };
 
+/// Says what is copied from where to where.
+struct Copy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::int64_t bytes = 0;
+};
+
 /// A device that runs ops.
 class ComputeDevice {
  public:
@@ -113,6 +120,8 @@ class ComputeDevice {
   /// Returns memory of the device, filled with random numbers in [-1, 1) read as float32 if
   /// `random`, which rates depend on; throws DeviceFailure if it has not so much.
   virtual std::unique_ptr<Memory> allocate(std::int64_t bytes, bool random) = 0;
+  /// Returns memory of the host, from and to which this device copies: pinned for it, or pageable.
+  virtual std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool pinned) = 0;
   /// Returns a program for `site`, or null if nothing here runs ops of its kind or type.
   virtual std::unique_ptr<OpProgram> compile(const OpSite& site) = 0;
   virtual std::unique_ptr<Queue> make_queue() = 0;
@@ -120,6 +129,10 @@ class ComputeDevice {
   /// long each run occupied the device, without the launch.
   virtual std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers,
                                           std::int32_t runs) = 0;
+  /// Runs `copies`, of which this device is an end, all at the same time, `runs` times, and returns
+  /// for each copy how long its runs took, without the launch where the device can tell.
+  virtual std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
+                                                         std::int32_t runs) = 0;
   /// Returns how long a device is busy beside the kernel for each launch, when launches follow one
   /// another: microseconds.
   virtual double launch_us() = 0;
