@@ -25,8 +25,12 @@ class DeviceFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Tells a GPU, whose memory is its own, from cores of the CPU, which work in the host's.
+enum class DeviceKind : std::uint8_t { kCpu, kGpu };
+
 /// Tells what a device is, as far as its makers and drivers say.
 struct DeviceFacts {
+  DeviceKind kind = DeviceKind::kCpu;
   std::string name{};              ///< in clusters: "gpu:0", "cpu:0"
   std::string device_class{};      ///< as in DeviceProfile: "gpu-nvidia-h200"
   std::string product{};           ///< "NVIDIA H200"

@@ -13,10 +13,11 @@ namespace emplace::calibrate {
 /// Sums up repeated measurements of one quantity.
 struct Summary {
   double median_us = 0;
-  double spread = 0;           ///< standard deviation over the median, of the runs that were kept
-  std::int32_t runs = 0;       ///< that were kept
-  std::int32_t throttled = 0;  ///< runs dropped since the device was below its clock
-  std::int32_t lost = 0;       ///< runs dropped since the profiler lost their records
+  double spread = 0;             ///< standard deviation over the median, of the runs that were kept
+  std::int32_t runs = 0;         ///< that were kept
+  std::int32_t throttled = 0;    ///< runs dropped since the device was below its clock
+  std::int32_t lost = 0;         ///< runs dropped since the profiler lost their records
+  std::int32_t interrupted = 0;  ///< runs dropped since they took over three times the median
 };
 
 /// Holds what one op took on one device.

@@ -1,0 +1,34 @@
+#pragma once
+
+// Runs a planned step on real devices, again and again, and times it.
+
+#include <emplace/calibrate/compute_device.hpp>
+#include <emplace/calibrate/work_plan.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace emplace::calibrate {
+
+/// Holds the memory, programs and queues of a plan.
+class PlanRunner {
+ public:
+  /// Prepares `plan` of `graph` on `devices`, all of which must outlive the runner. Throws
+  /// DeviceFailure where a device has too little memory, or cannot run an op, which it names.
+  PlanRunner(const OpGraph& graph, const WorkPlan& plan, std::span<ComputeDevice* const> devices);
+  ~PlanRunner();
+  PlanRunner(const PlanRunner&) = delete;
+  PlanRunner& operator=(const PlanRunner&) = delete;
+
+  /// Runs `warm_up` steps, then `steps` more, and returns how long each of those took, in
+  /// microseconds of the host's clock, from its first work to its last.
+  std::vector<double> run(std::int32_t warm_up, std::int32_t steps);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace emplace::calibrate

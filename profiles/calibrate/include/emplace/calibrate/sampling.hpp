@@ -1,0 +1,58 @@
+#pragma once
+
+// How single runs become samples: each op or copy is warmed up, run at least 20 times, and summed
+// up by its median. Runs in which the device was throttled or the profiler lost records are
+// dropped, and counted; a sample whose kept runs still differ much is measured again with more
+// runs, and reported as unstable if that does not help.
+
+#include <emplace/calibrate/compute_device.hpp>
+#include <emplace/calibrate/samples.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace::calibrate {
+
+/// Says how long to measure.
+struct SamplingOptions {
+  std::int32_t warm_up_runs = 3;
+  std::int32_t runs = 20;      ///< of each op and copy
+  double stable_spread = 0.1;  ///< a sample of more spread is measured again
+  std::int32_t attempts = 3;   ///< each with twice as many runs as the one before
+  std::int64_t max_copy_bytes = std::int64_t{1} << 30;
+};
+
+/// Sums up runs of one thing; `median_us` is 0 if none was kept.
+Summary summarize(std::span<const TimedRun> runs);
+
+/// Tells what was measured so far: "op 12 of 340: conv2d [64, 3, 299, 299, ...]".
+using Progress = std::function<void(const std::string& what)>;
+
+/// Holds what became of the ops that were to be measured.
+struct OpSamples {
+  std::vector<OpSample> samples{};
+  std::vector<OpSite> unsupported{};    ///< that nothing on the device runs
+  std::vector<std::string> unstable{};  ///< what was left out, and why
+};
+
+/// Measures each of `sites` on `device`. An op that fails, or stays unstable, is left out and told.
+OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
+                      const SamplingOptions& options, const Progress& progress);
+
+/// Holds what became of the copies that were to be measured.
+struct CopySamples {
+  std::vector<CopySample> samples{};
+  std::vector<std::string> unstable{};
+};
+
+/// Measures copies between each ordered pair of `devices`, from 4 B by factors of 4 to
+/// `max_copy_bytes` (less where memory is short), alone; and large ones beside a second copy: the
+/// opposite one, and the one from the same device to each other. Where one end is a CPU, its
+/// memory is measured pinned and pageable.
+CopySamples measure_copies(std::span<ComputeDevice* const> devices, const SamplingOptions& options,
+                           const Progress& progress);
+
+}  // namespace emplace::calibrate

@@ -1,0 +1,164 @@
+#include "measure.hpp"
+
+#include <emplace/calibrate/sampling.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace emplace::calibrate {
+namespace {
+
+// Links are shared or not whatever the size, and latencies do not blur large copies.
+constexpr std::int64_t kBesideBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kSmallestBytes = 4;
+constexpr std::int64_t kSizeFactor = 4;
+
+std::string_view to_string(HostMemory host) {
+  switch (host) {
+    case HostMemory::kNone:
+      break;
+    case HostMemory::kPinned:
+      return " (pinned)";
+    case HostMemory::kPageable:
+      return " (pageable)";
+  }
+  return "";
+}
+
+// From which device to which.
+struct Pair {
+  ComputeDevice* from;
+  ComputeDevice* to;
+  HostMemory host;
+};
+
+std::string name_of(const Pair& pair) {
+  return fmt::format("{}>{}", pair.from->facts().name, pair.to->facts().name);
+}
+
+// Memory at both ends of a copy.
+class CopyMemory {
+ public:
+  CopyMemory(const Pair& pair, std::int64_t bytes)
+      : from_(allocate(*pair.from, *pair.to, pair.host, bytes)),
+        to_(allocate(*pair.to, *pair.from, pair.host, bytes)) {}
+
+  Copy copy() const { return {.to = to_->data(), .from = from_->data(), .bytes = to_->bytes()}; }
+
+ private:
+  static std::unique_ptr<Memory> allocate(ComputeDevice& device, ComputeDevice& peer,
+                                          HostMemory host, std::int64_t bytes) {
+    if (host != HostMemory::kNone && device.facts().kind == DeviceKind::kCpu) {
+      return peer.allocate_on_host(bytes, host == HostMemory::kPinned);
+    }
+    return device.allocate(bytes, true);
+  }
+
+  std::unique_ptr<Memory> from_;
+  std::unique_ptr<Memory> to_;
+};
+
+class CopySampler {
+ public:
+  CopySampler(const SamplingOptions& options, const Progress& progress, CopySamples& result)
+      : options_(options), progress_(progress), result_(result) {}
+
+  // Measures `pair`, and where `beside` is not null that copy at the same time, of as many bytes.
+  // Returns false if there is no memory for so many.
+  bool measure_pair(const Pair& pair, const Pair* beside, std::int64_t bytes) {
+    const std::string what =
+        fmt::format("copy {}{}{}, {} bytes", name_of(pair), to_string(pair.host),
+                    beside != nullptr ? " beside " + name_of(*beside) : "", bytes);
+    progress_(what);
+    std::vector<CopyMemory> memory;
+    try {
+      memory.emplace_back(pair, bytes);
+      if (beside != nullptr) {
+        memory.emplace_back(*beside, bytes);
+      }
+    } catch (const DeviceFailure&) {
+      return false;
+    }
+    std::vector<Copy> copies;
+    std::ranges::transform(memory, std::back_inserter(copies), &CopyMemory::copy);
+    // A GPU times its copies itself; of two CPUs either does.
+    ComputeDevice& timer = pair.from->facts().kind == DeviceKind::kGpu ? *pair.from : *pair.to;
+    try {
+      timer.time_copies(copies, options_.warm_up_runs);
+      const Summary summary = measure(
+          options_, [&](std::int32_t runs) { return timer.time_copies(copies, runs).front(); });
+      if (const std::string why = why_unstable(summary, options_); !why.empty()) {
+        result_.unstable.push_back(fmt::format("{}: {}", what, why));
+      } else {
+        result_.samples.push_back({.from = pair.from->facts().name,
+                                   .to = pair.to->facts().name,
+                                   .host = pair.host,
+                                   .bytes = bytes,
+                                   .beside = beside != nullptr ? name_of(*beside) : "",
+                                   .time = summary});
+      }
+    } catch (const DeviceFailure& failure) {
+      result_.unstable.push_back(fmt::format("{}: {}", what, failure.what()));
+    }
+    return true;
+  }
+
+ private:
+  const SamplingOptions& options_;
+  const Progress& progress_;
+  CopySamples& result_;
+};
+
+// Pinned and pageable where the host's memory is one end of a GPU's copy.
+std::vector<HostMemory> host_memories(const ComputeDevice& a, const ComputeDevice& b) {
+  if (a.facts().kind == b.facts().kind) {
+    return {HostMemory::kNone};
+  }
+  return {HostMemory::kPinned, HostMemory::kPageable};
+}
+
+}  // namespace
+
+CopySamples measure_copies(std::span<ComputeDevice* const> devices, const SamplingOptions& options,
+                           const Progress& progress) {
+  CopySamples result;
+  CopySampler sampler(options, progress, result);
+  const std::int64_t beside_bytes = std::min(kBesideBytes, options.max_copy_bytes);
+  for (ComputeDevice* const from : devices) {
+    for (ComputeDevice* const to : devices) {
+      if (from == to) {
+        continue;
+      }
+      for (const HostMemory host : host_memories(*from, *to)) {
+        const Pair pair{from, to, host};
+        for (std::int64_t bytes = kSmallestBytes; bytes <= options.max_copy_bytes;
+             bytes *= kSizeFactor) {
+          if (!sampler.measure_pair(pair, nullptr, bytes)) {
+            break;
+          }
+        }
+        if (host == HostMemory::kPageable) {
+          continue;  // the driver copies it to pinned memory first: no link is to be learned from
+                     // it
+        }
+        const Pair opposite{to, from, host};
+        sampler.measure_pair(pair, &opposite, beside_bytes);
+        for (ComputeDevice* const other : devices) {
+          if (other != from && other != to) {
+            const Pair second{from, other, host_memories(*from, *other).front()};
+            sampler.measure_pair(pair, &second, beside_bytes);
+          }
+        }
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace emplace::calibrate

@@ -1,0 +1,156 @@
+#include "measure.hpp"
+
+#include <emplace/calibrate/sampling.hpp>
+#include <emplace/graphs/op_kind.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+namespace emplace::calibrate {
+namespace {
+
+// A run that takes so many times the median was interrupted by something else; the medians of
+// what is left tell the same, their spread does not.
+constexpr double kOutlier = 3;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  if (values.size() % 2 == 1) {
+    return *middle;
+  }
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+std::string describe(const OpSite& site) {
+  return fmt::format("{} [{}]", site.op.kind, fmt::join(site.op.shape, ", "));
+}
+
+// Memory that holds everything one program reads and writes.
+class ProgramMemory {
+ public:
+  ProgramMemory(ComputeDevice& device, const OpSite& site, std::int64_t workspace_bytes) {
+    for (const Output& input : site.inputs) {
+      buffers_.inputs.push_back(add(device, input.bytes, true));
+    }
+    for (const Output& output : site.op.outputs) {
+      buffers_.outputs.push_back(add(device, output.bytes, false));
+    }
+    buffers_.state = add(device, site.op.persistent_bytes, true);
+    buffers_.workspace = add(device, workspace_bytes, false);
+  }
+
+  const OpBuffers& buffers() const { return buffers_; }
+
+ private:
+  void* add(ComputeDevice& device, std::int64_t bytes, bool random) {
+    if (bytes == 0) {
+      return nullptr;
+    }
+    return memory_.emplace_back(device.allocate(bytes, random))->data();
+  }
+
+  std::vector<std::unique_ptr<Memory>> memory_;
+  OpBuffers buffers_;
+};
+
+}  // namespace
+
+Summary summarize(std::span<const TimedRun> runs) {
+  Summary summary;
+  std::vector<double> kept;
+  for (const TimedRun& run : runs) {
+    switch (run.quality) {
+      case RunQuality::kGood:
+        kept.push_back(run.us);
+        break;
+      case RunQuality::kThrottled:
+        ++summary.throttled;
+        break;
+      case RunQuality::kLost:
+        ++summary.lost;
+        break;
+    }
+  }
+  if (kept.empty()) {
+    return summary;
+  }
+  const double typical = median(kept);
+  summary.interrupted = static_cast<std::int32_t>(
+      std::erase_if(kept, [&](double us) { return us > kOutlier * typical; }));
+  summary.median_us = median(kept);
+  summary.runs = static_cast<std::int32_t>(kept.size());
+  double squares = 0;
+  for (const double us : kept) {
+    squares += (us - summary.median_us) * (us - summary.median_us);
+  }
+  if (summary.median_us > 0) {
+    summary.spread = std::sqrt(squares / static_cast<double>(kept.size())) / summary.median_us;
+  }
+  return summary;
+}
+
+Summary measure(const SamplingOptions& options,
+                const std::function<std::vector<TimedRun>(std::int32_t)>& time_runs) {
+  Summary best;
+  std::int32_t runs = options.runs;
+  for (std::int32_t attempt = 0; attempt < options.attempts; ++attempt, runs *= 2) {
+    const Summary summary = summarize(time_runs(runs));
+    if (best.runs == 0 || (summary.runs > 0 && summary.spread < best.spread)) {
+      best = summary;
+    }
+    if (best.runs >= options.runs / 2 && best.spread <= options.stable_spread) {
+      break;
+    }
+  }
+  return best;
+}
+
+std::string why_unstable(const Summary& summary, const SamplingOptions& options) {
+  if (summary.runs == 0) {
+    return fmt::format("all runs dropped: {} throttled, {} lost", summary.throttled, summary.lost);
+  }
+  if (summary.spread > 3 * options.stable_spread) {
+    return fmt::format("{:.4g} us with a spread of {:.0f} % over {} runs", summary.median_us,
+                       100 * summary.spread, summary.runs);
+  }
+  return "";
+}
+
+OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
+                      const SamplingOptions& options, const Progress& progress) {
+  OpSamples result;
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    const OpSite& site = sites[i];
+    progress(fmt::format("{}: op {} of {}: {}", device.facts().name, i + 1, sites.size(),
+                         describe(site)));
+    try {
+      const std::unique_ptr<OpProgram> program = device.compile(site);
+      if (!program) {
+        result.unsupported.push_back(site);
+        continue;
+      }
+      const ProgramMemory memory(device, site, program->workspace_bytes());
+      device.time_runs(*program, memory.buffers(), options.warm_up_runs);
+      const Summary summary = measure(options, [&](std::int32_t runs) {
+        return device.time_runs(*program, memory.buffers(), runs);
+      });
+      if (const std::string why = why_unstable(summary, options); !why.empty()) {
+        result.unstable.push_back(fmt::format("{}: {}", describe(site), why));
+        continue;
+      }
+      result.samples.push_back(
+          {.site = site, .library = std::string(program->library()), .time = summary});
+    } catch (const DeviceFailure& failure) {
+      result.unstable.push_back(fmt::format("{}: {}", describe(site), failure.what()));
+    }
+  }
+  return result;
+}
+
+}  // namespace emplace::calibrate

@@ -1,0 +1,119 @@
+#include <emplace/calibrate/sampling.hpp>
+
+#include <calibrate/hashing_device.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace emplace::calibrate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const Progress kSilent = [](const std::string&) {};
+
+TEST(Sampling, SumsUpByTheMedian) {
+  const TimedRun odd[] = {{.us = 9}, {.us = 10}, {.us = 14}};
+  EXPECT_EQ(summarize(odd).median_us, 10);
+  // sqrt((1 + 0 + 16) / 3) / 10
+  EXPECT_DOUBLE_EQ(summarize(odd).spread, std::sqrt(17.0 / 3) / 10);
+  const TimedRun even[] = {{.us = 4}, {.us = 1}, {.us = 3}, {.us = 2}};
+  EXPECT_EQ(summarize(even).median_us, 2.5);
+  EXPECT_EQ(summarize({}).runs, 0);
+}
+
+TEST(Sampling, DropsRunsThatTellNothingAndCountsThem) {
+  const TimedRun runs[] = {{.us = 10},
+                           {.us = 500, .quality = RunQuality::kThrottled},
+                           {.us = 0, .quality = RunQuality::kLost},
+                           {.us = 10},
+                           {.us = 31}};  // over three times the median: interrupted
+  const Summary summary = summarize(runs);
+  EXPECT_EQ(summary.median_us, 10);
+  EXPECT_EQ(summary.spread, 0);
+  EXPECT_EQ(summary.runs, 2);
+  EXPECT_EQ(summary.throttled, 1);
+  EXPECT_EQ(summary.lost, 1);
+  EXPECT_EQ(summary.interrupted, 1);
+}
+
+OpSite site(const char* kind) { return {.op = {.name = "op", .kind = kind, .shape = {100}}}; }
+
+TEST(Sampling, MeasuresEachOpAndTellsWhatNothingRuns) {
+  HashingDevice device("cpu:0");
+  device.unsupported = "task";
+  device.next_run = [] { return TimedRun{.us = 12}; };
+  const OpSite sites[] = {site("relu"), site("task")};
+  std::vector<std::string> told;
+  const OpSamples result =
+      measure_ops(device, sites, {}, [&](const std::string& what) { told.push_back(what); });
+  ASSERT_EQ(result.samples.size(), 1);
+  EXPECT_EQ(result.samples[0].site.op.kind, "relu");
+  EXPECT_EQ(result.samples[0].library, "emplace");
+  EXPECT_EQ(result.samples[0].time.median_us, 12);
+  EXPECT_EQ(result.samples[0].time.runs, 20);
+  ASSERT_EQ(result.unsupported.size(), 1);
+  EXPECT_EQ(result.unsupported[0].op.kind, "task");
+  EXPECT_THAT(told, ElementsAre("cpu:0: op 1 of 2: relu [100]", "cpu:0: op 2 of 2: task [100]"));
+}
+
+TEST(Sampling, MeasuresAgainWhereRunsDisagreeAndKeepsTheBest) {
+  HashingDevice device("cpu:0");
+  std::int32_t calls = 0;
+  // 3 runs of warm-up and 20 that alternate, then quiet.
+  device.next_run = [&] { return TimedRun{.us = ++calls <= 23 && calls % 2 == 0 ? 20.0 : 10.0}; };
+  const OpSite sites[] = {site("relu")};
+  const OpSamples result = measure_ops(device, sites, {}, kSilent);
+  ASSERT_EQ(result.samples.size(), 1);
+  EXPECT_EQ(result.samples[0].time.runs, 40);  // twice as many the second time
+  EXPECT_EQ(result.samples[0].time.spread, 0);
+}
+
+TEST(Sampling, LeavesOutWhatNeverAgreesAndSaysSo) {
+  HashingDevice device("cpu:0");
+  std::int32_t calls = 0;
+  device.next_run = [&] { return TimedRun{.us = ++calls % 2 == 0 ? 25.0 : 10.0}; };
+  const OpSite sites[] = {site("relu")};
+  const OpSamples result = measure_ops(device, sites, {}, kSilent);
+  EXPECT_THAT(result.samples, IsEmpty());
+  EXPECT_THAT(result.unstable, ElementsAre(HasSubstr("relu [100]: ")));
+}
+
+TEST(Sampling, TellsWhichOpDidNotFit) {
+  HashingDevice device("gpu:0");
+  device.max_bytes = 1000;
+  OpSite large = site("relu");
+  large.inputs = {{.shape = {1000}, .bytes = 4000}};
+  const OpSamples result = measure_ops(device, std::span(&large, 1), {}, kSilent);
+  EXPECT_THAT(result.unstable, ElementsAre("relu [100]: gpu:0: out of memory"));
+}
+
+TEST(CopySampling, CoversAllSizesDirectionsAndCompany) {
+  HashingDevice devices[] = {HashingDevice("a"), HashingDevice("b"), HashingDevice("c")};
+  ComputeDevice* const all[] = {&devices[0], &devices[1], &devices[2]};
+  const CopySamples result = measure_copies(all, {.max_copy_bytes = 256}, kSilent);
+  // Of each of 6 ordered pairs: 4, 16, 64 and 256 bytes alone, beside the opposite one, and beside
+  // the one from the same device to the third.
+  EXPECT_EQ(result.samples.size(), 6 * (4 + 1 + 1));
+  std::vector<std::string> of_a_to_b;
+  for (const CopySample& sample : result.samples) {
+    if (sample.from == "a" && sample.to == "b") {
+      of_a_to_b.push_back(std::to_string(sample.bytes) + sample.beside);
+    }
+  }
+  EXPECT_THAT(of_a_to_b, ElementsAre("4", "16", "64", "256", "256b>a", "256a>c"));
+}
+
+TEST(CopySampling, StopsWhereMemoryEnds) {
+  HashingDevice devices[] = {HashingDevice("a"), HashingDevice("b")};
+  devices[1].max_bytes = 100;
+  ComputeDevice* const all[] = {&devices[0], &devices[1]};
+  const CopySamples result = measure_copies(all, {.max_copy_bytes = 256}, kSilent);
+  EXPECT_EQ(std::ranges::max(result.samples, {}, &CopySample::bytes).bytes, 64);
+}
+
+}  // namespace
+}  // namespace emplace::calibrate
