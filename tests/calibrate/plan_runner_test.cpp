@@ -79,10 +79,10 @@ TEST_P(RunsOfAPlan, GiveEveryOpWhatItReadsWhereverTheOpsAre) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Graphs, RunsOfAPlan,
-    testing::Values("inception-v3:batch=1", "nmt:steps=3,batch=2,hidden=32,vocabulary=500",
-                    "moe-transformer:layers=2,batch=1,hidden=64,vocabulary=500"));
+INSTANTIATE_TEST_SUITE_P(Graphs, RunsOfAPlan,
+                         testing::Values("inception-v3:batch=1",
+                                         "nmt:steps=3,batch=2,hidden=32,vocabulary=500",
+                                         "moe-transformer:layers=2,batch=1,width=64,sequence=32"));
 
 TEST(PlanRunner, NamesTheOpThatNothingRuns) {
   OpGraph graph;
