@@ -1,0 +1,87 @@
+#pragma once
+
+// Whether the simulator tells the truth about a machine: the same placements are simulated on its
+// profile and really run on its devices, and the two step times compared. Ops are compared one by
+// one as well, by class and by the rung of the ladder from which their cost came.
+//
+// Each device runs its ops in the order in which the simulated ones started.
+
+#include <emplace/calibrate/compute_device.hpp>
+#include <emplace/calibrate/sampling.hpp>
+#include <emplace/profiles/device_profile.hpp>
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Says how much to run.
+struct ValidationOptions {
+  std::int32_t random_placements = 8;
+  std::uint64_t seed = 0;
+  std::int32_t warm_up_steps = 2;
+  std::int32_t max_steps = 20;
+  std::int32_t min_steps = 3;
+  double seconds_per_placement = 2;       ///< within the bounds on steps
+  calibrate::SamplingOptions sampling{};  ///< of ops
+};
+
+/// Holds a placement and where it comes from.
+struct NamedPlacement {
+  std::string name{};
+  Placement placement{};
+};
+
+/// Returns placements that differ in what bounds them: each device alone; for each ordered pair of
+/// devices the groups cut in two along their topological order, so that the first takes half as
+/// long as the second, as long, and twice as long; and random ones, on all devices of the profile
+/// that agents may choose. The same for the same seed.
+std::vector<NamedPlacement> validation_placements(const Problem& problem,
+                                                  std::int32_t random_placements,
+                                                  std::uint64_t seed);
+
+/// Holds what one placement was predicted to take and took.
+struct ValidatedStep {
+  std::string placement{};
+  double predicted_us = 0;
+  double measured_us = 0;  ///< median of the steps
+  double spread = 0;       ///< of the steps
+  std::int32_t steps = 0;
+
+  /// Returns (predicted - measured) / measured.
+  double error() const { return predicted_us / measured_us - 1; }
+};
+
+/// Holds how far predicted costs of distinct ops lie from what was measured anew.
+struct ValidatedOps {
+  std::string device{};
+  OpClass op_class = OpClass::kOther;
+  CostRung rung = CostRung::kGuess;
+  std::int32_t ops = 0;   ///< distinct keys
+  double mean_error = 0;  ///< of |predicted - measured| / measured
+  double max_error = 0;
+};
+
+/// Holds what validation of one graph gave.
+struct Validation {
+  std::string graph{};
+  std::vector<ValidatedStep> steps{};
+  std::vector<ValidatedOps> ops{};      ///< by device, class and rung
+  std::vector<std::string> left_out{};  ///< placements and ops, and why
+  double mean_step_error = 0;           ///< of |error()|
+  std::optional<double> tau{};          ///< rank correlation of predicted and measured steps
+};
+
+/// Simulates and runs `placements` of `problem` and measures its distinct ops. `devices` are those
+/// of the problem's cluster, in its order. A placement that does not fit a memory is left out.
+Validation validate(const std::string& graph, const Problem& problem,
+                    std::span<const NamedPlacement> placements,
+                    std::span<calibrate::ComputeDevice* const> devices,
+                    const ValidationOptions& options, const calibrate::Progress& progress);
+
+}  // namespace emplace::bench

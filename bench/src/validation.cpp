@@ -1,0 +1,214 @@
+#include <emplace/bench/rank_correlation.hpp>
+#include <emplace/bench/validation.hpp>
+#include <emplace/calibrate/plan_runner.hpp>
+#include <emplace/calibrate/work_plan.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/op_kind.hpp>
+#include <emplace/graphs/random.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace emplace::bench {
+namespace {
+
+using calibrate::ComputeDevice;
+using calibrate::TimedRun;
+
+// The groups cut in two along their order: `first` gets a prefix that takes it `ratio` times as
+// long as the rest takes `second`, as near as a cut can be.
+Placement cut_in_two(const Problem& problem, DeviceId first, DeviceId second, double ratio) {
+  double rest_us = 0;
+  for (const GroupId group : problem.group_order()) {
+    rest_us += problem.group_cost_us(group, second);
+  }
+  Placement placement(problem.num_groups(), second);
+  double prefix_us = 0;
+  for (const GroupId group : problem.group_order()) {
+    const double more_us = prefix_us + problem.group_cost_us(group, first);
+    const double less_us = rest_us - problem.group_cost_us(group, second);
+    if (std::abs(more_us - ratio * less_us) > std::abs(prefix_us - ratio * rest_us)) {
+      break;
+    }
+    placement[group] = first;
+    prefix_us = more_us;
+    rest_us = less_us;
+  }
+  return placement;
+}
+
+// An order in which the simulated step started its ops; what started at once stands in
+// topological order.
+std::vector<OpId> order_of(const Problem& problem, std::span<const double> start_us) {
+  std::vector<OpId> order(problem.topological_order().begin(), problem.topological_order().end());
+  std::ranges::stable_sort(order, {},
+                           [&](OpId op) { return start_us[static_cast<std::size_t>(op)]; });
+  return order;
+}
+
+class Validator {
+ public:
+  Validator(const Problem& problem, std::span<ComputeDevice* const> devices,
+            const ValidationOptions& options, const calibrate::Progress& progress)
+      : problem_(problem), devices_(devices), options_(options), progress_(progress) {}
+
+  void run_steps(std::span<const NamedPlacement> placements, Validation& result) const {
+    Simulator simulator(problem_);
+    for (const NamedPlacement& named : placements) {
+      progress_(fmt::format("{}: {}", result.graph, named.name));
+      const SimResult& predicted = simulator.run(named.placement);
+      if (predicted.status == StepStatus::kOutOfMemory) {
+        result.left_out.push_back(fmt::format(
+            "{}: {} has too little memory", named.name,
+            problem_.cluster().devices[static_cast<std::size_t>(predicted.worst_device)].name));
+        continue;
+      }
+      try {
+        const std::vector<double> times_us = run_placement(named.placement, predicted);
+        std::vector<TimedRun> runs;
+        std::ranges::transform(times_us, std::back_inserter(runs),
+                               [](double us) { return TimedRun{.us = us}; });
+        const calibrate::Summary summary = calibrate::summarize(runs);
+        result.steps.push_back({.placement = named.name,
+                                .predicted_us = predicted.makespan_us,
+                                .measured_us = summary.median_us,
+                                .spread = summary.spread,
+                                .steps = summary.runs});
+      } catch (const calibrate::DeviceFailure& failure) {
+        result.left_out.push_back(fmt::format("{}: {}", named.name, failure.what()));
+      }
+    }
+  }
+
+  void measure_ops(Validation& result) const {
+    const std::vector<calibrate::OpSite> sites =
+        calibrate::distinct_sites(std::span(&problem_.graph(), 1));
+    for (std::size_t device = 0; device < devices_.size(); ++device) {
+      measure_ops_on(device, sites, result);
+    }
+  }
+
+ private:
+  std::vector<double> run_placement(const Placement& placement, const SimResult& predicted) const {
+    std::vector<std::int32_t> device_of;
+    for (OpId op = 0; op < problem_.num_ops(); ++op) {
+      device_of.push_back(placement[problem_.grouping().group_of(op)]);
+    }
+    const calibrate::WorkPlan plan =
+        calibrate::plan_step(problem_.graph(), device_of, problem_.num_devices(),
+                             order_of(problem_, predicted.start_us));
+    calibrate::PlanRunner runner(problem_.graph(), plan, devices_);
+    const double wanted = options_.seconds_per_placement * 1e6 / predicted.makespan_us;
+    const auto steps = static_cast<std::int32_t>(
+        std::clamp(wanted, double{1} * options_.min_steps, double{1} * options_.max_steps));
+    return runner.run(options_.warm_up_steps, steps);
+  }
+
+  void measure_ops_on(std::size_t device, std::span<const calibrate::OpSite> sites,
+                      Validation& result) const {
+    const Device& modelled = problem_.cluster().devices[device];
+    const DeviceProfile& profile = problem_.cluster().profiles[modelled.profile];
+    // Devices of one profile are alike.
+    for (std::size_t other = 0; other < device; ++other) {
+      if (problem_.cluster().devices[other].profile == modelled.profile) {
+        return;
+      }
+    }
+    calibrate::OpSamples measured =
+        calibrate::measure_ops(*devices_[device], sites, options_.sampling, progress_);
+    for (std::string& why : measured.unstable) {
+      result.left_out.push_back(fmt::format("{}: {}", modelled.name, why));
+    }
+    std::map<std::pair<OpClass, CostRung>, ValidatedOps> by_class;
+    for (const calibrate::OpSample& sample : measured.samples) {
+      const Cost cost = op_cost(profile, sample.site.op);
+      const OpClass op_class = op_class_of(sample.site.op.kind);
+      const double error = std::abs(cost.us / sample.time.median_us - 1);
+      ValidatedOps& ops = by_class[{op_class, cost.rung}];
+      ops.device = modelled.name;
+      ops.op_class = op_class;
+      ops.rung = cost.rung;
+      ++ops.ops;
+      ops.mean_error += error;
+      ops.max_error = std::max(ops.max_error, error);
+    }
+    for (auto& [key, ops] : by_class) {
+      ops.mean_error /= ops.ops;
+      result.ops.push_back(std::move(ops));
+    }
+  }
+
+  const Problem& problem_;
+  std::span<ComputeDevice* const> devices_;
+  const ValidationOptions& options_;
+  const calibrate::Progress& progress_;
+};
+
+}  // namespace
+
+std::vector<NamedPlacement> validation_placements(const Problem& problem,
+                                                  std::int32_t random_placements,
+                                                  std::uint64_t seed) {
+  std::vector<NamedPlacement> placements;
+  const auto name_of = [&](DeviceId device) {
+    return problem.cluster().devices[static_cast<std::size_t>(device)].name;
+  };
+  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+    placements.push_back({name_of(device), Placement(problem.num_groups(), device)});
+  }
+  constexpr std::array kRatios = {std::pair{0.5, "1:2"}, std::pair{1.0, "1:1"},
+                                  std::pair{2.0, "2:1"}};
+  for (DeviceId first = 0; first < problem.num_devices(); ++first) {
+    for (DeviceId second = 0; second < problem.num_devices(); ++second) {
+      if (first == second) {
+        continue;
+      }
+      for (const auto& [ratio, text] : kRatios) {
+        placements.push_back({fmt::format("{} then {}, {}", name_of(first), name_of(second), text),
+                              cut_in_two(problem, first, second, ratio)});
+      }
+    }
+  }
+  const std::span<const DeviceId> choices = problem.placeable_devices();
+  if (choices.size() > 1) {
+    RandomStream random(seed);
+    for (std::int32_t i = 0; i < random_placements; ++i) {
+      Placement placement(problem.num_groups());
+      for (GroupId group = 0; group < problem.num_groups(); ++group) {
+        placement[group] = choices[random.below(choices.size())];
+      }
+      placements.push_back({fmt::format("random {}", i), std::move(placement)});
+    }
+  }
+  return placements;
+}
+
+Validation validate(const std::string& graph, const Problem& problem,
+                    std::span<const NamedPlacement> placements,
+                    std::span<ComputeDevice* const> devices, const ValidationOptions& options,
+                    const calibrate::Progress& progress) {
+  EMPLACE_CHECK(devices.size() == static_cast<std::size_t>(problem.num_devices()),
+                "{} devices for a problem of {}", devices.size(), problem.num_devices());
+  Validation result{.graph = graph};
+  const Validator validator(problem, devices, options, progress);
+  validator.run_steps(placements, result);
+  validator.measure_ops(result);
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  for (const ValidatedStep& step : result.steps) {
+    predicted.push_back(step.predicted_us);
+    measured.push_back(step.measured_us);
+    result.mean_step_error += std::abs(step.error()) / static_cast<double>(result.steps.size());
+  }
+  result.tau = kendall_tau(predicted, measured);
+  return result;
+}
+
+}  // namespace emplace::bench

@@ -1,0 +1,98 @@
+#include <emplace/bench/validation.hpp>
+
+#include <calibrate/hashing_device.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/problems.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace emplace::bench {
+namespace {
+
+using calibrate::HashingDevice;
+using test::chain_graph;
+using test::make_problem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const calibrate::Progress kSilent = [](const std::string&) {};
+
+std::vector<DeviceId> devices_of(const std::vector<NamedPlacement>& placements,
+                                 const std::string& name) {
+  const auto found = std::ranges::find(placements, name, &NamedPlacement::name);
+  EXPECT_NE(found, placements.end()) << name;
+  const std::span<const DeviceId> devices = found->placement.devices();
+  return {devices.begin(), devices.end()};
+}
+
+TEST(ValidationPlacements, CutTheStepWhereTheTwoPartsHaveTheRatioWanted) {
+  // Six ops of 100 us on two like devices.
+  const Problem problem = make_problem(chain_graph({100, 100, 100, 100, 100, 100}, 8));
+  const auto placements = validation_placements(problem, 3, 1);
+  EXPECT_THAT(placements, SizeIs(2 + 2 * 3 + 3));
+  EXPECT_THAT(devices_of(placements, "gpu:0"), ElementsAre(0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(devices_of(placements, "gpu:1"), ElementsAre(1, 1, 1, 1, 1, 1));
+  EXPECT_THAT(devices_of(placements, "gpu:0 then gpu:1, 1:2"), ElementsAre(0, 0, 1, 1, 1, 1));
+  EXPECT_THAT(devices_of(placements, "gpu:0 then gpu:1, 1:1"), ElementsAre(0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(devices_of(placements, "gpu:1 then gpu:0, 2:1"), ElementsAre(1, 1, 1, 1, 0, 0));
+}
+
+TEST(ValidationPlacements, GiveTheSlowDeviceLess) {
+  // On the CPU each op takes ten times as long: one of eleven for it is as long as the other ten.
+  const Problem problem = make_problem(chain_graph(std::vector<double>(11, 100), 8),
+                                       {.num_devices = 1, .with_cpu = true});
+  const auto placements = validation_placements(problem, 3, 1);
+  EXPECT_THAT(devices_of(placements, "cpu:0 then gpu:0, 1:1"),
+              ElementsAre(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  // Random placements would leave the CPU alone, so there is none on one GPU.
+  EXPECT_THAT(placements, SizeIs(2 + 2 * 3));
+}
+
+TEST(Validation, ComparesEveryPlacementAndEveryOp) {
+  // Two distinct ops: the profile says 100 us of both; the device measures 80.
+  OpGraph graph = chain_graph({100, 100, 100}, 8);
+  graph[2].shape = {7};
+  const Problem problem = make_problem(std::move(graph));
+  HashingDevice devices[] = {HashingDevice("gpu:0"), HashingDevice("gpu:1")};
+  devices[0].next_run = [] { return calibrate::TimedRun{.us = 80}; };
+  calibrate::ComputeDevice* const used[] = {&devices[0], &devices[1]};
+  const auto placements = validation_placements(problem, 2, 1);
+  const Validation result = validate("chain", problem, placements, used, {.max_steps = 3}, kSilent);
+  ASSERT_THAT(result.steps, SizeIs(placements.size()));
+  EXPECT_EQ(result.steps[0].predicted_us, 300);
+  for (const ValidatedStep& step : result.steps) {
+    EXPECT_GT(step.measured_us, 0);
+  }
+  // Devices of one profile are measured once.
+  ASSERT_THAT(result.ops, SizeIs(1));
+  EXPECT_EQ(result.ops[0].device, "gpu:0");
+  EXPECT_EQ(result.ops[0].rung, CostRung::kMeasured);
+  EXPECT_EQ(result.ops[0].ops, 2);
+  EXPECT_DOUBLE_EQ(result.ops[0].mean_error, 100.0 / 80 - 1);
+  EXPECT_THAT(result.left_out, IsEmpty());
+}
+
+TEST(Validation, LeavesOutWhatDoesNotFitAndSaysWhere) {
+  const Problem problem =
+      make_problem(chain_graph({1, 1}, 1000), {.num_devices = 1, .memory_bytes = 10});
+  HashingDevice device("gpu:0");
+  calibrate::ComputeDevice* const used[] = {&device};
+  const auto placements = validation_placements(problem, 2, 1);
+  const Validation result = validate("chain", problem, placements, used, {}, kSilent);
+  EXPECT_THAT(result.steps, IsEmpty());
+  EXPECT_THAT(result.left_out, ElementsAre(HasSubstr("gpu:0: gpu:0 has too little memory")));
+  EXPECT_FALSE(result.tau.has_value());
+}
+
+TEST(ValidatedStep, TellsBySignWhetherThePredictionIsTooHigh) {
+  const ValidatedStep step{.placement = "", .predicted_us = 110, .measured_us = 100};
+  EXPECT_NEAR(step.error(), 0.1, 1e-12);
+}
+
+}  // namespace
+}  // namespace emplace::bench
