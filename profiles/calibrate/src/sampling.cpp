@@ -1,10 +1,10 @@
 #include "measure.hpp"
+#include "program_memory.hpp"
 
 #include <emplace/calibrate/sampling.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -26,38 +26,6 @@ double median(std::vector<double> values) {
   }
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
-
-std::string describe(const OpSite& site) {
-  return fmt::format("{} [{}]", site.op.kind, fmt::join(site.op.shape, ", "));
-}
-
-// Memory that holds everything one program reads and writes.
-class ProgramMemory {
- public:
-  ProgramMemory(ComputeDevice& device, const OpSite& site, std::int64_t workspace_bytes) {
-    for (const Output& input : site.inputs) {
-      buffers_.inputs.push_back(add(device, input.bytes, true));
-    }
-    for (const Output& output : site.op.outputs) {
-      buffers_.outputs.push_back(add(device, output.bytes, false));
-    }
-    buffers_.state = add(device, site.op.persistent_bytes, true);
-    buffers_.workspace = add(device, workspace_bytes, false);
-  }
-
-  const OpBuffers& buffers() const { return buffers_; }
-
- private:
-  void* add(ComputeDevice& device, std::int64_t bytes, bool random) {
-    if (bytes == 0) {
-      return nullptr;
-    }
-    return memory_.emplace_back(device.allocate(bytes, random))->data();
-  }
-
-  std::vector<std::unique_ptr<Memory>> memory_;
-  OpBuffers buffers_;
-};
 
 }  // namespace
 
