@@ -1,0 +1,63 @@
+#pragma once
+
+// Where recordings of a GPU's activities (activity.hpp) come from: CUPTI itself, a file, or
+// nowhere.
+//
+//   const auto source = open_cupti();            // before the first CUDA call of the program
+//   { const ExternalId id(*source, 42); launch_the_op(); }
+//   synchronize_all_devices();
+//   const auto times = device_times(parse_activities(source->take()));
+//   times.at(42).busy_us;
+//
+// CUPTI allows one profiler in a process: under Nsight, compute-sanitizer or another tool there is
+// none, and the source says so and records nothing; the program goes on without. Reading counters
+// would need privileges; nothing here does. A process that was traced stays slower even after the
+// source is gone, so what the host does (launches) is to be timed in a run without one.
+
+#include <emplace/calibrate/activity.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace emplace::calibrate {
+
+/// Records what GPUs do while it lives.
+class ActivitySource {
+ public:
+  virtual ~ActivitySource() = default;
+  /// Returns why nothing is recorded, or nothing if all is well.
+  virtual std::string_view why_none() const = 0;
+  /// Gives what the calling thread launches the external id `id` until the matching pop().
+  virtual void push(std::uint64_t id) = 0;
+  virtual void pop() = 0;
+  /// Returns what was recorded since the last call. Requires: the devices have been synchronised,
+  /// or work in flight is missing.
+  virtual ActivityRecording take() = 0;
+};
+
+/// Gives what its thread launches an external id while it lives.
+class ExternalId {
+ public:
+  ExternalId(ActivitySource& source, std::uint64_t id) : source_(source) { source_.push(id); }
+  ~ExternalId() { source_.pop(); }
+  ExternalId(const ExternalId&) = delete;
+  ExternalId& operator=(const ExternalId&) = delete;
+
+ private:
+  ActivitySource& source_;
+};
+
+/// Returns CUPTI, its library opened by name, or, where that fails, a source that records nothing
+/// and says why. One at a time in a process.
+std::unique_ptr<ActivitySource> open_cupti();
+
+/// Returns what read_recording() reads from `path`, with the external ids of then; throws as it
+/// does.
+std::unique_ptr<ActivitySource> replay_activities(const std::string& path);
+
+/// Returns a source that records nothing because of `reason`.
+std::unique_ptr<ActivitySource> no_activities(std::string reason);
+
+}  // namespace emplace::calibrate
