@@ -1,0 +1,72 @@
+#pragma once
+
+// The GPUs of this machine as ComputeDevices, by CUDA. A GPU can also be cut into parts: disjoint
+// sets of its multiprocessors (green contexts), each of which is then a device of its own, so that
+// placements over several devices can be run on a machine of one GPU. Parts share the memory, its
+// bandwidth and the copy engines.
+//
+// Convolutions run on cuDNN, matrix products on cuBLAS, all else on our own kernels. What a step
+// does on queues of such devices can be recorded into a CUDA graph and replayed, so that the host
+// launches once for the whole step.
+
+#include <emplace/calibrate/compute_device.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace::calibrate {
+
+/// Says how GPUs are used.
+struct CudaOptions {
+  /// Lets tensor cores round the factors of products of float32 to TF32, as frameworks do by
+  /// default in convolutions. GPUs that have none compute in float32.
+  bool tf32 = true;
+  /// Cuts each GPU into this many parts of one size; 1 leaves it whole.
+  std::int32_t parts = 1;
+};
+
+/// Holds the GPUs of this machine, or why there are none to use.
+struct CudaDevices {
+  /// Called "gpu:0", "gpu:1" and so on, parts of one GPU side by side.
+  std::vector<std::unique_ptr<ComputeDevice>> devices{};
+  /// What is missing and how to get it; empty if there are devices.
+  std::string missing{};
+};
+
+/// Opens all GPUs and the libraries that they need. A machine without them, or a program built
+/// without the CUDA toolkit, is no failure: the answer says what is missing. Throws DeviceFailure if
+/// a GPU is there but refuses service, or can't be cut into so many parts.
+CudaDevices cuda_devices(const CudaOptions& options);
+
+/// Holds recorded work, to be replayed any number of times.
+class Recorded {
+ public:
+  virtual ~Recorded() = default;
+  /// Enqueues all of it on the first of the recorded queues, which it occupies until it has ended.
+  virtual void replay() = 0;
+};
+
+/// Records what is enqueued on queues of CUDA devices instead of running it. Recorded are runs of
+/// programs, copies between GPUs and pinned memory, and events of recorded queues that recorded
+/// queues wait for. What runs on the CPU cannot be recorded: a queue that waits for an event of the
+/// CPU, or of before the recording, fails with DeviceFailure, as does finish().
+class Recording {
+ public:
+  /// Begins to record on all of `queues`, which must outlive what is recorded.
+  explicit Recording(std::span<Queue* const> queues);
+  /// Drops what was recorded unless end() was called.
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  /// Ends the recording; the queues then run again what they are given.
+  std::unique_ptr<Recorded> end();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace emplace::calibrate

@@ -1,0 +1,48 @@
+#include "cuda_check.hpp"
+
+#include <emplace/calibrate/compute_device.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace emplace::calibrate {
+namespace {
+
+[[noreturn]] void fail(std::string_view call, const char* reason) {
+  throw DeviceFailure(fmt::format("{}: {}", call, reason));
+}
+
+}  // namespace
+
+void check_cuda(cudaError_t status, std::string_view call) {
+  if (status != cudaSuccess) {
+    cudaGetLastError();  // an error that does not stick must not be found by the next call
+    fail(call, cudaGetErrorString(status));
+  }
+}
+
+void check_cuda(const Driver& driver, CUresult status, std::string_view call) {
+  if (status != CUDA_SUCCESS) {
+    const char* reason = nullptr;
+    driver.get_error_string(status, &reason);
+    fail(call, reason != nullptr ? reason : "unknown error");
+  }
+}
+
+void check_cuda(const CublasLibrary& library, cublasStatus_t status, std::string_view call) {
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    fail(call, library.get_status_string(status));
+  }
+}
+
+void check_cuda(const CudnnLibrary& library, cudnnStatus_t status, std::string_view call) {
+  if (status != CUDNN_STATUS_SUCCESS) {
+    std::array<char, 512> detail{};
+    library.get_last_error_string(detail.data(), detail.size());
+    throw DeviceFailure(
+        fmt::format("{}: {}: {}", call, library.get_error_string(status), detail.data()));
+  }
+}
+
+}  // namespace emplace::calibrate

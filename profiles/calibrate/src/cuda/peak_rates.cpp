@@ -1,0 +1,44 @@
+#include "peak_rates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace emplace::calibrate {
+namespace {
+
+// FLOP that a multiprocessor does in a cycle, dense. From NVIDIA's white papers of the generations:
+// cores x 2 for float32; for TF32 the sheet's peak over multiprocessors and boost clock.
+struct Generation {
+  std::int32_t major, minor;
+  double float32, tf32;
+};
+
+constexpr std::array kGenerations = {
+    Generation{6, 0, 128, 128},    // P100: 64 cores
+    Generation{6, 1, 256, 256},    // P40: 128 cores
+    Generation{7, 0, 128, 128},    // V100: 64 cores
+    Generation{7, 5, 128, 128},    // T4: 64 cores
+    Generation{8, 0, 128, 1024},   // A100: 64 cores; 156 TFLOP/s of 108 at 1410 MHz
+    Generation{8, 6, 256, 512},    // A40: 128 cores; 74.8 TFLOP/s of 84 at 1740 MHz
+    Generation{8, 9, 256, 512},    // L40S: 128 cores; 183 TFLOP/s of 142 at 2520 MHz
+    Generation{9, 0, 256, 2048},   // H100: 128 cores; 494.7 TFLOP/s of 132 at 1830 MHz
+    Generation{10, 0, 256, 4096},  // B200: 128 cores; 1.1 PFLOP/s of 148 at 1850 MHz
+};
+
+}  // namespace
+
+double peak_flops_per_us(const GpuRates& gpu, Arithmetic arithmetic) {
+  const auto* after = std::ranges::upper_bound(
+      kGenerations, std::pair(gpu.major, gpu.minor), {},
+      [](const Generation& generation) { return std::pair(generation.major, generation.minor); });
+  const Generation& found = after == kGenerations.begin() ? *after : *(after - 1);
+  const double per_cycle = arithmetic == Arithmetic::kTf32 ? found.tf32 : found.float32;
+  return gpu.multiprocessors * per_cycle * gpu.clock_khz / 1e3;
+}
+
+double memory_bytes_per_us(const GpuRates& gpu) {
+  return 2 * gpu.memory_clock_khz / 1e3 * gpu.memory_bus_bits / 8;
+}
+
+}  // namespace emplace::calibrate
