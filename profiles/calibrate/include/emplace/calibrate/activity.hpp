@@ -33,7 +33,7 @@ struct ActivityRecording {
   std::map<std::uint64_t, std::string> strings{};
 };
 
-/// Writes `recording` to a file; throws kIo. The format is in activity_recording.cpp.
+/// Writes `recording` to a file; throws kIo. The format is in recording_file.cpp.
 void write_recording(const ActivityRecording& recording, const std::string& path);
 
 /// Reads what write_recording() wrote; throws kIo, and kFormat, naming file and byte, if `path`
@@ -185,9 +185,8 @@ struct PcieActivity {
   std::uint16_t gigatransfers_per_second = 0;
   std::uint16_t lanes = 0;
   std::uint16_t upstream_bus = 0;
-  std::uint16_t secondary_bus = 0;     ///< of a bridge: the bus below it
-  DeviceUuid uuid{};                   ///< of a GPU
-  std::vector<std::uint32_t> peers{};  ///< of a GPU: devices whose memory it reaches
+  std::uint16_t secondary_bus = 0;  ///< of a bridge: the bus below it
+  DeviceUuid uuid{};                ///< of a GPU
 };
 
 /// Describes the NVLinks between two GPUs, or a GPU and a CPU.
@@ -225,8 +224,11 @@ struct ActivityLog {
   /// Kernels, copies and fills without a believable time, which stand nowhere above: start or end 0
   /// (CUPTI's device buffers were full) or end before start. One correlation id each.
   std::vector<std::uint32_t> untimed{};
+  std::int64_t untimed_others = 0;  ///< calls, overheads, waits and samples, dropped likewise
   std::map<std::uint32_t, std::int64_t> skipped{};  ///< records of other kinds, by kind
   std::uint64_t dropped_records = 0;  ///< as in ActivityRecording: of which op, nobody knows
+  /// Bytes after a record that was not finished, as a forced flush may leave; likewise nobody's.
+  std::uint64_t unread_bytes = 0;
 };
 
 /// Returns the records of `recording`. Throws kUnsupported for a version of CUPTI whose records are
