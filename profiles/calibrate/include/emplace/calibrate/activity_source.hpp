@@ -29,7 +29,8 @@ class ActivitySource {
   virtual ~ActivitySource() = default;
   /// Returns why nothing is recorded, or nothing if all is well.
   virtual std::string_view why_none() const = 0;
-  /// Gives what the calling thread launches the external id `id` until the matching pop().
+  /// Gives what the calling thread launches the external id `id` until the matching pop(); throws
+  /// DeviceFailure (compute_device.hpp) if CUPTI refuses, as take() does.
   virtual void push(std::uint64_t id) = 0;
   virtual void pop() = 0;
   /// Returns what was recorded since the last call. Requires: the devices have been synchronised,

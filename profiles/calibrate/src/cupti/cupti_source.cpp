@@ -1,0 +1,180 @@
+#include "cupti/activity_buffers.hpp"
+#include "cupti/cupti_library.hpp"
+#include "cupti/record_layout.hpp"
+
+#include <emplace/calibrate/activity_source.hpp>
+#include <emplace/calibrate/compute_device.hpp>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <vector>
+
+namespace emplace::calibrate {
+namespace {
+
+struct WantedKind {
+  CUpti_ActivityKind kind;
+  std::string_view name;
+  bool needed;  // times are wrong without; the others tell about the machine
+};
+
+// External ids are linked to calls, so calls of runtime and driver must be recorded: cuDNN launches
+// some kernels through the driver. CONCURRENT_KERNEL rather than KERNEL, which runs one at a time.
+constexpr std::array kWanted{
+    WantedKind{CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, "external correlation", true},
+    WantedKind{CUPTI_ACTIVITY_KIND_RUNTIME, "runtime calls", true},
+    WantedKind{CUPTI_ACTIVITY_KIND_DRIVER, "driver calls", true},
+    WantedKind{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels", true},
+    WantedKind{CUPTI_ACTIVITY_KIND_MEMCPY, "copies", true},
+    WantedKind{CUPTI_ACTIVITY_KIND_MEMCPY2, "peer copies", true},
+    WantedKind{CUPTI_ACTIVITY_KIND_MEMSET, "memsets", true},
+    WantedKind{CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", false},
+    WantedKind{CUPTI_ACTIVITY_KIND_ENVIRONMENT, "clocks and temperatures", false},
+    WantedKind{CUPTI_ACTIVITY_KIND_DEVICE, "devices", false},
+    WantedKind{CUPTI_ACTIVITY_KIND_PCIE, "PCIe", false},
+    WantedKind{CUPTI_ACTIVITY_KIND_NVLINK, "NVLink", false},
+};
+
+static_assert(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 == kExternalKind);
+constexpr auto kExternal = static_cast<CUpti_ExternalCorrelationKind>(kExternalKind);
+
+void complete_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
+                     std::size_t valid) {
+  ActivityBuffers::complete(buffer, valid);
+}
+
+void check_driver() {
+  // CUPTI says no more than "unknown error" where there is no driver.
+  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    throw DeviceFailure(
+        "there is no driver of NVIDIA's: libcuda.so.1 does not open. A GPU and its "
+        "driver are needed (in a container: the NVIDIA Container Toolkit)");
+  }
+}
+
+// Returns the bytes by which the library steps from a record of `kind` to the next.
+std::size_t step_of(const CuptiLibrary& cupti, CUpti_ActivityKind kind) {
+  // Wherever the second record starts, it finds its kind.
+  std::vector<std::uint64_t> buffer(512, std::uint64_t{kind} << 32 | kind);
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(buffer.data());
+  CUpti_Activity* record = nullptr;
+  for (int i = 0; i < 2; ++i) {
+    if (cupti.get_next_record(bytes, buffer.size() * sizeof(buffer[0]), &record) != CUPTI_SUCCESS) {
+      return 0;
+    }
+  }
+  return static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - bytes);
+}
+
+// Refuses a library that writes other records than we know. The sizes are asked of the library
+// itself, since for older ones our table rests on release notes.
+std::uint32_t check_version(const CuptiLibrary& cupti) {
+  std::uint32_t version = 0;
+  cupti.check(cupti.get_version(&version), "cuptiGetVersion");
+  if (!knows_cupti(version)) {
+    throw DeviceFailure(fmt::format("{} is CUPTI {}, whose records are not known; known are {}",
+                                    cupti.library.path(), version, known_cupti_versions()));
+  }
+  for (const WantedKind& wanted : kWanted) {
+    const std::size_t known = record_bytes(wanted.kind, version);
+    if (const std::size_t found = step_of(cupti, wanted.kind); found != known) {
+      throw DeviceFailure(fmt::format("{} is CUPTI {}, whose records of {} have {} bytes, not {}",
+                                      cupti.library.path(), version, wanted.name, found, known));
+    }
+  }
+  return version;
+}
+
+class CuptiSource final : public ActivitySource {
+ public:
+  // Throws DeviceFailure, with everything as it was before.
+  CuptiSource() {
+    check_driver();
+    const std::uint32_t version = check_version(cupti_);
+    if (!buffers_.start(version)) {
+      throw DeviceFailure("another source of this program is open");
+    }
+    try {
+      // Attributes of buffers are left as they are; they would have to be set before this.
+      cupti_.check(cupti_.register_callbacks(&ActivityBuffers::request, &complete_buffer),
+                   "cuptiActivityRegisterCallbacks");
+      enable_kinds();
+    } catch (const DeviceFailure&) {
+      close();
+      throw;
+    }
+  }
+
+  ~CuptiSource() override { close(); }
+
+  std::string_view why_none() const override { return {}; }
+
+  void push(std::uint64_t id) override {
+    cupti_.check(cupti_.push_external_id(kExternal, id), "cuptiActivityPushExternalCorrelationId");
+  }
+
+  void pop() override {
+    // Fails only if nothing was pushed; guards call this from destructors, so it must not throw.
+    cupti_.pop_external_id(kExternal, nullptr);
+  }
+
+  ActivityRecording take() override {
+    flush();
+    ActivityRecording recording = buffers_.take();
+    std::size_t dropped = 0;
+    cupti_.check(cupti_.get_num_dropped_records(nullptr, 0, &dropped),
+                 "cuptiActivityGetNumDroppedRecords");
+    recording.dropped_records += dropped;
+    return recording;
+  }
+
+ private:
+  void enable_kinds() {
+    for (const WantedKind& wanted : kWanted) {
+      const CUptiResult result = cupti_.enable(wanted.kind);
+      if (result == CUPTI_SUCCESS) {
+        enabled_.push_back(wanted.kind);
+      } else if (wanted.needed) {
+        cupti_.check(result, fmt::format("cuptiActivityEnable of {}", wanted.name));
+      }
+    }
+  }
+
+  // Makes CUPTI hand out what it has. No lock of ours is held: CUPTI calls back meanwhile.
+  void flush() {
+    cupti_.check(cupti_.flush_all(0), "cuptiActivityFlushAll");
+    if (buffers_.any_out()) {
+      // Held back for a record that is not finished. The devices are idle, so none of theirs is.
+      cupti_.check(cupti_.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");
+    }
+  }
+
+  // Undoes all; what fails now is of no consequence, since nobody listens any more.
+  void close() {
+    for (const CUpti_ActivityKind kind : enabled_) {
+      cupti_.disable(kind);
+    }
+    if (!enabled_.empty()) {
+      cupti_.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    }
+    buffers_.stop();
+  }
+
+  CuptiLibrary cupti_{};
+  ActivityBuffers& buffers_ = ActivityBuffers::instance();
+  std::vector<CUpti_ActivityKind> enabled_{};
+};
+
+}  // namespace
+
+std::unique_ptr<ActivitySource> open_cupti() {
+  try {
+    return std::make_unique<CuptiSource>();
+  } catch (const DeviceFailure& failure) {
+    return no_activities(failure.what());
+  }
+}
+
+}  // namespace emplace::calibrate
