@@ -1,6 +1,6 @@
-#include "cupti/activity_buffers.hpp"
+#include "activity_buffers.hpp"
 
-#include "cupti/record_walk.hpp"
+#include "record_walk.hpp"
 
 #include <emplace/graphs/error.hpp>
 

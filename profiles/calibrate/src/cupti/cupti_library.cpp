@@ -1,6 +1,6 @@
-#include "cupti/cupti_library.hpp"
+#include "cupti_library.hpp"
 
-#include "cupti/refusal.hpp"
+#include "refusal.hpp"
 
 #include <emplace/calibrate/compute_device.hpp>
 

@@ -1,6 +1,6 @@
-#include "cupti/activity_buffers.hpp"
-#include "cupti/cupti_library.hpp"
-#include "cupti/record_layout.hpp"
+#include "activity_buffers.hpp"
+#include "cupti_library.hpp"
+#include "record_layout.hpp"
 
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/compute_device.hpp>

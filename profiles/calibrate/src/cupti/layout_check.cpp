@@ -1,7 +1,7 @@
 // Compares our copy of CUPTI's layouts with the headers of CUDA 13.0, where they are; other headers
 // have other records. There is nothing here to run.
 
-#include "cupti/record_layout.hpp"
+#include "record_layout.hpp"
 
 #include <emplace/calibrate/activity.hpp>
 

@@ -1,4 +1,4 @@
-#include "cupti/record_layout.hpp"
+#include "record_layout.hpp"
 
 #include <fmt/format.h>
 

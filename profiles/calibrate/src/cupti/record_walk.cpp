@@ -1,4 +1,4 @@
-#include "cupti/record_walk.hpp"
+#include "record_walk.hpp"
 
 #include <emplace/graphs/error.hpp>
 

@@ -3,7 +3,7 @@
 // Steps from record to record of a buffer that CUPTI filled, and reads fields of a record. Nothing
 // outside the buffer is ever read, whatever it holds.
 
-#include "cupti/record_layout.hpp"
+#include "record_layout.hpp"
 
 #include <emplace/calibrate/activity.hpp>
 #include <emplace/graphs/check.hpp>

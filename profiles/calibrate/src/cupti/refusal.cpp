@@ -1,4 +1,4 @@
-#include "cupti/refusal.hpp"
+#include "refusal.hpp"
 
 #include <fmt/format.h>
 
