@@ -46,12 +46,11 @@ void complete_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t
 }
 
 void check_driver() {
-  // CUPTI says no more than "unknown error" where there is no driver.
-  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    throw DeviceFailure(
-        "there is no driver of NVIDIA's: libcuda.so.1 does not open. A GPU and its "
-        "driver are needed (in a container: the NVIDIA Container Toolkit)");
-  }
+  // Without a driver CUPTI says no more than "unknown error".
+  const SharedLibrary driver({.what = "NVIDIA's driver",
+                              .names = {"libcuda.so.1"},
+                              .remedy = "Run on a machine with a GPU and its driver (in a "
+                                        "container: with the NVIDIA Container Toolkit)"});
 }
 
 // Returns the bytes by which the library steps from a record of `kind` to the next.

@@ -236,7 +236,7 @@ struct ActivityLog {
 /// kind that this version does not know.
 ActivityLog parse_activities(const ActivityRecording& recording);
 
-/// Holds what was launched under one external id took on the devices.
+/// Tells how long what was launched under one external id took on the devices.
 struct DeviceTime {
   double sum_us = 0;         ///< of the durations of its kernels, copies and fills
   double busy_us = 0;        ///< length of the union of their intervals
@@ -244,7 +244,7 @@ struct DeviceTime {
   std::int32_t lost = 0;     ///< further ones whose times CUPTI lost, so that the sums are too low
   /// A device at work ran below its clock, as told by the last sample before, those during, and the
   /// first after the work: for heat or power, or at less than kFullClock of its top clock though
-  /// neither idle nor told so by the user.
+  /// neither idle nor told so by the user. Without clock samples it stays false.
   bool throttled = false;
 };
 

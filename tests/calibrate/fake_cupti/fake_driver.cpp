@@ -1,0 +1,1 @@
+// A driver with which nothing works but that it is there.
