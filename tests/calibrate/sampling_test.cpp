@@ -40,6 +40,17 @@ TEST(Sampling, DropsRunsThatTellNothingAndCountsThem) {
   EXPECT_EQ(summary.interrupted, 1);
 }
 
+TEST(Sampling, KeepsThrottledRunsWhereThereAreNoOthers) {
+  const TimedRun runs[] = {{.us = 20, .quality = RunQuality::kThrottled},
+                           {.us = 20, .quality = RunQuality::kThrottled},
+                           {.us = 0, .quality = RunQuality::kLost}};
+  const Summary summary = summarize(runs);
+  EXPECT_EQ(summary.median_us, 20);
+  EXPECT_EQ(summary.runs, 2);
+  EXPECT_EQ(summary.throttled, 2);
+  EXPECT_TRUE(summary.below_clock);
+}
+
 OpSite site(const char* kind) { return {.op = {.name = "op", .kind = kind, .shape = {100}}}; }
 
 TEST(Sampling, MeasuresEachOpAndTellsWhatNothingRuns) {

@@ -2,7 +2,7 @@
 #include "program_memory.hpp"
 
 #include <emplace/calibrate/sampling.hpp>
-#include <emplace/graphs/op_kind.hpp>
+#include <emplace/profiles/op_key.hpp>
 
 #include <fmt/format.h>
 
@@ -32,18 +32,24 @@ double median(std::vector<double> values) {
 Summary summarize(std::span<const TimedRun> runs) {
   Summary summary;
   std::vector<double> kept;
+  std::vector<double> throttled;
   for (const TimedRun& run : runs) {
     switch (run.quality) {
       case RunQuality::kGood:
         kept.push_back(run.us);
         break;
       case RunQuality::kThrottled:
-        ++summary.throttled;
+        throttled.push_back(run.us);
         break;
       case RunQuality::kLost:
         ++summary.lost;
         break;
     }
+  }
+  summary.throttled = static_cast<std::int32_t>(throttled.size());
+  if (kept.empty()) {
+    summary.below_clock = !throttled.empty();
+    kept = std::move(throttled);
   }
   if (kept.empty()) {
     return summary;
@@ -81,7 +87,7 @@ Summary measure(const SamplingOptions& options,
 
 std::string why_unstable(const Summary& summary, const SamplingOptions& options) {
   if (summary.runs == 0) {
-    return fmt::format("all runs dropped: {} throttled, {} lost", summary.throttled, summary.lost);
+    return fmt::format("the profiler lost all {} runs", summary.lost);
   }
   if (summary.spread > 3 * options.stable_spread) {
     return fmt::format("{:.4g} us with a spread of {:.0f} % over {} runs", summary.median_us,
@@ -111,6 +117,9 @@ OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
       if (const std::string why = why_unstable(summary, options); !why.empty()) {
         result.unstable.push_back(fmt::format("{}: {}", describe(site), why));
         continue;
+      }
+      if (summary.below_clock) {
+        result.below_clock.push_back(key_of(site.op));
       }
       result.samples.push_back(
           {.site = site, .library = std::string(program->library()), .time = summary});

@@ -36,8 +36,8 @@ struct CudaDevices {
 };
 
 /// Opens all GPUs and the libraries that they need. A machine without them, or a program built
-/// without the CUDA toolkit, is no failure: the answer says what is missing. Throws DeviceFailure if
-/// a GPU is there but refuses service, or can't be cut into so many parts.
+/// without the CUDA toolkit, is no failure: the answer says what is missing. Throws DeviceFailure
+/// if a GPU is there but refuses service, or can't be cut into so many parts.
 CudaDevices cuda_devices(const CudaOptions& options);
 
 /// Holds recorded work, to be replayed any number of times.

@@ -15,9 +15,11 @@ struct Summary {
   double median_us = 0;
   double spread = 0;             ///< standard deviation over the median, of the runs that were kept
   std::int32_t runs = 0;         ///< that were kept
-  std::int32_t throttled = 0;    ///< runs dropped since the device was below its clock
+  std::int32_t throttled = 0;    ///< runs in which the device was below its clock
   std::int32_t lost = 0;         ///< runs dropped since the profiler lost their records
   std::int32_t interrupted = 0;  ///< runs dropped since they took over three times the median
+  /// All runs were throttled: what was kept are these, as a step would see them too.
+  bool below_clock = false;
 };
 
 /// Holds what one op took on one device.

@@ -2,11 +2,13 @@
 
 // How single runs become samples: each op or copy is warmed up, run at least 20 times, and summed
 // up by its median. Runs in which the device was throttled or the profiler lost records are
-// dropped, and counted; a sample whose kept runs still differ much is measured again with more
-// runs, and reported as unstable if that does not help.
+// dropped, and counted; but where a device is throttled whenever it runs an op, a step would see
+// the same, so these runs are kept and told. A sample whose kept runs still differ much is measured
+// again with more runs, and reported as unstable if that does not help.
 
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/samples.hpp>
+#include <emplace/profiles/op_key.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -36,6 +38,7 @@ struct OpSamples {
   std::vector<OpSample> samples{};
   std::vector<OpSite> unsupported{};    ///< that nothing on the device runs
   std::vector<std::string> unstable{};  ///< what was left out, and why
+  std::vector<OpKey> below_clock{};     ///< of samples whose runs were all throttled
 };
 
 /// Measures each of `sites` on `device`. An op that fails, or stays unstable, is left out and told.
