@@ -32,6 +32,8 @@ std::string_view to_string(QueueOrder order);
 struct GrapplerModel {
   double latency_us = 0;
   double bytes_per_us = 1;
+
+  bool operator==(const GrapplerModel&) const = default;
 };
 
 /// Holds the constants of the `placeto` transfer model (sim/README.md has its rules).
@@ -40,6 +42,8 @@ struct PlacetoModel {
   double gap_after_transfer_us =
       25;                      ///< a device's outgoing channel rests this long after a transfer
   double bytes_per_us = 7600;  ///< speed of a channel
+
+  bool operator==(const PlacetoModel&) const = default;
 };
 
 /// Names one device of a cluster.
@@ -49,6 +53,8 @@ struct Device {
   /// Says whether agents choose this device unasked. A host CPU beside GPUs is there for placements
   /// that name it, such as cpu-only, but is no choice for the others.
   bool placeable = true;
+
+  bool operator==(const Device&) const = default;
 };
 
 /// Describes the devices of one machine or several, and their links.
@@ -63,12 +69,21 @@ struct Cluster {
   Topology topology{};                         ///< where the model is `physical`
   QueueOrder queue_order = QueueOrder::kFifo;  ///< where the model is `physical`
   Provenance provenance{};
+
+  bool operator==(const Cluster&) const = default;
 };
 
 /// Reads a cluster (profiles/schema/cluster.schema.json); `source` names it in errors. A device's
 /// "profile" is a whole profile, or the name of one written earlier in the file or of a shipped
 /// one.
 Cluster read_cluster(std::string_view text, const std::string& source);
+
+/// Returns a file of which read_cluster() makes `cluster` (see write_device_profile_json() for the
+/// peaks). Profiles are written whole at the first device that has them; requires that each has
+/// one, in the order of the devices. Links of a `physical` cluster are written one by one, without
+/// ends, and the routes of all pairs. Throws kUnsupported where a name or route is longer than a
+/// file may have.
+std::string write_cluster_json(const Cluster& cluster);
 
 /// Returns the names of the shipped clusters, sorted.
 std::vector<std::string> cluster_names();
@@ -82,5 +97,9 @@ std::vector<std::string> device_profile_names();
 
 /// Returns the shipped device profile called `name`; throws kUnknownName.
 DeviceProfile load_device_profile(std::string_view name);
+
+/// Returns the shipped device profile called `name`, or the profiles of the shipped cluster, or
+/// those that the profile or cluster file holds that it names. Throws kUnknownName, kIo or kFormat.
+std::vector<DeviceProfile> load_device_profiles(std::string_view name_or_path);
 
 }  // namespace emplace

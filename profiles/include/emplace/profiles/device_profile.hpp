@@ -3,17 +3,17 @@
 // What one kind of device can do, and what an op costs on it.
 //
 // Costs come from a ladder, and every answer says from which rung:
-//   1. kMeasured      measured for exactly this op;
-//   2. kInterpolated  between measured neighbours of the same kind (comes with calibration);
+//   1. kMeasured      measured for exactly this op: by the graph's own file, else by the profile;
+//   2. kInterpolated  between measurements of the same kind and type (measurement_table.hpp);
 //   3. kRoofline      t = t0 + max(flops / (e_c P), bytes / (e_m W)) with the efficiencies e_c, e_m
-//   and
-//                     the fixed time t0 of the op's class (Williams et al. 2009);
+//                     and the fixed time t0 of the op's class (Williams et al. 2009);
 //   4. kGuess         the same formula with the profile's default efficiencies, for unknown kinds.
 // P is the peak in FLOP/us, W the memory bandwidth in bytes/us. Thread-safe: a profile never
 // changes.
 
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/graphs/op_kind.hpp>
+#include <emplace/profiles/measurement_table.hpp>
 
 #include <array>
 #include <cstdint>
@@ -42,6 +42,8 @@ struct Roofline {
   double compute_efficiency = 1;  ///< e_c, in (0, 1]
   double memory_efficiency = 1;   ///< e_m, in (0, 1]
   double spread = 0;              ///< of its costs: see Cost::spread; 0 to kMaxCostSpread
+
+  bool operator==(const Roofline&) const = default;
 };
 
 /// Tells where the numbers of a file come from.
@@ -50,6 +52,41 @@ struct Provenance {
   std::string source{};  ///< what was read, fitted to or run
   std::string date{};    ///< ISO 8601
   std::string notes{};   ///< driver, residuals, caveats
+
+  bool operator==(const Provenance&) const = default;
+};
+
+/// Tells how well a rung predicts ops that it has not seen: each shape is left out in turn and
+/// predicted from the others. An error is |predicted - measured| / measured.
+struct PredictionError {
+  std::int32_t predicted = 0;  ///< measurements that it could predict
+  double mean = 0;
+  double max = 0;
+
+  bool operator==(const PredictionError&) const = default;
+};
+
+/// Sums up the measurements of one class of ops.
+struct ClassCalibration {
+  std::int32_t measurements = 0;
+  PredictionError interpolated{};
+  PredictionError roofline{};
+
+  bool operator==(const ClassCalibration&) const = default;
+};
+
+/// Tells how the measurements of a profile came about, and what they are worth.
+struct Calibration {
+  std::string product{};            ///< what the device calls itself: "NVIDIA H200"
+  std::string software{};           ///< driver, libraries and their versions
+  std::string clocks{};             ///< at which it ran, in words; empty if unknown
+  std::string date{};               ///< ISO 8601
+  std::int64_t runs_throttled = 0;  ///< dropped since the device was below its clock
+  std::int64_t runs_lost = 0;       ///< dropped since the profiler lost their records
+  std::array<std::optional<ClassCalibration>, kNumOpClasses> classes{};  ///< by OpClass
+  ClassCalibration all{};  ///< its `roofline` is the fallback's
+
+  bool operator==(const Calibration&) const = default;
 };
 
 /// Describes one kind of device.
@@ -64,14 +101,30 @@ struct DeviceProfile {
   double launch_us = 0;            ///< a slot is busy this long before each op (`physical` model)
   std::array<std::optional<Roofline>, kNumOpClasses> rooflines{};  ///< by OpClass
   Roofline fallback{};  ///< for classes without one, flagged as a guess
+  MeasurementTable measured{};
+  std::optional<Calibration> calibration{};  ///< of `measured`
   Provenance provenance{};
+
+  bool operator==(const DeviceProfile&) const = default;
 };
 
 /// Returns the cost of `op` on a device of `profile`. An op that launches nothing costs 0.
 Cost op_cost(const DeviceProfile& profile, const Op& op);
 
+/// Returns the roofline of `op_class`, or the fallback.
+const Roofline& roofline_of(const DeviceProfile& profile, OpClass op_class);
+
+/// Returns what `roofline` says of an op on a device of `profile`: microseconds.
+double roofline_us(const DeviceProfile& profile, const Roofline& roofline, double flops,
+                   double bytes);
+
 /// Reads a device profile (profiles/schema/device_profile.schema.json); `source` names it in
 /// errors.
 DeviceProfile read_device_profile(std::string_view text, const std::string& source);
+
+/// Returns the file of which read_device_profile() makes `profile`. The two peaks, which a file
+/// gives per second, come back exactly where that is a whole number below 2^50, and else within a
+/// unit of the last place.
+std::string write_device_profile_json(const DeviceProfile& profile);
 
 }  // namespace emplace

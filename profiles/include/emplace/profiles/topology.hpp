@@ -45,6 +45,8 @@ struct Link {
   double bytes_per_us = 0;  ///< positive and finite
   double latency_us = 0;    ///< until the first byte is through; uses no bandwidth
   LinkSharing sharing = LinkSharing::kFair;
+
+  bool operator==(const Link&) const = default;
 };
 
 /// Holds the links of a cluster and a route for each ordered pair of devices.
@@ -75,6 +77,8 @@ class Topology {
 
   /// Returns the bandwidth of the slowest link of a route; infinity where there is none.
   double bytes_per_us(DeviceId from, DeviceId to) const;
+
+  bool operator==(const Topology&) const = default;
 
  private:
   std::size_t cell(DeviceId from, DeviceId to) const {

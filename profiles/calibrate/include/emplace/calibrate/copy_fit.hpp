@@ -1,0 +1,88 @@
+#pragma once
+
+// What copies between devices cost, and which of them get in each other's way.
+//
+// A copy of n bytes takes alpha + n / beta. Both are fitted to the relative errors with Huber's
+// loss, as rooflines are (fit.hpp), so small and large copies count alike. Where one line does not
+// do, since small copies take another path than large ones (through a staging buffer, in the launch
+// itself), the sizes are cut in two and each part has a line of its own.
+//
+// Two copies that run at the same time share something if they take longer than alone. The measure
+// is (t_together - t_slow) / t_fast, where t_together is when the last of the two ends, and t_slow
+// and t_fast what they take alone: 0 if each has its own way, 1 if one could as well have waited
+// for the other. It is taken of the sizes at which bandwidth counts, and the median decides: from
+// kSharedFrom on the two share.
+
+#include <emplace/calibrate/samples.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace::calibrate {
+
+/// From this part of a full delay on, two copies share a link.
+inline constexpr double kSharedFrom = 0.5;
+
+/// Holds the cost of copies of at least some size: alpha + bytes / beta.
+struct CopyPiece {
+  std::int64_t from_bytes = 0;  ///< the smallest copy for which it holds
+  double alpha_us = 0;
+  double bytes_per_us = 0;
+};
+
+/// Holds what copies from one device to another cost.
+struct CopyCost {
+  std::string from{};
+  std::string to{};
+  HostMemory host = HostMemory::kNone;
+  double alpha_us = 0;              ///< of one line for all sizes, as a link of a cluster has it
+  double bytes_per_us = 0;          ///< infinite is no answer: at most kMaxBytesPerUs
+  std::vector<CopyPiece> pieces{};  ///< one or two, by size
+  std::int32_t samples = 0;
+  double mean_error = 0;  ///< of the pieces: |predicted - measured| / measured
+  double max_error = 0;
+};
+
+/// Tells whether two copies get in each other's way.
+struct CopyPair {
+  std::string one{};    ///< "gpu:0>cpu:0"
+  std::string other{};  ///< the reverse of `one`, or a copy between other devices
+  HostMemory host = HostMemory::kNone;
+  bool reverse = false;     ///< `other` is the way back: if shared, the link is half duplex
+  bool shared = false;      ///< they share bandwidth
+  double delay = 0;         ///< 0: none; 1: as if one waited for the other
+  double bytes_per_us = 0;  ///< of both together, for large copies
+  std::string why{};        ///< a sentence with the numbers that decided
+};
+
+/// Holds all that copies say.
+struct CopyFit {
+  std::vector<CopyCost> costs{};  ///< by from, to and host
+  std::vector<CopyPair> pairs{};  ///< by one, other and host; `one` is the smaller name
+};
+
+/// Fits costs to the samples of copies alone and tells of those in pairs whether they share. Copies
+/// of which too few sizes were measured (two) are left out.
+CopyFit fit_copies(std::span<const CopySample> samples);
+
+/// Describes a device of a cluster to be made.
+struct MeasuredDevice {
+  std::string name{};  ///< as in CopySample: "gpu:0"
+  DeviceProfile profile{};
+  bool placeable = true;
+};
+
+/// Returns a cluster of the `physical` model. Each copy that was fitted is a link of its own from
+/// device to device, named "gpu:0>cpu:0", and copies that share bandwidth have one more in common,
+/// named "shared:0" and so on. Of copies from or to the host those of `host` count. Devices between
+/// which no copy was measured reach each other through a third; throws kUnsupported if there is
+/// none. Devices of equal profiles share one. The cluster's notes say what was concluded of the
+/// links, and begin with those given.
+Cluster fit_cluster(std::string name, std::string summary, Provenance provenance,
+                    std::span<const MeasuredDevice> devices, const CopyFit& copies,
+                    HostMemory host = HostMemory::kPinned);
+
+}  // namespace emplace::calibrate

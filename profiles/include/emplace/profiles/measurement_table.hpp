@@ -1,0 +1,102 @@
+#pragma once
+
+// What ops took when they were measured on a device, and what that says of ops that were not.
+//
+// An op in the table costs what it took. Any other is estimated from the measurements of its kind
+// and type of numbers by two laws, which every roofline obeys, and most devices nearly: an op that
+// moves and computes no more than another takes no longer; and one of at most r times the FLOPs and
+// bytes takes at most r times as long (r >= 1). So a measurement (F_k, B_k, t_k) bounds
+// the time t of an op of F FLOPs and B bytes:
+//
+//     t_k / max(1, F_k / F, B_k / B)  <=  t  <=  t_k * max(1, F / F_k, B / B_k)
+//
+// with a 1 added to all F and B, of which some are 0. In the logarithms of F, B and t the bounds
+// are pieces of planes. The estimate is the t that contradicts the measurements least, in the sum
+// of the ratios' logarithms: the median of all lower and upper bounds. Where the measurements obey
+// the laws it is the geometric mean of the tightest two, which among all estimates errs least in
+// the worst case (Beliakov 2005, "Monotonicity preserving approximation of multivariate scattered
+// data"); where they do not, since shapes matter too, a single odd one moves it little. It never
+// falls when F or B grows. Between two measurements on one line of slope 0, 1/2 or 1 it is that
+// line.
+//
+// Nothing is estimated outside the convex hull of the measurements in the plane of log F and log B,
+// but for kHullTolerance. O(log n) for an op in the table, O(n) for another of n of its kind.
+// Thread-safe: a table never changes.
+
+#include <emplace/profiles/op_key.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace {
+
+/// Holds what an op took on a device.
+struct OpMeasurement {
+  OpKey key{};
+  double us = 0;           ///< median, positive
+  double spread = 0;       ///< standard deviation over the median, 0 to kMaxCostSpread
+  std::int32_t runs = 0;   ///< that were kept
+  std::string library{};   ///< who computed it: "cudnn", "cublas", "emplace", "reference", ...
+  std::int64_t flops = 0;  ///< as Op::flops
+  std::int64_t bytes = 0;  ///< read and written
+
+  bool operator==(const OpMeasurement&) const = default;
+};
+
+/// Holds a time and how far it may be wrong.
+struct TimeEstimate {
+  double us = 0;
+  double spread = 0;  ///< standard deviation over the time, 0 to kMaxCostSpread
+};
+
+/// Holds measurements, at most one for each key.
+class MeasurementTable {
+ public:
+  /// Ops may lie outside the hull by this part of their FLOPs or bytes: the borders and biases by
+  /// which ops that scale alike differ.
+  static constexpr double kHullTolerance = 0.01;
+
+  /// Makes an empty table.
+  MeasurementTable() = default;
+
+  /// Makes a table of `measurements`. Requires: distinct keys, positive times.
+  explicit MeasurementTable(std::vector<OpMeasurement> measurements);
+
+  /// Returns all measurements, sorted by kind, type and shape.
+  const std::vector<OpMeasurement>& all() const { return measurements_; }
+
+  /// Returns the measurement of exactly `op`, or null.
+  const OpMeasurement* find(const Op& op) const;
+
+  /// Returns the estimate for an op of this kind and type, or nothing where it lies outside the
+  /// hull. The spread holds how far the bounds are apart, how far they contradict each other, and
+  /// the spread of those between which the estimate lies.
+  std::optional<TimeEstimate> estimate(std::string_view kind, DataType type, std::int64_t flops,
+                                       std::int64_t bytes) const;
+
+  bool operator==(const MeasurementTable& other) const {
+    return measurements_ == other.measurements_;
+  }
+
+ private:
+  /// A place in the plane of logarithms.
+  using Point = std::array<double, 2>;
+
+  /// The measurements of one kind and type: a range of the table, and its hull, counterclockwise.
+  struct Group {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::vector<Point> hull{};
+  };
+
+  const Group* find_group(std::string_view kind, DataType type) const;
+
+  std::vector<OpMeasurement> measurements_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace emplace
