@@ -1,5 +1,6 @@
 #include <emplace/graphs/embedded.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 
@@ -61,6 +62,27 @@ Cluster load_cluster(std::string_view name_or_path) {
 DeviceProfile load_device_profile(std::string_view name) {
   const Document& document = find_document(embedded::device_profiles(), "device profile", name);
   return read_device_profile(document.text, document.name);
+}
+
+std::vector<DeviceProfile> load_device_profiles(std::string_view name_or_path) {
+  if (is_path(name_or_path)) {
+    const std::string path(name_or_path);
+    const std::string text = read_text_file(path);
+    if (JsonDocument::parse(text, path).root().find("devices")) {
+      return read_cluster(text, path).profiles;
+    }
+    return {read_device_profile(text, path)};
+  }
+  const std::vector<std::string> clusters = cluster_names();
+  if (std::binary_search(clusters.begin(), clusters.end(), name_or_path)) {
+    return load_cluster(name_or_path).profiles;
+  }
+  std::vector<std::string> names = device_profile_names();
+  if (!std::binary_search(names.begin(), names.end(), name_or_path)) {
+    names.insert(names.end(), clusters.begin(), clusters.end());
+    throw_unknown_name("device profile or cluster", name_or_path, names);
+  }
+  return {load_device_profile(name_or_path)};
 }
 
 }  // namespace emplace

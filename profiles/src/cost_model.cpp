@@ -1,19 +1,9 @@
 #include <emplace/profiles/device_profile.hpp>
+#include <emplace/profiles/op_key.hpp>
 
 #include <algorithm>
 
 namespace emplace {
-namespace {
-
-double roofline_us(const DeviceProfile& profile, const Roofline& roofline, const Op& op) {
-  const double bytes = static_cast<double>(op.bytes_read) + static_cast<double>(op.bytes_written);
-  const double compute_us =
-      static_cast<double>(op.flops) / (roofline.compute_efficiency * profile.peak_flops_per_us);
-  const double memory_us = bytes / (roofline.memory_efficiency * profile.memory_bytes_per_us);
-  return roofline.fixed_us + std::max(compute_us, memory_us);
-}
-
-}  // namespace
 
 std::string_view to_string(CostRung rung) {
   switch (rung) {
@@ -39,15 +29,31 @@ Cost op_cost(const DeviceProfile& profile, const Op& op) {
       return {.us = measured.cost_us, .rung = CostRung::kMeasured, .spread = measured.spread};
     }
   }
-  const auto& roofline = profile.rooflines[static_cast<std::size_t>(op_class_of(op.kind))];
-  if (roofline) {
-    return {.us = roofline_us(profile, *roofline, op),
-            .rung = CostRung::kRoofline,
-            .spread = roofline->spread};
+  if (const OpMeasurement* measured = profile.measured.find(op)) {
+    return {.us = measured->us, .rung = CostRung::kMeasured, .spread = measured->spread};
   }
-  return {.us = roofline_us(profile, profile.fallback, op),
-          .rung = CostRung::kGuess,
-          .spread = profile.fallback.spread};
+  const double flops = static_cast<double>(op.flops);
+  const double bytes = static_cast<double>(op.bytes_read) + static_cast<double>(op.bytes_written);
+  if (const auto between = profile.measured.estimate(op.kind, key_type(op), flops, bytes)) {
+    return {.us = between->us, .rung = CostRung::kInterpolated, .spread = between->spread};
+  }
+  const OpClass op_class = op_class_of(op.kind);
+  const Roofline& roofline = roofline_of(profile, op_class);
+  return {.us = roofline_us(profile, roofline, flops, bytes),
+          .rung = &roofline != &profile.fallback ? CostRung::kRoofline : CostRung::kGuess,
+          .spread = roofline.spread};
+}
+
+const Roofline& roofline_of(const DeviceProfile& profile, OpClass op_class) {
+  const auto& own = profile.rooflines[static_cast<std::size_t>(op_class)];
+  return own ? *own : profile.fallback;
+}
+
+double roofline_us(const DeviceProfile& profile, const Roofline& roofline, double flops,
+                   double bytes) {
+  const double compute_us = flops / (roofline.compute_efficiency * profile.peak_flops_per_us);
+  const double memory_us = bytes / (roofline.memory_efficiency * profile.memory_bytes_per_us);
+  return roofline.fixed_us + std::max(compute_us, memory_us);
 }
 
 }  // namespace emplace

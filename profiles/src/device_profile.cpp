@@ -1,3 +1,4 @@
+#include "measurement_reader.hpp"
 #include "profile_reader.hpp"
 
 #include <emplace/graphs/error.hpp>
@@ -23,9 +24,6 @@ constexpr std::int64_t kMaxSlots = 1024;
 constexpr double kMinEfficiency = 1e-6;
 constexpr std::int64_t kMaxMemoryBytes = std::int64_t{1} << 53;
 
-// Long enough to tell things apart, and short enough to search for near ones.
-constexpr std::size_t kMaxNameBytes = 100;
-
 // Unknown kinds of ops are of class kOther: their efficiencies are the fallback, not a class.
 constexpr std::size_t kNumNamedClasses = static_cast<std::size_t>(OpClass::kOther);
 
@@ -40,6 +38,8 @@ Roofline read_roofline(const JsonCursor& json) {
   return roofline;
 }
 
+}  // namespace
+
 std::size_t op_class_index(const JsonCursor& json, std::string_view name) {
   std::vector<std::string> names;
   for (std::size_t at = 0; at < kNumNamedClasses; ++at) {
@@ -51,8 +51,6 @@ std::size_t op_class_index(const JsonCursor& json, std::string_view name) {
   }
   return static_cast<std::size_t>(found - names.begin());
 }
-
-}  // namespace
 
 std::string read_name(const JsonCursor& json) {
   std::string name = json.non_empty_text();
@@ -85,7 +83,7 @@ DeviceProfile read_device_profile(const JsonCursor& json) {
   json.expect_schema("emplace-device-profile", 1);
   json.expect_only({"schema", "version", "name", "device_class", "summary", "peak_flops_per_s",
                     "memory_bytes_per_s", "memory_bytes", "slots", "launch_us", "op_classes",
-                    "fallback", "provenance"});
+                    "fallback", "measured", "calibration", "provenance"});
   DeviceProfile profile;
   profile.name = json.at("name").non_empty_text();
   profile.device_class = json.at("device_class").non_empty_text();
@@ -105,6 +103,12 @@ DeviceProfile read_device_profile(const JsonCursor& json) {
     profile.rooflines[op_class_index(roofline, name)] = read_roofline(roofline);
   }
   profile.fallback = read_roofline(json.at("fallback"));
+  if (const auto measured = json.find("measured")) {
+    profile.measured = read_measurements(*measured);
+  }
+  if (const auto calibration = json.find("calibration")) {
+    profile.calibration = read_calibration(*calibration);
+  }
   profile.provenance = read_provenance(json.at("provenance"));
   return profile;
 }

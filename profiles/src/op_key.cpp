@@ -2,10 +2,10 @@
 
 namespace emplace {
 
-OpKey key_of(const Op& op) {
-  return {.kind = op.kind,
-          .shape = op.shape,
-          .type = op.outputs.empty() ? DataType::kFloat32 : op.outputs.front().type};
+DataType key_type(const Op& op) {
+  return op.outputs.empty() ? DataType::kFloat32 : op.outputs.front().type;
 }
+
+OpKey key_of(const Op& op) { return {.kind = op.kind, .shape = op.shape, .type = key_type(op)}; }
 
 }  // namespace emplace

@@ -17,9 +17,8 @@
 namespace emplace {
 namespace {
 
-// Bounds that no real machine comes near, so that a hostile file costs seconds at most.
+// No real machine comes near, so that a hostile file costs seconds at most.
 constexpr std::size_t kMaxLinks = 16384;
-constexpr std::size_t kMaxRouteLinks = 64;
 
 // What the file calls a link: a cable with two ends, or a link without ends. `forward` and
 // `backward` are the indices of its Links, from the first end to the second and back; they are the

@@ -23,13 +23,14 @@
 // but for kHullTolerance. O(log n) for an op in the table, O(n) for another of n of its kind.
 // Thread-safe: a table never changes.
 
+#include <emplace/graphs/op_graph.hpp>
 #include <emplace/profiles/op_key.hpp>
 
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace emplace {
@@ -75,8 +76,8 @@ class MeasurementTable {
   /// Returns the estimate for an op of this kind and type, or nothing where it lies outside the
   /// hull. The spread holds how far the bounds are apart, how far they contradict each other, and
   /// the spread of those between which the estimate lies.
-  std::optional<TimeEstimate> estimate(std::string_view kind, DataType type, std::int64_t flops,
-                                       std::int64_t bytes) const;
+  std::optional<TimeEstimate> estimate(std::string_view kind, DataType type, double flops,
+                                       double bytes) const;
 
   bool operator==(const MeasurementTable& other) const {
     return measurements_ == other.measurements_;

@@ -21,6 +21,9 @@ struct OpKey {
   auto operator<=>(const OpKey&) const = default;
 };
 
+/// Returns OpKey::type of `op`.
+DataType key_type(const Op& op);
+
 /// Returns the key of `op`.
 OpKey key_of(const Op& op);
 

@@ -21,7 +21,7 @@
 #include <emplace/calibrate/samples.hpp>
 #include <emplace/profiles/device_profile.hpp>
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 #include <string>
 
@@ -30,8 +30,8 @@ namespace emplace::calibrate {
 /// Errors beyond this count linearly in a fit: five per cent.
 inline constexpr double kHuberBound = 0.05;
 
-/// The least number of samples from which a class gets a roofline of its own.
-inline constexpr std::size_t kMinFitSamples = 5;
+/// The least number of distinct shapes from which a class gets a roofline of its own.
+inline constexpr std::size_t kMinFitShapes = 5;
 
 /// Holds what a profile says of itself beside what is fitted.
 struct ProfileHeader {
@@ -45,8 +45,9 @@ struct ProfileHeader {
 
 /// Returns the profile of the device of which `facts` tells. Peaks are those of `facts`, or higher
 /// where a sample did more than that; the notes name it. Samples without a run that was kept are
-/// left out. Classes with fewer than kMinFitSamples have no roofline, and the notes say so; with
-/// fewer in all, the fallback is a guess. Requires: at most one sample for each key.
+/// left out. Classes of fewer shapes than kMinFitShapes have no roofline, and the notes say so;
+/// with fewer in all, the fallback is a guess. Requires: positive peaks; at most one sample
+/// for each key.
 DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSample> samples,
                                  const ProfileHeader& header);
 

@@ -1,0 +1,222 @@
+#include <emplace/calibrate/copy_fit.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace emplace::calibrate {
+namespace {
+
+// The copy by which relays are compared, as for derived routes of cluster files.
+constexpr double kTypicalBytes = 1 << 20;
+
+// Makes links and routes of copies: one link for each copy, and one for each set of copies of which
+// every two share bandwidth.
+class LinkBuilder {
+ public:
+  LinkBuilder(const std::vector<Device>& devices, const CopyFit& copies, HostMemory host) {
+    for (const Device& device : devices) {
+      names_.push_back(device.name);
+    }
+    add_copies(copies, host);
+    add_shared_links(copies);
+  }
+
+  // Returns the topology; adds to `notes` which routes go by way of a third device.
+  Topology build(std::string& notes) const {
+    const auto num_devices = static_cast<DeviceId>(names_.size());
+    Topology topology(num_devices, links_);
+    for (DeviceId from = 0; from < num_devices; ++from) {
+      for (DeviceId to = 0; to < num_devices; ++to) {
+        if (from == to) {
+          continue;
+        }
+        if (const Route* direct = find_route(from, to)) {
+          topology.set_route(from, to, *direct);
+        } else {
+          const DeviceId by = best_relay(from, to);
+          topology.set_route(from, to, relayed(from, by, to));
+          notes += fmt::format(" No copy from {} to {} was measured: it goes by way of {}.",
+                               name(from), name(to), name(by));
+        }
+      }
+    }
+    return topology;
+  }
+
+ private:
+  using Route = std::vector<std::int32_t>;
+
+  const std::string& name(DeviceId device) const {
+    return names_[static_cast<std::size_t>(device)];
+  }
+
+  // Of copies between the same devices that differ in the host's memory, those of `host` count, and
+  // the first where there are none.
+  void add_copies(const CopyFit& copies, HostMemory host) {
+    std::map<std::string, const CopyCost*> chosen;
+    for (const CopyCost& cost : copies.costs) {
+      const CopyCost*& entry = chosen[cost.from + '>' + cost.to];
+      if (entry == nullptr || cost.host == host) {
+        entry = &cost;
+      }
+    }
+    for (const auto& [copy, cost] : chosen) {
+      route_of_[copy] = {static_cast<std::int32_t>(links_.size())};
+      host_of_[copy] = cost->host;
+      links_.push_back(
+          {.name = copy,
+           .bytes_per_us = std::clamp(cost->bytes_per_us, kMinBytesPerUs, kMaxBytesPerUs),
+           .latency_us = std::min(cost->alpha_us, kMaxLatencyUs)});
+    }
+  }
+
+  // Says whether a pair that was measured is one of the copies that count.
+  bool counts(const CopyPair& pair) const {
+    const auto one = host_of_.find(pair.one);
+    const auto other = host_of_.find(pair.other);
+    return one != host_of_.end() && other != host_of_.end() &&
+           pair.host == std::max(one->second, other->second);
+  }
+
+  // Covers the pairs that share by sets of which all do, each begun by a pair that is in none yet.
+  void add_shared_links(const CopyFit& copies) {
+    std::map<std::pair<std::string, std::string>, double> rate_of;
+    for (const CopyPair& pair : copies.pairs) {
+      if (pair.shared && counts(pair)) {
+        rate_of[{pair.one, pair.other}] = pair.bytes_per_us;
+      }
+    }
+    const auto shares = [&](const std::string& a, const std::string& b) {
+      return rate_of.contains({std::min(a, b), std::max(a, b)});
+    };
+    std::vector<std::vector<std::string>> sets;
+    for (const auto& [pair, rate] : rate_of) {
+      const auto covers = [&](const std::vector<std::string>& set) {
+        return std::ranges::count(set, pair.first) > 0 && std::ranges::count(set, pair.second) > 0;
+      };
+      if (std::ranges::any_of(sets, covers)) {
+        continue;
+      }
+      std::vector<std::string> set = {pair.first, pair.second};
+      for (const auto& [copy, route] : route_of_) {
+        if (std::ranges::all_of(set, [&](const std::string& member) {
+              return member != copy && shares(member, copy);
+            })) {
+          set.push_back(copy);
+        }
+      }
+      sets.push_back(std::move(set));
+    }
+    for (const std::vector<std::string>& set : sets) {
+      add_shared_link(set, rate_of);
+    }
+  }
+
+  // The link has what two copies got together, and no less than any of them alone.
+  void add_shared_link(const std::vector<std::string>& set,
+                       const std::map<std::pair<std::string, std::string>, double>& rate_of) {
+    double bytes_per_us = 0;
+    for (const std::string& copy : set) {
+      const Link& own = links_[static_cast<std::size_t>(route_of_.at(copy).front())];
+      bytes_per_us = std::max(bytes_per_us, own.bytes_per_us);
+    }
+    for (const auto& [pair, rate] : rate_of) {
+      if (std::ranges::count(set, pair.first) > 0 && std::ranges::count(set, pair.second) > 0) {
+        bytes_per_us = std::max(bytes_per_us, rate);
+      }
+    }
+    const auto link = static_cast<std::int32_t>(links_.size());
+    links_.push_back(
+        {.name = fmt::format("shared:{}", num_shared_++), .bytes_per_us = bytes_per_us});
+    for (const std::string& copy : set) {
+      route_of_.at(copy).push_back(link);
+    }
+  }
+
+  // Returns the links of the copy, or null if it was not measured.
+  const Route* find_route(DeviceId from, DeviceId to) const {
+    const auto found = route_of_.find(name(from) + '>' + name(to));
+    return found != route_of_.end() ? &found->second : nullptr;
+  }
+
+  // A transfer occupies a link once.
+  Route relayed(DeviceId from, DeviceId by, DeviceId to) const {
+    Route route = *find_route(from, by);
+    for (const std::int32_t link : *find_route(by, to)) {
+      if (std::ranges::count(route, link) == 0) {
+        route.push_back(link);
+      }
+    }
+    return route;
+  }
+
+  DeviceId best_relay(DeviceId from, DeviceId to) const {
+    DeviceId best = -1;
+    double least_us = std::numeric_limits<double>::infinity();
+    for (DeviceId by = 0; by < static_cast<DeviceId>(names_.size()); ++by) {
+      if (by == from || by == to || find_route(from, by) == nullptr ||
+          find_route(by, to) == nullptr) {
+        continue;
+      }
+      double us = 0;
+      for (const std::int32_t link : relayed(from, by, to)) {
+        const Link& on = links_[static_cast<std::size_t>(link)];
+        us += on.latency_us + kTypicalBytes / on.bytes_per_us;
+      }
+      if (us < least_us) {
+        least_us = us;
+        best = by;
+      }
+    }
+    if (best < 0) {
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("no copy from {} to {} was measured, nor by way of another device",
+                              name(from), name(to)));
+    }
+    return best;
+  }
+
+  std::vector<std::string> names_;
+  std::vector<Link> links_;
+  std::map<std::string, Route> route_of_;  // by "from>to"
+  std::map<std::string, HostMemory> host_of_;
+  int num_shared_ = 0;
+};
+
+}  // namespace
+
+Cluster fit_cluster(std::string name, std::string summary, Provenance provenance,
+                    std::span<const MeasuredDevice> devices, const CopyFit& copies,
+                    HostMemory host) {
+  Cluster cluster;
+  cluster.name = std::move(name);
+  cluster.summary = std::move(summary);
+  cluster.provenance = std::move(provenance);
+  cluster.transfer_model = TransferModel::kPhysical;
+  for (const MeasuredDevice& device : devices) {
+    auto found = std::ranges::find(cluster.profiles, device.profile.name, &DeviceProfile::name);
+    if (found == cluster.profiles.end()) {
+      cluster.profiles.push_back(device.profile);
+      found = cluster.profiles.end() - 1;
+    }
+    EMPLACE_CHECK(*found == device.profile, "two profiles are called '{}'", device.profile.name);
+    cluster.devices.push_back(
+        {.name = device.name,
+         .profile = static_cast<std::size_t>(found - cluster.profiles.begin()),
+         .placeable = device.placeable});
+  }
+  std::string& notes = cluster.provenance.notes;
+  for (const CopyPair& pair : copies.pairs) {
+    notes += fmt::format("{}{}.", notes.empty() ? "" : " ", pair.why);
+  }
+  cluster.topology = LinkBuilder(cluster.devices, copies, host).build(notes);
+  return cluster;
+}
+
+}  // namespace emplace::calibrate

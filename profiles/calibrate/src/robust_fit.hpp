@@ -1,0 +1,30 @@
+#pragma once
+
+// The arithmetic that fits of rooflines and copies share: least squares with up to three unknowns
+// that have lower bounds, and Huber's weights. Errors are relative to what was measured, so each
+// equation reads: coefficients . unknowns = 1.
+
+#include <array>
+#include <span>
+
+namespace emplace::calibrate {
+
+/// Holds the coefficients of one equation, or the unknowns; what is not used is 0.
+using Triple = std::array<double, 3>;
+
+/// Returns the scalar product.
+double dot(const Triple& a, const Triple& b);
+
+/// Returns Huber's loss of a relative error: quadratic up to kHuberBound, linear beyond.
+double huber_loss(double error);
+
+/// Returns the weight with which an error counts in the next round of least squares.
+double huber_weight(double error);
+
+/// Returns the x >= lower that minimizes the sum of weight * (equation . x - 1)^2, exactly: the
+/// best of all choices of which unknowns are at their bounds. An unknown without coefficients is at
+/// its bound.
+Triple solve_bounded(std::span<const Triple> equations, std::span<const double> weights,
+                     const Triple& lower);
+
+}  // namespace emplace::calibrate

@@ -1,0 +1,110 @@
+#include "json_layout.hpp"
+#include "profile_reader.hpp"
+#include "profile_writer.hpp"
+
+#include <emplace/graphs/error.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json link_to_json(const Link& link) {
+  if (link.name.size() > kMaxNameBytes) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("the link '{}' has a name of {} bytes; a cluster file has at most {}",
+                            excerpt(link.name), link.name.size(), kMaxNameBytes));
+  }
+  Json json = {{"name", link.name},
+               {"bandwidth_bytes_per_us", link.bytes_per_us},
+               {"latency_us", link.latency_us}};
+  if (link.sharing != LinkSharing::kFair) {
+    json["sharing"] = to_string(link.sharing);
+  }
+  return json;
+}
+
+Json route_to_json(const Cluster& cluster, DeviceId from, DeviceId to) {
+  const auto route = cluster.topology.route(from, to);
+  const std::string& from_name = cluster.devices[static_cast<std::size_t>(from)].name;
+  const std::string& to_name = cluster.devices[static_cast<std::size_t>(to)].name;
+  if (route.empty() || route.size() > kMaxRouteLinks) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("the route from '{}' to '{}' has {} links; a cluster file has 1 to {}",
+                            excerpt(from_name), excerpt(to_name), route.size(), kMaxRouteLinks));
+  }
+  Json names = Json::array();
+  for (const std::int32_t link : route) {
+    names.push_back(cluster.topology.links()[static_cast<std::size_t>(link)].name);
+  }
+  return {{"from", from_name}, {"to", to_name}, {"links", std::move(names)}};
+}
+
+Json physical_to_json(const Cluster& cluster) {
+  Json links = Json::array();
+  for (const Link& link : cluster.topology.links()) {
+    links.push_back(link_to_json(link));
+  }
+  Json routes = Json::array();
+  const auto num_devices = static_cast<DeviceId>(cluster.devices.size());
+  for (DeviceId from = 0; from < num_devices; ++from) {
+    for (DeviceId to = 0; to < num_devices; ++to) {
+      if (from != to) {
+        routes.push_back(route_to_json(cluster, from, to));
+      }
+    }
+  }
+  return {{"queue_order", to_string(cluster.queue_order)},
+          {"links", std::move(links)},
+          {"routes", std::move(routes)}};
+}
+
+Json constants_to_json(const Cluster& cluster) {
+  switch (cluster.transfer_model) {
+    case TransferModel::kPlaceto:
+      return {{"gap_after_op_us", cluster.placeto.gap_after_op_us},
+              {"gap_after_transfer_us", cluster.placeto.gap_after_transfer_us},
+              {"bytes_per_us", cluster.placeto.bytes_per_us}};
+    case TransferModel::kGrappler:
+      return {{"latency_us", cluster.grappler.latency_us},
+              {"bytes_per_us", cluster.grappler.bytes_per_us}};
+    case TransferModel::kPhysical:
+      break;
+  }
+  return physical_to_json(cluster);
+}
+
+}  // namespace
+
+std::string write_cluster_json(const Cluster& cluster) {
+  Json json = {{"schema", "emplace-cluster"},
+               {"version", 1},
+               {"name", cluster.name},
+               {"summary", cluster.summary},
+               {"transfer_model", to_string(cluster.transfer_model)}};
+  json[std::string(to_string(cluster.transfer_model))] = constants_to_json(cluster);
+  Json devices = Json::array();
+  std::vector<bool> is_written(cluster.profiles.size());
+  for (const Device& device : cluster.devices) {
+    const DeviceProfile& profile = cluster.profiles[device.profile];
+    Json entry = {{"name", device.name},
+                  {"profile", is_written[device.profile] ? Json(profile.name) : to_json(profile)}};
+    is_written[device.profile] = true;
+    if (!device.placeable) {
+      entry["placeable"] = false;
+    }
+    devices.push_back(std::move(entry));
+  }
+  json["devices"] = std::move(devices);
+  json["provenance"] = to_json(cluster.provenance);
+  return lay_out(json);
+}
+
+}  // namespace emplace

@@ -1,0 +1,101 @@
+#include "measurement_reader.hpp"
+
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+// From a picosecond to a week and a half: what lies outside is a wrong unit.
+constexpr double kMinUs = 1e-6;
+constexpr double kMaxUs = 1e12;
+constexpr double kMaxError = 1e9;
+constexpr std::int32_t kMaxCount = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxQuantity = std::numeric_limits<std::int64_t>::max();
+
+DataType read_type(const JsonCursor& json) {
+  std::vector<std::string_view> names;
+  for (int type = 0; type <= static_cast<int>(DataType::kInt16); ++type) {
+    names.push_back(to_string(static_cast<DataType>(type)));
+  }
+  return static_cast<DataType>(json.one_of(names));
+}
+
+OpMeasurement read_measurement(const JsonCursor& json) {
+  json.expect_only({"kind", "shape", "type", "us", "spread", "runs", "library", "flops", "bytes"});
+  OpMeasurement measurement;
+  measurement.key.kind = json.at("kind").non_empty_text();
+  for (const JsonCursor& dimension : json.at("shape").elements()) {
+    measurement.key.shape.push_back(dimension.integer(0, kMaxQuantity));
+  }
+  if (const auto type = json.find("type")) {
+    measurement.key.type = read_type(*type);
+  }
+  measurement.us = json.at("us").number(kMinUs, kMaxUs);
+  if (const auto spread = json.find("spread")) {
+    measurement.spread = spread->number(0, kMaxCostSpread);
+  }
+  measurement.runs = static_cast<std::int32_t>(json.at("runs").integer(1, kMaxCount));
+  measurement.library = json.at("library").non_empty_text();
+  measurement.flops = json.at("flops").integer(0, kMaxQuantity);
+  measurement.bytes = json.at("bytes").integer(0, kMaxQuantity);
+  return measurement;
+}
+
+PredictionError read_error(const JsonCursor& json) {
+  json.expect_only({"predicted", "mean_error", "max_error"});
+  return {.predicted = static_cast<std::int32_t>(json.at("predicted").integer(0, kMaxCount)),
+          .mean = json.at("mean_error").number(0, kMaxError),
+          .max = json.at("max_error").number(0, kMaxError)};
+}
+
+ClassCalibration read_class(const JsonCursor& json) {
+  json.expect_only({"measurements", "interpolated", "roofline"});
+  return {.measurements = static_cast<std::int32_t>(json.at("measurements").integer(0, kMaxCount)),
+          .interpolated = read_error(json.at("interpolated")),
+          .roofline = read_error(json.at("roofline"))};
+}
+
+}  // namespace
+
+MeasurementTable read_measurements(const JsonCursor& json) {
+  std::vector<OpMeasurement> measurements;
+  std::map<OpKey, std::size_t> place_of;
+  for (const JsonCursor& element : json.elements()) {
+    OpMeasurement measurement = read_measurement(element);
+    const auto [other, is_new] = place_of.emplace(measurement.key, measurements.size());
+    if (!is_new) {
+      element.fail(
+          fmt::format("kind, shape and type are those of measurement {} already (counted from 0)",
+                      other->second));
+    }
+    measurements.push_back(std::move(measurement));
+  }
+  return MeasurementTable(std::move(measurements));
+}
+
+Calibration read_calibration(const JsonCursor& json) {
+  json.expect_only({"product", "software", "clocks", "date", "runs_throttled", "runs_lost",
+                    "op_classes", "all"});
+  Calibration calibration{.product = json.at("product").text(),
+                          .software = json.at("software").text(),
+                          .clocks = json.at("clocks").text(),
+                          .date = json.at("date").non_empty_text(),
+                          .runs_throttled = json.at("runs_throttled").integer(0, kMaxQuantity),
+                          .runs_lost = json.at("runs_lost").integer(0, kMaxQuantity)};
+  for (const auto& [name, entry] : json.at("op_classes").members()) {
+    calibration.classes[op_class_index(entry, name)] = read_class(entry);
+  }
+  calibration.all = read_class(json.at("all"));
+  return calibration;
+}
+
+}  // namespace emplace

@@ -1,0 +1,17 @@
+#pragma once
+
+// The parts of a profile file that also stand inside cluster files, as they are written.
+
+#include <emplace/profiles/device_profile.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace emplace {
+
+/// Returns the object that is a device profile.
+nlohmann::ordered_json to_json(const DeviceProfile& profile);
+
+/// Returns the object that tells where the numbers of a file come from.
+nlohmann::ordered_json to_json(const Provenance& provenance);
+
+}  // namespace emplace
