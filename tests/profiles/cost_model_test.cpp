@@ -109,6 +109,58 @@ TEST(CostModel, SpreadIsThatOfTheRung) {
   EXPECT_EQ(op_cost(profile, op).spread, 0);
 }
 
+// A convolution of 4000 FLOPs and 1000 bytes that took 42.5 us, and one of four times as much that
+// took four times as long.
+DeviceProfile with_measurements() {
+  DeviceProfile profile = round_numbers();
+  profile.measured = MeasurementTable({{.key = {.kind = "conv2d", .shape = {1}},
+                                        .us = 42.5,
+                                        .spread = 0.03,
+                                        .runs = 20,
+                                        .flops = 4'000'000,
+                                        .bytes = 1'000'000},
+                                       {.key = {.kind = "conv2d", .shape = {4}},
+                                        .us = 170,
+                                        .spread = 0.02,
+                                        .runs = 20,
+                                        .flops = 16'000'000,
+                                        .bytes = 4'000'000}});
+  return profile;
+}
+
+TEST(CostModel, MeasurementOfTheProfileGoesBeforeTheRoofline) {
+  Op op = conv2d(4'000'000, 600'000, 400'000);
+  op.shape = {1};
+  const Cost cost = op_cost(with_measurements(), op);
+  EXPECT_EQ(cost.us, 42.5);
+  EXPECT_EQ(cost.rung, CostRung::kMeasured);
+  EXPECT_EQ(cost.spread, 0.03);
+}
+
+TEST(CostModel, CostInTheGraphGoesBeforeTheMeasurementOfTheProfile) {
+  Op op = conv2d(4'000'000, 600'000, 400'000);
+  op.shape = {1};
+  op.measured = {{.device_class = "gpu-round", .cost_us = 40}};
+  EXPECT_EQ(op_cost(with_measurements(), op).us, 40);
+}
+
+TEST(CostModel, OpBetweenMeasurementsIsInterpolated) {
+  Op op = conv2d(8'000'000, 1'200'000, 800'000);
+  op.shape = {2};
+  const Cost cost = op_cost(with_measurements(), op);
+  EXPECT_NEAR(cost.us, 85, 0.01);
+  EXPECT_EQ(cost.rung, CostRung::kInterpolated);
+  EXPECT_NEAR(cost.spread, 0.03, 1e-3);
+}
+
+TEST(CostModel, OpOfAnotherTypeOrOutsideTheMeasurementsHasTheRoofline) {
+  Op op = conv2d(8'000'000, 1'200'000, 800'000);
+  op.outputs = {{.type = DataType::kBfloat16}};
+  EXPECT_EQ(op_cost(with_measurements(), op).rung, CostRung::kRoofline);
+  EXPECT_EQ(op_cost(with_measurements(), conv2d(32'000'000, 6'000'000, 2'000'000)).rung,
+            CostRung::kRoofline);
+}
+
 TEST(CostModel, RungsHaveTheNamesOfTheDocumentation) {
   EXPECT_EQ(to_string(CostRung::kMeasured), "measured");
   EXPECT_EQ(to_string(CostRung::kInterpolated), "interpolated");

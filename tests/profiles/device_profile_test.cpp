@@ -54,6 +54,53 @@ TEST(DeviceProfileFile, TakesARooflineAsExactUnlessItGivesASpread) {
   EXPECT_EQ(profile.fallback.spread, 0);
 }
 
+// The profile with what a calibration adds, and in that, one thing changed.
+std::string measured_profile(std::string_view from = "", std::string_view to = "") {
+  const std::string measured =
+      from.empty() ? std::string(kMeasuredText) : with(kMeasuredText, from, to);
+  return with(kProfileText, "\"provenance\"", measured + "\"provenance\"");
+}
+
+TEST(DeviceProfileFile, HoldsWhatWasMeasured) {
+  const DeviceProfile profile = read_device_profile(measured_profile(), "tiny.json");
+  ASSERT_EQ(profile.measured.all().size(), 2);
+  const OpMeasurement& plain = profile.measured.all()[0];
+  EXPECT_EQ(plain.key.kind, "conv2d");
+  EXPECT_THAT(plain.key.shape, ::testing::ElementsAre(1, 2));
+  EXPECT_EQ(plain.key.type, DataType::kFloat32);
+  EXPECT_EQ(plain.us, 12.5);
+  EXPECT_EQ(plain.spread, 0);
+  EXPECT_EQ(plain.runs, 20);
+  EXPECT_EQ(plain.library, "cudnn");
+  EXPECT_EQ(plain.flops, 100);
+  EXPECT_EQ(plain.bytes, 50);
+  const OpMeasurement& half = profile.measured.all()[1];
+  EXPECT_EQ(half.key.type, DataType::kBfloat16);
+  EXPECT_EQ(half.spread, 0.25);
+}
+
+TEST(DeviceProfileFile, TellsHowItWasCalibrated) {
+  EXPECT_FALSE(read_device_profile(kProfileText, "tiny.json").calibration.has_value());
+  const DeviceProfile profile = read_device_profile(measured_profile(), "tiny.json");
+  ASSERT_TRUE(profile.calibration.has_value());
+  const Calibration& calibration = *profile.calibration;
+  EXPECT_EQ(calibration.product, "Tiny 1");
+  EXPECT_EQ(calibration.software, "driver 1.2");
+  EXPECT_EQ(calibration.clocks, "1 GHz");
+  EXPECT_EQ(calibration.date, "2026-11-21");
+  EXPECT_EQ(calibration.runs_throttled, 3);
+  EXPECT_EQ(calibration.runs_lost, 4);
+  const auto& convolution = calibration.classes[static_cast<std::size_t>(OpClass::kConvolution)];
+  ASSERT_TRUE(convolution.has_value());
+  EXPECT_EQ(convolution->measurements, 2);
+  EXPECT_EQ(convolution->interpolated.predicted, 1);
+  EXPECT_EQ(convolution->interpolated.mean, 0.05);
+  EXPECT_EQ(convolution->interpolated.max, 0.06);
+  EXPECT_EQ(convolution->roofline.max, 1.5);
+  EXPECT_FALSE(calibration.classes[static_cast<std::size_t>(OpClass::kMatmul)].has_value());
+  EXPECT_EQ(calibration.all.roofline.predicted, 0);
+}
+
 // NVIDIA's board specification and Placeto's code.
 TEST(DeviceProfileFile, K80IsHalfABoard) {
   const DeviceProfile k80 = load_device_profile("k80");
@@ -143,6 +190,31 @@ const HostileText kHostileProfiles[] = {
      "/op_classes/convolution/spread: expected a number from 0 to 1"},
     {"UnknownOpClass", with(kProfileText, "convolution", "convolutions"), "'convolution'"},
     {"OtherIsNoOpClass", with(kProfileText, "convolution", "other"), "unknown op class 'other'"},
+    {"MeasuredIsNoArray", with(kProfileText, "\"fallback\"", "\"measured\": {}, \"fallback\""),
+     "/measured: expected an array"},
+    {"MeasurementTwice", measured_profile("\"type\": \"bfloat16\", ", ""),
+     "/measured/1: kind, shape and type are those of measurement 0 already"},
+    {"MeasuredNoTime", measured_profile("\"us\": 7.5", "\"us\": 0"), "/measured/1/us"},
+    {"MeasuredNegativeTime", measured_profile("12.5", "-12.5"), "/measured/0/us"},
+    {"MeasuredNotANumber", measured_profile("12.5", "NaN"), "bad.json:"},
+    {"MeasuredForEver", measured_profile("12.5", "1e999"), "bad.json:"},
+    {"MeasuredSpreadInPercent", measured_profile("0.25", "25"), "/measured/1/spread"},
+    {"MeasuredInNoRun", measured_profile("\"runs\": 30", "\"runs\": 0"), "/measured/1/runs"},
+    {"MeasuredByNobody", measured_profile("\"cudnn\"", "\"\""), "/measured/0/library"},
+    {"MeasuredNegativeFlops", measured_profile("\"flops\": 100", "\"flops\": -1"),
+     "/measured/0/flops"},
+    {"MeasuredWithoutBytes", measured_profile(", \"bytes\": 50", ""), "bytes"},
+    {"MeasuredUnknownType", measured_profile("bfloat16", "bfloat17"), "/measured/1/type"},
+    {"MeasuredNegativeDimension", measured_profile("[1, 2]", "[1, -2]"), "/measured/0/shape/1"},
+    {"MeasuredUnknownMember", measured_profile("\"spread\"", "\"sprad\""), "sprad"},
+    {"CalibrationWithoutDate", measured_profile("\"date\": \"2026-11-21\",", ""), "date"},
+    {"CalibrationOfAnUnknownClass", measured_profile("convolution", "convolutions"),
+     "/calibration/op_classes/convolutions: unknown op class 'convolutions'"},
+    {"CalibrationWithANegativeError", measured_profile("0.05", "-0.05"),
+     "/calibration/op_classes/convolution/interpolated/mean_error"},
+    {"CalibrationWithHalfARun", measured_profile("\"runs_lost\": 4", "\"runs_lost\": 0.5"),
+     "/calibration/runs_lost"},
+    {"CalibrationUnknownMember", measured_profile("\"clocks\"", "\"clock\""), "clock"},
     {"UnknownMember", with(kProfileText, "\"summary\"", "\"sumary\""), "sumary"},
     {"UnknownProvenance", with(kProfileText, "\"kind\": \"measured\"", "\"kind\": \"dreamt\""),
      "/provenance/kind"},

@@ -26,6 +26,30 @@ inline constexpr std::string_view kProfileText = R"({
   "provenance": {"kind": "measured", "source": "a test", "date": "2026-11-20", "notes": ""}
 })";
 
+/// What a calibration adds to it.
+inline constexpr std::string_view kMeasuredText = R"("measured": [
+    {"kind": "conv2d", "shape": [1, 2], "us": 12.5, "runs": 20, "library": "cudnn", "flops": 100, "bytes": 50},
+    {"kind": "conv2d", "shape": [1, 2], "type": "bfloat16", "us": 7.5, "spread": 0.25, "runs": 30,
+     "library": "cudnn", "flops": 100, "bytes": 25}
+  ],
+  "calibration": {
+    "product": "Tiny 1", "software": "driver 1.2", "clocks": "1 GHz", "date": "2026-11-21",
+    "runs_throttled": 3, "runs_lost": 4,
+    "op_classes": {
+      "convolution": {
+        "measurements": 2,
+        "interpolated": {"predicted": 1, "mean_error": 0.05, "max_error": 0.06},
+        "roofline": {"predicted": 2, "mean_error": 0.5, "max_error": 1.5}
+      }
+    },
+    "all": {
+      "measurements": 2,
+      "interpolated": {"predicted": 1, "mean_error": 0.05, "max_error": 0.06},
+      "roofline": {"predicted": 0, "mean_error": 0, "max_error": 0}
+    }
+  },
+  )";
+
 /// A cluster of two shipped devices, one of which is not placeable.
 inline constexpr std::string_view kClusterText = R"({
   "schema": "emplace-cluster",
