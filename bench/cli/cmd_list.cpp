@@ -219,6 +219,38 @@ Json clusters_as_json() {
   return list;
 }
 
+std::string profiles_as_text() {
+  TextTable table({{"profile"},
+                   {"device class"},
+                   {"TFLOP/s", TextTable::Align::kRight},
+                   {"GB/s", TextTable::Align::kRight},
+                   {"GB", TextTable::Align::kRight},
+                   {"summary"}});
+  for (const std::string& name : device_profile_names()) {
+    const DeviceProfile profile = load_device_profile(name);
+    table.add_row(
+        {name, profile.device_class, fmt::format("{:.3f}", profile.peak_flops_per_us / 1e6),
+         fmt::format("{:.1f}", profile.memory_bytes_per_us / 1e3),
+         fmt::format("{:.1f}", static_cast<double>(profile.memory_bytes) / 1e9), profile.summary});
+  }
+  return table.to_terminal(false);
+}
+
+Json profiles_as_json() {
+  Json list = Json::array();
+  for (const std::string& name : device_profile_names()) {
+    const DeviceProfile profile = load_device_profile(name);
+    list.push_back({{"name", name},
+                    {"device_class", profile.device_class},
+                    {"summary", profile.summary},
+                    {"peak_flops_per_us", profile.peak_flops_per_us},
+                    {"memory_bytes_per_us", profile.memory_bytes_per_us},
+                    {"memory_bytes", profile.memory_bytes},
+                    {"provenance", profile.provenance.kind}});
+  }
+  return list;
+}
+
 std::string suites_as_text() {
   TextTable table({{"suite"}, {"summary"}});
   for (const std::string& name : bench::suite_names()) {
@@ -258,6 +290,7 @@ constexpr Listing kListings[] = {
     {"formats", formats_as_text, formats_as_json},
     {"graphs", graphs_as_text, graphs_as_json, graph_details_as_text, graph_details_as_json},
     {"groupings", groupings_as_text, groupings_as_json},
+    {"profiles", profiles_as_text, profiles_as_json},
     {"suites", suites_as_text, suites_as_json},
 };
 
@@ -281,11 +314,12 @@ void add_list(CLI::App& app, Action& action) {
     bool details = false;
     bool json = false;
   };
-  CLI::App* command =
-      app.add_subcommand("list", "List agents, graphs, formats, groupings, clusters or suites");
+  CLI::App* command = app.add_subcommand(
+      "list", "List agents, graphs, formats, groupings, clusters, profiles or suites");
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("WHAT", options->what, "agents, graphs, formats, groupings, clusters or suites")
+      ->add_option("WHAT", options->what,
+                   "agents, graphs, formats, groupings, clusters, profiles or suites")
       ->required()
       ->type_name("");
   command->add_flag("--details", options->details,

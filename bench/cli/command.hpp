@@ -30,6 +30,7 @@ void add_export(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_place(CLI::App& app, Action& action);
+void add_profile(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);

@@ -48,28 +48,38 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 // CLI11 would take a mistyped command for a value too many; say what it is.
 void check_command(const CLI::App& app, int argc, const char* const* argv) {
+  const CLI::App* level = &app;
   for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
+    const std::string argument = argv[i];
     if (argument == "--color") {
       ++i;
     } else if (!argument.starts_with("-")) {
-      const std::vector<std::string> names = command_names(app);
+      const std::vector<std::string> names = command_names(*level);
+      if (names.empty()) {
+        return;
+      }
       if (std::ranges::find(names, argument) == names.end()) {
         fail_unknown("command", argument, names);
       }
-      return;
+      level = level->get_subcommand(argument);
     }
   }
 }
 
+// Commands may have commands of their own.
 const CLI::App& chosen_command(const CLI::App& app) {
   const auto commands = app.get_subcommands();
-  return commands.empty() ? app : *commands.front();
+  return commands.empty() ? app : chosen_command(*commands.front());
+}
+
+// The command as it is typed: "emplace profile show".
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : full_name(*parent) + ' ' + command.get_name();
 }
 
 [[noreturn]] void fail_usage(const CLI::App& app, const std::string& message) {
-  const CLI::App& command = chosen_command(app);
-  const std::string name = &command == &app ? "emplace" : "emplace " + command.get_name();
+  const std::string name = full_name(chosen_command(app));
   throw Error(ErrorCode::kUsage, fmt::format("{} (see {} --help)", message, name));
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace emplace::bench {
 namespace {
@@ -31,6 +32,32 @@ std::string without_control_characters(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
   return text;
+}
+
+std::string escape_markup(std::string text) {
+  std::string escaped;
+  for (const char c : without_control_characters(std::move(text))) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
 }
 
 TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -99,6 +126,27 @@ std::string TextTable::to_markdown() const {
     text += "\n";
   }
   return text;
+}
+
+std::string TextTable::to_html() const {
+  std::string text = "<table>\n<tr>";
+  const auto cell = [&](std::string_view element, std::size_t column, const std::string& content) {
+    const std::string_view alignment =
+        columns_[column].align == Align::kRight ? " class=\"number\"" : "";
+    text += fmt::format("<{0}{1}>{2}</{0}>", element, alignment, escape_markup(content));
+  };
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    cell("th", column, columns_[column].title);
+  }
+  text += "</tr>\n";
+  for (const Row& row : rows_) {
+    text += row.emphasized ? "<tr class=\"emphasized\">" : "<tr>";
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+      cell("td", column, row.cells[column]);
+    }
+    text += "</tr>\n";
+  }
+  return text + "</table>\n";
 }
 
 }  // namespace emplace::bench

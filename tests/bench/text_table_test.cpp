@@ -31,6 +31,19 @@ TEST(TextTable, LetsNoControlCharactersThrough) {
   EXPECT_EQ(table.to_terminal(false), "  name\n  a?[31m?\n");
 }
 
+TEST(TextTable, HtmlEscapesItsOwnMarks) {
+  TextTable table({{"name"}, {"n", TextTable::Align::kRight}});
+  table.add_row({"<script>\"a\" & 'b'\n", "1"});
+  table.add_row({"c", "2"}, true);
+  EXPECT_EQ(table.to_html(),
+            "<table>\n"
+            "<tr><th>name</th><th class=\"number\">n</th></tr>\n"
+            "<tr><td>&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39;?</td><td class=\"number\">1</td>"
+            "</tr>\n"
+            "<tr class=\"emphasized\"><td>c</td><td class=\"number\">2</td></tr>\n"
+            "</table>\n");
+}
+
 TEST(TextTable, MarkdownEscapesItsOwnMarks) {
   TextTable table({{"name"}, {"n", TextTable::Align::kRight}});
   table.add_row({"a|b_c", "1"}, true);

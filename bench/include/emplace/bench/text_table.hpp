@@ -1,7 +1,7 @@
 #pragma once
 
-// Tables as text: aligned columns for a terminal, or Markdown. Cells may hold names from users'
-// files, so control characters are replaced and Markdown's own marks escaped.
+// Tables as text: aligned columns for a terminal, Markdown or HTML. Cells may hold names from
+// users' files, so control characters are replaced and the marks of Markdown and HTML escaped.
 
 #include <cstdint>
 #include <string>
@@ -13,6 +13,10 @@ namespace emplace::bench {
 /// Returns `text` with control characters, newlines too, replaced by '?': what a terminal would
 /// obey.
 std::string without_control_characters(std::string text);
+
+/// Returns `text` for the insides of an element or a quoted attribute of HTML or SVG; control
+/// characters are replaced.
+std::string escape_markup(std::string text);
 
 /// Collects rows and lays them out.
 class TextTable {
@@ -36,6 +40,10 @@ class TextTable {
 
   /// Returns a Markdown table.
   std::string to_markdown() const;
+
+  /// Returns a table element of HTML; cells of columns that are aligned to the right are of class
+  /// "number".
+  std::string to_html() const;
 
  private:
   struct Row {

@@ -1,0 +1,172 @@
+#include "profile_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace emplace::cli {
+namespace {
+
+using bench::TextTable;
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+
+constexpr std::size_t kShownResiduals = 10;
+
+std::string percent(double part) { return fmt::format("{:.1f} %", part * 100); }
+
+// The mean and the largest error of a rung, and of how many ops; nothing if it predicted none.
+std::vector<std::string> error_cells(const PredictionError* error) {
+  if (error == nullptr || error->predicted == 0) {
+    return {"", "", ""};
+  }
+  return {fmt::format("{}", error->predicted), percent(error->mean), percent(error->max)};
+}
+
+void add_class(TextTable& table, std::string_view name, const Roofline* roofline,
+               const ClassCalibration* calibration) {
+  std::vector<std::string> cells = {std::string(name)};
+  if (roofline != nullptr) {
+    cells.insert(cells.end(),
+                 {fmt::format("{:.2f}", roofline->fixed_us), percent(roofline->compute_efficiency),
+                  percent(roofline->memory_efficiency), percent(roofline->spread)});
+  } else {
+    cells.insert(cells.end(), {"fallback", "", "", ""});
+  }
+  cells.push_back(calibration != nullptr ? fmt::format("{}", calibration->measurements) : "");
+  for (const PredictionError* error :
+       {calibration != nullptr ? &calibration->interpolated : nullptr,
+        calibration != nullptr ? &calibration->roofline : nullptr}) {
+    const std::vector<std::string> more = error_cells(error);
+    cells.insert(cells.end(), more.begin(), more.end());
+  }
+  table.add_row(std::move(cells));
+}
+
+}  // namespace
+
+std::vector<Residual> residuals_of(const DeviceProfile& profile) {
+  std::vector<Residual> residuals;
+  for (const OpMeasurement& measurement : profile.measured.all()) {
+    const Roofline& roofline = roofline_of(profile, op_class_of(measurement.key.kind));
+    residuals.push_back(
+        {&measurement, roofline_us(profile, roofline, static_cast<double>(measurement.flops),
+                                   static_cast<double>(measurement.bytes))});
+  }
+  std::ranges::stable_sort(residuals, std::ranges::greater{},
+                           [](const Residual& residual) { return std::abs(residual.error()); });
+  return residuals;
+}
+
+std::string name_of(const OpKey& key) {
+  return fmt::format("{} [{}] {}", key.kind, fmt::join(key.shape, ", "), to_string(key.type));
+}
+
+TextTable class_table(const DeviceProfile& profile) {
+  TextTable table({{"op class"},
+                   {"fixed [us]", Align::kRight},
+                   {"compute", Align::kRight},
+                   {"memory", Align::kRight},
+                   {"spread", Align::kRight},
+                   {"measured", Align::kRight},
+                   {"interpolated", Align::kRight},
+                   {"error", Align::kRight},
+                   {"worst", Align::kRight},
+                   {"by roofline", Align::kRight},
+                   {"error", Align::kRight},
+                   {"worst", Align::kRight}});
+  for (std::size_t at = 0; at < kNumOpClasses; ++at) {
+    const Roofline* roofline = profile.rooflines[at] ? &*profile.rooflines[at] : nullptr;
+    const ClassCalibration* calibration = profile.calibration && profile.calibration->classes[at]
+                                              ? &*profile.calibration->classes[at]
+                                              : nullptr;
+    if (roofline != nullptr || calibration != nullptr) {
+      add_class(table, to_string(static_cast<OpClass>(at)), roofline, calibration);
+    }
+  }
+  add_class(table, "fallback", &profile.fallback,
+            profile.calibration ? &profile.calibration->all : nullptr);
+  return table;
+}
+
+TextTable residual_table(const std::vector<Residual>& residuals) {
+  TextTable table({{"op"},
+                   {"library"},
+                   {"measured [us]", Align::kRight},
+                   {"roofline [us]", Align::kRight},
+                   {"error", Align::kRight}});
+  for (std::size_t at = 0; at < std::min(residuals.size(), kShownResiduals); ++at) {
+    const Residual& residual = residuals[at];
+    table.add_row({name_of(residual.measurement->key), residual.measurement->library,
+                   fmt::format("{:.3f}", residual.measurement->us),
+                   fmt::format("{:.3f}", residual.roofline_us),
+                   fmt::format("{:+.1f} %", residual.error() * 100)});
+  }
+  return table;
+}
+
+std::vector<std::pair<std::string, std::string>> facts_of(const DeviceProfile& profile) {
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"device class", profile.device_class},
+      {"peak", fmt::format("{:.3f} TFLOP/s", profile.peak_flops_per_us / 1e6)},
+      {"memory",
+       fmt::format("{:.1f} GB at {:.1f} GB/s", static_cast<double>(profile.memory_bytes) / 1e9,
+                   profile.memory_bytes_per_us / 1e3)},
+      {"slots",
+       fmt::format("{}, each busy for {:.2f} us before an op", profile.slots, profile.launch_us)}};
+  if (profile.calibration) {
+    const Calibration& calibration = *profile.calibration;
+    facts.insert(facts.end(),
+                 {{"measured on", fmt::format("{}, {}", calibration.product, calibration.date)},
+                  {"software", calibration.software},
+                  {"clocks", calibration.clocks},
+                  {"rejected", fmt::format("{} runs below the clock, {} without records",
+                                           calibration.runs_throttled, calibration.runs_lost)}});
+  }
+  facts.insert(
+      facts.end(),
+      {{"provenance", fmt::format("{}, {}", profile.provenance.kind, profile.provenance.date)},
+       {"source", profile.provenance.source},
+       {"notes", profile.provenance.notes}});
+  std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
+  return facts;
+}
+
+std::string to_text(const DeviceProfile& profile) {
+  std::string text =
+      bench::without_control_characters(fmt::format("{}: {}", profile.name, profile.summary)) +
+      '\n';
+  for (const auto& [what, value] : facts_of(profile)) {
+    text += fmt::format("  {:<14}{}\n", what, bench::without_control_characters(value));
+  }
+  text += '\n' + class_table(profile).to_terminal(false);
+  if (profile.calibration) {
+    text += "\nerrors are |predicted - measured| / measured of shapes left out, mean and worst\n";
+  }
+  if (const std::vector<Residual> residuals = residuals_of(profile); !residuals.empty()) {
+    text += "\nthe ops that rooflines predict worst\n\n";
+    text += residual_table(residuals).to_terminal(false);
+  }
+  return text;
+}
+
+Json to_json(const DeviceProfile& profile) {
+  Json residuals = Json::array();
+  for (const Residual& residual : residuals_of(profile)) {
+    const OpMeasurement& measurement = *residual.measurement;
+    residuals.push_back({{"kind", measurement.key.kind},
+                         {"shape", measurement.key.shape},
+                         {"type", to_string(measurement.key.type)},
+                         {"us", measurement.us},
+                         {"roofline_us", residual.roofline_us},
+                         {"error", residual.error()}});
+  }
+  return {{"profile", Json::parse(write_device_profile_json(profile))},
+          {"residuals", std::move(residuals)}};
+}
+
+}  // namespace emplace::cli

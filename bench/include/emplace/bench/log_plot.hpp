@@ -1,0 +1,82 @@
+#pragma once
+
+// Plots with two logarithmic axes, as SVG that needs nothing else: points of several series, which
+// a legend names, and curves. Text may come from users' files and is escaped.
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Draws one plot.
+class LogPlot {
+ public:
+  /// Describes an axis: what it shows, and from where to where, both positive.
+  struct Axis {
+    std::string title{};
+    double least = 1;
+    double most = 10;
+  };
+
+  /// Holds a place by what the axes show.
+  struct Place {
+    double x = 1;
+    double y = 1;
+  };
+
+  /// Says how a curve is drawn.
+  struct Pen {
+    std::string color{};  ///< as in SVG: "#0072b2"
+    bool dashed = false;
+  };
+
+  /// Makes an empty plot. The axes are widened to round numbers.
+  LogPlot(std::string title, Axis x, Axis y);
+
+  /// Adds a series of points, which the legend names, and returns its index.
+  std::size_t add_series(std::string name, std::string color);
+
+  /// Adds a point, with a text that viewers show when one points at it. Requires: positive
+  /// coordinates. What lies outside the axes is not seen.
+  void add_point(std::size_t series, Place at, std::string text);
+
+  /// Adds a curve, straight between its places; the legend names it unless `name` is empty.
+  void add_curve(std::string name, std::vector<Place> places, Pen pen);
+
+  /// Returns the picture of `plots`, one below the other.
+  static std::string to_svg(std::span<const LogPlot> plots);
+
+ private:
+  struct Point {
+    std::size_t series;
+    Place at;
+    std::string text;
+  };
+  struct Series {
+    std::string name;
+    std::string color;
+  };
+  struct Curve {
+    std::string name;
+    std::vector<Place> places;
+    Pen pen;
+  };
+
+  std::string draw() const;
+  void draw_grid(std::string& text) const;
+  void draw_data(std::string& text) const;
+  void draw_legend(std::string& text) const;
+  double across(double x) const;
+  double down(double y) const;
+
+  std::string title_;
+  Axis x_;
+  Axis y_;
+  std::vector<Series> series_;
+  std::vector<Point> points_;
+  std::vector<Curve> curves_;
+};
+
+}  // namespace emplace::bench
