@@ -1,16 +1,22 @@
 #include "skeleton.hpp"
 
-#include <numeric>
-
 namespace emplace::calibrate::kernels {
 namespace {
 
 const std::vector<std::int64_t> kNoShape{};
 
+// Zero, which nothing expects, where there is no tensor or its size does not fit 64 bits.
 std::int64_t elements_of(const Output* value) {
-  return value == nullptr ? 0
-                          : std::accumulate(value->shape.begin(), value->shape.end(),
-                                            std::int64_t{1}, std::multiplies<>());
+  if (value == nullptr) {
+    return 0;
+  }
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : value->shape) {
+    if (extent < 1 || __builtin_mul_overflow(elements, extent, &elements)) {
+      return 0;
+    }
+  }
+  return elements;
 }
 
 }  // namespace
@@ -46,8 +52,8 @@ std::int64_t SiteReader::input_elements(std::int64_t index) { return elements_of
 std::int64_t SiteReader::output_elements(std::int64_t index) { return elements_of(output(index)); }
 
 void SiteReader::expect_value(const Output* value, DataType type, std::int64_t elements) {
-  expect(value != nullptr && value->type == type && elements_of(value) == elements &&
-         elements >= 1);
+  expect(value != nullptr && value->type == type && elements >= 1 &&
+         elements_of(value) == elements && value->bytes / size_of(type) == elements);
 }
 
 bool SiteReader::expect_ids(std::int64_t index, std::int64_t elements) {

@@ -100,7 +100,10 @@ class SiteReader {
     expect_value(output(index), kDataTypeOf<T>, elements);
   }
 
-  /// Expects of an output what can't be said by a type of ours.
+  /// The same for types that ops do not compute with.
+  void expect_input(std::int64_t index, DataType type, std::int64_t elements) {
+    expect_value(input(index), type, elements);
+  }
   void expect_output(std::int64_t index, DataType type, std::int64_t elements) {
     expect_value(output(index), type, elements);
   }
@@ -145,6 +148,31 @@ template <class Launcher>
 struct NamedKernel {
   std::string_view kind;
   Kernel<Launcher> (*make)(const OpSite& site);
+};
+
+/// Returns `bytes` rounded up so that what follows in a workspace is aligned.
+constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// Returns the place `offset` bytes into the workspace.
+template <class T>
+T* workspace(const OpBuffers& buffers, std::int64_t offset = 0) {
+  return reinterpret_cast<T*>(static_cast<char*>(buffers.workspace) + offset);
+}
+
+/// Sums up one number.
+struct Total {
+  float value = 0;
+  EMPLACE_DEVICE void operator+=(const Total& other) { value += other.value; }
+};
+
+/// Sums up two.
+struct Pair {
+  float first = 0;
+  float second = 0;
+  EMPLACE_DEVICE void operator+=(const Pair& other) {
+    first += other.first;
+    second += other.second;
+  }
 };
 
 /// Makes an op of a site, whatever its type; empty if the op does not fit the site.
