@@ -1,0 +1,27 @@
+#pragma once
+
+// Some cores of the CPU as a device that runs ops. Devices of disjoint cores are what a machine
+// without a GPU can place ops on; they share the machine's memory bandwidth.
+//
+// Convolutions and matrix products are oneDNN's where emplace was built with it, else plain loops;
+// all other ops are our own kernels, whose results have the same bits on any number of cores. Each
+// queue is a thread, with a team of threads pinned to the device's cores.
+
+#include <emplace/calibrate/compute_device.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace::calibrate {
+
+/// Returns the cores that this process may use, in order.
+std::vector<int> usable_cores();
+
+/// Makes a device called `name` of these cores, at least one. Its memory is the part of the host's
+/// that its cores are of the usable ones. Throws DeviceFailure if this process may not use one of
+/// them.
+std::unique_ptr<ComputeDevice> make_cpu_device(std::string name, std::span<const int> cores);
+
+}  // namespace emplace::calibrate

@@ -1,0 +1,71 @@
+#include "convolution_site.hpp"
+
+#include "kernels/window.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace emplace::calibrate {
+namespace {
+
+using kernels::SiteReader;
+
+std::optional<ConvolutionPass> pass_of(const Op& op) {
+  if (op.kind == "conv2d") {
+    return ConvolutionPass::kForward;
+  }
+  if (op.kind == "conv2d_backward_data" || op.kind == "conv2d_transpose") {
+    return ConvolutionPass::kBackwardData;
+  }
+  if (op.kind == "conv2d_backward_filter") {
+    return ConvolutionPass::kBackwardFilter;
+  }
+  return std::nullopt;
+}
+
+std::int64_t padding_after(std::int64_t extent, std::int64_t results, std::int64_t taps,
+                           std::int64_t stride, std::int64_t dilation) {
+  const std::int64_t reach = (results - 1) * stride + (taps - 1) * dilation + 1;
+  return std::max(reach - extent, std::int64_t{0}) -
+         kernels::padding_before(extent, results, taps, stride, dilation);
+}
+
+}  // namespace
+
+std::optional<ConvolutionSite> convolution_site(const OpSite& site) {
+  const auto pass = pass_of(site.op);
+  if (!pass) {
+    return std::nullopt;
+  }
+  SiteReader reader(site);
+  ConvolutionSite found{.pass = *pass,
+                        .type = kernels::element_type(site).value_or(DataType::kBool),
+                        .n = reader.dimension(0),
+                        .c = reader.dimension(1),
+                        .h = reader.dimension(2),
+                        .w = reader.dimension(3),
+                        .k = reader.dimension(4),
+                        .r = reader.dimension(5),
+                        .s = reader.dimension(6),
+                        .p = reader.dimension(10),
+                        .q = reader.dimension(11),
+                        .stride_down = reader.dimension(7),
+                        .stride_across = reader.dimension(8),
+                        .dilation = reader.dimension(9)};
+  const std::int64_t maps = found.n * found.c * found.h * found.w;
+  const std::int64_t filters = found.k * found.c * found.r * found.s;
+  const std::int64_t results = found.n * found.k * found.p * found.q;
+  const bool reads_maps = *pass == ConvolutionPass::kForward;
+  const bool makes_filters = *pass == ConvolutionPass::kBackwardFilter;
+  reader.expect_input(0, found.type, reads_maps ? maps : results);
+  reader.expect_input(1, found.type, makes_filters ? maps : filters);
+  reader.expect_output(0, found.type, reads_maps ? results : makes_filters ? filters : maps);
+  const auto& [h, w, p, q] = std::tie(found.h, found.w, found.p, found.q);
+  found.pad_top = kernels::padding_before(h, p, found.r, found.stride_down, found.dilation);
+  found.pad_left = kernels::padding_before(w, q, found.s, found.stride_across, found.dilation);
+  found.pad_bottom = padding_after(h, p, found.r, found.stride_down, found.dilation);
+  found.pad_right = padding_after(w, q, found.s, found.stride_across, found.dilation);
+  return reader.fits() ? std::optional(found) : std::nullopt;
+}
+
+}  // namespace emplace::calibrate

@@ -1,0 +1,304 @@
+#include "cpu_program.hpp"
+#include "host_facts.hpp"
+#include "library.hpp"
+#include "worker.hpp"
+
+#include <emplace/calibrate/cpu_device.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/random.hpp>
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <barrier>
+#include <cctype>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace emplace::calibrate {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double us_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
+
+// Vectors of 64 bytes are read fastest from whole lines.
+constexpr std::align_val_t kAlignment{64};
+
+class HostMemory final : public Memory {
+ public:
+  explicit HostMemory(std::int64_t bytes)
+      : bytes_(bytes),
+        data_(::operator new(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)), kAlignment,
+                             std::nothrow)) {
+    if (data_ == nullptr) {
+      throw DeviceFailure(fmt::format("the host has no {} bytes of memory left", bytes));
+    }
+  }
+  ~HostMemory() override { ::operator delete(data_, kAlignment); }
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+  void* data() const override { return data_; }
+  std::int64_t bytes() const override { return bytes_; }
+
+ private:
+  std::int64_t bytes_;
+  void* data_;
+};
+
+// Fills memory with random numbers; beyond the first 64k they repeat, which no rate depends on.
+void fill_randomly(void* data, std::int64_t bytes) {
+  constexpr std::int64_t kNumbers = 1 << 16;
+  constexpr std::int64_t kBlock = kNumbers * std::int64_t{sizeof(float)};
+  RandomStream random(1);
+  std::vector<float> numbers(static_cast<std::size_t>(std::min(kNumbers, bytes / 4 + 1)));
+  for (float& number : numbers) {
+    number = static_cast<float>(2 * random.uniform() - 1);
+  }
+  for (std::int64_t begin = 0; begin < bytes; begin += kBlock) {
+    std::memcpy(static_cast<char*>(data) + begin, numbers.data(),
+                static_cast<std::size_t>(std::min(kBlock, bytes - begin)));
+  }
+}
+
+class CpuEvent final : public Event {
+ public:
+  void mark() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_done_ = true;
+    }
+    changed_.notify_all();
+  }
+  void wait_on_host() const override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_done_; });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  bool is_done_ = false;
+};
+
+CpuProgram& of_cpu(OpProgram& program) {
+  auto* own = dynamic_cast<CpuProgram*>(&program);
+  EMPLACE_CHECK(own != nullptr, "a program that a CPU device did not compile");
+  return *own;
+}
+
+class CpuQueue final : public Queue {
+ public:
+  explicit CpuQueue(std::span<const int> cores) : worker_(cores) {}
+
+  void run(OpProgram& program, const OpBuffers& buffers) override {
+    worker_.add(
+        [&own = of_cpu(program), buffers](const CoreTeam& team) { own.run(team, buffers); });
+  }
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    worker_.add([=](const CoreTeam&) { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
+  }
+  std::shared_ptr<Event> record() override {
+    auto event = std::make_shared<CpuEvent>();
+    worker_.add_always([event](const CoreTeam&) { event->mark(); });
+    return event;
+  }
+  void wait(std::shared_ptr<Event> event) override {
+    worker_.add_always([event = std::move(event)](const CoreTeam&) { event->wait_on_host(); });
+  }
+  void finish() override { worker_.finish(); }
+
+ private:
+  Worker worker_;
+};
+
+// "cpu-amd-epyc-7742-64-core-processor".
+std::string class_of(const std::string& product) {
+  std::string name = "cpu";
+  bool is_word = false;
+  for (const char c : product) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) != 0) {
+      name += is_word ? "" : "-";
+      name += static_cast<char>(std::tolower(letter));
+    }
+    is_word = std::isalnum(letter) != 0;
+  }
+  return name;
+}
+
+class CpuDevice final : public ComputeDevice {
+ public:
+  CpuDevice(std::string name, std::span<const int> cores)
+      : name_(std::move(name)),
+        cores_(cores.begin(), cores.end()),
+        team_(static_cast<int>(cores.size())),
+        memory_bytes_(host_memory_bytes() / std::ssize(usable_cores()) * std::ssize(cores_)) {}
+
+  const DeviceFacts& facts() const override {
+    if (!facts_) {
+      facts_ = find_facts();
+    }
+    return *facts_;
+  }
+
+  std::unique_ptr<Memory> allocate(std::int64_t bytes, bool random) override {
+    if (bytes > memory_bytes_) {
+      throw DeviceFailure(
+          fmt::format("{} has {} bytes of memory, asked for {}", name_, memory_bytes_, bytes));
+    }
+    auto memory = std::make_unique<HostMemory>(bytes);
+    if (random) {
+      fill_randomly(memory->data(), bytes);
+    }
+    return memory;
+  }
+
+  // All memory of the host is alike to its cores.
+  std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool) override {
+    return allocate(bytes, true);
+  }
+
+  std::unique_ptr<OpProgram> compile(const OpSite& site) override {
+    return compile_for_cpu(site, team_);
+  }
+
+  std::unique_ptr<Queue> make_queue() override { return std::make_unique<CpuQueue>(cores_); }
+
+  std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers,
+                                  std::int32_t runs) override {
+    CpuProgram& own = of_cpu(program);
+    std::vector<TimedRun> times(static_cast<std::size_t>(runs));
+    Worker worker(cores_);
+    worker.add([&](const CoreTeam& team) {
+      for (TimedRun& time : times) {
+        flush_caches(team);
+        const auto begin = Clock::now();
+        own.run(team, buffers);
+        time.us = us_since(begin);
+      }
+    });
+    worker.finish();
+    return times;
+  }
+
+  // Each copy is one thread's, on a core of its own as far as there are so many.
+  std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
+                                                 std::int32_t runs) override {
+    std::vector<std::vector<TimedRun>> times(copies.size(),
+                                             std::vector<TimedRun>(static_cast<std::size_t>(runs)));
+    std::barrier together(std::ssize(copies));
+    std::vector<std::unique_ptr<Worker>> workers;
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const int core = cores_[i % cores_.size()];
+      workers.push_back(std::make_unique<Worker>(std::span(&core, 1)));
+      workers.back()->add([&, i](const CoreTeam& team) {
+        for (TimedRun& time : times[i]) {
+          flush_caches(team);
+          together.arrive_and_wait();
+          const auto begin = Clock::now();
+          std::memcpy(copies[i].to, copies[i].from, static_cast<std::size_t>(copies[i].bytes));
+          time.us = us_since(begin);
+          together.arrive_and_wait();
+        }
+      });
+    }
+    for (const auto& worker : workers) {
+      worker->finish();
+    }
+    return times;
+  }
+
+  double launch_us() override {
+    constexpr int kLaunches = 2000;
+    Worker worker(cores_);
+    CpuEvent all_are_there;
+    Clock::time_point begin;
+    Clock::time_point end;
+    worker.add([&](const CoreTeam&) {
+      all_are_there.wait_on_host();
+      begin = Clock::now();
+    });
+    for (int i = 0; i < kLaunches; ++i) {
+      worker.add([&](const CoreTeam&) { end = Clock::now(); });
+    }
+    all_are_there.mark();
+    worker.finish();
+    return std::chrono::duration<double, std::micro>(end - begin).count() / kLaunches;
+  }
+
+ private:
+  DeviceFacts find_facts() const {
+    DeviceFacts facts{.kind = DeviceKind::kCpu, .name = name_, .product = processor_name()};
+    facts.device_class = class_of(facts.product);
+    facts.memory_bytes = memory_bytes_;
+    facts.compute_units = static_cast<std::int32_t>(cores_.size());
+    const std::string library = onednn_version();
+    facts.software =
+        fmt::format("{}, float32", library.empty() ? "plain loops without oneDNN" : library);
+    Worker worker(cores_);
+    worker.add([&](const CoreTeam& team) {
+      facts.peak_flops_per_us = measure_flops_per_us(team);
+      facts.memory_bytes_per_us = measure_memory_bytes_per_us(team);
+    });
+    worker.finish();
+    return facts;
+  }
+
+  // Reads and writes more than the caches hold.
+  static void flush_caches(const CoreTeam& team) {
+    static const std::int64_t bytes = 2 * last_cache_bytes();
+    thread_local std::vector<char> other(static_cast<std::size_t>(bytes));
+    constexpr std::int64_t kPart = 1 << 20;
+    char* data = other.data();
+    team.share((bytes + kPart - 1) / kPart, [=](std::int64_t part) {
+      const std::int64_t end = std::min(bytes, (part + 1) * kPart);
+      for (std::int64_t i = part * kPart; i < end; ++i) {
+        ++data[i];
+      }
+    });
+  }
+
+  std::string name_;
+  std::vector<int> cores_;
+  CoreTeam team_;
+  std::int64_t memory_bytes_;
+  mutable std::optional<DeviceFacts> facts_;
+};
+
+}  // namespace
+
+std::vector<int> usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) {
+    throw DeviceFailure("sched_getaffinity: the system does not tell which cores may be used");
+  }
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) {
+      cores.push_back(static_cast<int>(core));
+    }
+  }
+  return cores;
+}
+
+std::unique_ptr<ComputeDevice> make_cpu_device(std::string name, std::span<const int> cores) {
+  EMPLACE_CHECK(!cores.empty(), "device {} has no cores", name);
+  const std::vector<int> usable = usable_cores();
+  for (const int core : cores) {
+    if (!std::ranges::binary_search(usable, core)) {
+      throw DeviceFailure(fmt::format("{}: core {} may not be used by this process", name, core));
+    }
+  }
+  return std::make_unique<CpuDevice>(std::move(name), cores);
+}
+
+}  // namespace emplace::calibrate

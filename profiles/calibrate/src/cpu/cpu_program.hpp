@@ -1,0 +1,26 @@
+#pragma once
+
+// Ops made ready for the cores of a CPU, whoever computes them.
+
+#include "core_team.hpp"
+
+#include <emplace/calibrate/compute_device.hpp>
+
+#include <memory>
+
+namespace emplace::calibrate {
+
+/// A program of a CPU device.
+class CpuProgram : public OpProgram {
+ public:
+  /// Runs it at once.
+  virtual void run(const CoreTeam& team, const OpBuffers& buffers) = 0;
+};
+
+/// Makes a program for a site; null if nothing runs it.
+std::unique_ptr<CpuProgram> compile_for_cpu(const OpSite& site, const CoreTeam& team);
+
+/// Makes a program for a site of kind lstm_cell or lstm_cell_backward; null if it does not fit.
+std::unique_ptr<CpuProgram> compile_lstm_for_cpu(const OpSite& site, const CoreTeam& team);
+
+}  // namespace emplace::calibrate

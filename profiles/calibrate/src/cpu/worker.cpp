@@ -1,0 +1,85 @@
+#include "worker.hpp"
+
+#include <emplace/calibrate/compute_device.hpp>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <utility>
+
+namespace emplace::calibrate {
+
+void pin_to_core(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(core), &set);
+  pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+Worker::Worker(std::span<const int> cores)
+    : thread_([this, own = std::vector<int>(cores.begin(), cores.end())] { work(own); }) {}
+
+Worker::~Worker() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Worker::add(Task task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back({std::move(task), false});
+  changed_.notify_all();
+}
+
+void Worker::add_always(Task task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back({std::move(task), true});
+  changed_.notify_all();
+}
+
+void Worker::finish() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return tasks_.empty() && !is_busy_; });
+  if (!failure_.empty()) {
+    throw DeviceFailure(std::exchange(failure_, {}));
+  }
+}
+
+void Worker::work(const std::vector<int>& cores) {
+  const CoreTeam team(static_cast<int>(cores.size()));
+  pin_to_core(cores[0]);
+  team.share(team.cores(),
+             [&](std::int64_t part) { pin_to_core(cores[static_cast<std::size_t>(part)]); });
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return !tasks_.empty() || is_ending_; });
+    if (tasks_.empty()) {
+      return;
+    }
+    Entry entry = std::move(tasks_.front());
+    tasks_.pop_front();
+    is_busy_ = true;
+    const bool is_skipped = !failure_.empty() && !entry.always;
+    lock.unlock();
+    std::string failure;
+    if (!is_skipped) {
+      try {
+        entry.task(team);
+      } catch (const std::exception& error) {
+        failure = error.what();
+      }
+    }
+    entry.task = {};
+    lock.lock();
+    is_busy_ = false;
+    if (failure_.empty()) {
+      failure_ = std::move(failure);
+    }
+    changed_.notify_all();
+  }
+}
+
+}  // namespace emplace::calibrate

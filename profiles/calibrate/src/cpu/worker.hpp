@@ -1,0 +1,61 @@
+#pragma once
+
+// A thread that does one task after another, and a team of cores that it shares the tasks among.
+
+#include "core_team.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace emplace::calibrate {
+
+/// Does tasks in order. Tasks may be added by one thread.
+class Worker {
+ public:
+  using Task = std::function<void(const CoreTeam&)>;
+
+  /// Starts a thread whose team is pinned to `cores`, one thread to each.
+  explicit Worker(std::span<const int> cores);
+
+  /// Ends when all tasks are done.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Adds a task. One that throws ends those after it unseen, until finish() has told.
+  void add(Task task);
+
+  /// Adds a task that is done whatever became of those before it.
+  void add_always(Task task);
+
+  /// Blocks until all tasks are done; throws DeviceFailure with what a task threw.
+  void finish();
+
+ private:
+  struct Entry {
+    Task task;
+    bool always;
+  };
+
+  void work(const std::vector<int>& cores);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Entry> tasks_;
+  bool is_busy_ = false;
+  bool is_ending_ = false;
+  std::string failure_;
+  std::thread thread_;  // last, because it uses the others
+};
+
+/// Pins the calling thread to a core.
+void pin_to_core(int core);
+
+}  // namespace emplace::calibrate
