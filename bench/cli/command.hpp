@@ -24,6 +24,7 @@ struct Invocation {
 using Action = std::function<Outcome(const Invocation&)>;
 
 /// Add a command to the program; if the user chose it, parsing sets `action`.
+void add_calibrate(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);

@@ -72,6 +72,7 @@ int run(int argc, const char* const* argv) {
   emplace::cli::add_profile(app, action);
   emplace::cli::add_import(app, action);
   emplace::cli::add_export(app, action);
+  emplace::cli::add_calibrate(app, action);
   emplace::cli::add_doctor(app, action);
 
   if (!emplace::cli::parse(app, argc, argv)) {

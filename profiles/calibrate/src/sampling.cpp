@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -17,6 +18,13 @@ namespace {
 // A run that takes so many times the median was interrupted by something else; the medians of
 // what is left tell the same, their spread does not.
 constexpr double kOutlier = 3;
+
+// The standard deviation of normal errors whose absolute values have the median 1. A run that was
+// interrupted does not move it, as it would a root of mean squares.
+constexpr double kDeviationOfMedianDeviation = 1.4826;
+
+// By so much runs of one length differ on any clock; it tells nothing of ops that are as short.
+constexpr double kClockNoiseUs = 0.1;
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -59,12 +67,12 @@ Summary summarize(std::span<const TimedRun> runs) {
       std::erase_if(kept, [&](double us) { return us > kOutlier * typical; }));
   summary.median_us = median(kept);
   summary.runs = static_cast<std::int32_t>(kept.size());
-  double squares = 0;
-  for (const double us : kept) {
-    squares += (us - summary.median_us) * (us - summary.median_us);
-  }
   if (summary.median_us > 0) {
-    summary.spread = std::sqrt(squares / static_cast<double>(kept.size())) / summary.median_us;
+    std::vector<double> deviations;
+    std::ranges::transform(kept, std::back_inserter(deviations),
+                           [&](double us) { return std::abs(us - summary.median_us); });
+    summary.spread =
+        kDeviationOfMedianDeviation * median(std::move(deviations)) / summary.median_us;
   }
   return summary;
 }
@@ -89,7 +97,8 @@ std::string why_unstable(const Summary& summary, const SamplingOptions& options)
   if (summary.runs == 0) {
     return fmt::format("the profiler lost all {} runs", summary.lost);
   }
-  if (summary.spread > 3 * options.stable_spread) {
+  if (summary.spread > 3 * options.stable_spread &&
+      summary.spread * summary.median_us > kClockNoiseUs) {
     return fmt::format("{:.4g} us with a spread of {:.0f} % over {} runs", summary.median_us,
                        100 * summary.spread, summary.runs);
   }

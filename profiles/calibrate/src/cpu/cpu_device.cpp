@@ -1,4 +1,5 @@
 #include "cpu_program.hpp"
+#include "eviction.hpp"
 #include "host_facts.hpp"
 #include "library.hpp"
 #include "worker.hpp"
@@ -167,7 +168,11 @@ class CpuDevice final : public ComputeDevice {
   }
 
   std::unique_ptr<OpProgram> compile(const OpSite& site) override {
-    return compile_for_cpu(site, team_);
+    std::unique_ptr<CpuProgram> program = compile_for_cpu(site, team_);
+    if (program) {
+      program->remember_sizes(site);
+    }
+    return program;
   }
 
   std::unique_ptr<Queue> make_queue() override { return std::make_unique<CpuQueue>(cores_); }
@@ -179,7 +184,7 @@ class CpuDevice final : public ComputeDevice {
     Worker worker(cores_);
     worker.add([&](const CoreTeam& team) {
       for (TimedRun& time : times) {
-        flush_caches(team);
+        own.evict(team, buffers);
         const auto begin = Clock::now();
         own.run(team, buffers);
         time.us = us_since(begin);
@@ -201,7 +206,8 @@ class CpuDevice final : public ComputeDevice {
       workers.push_back(std::make_unique<Worker>(std::span(&core, 1)));
       workers.back()->add([&, i](const CoreTeam& team) {
         for (TimedRun& time : times[i]) {
-          flush_caches(team);
+          evict(team, copies[i].from, copies[i].bytes);
+          evict(team, copies[i].to, copies[i].bytes);
           together.arrive_and_wait();
           const auto begin = Clock::now();
           std::memcpy(copies[i].to, copies[i].from, static_cast<std::size_t>(copies[i].bytes));
@@ -250,20 +256,6 @@ class CpuDevice final : public ComputeDevice {
     });
     worker.finish();
     return facts;
-  }
-
-  // Reads and writes more than the caches hold.
-  static void flush_caches(const CoreTeam& team) {
-    static const std::int64_t bytes = 2 * last_cache_bytes();
-    thread_local std::vector<char> other(static_cast<std::size_t>(bytes));
-    constexpr std::int64_t kPart = 1 << 20;
-    char* data = other.data();
-    team.share((bytes + kPart - 1) / kPart, [=](std::int64_t part) {
-      const std::int64_t end = std::min(bytes, (part + 1) * kPart);
-      for (std::int64_t i = part * kPart; i < end; ++i) {
-        ++data[i];
-      }
-    });
   }
 
   std::string name_;

@@ -2,8 +2,11 @@
 
 #include "../kernels/kernels.hpp"
 #include "cpu_launcher.hpp"
+#include "eviction.hpp"
 #include "library.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace emplace::calibrate {
@@ -47,6 +50,27 @@ std::unique_ptr<CpuProgram> by_library(std::unique_ptr<BinaryOp> op, std::size_t
 }
 
 }  // namespace
+
+void CpuProgram::remember_sizes(const OpSite& site) {
+  const auto bytes_of = [](const std::vector<Output>& tensors) {
+    std::vector<std::int64_t> bytes;
+    std::ranges::transform(tensors, std::back_inserter(bytes), &Output::bytes);
+    return bytes;
+  };
+  input_bytes_ = bytes_of(site.inputs);
+  output_bytes_ = bytes_of(site.op.outputs);
+  state_bytes_ = site.op.persistent_bytes;
+}
+
+void CpuProgram::evict(const CoreTeam& team, const OpBuffers& buffers) const {
+  for (std::size_t i = 0; i < input_bytes_.size(); ++i) {
+    calibrate::evict(team, buffers.inputs[i], input_bytes_[i]);
+  }
+  for (std::size_t i = 0; i < output_bytes_.size(); ++i) {
+    calibrate::evict(team, buffers.outputs[i], output_bytes_[i]);
+  }
+  calibrate::evict(team, buffers.state, state_bytes_);
+}
 
 std::unique_ptr<CpuProgram> compile_for_cpu(const OpSite& site, const CoreTeam& team) {
   if (const auto convolution = convolution_site(site)) {

@@ -6,7 +6,9 @@
 
 #include <emplace/calibrate/compute_device.hpp>
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace emplace::calibrate {
 
@@ -15,6 +17,17 @@ class CpuProgram : public OpProgram {
  public:
   /// Runs it at once.
   virtual void run(const CoreTeam& team, const OpBuffers& buffers) = 0;
+
+  /// Notes how many bytes the tensors of `site`, of which it was made, have.
+  void remember_sizes(const OpSite& site);
+
+  /// Drives all that a run reads and writes out of the caches.
+  void evict(const CoreTeam& team, const OpBuffers& buffers) const;
+
+ private:
+  std::vector<std::int64_t> input_bytes_{};
+  std::vector<std::int64_t> output_bytes_{};
+  std::int64_t state_bytes_ = 0;
 };
 
 /// Makes a program for a site; null if nothing runs it.

@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 #include <sstream>
+#include <vector>
 
 namespace emplace::calibrate {
 namespace {

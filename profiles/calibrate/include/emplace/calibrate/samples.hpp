@@ -13,8 +13,8 @@ namespace emplace::calibrate {
 /// Sums up repeated measurements of one quantity.
 struct Summary {
   double median_us = 0;
-  double spread = 0;             ///< standard deviation over the median, of the runs that were kept
-  std::int32_t runs = 0;         ///< that were kept
+  double spread = 0;      ///< standard deviation over the median: 1.4826 times the median deviation
+  std::int32_t runs = 0;  ///< that were kept
   std::int32_t throttled = 0;    ///< runs in which the device was below its clock
   std::int32_t lost = 0;         ///< runs dropped since the profiler lost their records
   std::int32_t interrupted = 0;  ///< runs dropped since they took over three times the median

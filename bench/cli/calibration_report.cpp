@@ -1,0 +1,150 @@
+#include "calibration_report.hpp"
+
+#include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/op_kind.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <map>
+#include <vector>
+
+namespace emplace::cli {
+namespace {
+
+using bench::TextTable;
+using Align = TextTable::Align;
+using Json = nlohmann::ordered_json;
+
+// More would hide the rest; --report has them all.
+constexpr std::size_t kMaxLeftOut = 10;
+
+std::string percent(double part) { return fmt::format("{:.1f}", 100 * part); }
+
+std::string left_out_to_text(const std::vector<std::string>& left_out) {
+  if (left_out.empty()) {
+    return "";
+  }
+  std::string text = fmt::format("\n{} left out:\n", left_out.size());
+  for (std::size_t i = 0; i < left_out.size() && i < kMaxLeftOut; ++i) {
+    text += fmt::format("  {}\n", left_out[i]);
+  }
+  if (left_out.size() > kMaxLeftOut) {
+    text += fmt::format("  and {} more\n", left_out.size() - kMaxLeftOut);
+  }
+  return text;
+}
+
+std::string_view to_string(calibrate::HostMemory host) {
+  constexpr std::array<std::string_view, 3> kNames = {"", "pinned", "pageable"};
+  return kNames[static_cast<std::size_t>(host)];
+}
+
+std::string copies_to_text(const calibrate::CopyFit& copies) {
+  TextTable table({{"copy"},
+                   {"host memory"},
+                   {"latency [us]", Align::kRight},
+                   {"GB/s", Align::kRight},
+                   {"mean error [%]", Align::kRight}});
+  for (const calibrate::CopyCost& cost : copies.costs) {
+    table.add_row({fmt::format("{}>{}", cost.from, cost.to), std::string(to_string(cost.host)),
+                   fmt::format("{:.2f}", cost.alpha_us),
+                   fmt::format("{:.2f}", cost.bytes_per_us / 1e3), percent(cost.mean_error)});
+  }
+  std::string text = "\n" + table.to_terminal(false);
+  for (const calibrate::CopyPair& pair : copies.pairs) {
+    text += fmt::format("  {}\n", pair.why);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const calibrate::CalibratedMachine& calibration) {
+  TextTable devices({{"device"},
+                     {"ops measured", Align::kRight},
+                     {"launch [us]", Align::kRight},
+                     {"copies hidden [%]", Align::kRight},
+                     {"computed by"}});
+  for (const calibrate::MeasuredDeviceOps& device : calibration.devices) {
+    std::map<std::string, int> libraries;
+    for (const calibrate::OpSample& sample : device.ops.samples) {
+      ++libraries[sample.library];
+    }
+    std::string computed_by;
+    for (const auto& [library, ops] : libraries) {
+      computed_by += fmt::format("{}{} {}", computed_by.empty() ? "" : ", ", library, ops);
+    }
+    devices.add_row({device.device, fmt::format("{}", device.ops.samples.size()),
+                     fmt::format("{:.2f}", device.launch_us),
+                     device.overlap ? percent(*device.overlap) : "", computed_by});
+  }
+  return devices.to_terminal(false) + copies_to_text(calibration.copies) +
+         left_out_to_text(calibration.left_out);
+}
+
+std::string to_text(const bench::Validation& validation) {
+  TextTable steps({{"placement"},
+                   {"predicted [ms]", Align::kRight},
+                   {"measured [ms]", Align::kRight},
+                   {"error [%]", Align::kRight},
+                   {"spread [%]", Align::kRight},
+                   {"steps", Align::kRight}});
+  for (const bench::ValidatedStep& step : validation.steps) {
+    steps.add_row({step.placement, fmt::format("{:.3f}", step.predicted_us / 1e3),
+                   fmt::format("{:.3f}", step.measured_us / 1e3),
+                   fmt::format("{:+.1f}", 100 * step.error()), percent(step.spread),
+                   fmt::format("{}", step.steps)});
+  }
+  TextTable ops({{"device"},
+                 {"op class"},
+                 {"cost"},
+                 {"ops", Align::kRight},
+                 {"mean error [%]", Align::kRight},
+                 {"largest [%]", Align::kRight}});
+  for (const bench::ValidatedOps& row : validation.ops) {
+    ops.add_row({row.device, std::string(to_string(row.op_class)),
+                 std::string(emplace::to_string(row.rung)), fmt::format("{}", row.ops),
+                 percent(row.mean_error), percent(row.max_error)});
+  }
+  return fmt::format(
+      "\n{}: predicted against measured\n\n{}\n  mean error of steps {} %, rank correlation "
+      "(Kendall's tau) {}\n\n{}{}",
+      validation.graph, steps.to_terminal(false), percent(validation.mean_step_error),
+      validation.tau ? fmt::format("{:.3f}", *validation.tau) : "of no use: all steps are equal",
+      ops.to_terminal(false), left_out_to_text(validation.left_out));
+}
+
+Json to_json(std::span<const bench::Validation> validations) {
+  Json list = Json::array();
+  for (const bench::Validation& validation : validations) {
+    Json steps = Json::array();
+    for (const bench::ValidatedStep& step : validation.steps) {
+      steps.push_back({{"placement", step.placement},
+                       {"predicted_us", step.predicted_us},
+                       {"measured_us", step.measured_us},
+                       {"error", step.error()},
+                       {"spread", step.spread},
+                       {"steps", step.steps}});
+    }
+    Json ops = Json::array();
+    for (const bench::ValidatedOps& row : validation.ops) {
+      ops.push_back({{"device", row.device},
+                     {"op_class", emplace::to_string(row.op_class)},
+                     {"rung", emplace::to_string(row.rung)},
+                     {"ops", row.ops},
+                     {"mean_error", row.mean_error},
+                     {"max_error", row.max_error}});
+    }
+    list.push_back({{"graph", validation.graph},
+                    {"mean_step_error", validation.mean_step_error},
+                    {"kendall_tau", validation.tau ? Json(*validation.tau) : Json()},
+                    {"steps", std::move(steps)},
+                    {"ops", std::move(ops)},
+                    {"left_out", validation.left_out}});
+  }
+  return {{"schema_version", 1}, {"validations", std::move(list)}};
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+// What `emplace calibrate` tells of a calibration and of its validation.
+
+#include <emplace/bench/validation.hpp>
+#include <emplace/calibrate/calibration.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <span>
+#include <string>
+
+namespace emplace::cli {
+
+/// Returns lines for people: what was measured, how well it fits, what copies cost, what is
+/// missing.
+std::string to_text(const calibrate::CalibratedMachine& calibration);
+
+/// Returns lines for people: predicted and measured steps, errors of ops, rank correlation.
+std::string to_text(const bench::Validation& validation);
+
+/// Returns the validations as JSON, schema_version first.
+nlohmann::ordered_json to_json(std::span<const bench::Validation> validations);
+
+}  // namespace emplace::cli

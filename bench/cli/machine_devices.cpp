@@ -1,0 +1,151 @@
+#include "machine_devices.hpp"
+
+#include <emplace/calibrate/cpu_device.hpp>
+#include <emplace/calibrate/cuda_device.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+namespace emplace::cli {
+namespace {
+
+struct Wanted {
+  bool is_gpu = false;
+  std::int32_t parts = 1;
+};
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) {
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+Wanted parse_device(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const std::string kind = text.substr(0, slash);
+  Wanted wanted{.is_gpu = kind == "gpu"};
+  bool valid = kind == "gpu" || kind == "cpu";
+  if (slash != std::string::npos) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, wanted.parts);
+    valid = valid && error == std::errc() && stop == end && wanted.parts >= 1;
+  }
+  if (!valid) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("--devices: expected gpu, cpu, gpu/PARTS or cpu/PARTS, found '{}'",
+                            excerpt(text)));
+  }
+  return wanted;
+}
+
+void add_cpus(std::int32_t parts, MachineDevices& machine) {
+  const std::vector<int> cores = calibrate::usable_cores();
+  const auto per_part = static_cast<std::int32_t>(cores.size()) / parts;
+  if (per_part == 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("--devices: {} cores can't be cut into {} parts", cores.size(), parts));
+  }
+  for (std::int32_t part = 0; part < parts; ++part) {
+    const auto first = static_cast<std::size_t>(part * per_part);
+    machine.owned.push_back(calibrate::make_cpu_device(
+        fmt::format("cpu:{}", part),
+        std::span(cores).subspan(first, static_cast<std::size_t>(per_part))));
+  }
+}
+
+void add_gpus(const Wanted& wanted, const MachineOptions& options, MachineDevices& machine) {
+  calibrate::CudaDevices found =
+      calibrate::cuda_devices({.tf32 = !options.full_precision, .parts = wanted.parts});
+  if (found.devices.empty()) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("no GPU to calibrate: {}; to calibrate the CPU alone, add --devices cpu",
+                    found.missing));
+  }
+  std::ranges::move(found.devices, std::back_inserter(machine.owned));
+}
+
+}  // namespace
+
+void add_machine_options(CLI::App& command, MachineOptions& options) {
+  command
+      .add_option(
+          "--devices", options.devices,
+          "gpu, cpu, or parts of them such as gpu/2 or cpu/4; by default " + options.devices)
+      ->type_name("DEVICE,...");
+  command.add_flag("--fp32", options.full_precision,
+                   "Compute in float32 on GPUs, not in TF32, as frameworks do by default");
+}
+
+std::vector<calibrate::ComputeDevice*> MachineDevices::all() const {
+  std::vector<calibrate::ComputeDevice*> devices;
+  std::ranges::transform(owned, std::back_inserter(devices),
+                         [](const auto& device) { return device.get(); });
+  return devices;
+}
+
+MachineDevices find_devices(const MachineOptions& options) {
+  std::vector<Wanted> wanted;
+  for (const std::string& text : split(options.devices, ',')) {
+    wanted.push_back(parse_device(text));
+  }
+  std::ranges::stable_partition(wanted, &Wanted::is_gpu);
+  for (std::size_t i = 1; i < wanted.size(); ++i) {
+    if (wanted[i].is_gpu == wanted[i - 1].is_gpu) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("--devices: {} comes twice", wanted[i].is_gpu ? "gpu" : "cpu"));
+    }
+  }
+  MachineDevices machine;
+  for (const Wanted& each : wanted) {
+    if (each.is_gpu) {
+      add_gpus(each, options, machine);
+    } else {
+      add_cpus(each.parts, machine);
+    }
+  }
+  return machine;
+}
+
+void expect_devices_of(const Cluster& cluster, const std::string& source,
+                       std::span<calibrate::ComputeDevice* const> devices) {
+  const bool equal = std::ranges::equal(
+      cluster.devices, devices, {}, &Device::name,
+      [](const calibrate::ComputeDevice* device) { return device->facts().name; });
+  if (!equal) {
+    std::vector<std::string> expected;
+    std::ranges::transform(cluster.devices, std::back_inserter(expected), &Device::name);
+    std::vector<std::string> found;
+    std::ranges::transform(devices, std::back_inserter(found),
+                           [](const auto* device) { return device->facts().name; });
+    throw Error(ErrorCode::kUsage,
+                fmt::format("cluster {} has the devices {}; --devices gives {} of this machine",
+                            source, fmt::join(expected, ", "), fmt::join(found, ", ")));
+  }
+}
+
+std::vector<std::string> split_specs(const std::string& list) {
+  std::vector<std::string> specs;
+  for (std::string& part : split(list, ',')) {
+    const std::size_t equals = part.find('=');
+    const bool is_parameter = equals != std::string::npos && part.find(':') > equals;
+    if (is_parameter && !specs.empty()) {
+      specs.back() += "," + part;
+    } else {
+      specs.push_back(std::move(part));
+    }
+  }
+  return specs;
+}
+
+}  // namespace emplace::cli

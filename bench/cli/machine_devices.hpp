@@ -1,0 +1,47 @@
+#pragma once
+
+// The devices of this machine that `emplace calibrate` measures, as its options name them.
+
+#include <emplace/calibrate/compute_device.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <CLI/App.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace::cli {
+
+/// Says which devices to use, and how.
+struct MachineOptions {
+  /// Comma-separated: "gpu" (all of them), "cpu", and either cut into parts of one size: "gpu/2",
+  /// "cpu/4".
+  std::string devices = "gpu,cpu";
+  bool full_precision = false;  ///< float32 on GPUs that could round factors to TF32
+};
+
+/// Adds --devices and --fp32.
+void add_machine_options(CLI::App& command, MachineOptions& options);
+
+/// Holds the devices, GPUs first.
+struct MachineDevices {
+  std::vector<std::unique_ptr<calibrate::ComputeDevice>> owned{};
+
+  std::vector<calibrate::ComputeDevice*> all() const;
+};
+
+/// Opens the devices. Throws kUsage where there is no GPU but one is asked for; the message says
+/// what is missing, how to get it, and how to go on without.
+MachineDevices find_devices(const MachineOptions& options);
+
+/// Throws kUsage unless `cluster` has exactly the devices of this machine, by name and in order.
+/// `source` names the cluster.
+void expect_devices_of(const Cluster& cluster, const std::string& source,
+                       std::span<calibrate::ComputeDevice* const> devices);
+
+/// Returns the names of a comma-separated list of graphs: "a:x=1,y=2,b" holds "a:x=1,y=2" and "b".
+std::vector<std::string> split_specs(const std::string& list);
+
+}  // namespace emplace::cli

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Makes a folder with all that a machine with a GPU needs to be calibrated: bundle.sh FOLDER
+# Beside the program and run_on_gpu.sh it holds the libraries that such a machine may lack; glibc, the
+# C++ run-time library and CUDA's own libraries are the machine's.
+set -eu
+
+if [ $# != 1 ]; then
+  echo "usage: bundle.sh FOLDER" >&2
+  exit 2
+fi
+root=$(dirname "$(readlink -f "$0")")/../..
+mkdir -p "$1/lib"
+folder=$(readlink -f "$1")
+
+"$root/.ci/setup" build
+cd "$root"
+cmake --preset bundle
+cmake --build --preset bundle
+cp build/bundle/emplace profiles/calibrate/run_on_gpu.sh "$folder"
+ldd build/bundle/emplace | awk '$3 ~ "^/" { print $3 }' |
+  grep -Ev '/(ld-linux-x86-64|libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+)\.so' |
+  while read -r library; do
+    cp -L "$library" "$folder/lib"
+  done
+echo "bundle: $(du -sh "$folder" | cut -f1) in $folder"

@@ -1,0 +1,53 @@
+#pragma once
+
+// A whole calibration: measures the ops that graphs need on each device, launches, and copies
+// between devices, and makes a cluster of it on which the simulator predicts this machine.
+
+#include <emplace/calibrate/compute_device.hpp>
+#include <emplace/calibrate/copy_fit.hpp>
+#include <emplace/calibrate/sampling.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace::calibrate {
+
+/// Says how the cluster is called and how long to measure.
+struct CalibrationOptions {
+  std::string name{};  ///< of the cluster, kebab-case
+  std::string date{};  ///< ISO 8601
+  SamplingOptions sampling{};
+};
+
+/// Holds what was measured on one device, or on the first of several that are alike.
+struct MeasuredDeviceOps {
+  std::string device{};
+  OpSamples ops{};
+  double launch_us = 0;
+  /// How much of the shorter of a copy from the host and an op is hidden behind the longer when
+  /// both run at once, 0 to 1; nothing for a CPU.
+  std::optional<double> overlap{};
+};
+
+/// Holds the outcome of a calibration.
+struct CalibratedMachine {
+  Cluster cluster{};
+  std::vector<MeasuredDeviceOps> devices{};
+  CopyFit copies{};
+  std::vector<std::string> left_out{};  ///< ops and copies that have no sample, and why
+};
+
+/// Measures `sites` on `devices` and copies between them. Devices of one class, product and number
+/// of compute units are alike: the ops are measured on the first. Beside GPUs, a CPU is not
+/// placeable. Throws DeviceFailure where a device can't be used at all.
+CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<const OpSite> sites,
+                            const CalibrationOptions& options, const Progress& progress);
+
+/// Returns how much of a copy of pinned host memory to `device` and of runs of `program` is hidden
+/// behind the other when both run at once: (t_op + t_copy - t_both) / min(t_op, t_copy).
+double measure_overlap(ComputeDevice& device, const OpSite& site, const SamplingOptions& options);
+
+}  // namespace emplace::calibrate

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Calibrates a machine with a GPU and validates the result: run_on_gpu.sh FOLDER
+# Runs from a folder that bundle.sh made, without network and packages, in under eight minutes, and
+# leaves in FOLDER: profile.json, activities.bin (what CUPTI recorded of a few ops, for tests),
+# validation.json, and log.txt with all that was printed.
+set -eu
+
+if [ $# != 1 ]; then
+  echo "usage: run_on_gpu.sh FOLDER" >&2
+  exit 2
+fi
+here=$(dirname "$(readlink -f "$0")")
+mkdir -p "$1"
+out=$(readlink -f "$1")
+
+# Where the machine keeps the libraries of CUDA in packages of Python, they are on no path.
+if [ -z "${EMPLACE_CUDA_LIBRARIES-}" ]; then
+  EMPLACE_CUDA_LIBRARIES=$(find / -xdev \( -name 'libcudnn.so.9' -o -name 'libcublas.so.1[23]' -o \
+    -name 'libcupti.so.1[23]' \) -exec dirname {} + 2>/dev/null | sort -u | paste -sd: -)
+  export EMPLACE_CUDA_LIBRARIES
+fi
+# Kernels are loaded before anything is timed, not at their first launch.
+export CUDA_MODULE_LOADING=EAGER
+
+emplace() {
+  LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$here/emplace" "$@" 2>&1 |
+    tee -a "$out/log.txt"
+}
+
+begin=$(date +%s)
+: >"$out/log.txt"
+nvidia-smi >>"$out/log.txt" 2>&1 || true
+emplace doctor
+emplace calibrate --devices gpu --graphs inception-v3,nmt,bert-base,resnet-50 \
+  --name this-gpu --out "$out/profile.json" --record "$out/activities.bin"
+emplace calibrate --devices gpu --cluster "$out/profile.json" --validate inception-v3,vgg-16:batch=32 \
+  --report "$out/validation.json"
+echo "run_on_gpu: $(($(date +%s) - begin)) s, all in $out" | tee -a "$out/log.txt"

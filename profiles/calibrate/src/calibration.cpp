@@ -1,0 +1,161 @@
+#include "program_memory.hpp"
+
+#include <emplace/calibrate/calibration.hpp>
+#include <emplace/calibrate/fit.hpp>
+#include <emplace/graphs/check.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <utility>
+
+namespace emplace::calibrate {
+namespace {
+
+// Long enough that what the host does between launches does not count, short enough to be quick.
+constexpr std::int64_t kOverlapBytes = std::int64_t{64} << 20;
+constexpr double kOverlapUs = 5000;
+
+// Devices that are alike share a profile.
+bool alike(const DeviceFacts& a, const DeviceFacts& b) {
+  return a.device_class == b.device_class && a.product == b.product &&
+         a.compute_units == b.compute_units;
+}
+
+double host_us(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+// The sample nearest to a millisecond: neither a launch nor a wait.
+const OpSample* typical(const std::vector<OpSample>& samples) {
+  const auto found = std::ranges::min_element(
+      samples, {}, [](const OpSample& sample) { return std::abs(sample.time.median_us - 1000); });
+  return found == samples.end() ? nullptr : &*found;
+}
+
+MeasuredDeviceOps measure_device(ComputeDevice& device, std::span<const OpSite> sites,
+                                 const SamplingOptions& options, const Progress& progress) {
+  MeasuredDeviceOps measured{.device = device.facts().name};
+  progress(fmt::format("{}: launches", measured.device));
+  measured.launch_us = device.launch_us();
+  measured.ops = measure_ops(device, sites, options, progress);
+  if (const OpSample* sample = typical(measured.ops.samples);
+      sample != nullptr && device.facts().kind == DeviceKind::kGpu) {
+    progress(fmt::format("{}: copies behind ops", measured.device));
+    measured.overlap = measure_overlap(device, sample->site, options);
+  }
+  return measured;
+}
+
+void tell_left_out(const MeasuredDeviceOps& measured, std::vector<std::string>& left_out) {
+  for (const OpSite& site : measured.ops.unsupported) {
+    left_out.push_back(
+        fmt::format("{}: {}: nothing here runs it", measured.device, describe(site)));
+  }
+  for (const std::string& why : measured.ops.unstable) {
+    left_out.push_back(fmt::format("{}: {}", measured.device, why));
+  }
+}
+
+}  // namespace
+
+double measure_overlap(ComputeDevice& device, const OpSite& site, const SamplingOptions& options) {
+  const std::unique_ptr<OpProgram> program = device.compile(site);
+  EMPLACE_CHECK(program != nullptr, "{} was measured", site.op.kind);
+  const ProgramMemory memory(device, site, program->workspace_bytes());
+  const std::unique_ptr<Memory> from = device.allocate_on_host(kOverlapBytes, true);
+  const std::unique_ptr<Memory> to = device.allocate(kOverlapBytes, false);
+  const std::unique_ptr<Queue> ops = device.make_queue();
+  const std::unique_ptr<Queue> copies = device.make_queue();
+  const auto run_ops = [&](std::int32_t count) {
+    for (std::int32_t i = 0; i < count; ++i) {
+      ops->run(*program, memory.buffers());
+    }
+  };
+  const auto copy = [&](std::int32_t count) {
+    for (std::int32_t i = 0; i < count; ++i) {
+      copies->copy(to->data(), from->data(), kOverlapBytes);
+    }
+  };
+  const auto median_us = [&](std::int32_t num_ops, std::int32_t num_copies) {
+    std::vector<TimedRun> runs;
+    for (std::int32_t i = 0; i < options.runs + options.warm_up_runs; ++i) {
+      const double us = host_us([&] {
+        run_ops(num_ops);
+        copy(num_copies);
+        ops->finish();
+        copies->finish();
+      });
+      if (i >= options.warm_up_runs) {
+        runs.push_back({.us = us});
+      }
+    }
+    return summarize(runs).median_us;
+  };
+  // As many of both as take about as long.
+  const auto count = [](double us) {
+    return std::max(1, static_cast<std::int32_t>(kOverlapUs / us));
+  };
+  const std::int32_t num_ops = count(median_us(1, 0));
+  const std::int32_t num_copies = count(median_us(0, 1));
+  const double ops_us = median_us(num_ops, 0);
+  const double copies_us = median_us(0, num_copies);
+  const double both_us = median_us(num_ops, num_copies);
+  return std::clamp((ops_us + copies_us - both_us) / std::min(ops_us, copies_us), 0.0, 1.0);
+}
+
+CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<const OpSite> sites,
+                            const CalibrationOptions& options, const Progress& progress) {
+  CalibratedMachine result;
+  std::vector<MeasuredDevice> modelled;
+  const bool has_gpu = std::ranges::any_of(devices, [](const ComputeDevice* device) {
+    return device->facts().kind == DeviceKind::kGpu;
+  });
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const DeviceFacts& facts = devices[i]->facts();
+    const auto known =
+        std::find_if(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i),
+                     [&](const ComputeDevice* device) { return alike(device->facts(), facts); });
+    MeasuredDevice& device = modelled.emplace_back();
+    device.name = facts.name;
+    device.placeable = facts.kind == DeviceKind::kGpu || !has_gpu;
+    if (known != devices.begin() + static_cast<std::ptrdiff_t>(i)) {
+      device.profile = modelled[static_cast<std::size_t>(known - devices.begin())].profile;
+      continue;
+    }
+    const MeasuredDeviceOps& measured =
+        result.devices.emplace_back(measure_device(*devices[i], sites, options.sampling, progress));
+    tell_left_out(measured, result.left_out);
+    device.profile = fit_device_profile(facts, measured.ops.samples,
+                                        {.name = facts.device_class + "-measured",
+                                         .summary = fmt::format("{}, measured", facts.product),
+                                         .date = options.date,
+                                         .source = "emplace calibrate",
+                                         .launch_us = measured.launch_us});
+    if (!measured.ops.below_clock.empty()) {
+      device.profile.provenance.notes += fmt::format(
+          " {} ops were measured below the device's clock: it was throttled whenever it "
+          "ran them.",
+          measured.ops.below_clock.size());
+    }
+    if (measured.overlap) {
+      device.profile.provenance.notes += fmt::format(
+          " Of a copy from the host {:.0f} % were hidden behind ops.", 100 * *measured.overlap);
+    }
+  }
+  CopySamples copies = measure_copies(devices, options.sampling, progress);
+  std::ranges::move(copies.unstable, std::back_inserter(result.left_out));
+  result.copies = fit_copies(copies.samples);
+  result.cluster = fit_cluster(
+      options.name, fmt::format("{} devices, measured", devices.size()),
+      {.kind = "measured", .source = "emplace calibrate", .date = options.date, .notes = ""},
+      modelled, result.copies);
+  return result;
+}
+
+}  // namespace emplace::calibrate
