@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
+#include <utility>
 #include <vector>
 
 namespace emplace::cli {
@@ -64,24 +64,25 @@ std::vector<RatedOp> rated_ops(const DeviceProfile& profile) {
   return ops;
 }
 
-// Adds a series to `plot` for each class in turn, the first time that it is asked for.
-class SeriesOfClasses {
- public:
-  explicit SeriesOfClasses(LogPlot& plot) : plot_(plot) {}
+std::size_t class_index(const OpMeasurement& measurement) {
+  return static_cast<std::size_t>(op_class_of(measurement.key.kind));
+}
 
-  std::size_t of(std::string_view kind) {
-    const OpClass op_class = op_class_of(kind);
-    const auto at = static_cast<std::size_t>(op_class);
-    if (!series_[at]) {
-      series_[at] = plot_.add_series(std::string(to_string(op_class)), std::string(kColors[at]));
-    }
-    return *series_[at];
+// Adds a series to `plot` for each class of which there are measurements; returns them by class.
+std::array<std::size_t, kNumOpClasses> add_classes(LogPlot& plot, const DeviceProfile& profile) {
+  std::array<bool, kNumOpClasses> is_there{};
+  for (const OpMeasurement& measurement : profile.measured.all()) {
+    is_there[class_index(measurement)] = true;
   }
-
- private:
-  LogPlot& plot_;
-  std::array<std::optional<std::size_t>, kNumOpClasses> series_{};
-};
+  std::array<std::size_t, kNumOpClasses> series{};
+  for (std::size_t at = 0; at < kNumOpClasses; ++at) {
+    if (is_there[at]) {
+      series[at] = plot.add_series(std::string(to_string(static_cast<OpClass>(at))),
+                                   std::string(kColors[at]));
+    }
+  }
+  return series;
+}
 
 // The roof of so many FLOP/s and bytes/s: slanted up to the ridge, then flat.
 std::vector<LogPlot::Place> roof(double flops_per_s, double bytes_per_s, const Range& intensities) {
@@ -125,16 +126,16 @@ LogPlot roofline_plot(const DeviceProfile& profile) {
           {std::string(kColors[at]), true});
     }
   }
-  SeriesOfClasses series(plot);
+  const auto series = add_classes(plot, profile);
   for (const RatedOp& op : ops) {
-    plot.add_point(series.of(op.measurement->key.kind), {op.flops_per_byte, op.flops_per_s},
+    plot.add_point(series[class_index(*op.measurement)], {op.flops_per_byte, op.flops_per_s},
                    fmt::format("{}: {:.3f} us, {:.4g} FLOP/s", name_of(op.measurement->key),
                                op.measurement->us, op.flops_per_s));
   }
   return plot;
 }
 
-LogPlot residual_plot(const std::vector<Residual>& residuals) {
+LogPlot residual_plot(const DeviceProfile& profile, const std::vector<Residual>& residuals) {
   Range times;
   Range ratios;
   ratios.add(0.5);
@@ -152,9 +153,9 @@ LogPlot residual_plot(const std::vector<Residual>& residuals) {
     plot.add_curve(name, {{wide.least, ratio}, {wide.most, ratio}},
                    {std::string(kRoofColor), ratio != 1});
   }
-  SeriesOfClasses series(plot);
+  const auto series = add_classes(plot, profile);
   for (const Residual& residual : residuals) {
-    plot.add_point(series.of(residual.measurement->key.kind),
+    plot.add_point(series[class_index(*residual.measurement)],
                    {residual.measurement->us, 1 + residual.error()},
                    fmt::format("{}: measured {:.3f} us, roofline {:.3f} us ({:+.1f} %)",
                                name_of(residual.measurement->key), residual.measurement->us,
@@ -176,7 +177,7 @@ void check_profile_picture_path(std::string_view path) {
 std::string profile_svg(const DeviceProfile& profile) {
   std::vector<LogPlot> plots = {roofline_plot(profile)};
   if (const std::vector<Residual> residuals = residuals_of(profile); !residuals.empty()) {
-    plots.push_back(residual_plot(residuals));
+    plots.push_back(residual_plot(profile, residuals));
   }
   return LogPlot::to_svg(plots);
 }

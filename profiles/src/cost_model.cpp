@@ -34,14 +34,16 @@ Cost op_cost(const DeviceProfile& profile, const Op& op) {
   }
   const double flops = static_cast<double>(op.flops);
   const double bytes = static_cast<double>(op.bytes_read) + static_cast<double>(op.bytes_written);
-  if (const auto between = profile.measured.estimate(op.kind, key_type(op), flops, bytes)) {
+  const Roofline& roofline = roofline_of(profile, op_class_of(op.kind));
+  const TimeEstimate expected = {.us = roofline_us(profile, roofline, flops, bytes),
+                                 .spread = roofline.spread};
+  if (const auto between =
+          profile.measured.estimate(op.kind, key_type(op), flops, bytes, expected)) {
     return {.us = between->us, .rung = CostRung::kInterpolated, .spread = between->spread};
   }
-  const OpClass op_class = op_class_of(op.kind);
-  const Roofline& roofline = roofline_of(profile, op_class);
-  return {.us = roofline_us(profile, roofline, flops, bytes),
+  return {.us = expected.us,
           .rung = &roofline != &profile.fallback ? CostRung::kRoofline : CostRung::kGuess,
-          .spread = roofline.spread};
+          .spread = expected.spread};
 }
 
 const Roofline& roofline_of(const DeviceProfile& profile, OpClass op_class) {

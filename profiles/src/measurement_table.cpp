@@ -97,7 +97,7 @@ class Bounds {
   Bounds(std::span<const OpMeasurement> measurements, double flops, double bytes)
       : measurements_(measurements), flops_(flops + 1), bytes_(bytes + 1) {}
 
-  TimeEstimate estimate() const {
+  TimeEstimate estimate(const TimeEstimate& expected) const {
     std::vector<Bound> bounds;
     bounds.reserve(2 * measurements_.size());
     for (const OpMeasurement& measurement : measurements_) {
@@ -107,10 +107,13 @@ class Bounds {
     const auto above = bounds.begin() + static_cast<std::ptrdiff_t>(measurements_.size());
     std::nth_element(bounds.begin(), above, bounds.end());
     const Bound lower = *std::max_element(bounds.begin(), above);
-    const double us = std::sqrt(lower.us * above->us);
+    const double us = std::clamp(expected.us, lower.us, above->us);
 
-    // Of a time that may be anywhere between the two.
-    const double undecided = (above->us - lower.us) / (us * std::sqrt(12.0));
+    // Of a time that may be anywhere between the two: a standard deviation of width / sqrt(12).
+    double undecided = (above->us - lower.us) / (us * std::sqrt(12.0));
+    if (expected.spread > 0) {
+      undecided = std::min(undecided, expected.spread);
+    }
     const double contradiction = contradiction_at(us);
     const double own = std::max(lower.spread, above->spread);
     const double spread =
@@ -210,14 +213,15 @@ const OpMeasurement* MeasurementTable::find(const Op& op) const {
 }
 
 std::optional<TimeEstimate> MeasurementTable::estimate(std::string_view kind, DataType type,
-                                                       double flops, double bytes) const {
+                                                       double flops, double bytes,
+                                                       const TimeEstimate& expected) const {
   const Group* group = find_group(kind, type);
   if (group == nullptr || !covers(group->hull, place_of(flops, bytes), kHullTolerance)) {
     return std::nullopt;
   }
   return Bounds(std::span(measurements_).subspan(group->begin, group->end - group->begin), flops,
                 bytes)
-      .estimate();
+      .estimate(expected);
 }
 
 }  // namespace emplace

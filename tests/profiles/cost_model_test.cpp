@@ -109,8 +109,8 @@ TEST(CostModel, SpreadIsThatOfTheRung) {
   EXPECT_EQ(op_cost(profile, op).spread, 0);
 }
 
-// A convolution of 4000 FLOPs and 1000 bytes that took 42.5 us, and one of four times as much that
-// took four times as long.
+// A convolution of 4 MFLOP and 1 MB that took 42.5 us, and one of four times as much that took four
+// times as long. The roofline would give 40,003 us to the first.
 DeviceProfile with_measurements() {
   DeviceProfile profile = round_numbers();
   profile.measured = MeasurementTable({{.key = {.kind = "conv2d", .shape = {1}},

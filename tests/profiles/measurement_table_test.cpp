@@ -26,12 +26,15 @@ OpMeasurement measured(std::int64_t flops, std::int64_t bytes, double us, double
           .bytes = bytes};
 }
 
-std::optional<TimeEstimate> estimate(const MeasurementTable& table, double flops, double bytes) {
-  return table.estimate("matmul", DataType::kFloat32, flops, bytes);
+// Nothing is expected unless a test says so, so estimates are the least that measurements allow.
+std::optional<TimeEstimate> estimate(const MeasurementTable& table, double flops, double bytes,
+                                     const TimeEstimate& expected = {}) {
+  return table.estimate("matmul", DataType::kFloat32, flops, bytes, expected);
 }
 
-double estimated_us(const MeasurementTable& table, double flops, double bytes) {
-  const auto found = estimate(table, flops, bytes);
+double estimated_us(const MeasurementTable& table, double flops, double bytes,
+                    double expected_us = 0) {
+  const auto found = estimate(table, flops, bytes, {.us = expected_us});
   EXPECT_TRUE(found.has_value()) << flops << " FLOPs, " << bytes << " bytes";
   return found ? found->us : 0;
 }
@@ -84,14 +87,25 @@ TEST(MeasurementTable, BetweenEqualTimesNothingChanges) {
   EXPECT_NEAR(estimated_us(table, 2e6, 2e5), 10, 10 * kRounding);
 }
 
-// Four times the work in twice the time: on a line in logarithms, twice the work takes sqrt(2)
-// times as long. It could be anything from 10 to 20 us by the laws.
-TEST(MeasurementTable, BetweenTimesThatGrowByTheRootLiesTheLineInLogarithms) {
+// Four times the work in twice the time: by the laws twice the work takes 10 to 20 us.
+TEST(MeasurementTable, WhereMeasurementsLeaveRoomWhatIsExpectedDecides) {
   const MeasurementTable table(
       {measured(1'000'000, 100'000, 10), measured(4'000'000, 400'000, 20)});
-  EXPECT_NEAR(estimated_us(table, 2e6, 2e5), 10 * std::sqrt(2.0), 15 * kRounding);
-  EXPECT_NEAR(estimate(table, 2e6, 2e5)->spread, 10 / std::sqrt(12.0) / (10 * std::sqrt(2.0)),
-              kRounding);
+  EXPECT_NEAR(estimated_us(table, 2e6, 2e5, 13), 13, 1e-9);
+  EXPECT_NEAR(estimated_us(table, 2e6, 2e5, 5), 10, 10 * kRounding);
+  EXPECT_NEAR(estimated_us(table, 2e6, 2e5, 1e9), 20, 20 * kRounding);
+  // Anywhere within 10 us has a standard deviation of 10 / sqrt(12).
+  const double open = 10 / std::sqrt(12.0) / 16;
+  EXPECT_NEAR(estimate(table, 2e6, 2e5, {.us = 16})->spread, open, kRounding);
+  EXPECT_NEAR(estimate(table, 2e6, 2e5, {.us = 16, .spread = 0.05})->spread, 0.05, kRounding);
+  EXPECT_NEAR(estimate(table, 2e6, 2e5, {.us = 16, .spread = 0.9})->spread, open, kRounding);
+}
+
+TEST(MeasurementTable, WhereMeasurementsLeaveNoneWhatIsExpectedCountsNothing) {
+  const MeasurementTable table(
+      {measured(1'000'000, 100'000, 10), measured(4'000'000, 400'000, 40)});
+  EXPECT_NEAR(estimated_us(table, 2e6, 2e5, 1e-3), 20, 20 * kRounding);
+  EXPECT_NEAR(estimated_us(table, 2e6, 2e5, 1e9), 20, 20 * kRounding);
 }
 
 TEST(MeasurementTable, EstimateAtAMeasurementIsIt) {
@@ -107,8 +121,8 @@ TEST(MeasurementTable, SaysNothingOutsideItsRange) {
   EXPECT_FALSE(estimate(table, 0.9e6, 0.9e5).has_value());
   EXPECT_FALSE(estimate(table, 4.2e6, 4.2e5).has_value());
   EXPECT_FALSE(estimate(table, 2e6, 3e5).has_value());  // beside the line
-  EXPECT_FALSE(table.estimate("matmul", DataType::kBfloat16, 2e6, 2e5).has_value());
-  EXPECT_FALSE(table.estimate("relu", DataType::kFloat32, 2e6, 2e5).has_value());
+  EXPECT_FALSE(table.estimate("matmul", DataType::kBfloat16, 2e6, 2e5, {}).has_value());
+  EXPECT_FALSE(table.estimate("relu", DataType::kFloat32, 2e6, 2e5, {}).has_value());
   EXPECT_FALSE(estimate(MeasurementTable(), 2e6, 2e5).has_value());
 }
 
@@ -151,9 +165,8 @@ TEST(MeasurementTable, OneOddMeasurementMovesEstimatesLittle) {
   }
   const MeasurementTable table(measurements);
   for (double n = 3; n < 512; n *= 2) {
-    const double us = estimated_us(table, n * 1e6, n * 1e5);
-    EXPECT_GT(us, 0.99 * n);
-    EXPECT_LT(us, 2 * n);
+    EXPECT_GT(estimated_us(table, n * 1e6, n * 1e5, 0), 0.99 * n);
+    EXPECT_LT(estimated_us(table, n * 1e6, n * 1e5, 1e9), 2 * n);
   }
   EXPECT_GT(estimate(table, 24e6, 24e5)->spread, estimate(table, 384e6, 384e5)->spread);
 }
@@ -186,9 +199,11 @@ TEST(MeasurementTable, MoreWorkNeverTakesLess) {
     const double flops = log_uniform(1e3, 1e6);
     const double bytes = log_uniform(1e3, 1e6);
     const double ratio = log_uniform(1, 10);
-    const auto less = estimate(table, flops, bytes);
-    for (const auto& more :
-         {estimate(table, flops * ratio, bytes), estimate(table, flops, bytes * ratio)}) {
+    const auto at = [&table, fixed_us = log_uniform(1, 100)](double f, double b) {
+      return estimate(table, f, b, {.us = fixed_us + std::max(f, b) / 1e3});
+    };
+    const auto less = at(flops, bytes);
+    for (const auto& more : {at(flops * ratio, bytes), at(flops, bytes * ratio)}) {
       if (less && more) {
         RC_ASSERT(less->us <= more->us);
         RC_ASSERT(more->us <= less->us * ratio * (1 + 1e-9));
@@ -200,7 +215,9 @@ TEST(MeasurementTable, MoreWorkNeverTakesLess) {
 TEST(MeasurementTable, EstimatesLieBetweenTheLeastAndTheMostThatWasMeasured) {
   test::expect_always([] {
     const MeasurementTable table = draw_table();
-    if (const auto found = estimate(table, log_uniform(1e3, 1e6), log_uniform(1e3, 1e6))) {
+    const double flops = log_uniform(1e3, 1e6);
+    const double bytes = log_uniform(1e3, 1e6);
+    if (const auto found = estimate(table, flops, bytes, {.us = log_uniform(1, 1000)})) {
       const auto [least, most] = std::ranges::minmax_element(table.all(), {}, &OpMeasurement::us);
       RC_ASSERT(found->us >= least->us * 0.98);  // a hundredth outside the hull is inside
       RC_ASSERT(found->us <= most->us * 1.02);
@@ -228,7 +245,7 @@ TEST(MeasurementTable, EstimatesOfARooflineAreAsGoodAsTheirSpreadSays) {
     const MeasurementTable table(std::move(measurements));
     const double flops = log_uniform(1e5, 1e8);
     const double bytes = log_uniform(1e5, 1e8);
-    if (const auto found = estimate(table, flops, bytes)) {
+    if (const auto found = estimate(table, flops, bytes, {.us = log_uniform(1, 1e6)})) {
       const double off = std::abs(found->us - roofline(flops, bytes));
       RC_ASSERT(found->spread == kMaxCostSpread ||
                 off <= std::sqrt(12.0) * found->spread * found->us + kRounding * found->us);

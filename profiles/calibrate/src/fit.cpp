@@ -67,6 +67,12 @@ class ErrorSum {
     max_ = std::max(max_, error);
   }
 
+  void add(const PredictionError& error) {
+    predicted_ += error.predicted;
+    sum_ += error.mean * error.predicted;
+    max_ = std::max(max_, error.max);
+  }
+
   PredictionError result() const {
     return {.predicted = predicted_, .mean = predicted_ > 0 ? sum_ / predicted_ : 0, .max = max_};
   }
@@ -77,19 +83,27 @@ class ErrorSum {
   double max_ = 0;
 };
 
-// A roofline, and what it is worth for shapes that it was not fitted to.
+// A roofline, and what it and estimates that lean on it are worth for shapes that were left out.
 struct Validated {
   Roofline roofline{};
-  PredictionError error{};
+  PredictionError roofline_error{};
+  PredictionError estimate_error{};
 };
 
-std::vector<WorkSample> without(std::span<const OpMeasurement> measurements, const Shape& shape) {
-  std::vector<WorkSample> others;
+std::vector<WorkSample> work_of(std::span<const OpMeasurement> measurements) {
+  std::vector<WorkSample> samples;
   for (const OpMeasurement& measurement : measurements) {
-    if (measurement.key.shape != shape) {
-      others.push_back(work_of(measurement));
-    }
+    samples.push_back(work_of(measurement));
   }
+  return samples;
+}
+
+std::vector<OpMeasurement> without(std::span<const OpMeasurement> measurements,
+                                   const Shape& shape) {
+  std::vector<OpMeasurement> others;
+  std::ranges::copy_if(
+      measurements, std::back_inserter(others),
+      [&](const OpMeasurement& measurement) { return measurement.key.shape != shape; });
   return others;
 }
 
@@ -97,52 +111,37 @@ std::vector<WorkSample> without(std::span<const OpMeasurement> measurements, con
 std::optional<Validated> fit_and_validate(std::span<const OpMeasurement> measurements,
                                           const PeakRates& peaks) {
   std::set<Shape> shapes;
-  std::vector<WorkSample> samples;
   for (const OpMeasurement& measurement : measurements) {
     shapes.insert(measurement.key.shape);
-    samples.push_back(work_of(measurement));
   }
   if (shapes.size() < kMinFitShapes) {
     return std::nullopt;
   }
-  Validated validated{.roofline = fit_roofline(samples, peaks)};
-  ErrorSum errors;
+  Validated validated{.roofline = fit_roofline(work_of(measurements), peaks)};
+  ErrorSum roofline_errors;
+  ErrorSum estimate_errors;
   for (const Shape& shape : shapes) {
-    const Roofline roofline =
-        refit_roofline(without(measurements, shape), peaks, validated.roofline);
+    std::vector<OpMeasurement> others = without(measurements, shape);
+    const Roofline roofline = refit_roofline(work_of(others), peaks, validated.roofline);
+    const MeasurementTable table(std::move(others));
     for (const OpMeasurement& measurement : measurements) {
-      if (measurement.key.shape == shape) {
-        errors.add(predicted_us(roofline, peaks, work_of(measurement)), measurement.us);
+      if (measurement.key.shape != shape) {
+        continue;
+      }
+      const WorkSample work = work_of(measurement);
+      const TimeEstimate expected = {.us = predicted_us(roofline, peaks, work)};
+      roofline_errors.add(expected.us, measurement.us);
+      if (const auto estimate = table.estimate(measurement.key.kind, measurement.key.type,
+                                               work.flops, work.bytes, expected)) {
+        estimate_errors.add(estimate->us, measurement.us);
       }
     }
   }
-  validated.error = errors.result();
+  validated.roofline_error = roofline_errors.result();
+  validated.estimate_error = estimate_errors.result();
   validated.roofline.spread =
-      std::min(std::sqrt(std::numbers::pi / 2) * validated.error.mean, kMaxCostSpread);
+      std::min(std::sqrt(std::numbers::pi / 2) * validated.roofline_error.mean, kMaxCostSpread);
   return validated;
-}
-
-// Estimates each measurement from the others of its kind and type.
-PredictionError validate_estimates(std::span<const OpMeasurement> measurements) {
-  ErrorSum errors;
-  for (auto begin = measurements.begin(); begin != measurements.end();) {
-    const auto end = std::find_if(begin, measurements.end(), [&](const OpMeasurement& other) {
-      return other.key.kind != begin->key.kind || other.key.type != begin->key.type;
-    });
-    for (auto left_out = begin; left_out != end; ++left_out) {
-      std::vector<OpMeasurement> others(begin, left_out);
-      others.insert(others.end(), left_out + 1, end);
-      const WorkSample work = work_of(*left_out);
-      const auto estimate =
-          MeasurementTable(std::move(others))
-              .estimate(left_out->key.kind, left_out->key.type, work.flops, work.bytes);
-      if (estimate) {
-        errors.add(estimate->us, left_out->us);
-      }
-    }
-    begin = end;
-  }
-  return errors.result();
 }
 
 // Returns a rate no less than `rate`, of whole units per second, as a profile's file keeps it.
@@ -178,6 +177,7 @@ void fit_classes(DeviceProfile& profile, std::string& notes) {
   const PeakRates peaks = {.flops_per_us = profile.peak_flops_per_us,
                            .bytes_per_us = profile.memory_bytes_per_us};
   std::vector<std::string> too_few;
+  ErrorSum estimate_errors;
   for (std::size_t at = 0; at < kNumOpClasses; ++at) {
     const auto op_class = static_cast<OpClass>(at);
     std::vector<OpMeasurement> own;
@@ -190,21 +190,23 @@ void fit_classes(DeviceProfile& profile, std::string& notes) {
     }
     ClassCalibration& calibration = profile.calibration->classes[at].emplace();
     calibration.measurements = static_cast<std::int32_t>(own.size());
-    calibration.interpolated = validate_estimates(own);
     if (const auto fitted = fit_and_validate(own, peaks)) {
       profile.rooflines[at] = fitted->roofline;
-      calibration.roofline = fitted->error;
+      calibration.interpolated = fitted->estimate_error;
+      calibration.roofline = fitted->roofline_error;
+      estimate_errors.add(fitted->estimate_error);
     } else {
       too_few.push_back(
           fmt::format("{} ({})", to_string(op_class), counts(own.size(), "measurement")));
     }
   }
-  profile.calibration->all.measurements = static_cast<std::int32_t>(all.size());
-  profile.calibration->all.interpolated = validate_estimates(all);
+  ClassCalibration& calibration = profile.calibration->all;
+  calibration.measurements = static_cast<std::int32_t>(all.size());
+  calibration.interpolated = estimate_errors.result();
   profile.fallback = kGuess;
   if (const auto fitted = fit_and_validate(all, peaks)) {
     profile.fallback = fitted->roofline;
-    profile.calibration->all.roofline = fitted->error;
+    calibration.roofline = fitted->roofline_error;
   } else {
     notes += " Too few shapes for any roofline: the fallback is a guess.";
   }

@@ -84,7 +84,8 @@ struct Calibration {
   std::int64_t runs_throttled = 0;  ///< dropped since the device was below its clock
   std::int64_t runs_lost = 0;       ///< dropped since the profiler lost their records
   std::array<std::optional<ClassCalibration>, kNumOpClasses> classes{};  ///< by OpClass
-  ClassCalibration all{};  ///< its `roofline` is the fallback's
+  /// Of all classes together; its `roofline` is the fallback, for all ops.
+  ClassCalibration all{};
 
   bool operator==(const Calibration&) const = default;
 };

@@ -11,13 +11,15 @@
 //     t_k / max(1, F_k / F, B_k / B)  <=  t  <=  t_k * max(1, F / F_k, B / B_k)
 //
 // with a 1 added to all F and B, of which some are 0. In the logarithms of F, B and t the bounds
-// are pieces of planes. The estimate is the t that contradicts the measurements least, in the sum
-// of the ratios' logarithms: the median of all lower and upper bounds. Where the measurements obey
-// the laws it is the geometric mean of the tightest two, which among all estimates errs least in
-// the worst case (Beliakov 2005, "Monotonicity preserving approximation of multivariate scattered
-// data"); where they do not, since shapes matter too, a single odd one moves it little. It never
-// falls when F or B grows. Between two measurements on one line of slope 0, 1/2 or 1 it is that
-// line.
+// are pieces of planes (Beliakov 2005, "Monotonicity preserving approximation of multivariate
+// scattered data", has the theory). Times that contradict the measurements least, in the sum of the
+// ratios' logarithms, lie between the middle two of all bounds. Among them the estimate is the one
+// nearest to what the lower rungs of the ladder expect: it is the median of all bounds and that.
+//
+// So it never falls when F or B grows. It leaves the roofline only where measurements say
+// otherwise; between measurements that grow like the work, or do not grow, it is on their line.
+// Where measurements contradict each other, since shapes matter too, a single odd one moves it
+// little.
 //
 // Nothing is estimated outside the convex hull of the measurements in the plane of log F and log B,
 // but for kHullTolerance. O(log n) for an op in the table, O(n) for another of n of its kind.
@@ -73,11 +75,12 @@ class MeasurementTable {
   /// Returns the measurement of exactly `op`, or null.
   const OpMeasurement* find(const Op& op) const;
 
-  /// Returns the estimate for an op of this kind and type, or nothing where it lies outside the
-  /// hull. The spread holds how far the bounds are apart, how far they contradict each other, and
-  /// the spread of those between which the estimate lies.
+  /// Returns the estimate for an op of this kind and type, of which the lower rungs expect
+  /// `expected`, or nothing where it lies outside the hull. Its spread holds how far the bounds
+  /// leave it open (but no more than that of `expected`, unless that is 0), how far they contradict
+  /// each other, and the spread of the measurements between which it lies.
   std::optional<TimeEstimate> estimate(std::string_view kind, DataType type, double flops,
-                                       double bytes) const;
+                                       double bytes, const TimeEstimate& expected) const;
 
   bool operator==(const MeasurementTable& other) const {
     return measurements_ == other.measurements_;

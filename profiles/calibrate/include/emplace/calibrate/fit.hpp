@@ -13,9 +13,10 @@
 // none: what the samples have shown, not what they leave open.
 //
 // Errors are those of a leave-one-shape-out validation: a shape leaves with all ops of its class
-// that have it, the roofline is fitted to the others, and predicts it. The spread of a class is
-// sqrt(pi / 2) times the mean of these errors, the standard deviation of a normal error of that
-// mean. All of it depends on nothing but the samples, not even on their order.
+// that have it, the roofline is fitted to the others, and it and the estimates between the others
+// (profiles/measurement_table.hpp) predict what left. The spread of a class is sqrt(pi / 2) times
+// the mean error of its roofline, the standard deviation of a normal error of that mean. All of it
+// depends on nothing but the samples, not even on their order.
 
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/samples.hpp>
