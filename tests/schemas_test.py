@@ -25,10 +25,21 @@ def written(*arguments):
     return {" ".join(["emplace", *arguments]): output}
 
 
+def shown(path):
+    """The profiles of a cluster file, as they are written again."""
+    profiles = json.loads(next(iter(written("profile", "show", str(path), "--json").values())))
+    return {f"{path.name}: {entry['profile']['name']}": json.dumps(entry["profile"])
+            for entry in profiles["profiles"]}
+
+
 documents = {
     "graphs/schema/graph.schema.json": written("export", "inception-v3", "--format", "emplace"),
-    "profiles/schema/device_profile.schema.json": shipped("profiles/data/devices/*.json"),
-    "profiles/schema/cluster.schema.json": shipped("profiles/data/clusters/*.json"),
+    "profiles/schema/device_profile.schema.json": {
+        **shipped("profiles/data/devices/*.json"),
+        **shown(root / "tests/fuzz/corpus/cluster_file/measured.json")},
+    "profiles/schema/cluster.schema.json": {
+        **shipped("profiles/data/clusters/*.json"),
+        **shipped("tests/fuzz/corpus/cluster_file/measured.json")},
     "sim/schema/placement.schema.json": written(
         "place", "--graph", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "round-robin"),
     "bench/schema/suite.schema.json": shipped("bench/suites/*.json"),

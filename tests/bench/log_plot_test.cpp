@@ -1,0 +1,79 @@
+#include <emplace/bench/log_plot.hpp>
+#include <emplace/graphs/check.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace emplace::bench {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// The field of a plot is 560 pixels wide and 360 high; positions below are relative to it.
+LogPlot three_by_two_decades() { return LogPlot("Title", {"across", 1, 1000}, {"up", 0.1, 10}); }
+
+std::string svg_of(const LogPlot& plot) { return LogPlot::to_svg(std::span(&plot, 1)); }
+
+TEST(LogPlot, PutsPointsWhereTheirLogarithmsAre) {
+  LogPlot plot = three_by_two_decades();
+  const std::size_t series = plot.add_series("blue ones", "#00f");
+  plot.add_point(series, {10, 1}, "ten");
+  plot.add_point(series, {1000, 10}, "corner");
+  const std::string svg = svg_of(plot);
+  EXPECT_THAT(svg, HasSubstr("cx=\"186.7\" cy=\"180.0\" r=\"3\" fill=\"#00f\""));
+  EXPECT_THAT(svg, HasSubstr("cx=\"560.0\" cy=\"0.0\""));
+  EXPECT_THAT(svg, HasSubstr("<title>ten</title>"));
+  EXPECT_THAT(svg, HasSubstr(">blue ones</text>"));
+}
+
+TEST(LogPlot, DrawsCurvesFromPlaceToPlace) {
+  LogPlot plot = three_by_two_decades();
+  plot.add_curve("roof", {{1, 0.1}, {10, 1}, {1000, 1}}, {"#333", true});
+  plot.add_curve("", {{1, 10}, {1000, 10}}, {"#999", false});
+  const std::string svg = svg_of(plot);
+  EXPECT_THAT(svg, HasSubstr("<polyline points=\"0.0,360.0 186.7,180.0 560.0,180.0\""));
+  EXPECT_THAT(svg, HasSubstr("<polyline points=\"0.0,0.0 560.0,0.0\" fill=\"none\" "
+                             "stroke=\"#999\" stroke-width=\"1.5\"/>"));
+  EXPECT_THAT(svg, HasSubstr("stroke-dasharray"));
+  EXPECT_THAT(svg, HasSubstr(">roof</text>"));
+}
+
+TEST(LogPlot, WidensAxesToRoundNumbersAndLabelsThem) {
+  const std::string svg = svg_of(LogPlot("", {"", 3, 70000}, {"", 2.5e12, 4e12}));
+  for (const char* label :
+       {">10</text>", ">1k</text>", ">100k</text>", ">2T</text>", ">5T</text>"}) {
+    EXPECT_THAT(svg, HasSubstr(label));
+  }
+  // Over so many decades only powers of ten are labelled.
+  EXPECT_THAT(svg, Not(HasSubstr(">2k</text>")));
+}
+
+TEST(LogPlot, EscapesWhatItIsGiven) {
+  LogPlot plot("<title>", {"a & b", 1, 10}, {"\"c\"", 1, 10});
+  plot.add_point(plot.add_series("<series>", "#000\"/><script>"), {2, 2}, "</title><script>");
+  plot.add_curve("<curve>", {{1, 1}, {10, 10}}, {"#000", false});
+  const std::string svg = svg_of(plot);
+  EXPECT_THAT(svg, Not(HasSubstr("<script>")));
+  EXPECT_THAT(svg, Not(HasSubstr("<series>")));
+  EXPECT_THAT(svg, Not(HasSubstr("<curve>")));
+  EXPECT_THAT(svg, HasSubstr("&lt;title&gt;"));
+  EXPECT_THAT(svg, HasSubstr("a &amp; b"));
+}
+
+TEST(LogPlot, StacksPlots) {
+  const std::vector<LogPlot> plots(2, three_by_two_decades());
+  const std::string svg = LogPlot::to_svg(plots);
+  EXPECT_THAT(svg, HasSubstr("width=\"860\" height=\"920\""));
+  EXPECT_THAT(svg, HasSubstr("translate(0 460)"));
+}
+
+TEST(LogPlot, RefusesWhatHasNoLogarithm) {
+  EXPECT_THROW(LogPlot("", {"", 0, 1}, {"", 1, 10}), InternalError);
+  EXPECT_THROW(LogPlot("", {"", 1, 1}, {"", 1, 10}), InternalError);
+  LogPlot plot = three_by_two_decades();
+  EXPECT_THROW(plot.add_point(plot.add_series("", ""), {0, 1}, ""), InternalError);
+}
+
+}  // namespace
+}  // namespace emplace::bench
