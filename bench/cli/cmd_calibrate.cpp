@@ -131,10 +131,11 @@ void add_calibrate(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   command->add_option("-o,--out", options->output, "Write the cluster that was measured here")
       ->type_name("FILE");
-  command
-      ->add_option("--graphs", options->graphs,
-                   "Measure the ops of these graphs; by default " + options->graphs)
-      ->type_name("GRAPH,...");
+  CLI::Option* graphs =
+      command
+          ->add_option("--graphs", options->graphs,
+                       "Measure the ops of these graphs; by default " + options->graphs)
+          ->type_name("GRAPH,...");
   add_machine_options(*command, options->machine);
   command->add_option("--name", options->name, "Name of the cluster; by default " + options->name)
       ->type_name("NAME");
@@ -155,7 +156,8 @@ void add_calibrate(CLI::App& app, Action& action) {
   command
       ->add_option("--cluster", options->cluster,
                    "Validate this cluster, calibrated before, instead of calibrating")
-      ->type_name("CLUSTER");
+      ->type_name("CLUSTER")
+      ->excludes(graphs);
   command->add_option("--report", options->report, "Write the validation here, in JSON")
       ->type_name("FILE")
       ->needs(validate_option);
