@@ -44,20 +44,21 @@ CudnnDescriptor tensor(const CudnnLibrary& library, std::int64_t id, DataType ty
   return made;
 }
 
-CudnnDescriptor convolution(const CudnnLibrary& library, const ConvolutionGeometry& geometry) {
+CudnnDescriptor convolution(const CudnnLibrary& library, const ConvolutionSite& site) {
   CudnnDescriptor made(library, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
   const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
   const std::int64_t dims = 2;
-  const std::array<std::int64_t, 2> dilations = {geometry.dilation, geometry.dilation};
-  // More engines pad both sides alike.
-  const auto& after = geometry.is_symmetric() ? geometry.before : geometry.after;
+  const std::array<std::int64_t, 2> dilations = {site.dilation, site.dilation};
+  const std::array<std::int64_t, 2> strides = {site.stride_down, site.stride_across};
+  const std::array<std::int64_t, 2> before = {site.pad_top, site.pad_left};
+  const std::array<std::int64_t, 2> after = {site.pad_bottom, site.pad_right};
   made.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &sums);
   made.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, &mode);
   made.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, &dims);
   made.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, dilations.data(), 2);
-  made.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, geometry.stride.data(), 2);
-  made.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, geometry.before.data(), 2);
+  made.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, strides.data(), 2);
+  made.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, before.data(), 2);
   made.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, after.data(), 2);
   made.finalize();
   return made;
@@ -70,13 +71,12 @@ struct PassAttributes {
 };
 
 constexpr std::array kPasses = {
-    PassAttributes{CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    PassAttributes{
+        CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
     PassAttributes{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
@@ -94,15 +94,15 @@ constexpr std::array kPasses = {
 };
 
 CudnnDescriptor operation_graph(const CudnnLibrary& library, const ConvolutionRequest& request) {
-  const ConvolutionGeometry& g = request.geometry;
+  const ConvolutionSite& site = request.site;
   const CudnnDescriptor x =
-      tensor(library, kTensorIds[0], request.type, {g.maps, g.channels, g.extent[0], g.extent[1]});
-  const CudnnDescriptor w = tensor(library, kTensorIds[1], request.type,
-                                   {g.filters, g.channels, g.window[0], g.window[1]});
+      tensor(library, kTensorIds[0], site.type, {site.n, site.c, site.h, site.w});
+  const CudnnDescriptor w =
+      tensor(library, kTensorIds[1], site.type, {site.k, site.c, site.r, site.s});
   const CudnnDescriptor y =
-      tensor(library, kTensorIds[2], request.type, {g.maps, g.filters, g.results[0], g.results[1]});
-  const CudnnDescriptor window = convolution(library, g);
-  const PassAttributes& pass = kPasses[static_cast<std::size_t>(request.pass)];
+      tensor(library, kTensorIds[2], site.type, {site.n, site.k, site.p, site.q});
+  const CudnnDescriptor window = convolution(library, site);
+  const PassAttributes& pass = kPasses[static_cast<std::size_t>(site.pass)];
   const float one = 1;
   const float zero = 0;
   CudnnDescriptor operation(library, pass.type);
@@ -186,7 +186,7 @@ bool is_welcome(const CudnnLibrary& library, const CudnnDescriptor& config,
   const bool rounds = has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) ||
                       has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION);
   const bool is_tf32 =
-      request.type == DataType::kFloat32 && has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+      request.site.type == DataType::kFloat32 && has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
   return !rounds && (request.tf32 || !is_tf32);
 }
 
@@ -194,7 +194,8 @@ bool is_welcome(const CudnnLibrary& library, const CudnnDescriptor& config,
 
 CudnnDescriptor::CudnnDescriptor(const CudnnLibrary& library, cudnnBackendDescriptorType_t type)
     : library_(&library) {
-  check_cuda(library, library.create_descriptor(type, &descriptor_), "cudnnBackendCreateDescriptor");
+  check_cuda(library, library.create_descriptor(type, &descriptor_),
+             "cudnnBackendCreateDescriptor");
 }
 
 CudnnDescriptor::~CudnnDescriptor() {

@@ -1,15 +1,15 @@
 #pragma once
 
 // Ways to run a convolution on cuDNN. Maps, filters and results lie in memory as graphs say:
-// [N, C, H, W] and [K, C, R, S], row by row, because all other ops expect them so. Tensor cores work
-// along channels; engines that use them transpose maps on their way, which costs time beside
+// [N, C, H, W] and [K, C, R, S], row by row, because all other ops expect them so. Tensor cores
+// work along channels; engines that use them transpose maps on their way, which costs time beside
 // networks that keep channels innermost everywhere. Products are summed in float32.
 //
 // cuDNN's heuristics list engines, the likely fastest first. Left out are engines that round
 // float32 more than asked for, that must be compiled first (seconds each), or that need too
 // much workspace. The list needs a description of the GPU, not the GPU.
 
-#include "convolution_geometry.hpp"
+#include "../convolution_site.hpp"
 #include "cudnn_library.hpp"
 
 #include <cstdint>
@@ -52,21 +52,12 @@ CudnnDescriptor describe_gpu(const CudnnLibrary& library, std::int32_t device);
 /// Describes a GPU to cuDNN that need not be there, by the JSON that cuDNN writes of one that is.
 CudnnDescriptor describe_gpu(const CudnnLibrary& library, const std::string& json);
 
-/// Names what is computed of maps x, filters w and results y of a convolution.
-enum class ConvolutionPass : std::uint8_t {
-  kResults,  ///< y of x and w
-  kMaps,     ///< x, or its gradient, of y and w
-  kFilters,  ///< the gradient of w, of x and y
-};
-
 /// Says what a plan is for.
 struct ConvolutionRequest {
-  ConvolutionGeometry geometry{};
-  ConvolutionPass pass = ConvolutionPass::kResults;
-  DataType type = DataType::kFloat32;  ///< of all tensors: float32, float16 or bfloat16
-  bool tf32 = true;                    ///< lets float32 be rounded to TF32
-  std::int64_t workspace_limit = 0;    ///< bytes
-  std::int32_t multiprocessors = 0;    ///< of which a part has so many; 0: all
+  ConvolutionSite site{};            ///< of float32, float16 or bfloat16
+  bool tf32 = true;                  ///< lets float32 be rounded to TF32
+  std::int64_t workspace_limit = 0;  ///< bytes
+  std::int32_t multiprocessors = 0;  ///< of which a part has so many; 0: all
 };
 
 /// Holds a way to run a convolution.
@@ -75,8 +66,8 @@ struct ConvolutionPlan {
   std::int64_t workspace_bytes = 0;
 };
 
-/// Returns at most `count` plans for `request`, the likely fastest first; none if cuDNN has no engine
-/// for it.
+/// Returns at most `count` plans for `request`, the likely fastest first; none if cuDNN has no
+/// engine for it.
 std::vector<ConvolutionPlan> convolution_plans(const CudnnLibrary& library,
                                                const CudnnDescriptor& gpu,
                                                const ConvolutionRequest& request,

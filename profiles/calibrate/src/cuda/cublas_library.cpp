@@ -5,8 +5,9 @@ namespace emplace::calibrate {
 CublasLibrary::CublasLibrary()
     : library({.what = "cuBLAS",
                .names = {"libcublas.so.13", "libcublas.so.12"},
-               .remedy = "Install the CUDA toolkit (or Debian's package libcublas-13-0, or Python's "
-                         "nvidia-cublas)"}) {
+               .remedy =
+                   "Install the CUDA toolkit (or Debian's package libcublas-13-0, or Python's "
+                   "nvidia-cublas)"}) {
   library.find("cublasCreate_v2", create);
   library.find("cublasDestroy_v2", destroy);
   library.find("cublasGetProperty", get_property);

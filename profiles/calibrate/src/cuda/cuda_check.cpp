@@ -1,5 +1,7 @@
 #include "cuda_check.hpp"
 
+#include "cuda_launcher.hpp"
+
 #include <emplace/calibrate/compute_device.hpp>
 
 #include <fmt/format.h>
@@ -44,5 +46,7 @@ void check_cuda(const CudnnLibrary& library, cudnnStatus_t status, std::string_v
         fmt::format("{}: {}: {}", call, library.get_error_string(status), detail.data()));
   }
 }
+
+void check_launch() { check_cuda(cudaGetLastError(), "launching a kernel"); }
 
 }  // namespace emplace::calibrate

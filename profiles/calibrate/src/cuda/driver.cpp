@@ -2,9 +2,8 @@
 
 #include <emplace/calibrate/compute_device.hpp>
 
-#include <fmt/format.h>
-
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
 namespace emplace::calibrate {
 namespace {
@@ -33,9 +32,10 @@ Driver::Driver() {
       !find("cuStreamWaitValue32", stream_wait_value)) {
     int version = 0;
     cudaDriverGetVersion(&version);
-    throw DeviceFailure(fmt::format(
-        "the NVIDIA driver serves CUDA {}.{}, but 12.5 or newer is needed: install driver 555 or newer",
-        version / 1000, version % 1000 / 10));
+    throw DeviceFailure(
+        fmt::format("the NVIDIA driver serves CUDA {}.{}, but 12.5 or newer is needed: install "
+                    "driver 555 or newer",
+                    version / 1000, version % 1000 / 10));
   }
   find("cuDeviceGetDevResource", device_get_resource);
   find("cuDevSmResourceSplitByCount", split_by_count);

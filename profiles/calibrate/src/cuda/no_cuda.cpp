@@ -6,15 +6,16 @@
 namespace emplace::calibrate {
 
 CudaDevices cuda_devices(const CudaOptions&) {
-  return {.missing =
-              "this program was built without the CUDA toolkit: install it (12.5 or newer, with the "
-              "headers of cuDNN 9) and build again; the summary of CMake then says 'calibration of "
-              "GPUs: ON'"};
+  return {
+      .missing =
+          "this program was built without the CUDA toolkit: install it (12.5 or newer, with the "
+          "headers of cuDNN 9) and build again; the summary of CMake then says 'calibration of "
+          "GPUs: ON'"};
 }
 
+// There is no device or queue that these could be asked for.
+double replayed_launch_us(ComputeDevice&) { EMPLACE_CHECK(false, "built without CUDA"); }
 struct Recording::State {};
-
-// There is no queue that it could record.
 Recording::Recording(std::span<Queue* const>) { EMPLACE_CHECK(false, "built without CUDA"); }
 Recording::~Recording() = default;
 std::unique_ptr<Recorded> Recording::end() { return nullptr; }

@@ -25,7 +25,8 @@ struct GpuRates {
 };
 
 /// Returns the peak in FLOP/us, a multiply-add counted as two. A generation that is not in the
-/// table has the rate of the newest one before it; one without tensor cores for TF32 that of float32.
+/// table has the rate of the newest one before it; one without tensor cores for TF32 that of
+/// float32.
 double peak_flops_per_us(const GpuRates& gpu, Arithmetic arithmetic);
 
 /// Returns the bandwidth of the GPU's memory in bytes/us.

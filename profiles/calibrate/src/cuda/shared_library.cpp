@@ -2,10 +2,9 @@
 
 #include <emplace/calibrate/compute_device.hpp>
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <dlfcn.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -78,8 +77,8 @@ SharedLibrary::SharedLibrary(LibraryRequest request) : request_(std::move(reques
 void* SharedLibrary::symbol(const char* name) const {
   void* found = dlsym(handle_, name);
   if (found == nullptr) {
-    throw DeviceFailure(fmt::format("{} has no {}: {} is needed. {}", path_, name, request_.what,
-                                    request_.remedy));
+    throw DeviceFailure(
+        fmt::format("{} has no {}: {} is needed. {}", path_, name, request_.what, request_.remedy));
   }
   return found;
 }

@@ -2,7 +2,8 @@
 
 // Libraries that are opened by name while the program runs, so that it starts where they are
 // missing. They are looked for in this order: the folders listed in EMPLACE_CUDA_LIBRARIES,
-// wherever the system's loader looks, the lib64 of CUDA_HOME and CUDA_PATH, the toolkit's usual folder.
+// wherever the system's loader looks, the lib64 of CUDA_HOME and CUDA_PATH, the toolkit's usual
+// folder.
 
 #include <initializer_list>
 #include <string>
@@ -20,8 +21,8 @@ struct LibraryRequest {
 /// Holds a library open for as long as the program runs: what it has started cannot be unloaded.
 class SharedLibrary {
  public:
-  /// Opens the first that is found; throws DeviceFailure that says where it was searched and what to
-  /// install.
+  /// Opens the first that is found; throws DeviceFailure that says where it was searched and what
+  /// to install.
   explicit SharedLibrary(LibraryRequest request);
 
   /// Returns the file or name by which it was opened.

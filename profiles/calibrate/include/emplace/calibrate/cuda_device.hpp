@@ -9,6 +9,7 @@
 // does on queues of such devices can be recorded into a CUDA graph and replayed, so that the host
 // launches once for the whole step.
 
+#include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 
 #include <memory>
@@ -25,6 +26,9 @@ struct CudaOptions {
   bool tf32 = true;
   /// Cuts each GPU into this many parts of one size; 1 leaves it whole.
   std::int32_t parts = 1;
+  /// Tells how long kernels and copies took; where it can't, or is null, events in the queues do,
+  /// which also count the gaps between an op's kernels. Shared by all devices.
+  std::shared_ptr<ActivitySource> activities{};
 };
 
 /// Holds the GPUs of this machine, or why there are none to use.
@@ -39,6 +43,11 @@ struct CudaDevices {
 /// without the CUDA toolkit, is no failure: the answer says what is missing. Throws DeviceFailure
 /// if a GPU is there but refuses service, or can't be cut into so many parts.
 CudaDevices cuda_devices(const CudaOptions& options);
+
+/// Returns what ComputeDevice::launch_us() would be for kernels of a Recorded. Requires: `device`
+/// is of cuda_devices(). Like launch_us(), to be asked of devices without `activities`: a profiler
+/// slows launches down.
+double replayed_launch_us(ComputeDevice& device);
 
 /// Holds recorded work, to be replayed any number of times.
 class Recorded {

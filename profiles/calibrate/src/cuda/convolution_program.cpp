@@ -1,0 +1,122 @@
+#include "cuda_check.hpp"
+#include "cuda_memory.hpp"
+#include "library_programs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace emplace::calibrate {
+namespace {
+
+// As much as frameworks give cuDNN when they let it choose.
+constexpr std::int64_t kWorkspaceLimit = std::int64_t{1} << 30;
+
+// Heuristics order engines well but not perfectly; the first few are tried, as frameworks do.
+constexpr std::size_t kTried = 4;
+constexpr int kTrialRuns = 3;
+
+// Where x, w and y of a convolution stand among an op's inputs, by ConvolutionPass.
+constexpr int kResult = -1;
+using Places = std::array<int, 3>;
+constexpr std::array kPlaces = {Places{0, 1, kResult}, Places{kResult, 1, 0},
+                                Places{1, kResult, 0}};
+
+class ConvolutionProgram final : public CudaProgram {
+ public:
+  ConvolutionProgram(ConvolutionPass pass, ConvolutionPlan plan)
+      : places_(kPlaces[static_cast<std::size_t>(pass)]), plan_(std::move(plan)) {}
+
+  std::int64_t workspace_bytes() const override { return plan_.workspace_bytes; }
+  std::string_view library() const override { return "cudnn"; }
+
+  void enqueue(CudaQueue& queue, const OpBuffers& buffers) const override {
+    const auto tensor = [&](std::size_t i) {
+      const int input = places_[i];
+      // cuDNN writes to the result only, but its call takes all tensors alike.
+      return input == kResult ? buffers.outputs[0]
+                              : const_cast<void*>(buffers.inputs[static_cast<std::size_t>(input)]);
+    };
+    run_convolution(queue.part().libraries().cudnn, queue.cudnn(), plan_, tensor(0), tensor(1),
+                    tensor(2), buffers.workspace);
+  }
+
+ private:
+  Places places_;
+  ConvolutionPlan plan_;
+};
+
+// The time of a run in the queue, or infinity if the engine fails in spite of its promise.
+float trial_ms(CudaQueue& queue, const std::shared_ptr<const GpuPart>& part,
+               const ConvolutionPlan& plan, const std::array<void*, 3>& tensors, void* workspace) {
+  const CudnnLibrary& library = part->libraries().cudnn;
+  CudaEvent before(part, true);
+  CudaEvent after(part, true);
+  float best = std::numeric_limits<float>::infinity();
+  try {
+    for (int run = 0; run <= kTrialRuns; ++run) {
+      before.record(queue.stream());
+      run_convolution(library, queue.cudnn(), plan, tensors[0], tensors[1], tensors[2], workspace);
+      after.record(queue.stream());
+      queue.finish();
+      float ms = 0;
+      check_cuda(cudaEventElapsedTime(&ms, before.get(), after.get()), "cudaEventElapsedTime");
+      if (run > 0) {  // the first loads the kernel
+        best = std::min(best, ms);
+      }
+    }
+  } catch (const DeviceFailure&) {
+    queue.finish();  // throws if the GPU itself is lost
+  }
+  return best;
+}
+
+}  // namespace
+
+std::unique_ptr<CudaProgram> convolution_program(const OpSite& site, CudaQueue& queue, bool tf32) {
+  const auto found = convolution_site(site);
+  if (!found || !has_products_of(found->type)) {
+    return nullptr;
+  }
+  const std::shared_ptr<const GpuPart>& part = queue.shared_part();
+  const CudnnLibrary& library = part->libraries().cudnn;
+  const ConvolutionRequest request{
+      .site = *found,
+      .tf32 = tf32,
+      .workspace_limit = kWorkspaceLimit,
+      .multiprocessors = part->is_whole() ? 0 : part->multiprocessors()};
+  std::vector<ConvolutionPlan> plans =
+      convolution_plans(library, describe_gpu(library, part->ordinal()), request, kTried);
+  std::size_t fastest = 0;
+  if (plans.size() > 1) {
+    std::vector<std::unique_ptr<Memory>> memory;
+    std::array<void*, 3> tensors{};
+    const std::array sizes = {found->n * found->c * found->h * found->w,
+                              found->k * found->c * found->r * found->s,
+                              found->n * found->k * found->p * found->q};
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      memory.push_back(device_memory(queue, sizes[i] * size_of(found->type), true));
+      tensors[i] = memory.back()->data();
+    }
+    std::int64_t most = 0;
+    for (const ConvolutionPlan& plan : plans) {
+      most = std::max(most, plan.workspace_bytes);
+    }
+    const auto workspace = device_memory(queue, most, false);
+    float best = std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const float ms = trial_ms(queue, part, plans[i], tensors, workspace->data());
+      if (ms < best) {
+        best = ms;
+        fastest = i;
+      }
+    }
+  }
+  if (plans.empty()) {
+    return nullptr;
+  }
+  return std::make_unique<ConvolutionProgram>(found->pass, std::move(plans[fastest]));
+}
+
+}  // namespace emplace::calibrate

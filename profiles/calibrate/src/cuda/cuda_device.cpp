@@ -1,0 +1,143 @@
+#include "cuda_check.hpp"
+#include "cuda_facts.hpp"
+#include "cuda_memory.hpp"
+#include "cuda_timing.hpp"
+#include "kernel_program.hpp"
+#include "library_programs.hpp"
+
+#include <emplace/calibrate/cuda_device.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace emplace::calibrate {
+namespace {
+
+class CudaDevice final : public ComputeDevice {
+ public:
+  CudaDevice(const std::shared_ptr<const GpuPart>& part, const CudaOptions& options,
+             std::string name)
+      : part_(part),
+        tf32_(options.tf32),
+        timer_(part, options.activities),
+        queue_(part),
+        facts_(cuda_facts(*part, {.name = std::move(name),
+                                  .tf32 = options.tf32,
+                                  .parts = options.parts,
+                                  .is_profiled = timer_.is_profiled()})) {}
+
+  const DeviceFacts& facts() const override { return facts_; }
+
+  std::unique_ptr<Memory> allocate(std::int64_t bytes, bool random) override {
+    return device_memory(queue_, bytes, random);
+  }
+
+  std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool pinned) override {
+    part_->activate();
+    return pinned ? pinned_memory(bytes) : pageable_memory(bytes);
+  }
+
+  std::unique_ptr<OpProgram> compile(const OpSite& site) override {
+    part_->activate();
+    std::unique_ptr<CudaProgram> program = convolution_program(site, queue_, tf32_);
+    if (program == nullptr) {
+      program = product_program(site, tf32_);
+    }
+    if (program == nullptr) {
+      program = lstm_program(site, tf32_);
+    }
+    if (program == nullptr) {
+      program = kernel_program(site);
+    }
+    return program;
+  }
+
+  std::unique_ptr<Queue> make_queue() override { return std::make_unique<CudaQueue>(part_); }
+
+  std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers,
+                                  std::int32_t runs) override {
+    return timer_.time_runs(static_cast<const CudaProgram&>(program), buffers, runs);
+  }
+
+  std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
+                                                 std::int32_t runs) override {
+    return timer_.time_copies(copies, runs);
+  }
+
+  double launch_us() override { return timer_.launch_us(); }
+
+  CudaTimer& timer() { return timer_; }
+
+ private:
+  std::shared_ptr<const GpuPart> part_;
+  bool tf32_;
+  CudaTimer timer_;
+  CudaQueue queue_;
+  DeviceFacts facts_;
+};
+
+// Lets GPUs copy to each other without going through the host, where they can.
+void connect(std::int32_t gpus) {
+  for (std::int32_t from = 0; from < gpus; ++from) {
+    check_cuda(cudaSetDevice(from), "cudaSetDevice");
+    for (std::int32_t to = 0; to < gpus; ++to) {
+      int possible = 0;
+      if (from != to) {
+        check_cuda(cudaDeviceCanAccessPeer(&possible, from, to), "cudaDeviceCanAccessPeer");
+      }
+      if (possible != 0) {
+        const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
+        if (status == cudaErrorPeerAccessAlreadyEnabled) {
+          cudaGetLastError();
+        } else {
+          check_cuda(status, "cudaDeviceEnablePeerAccess");
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+CudaDevices cuda_devices(const CudaOptions& options) {
+  if (options.parts < 1) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("expected a GPU to be cut into at least 1 part, found {}", options.parts));
+  }
+  int gpus = 0;
+  const cudaError_t status = cudaGetDeviceCount(&gpus);
+  if (status != cudaSuccess || gpus == 0) {
+    cudaGetLastError();
+    return {.missing = why_no_gpu(status)};
+  }
+  std::shared_ptr<const CudaLibraries> libraries;
+  try {
+    libraries = std::make_shared<CudaLibraries>();
+  } catch (const DeviceFailure& failure) {
+    return {.missing = failure.what()};
+  }
+  connect(gpus);
+  CudaDevices found;
+  for (std::int32_t gpu = 0; gpu < gpus; ++gpu) {
+    const auto parts = options.parts == 1
+                           ? std::vector{std::make_shared<const GpuPart>(libraries, gpu)}
+                           : GpuPart::split(libraries, gpu, options.parts);
+    for (const auto& part : parts) {
+      found.devices.push_back(
+          std::make_unique<CudaDevice>(part, options, fmt::format("gpu:{}", found.devices.size())));
+    }
+  }
+  return found;
+}
+
+double replayed_launch_us(ComputeDevice& device) {
+  auto* found = dynamic_cast<CudaDevice*>(&device);
+  EMPLACE_CHECK(found != nullptr, "{} is no CUDA device", device.facts().name);
+  return found->timer().replayed_launch_us();
+}
+
+}  // namespace emplace::calibrate

@@ -1,0 +1,269 @@
+#include "cuda_timing.hpp"
+
+#include "cuda_check.hpp"
+#include "memory_kernels.hpp"
+
+#include <emplace/calibrate/cuda_device.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <deque>
+#include <exception>
+#include <thread>
+#include <utility>
+
+namespace emplace::calibrate {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int32_t kWarmUps = 2;
+
+// Runs that are held back at a time: a stream takes some hundred launches before it blocks.
+constexpr std::int32_t kHeldRuns = 8;
+
+// Launches in a chain; so many that the first and the last do not count.
+constexpr std::int32_t kChain = 1000;
+
+double us_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+double us_between(const CudaEvent& before, const CudaEvent& after) {
+  float ms = 0;
+  check_cuda(cudaEventElapsedTime(&ms, before.get(), after.get()), "cudaEventElapsedTime");
+  return 1000.0 * static_cast<double>(ms);
+}
+
+// An id for each thing that is timed, in all of the process.
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+bool is_pageable(const void* memory) {
+  cudaPointerAttributes attributes{};
+  check_cuda(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes");
+  return attributes.type == cudaMemoryTypeUnregistered;
+}
+
+class EmptyProgram final : public CudaProgram {
+ public:
+  std::int64_t workspace_bytes() const override { return 0; }
+  std::string_view library() const override { return "emplace"; }
+  void enqueue(CudaQueue& queue, const OpBuffers&) const override {
+    enqueue_nothing(queue.stream());
+  }
+};
+
+}  // namespace
+
+CudaTimer::CudaTimer(std::shared_ptr<const GpuPart> part,
+                     std::shared_ptr<ActivitySource> activities)
+    : part_(std::move(part)), activities_(std::move(activities)), queue_(part_), start_(part_) {}
+
+bool CudaTimer::is_profiled() const {
+  return activities_ != nullptr && activities_->why_none().empty();
+}
+
+void CudaTimer::flush() {
+  if (cache_filler_ == nullptr) {
+    int cache_bytes = 0;
+    check_cuda(cudaDeviceGetAttribute(&cache_bytes, cudaDevAttrL2CacheSize, part_->ordinal()),
+               "cudaDeviceGetAttribute");
+    cache_filler_ =
+        device_memory(queue_, std::max(2 * std::int64_t{cache_bytes}, std::int64_t{4}), false);
+  }
+  enqueue_flush(queue_.stream(), cache_filler_->data(), cache_filler_->bytes());
+}
+
+TimedRun CudaTimer::profiled(const std::map<std::uint64_t, DeviceTime>& times,
+                             std::uint64_t id) const {
+  const auto found = times.find(id);
+  if (found == times.end() || found->second.records == 0 || found->second.lost > 0) {
+    return {.quality = RunQuality::kLost};
+  }
+  return {.us = found->second.busy_us,
+          .quality = found->second.throttled ? RunQuality::kThrottled : RunQuality::kGood};
+}
+
+std::vector<TimedRun> CudaTimer::time_runs(const CudaProgram& program, const OpBuffers& buffers,
+                                           std::int32_t runs) {
+  part_->activate();
+  for (std::int32_t run = 0; run < kWarmUps; ++run) {
+    flush();
+    program.enqueue(queue_, buffers);
+  }
+  queue_.finish();
+  std::vector<TimedRun> timed;
+  if (is_profiled()) {
+    std::vector<std::uint64_t> ids;
+    for (std::int32_t run = 0; run < runs; ++run) {
+      flush();
+      const ExternalId id(*activities_, ids.emplace_back(next_id()));
+      program.enqueue(queue_, buffers);
+    }
+    queue_.finish();
+    const auto times = device_times(parse_activities(activities_->take()));
+    for (const std::uint64_t id : ids) {
+      timed.push_back(profiled(times, id));
+    }
+    return timed;
+  }
+  for (std::int32_t first = 0; first < runs; first += kHeldRuns) {
+    const std::int32_t count = std::min(kHeldRuns, runs - first);
+    std::deque<CudaEvent> befores;
+    std::deque<CudaEvent> afters;
+    for (std::int32_t run = 0; run < count; ++run) {
+      befores.emplace_back(part_, true);
+      afters.emplace_back(part_, true);
+    }
+    start_.hold(queue_.stream(), ++num_starts_);
+    try {
+      for (std::size_t run = 0; run < befores.size(); ++run) {
+        flush();
+        befores[run].record(queue_.stream());
+        program.enqueue(queue_, buffers);
+        afters[run].record(queue_.stream());
+      }
+    } catch (...) {
+      start_.raise(num_starts_);
+      throw;
+    }
+    start_.raise(num_starts_);
+    queue_.finish();
+    for (std::size_t run = 0; run < befores.size(); ++run) {
+      timed.push_back({.us = us_between(befores[run], afters[run])});
+    }
+  }
+  return timed;
+}
+
+// A stream of its own for each copy, with what tells its times.
+struct CudaTimer::Lane {
+  explicit Lane(const std::shared_ptr<const GpuPart>& part)
+      : queue(part), before(part, true), after(part, true) {}
+
+  CudaQueue queue;
+  CudaEvent before;
+  CudaEvent after;
+  std::uint64_t id = 0;
+};
+
+std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> copies,
+                                                          std::int32_t runs) {
+  part_->activate();
+  std::vector<std::unique_ptr<Lane>> lanes;
+  bool is_by_host = false;
+  for (const Copy& copy : copies) {
+    lanes.push_back(std::make_unique<Lane>(part_));
+    lanes.back()->queue.copy(copy.to, copy.from, copy.bytes);  // the first copy sets things up
+    is_by_host = is_by_host || is_pageable(copy.to) || is_pageable(copy.from);
+  }
+  for (const auto& lane : lanes) {
+    lane->queue.finish();
+  }
+  std::vector<std::vector<TimedRun>> timed(copies.size());
+  if (is_by_host) {
+    std::barrier start(std::ssize(copies));
+    std::vector<std::exception_ptr> failures(copies.size());
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      threads.emplace_back([&, i] {
+        for (std::int32_t run = 0; run < runs; ++run) {
+          start.arrive_and_wait();
+          const auto begin = Clock::now();
+          try {
+            lanes[i]->queue.copy(copies[i].to, copies[i].from, copies[i].bytes);
+            lanes[i]->queue.finish();
+          } catch (...) {
+            failures[i] = std::current_exception();
+          }
+          timed[i].push_back({.us = us_since(begin)});
+        }
+      });
+    }
+    threads.clear();
+    for (const std::exception_ptr& failure : failures) {
+      if (failure != nullptr) {
+        std::rethrow_exception(failure);
+      }
+    }
+    return timed;
+  }
+  for (std::int32_t run = 0; run < runs; ++run) {
+    // Held back until all copies are enqueued, so that they begin together.
+    ++num_starts_;
+    try {
+      for (std::size_t i = 0; i < copies.size(); ++i) {
+        Lane& lane = *lanes[i];
+        lane.id = next_id();
+        start_.hold(lane.queue.stream(), num_starts_);
+        lane.before.record(lane.queue.stream());
+        if (is_profiled()) {
+          const ExternalId id(*activities_, lane.id);
+          lane.queue.copy(copies[i].to, copies[i].from, copies[i].bytes);
+        } else {
+          lane.queue.copy(copies[i].to, copies[i].from, copies[i].bytes);
+        }
+        lane.after.record(lane.queue.stream());
+      }
+    } catch (...) {
+      start_.raise(num_starts_);
+      throw;
+    }
+    start_.raise(num_starts_);
+    for (const auto& lane : lanes) {
+      lane->queue.finish();
+    }
+    const auto times = is_profiled() ? device_times(parse_activities(activities_->take()))
+                                     : std::map<std::uint64_t, DeviceTime>{};
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const Lane& lane = *lanes[i];
+      timed[i].push_back(is_profiled() ? profiled(times, lane.id)
+                                       : TimedRun{.us = us_between(lane.before, lane.after)});
+    }
+  }
+  return timed;
+}
+
+double CudaTimer::empty_kernel_us() {
+  std::vector<TimedRun> runs = time_runs(EmptyProgram(), {}, 21);
+  std::erase_if(runs, [](const TimedRun& run) { return run.quality != RunQuality::kGood; });
+  if (runs.empty()) {
+    throw DeviceFailure("the profiler lost all runs of an empty kernel");
+  }
+  std::ranges::sort(runs, {}, &TimedRun::us);
+  return runs[runs.size() / 2].us;
+}
+
+double CudaTimer::launch_us() {
+  const double kernel_us = empty_kernel_us();
+  const auto begin = Clock::now();
+  for (std::int32_t i = 0; i < kChain; ++i) {
+    enqueue_nothing(queue_.stream());
+  }
+  queue_.finish();
+  return std::max(0.0, us_since(begin) / kChain - kernel_us);
+}
+
+double CudaTimer::replayed_launch_us() {
+  const double kernel_us = empty_kernel_us();
+  const std::array<Queue*, 1> queues = {&queue_};
+  Recording recording(queues);
+  for (std::int32_t i = 0; i < kChain; ++i) {
+    enqueue_nothing(queue_.stream());
+  }
+  const std::unique_ptr<Recorded> chain = recording.end();
+  chain->replay();  // the first uploads the graph
+  queue_.finish();
+  const auto begin = Clock::now();
+  chain->replay();
+  queue_.finish();
+  return std::max(0.0, us_since(begin) / kChain - kernel_us);
+}
+
+}  // namespace emplace::calibrate

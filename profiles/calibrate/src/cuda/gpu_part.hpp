@@ -1,0 +1,56 @@
+#pragma once
+
+// A GPU of this machine, or a part of one: where streams are made.
+
+#include "cublas_library.hpp"
+#include "cudnn_library.hpp"
+#include "driver.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace emplace::calibrate {
+
+/// Holds the libraries that GPUs need.
+struct CudaLibraries {
+  Driver driver{};
+  CublasLibrary cublas{};
+  CudnnLibrary cudnn{};
+};
+
+/// Makes the streams of a GPU or of a part of one. A stream of a part runs kernels on the part's
+/// multiprocessors, whatever context is current.
+class GpuPart {
+ public:
+  /// Takes the whole of GPU `ordinal`.
+  GpuPart(std::shared_ptr<const CudaLibraries> libraries, std::int32_t ordinal);
+  ~GpuPart();
+  GpuPart(const GpuPart&) = delete;
+  GpuPart& operator=(const GpuPart&) = delete;
+
+  /// Cuts GPU `ordinal` into `count` parts of one size; throws DeviceFailure if it can't be.
+  static std::vector<std::shared_ptr<const GpuPart>> split(
+      const std::shared_ptr<const CudaLibraries>& libraries, std::int32_t ordinal,
+      std::int32_t count);
+
+  const CudaLibraries& libraries() const { return *libraries_; }
+  std::int32_t ordinal() const { return ordinal_; }
+  std::int32_t multiprocessors() const { return multiprocessors_; }
+  bool is_whole() const { return context_ == nullptr; }
+
+  /// Makes the GPU that which this thread's calls mean.
+  void activate() const;
+  /// Returns a new stream, which does not wait for any other.
+  cudaStream_t make_stream() const;
+
+ private:
+  std::shared_ptr<const CudaLibraries> libraries_;
+  std::int32_t ordinal_ = 0;
+  std::int32_t multiprocessors_ = 0;
+  CUgreenCtx context_ = nullptr;  // null: the whole GPU
+};
+
+}  // namespace emplace::calibrate

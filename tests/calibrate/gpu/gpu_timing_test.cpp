@@ -1,0 +1,114 @@
+// What timers say of work whose time is known, roughly, from the GPU's own figures.
+
+#include "device_pair.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace emplace::calibrate {
+namespace {
+
+double median_us(std::vector<TimedRun> runs) {
+  std::ranges::sort(runs, {}, &TimedRun::us);
+  return runs[runs.size() / 2].us;
+}
+
+OpSite product_site_of(std::int64_t size, DataType type) {
+  const Output matrix{.shape = {size, size}, .type = type, .bytes = size * size * size_of(type)};
+  return {.op = {.name = "c",
+                 .kind = "matmul",
+                 .shape = {size, size, size},
+                 .flops = 2 * size * size * size,
+                 .outputs = {matrix}},
+          .inputs = {matrix, matrix}};
+}
+
+// The median time of a product, by the device's timer.
+double product_us(ComputeDevice& gpu, const OpSite& site) {
+  const auto program = gpu.compile(site);
+  Tensors tensors(gpu, site, *program);
+  const auto queue = gpu.make_queue();
+  tensors.fill(*queue, random_inputs(site));
+  return median_us(gpu.time_runs(*program, tensors.buffers(), 20));
+}
+
+class GpuTiming : public testing::Test {
+ protected:
+  void SetUp() override {
+    by_events_ = gpus();
+    if (by_events_.devices.empty()) {
+      GTEST_SKIP() << by_events_.missing;
+    }
+    by_cupti_ = gpus({.activities = cupti()});
+  }
+
+  CudaDevices by_events_;
+  CudaDevices by_cupti_;
+};
+
+TEST_F(GpuTiming, IsTheSameByCuptiAndByEvents) {
+  if (!cupti()->why_none().empty()) {
+    GTEST_SKIP() << cupti()->why_none();
+  }
+  const OpSite site = product_site_of(4096, DataType::kBfloat16);
+  const double events = product_us(*by_events_.devices[0], site);
+  const double profiled = product_us(*by_cupti_.devices[0], site);
+  RecordProperty("events_us", std::to_string(events));
+  RecordProperty("cupti_us", std::to_string(profiled));
+  EXPECT_NEAR(events, profiled, 0.1 * profiled + 5);
+}
+
+// Between a tenth of the peak and the peak: a wrong unit or an unsynchronized clock is outside.
+TEST_F(GpuTiming, OfALargeProductIsWithinThePeak) {
+  ComputeDevice& gpu = *by_events_.devices[0];
+  const OpSite site = product_site_of(8192, DataType::kFloat32);
+  const double rate = static_cast<double>(site.op.flops) / product_us(gpu, site);
+  RecordProperty("tflops", std::to_string(rate / 1e6));
+  EXPECT_LT(rate, 1.05 * gpu.facts().peak_flops_per_us);
+  EXPECT_GT(rate, 0.1 * gpu.facts().peak_flops_per_us);
+}
+
+TEST_F(GpuTiming, OfCopiesWithinTheGpuIsWithinItsBandwidth) {
+  ComputeDevice& gpu = *by_events_.devices[0];
+  constexpr std::int64_t kBytes = 1 << 30;
+  const auto from = gpu.allocate(kBytes, true);
+  const auto to = gpu.allocate(kBytes, false);
+  const std::array copies = {Copy{to->data(), from->data(), kBytes}};
+  const double rate = 2.0 * kBytes / median_us(gpu.time_copies(copies, 10)[0]);
+  RecordProperty("gb_per_s", std::to_string(rate / 1e3));
+  EXPECT_LT(rate, 1.05 * gpu.facts().memory_bytes_per_us);
+  EXPECT_GT(rate, 0.5 * gpu.facts().memory_bytes_per_us);
+}
+
+TEST_F(GpuTiming, TellsTimesOfCopiesThatRunTogether) {
+  ComputeDevice& gpu = *by_events_.devices[0];
+  constexpr std::int64_t kBytes = 64 << 20;
+  const auto a = gpu.allocate(kBytes, true);
+  const auto b = gpu.allocate(kBytes, true);
+  for (const bool pinned : {true, false}) {
+    const auto in = gpu.allocate_on_host(kBytes, pinned);
+    const auto out = gpu.allocate_on_host(kBytes, pinned);
+    const std::array copies = {Copy{a->data(), in->data(), kBytes},
+                               Copy{out->data(), b->data(), kBytes}};
+    const auto timed = gpu.time_copies(copies, 5);
+    ASSERT_EQ(timed.size(), 2);
+    for (const auto& runs : timed) {
+      ASSERT_EQ(runs.size(), 5);
+      // No link to a host moves a terabyte in a second.
+      EXPECT_GT(median_us(runs), static_cast<double>(kBytes) / 1e6);
+    }
+  }
+}
+
+TEST_F(GpuTiming, FindsThatReplayedLaunchesCostNoMoreThanAFew) {
+  ComputeDevice& gpu = *by_events_.devices[0];
+  const double launched = gpu.launch_us();
+  const double replayed = replayed_launch_us(gpu);
+  RecordProperty("launch_us", std::to_string(launched));
+  RecordProperty("replayed_launch_us", std::to_string(replayed));
+  EXPECT_LT(launched, 100);
+  EXPECT_LT(replayed, 100);
+}
+
+}  // namespace
+}  // namespace emplace::calibrate
