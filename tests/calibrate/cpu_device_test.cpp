@@ -1,0 +1,139 @@
+#include <emplace/calibrate/cpu_device.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <profiles/calibrate/src/cpu/host_facts.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+
+namespace emplace::calibrate {
+namespace {
+
+using testing::Each;
+using testing::Gt;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+std::unique_ptr<ComputeDevice> device_of_first_core() {
+  const std::vector<int> core{usable_cores().front()};
+  return make_cpu_device("cpu:0", core);
+}
+
+OpSite relu(std::int64_t elements) {
+  const Output x{.shape = {elements}, .bytes = 4 * elements};
+  return {.op = {.name = "y", .kind = "relu", .shape = {elements}, .outputs = {x}}, .inputs = {x}};
+}
+
+std::span<float> floats(const Memory& memory) {
+  return {static_cast<float*>(memory.data()), static_cast<std::size_t>(memory.bytes()) / 4};
+}
+
+TEST(CpuDevice, TellsItsFacts) {
+  const auto device = device_of_first_core();
+  const DeviceFacts& facts = device->facts();
+  EXPECT_EQ(facts.kind, DeviceKind::kCpu);
+  EXPECT_EQ(facts.name, "cpu:0");
+  EXPECT_THAT(facts.device_class, testing::StartsWith("cpu-"));
+  EXPECT_EQ(facts.compute_units, 1);
+  EXPECT_GT(facts.memory_bytes, 0);
+  EXPECT_GT(facts.peak_flops_per_us, 0);
+  EXPECT_GT(facts.memory_bytes_per_us, 0);
+  EXPECT_FALSE(facts.software.empty());
+}
+
+TEST(CpuDevice, ReadsTheProcessorsName) {
+  EXPECT_EQ(processor_name("processor\t: 0\nmodel name\t: AMD EPYC 7742 64-Core Processor \nmodel"),
+            "AMD EPYC 7742 64-Core Processor");
+  EXPECT_EQ(processor_name("CPU implementer\t: 0x41\n"), "CPU");
+  EXPECT_EQ(processor_name("model name"), "CPU");
+}
+
+TEST(CpuDevice, FillsMemoryWithRandomNumbersIfAsked) {
+  const auto device = device_of_first_core();
+  const auto memory = device->allocate(400'002, true);
+  EXPECT_EQ(memory->bytes(), 400'002);
+  const auto [least, largest] = std::ranges::minmax(floats(*memory));
+  EXPECT_GE(least, -1);
+  EXPECT_LT(least, -0.9F);
+  EXPECT_GT(largest, 0.9F);
+  EXPECT_LT(largest, 1);
+  EXPECT_THROW(device->allocate(std::int64_t{1} << 60, false), DeviceFailure);
+}
+
+TEST(CpuDevice, RunsAQueueInOrder) {
+  const auto device = device_of_first_core();
+  const auto program = device->compile(relu(3));
+  const auto x = device->allocate(12, false);
+  const auto y = device->allocate(12, false);
+  const std::array<float, 3> numbers{-1, 0, 2};
+  const auto queue = device->make_queue();
+  queue->copy(x->data(), numbers.data(), 12);
+  queue->run(*program, {.inputs = {x->data()}, .outputs = {y->data()}});
+  queue->copy(x->data(), y->data(), 12);
+  queue->record()->wait_on_host();
+  EXPECT_THAT(floats(*x), testing::ElementsAre(0, 0, 2));
+  queue->finish();
+}
+
+// The first queue's copy cannot begin before the other queue's, which waits for the host.
+TEST(CpuDevice, OrdersQueuesByEvents) {
+  class HostEvent : public Event {
+   public:
+    void wait_on_host() const override { done.wait(false); }
+    std::atomic<bool> done = false;
+  };
+  const auto device = device_of_first_core();
+  const auto first = device->make_queue();
+  const auto second = device->make_queue();
+  const int one = 1;
+  int middle = 0;
+  int last = 0;
+  const auto host = std::make_shared<HostEvent>();
+  first->wait(host);
+  first->copy(&middle, &one, sizeof(int));
+  second->wait(first->record());
+  second->copy(&last, &middle, sizeof(int));
+  host->done = true;
+  host->done.notify_all();
+  second->finish();
+  EXPECT_EQ(last, 1);
+  first->finish();
+}
+
+TEST(CpuDevice, TimesRunsAndCopies) {
+  const auto device = device_of_first_core();
+  const auto program = device->compile(relu(1000));
+  const auto x = device->allocate(4000, true);
+  const auto y = device->allocate(4000, true);
+  const auto times =
+      device->time_runs(*program, {.inputs = {x->data()}, .outputs = {y->data()}}, 3);
+  ASSERT_THAT(times, SizeIs(3));
+  for (const TimedRun& time : times) {
+    EXPECT_GT(time.us, 0);
+  }
+  EXPECT_FALSE(std::ranges::equal(floats(*x), floats(*y)));  // relu ran: no number is below 0
+  EXPECT_GE(std::ranges::min(floats(*y)), 0);
+  const std::array copies{
+      Copy{y->data(), x->data(), 2000},
+      Copy{static_cast<char*>(y->data()) + 2000, static_cast<const char*>(x->data()) + 2000, 2000}};
+  EXPECT_THAT(device->time_copies(copies, 2), Each(SizeIs(2)));
+  EXPECT_TRUE(std::ranges::equal(floats(*x), floats(*y)));
+  EXPECT_GT(device->launch_us(), 0);
+}
+
+TEST(CpuDevice, RefusesCoresThatItMayNotUse) {
+  const std::vector<int> none{100'000};
+  try {
+    make_cpu_device("cpu:7", none);
+    FAIL() << "expected a DeviceFailure";
+  } catch (const DeviceFailure& failure) {
+    EXPECT_THAT(failure.what(), HasSubstr("cpu:7: core 100000"));
+  }
+}
+
+}  // namespace
+}  // namespace emplace::calibrate
