@@ -248,6 +248,8 @@ INSTANTIATE_TEST_SUITE_P(Rows, GradientsOnCpu, testing::Values(
   product("batch_matmul_of_heads", {2, 2, 3, 5}, {2, 2, 4, 5}, {.right = true}),
   product("batch_matmul_left_transposed", {2, 5, 3}, {2, 5, 4}, {.left = true}),
   product("batch_matmul_both_transposed", {2, 5, 3}, {2, 4, 5}, {.left = true, .right = true}),
+  product("matmul_by_a_square", {3, 4}, {4, 4}, {}),
+  product("batch_matmul_of_a_square", {2, 4, 4}, {2, 4, 3}, {}),
   layer("dense", {3, 4}, [](auto& net, Tensor x) { return net.dense(x, 5); }),
   layer("softmax", {3, 4}, [](auto& net, Tensor x) { return net.softmax(x); }),
   layer("layer_norm", {2, 3, 5}, [](auto& net, Tensor x) { return net.layer_norm(x); }, 2),
