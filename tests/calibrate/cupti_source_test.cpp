@@ -3,7 +3,7 @@
 #ifdef EMPLACE_FAKE_CUPTI
 
 #include "calibrate/fake_cupti/fake_cupti.hpp"
-#include "profiles/calibrate/src/cupti/record_layout.hpp"
+#include "profiles/calibrate/src/cupti/record_sizes.hpp"
 #include "support/activity_records.hpp"
 
 #include <emplace/calibrate/activity_source.hpp>
@@ -32,7 +32,7 @@ class CuptiSource : public testing::Test {
     }
     cupti_ = reinterpret_cast<decltype(&fake_cupti)>(dlsym(library, "fake_cupti"))();
     *cupti_ = {};
-    for (const RecordSize& size : record_sizes()) {
+    for (const RecordSize& size : kRecordSizes) {
       cupti_->record_bytes[size.kind] = record_bytes(size.kind, cupti_->version);
     }
   }

@@ -1,6 +1,6 @@
 #include "profiles/calibrate/src/cupti/record_walk.hpp"
 
-#include "profiles/calibrate/src/cupti/record_layout.hpp"
+#include "profiles/calibrate/src/cupti/record_sizes.hpp"
 #include "support/activity_records.hpp"
 #include "support/cupti.hpp"
 #include "support/properties.hpp"

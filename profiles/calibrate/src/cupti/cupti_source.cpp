@@ -1,6 +1,6 @@
 #include "activity_buffers.hpp"
 #include "cupti_library.hpp"
-#include "record_layout.hpp"
+#include "record_sizes.hpp"
 
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/compute_device.hpp>
@@ -121,10 +121,10 @@ class CuptiSource final : public ActivitySource {
 
   ActivityRecording take() override {
     flush();
-    ActivityRecording recording = buffers_.take();
     std::size_t dropped = 0;
     cupti_.check(cupti_.get_num_dropped_records(nullptr, 0, &dropped),
                  "cuptiActivityGetNumDroppedRecords");
+    ActivityRecording recording = buffers_.take();
     recording.dropped_records += dropped;
     return recording;
   }

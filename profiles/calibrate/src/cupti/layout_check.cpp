@@ -2,6 +2,7 @@
 // have other records. There is nothing here to run.
 
 #include "record_layout.hpp"
+#include "record_sizes.hpp"
 
 #include <emplace/calibrate/activity.hpp>
 
@@ -171,6 +172,58 @@ static_assert(static_cast<int>(MemoryKind::kDeviceStatic) ==
               CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC);
 static_assert(static_cast<int>(MemoryKind::kManagedStatic) ==
               CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC);
+
+static_assert(record_bytes(1, kCuda12_3) == sizeof(CUpti_ActivityMemcpy5));
+static_assert(record_bytes(1, kCuda12_8) == sizeof(CUpti_ActivityMemcpy6));
+static_assert(record_bytes(2, kCuda12_3) == sizeof(CUpti_ActivityMemset4));
+static_assert(record_bytes(3, kCuda12_3) == sizeof(CUpti_ActivityKernel9));
+static_assert(record_bytes(3, kCuda13_0) == sizeof(CUpti_ActivityKernel10));
+static_assert(record_bytes(4, kCuda12_3) == sizeof(CUpti_ActivityAPI));
+static_assert(record_bytes(5, kCuda12_3) == sizeof(CUpti_ActivityAPI));
+static_assert(record_bytes(8, kCuda12_3) == sizeof(CUpti_ActivityDevice5));
+static_assert(record_bytes(9, kCuda12_3) == sizeof(CUpti_ActivityContext));
+static_assert(record_bytes(9, kCuda12_4) == sizeof(CUpti_ActivityContext2));
+static_assert(record_bytes(9, kCuda12_5) == sizeof(CUpti_ActivityContext3));
+static_assert(record_bytes(10, kCuda12_3) == sizeof(CUpti_ActivityKernel9));
+static_assert(record_bytes(10, kCuda13_0) == sizeof(CUpti_ActivityKernel10));
+static_assert(record_bytes(11, kCuda12_3) == sizeof(CUpti_ActivityName));
+static_assert(record_bytes(12, kCuda12_3) == sizeof(CUpti_ActivityMarker2));
+static_assert(record_bytes(13, kCuda13_0_1) == sizeof(CUpti_ActivityMarkerData2));
+static_assert(record_bytes(17, kCuda12_3) == sizeof(CUpti_ActivityOverhead2));
+static_assert(record_bytes(17, kCuda12_4) == sizeof(CUpti_ActivityOverhead3));
+static_assert(record_bytes(18, kCuda12_3) == sizeof(CUpti_ActivityCdpKernel));
+static_assert(record_bytes(19, kCuda12_3) == sizeof(CUpti_ActivityPreemption));
+static_assert(record_bytes(20, kCuda12_3) == sizeof(CUpti_ActivityEnvironment));
+static_assert(record_bytes(22, kCuda12_3) == sizeof(CUpti_ActivityMemcpyPtoP4));
+static_assert(record_bytes(25, kCuda12_3) == sizeof(CUpti_ActivityUnifiedMemoryCounter2));
+static_assert(record_bytes(25, kCuda12_8) == sizeof(CUpti_ActivityUnifiedMemoryCounter3));
+static_assert(record_bytes(26, kCuda12_3) == sizeof(CUpti_ActivityFunction));
+static_assert(record_bytes(27, kCuda12_3) == sizeof(CUpti_ActivityModule));
+static_assert(record_bytes(28, kCuda12_3) == sizeof(CUpti_ActivityDeviceAttribute));
+static_assert(record_bytes(33, kCuda13_0) == sizeof(CUpti_ActivityOpenAccData));
+static_assert(record_bytes(34, kCuda13_0) == sizeof(CUpti_ActivityOpenAccLaunch));
+static_assert(record_bytes(35, kCuda13_0) == sizeof(CUpti_ActivityOpenAccOther));
+static_assert(record_bytes(36, kCuda12_3) == sizeof(CUpti_ActivityCudaEvent));
+static_assert(record_bytes(36, kCuda12_8) == sizeof(CUpti_ActivityCudaEvent2));
+static_assert(record_bytes(37, kCuda12_3) == sizeof(CUpti_ActivityStream));
+static_assert(record_bytes(38, kCuda12_3) == sizeof(CUpti_ActivitySynchronization));
+static_assert(record_bytes(38, kCuda12_8) == sizeof(CUpti_ActivitySynchronization2));
+static_assert(record_bytes(39, kCuda12_3) == sizeof(CUpti_ActivityExternalCorrelation));
+static_assert(record_bytes(40, kCuda12_3) == sizeof(CUpti_ActivityNvLink4));
+static_assert(record_bytes(45, kCuda12_3) == sizeof(CUpti_ActivityMemory));
+static_assert(record_bytes(46, kCuda12_3) == sizeof(CUpti_ActivityPcie));
+static_assert(record_bytes(47, kCuda13_0) == sizeof(CUpti_ActivityOpenMp));
+static_assert(record_bytes(48, kCuda12_3) == sizeof(CUpti_ActivityAPI));
+static_assert(record_bytes(49, kCuda12_3) == sizeof(CUpti_ActivityMemory3));
+static_assert(record_bytes(49, kCuda12_6) == sizeof(CUpti_ActivityMemory4));
+static_assert(record_bytes(50, kCuda12_3) == sizeof(CUpti_ActivityMemoryPool2));
+static_assert(record_bytes(50, kCuda13_0) == sizeof(CUpti_ActivityMemoryPool3));
+static_assert(record_bytes(51, kCuda12_3) == sizeof(CUpti_ActivityGraphTrace2));
+static_assert(record_bytes(52, kCuda12_3) == sizeof(CUpti_ActivityJit));
+static_assert(record_bytes(52, kCuda12_4) == sizeof(CUpti_ActivityJit2));
+static_assert(record_bytes(53, kCuda12_8) == sizeof(CUpti_ActivityDeviceGraphTrace));
+static_assert(record_bytes(54, kCuda12_8) == sizeof(CUpti_ActivityMemDecompress));
+static_assert(record_bytes(55, kCuda13_0) == sizeof(CUpti_ActivityConfidentialComputeRotation));
 
 }  // namespace
 }  // namespace emplace::calibrate

@@ -1,16 +1,12 @@
 #pragma once
 
-// How the C records that CUPTI writes lie in memory: our own copy of what its headers say, so that
-// recordings are read where there is no toolkit. A record is told by its kind and by CUPTI's
-// version: NVIDIA adds fields at the end of a record, or in its padding, so the offsets below hold
-// for all versions known here, and only sizes differ. layout_check.cpp compares all this with the
-// headers of CUDA 13.0, a test the sizes with those by which the library steps from record to
-// record.
+// Where the fields lie in the C records that CUPTI writes: our own copy of what its headers say, so
+// that recordings are read where there is no toolkit. NVIDIA adds fields at the end of a record, or
+// in its padding, so the offsets hold for all versions known here; only sizes differ
+// (record_sizes.hpp). layout_check.cpp compares both with the headers of CUDA 13.0.
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
 
 namespace emplace::calibrate {
 
@@ -32,25 +28,6 @@ enum class RecordKind : std::uint32_t {
   kNvlink = 40,
   kPcie = 46,
 };
-
-/// Says that records of `kind` have `bytes` bytes from version `since` on, until another row does.
-struct RecordSize {
-  std::uint32_t kind = 0;
-  std::uint32_t since = 0;
-  std::uint32_t bytes = 0;
-};
-
-/// Returns all sizes, by kind, then version.
-std::span<const RecordSize> record_sizes();
-
-/// Returns the bytes of a record of `kind` that CUPTI `version` writes, 0 if it has no such kind.
-std::uint32_t record_bytes(std::uint32_t kind, std::uint32_t version);
-
-/// Returns whether the records of CUPTI `version` are known.
-bool knows_cupti(std::uint32_t version);
-
-/// Returns the known versions, for messages: "21 (CUDA 12.3) to 130001 (CUDA 13.0 Update 1)".
-std::string known_cupti_versions();
 
 // Offsets of fields, in bytes. Every record starts with its kind.
 

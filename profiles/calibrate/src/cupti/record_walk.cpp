@@ -1,5 +1,7 @@
 #include "record_walk.hpp"
 
+#include "record_sizes.hpp"
+
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>

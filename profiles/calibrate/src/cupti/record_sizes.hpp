@@ -1,27 +1,37 @@
-#include "record_layout.hpp"
+#pragma once
 
-#include <fmt/format.h>
+// How many bytes each record has that CUPTI writes, by its kind and CUPTI's version.
+// layout_check.cpp compares the sizes with the headers of CUDA 13.0, which keep the older records
+// too, and a test those of 13.0 with the steps that the library takes from record to record.
 
 #include <array>
+#include <cstdint>
+#include <string>
 
 namespace emplace::calibrate {
-namespace {
 
-// CUPTI's own count of versions until CUDA 12.9 Update 1, then digits xxyyzz.
-constexpr std::uint32_t kCuda12_3 = 21;
-constexpr std::uint32_t kCuda12_4 = 22;
-constexpr std::uint32_t kCuda12_5 = 23;
-constexpr std::uint32_t kCuda12_6 = 24;
-constexpr std::uint32_t kCuda12_8 = 26;
-constexpr std::uint32_t kCuda12_9_1 = 28;
-constexpr std::uint32_t kCuda13_0 = 130000;
-constexpr std::uint32_t kCuda13_0_1 = 130001;
-constexpr std::uint32_t kCuda13_1 = 130100;  // whose kernel records are not known here
+// Versions of CUPTI: a count until CUDA 12.9 Update 1, then digits xxyyzz.
+inline constexpr std::uint32_t kCuda12_3 = 21;
+inline constexpr std::uint32_t kCuda12_4 = 22;
+inline constexpr std::uint32_t kCuda12_5 = 23;
+inline constexpr std::uint32_t kCuda12_6 = 24;
+inline constexpr std::uint32_t kCuda12_8 = 26;
+inline constexpr std::uint32_t kCuda12_9_1 = 28;
+inline constexpr std::uint32_t kCuda13_0 = 130000;
+inline constexpr std::uint32_t kCuda13_0_1 = 130001;
+inline constexpr std::uint32_t kCuda13_1 = 130100;  // whose kernel records are not known here
+
+/// Says that records of `kind` have `bytes` bytes from version `since` on, until another row does.
+struct RecordSize {
+  std::uint32_t kind = 0;
+  std::uint32_t since = 0;
+  std::uint32_t bytes = 0;
+};
 
 // All kinds that the library of 13.0 Update 1 walks over. Earlier sizes: the release notes say
 // which record replaced which in what version, the headers how large each was. A kind of whose past
 // we are not sure begins with 13.0; we never ask for one of those.
-constexpr std::array kSizes{
+inline constexpr std::array kRecordSizes{
     RecordSize{1, kCuda12_3, 88},     // Memcpy5
     RecordSize{1, kCuda12_8, 96},     // Memcpy6
     RecordSize{2, kCuda12_3, 88},     // Memset4
@@ -75,13 +85,10 @@ constexpr std::array kSizes{
     RecordSize{55, kCuda13_0, 32},    // ConfidentialComputeRotation
 };
 
-}  // namespace
-
-std::span<const RecordSize> record_sizes() { return kSizes; }
-
-std::uint32_t record_bytes(std::uint32_t kind, std::uint32_t version) {
+/// Returns the bytes of a record of `kind` that CUPTI `version` writes, 0 if it has no such kind.
+constexpr std::uint32_t record_bytes(std::uint32_t kind, std::uint32_t version) {
   std::uint32_t bytes = 0;
-  for (const RecordSize& row : kSizes) {
+  for (const RecordSize& row : kRecordSizes) {
     if (row.kind == kind && row.since <= version) {
       bytes = row.bytes;
     }
@@ -89,13 +96,13 @@ std::uint32_t record_bytes(std::uint32_t kind, std::uint32_t version) {
   return bytes;
 }
 
-bool knows_cupti(std::uint32_t version) {
+/// Returns whether the records of CUPTI `version` are known.
+constexpr bool knows_cupti(std::uint32_t version) {
   return (version >= kCuda12_3 && version <= kCuda12_9_1) ||
          (version >= kCuda13_0 && version < kCuda13_1);
 }
 
-std::string known_cupti_versions() {
-  return fmt::format("{} (CUDA 12.3) to {} (CUDA 13.0 Update 1)", kCuda12_3, kCuda13_0_1);
-}
+/// Returns the known versions, for messages: "21 (CUDA 12.3) to 130001 (CUDA 13.0 Update 1)".
+std::string known_cupti_versions();
 
 }  // namespace emplace::calibrate
