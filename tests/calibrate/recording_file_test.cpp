@@ -123,11 +123,9 @@ TEST_F(RecordingFile, IsRefusedWhicheverByteIsDamaged) {
   write_recording(small_recording(), path());
   const std::string whole = read_text_file(path());
   for (std::size_t at = 0; at < whole.size(); ++at) {
-    for (const int bit : {0, 7}) {
-      std::string damaged = whole;
-      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
-      EXPECT_NE(refusal_of(damaged), "no error") << at;
-    }
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+    EXPECT_NE(refusal_of(damaged), "no error") << at;
   }
 }
 
