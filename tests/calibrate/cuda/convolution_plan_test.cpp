@@ -69,8 +69,10 @@ TEST_P(ConvolutionPlans, AreThereForEveryConvolutionOfTheZoo) {
       SCOPED_TRACE(fmt::format("{}: {} [{}]", name, op.op.kind, fmt::join(op.op.shape, ", ")));
       EXPECT_GE(num_plans(*site, true), 1);
       EXPECT_GE(num_plans(*site, false), 1);
-      site->type = DataType::kBfloat16;
-      EXPECT_GE(num_plans(*site, true), 1);
+      if (GetParam().capability >= 800) {  // T4 does not know bfloat16
+        site->type = DataType::kBfloat16;
+        EXPECT_GE(num_plans(*site, true), 1);
+      }
     }
     EXPECT_GT(convolutions, 0) << name;
   }
