@@ -77,7 +77,7 @@ std::string to_text(const calibrate::CalibratedMachine& calibration) {
       computed_by += fmt::format("{}{} {}", computed_by.empty() ? "" : ", ", library, ops);
     }
     devices.add_row({device.device, fmt::format("{}", device.ops.samples.size()),
-                     fmt::format("{:.2f}", device.launch_us),
+                     fmt::format("{:.2f}", device.launch.us),
                      device.overlap ? percent(*device.overlap) : "", computed_by});
   }
   return devices.to_terminal(false) + copies_to_text(calibration.copies) +

@@ -6,6 +6,7 @@
 
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/validation.hpp>
+#include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/calibration.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
@@ -17,7 +18,10 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -33,10 +37,14 @@ struct Options {
   std::string validate;
   std::string cluster;
   std::string report;
+  std::string record;
   calibrate::SamplingOptions sampling;
   bench::ValidationOptions validation;
   std::int64_t seed = 0;
 };
+
+// A fixture for tests, not a trace of everything.
+constexpr std::size_t kMaxRecordedBytes = std::size_t{1} << 20;
 
 std::vector<OpGraph> load_graphs(const std::string& list) {
   std::vector<OpGraph> graphs;
@@ -46,40 +54,120 @@ std::vector<OpGraph> load_graphs(const std::string& list) {
   return graphs;
 }
 
-Cluster calibrate_and_write(const Options& options,
-                            std::span<calibrate::ComputeDevice* const> devices,
-                            std::span<const OpGraph> graphs, const calibrate::Progress& progress) {
-  const calibrate::CalibratedMachine calibration =
-      calibrate::calibrate(devices, calibrate::distinct_sites(graphs),
-                           {.name = options.name,
-                            .date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))),
-                            .sampling = options.sampling},
-                           progress);
-  write_text_file(options.output, write_cluster_json(calibration.cluster));
-  print(to_text(calibration));
-  return calibration.cluster;
+// Opens the devices again, with a profiler for GPUs. Says if there is none to be had.
+MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
+                                calibrate::ActivityRecording* kept) {
+  if (!has_gpu) {
+    return find_devices(options);
+  }
+  std::unique_ptr<calibrate::ActivitySource> source = calibrate::open_cupti();
+  if (!source->why_none().empty()) {
+    note(
+        fmt::format("emplace: warning: ops are timed by events, which also count what lies between "
+                    "their kernels: {}",
+                    source->why_none()));
+  }
+  if (kept != nullptr) {
+    source = calibrate::keep_activities(std::move(source), kMaxRecordedBytes, *kept);
+  }
+  return find_devices(options, std::move(source));
 }
 
-void validate(const Options& options, const Cluster& cluster,
-              std::span<calibrate::ComputeDevice* const> devices,
-              const calibrate::Progress& progress) {
-  const auto shared_cluster = std::make_shared<const Cluster>(cluster);
+// Launches are measured by devices of their own, which nothing profiles.
+std::vector<calibrate::Launch> launches_of(const MachineOptions& options, bool& has_gpu) {
+  const MachineDevices machine = find_devices(options);
+  has_gpu = machine.has_gpu();
+  return calibrate::measure_launches(machine.all());
+}
+
+// Returns whether there is a GPU among the devices.
+bool calibrate_and_write(const Options& options, std::span<const OpGraph> graphs,
+                         const calibrate::Progress& progress) {
+  bool has_gpu = false;
+  std::vector<calibrate::Launch> launches = launches_of(options.machine, has_gpu);
+  if (!has_gpu && !options.record.empty()) {
+    throw Error(ErrorCode::kUsage, "--record is of use with GPUs only");
+  }
+  calibrate::ActivityRecording kept;
+  const MachineDevices machine =
+      profiled_devices(options.machine, has_gpu, options.record.empty() ? nullptr : &kept);
+  const calibrate::CalibratedMachine calibrated =
+      calibrate::calibrate(machine.all(), calibrate::distinct_sites(graphs),
+                           {.name = options.name,
+                            .date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))),
+                            .launches = std::move(launches),
+                            .sampling = options.sampling},
+                           progress);
+  write_text_file(options.output, write_cluster_json(calibrated.cluster));
+  if (!kept.buffers.empty()) {
+    calibrate::write_recording(kept, options.record);
+  }
+  print(to_text(calibrated));
+  return has_gpu;
+}
+
+void validate(const Options& options, const calibrate::Progress& progress) {
+  const std::string& path = options.cluster.empty() ? options.output : options.cluster;
+  const auto cluster = std::make_shared<const Cluster>(
+      options.cluster.empty() ? read_cluster(read_text_file(path), path) : load_cluster(path));
   bench::ValidationOptions how = options.validation;
   how.seed = static_cast<std::uint64_t>(options.seed);
   how.sampling = options.sampling;
+  std::vector<Problem> problems;
   std::vector<bench::Validation> validations;
-  for (const std::string& name : split_specs(options.validate)) {
-    auto graph = std::make_shared<const OpGraph>(load_graph(name));
-    Grouping grouping = bench::group_graph(*graph, 0);
-    const Problem problem(std::move(graph), std::move(grouping), shared_cluster);
-    const std::vector<bench::NamedPlacement> placements =
-        bench::validation_placements(problem, how.random_placements, how.seed);
-    validations.push_back(bench::validate(name, problem, placements, devices, how, progress));
-    print(to_text(validations.back()));
+  bool has_gpu = false;
+  {
+    const MachineDevices machine = find_devices(options.machine);
+    has_gpu = machine.has_gpu();
+    expect_devices_of(*cluster, path, machine.all());
+    for (const std::string& name : split_specs(options.validate)) {
+      auto graph = std::make_shared<const OpGraph>(load_graph(name));
+      Grouping grouping = bench::group_graph(*graph, 0);
+      const Problem& problem =
+          problems.emplace_back(std::move(graph), std::move(grouping), cluster);
+      validations.push_back(bench::validate_steps(
+          name, problem, bench::validation_placements(problem, how.random_placements, how.seed),
+          machine.all(), how, progress));
+    }
+  }
+  const MachineDevices machine = profiled_devices(options.machine, has_gpu, nullptr);
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    bench::validate_ops(problems[i], machine.all(), how, progress, validations[i]);
+    print(to_text(validations[i]));
   }
   if (!options.report.empty()) {
     write_text_file(options.report, to_json(validations).dump(2) + "\n");
   }
+}
+
+// A process that was profiled stays slower, so steps are timed in a new one, to which nothing of
+// this one is left.
+[[noreturn]] void validate_in_new_process(const Options& options) {
+  std::vector<std::string> arguments = {
+      "emplace",      "calibrate",
+      "--devices",    options.machine.devices,
+      "--cluster",    std::filesystem::absolute(options.output).string(),
+      "--validate",   options.validate,
+      "--runs",       std::to_string(options.sampling.runs),
+      "--placements", std::to_string(options.validation.random_placements),
+      "--seconds",    fmt::format("{}", options.validation.seconds_per_placement),
+      "--seed",       std::to_string(options.seed)};
+  if (options.machine.full_precision) {
+    arguments.emplace_back("--fp32");
+  }
+  if (!options.report.empty()) {
+    arguments.insert(arguments.end(), {"--report", options.report});
+  }
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) {
+    argv.push_back(argument.data());
+  }
+  argv.push_back(nullptr);
+  flush();
+  ::execv("/proc/self/exe", argv.data());
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("cannot start a process for the validation: {}; the cluster is in {}",
+                          std::strerror(errno), options.output));
 }
 
 // What took minutes to measure must not be lost for a misspelt folder.
@@ -103,24 +191,22 @@ void run(const Options& options) {
   // Mistakes are told before anything takes time.
   expect_folder_of(options.output);
   expect_folder_of(options.report);
+  expect_folder_of(options.record);
   const std::vector<OpGraph> graphs =
       options.cluster.empty() ? load_graphs(options.graphs) : std::vector<OpGraph>();
   load_graphs(options.validate);
-  const MachineDevices machine = find_devices(options.machine);
-  const std::vector<calibrate::ComputeDevice*> devices = machine.all();
-
   ProgressLine line(true);
   const calibrate::Progress progress = [&](const std::string& what) { line.show(what); };
-  Cluster cluster;
-  if (options.cluster.empty()) {
-    cluster = calibrate_and_write(options, devices, graphs, progress);
-  } else {
-    cluster = load_cluster(options.cluster);
-    expect_devices_of(cluster, options.cluster, devices);
+  const bool was_profiled =
+      options.cluster.empty() && calibrate_and_write(options, graphs, progress);
+  if (options.validate.empty()) {
+    return;
   }
-  if (!options.validate.empty()) {
-    validate(options, cluster, devices, progress);
+  if (was_profiled) {
+    line.show("");
+    validate_in_new_process(options);
   }
+  validate(options, progress);
 }
 
 }  // namespace
@@ -161,6 +247,10 @@ void add_calibrate(CLI::App& app, Action& action) {
   command->add_option("--report", options->report, "Write the validation here, in JSON")
       ->type_name("FILE")
       ->needs(validate_option);
+  command
+      ->add_option("--record", options->record,
+                   "Write what CUPTI recorded of the first ops here, to be replayed without a GPU")
+      ->type_name("FILE");
   command
       ->add_option("--placements", options->validation.random_placements,
                    fmt::format("Random placements to validate, beside those on one device and two; "

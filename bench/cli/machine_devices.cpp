@@ -63,9 +63,11 @@ void add_cpus(std::int32_t parts, MachineDevices& machine) {
   }
 }
 
-void add_gpus(const Wanted& wanted, const MachineOptions& options, MachineDevices& machine) {
-  calibrate::CudaDevices found =
-      calibrate::cuda_devices({.tf32 = !options.full_precision, .parts = wanted.parts});
+void add_gpus(const Wanted& wanted, const MachineOptions& options,
+              std::shared_ptr<calibrate::ActivitySource> activities, MachineDevices& machine) {
+  calibrate::CudaDevices found = calibrate::cuda_devices({.tf32 = !options.full_precision,
+                                                          .parts = wanted.parts,
+                                                          .activities = std::move(activities)});
   if (found.devices.empty()) {
     throw Error(
         ErrorCode::kUsage,
@@ -94,7 +96,14 @@ std::vector<calibrate::ComputeDevice*> MachineDevices::all() const {
   return devices;
 }
 
-MachineDevices find_devices(const MachineOptions& options) {
+bool MachineDevices::has_gpu() const {
+  return std::ranges::any_of(owned, [](const auto& device) {
+    return device->facts().kind == calibrate::DeviceKind::kGpu;
+  });
+}
+
+MachineDevices find_devices(const MachineOptions& options,
+                            std::shared_ptr<calibrate::ActivitySource> activities) {
   std::vector<Wanted> wanted;
   for (const std::string& text : split(options.devices, ',')) {
     wanted.push_back(parse_device(text));
@@ -109,7 +118,7 @@ MachineDevices find_devices(const MachineOptions& options) {
   MachineDevices machine;
   for (const Wanted& each : wanted) {
     if (each.is_gpu) {
-      add_gpus(each, options, machine);
+      add_gpus(each, options, activities, machine);
     } else {
       add_cpus(each.parts, machine);
     }

@@ -2,6 +2,7 @@
 
 // The devices of this machine that `emplace calibrate` measures, as its options name them.
 
+#include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/profiles/cluster.hpp>
 
@@ -30,11 +31,15 @@ struct MachineDevices {
   std::vector<std::unique_ptr<calibrate::ComputeDevice>> owned{};
 
   std::vector<calibrate::ComputeDevice*> all() const;
+
+  bool has_gpu() const;
 };
 
-/// Opens the devices. Throws kUsage where there is no GPU but one is asked for; the message says
+/// Opens the devices; GPUs ask `activities` how long their work took, if it is not null. Throws
+/// kUsage where there is no GPU but one is asked for; the message says
 /// what is missing, how to get it, and how to go on without.
-MachineDevices find_devices(const MachineOptions& options);
+MachineDevices find_devices(const MachineOptions& options,
+                            std::shared_ptr<calibrate::ActivitySource> activities = nullptr);
 
 /// Throws kUsage unless `cluster` has exactly the devices of this machine, by name and in order.
 /// `source` names the cluster.

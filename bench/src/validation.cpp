@@ -57,7 +57,10 @@ class Validator {
  public:
   Validator(const Problem& problem, std::span<ComputeDevice* const> devices,
             const ValidationOptions& options, const calibrate::Progress& progress)
-      : problem_(problem), devices_(devices), options_(options), progress_(progress) {}
+      : problem_(problem), devices_(devices), options_(options), progress_(progress) {
+    EMPLACE_CHECK(devices.size() == static_cast<std::size_t>(problem.num_devices()),
+                  "{} devices for a problem of {}", devices.size(), problem.num_devices());
+  }
 
   void run_steps(std::span<const NamedPlacement> placements, Validation& result) const {
     Simulator simulator(problem_);
@@ -190,16 +193,12 @@ std::vector<NamedPlacement> validation_placements(const Problem& problem,
   return placements;
 }
 
-Validation validate(const std::string& graph, const Problem& problem,
-                    std::span<const NamedPlacement> placements,
-                    std::span<ComputeDevice* const> devices, const ValidationOptions& options,
-                    const calibrate::Progress& progress) {
-  EMPLACE_CHECK(devices.size() == static_cast<std::size_t>(problem.num_devices()),
-                "{} devices for a problem of {}", devices.size(), problem.num_devices());
+Validation validate_steps(const std::string& graph, const Problem& problem,
+                          std::span<const NamedPlacement> placements,
+                          std::span<ComputeDevice* const> devices, const ValidationOptions& options,
+                          const calibrate::Progress& progress) {
   Validation result{.graph = graph};
-  const Validator validator(problem, devices, options, progress);
-  validator.run_steps(placements, result);
-  validator.measure_ops(result);
+  Validator(problem, devices, options, progress).run_steps(placements, result);
   std::vector<double> predicted;
   std::vector<double> measured;
   for (const ValidatedStep& step : result.steps) {
@@ -209,6 +208,12 @@ Validation validate(const std::string& graph, const Problem& problem,
   }
   result.tau = kendall_tau(predicted, measured);
   return result;
+}
+
+void validate_ops(const Problem& problem, std::span<ComputeDevice* const> devices,
+                  const ValidationOptions& options, const calibrate::Progress& progress,
+                  Validation& validation) {
+  Validator(problem, devices, options, progress).measure_ops(validation);
 }
 
 }  // namespace emplace::bench

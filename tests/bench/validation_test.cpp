@@ -62,7 +62,9 @@ TEST(Validation, ComparesEveryPlacementAndEveryOp) {
   devices[0].next_run = [] { return calibrate::TimedRun{.us = 80}; };
   calibrate::ComputeDevice* const used[] = {&devices[0], &devices[1]};
   const auto placements = validation_placements(problem, 2, 1);
-  const Validation result = validate("chain", problem, placements, used, {.max_steps = 3}, kSilent);
+  const ValidationOptions options{.max_steps = 3};
+  Validation result = validate_steps("chain", problem, placements, used, options, kSilent);
+  validate_ops(problem, used, options, kSilent, result);
   ASSERT_THAT(result.steps, SizeIs(placements.size()));
   EXPECT_EQ(result.steps[0].predicted_us, 300);
   for (const ValidatedStep& step : result.steps) {
@@ -83,7 +85,7 @@ TEST(Validation, LeavesOutWhatDoesNotFitAndSaysWhere) {
   HashingDevice device("gpu:0");
   calibrate::ComputeDevice* const used[] = {&device};
   const auto placements = validation_placements(problem, 2, 1);
-  const Validation result = validate("chain", problem, placements, used, {}, kSilent);
+  const Validation result = validate_steps("chain", problem, placements, used, {}, kSilent);
   EXPECT_THAT(result.steps, IsEmpty());
   EXPECT_THAT(result.left_out, ElementsAre(HasSubstr("gpu:0: gpu:0 has too little memory")));
   EXPECT_FALSE(result.tau.has_value());

@@ -84,6 +84,37 @@ struct Driver {
   int (*copy)(std::uint64_t, std::uint64_t, std::size_t) = nullptr;
 };
 
+// Gives the same buffer at each take.
+class Repeated final : public ActivitySource {
+ public:
+  std::string_view why_none() const override { return {}; }
+  void push(std::uint64_t) override {}
+  void pop() override {}
+  ActivityRecording take() override {
+    ++takes_;
+    return {.origin = "test",
+            .cupti_version = 130001,
+            .dropped_records = 1,
+            .buffers = {std::vector<std::uint8_t>(100, 7)},
+            .strings = {{takes_, "kernel"}}};
+  }
+
+ private:
+  std::uint64_t takes_ = 0;
+};
+
+TEST(ActivitySource, KeepsWhatIsTakenUntilThereIsNoRoom) {
+  ActivityRecording kept;
+  const auto source = keep_activities(std::make_unique<Repeated>(), 250, kept);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(source->take().buffers.size(), 1);
+  }
+  EXPECT_EQ(kept.cupti_version, 130001);
+  EXPECT_EQ(kept.dropped_records, 2);
+  EXPECT_EQ(kept.buffers.size(), 2);
+  EXPECT_EQ(kept.strings.size(), 2);
+}
+
 // 256 MiB are filled and copied within the GPU: at 10 TB/s, which no GPU has, a fill takes 27 us.
 TEST(ActivitySource, OfCuptiTellsHowLongTheWorkOfAnIdOccupiesAGpu) {
   void* const library = driver();

@@ -56,6 +56,7 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
   refuses 2 "found 'cpu/0'" calibrate --devices cpu/0 --graphs "$graph" --out a.json
   refuses 2 "--devices: cpu comes twice" calibrate --devices cpu,cpu/2 --graphs "$graph" --out a.json
   refuses 2 "can't be cut into 4096 parts" calibrate --devices cpu/4096 --graphs "$graph" --out a.json
+  refuses 2 "--record is of use with GPUs only" calibrate "${quick[@]}" --graphs "$graph" --record r.bin --out a.json
   [ ! -e a.json ]
 }
 

@@ -1,6 +1,7 @@
 #include "program_memory.hpp"
 
 #include <emplace/calibrate/calibration.hpp>
+#include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/calibrate/fit.hpp>
 #include <emplace/graphs/check.hpp>
 
@@ -38,11 +39,10 @@ const OpSample* typical(const std::vector<OpSample>& samples) {
   return found == samples.end() ? nullptr : &*found;
 }
 
-MeasuredDeviceOps measure_device(ComputeDevice& device, std::span<const OpSite> sites,
-                                 const SamplingOptions& options, const Progress& progress) {
-  MeasuredDeviceOps measured{.device = device.facts().name};
-  progress(fmt::format("{}: launches", measured.device));
-  measured.launch_us = device.launch_us();
+MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
+                                 std::span<const OpSite> sites, const SamplingOptions& options,
+                                 const Progress& progress) {
+  MeasuredDeviceOps measured{.device = device.facts().name, .launch = launch};
   measured.ops = measure_ops(device, sites, options, progress);
   if (const OpSample* sample = typical(measured.ops.samples);
       sample != nullptr && device.facts().kind == DeviceKind::kGpu) {
@@ -63,6 +63,17 @@ void tell_left_out(const MeasuredDeviceOps& measured, std::vector<std::string>& 
 }
 
 }  // namespace
+
+std::vector<Launch> measure_launches(std::span<ComputeDevice* const> devices) {
+  std::vector<Launch> launches;
+  for (ComputeDevice* const device : devices) {
+    const double stream_us = device->launch_us();
+    const bool is_gpu = device->facts().kind == DeviceKind::kGpu;
+    launches.push_back(
+        {.us = is_gpu ? replayed_launch_us(*device) : stream_us, .stream_us = stream_us});
+  }
+  return launches;
+}
 
 double measure_overlap(ComputeDevice& device, const OpSite& site, const SamplingOptions& options) {
   const std::unique_ptr<OpProgram> program = device.compile(site);
@@ -111,6 +122,8 @@ double measure_overlap(ComputeDevice& device, const OpSite& site, const Sampling
 
 CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<const OpSite> sites,
                             const CalibrationOptions& options, const Progress& progress) {
+  EMPLACE_CHECK(options.launches.size() == devices.size(), "launches of {} devices, not {}",
+                options.launches.size(), devices.size());
   CalibratedMachine result;
   std::vector<MeasuredDevice> modelled;
   const bool has_gpu = std::ranges::any_of(devices, [](const ComputeDevice* device) {
@@ -128,15 +141,20 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
       device.profile = modelled[static_cast<std::size_t>(known - devices.begin())].profile;
       continue;
     }
-    const MeasuredDeviceOps& measured =
-        result.devices.emplace_back(measure_device(*devices[i], sites, options.sampling, progress));
+    const MeasuredDeviceOps& measured = result.devices.emplace_back(
+        measure_device(*devices[i], options.launches[i], sites, options.sampling, progress));
     tell_left_out(measured, result.left_out);
     device.profile = fit_device_profile(facts, measured.ops.samples,
                                         {.name = facts.device_class + "-measured",
                                          .summary = fmt::format("{}, measured", facts.product),
                                          .date = options.date,
                                          .source = "emplace calibrate",
-                                         .launch_us = measured.launch_us});
+                                         .launch_us = measured.launch.us});
+    if (facts.kind == DeviceKind::kGpu) {
+      device.profile.provenance.notes += fmt::format(
+          " Launches: {:.2f} us each from a CUDA graph, as here, {:.2f} us by the host.",
+          measured.launch.us, measured.launch.stream_us);
+    }
     if (!measured.ops.below_clock.empty()) {
       device.profile.provenance.notes += fmt::format(
           " {} ops were measured below the device's clock: it was throttled whenever it "

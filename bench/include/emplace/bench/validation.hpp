@@ -77,11 +77,17 @@ struct Validation {
   std::optional<double> tau{};          ///< rank correlation of predicted and measured steps
 };
 
-/// Simulates and runs `placements` of `problem` and measures its distinct ops. `devices` are those
-/// of the problem's cluster, in its order. A placement that does not fit a memory is left out.
-Validation validate(const std::string& graph, const Problem& problem,
-                    std::span<const NamedPlacement> placements,
-                    std::span<calibrate::ComputeDevice* const> devices,
-                    const ValidationOptions& options, const calibrate::Progress& progress);
+/// Simulates and runs `placements` of `problem`. `devices` are those of the problem's cluster, in
+/// its order. A placement that does not fit a memory is left out.
+Validation validate_steps(const std::string& graph, const Problem& problem,
+                          std::span<const NamedPlacement> placements,
+                          std::span<calibrate::ComputeDevice* const> devices,
+                          const ValidationOptions& options, const calibrate::Progress& progress);
+
+/// Measures the distinct ops of `problem` and adds to `validation` how far the predicted costs lie
+/// off. Apart from the steps, since a profiler that times ops slows steps down.
+void validate_ops(const Problem& problem, std::span<calibrate::ComputeDevice* const> devices,
+                  const ValidationOptions& options, const calibrate::Progress& progress,
+                  Validation& validation);
 
 }  // namespace emplace::bench

@@ -58,6 +58,11 @@ std::unique_ptr<ActivitySource> open_cupti();
 /// does.
 std::unique_ptr<ActivitySource> replay_activities(const std::string& path);
 
+/// Returns `source`, which adds what is taken of it to `kept` as well until that has `max_bytes`; a
+/// take that would not fit is left out. `kept` must outlive it.
+std::unique_ptr<ActivitySource> keep_activities(std::unique_ptr<ActivitySource> source,
+                                                std::size_t max_bytes, ActivityRecording& kept);
+
 /// Returns a source that records nothing because of `reason`.
 std::unique_ptr<ActivitySource> no_activities(std::string reason);
 

@@ -15,10 +15,22 @@
 
 namespace emplace::calibrate {
 
+/// Holds what launching an op takes.
+struct Launch {
+  double us = 0;         ///< as PlanRunner launches: from a CUDA graph on GPUs
+  double stream_us = 0;  ///< by the host, one by one
+};
+
+/// Measures launches on each of `devices`. To be done before anything profiles them, because that
+/// slows launches down for the rest of the process.
+std::vector<Launch> measure_launches(std::span<ComputeDevice* const> devices);
+
 /// Says how the cluster is called and how long to measure.
 struct CalibrationOptions {
   std::string name{};  ///< of the cluster, kebab-case
   std::string date{};  ///< ISO 8601
+  /// What a launch takes on each device, by device (measure_launches()).
+  std::vector<Launch> launches{};
   SamplingOptions sampling{};
 };
 
@@ -26,7 +38,7 @@ struct CalibrationOptions {
 struct MeasuredDeviceOps {
   std::string device{};
   OpSamples ops{};
-  double launch_us = 0;
+  Launch launch{};
   /// How much of the shorter of a copy from the host and an op is hidden behind the longer when
   /// both run at once, 0 to 1; nothing for a CPU.
   std::optional<double> overlap{};

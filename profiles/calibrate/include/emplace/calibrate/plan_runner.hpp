@@ -1,6 +1,8 @@
 #pragma once
 
-// Runs a planned step on real devices, again and again, and times it.
+// Runs a planned step on real devices, again and again, and times it. Where all devices are GPUs
+// the step is a CUDA graph, which the host launches at once; where CPUs take part, it enqueues each
+// step.
 
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/work_plan.hpp>
