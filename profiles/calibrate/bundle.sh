@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes a folder with all that a machine with a GPU needs to be calibrated: bundle.sh FOLDER
-# Beside the program and run_on_gpu.sh it holds the libraries that such a machine may lack; glibc, the
+# Beside the program, its test on a GPU and run_on_gpu.sh it holds the libraries that such a machine may lack; glibc, the
 # C++ run-time library and CUDA's own libraries are the machine's.
 set -eu
 
@@ -12,12 +12,12 @@ root=$(dirname "$(readlink -f "$0")")/../..
 mkdir -p "$1/lib"
 folder=$(readlink -f "$1")
 
-"$root/.ci/setup" build
+"$root/.ci/setup" build check
 cd "$root"
 cmake --preset bundle
 cmake --build --preset bundle
-cp build/bundle/emplace profiles/calibrate/run_on_gpu.sh "$folder"
-ldd build/bundle/emplace | awk '$3 ~ "^/" { print $3 }' |
+cp build/bundle/emplace build/bundle/tests/calibrate/gpu/gpu_self_test profiles/calibrate/run_on_gpu.sh "$folder"
+ldd build/bundle/emplace "$folder/gpu_self_test" | awk '$3 ~ "^/" { print $3 }' |
   grep -Ev '/(ld-linux-x86-64|libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+)\.so' |
   while read -r library; do
     cp -L "$library" "$folder/lib"

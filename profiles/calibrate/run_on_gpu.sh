@@ -1,7 +1,7 @@
 #!/bin/sh
 # Calibrates a machine with a GPU and validates the result: run_on_gpu.sh FOLDER
 # Runs from a folder that bundle.sh made, without network and packages, in under eight minutes, and
-# leaves in FOLDER: profile.json, activities.bin (what CUPTI recorded of a few ops, for tests),
+# leaves in FOLDER: self_test.txt (every kernel and library call against the CPU's), profile.json, activities.bin (what CUPTI recorded of a few ops, for tests),
 # validation.json, and log.txt with all that was printed.
 set -eu
 
@@ -22,15 +22,20 @@ fi
 # Kernels are loaded before anything is timed, not at their first launch.
 export CUDA_MODULE_LOADING=EAGER
 
+export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+
 emplace() {
-  LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$here/emplace" "$@" 2>&1 |
-    tee -a "$out/log.txt"
+  "$here/emplace" "$@" 2>&1 | tee -a "$out/log.txt"
 }
 
 begin=$(date +%s)
 : >"$out/log.txt"
 nvidia-smi >>"$out/log.txt" 2>&1 || true
 emplace doctor
+# Rates of kernels that compute something else are worth nothing; but a failure here is no reason to
+# leave without any.
+timeout 120 "$here/gpu_self_test" >"$out/self_test.txt" 2>&1 || true
+tail -n 5 "$out/self_test.txt" | tee -a "$out/log.txt"
 emplace calibrate --devices gpu --graphs inception-v3,nmt,bert-base,resnet-50 \
   --name this-gpu --out "$out/profile.json" --record "$out/activities.bin"
 emplace calibrate --devices gpu --cluster "$out/profile.json" --validate inception-v3,vgg-16:batch=32 \

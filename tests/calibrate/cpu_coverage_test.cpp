@@ -1,3 +1,4 @@
+#include "every_kind.hpp"
 #include "graph_on_device.hpp"
 
 #include <emplace/calibrate/cpu_device.hpp>
@@ -19,19 +20,6 @@
 namespace emplace::calibrate {
 namespace {
 
-// All graphs of the catalog as they come by default, for training where a graph can do both; and
-// one in which a part of a split is not used, so that its gradient is of kind zeros.
-std::vector<OpGraph> all_graphs() {
-  ModelBuilder net("split");
-  const auto parts = net.split(net.variable("x", {2, 4}), 2, 1);
-  net.mean_squared_error(parts[0], net.input("target", {2, 2}));
-  std::vector<OpGraph> graphs{training_graph(std::move(net).finish(), find_optimizer("sgd"))};
-  for (const std::string& name : GraphCatalog::global().names()) {
-    graphs.push_back(GraphCatalog::global().build(Spec::parse(name)));
-  }
-  return graphs;
-}
-
 bool is_made_by_library(const Op& op) {
   return op.kind.starts_with("conv2d") || op.kind.ends_with("matmul") ||
          op.kind.starts_with("lstm_cell");
@@ -42,7 +30,7 @@ TEST(CpuDevice, RunsEveryKindOfOpThatGraphsHave) {
   const std::vector<int> core{usable_cores().front()};
   const auto device = make_cpu_device("cpu:0", core);
   std::set<std::string> kinds;
-  for (const OpSite& site : distinct_sites(all_graphs())) {
+  for (const OpSite& site : distinct_sites(graphs_of_every_kind())) {
     const std::string& kind = site.op.kind;
     if (kind == "task" || (is_made_by_library(site.op) && kinds.contains(kind))) {
       continue;

@@ -5,6 +5,7 @@
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
+#include <calibrate/every_kind.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,12 +22,8 @@ std::int64_t cost(const OpSite& site) {
 
 // By kind, sites of what emplace ships, cheapest first; none that takes the CPU minutes.
 const std::map<std::string, std::vector<OpSite>>& sites(DataType type) {
-  const auto collect = [](const std::vector<std::string>& specs) {
+  const auto collect = [](const std::vector<OpGraph>& graphs) {
     std::map<std::string, std::vector<OpSite>> by_kind;
-    std::vector<OpGraph> graphs;
-    for (const std::string& spec : specs) {
-      graphs.push_back(GraphCatalog::global().build(Spec::parse(spec)));
-    }
     for (OpSite& site : distinct_sites(graphs)) {
       by_kind[site.op.kind].push_back(std::move(site));
     }
@@ -38,9 +35,12 @@ const std::map<std::string, std::vector<OpSite>>& sites(DataType type) {
     }
     return by_kind;
   };
-  static const auto float32 = collect(GraphCatalog::global().names());
+  const auto build = [](const char* spec) {
+    return GraphCatalog::global().build(Spec::parse(spec));
+  };
+  static const auto float32 = collect(graphs_of_every_kind());
   static const auto bfloat16 =
-      collect({"gpt2-small:type=bfloat16", "llama-7b:type=bfloat16,training=false"});
+      collect({build("gpt2-small:type=bfloat16"), build("llama-7b:type=bfloat16,training=false")});
   return type == DataType::kBfloat16 ? bfloat16 : float32;
 }
 
