@@ -2,10 +2,10 @@
 
 // Matrix products as libraries want them. A graph does not tell which sides are stored transposed,
 // nor, of gradients, which input is the left side; both follow from shapes. Where dimensions are
-// equal several readings fit, which cost the same: a forward op is read with as little transposed as
-// possible; a backward op, whose first input is the result's gradient, as the gradient of a side
-// of such a product. Only where all dimensions are equal may the gradient of the right side be taken
-// for that of the left.
+// equal several readings fit, which cost the same: a forward op is read with as little transposed
+// as possible; a backward op, whose first input is the result's gradient, as the gradient of a side
+// of such a product. Only where all dimensions are equal may the gradient of the right side be
+// taken for that of the left.
 
 #include <emplace/calibrate/op_site.hpp>
 
