@@ -1,0 +1,65 @@
+#pragma once
+
+// Memory for numbers that live until the next clear(): a pointer that moves on. After the first
+// rounds everything fits one block, and nothing is allocated any more.
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace emplace::agents::nn {
+
+/// Hands out numbers, aligned for the widest vectors.
+template <class Scalar>
+class Arena {
+ public:
+  /// Returns room for `count` numbers, not set; it stays where it is until clear().
+  Scalar* take(std::size_t count) {
+    if (blocks_.empty() || used_ + count > blocks_.back().size) {
+      add_block(count > kFirst ? count : kFirst);
+    }
+    Scalar* const taken = blocks_.back().numbers.get() + used_;
+    used_ += (count + kStep - 1) / kStep * kStep;
+    return taken;
+  }
+
+  /// Takes everything back. Several blocks become one.
+  void clear() {
+    if (blocks_.size() > 1) {
+      std::size_t sum = 0;
+      for (const Block& block : blocks_) {
+        sum += block.size;
+      }
+      blocks_.clear();
+      add_block(sum);
+    }
+    used_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = 64;
+  static constexpr std::size_t kStep = kAlignment / sizeof(Scalar);
+  static constexpr std::size_t kFirst = std::size_t{1} << 14;
+
+  struct Release {
+    void operator()(Scalar* numbers) const {
+      ::operator delete(numbers, std::align_val_t{kAlignment});
+    }
+  };
+  struct Block {
+    std::unique_ptr<Scalar[], Release> numbers;
+    std::size_t size;
+  };
+
+  void add_block(std::size_t count) {
+    void* const memory = ::operator new(count * sizeof(Scalar), std::align_val_t{kAlignment});
+    blocks_.push_back({std::unique_ptr<Scalar[], Release>(static_cast<Scalar*>(memory)), count});
+    used_ = 0;
+  }
+
+  std::vector<Block> blocks_;
+  std::size_t used_ = 0;  // of the last block
+};
+
+}  // namespace emplace::agents::nn

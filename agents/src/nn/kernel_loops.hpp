@@ -1,0 +1,205 @@
+#pragma once
+
+// The bodies of the loops of kernels.hpp for vectors of `kBytes` bytes. A file that includes this
+// is compiled for a processor that has them, and must include nothing else that defines functions:
+// the linker could choose its copy for every processor. Hence no standard containers here, and
+// internal linkage for everything.
+
+#include "kernels.hpp"
+#include "matrix.hpp"
+
+#include <cstddef>
+
+namespace emplace::agents::nn {
+namespace {
+
+template <class Scalar, std::size_t kBytes>
+struct Loops {
+  using Vector [[gnu::vector_size(kBytes), gnu::may_alias]] = Scalar;
+
+  static constexpr std::size_t kWidth = kBytes / sizeof(Scalar);
+  static constexpr std::size_t kParts = kLanes / kWidth;  // vectors for the 16 rows of a panel
+
+  // Columns of y, and inputs and outputs of W, whose sums are in registers at a time: 16 vectors of
+  // SSE2 and AVX2 and 32 of AVX-512, less those for what is read.
+  static constexpr std::size_t kColumns = kParts == 1 ? 8 : kParts == 2 ? 4 : 2;
+  static constexpr std::size_t kSquare = kParts == 1 ? 4 : 2;
+
+  // Adds x times kCount columns of W, which stand `across` apart and their rows `down`, to y.
+  template <std::size_t kCount>
+  [[gnu::always_inline]] static void multiply(const Scalar* x, std::size_t inner,
+                                              const Scalar* weights, std::size_t down,
+                                              std::size_t across, Vector (&sums)[kCount][kParts]) {
+    for (std::size_t k = 0; k < inner; ++k) {
+      const auto* const row = reinterpret_cast<const Vector*>(x + k * kLanes);
+#pragma GCC unroll 8
+      for (std::size_t c = 0; c < kCount; ++c) {
+        const Scalar weight = weights[k * down + c * across];
+#pragma GCC unroll 8
+        for (std::size_t part = 0; part < kParts; ++part) {
+          sums[c][part] += row[part] * weight;
+        }
+      }
+    }
+  }
+
+  template <std::size_t kCount>
+  [[gnu::always_inline]] static void affine_columns(const LayerArguments<Scalar>& layer,
+                                                    const Scalar* x, const Scalar* bias, bool relu,
+                                                    std::size_t first, Scalar* y) {
+    Vector sums[kCount][kParts];
+#pragma GCC unroll 8
+    for (std::size_t c = 0; c < kCount; ++c) {
+#pragma GCC unroll 8
+      for (std::size_t part = 0; part < kParts; ++part) {
+        sums[c][part] = Vector{} + bias[first + c];
+      }
+    }
+    multiply<kCount>(x, layer.inputs, layer.weights + first, layer.outputs, 1, sums);
+#pragma GCC unroll 8
+    for (std::size_t c = 0; c < kCount; ++c) {
+      auto* const out = reinterpret_cast<Vector*>(y + (first + c) * kLanes);
+#pragma GCC unroll 8
+      for (std::size_t part = 0; part < kParts; ++part) {
+        const Vector sum = sums[c][part];
+        out[part] = relu ? (sum > 0 ? sum : Vector{}) : sum;
+      }
+    }
+  }
+
+  template <std::size_t kCount>
+  [[gnu::always_inline]] static void input_gradient_columns(const LayerArguments<Scalar>& layer,
+                                                            const Scalar* dy, bool add,
+                                                            std::size_t first, Scalar* dx) {
+    Vector sums[kCount][kParts];
+#pragma GCC unroll 8
+    for (std::size_t c = 0; c < kCount; ++c) {
+      const auto* const old = reinterpret_cast<const Vector*>(dx + (first + c) * kLanes);
+#pragma GCC unroll 8
+      for (std::size_t part = 0; part < kParts; ++part) {
+        sums[c][part] = add ? old[part] : Vector{};
+      }
+    }
+    multiply<kCount>(dy, layer.outputs, layer.weights + first * layer.outputs, 1, layer.outputs,
+                     sums);
+#pragma GCC unroll 8
+    for (std::size_t c = 0; c < kCount; ++c) {
+      auto* const out = reinterpret_cast<Vector*>(dx + (first + c) * kLanes);
+#pragma GCC unroll 8
+      for (std::size_t part = 0; part < kParts; ++part) {
+        out[part] = sums[c][part];
+      }
+    }
+  }
+
+  // Calls step.template operator()<kCount>(first) for pieces of [0, total) of nearly equal length,
+  // kMost at most.
+  template <std::size_t kMost, class Step>
+  [[gnu::always_inline]] static void in_pieces(std::size_t total, const Step& step) {
+    const std::size_t pieces = (total + kMost - 1) / kMost;
+    std::size_t first = 0;
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      const std::size_t count = (total - first) / (pieces - piece);
+      dispatch<kMost>(count, first, step);
+      first += count;
+    }
+  }
+
+  template <std::size_t kCount, class Step>
+  [[gnu::always_inline]] static void dispatch(std::size_t count, std::size_t first,
+                                              const Step& step) {
+    if (count == kCount) {
+      step.template operator()<kCount>(first);
+    } else if constexpr (kCount > 1) {
+      dispatch<kCount - 1>(count, first, step);
+    }
+  }
+
+  static void affine(const LayerArguments<Scalar>& layer, const Scalar* x, const Scalar* bias,
+                     bool relu, Scalar* y) {
+    for (std::size_t panel = 0; panel < layer.panels; ++panel) {
+      in_pieces<kColumns>(layer.outputs, [&]<std::size_t kCount>(std::size_t first) {
+        affine_columns<kCount>(layer, x + panel * kLanes * layer.inputs, bias, relu, first,
+                               y + panel * kLanes * layer.outputs);
+      });
+    }
+  }
+
+  static void input_gradient(const LayerArguments<Scalar>& layer, const Scalar* dy, bool add,
+                             Scalar* dx) {
+    for (std::size_t panel = 0; panel < layer.panels; ++panel) {
+      in_pieces<kColumns>(layer.inputs, [&]<std::size_t kCount>(std::size_t first) {
+        input_gradient_columns<kCount>(layer, dy + panel * kLanes * layer.outputs, add, first,
+                                       dx + panel * kLanes * layer.inputs);
+      });
+    }
+  }
+
+  // Adds up the 16 lanes, each with its neighbour 8, 4, 2 and 1 further.
+  static Scalar sum_of_lanes(const Vector (&vectors)[kParts]) {
+    Scalar lanes[kLanes];
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = vectors[lane / kWidth][lane % kWidth];
+    }
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+      for (std::size_t lane = 0; lane < half; ++lane) {
+        lanes[lane] += lanes[lane + half];
+      }
+    }
+    return lanes[0];
+  }
+
+  template <std::size_t kInputs, std::size_t kOutputs>
+  [[gnu::always_inline]] static void weight_gradient_square(const LayerArguments<Scalar>& layer,
+                                                            const Scalar* x, const Scalar* dy,
+                                                            std::size_t input, std::size_t output,
+                                                            Scalar* dw) {
+    Vector sums[kInputs][kOutputs][kParts] = {};
+    for (std::size_t panel = 0; panel < layer.panels; ++panel) {
+      const Scalar* const from = x + (panel * layer.inputs + input) * kLanes;
+      const Scalar* const to = dy + (panel * layer.outputs + output) * kLanes;
+#pragma GCC unroll 8
+      for (std::size_t i = 0; i < kInputs; ++i) {
+#pragma GCC unroll 8
+        for (std::size_t j = 0; j < kOutputs; ++j) {
+#pragma GCC unroll 8
+          for (std::size_t part = 0; part < kParts; ++part) {
+            sums[i][j][part] += reinterpret_cast<const Vector*>(from + i * kLanes)[part] *
+                                reinterpret_cast<const Vector*>(to + j * kLanes)[part];
+          }
+        }
+      }
+    }
+    for (std::size_t i = 0; i < kInputs; ++i) {
+      for (std::size_t j = 0; j < kOutputs; ++j) {
+        dw[(input + i) * layer.outputs + output + j] += sum_of_lanes(sums[i][j]);
+      }
+    }
+  }
+
+  static void weight_gradient(const LayerArguments<Scalar>& layer, const Scalar* x,
+                              const Scalar* dy, Scalar* dw, Scalar* db) {
+    in_pieces<kSquare>(layer.inputs, [&]<std::size_t kInputs>(std::size_t input) {
+      in_pieces<kSquare>(layer.outputs, [&]<std::size_t kOutputs>(std::size_t output) {
+        weight_gradient_square<kInputs, kOutputs>(layer, x, dy, input, output, dw);
+      });
+    });
+    for (std::size_t output = 0; output < layer.outputs; ++output) {
+      Vector sums[kParts] = {};
+      for (std::size_t panel = 0; panel < layer.panels; ++panel) {
+        const auto* const column =
+            reinterpret_cast<const Vector*>(dy + (panel * layer.outputs + output) * kLanes);
+#pragma GCC unroll 8
+        for (std::size_t part = 0; part < kParts; ++part) {
+          sums[part] += column[part];
+        }
+      }
+      db[output] += sum_of_lanes(sums);
+    }
+  }
+
+  static constexpr Kernels<Scalar> kTable = {affine, input_gradient, weight_gradient};
+};
+
+}  // namespace
+}  // namespace emplace::agents::nn

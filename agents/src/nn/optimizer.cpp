@@ -1,0 +1,86 @@
+#include "optimizer.hpp"
+
+#include <emplace/graphs/check.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace emplace::agents::nn {
+namespace {
+
+constexpr double kAdamMean = 0.9;
+constexpr double kAdamSquare = 0.999;
+constexpr float kAdamEpsilon = 1e-8F;
+constexpr float kRmspropSquare = 0.9F;
+constexpr float kRmspropEpsilon = 1e-10F;
+
+}  // namespace
+
+const std::vector<std::string>& optimizer_names() {
+  static const std::vector<std::string> names = {"adam", "rmsprop", "sgd"};
+  return names;
+}
+
+OptimizerKind find_optimizer_kind(std::string_view name) {
+  const auto found = std::ranges::find(optimizer_names(), name);
+  EMPLACE_CHECK(found != optimizer_names().end(), "no optimizer '{}'", name);
+  return static_cast<OptimizerKind>(found - optimizer_names().begin());
+}
+
+Optimizer::Optimizer(OptimizerKind kind, std::size_t num_parameters)
+    : kind_(kind),
+      mean_(kind == OptimizerKind::kAdam ? num_parameters : 0),
+      // TensorFlow starts RMSprop's mean square at 1.
+      square_(kind == OptimizerKind::kSgd ? 0 : num_parameters,
+              kind == OptimizerKind::kRmsprop ? 1.0F : 0.0F) {}
+
+// Plain loops: Eigen's square root of single numbers in a row is a quick one that differs between
+// makes of processors.
+void Optimizer::step(std::span<float> parameters, std::span<const float> gradient, double rate) {
+  const std::size_t count = parameters.size();
+  const auto by = static_cast<float>(rate);
+  switch (kind_) {
+    case OptimizerKind::kSgd:
+      for (std::size_t i = 0; i < count; ++i) {
+        parameters[i] -= by * gradient[i];
+      }
+      break;
+    case OptimizerKind::kRmsprop:
+      for (std::size_t i = 0; i < count; ++i) {
+        const float g = gradient[i];
+        square_[i] = kRmspropSquare * square_[i] + (1 - kRmspropSquare) * g * g;
+        parameters[i] -= by * g / std::sqrt(square_[i] + kRmspropEpsilon);
+      }
+      break;
+    case OptimizerKind::kAdam: {
+      mean_power_ *= kAdamMean;
+      square_power_ *= kAdamSquare;
+      const auto corrected =
+          static_cast<float>(rate * std::sqrt(1 - square_power_) / (1 - mean_power_));
+      for (std::size_t i = 0; i < count; ++i) {
+        const float g = gradient[i];
+        mean_[i] += static_cast<float>(1 - kAdamMean) * (g - mean_[i]);
+        square_[i] += static_cast<float>(1 - kAdamSquare) * (g * g - square_[i]);
+        parameters[i] -= corrected * mean_[i] / (std::sqrt(square_[i]) + kAdamEpsilon);
+      }
+      break;
+    }
+  }
+}
+
+double clip_norm(std::span<float> gradient, double most) {
+  double square = 0;
+  for (const float number : gradient) {
+    square += static_cast<double>(number) * number;
+  }
+  const double norm = std::sqrt(square);
+  if (norm > most) {
+    const auto factor = static_cast<float>(most / norm);
+    for (float& number : gradient) {
+      number *= factor;
+    }
+  }
+  return norm;
+}
+
+}  // namespace emplace::agents::nn

@@ -1,0 +1,161 @@
+#include "tape.hpp"
+
+#include "elementary.hpp"
+#include "numbers.hpp"
+
+#include <emplace/graphs/check.hpp>
+
+#include <algorithm>
+
+namespace emplace::agents::nn {
+template <class Scalar>
+void softmax(const Scalar* logits, std::size_t stride, std::span<double> probabilities) {
+  double most = logits[0];
+  for (std::size_t i = 1; i < probabilities.size(); ++i) {
+    most = std::max<double>(most, logits[i * stride]);
+  }
+  double sum = 0;
+  for (std::size_t i = 0; i < probabilities.size(); ++i) {
+    probabilities[i] = exp_of(logits[i * stride] - most);
+    sum += probabilities[i];
+  }
+  for (double& probability : probabilities) {
+    probability /= sum;
+  }
+}
+
+template <class Scalar>
+Value Tape<Scalar>::record(Operation operation, std::size_t rows, std::size_t columns,
+                           std::span<const Value> operands) {
+  const MatrixView<Scalar> shape{nullptr, rows, columns};
+  nodes_.push_back({.operation = operation,
+                    .rows = rows,
+                    .columns = columns,
+                    .value = arena_.take(shape.size()),
+                    .first_operand = operands_.size(),
+                    .num_operands = operands.size()});
+  operands_.insert(operands_.end(), operands.begin(), operands.end());
+  return {static_cast<std::int32_t>(nodes_.size() - 1)};
+}
+
+template <class Scalar>
+Value Tape<Scalar>::input(std::size_t rows, std::size_t columns) {
+  const Value recorded = record(Operation::kInput, rows, columns, {});
+  numbers(value(recorded)).setZero();
+  return recorded;
+}
+
+template <class Scalar>
+Value Tape<Scalar>::affine(Value x, LayerId id, Activation activation) {
+  const Layer& layer = parameters_->layer(id);
+  const MatrixView<Scalar> in = value(x);
+  EMPLACE_CHECK(in.columns == layer.inputs, "{} columns for layer {} of {} inputs", in.columns,
+                layer.name, layer.inputs);
+  const Value recorded = record(Operation::kAffine, in.rows, layer.outputs, {&x, 1});
+  nodes_.back().layer = id;
+  nodes_.back().activation = activation;
+  const bool relu = activation == Activation::kRelu;
+  kernels<Scalar>().affine(layer_arguments(layer, in.panels()), in.data,
+                           parameters_->values().data() + layer.bias_offset(), relu,
+                           value(recorded).data);
+  if (!relu) {
+    apply(activation, value(recorded));
+  }
+  return recorded;
+}
+
+template <class Scalar>
+Value Tape<Scalar>::activate(Value x, Activation activation) {
+  const MatrixView<Scalar> in = value(x);
+  const Value recorded = record(Operation::kActivate, in.rows, in.columns, {&x, 1});
+  nodes_.back().activation = activation;
+  numbers(value(recorded)) = numbers(in);
+  apply(activation, value(recorded));
+  return recorded;
+}
+
+template <class Scalar>
+Value Tape<Scalar>::sum_rows(std::span<const Value> sources, const RowSums& sums, std::size_t lanes,
+                             Combine combine) {
+  EMPLACE_DCHECK(lanes > 0 && kLanes % lanes == 0, "{} lanes", lanes);
+  const Value recorded =
+      record(Operation::kSumRows, sums.rows() * lanes, value(sources.front()).columns, sources);
+  Node& node = nodes_.back();
+  node.sums = &sums;
+  node.lanes = lanes;
+  node.combine = combine;
+  views_.clear();
+  for (const Value source : sources) {
+    views_.push_back(value(source));
+  }
+  nn::sum_rows<Scalar>(sums, lanes, combine, views_, value(recorded));
+  return recorded;
+}
+
+template <class Scalar>
+Value Tape<Scalar>::concat(std::span<const Value> parts) {
+  std::size_t columns = 0;
+  for (const Value part : parts) {
+    columns += value(part).columns;
+  }
+  const Value recorded = record(Operation::kConcat, value(parts.front()).rows, columns, parts);
+  const MatrixView<Scalar> out = value(recorded);
+  for (std::size_t panel = 0; panel < out.panels(); ++panel) {
+    Scalar* to = out.data + panel * kLanes * columns;
+    for (const Value part : parts) {
+      const std::size_t count = value(part).columns * kLanes;
+      to = std::copy_n(value(part).data + panel * count, count, to);
+    }
+  }
+  return recorded;
+}
+
+template <class Scalar>
+Value Tape<Scalar>::log_probability(Value logits, std::span<const std::int32_t> actions) {
+  const MatrixView<Scalar> in = value(logits);
+  const Value recorded = record(Operation::kLogProbability, in.rows, 1, {&logits, 1});
+  nodes_.back().first_action = actions_.size();
+  actions_.insert(actions_.end(), actions.begin(), actions.end());
+  probabilities_.resize(in.columns);
+  const MatrixView<Scalar> out = value(recorded);
+  numbers(out).setZero();
+  for (std::size_t row = 0; row < in.rows; ++row) {
+    softmax<Scalar>(in.row(row), kLanes, probabilities_);
+    const double chosen = probabilities_[static_cast<std::size_t>(actions[row])];
+    out(row, 0) = static_cast<Scalar>(log_of(std::max(chosen, 1e-300)));
+  }
+  return recorded;
+}
+
+template <class Scalar>
+Value Tape<Scalar>::entropy(Value logits) {
+  const MatrixView<Scalar> in = value(logits);
+  const Value recorded = record(Operation::kEntropy, in.rows, 1, {&logits, 1});
+  probabilities_.resize(in.columns);
+  const MatrixView<Scalar> out = value(recorded);
+  numbers(out).setZero();
+  for (std::size_t row = 0; row < in.rows; ++row) {
+    softmax<Scalar>(in.row(row), kLanes, probabilities_);
+    double sum = 0;
+    for (const double p : probabilities_) {
+      sum -= p * log_of(p + kEntropyOffset);
+    }
+    out(row, 0) = static_cast<Scalar>(sum);
+  }
+  return recorded;
+}
+
+template <class Scalar>
+void Tape<Scalar>::clear() {
+  nodes_.clear();
+  operands_.clear();
+  actions_.clear();
+  arena_.clear();
+}
+
+template void softmax(const float*, std::size_t, std::span<double>);
+template void softmax(const double*, std::size_t, std::span<double>);
+template class Tape<float>;
+template class Tape<double>;
+
+}  // namespace emplace::agents::nn

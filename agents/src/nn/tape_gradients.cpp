@@ -1,0 +1,172 @@
+// The backward half of Tape.
+
+#include "elementary.hpp"
+#include "numbers.hpp"
+#include "tape.hpp"
+
+#include <emplace/graphs/check.hpp>
+
+#include <algorithm>
+
+namespace emplace::agents::nn {
+
+template <class Scalar>
+MatrixView<Scalar> Tape<Scalar>::seed(Value value) {
+  Node& node = nodes_[index(value)];
+  return view(gradient_to_add_to(node), node);
+}
+
+template <class Scalar>
+Scalar* Tape<Scalar>::gradient_to_add_to(Node& node) {
+  if (node.operation != Operation::kInput && node.gradient == nullptr) {
+    const std::size_t size = view(node.value, node).size();
+    node.gradient = arena_.take(size);
+    std::fill_n(node.gradient, size, Scalar{0});
+  }
+  return node.gradient;
+}
+
+template <class Scalar>
+void Tape<Scalar>::backward(std::span<Scalar> gradient) {
+  EMPLACE_CHECK(gradient.size() == parameters_->values().size(),
+                "a gradient of {} numbers for {} parameters", gradient.size(),
+                parameters_->values().size());
+  for (std::size_t at = nodes_.size(); at-- > 0;) {
+    Node& node = nodes_[at];
+    if (node.gradient == nullptr) {
+      continue;
+    }
+    switch (node.operation) {
+      case Operation::kInput:
+        break;
+      case Operation::kAffine:
+        add_affine_gradient(node, gradient);
+        break;
+      case Operation::kActivate:
+        add_activation_gradient(node);
+        break;
+      case Operation::kSumRows:
+        add_row_sums_gradient(node);
+        break;
+      case Operation::kConcat:
+        add_concat_gradient(node);
+        break;
+      case Operation::kLogProbability:
+        add_log_probability_gradient(node);
+        break;
+      case Operation::kEntropy:
+        add_entropy_gradient(node);
+        break;
+    }
+  }
+}
+
+template <class Scalar>
+void Tape<Scalar>::add_affine_gradient(Node& node, std::span<Scalar> gradient) {
+  const Layer& layer = parameters_->layer(node.layer);
+  const MatrixView<Scalar> y = view(node.value, node);
+  const LayerArguments<Scalar> arguments = layer_arguments(layer, y.panels());
+  Node& x = operand(node);
+  differentiate(node.activation, y, node.gradient);
+  kernels<Scalar>().weight_gradient(arguments, x.value, node.gradient,
+                                    gradient.data() + layer.offset,
+                                    gradient.data() + layer.bias_offset());
+  if (x.operation == Operation::kInput) {
+    return;
+  }
+  const bool is_first = x.gradient == nullptr;
+  if (is_first) {
+    x.gradient = arena_.take(view(x.value, x).size());
+  }
+  kernels<Scalar>().input_gradient(arguments, node.gradient, !is_first, x.gradient);
+}
+
+template <class Scalar>
+void Tape<Scalar>::add_activation_gradient(Node& node) {
+  const MatrixView<Scalar> y = view(node.value, node);
+  differentiate(node.activation, y, node.gradient);
+  if (Scalar* const to = gradient_to_add_to(operand(node))) {
+    numbers(y, to) += numbers(y, node.gradient);
+  }
+}
+
+template <class Scalar>
+void Tape<Scalar>::add_row_sums_gradient(Node& node) {
+  views_.clear();
+  for (std::size_t i = 0; i < node.num_operands; ++i) {
+    Node& source = operand(node, i);
+    views_.push_back(view(gradient_to_add_to(source), source));
+  }
+  add_sum_gradients<Scalar>(*node.sums, node.lanes, node.combine, view(node.gradient, node),
+                            views_);
+}
+
+template <class Scalar>
+void Tape<Scalar>::add_concat_gradient(Node& node) {
+  const MatrixView<Scalar> from = view(node.gradient, node);
+  std::size_t first_column = 0;
+  for (std::size_t i = 0; i < node.num_operands; ++i) {
+    Node& part = operand(node, i);
+    if (Scalar* const to = gradient_to_add_to(part)) {
+      const auto count = static_cast<Eigen::Index>(part.columns * kLanes);
+      for (std::size_t panel = 0; panel < from.panels(); ++panel) {
+        Scalar* const piece = from.data + (panel * from.columns + first_column) * kLanes;
+        Numbers<Scalar>(to + panel * part.columns * kLanes, count) += Numbers<Scalar>(piece, count);
+      }
+    }
+    first_column += part.columns;
+  }
+}
+
+template <class Scalar>
+void Tape<Scalar>::add_log_probability_gradient(Node& node) {
+  Node& logits = operand(node);
+  if (gradient_to_add_to(logits) == nullptr) {
+    return;
+  }
+  const MatrixView<Scalar> in = view(logits.value, logits);
+  const MatrixView<Scalar> to = view(logits.gradient, logits);
+  probabilities_.resize(logits.columns);
+  for (std::size_t row = 0; row < node.rows; ++row) {
+    const double d = view(node.gradient, node)(row, 0);
+    softmax<Scalar>(in.row(row), kLanes, probabilities_);
+    const auto action = static_cast<std::size_t>(actions_[node.first_action + row]);
+    for (std::size_t i = 0; i < logits.columns; ++i) {
+      to(row, i) += static_cast<Scalar>(d * ((i == action ? 1.0 : 0.0) - probabilities_[i]));
+    }
+  }
+}
+
+template <class Scalar>
+void Tape<Scalar>::add_entropy_gradient(Node& node) {
+  Node& logits = operand(node);
+  if (gradient_to_add_to(logits) == nullptr) {
+    return;
+  }
+  const MatrixView<Scalar> in = view(logits.value, logits);
+  const MatrixView<Scalar> to = view(logits.gradient, logits);
+  probabilities_.resize(logits.columns);
+  // dH/dp = -log(p + o) - p / (p + o); the softmax takes its mean under p off.
+  const auto by_probability = [](double p) {
+    return -log_of(p + kEntropyOffset) - p / (p + kEntropyOffset);
+  };
+  for (std::size_t row = 0; row < node.rows; ++row) {
+    const double d = view(node.gradient, node)(row, 0);
+    softmax<Scalar>(in.row(row), kLanes, probabilities_);
+    double mean = 0;
+    for (const double p : probabilities_) {
+      mean += p * by_probability(p);
+    }
+    for (std::size_t i = 0; i < logits.columns; ++i) {
+      const double p = probabilities_[i];
+      to(row, i) += static_cast<Scalar>(d * p * (by_probability(p) - mean));
+    }
+  }
+}
+
+template MatrixView<float> Tape<float>::seed(Value);
+template void Tape<float>::backward(std::span<float>);
+template MatrixView<double> Tape<double>::seed(Value);
+template void Tape<double>::backward(std::span<double>);
+
+}  // namespace emplace::agents::nn

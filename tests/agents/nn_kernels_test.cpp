@@ -1,0 +1,160 @@
+// Layers of every shape on every kind of vector that this machine has: against the definition, and
+// against one another bit for bit.
+
+#include "agents/src/nn/arena.hpp"
+#include "agents/src/nn/kernels.hpp"
+#include "agents/src/nn/matrix.hpp"
+
+#include <emplace/graphs/random.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace emplace::agents::nn {
+namespace {
+
+constexpr std::size_t kWidths[] = {16, 32, 64};
+
+struct Shape {
+  std::size_t rows;
+  std::size_t inputs;
+  std::size_t outputs;
+};
+
+constexpr Shape kShapes[] = {{1, 1, 1},  {16, 7, 7},  {17, 9, 9},    {40, 3, 11},
+                             {33, 8, 2}, {48, 56, 5}, {100, 14, 14}, {5, 18, 31}};
+
+// The matrices of a layer, with random numbers in all rows that are read and zeros beyond.
+struct Case {
+  explicit Case(const Shape& shape) : shape_(shape), random(shape.rows * 31 + shape.outputs) {
+    x = matrix(shape.inputs);
+    y = matrix(shape.outputs);
+    dx = matrix(shape.inputs);
+    dy = matrix(shape.outputs);
+    fill(x);
+    fill(dy);
+    for (std::size_t i = 0; i < shape.inputs * shape.outputs; ++i) {
+      weights.push_back(number());
+    }
+    for (std::size_t i = 0; i < shape.outputs; ++i) {
+      bias.push_back(number());
+    }
+    dw.resize(weights.size());
+    db.resize(bias.size());
+  }
+
+  MatrixView<float> matrix(std::size_t columns) {
+    MatrixView<float> view{nullptr, shape_.rows, columns};
+    view.data = arena.take(view.size());
+    std::fill_n(view.data, view.size(), 0.0F);
+    return view;
+  }
+
+  float number() { return static_cast<float>(random.uniform() - 0.5); }
+
+  void fill(const MatrixView<float>& view) {
+    for (std::size_t row = 0; row < view.rows; ++row) {
+      for (std::size_t column = 0; column < view.columns; ++column) {
+        view(row, column) = number();
+      }
+    }
+  }
+
+  void run(const Kernels<float>& kernels) {
+    const LayerArguments<float> layer{weights.data(), shape_.inputs, shape_.outputs, x.panels()};
+    kernels.affine(layer, x.data, bias.data(), true, y.data);
+    kernels.input_gradient(layer, dy.data, false, dx.data);
+    kernels.input_gradient(layer, dy.data, true, dx.data);
+    kernels.weight_gradient(layer, x.data, dy.data, dw.data(), db.data());
+  }
+
+  Shape shape_;
+  RandomStream random;
+  Arena<float> arena;
+  MatrixView<float> x, y, dx, dy;
+  std::vector<float> weights, bias, dw, db;
+};
+
+TEST(NnKernels, ComputeALayerAndItsGradients) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(testing::Message()
+                 << shape.rows << " rows, " << shape.inputs << " to " << shape.outputs);
+    Case c(shape);
+    c.run(kernels<float>());
+    for (std::size_t row = 0; row < shape.rows; ++row) {
+      for (std::size_t j = 0; j < shape.outputs; ++j) {
+        double sum = c.bias[j];
+        for (std::size_t i = 0; i < shape.inputs; ++i) {
+          sum += double{c.x(row, i)} * c.weights[i * shape.outputs + j];
+        }
+        EXPECT_NEAR(c.y(row, j), std::max(sum, 0.0), 1e-5);
+      }
+      for (std::size_t i = 0; i < shape.inputs; ++i) {
+        double sum = 0;
+        for (std::size_t j = 0; j < shape.outputs; ++j) {
+          sum += double{c.dy(row, j)} * c.weights[i * shape.outputs + j];
+        }
+        EXPECT_NEAR(c.dx(row, i), 2 * sum, 1e-5);  // set, then added to
+      }
+    }
+    for (std::size_t j = 0; j < shape.outputs; ++j) {
+      double bias_sum = 0;
+      for (std::size_t row = 0; row < shape.rows; ++row) {
+        bias_sum += c.dy(row, j);
+      }
+      EXPECT_NEAR(c.db[j], bias_sum, 1e-5);
+      for (std::size_t i = 0; i < shape.inputs; ++i) {
+        double sum = 0;
+        for (std::size_t row = 0; row < shape.rows; ++row) {
+          sum += double{c.x(row, i)} * c.dy(row, j);
+        }
+        EXPECT_NEAR(c.dw[i * shape.outputs + j], sum, 1e-5);
+      }
+    }
+  }
+}
+
+TEST(NnKernels, GiveTheSameBitsWithVectorsOfAnyWidth) {
+  int compared = 0;
+  for (const Shape& shape : kShapes) {
+    Case narrow(shape);
+    narrow.run(*find_kernels<float>(16));
+    for (const std::size_t bytes : kWidths) {
+      const Kernels<float>* wide = find_kernels<float>(bytes);
+      if (wide == nullptr) {
+        continue;
+      }
+      SCOPED_TRACE(testing::Message() << bytes << " bytes");
+      Case other(shape);
+      other.run(*wide);
+      EXPECT_TRUE(std::equal(narrow.y.data, narrow.y.data + narrow.y.size(), other.y.data));
+      EXPECT_TRUE(std::equal(narrow.dx.data, narrow.dx.data + narrow.dx.size(), other.dx.data));
+      EXPECT_EQ(narrow.dw, other.dw);
+      EXPECT_EQ(narrow.db, other.db);
+      compared += bytes > 16;
+    }
+  }
+  if (compared == 0) {
+    GTEST_SKIP() << "this processor has vectors of 16 bytes only";
+  }
+}
+
+TEST(NnArena, StaysWhereItIsAndIsUsedAgain) {
+  Arena<float> arena;
+  float* const first = arena.take(10);
+  first[9] = 1;
+  float* const large = arena.take(1'000'000);
+  large[999'999] = 2;
+  EXPECT_EQ(first[9], 1);
+  arena.clear();
+  float* const again = arena.take(10);
+  arena.take(1'000'000);
+  arena.clear();
+  EXPECT_EQ(arena.take(10), again);  // both fit what is one block now
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(again) % 64, 0U);
+}
+
+}  // namespace
+}  // namespace emplace::agents::nn

@@ -1,0 +1,208 @@
+// Every operation of the tape in double against central differences, each in a small network that
+// ends in a weighted sum of its outputs.
+
+#include "agents/src/nn/tape.hpp"
+
+#include <emplace/graphs/random.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+namespace emplace::agents::nn {
+namespace {
+
+using DoubleTape = Tape<double>;
+using Network = std::function<Value(DoubleTape&)>;
+
+// Weights of the sum by row and column; none is like another.
+double weight(std::size_t row, std::size_t column) {
+  return std::sin(static_cast<double>(1 + 3 * row + 7 * column));
+}
+
+double weighted_sum(const MatrixView<double>& y) {
+  double sum = 0;
+  for (std::size_t row = 0; row < y.rows; ++row) {
+    for (std::size_t column = 0; column < y.columns; ++column) {
+      sum += weight(row, column) * y(row, column);
+    }
+  }
+  return sum;
+}
+
+void expect_gradient_like_differences(Parameters<double>& parameters, const Network& network) {
+  DoubleTape tape(parameters);
+  const Value y = network(tape);
+  const MatrixView<double> seed = tape.seed(y);
+  for (std::size_t row = 0; row < seed.rows; ++row) {
+    for (std::size_t column = 0; column < seed.columns; ++column) {
+      seed(row, column) = weight(row, column);
+    }
+  }
+  std::vector<double> gradient(parameters.values().size());
+  tape.backward(gradient);
+
+  constexpr double kStep = 1e-5;
+  double largest = 0;
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    const double before = parameters.values()[i];
+    std::array<double, 2> sums{};
+    for (const std::size_t side : {0U, 1U}) {
+      parameters.values()[i] = before + (side == 0 ? -kStep : kStep);
+      tape.clear();
+      sums[side] = weighted_sum(tape.value(network(tape)));
+    }
+    parameters.values()[i] = before;
+    const double difference = (sums[1] - sums[0]) / (2 * kStep);
+    EXPECT_NEAR(gradient[i], difference, 1e-7 * (1 + std::abs(difference))) << "parameter " << i;
+    largest = std::max(largest, std::abs(difference));
+  }
+  EXPECT_GT(largest, 1e-3);  // there was something to compare
+}
+
+// Random parameters, biases too, so that no ReLU is dead throughout.
+void randomize(Parameters<double>& parameters) {
+  RandomStream random(17);
+  for (double& value : parameters.values()) {
+    value = random.uniform() - 0.4;
+  }
+}
+
+Value random_input(DoubleTape& tape, std::size_t rows, std::size_t columns) {
+  const Value x = tape.input(rows, columns);
+  RandomStream random(rows * 100 + columns);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t column = 0; column < columns; ++column) {
+      tape.value(x)(row, column) = random.uniform() - 0.5;
+    }
+  }
+  return x;
+}
+
+class NnTape : public testing::Test {
+ protected:
+  void SetUp() override { randomize(parameters); }
+
+  Parameters<double> parameters = [] {
+    Parameters<double> p;
+    p.add("first", 3, 5);
+    p.add("second", 5, 4);
+    p.add("third", 9, 2);
+    return p;
+  }();
+};
+
+TEST_F(NnTape, DifferentiatesLayersWithEachActivation) {
+  for (const Activation activation :
+       {Activation::kNone, Activation::kRelu, Activation::kTanh, Activation::kSigmoid}) {
+    SCOPED_TRACE(static_cast<int>(activation));
+    expect_gradient_like_differences(parameters, [&](DoubleTape& tape) {
+      const Value x = random_input(tape, 19, 3);
+      return tape.affine(tape.affine(x, 0, activation), 1, activation);
+    });
+    expect_gradient_like_differences(parameters, [&](DoubleTape& tape) {
+      const Value x = tape.affine(random_input(tape, 19, 3), 0, Activation::kNone);
+      return tape.affine(tape.activate(x, activation), 1, Activation::kNone);
+    });
+  }
+}
+
+TEST_F(NnTape, DifferentiatesAValueThatIsReadTwice) {
+  expect_gradient_like_differences(parameters, [](DoubleTape& tape) {
+    const Value hidden = tape.affine(random_input(tape, 6, 3), 0, Activation::kTanh);
+    const Value deeper = tape.affine(hidden, 1, Activation::kTanh);
+    return tape.affine(tape.concat(std::array{hidden, deeper}), 2, Activation::kNone);
+  });
+}
+
+TEST_F(NnTape, DifferentiatesSumsAndMeansOfRowsOfSeveralSources) {
+  RowSums sums;  // an empty row, a row of one, rows of several and of the same row twice
+  sums.end_row();
+  sums.add(0, 2);
+  sums.end_row();
+  sums.add(0, 0);
+  sums.add(1, 1);
+  sums.add(0, 2);
+  sums.end_row();
+  sums.add(1, 0);
+  sums.add(1, 0);
+  sums.end_row();
+  for (const Combine combine : {Combine::kSum, Combine::kMean}) {
+    for (const std::size_t lanes : {1U, 2U, 4U, 8U, 16U}) {
+      SCOPED_TRACE(lanes);
+      expect_gradient_like_differences(parameters, [&](DoubleTape& tape) {
+        const std::array sources = {
+            tape.affine(random_input(tape, 3 * lanes, 3), 0, Activation::kTanh),
+            tape.affine(random_input(tape, 2 * lanes, 3), 0, Activation::kSigmoid)};
+        const Value summed = tape.sum_rows(sources, sums, lanes, combine);
+        return tape.affine(summed, 1, Activation::kTanh);
+      });
+    }
+  }
+}
+
+TEST_F(NnTape, DifferentiatesLogProbabilitiesAndEntropy) {
+  constexpr std::array<std::int32_t, 5> kActions = {0, 3, 1, 1, 2};
+  expect_gradient_like_differences(parameters, [&](DoubleTape& tape) {
+    const Value logits = tape.affine(tape.affine(random_input(tape, 5, 3), 0, Activation::kTanh), 1,
+                                     Activation::kNone);
+    const Value p = tape.log_probability(logits, kActions);
+    return tape.concat(std::array{p, tape.entropy(logits), p});
+  });
+}
+
+TEST_F(NnTape, SumsTheRowsThatItIsTold) {
+  RowSums sums;  // 0 <- nothing, 1 <- 0 + 2
+  sums.end_row();
+  sums.add(0, 0);
+  sums.add(0, 2);
+  sums.end_row();
+  DoubleTape tape(parameters);
+  const Value x = tape.input(6, 1);  // three rows of two lanes
+  for (std::size_t row = 0; row < 6; ++row) {
+    tape.value(x)(row, 0) = std::pow(10, row);
+  }
+  const MatrixView<double> y = tape.value(tape.sum_rows({&x, 1}, sums, 2));
+  ASSERT_EQ(y.rows, 4U);
+  EXPECT_EQ(y(0, 0), 0);
+  EXPECT_EQ(y(1, 0), 0);
+  EXPECT_EQ(y(2, 0), 10'001);
+  EXPECT_EQ(y(3, 0), 100'010);
+  const MatrixView<double> mean = tape.value(tape.sum_rows({&x, 1}, sums, 2, Combine::kMean));
+  EXPECT_EQ(mean(2, 0), 5'000.5);
+}
+
+// Logits 0 and log 3 are probabilities 1/4 and 3/4.
+TEST_F(NnTape, KnowsProbabilitiesAndEntropy) {
+  DoubleTape tape(parameters);
+  const Value logits = tape.input(1, 2);
+  tape.value(logits)(0, 1) = std::log(3.0);
+  constexpr std::array<std::int32_t, 1> kSecond = {1};
+  EXPECT_NEAR(tape.value(tape.log_probability(logits, kSecond))(0, 0), std::log(0.75), 1e-15);
+  EXPECT_NEAR(tape.value(tape.entropy(logits))(0, 0),
+              -0.25 * std::log(0.251) - 0.75 * std::log(0.751), 1e-15);
+}
+
+TEST_F(NnTape, DoesTheSameAgainAfterClear) {
+  DoubleTape tape(parameters);
+  std::vector<std::vector<double>> gradients(2, std::vector<double>(parameters.values().size()));
+  for (std::vector<double>& gradient : gradients) {
+    const Value y = tape.affine(random_input(tape, 1000, 3), 0, Activation::kRelu);
+    tape.seed(y)(7, 2) = 1;
+    tape.backward(gradient);
+    tape.clear();
+  }
+  EXPECT_EQ(gradients[0], gradients[1]);
+}
+
+TEST_F(NnTape, RefusesAMatrixOfTheWrongWidth) {
+  DoubleTape tape(parameters);
+  EXPECT_ANY_THROW(tape.affine(tape.input(2, 4), 0, Activation::kNone));
+}
+
+}  // namespace
+}  // namespace emplace::agents::nn
