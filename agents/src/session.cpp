@@ -1,4 +1,5 @@
 #include <emplace/agents/session.hpp>
+#include <emplace/graphs/check.hpp>
 
 #include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -15,12 +16,22 @@ namespace {
 // 2 s for each 10^9 bytes.
 constexpr double kPenaltyUsPerByte = 2e6 / 1e9;
 
-Evaluation simulate(Simulator& simulator, const Placement& placement) {
-  const SimResult& result = simulator.run(placement);
+Evaluation evaluation_of(const SimResult& result) {
   return {.status = result.status == StepStatus::kOk ? EvaluationStatus::kOk
                                                      : EvaluationStatus::kOutOfMemory,
           .step_time_us = result.makespan_us,
           .bytes_over = result.bytes_over};
+}
+
+void outline(const Problem& problem, const SimResult& result, StepOutline& outline) {
+  outline.group_start_us.assign(static_cast<std::size_t>(problem.num_groups()),
+                                std::numeric_limits<double>::infinity());
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    double& start_us =
+        outline.group_start_us[static_cast<std::size_t>(problem.grouping().group_of(op))];
+    start_us = std::min(start_us, result.start_us[static_cast<std::size_t>(op)]);
+  }
+  outline.peak_bytes.assign(result.peak_bytes.begin(), result.peak_bytes.end());
 }
 
 }  // namespace
@@ -44,7 +55,8 @@ struct Session::Workspaces {
 };
 
 Session::Session(const Problem& problem, Options options)
-    : options_(std::move(options)),
+    : problem_(&problem),
+      options_(std::move(options)),
       random_(options_.seed),
       workspaces_(std::make_unique<Workspaces>(problem)) {}
 
@@ -54,12 +66,15 @@ Evaluation Session::evaluate(const Placement& placement) {
   if (exhausted()) {
     return {};
   }
-  const Evaluation evaluation = simulate(workspaces_->simulators.local(), placement);
+  const Evaluation evaluation = evaluation_of(workspaces_->simulators.local().run(placement));
   record(placement, evaluation);
   return evaluation;
 }
 
-std::vector<Evaluation> Session::evaluate(std::span<const Placement> placements) {
+std::vector<Evaluation> Session::evaluate(std::span<const Placement> placements,
+                                          std::span<StepOutline> outlines) {
+  EMPLACE_CHECK(outlines.empty() || outlines.size() == placements.size(),
+                "{} outlines for {} placements", outlines.size(), placements.size());
   std::vector<Evaluation> evaluations(placements.size());
   const std::size_t count =
       std::min(placements.size(), static_cast<std::size_t>(evaluations_left()));
@@ -68,7 +83,11 @@ std::vector<Evaluation> Session::evaluate(std::span<const Placement> placements)
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count), [&](const auto& range) {
       Simulator& simulator = workspaces_->simulators.local();
       for (std::size_t i = range.begin(); i < range.end(); ++i) {
-        evaluations[i] = simulate(simulator, placements[i]);
+        const SimResult& result = simulator.run(placements[i]);
+        evaluations[i] = evaluation_of(result);
+        if (!outlines.empty()) {
+          outline(*problem_, result, outlines[i]);
+        }
       }
     });
   });

@@ -192,6 +192,30 @@ TEST_P(Conformance, PlacesAtOnceWhenStopped) {
   }
 }
 
+TEST_P(Conformance, TrainsWithinItsBudgetsAndComesBackFromItsText) {
+  const auto agent = AgentRegistry::global().make({GetParam(), {}});
+  auto* const trainable = dynamic_cast<TrainableAgent*>(agent.get());
+  ASSERT_EQ(trainable != nullptr, info().trainable);
+  if (trainable == nullptr) {
+    GTEST_SKIP() << "not trainable";
+  }
+  const Problem small = test::make_problem(test::diamond_graph(50));
+  const Problem large = test::make_problem(test::fork_join_graph(6, 20));
+  Session on_small(small, {.seed = 1, .max_evaluations = 30});
+  Session on_large(large, {.seed = 2, .max_evaluations = 50});
+  Session* const sessions[] = {&on_small, &on_large};
+  trainable->train(sessions);
+  EXPECT_LE(on_small.evaluations(), 30);
+  EXPECT_LE(on_large.evaluations(), 50);
+
+  const std::string policy = trainable->save();
+  const auto other = AgentRegistry::global().make({GetParam(), {}});
+  dynamic_cast<TrainableAgent&>(*other).load(policy, "policy");
+  EXPECT_EQ(dynamic_cast<TrainableAgent&>(*other).save(), policy);
+  Session session(large, {.seed = 3, .max_evaluations = 40});
+  expect_valid(large, other->place(large, session));
+}
+
 INSTANTIATE_TEST_SUITE_P(Registered, Conformance,
                          testing::ValuesIn(AgentRegistry::global().names()),
                          [](const testing::TestParamInfo<std::string>& agent) {

@@ -20,6 +20,9 @@ double exp_of(double x) {
   if (x < -708) {
     return 0;
   }
+  if (std::isnan(x)) {
+    return x;
+  }
   const double exponent = std::floor(x * kLog2E + 0.5);
   const double rest = (x - exponent * kLn2High) - exponent * kLn2Low;  // at most ln 2 / 2
   double sum = 1;

@@ -27,6 +27,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,8 @@ struct AgentInfo {
   bool deterministic = true;
   /// Says that the agent puts nothing on a device that is not placeable; cpu-only does.
   bool respects_placeable = true;
+  /// Says that the agent is a TrainableAgent.
+  bool trainable = false;
 };
 
 /// Proposes placements. An instance belongs to one thread and one call of place().
@@ -66,6 +69,34 @@ class Agent {
   /// Returns a complete placement of `problem`. May call session.evaluate() until the budget is
   /// spent.
   virtual Placement place(const Problem& problem, Session& session) = 0;
+};
+
+/// Describes a layer of a policy: an affine map with a bias.
+struct PolicyLayer {
+  std::string name{};
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+
+  std::int64_t weights() const { return (inputs + 1) * outputs; }
+};
+
+/// Learns a policy, which can be kept and used on graphs that it has not seen. place() goes on
+/// learning from what was trained or loaded.
+class TrainableAgent : public Agent {
+ public:
+  /// Learns from the problems of all sessions in turn until their budgets are spent. Throws
+  /// kUnsupported unless the problems have as many placeable devices as the policy.
+  virtual void train(std::span<Session* const> sessions) = 0;
+
+  /// Returns the policy as a text that load() reads. Requires: there is one.
+  virtual std::string save() const = 0;
+
+  /// Takes a policy; `source` is its name in errors. Throws kFormat if it is none of this agent
+  /// with these parameters.
+  virtual void load(std::string_view text, const std::string& source) = 0;
+
+  /// Returns the layers of a policy for so many placeable devices.
+  virtual std::vector<PolicyLayer> layers(DeviceId num_devices) const = 0;
 };
 
 }  // namespace emplace::agents

@@ -41,6 +41,12 @@ struct Evaluation {
   bool better_than(const Evaluation& other) const;
 };
 
+/// Holds what else a simulated step tells.
+struct StepOutline {
+  std::vector<double> group_start_us{};    ///< when the first op of each group starts
+  std::vector<std::int64_t> peak_bytes{};  ///< by device: the most that was taken at once
+};
+
 /// Gives an agent its budget and its randomness.
 class Session {
  public:
@@ -66,7 +72,17 @@ class Session {
 
   /// Simulates many in parallel and counts them in the order given; those beyond the budget are
   /// kBudgetSpent. The result is the same on any number of threads.
-  std::vector<Evaluation> evaluate(std::span<const Placement> placements);
+  std::vector<Evaluation> evaluate(std::span<const Placement> placements) {
+    return evaluate(placements, {});
+  }
+
+  /// Does the same, and tells the outline of each step, but of those beyond the budget. Requires:
+  /// as many outlines as placements, or none.
+  std::vector<Evaluation> evaluate(std::span<const Placement> placements,
+                                   std::span<StepOutline> outlines);
+
+  /// Returns the problem that is placed.
+  const Problem& problem() const { return *problem_; }
 
   /// Returns the evaluations that are left; 0 if the session was stopped.
   std::int64_t evaluations_left() const;
@@ -95,6 +111,7 @@ class Session {
 
   void record(const Placement& placement, const Evaluation& evaluation);
 
+  const Problem* problem_;
   Options options_;
   RandomStream random_;
   std::unique_ptr<Workspaces> workspaces_;

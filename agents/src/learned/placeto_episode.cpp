@@ -1,0 +1,263 @@
+#include "placeto_episode.hpp"
+
+#include "nn/elementary.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace emplace::agents::placeto {
+namespace {
+
+constexpr double kBytesPerGigabyte = 1e9;
+constexpr double kUsPerSecond = 1e6;
+
+Placement random_placement(const Problem& problem, RandomStream& random) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  Placement placement(problem.num_groups());
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    placement[group] = devices[random.below(devices.size())];
+  }
+  return placement;
+}
+
+// The time of all ops one after the other, each on the device that runs it fastest.
+double work_us(const Problem& problem) {
+  double sum_us = 0;
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    double least_us = std::numeric_limits<double>::infinity();
+    for (const DeviceId device : problem.placeable_devices()) {
+      least_us = std::min(least_us, problem.cost_us(op, device));
+    }
+    sum_us += least_us;
+  }
+  return sum_us;
+}
+
+}  // namespace
+
+void StepBaseline::subtract_from(std::vector<double>& returns, std::size_t workers) {
+  const std::size_t steps = returns.size() / workers;
+  std::vector<double> mean(steps, 0.0);
+  for (std::size_t i = 0; i < returns.size(); ++i) {
+    mean[i / workers] += returns[i] / static_cast<double>(workers);
+  }
+  if (means_.size() == episodes_) {
+    means_.pop_front();
+  }
+  means_.push_back(std::move(mean));
+  for (std::size_t step = 0; step < steps; ++step) {
+    double sum = 0;
+    for (const std::vector<double>& episode : means_) {
+      sum += episode[step];
+    }
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      returns[step * workers + worker] -= sum / static_cast<double>(means_.size());
+    }
+  }
+}
+
+Course::Course(Session& course_session, const Options& all_options)
+    : session(&course_session),
+      options(all_options.episode),
+      graph(course_session.problem()),
+      fixed_start(course_session.problem().num_groups(),
+                  course_session.problem().placeable_devices().front()),
+      baseline(all_options.learning.baseline_episodes) {
+  const Problem& problem = session->problem();
+  order.assign(problem.group_order().begin(), problem.group_order().end());
+  if (options.order == Order::kReverse) {
+    std::ranges::reverse(order);
+  } else if (options.order == Order::kRandom) {
+    session->random().shuffle(std::span(order));
+  }
+  if (options.start == Start::kRandom) {
+    fixed_start = random_placement(problem, session->random());
+  }
+  const double work = work_us(problem);
+  us_per_unit = options.relative_times && work > 0 ? work : kUsPerSecond;
+}
+
+std::int64_t Course::evaluations_per_episode() const {
+  return options.reward == Reward::kTerminal ? 1 : session->problem().num_groups() + 1;
+}
+
+Placement Course::next_start() const {
+  switch (options.start) {
+    case Start::kEachEpisode:
+      return random_placement(session->problem(), session->random());
+    case Start::kBest:
+      return session->best_placement().value_or(fixed_start);
+    case Start::kOneDevice:
+    case Start::kRandom:
+      break;
+  }
+  return fixed_start;
+}
+
+double Course::time_of(const Evaluation& evaluation, const StepOutline& outline) const {
+  const Problem& problem = session->problem();
+  double time = evaluation.step_time_us / us_per_unit;
+  if (options.log_time) {
+    time = nn::log_of(std::max(time, 1e-300));
+  }
+  double over = 0;
+  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+    const double limit = options.memory_limit_gb > 0
+                             ? options.memory_limit_gb * kBytesPerGigabyte
+                             : static_cast<double>(problem.memory_bytes(device));
+    const auto peak = static_cast<double>(outline.peak_bytes[static_cast<std::size_t>(device)]);
+    over = std::max(over, (peak - limit) / kBytesPerGigabyte);
+  }
+  return std::min(time + options.memory_penalty * over, options.cap);
+}
+
+Decision Rollout::decision(std::size_t i) const {
+  const std::size_t step = i / workers_;
+  return {.current = current_[step],
+          .devices = {devices_.data() + i * num_groups_, num_groups_},
+          .starts = {starts_.data() + i * num_groups_, num_groups_},
+          .done = {done_.data() + step * num_groups_, num_groups_}};
+}
+
+std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
+  std::vector<double> gains(num_decisions());
+  for (std::size_t worker = 0; worker < workers_; ++worker) {
+    double later = 0;  // what the steps after this one gain
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t step = num_groups_; step-- > 0;) {
+      const double before = times_[step * workers_ + worker];
+      const double after = times_[(step + 1) * workers_ + worker];
+      double& gain = gains[step * workers_ + worker];
+      switch (options.reward) {
+        case Reward::kStep:
+          later = (before - after) + options.discount * later;
+          gain = later;
+          break;
+        case Reward::kMinimum:
+          least = std::min(least, after);
+          gain = before - least;
+          break;
+        case Reward::kTerminal:
+          gain = -times_[num_groups_ * workers_ + worker];
+          break;
+      }
+    }
+  }
+  return gains;
+}
+
+Player::Player(const Network<float>& network)
+    : network_(&network), tape_(network.parameters()), probabilities_(network.num_devices()) {}
+
+bool Player::play(Course& course, std::size_t workers, bool greedy) {
+  const std::size_t num_groups = course.graph.size();
+  const std::size_t num_decisions = num_groups * workers;
+  placements_.clear();
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    placements_.push_back(course.next_start());
+  }
+  outlines_.resize(workers);
+  Rollout& rollout = course.rollout;
+  rollout.workers_ = workers;
+  rollout.num_groups_ = num_groups;
+  rollout.current_ = course.order;
+  rollout.done_.assign(num_groups * num_groups, 0);
+  rollout.devices_.resize(num_decisions * num_groups);
+  // Without a simulation at each step all starts are the same, and none counts.
+  rollout.starts_.assign(num_decisions * num_groups, 0);
+  rollout.actions_.resize(num_decisions);
+  rollout.times_.assign(num_decisions + workers, 0);
+
+  const bool each_step = course.options.reward != Reward::kTerminal;
+  const auto take_times = [&](std::size_t step) {
+    const bool sufficed = simulate(course);
+    if (sufficed) {
+      for (std::size_t worker = 0; worker < workers; ++worker) {
+        rollout.times_[step * workers + worker] = times_[worker];
+      }
+    }
+    return sufficed;
+  };
+  if (each_step && !take_times(0)) {
+    return false;
+  }
+  for (std::size_t step = 0; step < num_groups; ++step) {
+    write_down(course, step);
+    choose(course, step, greedy);
+    if ((each_step || step + 1 == num_groups) && !take_times(step + 1)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Player::simulate(Course& course) {
+  const std::vector<Evaluation> evaluations = course.session->evaluate(placements_, outlines_);
+  times_.clear();
+  for (std::size_t worker = 0; worker < evaluations.size(); ++worker) {
+    if (evaluations[worker].status == EvaluationStatus::kBudgetSpent) {
+      return false;
+    }
+    times_.push_back(course.time_of(evaluations[worker], outlines_[worker]));
+  }
+  return true;
+}
+
+void Player::write_down(Course& course, std::size_t step) {
+  Rollout& rollout = course.rollout;
+  const std::size_t num_groups = course.graph.size();
+  const std::size_t workers = placements_.size();
+  const auto current = static_cast<std::size_t>(course.order[step]);
+  for (std::size_t visited = 0; visited < step; ++visited) {
+    rollout.done_[step * num_groups + static_cast<std::size_t>(course.order[visited])] = 1;
+  }
+  const std::span<const DeviceId> devices = course.session->problem().placeable_devices();
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    const std::size_t first = (step * workers + worker) * num_groups;
+    for (std::size_t group = 0; group < num_groups; ++group) {
+      const DeviceId device = placements_[worker][static_cast<GroupId>(group)];
+      rollout.devices_[first + group] =
+          static_cast<std::int32_t>(std::ranges::find(devices, device) - devices.begin());
+    }
+    if (course.options.reward == Reward::kTerminal) {
+      continue;
+    }
+    const std::vector<double>& starts_us = outlines_[worker].group_start_us;
+    const double largest_us = *std::ranges::max_element(starts_us) - starts_us[current];
+    for (std::size_t group = 0; group < num_groups; ++group) {
+      const double start_us = starts_us[group] - starts_us[current];
+      rollout.starts_[first + group] =
+          static_cast<float>(largest_us != 0 ? start_us / largest_us : start_us);
+    }
+  }
+}
+
+void Player::choose(Course& course, std::size_t step, bool greedy) {
+  Rollout& rollout = course.rollout;
+  const std::size_t workers = placements_.size();
+  decisions_.clear();
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    decisions_.push_back(rollout.decision(step * workers + worker));
+  }
+  tape_.clear();
+  const nn::Value logits =
+      network_->logits(tape_, lists_, course.graph, decisions_, std::bit_ceil(workers));
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    nn::softmax<float>(tape_.value(logits).row(worker), nn::kLanes, probabilities_);
+    std::size_t action = 0;
+    if (greedy) {
+      action = static_cast<std::size_t>(std::ranges::max_element(probabilities_) -
+                                        probabilities_.begin());
+    } else {
+      double left = course.session->random().uniform() - probabilities_[0];
+      while (left >= 0 && action + 1 < probabilities_.size()) {
+        left -= probabilities_[++action];
+      }
+    }
+    rollout.actions_[step * workers + worker] = static_cast<std::int32_t>(action);
+    placements_[worker][course.order[step]] = course.session->problem().placeable_devices()[action];
+  }
+}
+
+}  // namespace emplace::agents::placeto

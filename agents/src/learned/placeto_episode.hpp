@@ -1,0 +1,113 @@
+#pragma once
+
+// An episode of Placeto: every group is visited once and its device chosen anew, and after each
+// choice the step is simulated. Several workers play side by side on one problem, so that the
+// network takes their decisions in one pass and the session simulates their placements in parallel.
+
+#include "learned/placeto_network.hpp"
+
+#include <emplace/agents/session.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace emplace::agents::placeto {
+
+/// Averages the return at each step of the last episodes.
+class StepBaseline {
+ public:
+  explicit StepBaseline(std::size_t episodes) : episodes_(episodes) {}
+
+  /// Adds the returns of `workers` episodes that were played side by side (step after step, worker
+  /// by worker) and takes the mean at each step, these included, off them.
+  void subtract_from(std::vector<double>& returns, std::size_t workers);
+
+ private:
+  std::size_t episodes_;
+  std::deque<std::vector<double>> means_;  // over workers, by step
+};
+
+/// Holds the decisions of the workers in one round of episodes, step after step, worker by worker.
+class Rollout {
+ public:
+  std::size_t num_decisions() const { return actions_.size(); }
+  std::size_t workers() const { return workers_; }
+
+  /// Returns the state in which a decision was made; valid until the next round.
+  Decision decision(std::size_t i) const;
+
+  /// Returns the devices that were chosen, among the placeable ones.
+  std::span<const std::int32_t> actions() const { return actions_; }
+
+  /// Returns the time of each worker's placement before the first step and after each step.
+  std::span<const double> times() const { return times_; }
+
+  /// Returns what each decision gained in the end.
+  std::vector<double> returns(const EpisodeOptions& options) const;
+
+ private:
+  friend class Player;
+
+  std::size_t workers_ = 0;
+  std::size_t num_groups_ = 0;
+  std::vector<GroupId> current_;       // by step
+  std::vector<std::uint8_t> done_;     // by step, group
+  std::vector<std::int32_t> devices_;  // by decision, group
+  std::vector<float> starts_;          // by decision, group
+  std::vector<std::int32_t> actions_;  // by decision
+  std::vector<double> times_;
+};
+
+/// Holds what belongs to one problem from episode to episode.
+struct Course {
+  Course(Session& session, const Options& options);
+
+  /// Returns the evaluations of one episode.
+  std::int64_t evaluations_per_episode() const;
+
+  /// Returns the placement with which the next episode starts.
+  Placement next_start() const;
+
+  /// Returns what a step counts: units of time, with the penalty for memory and the cap.
+  double time_of(const Evaluation& evaluation, const StepOutline& outline) const;
+
+  Session* session;
+  EpisodeOptions options;
+  Graph graph;
+  std::vector<GroupId> order;  ///< in which groups are visited
+  Placement fixed_start;
+  double us_per_unit = 1;
+  StepBaseline baseline;
+  Rollout rollout;  ///< of the last round of episodes
+};
+
+/// Plays episodes.
+class Player {
+ public:
+  /// Plays with `network`. Requires: it outlives this.
+  explicit Player(const Network<float>& network);
+
+  /// Plays an episode for each of `workers`, 1 to 8. If `greedy`, each takes the likeliest devices.
+  /// Leaves what they did in the course's rollout; says false if the budget ended first.
+  bool play(Course& course, std::size_t workers, bool greedy);
+
+ private:
+  // Simulates all workers' placements; says whether the budget sufficed.
+  bool simulate(Course& course);
+  void write_down(Course& course, std::size_t step);
+  void choose(Course& course, std::size_t step, bool greedy);
+
+  const Network<float>* network_;
+  nn::Tape<float> tape_;
+  Network<float>::Lists lists_;
+  std::vector<Placement> placements_;  // by worker
+  std::vector<StepOutline> outlines_;
+  std::vector<double> times_;  // by worker, of the last simulation
+  std::vector<Decision> decisions_;
+  std::vector<double> probabilities_;
+};
+
+}  // namespace emplace::agents::placeto

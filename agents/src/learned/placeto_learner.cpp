@@ -1,0 +1,152 @@
+#include "placeto_learner.hpp"
+
+#include "nn/elementary.hpp"
+
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace emplace::agents::placeto {
+namespace {
+
+constexpr std::size_t kRowsOfPiece = 1024;  // what a pass needs for them fits the caches
+constexpr std::size_t kPiecesAtATime = 32;  // bounds the memory for their gradients
+constexpr double kExponentialDecay = 0.95;  // of the entropy's weight, and how often
+constexpr std::int64_t kUpdatesPerDecay = 100;
+
+}  // namespace
+
+struct Learner::Workspace {
+  explicit Workspace(const Network<float>& network) : tape(network.parameters()) {}
+
+  nn::Tape<float> tape;
+  Network<float>::Lists lists;
+  std::vector<Decision> decisions;
+};
+
+struct Learner::Workspaces {
+  explicit Workspaces(const Network<float>& network)
+      : by_thread([&network] { return Workspace(network); }) {}
+
+  tbb::enumerable_thread_specific<Workspace> by_thread;
+};
+
+Learner::Learner(const LearningOptions& options, Network<float>& network)
+    : options_(options),
+      network_(&network),
+      optimizer_(options.optimizer, network.parameters().values().size()),
+      gradient_(network.parameters().values().size()),
+      workspaces_(std::make_unique<Workspaces>(network)) {}
+
+Learner::~Learner() = default;
+
+void Learner::update(std::span<const Experience> experiences) {
+  std::vector<std::vector<double>> first_log_probabilities;
+  for (const Experience& experience : experiences) {
+    first_log_probabilities.emplace_back(experience.rollout->num_decisions());
+  }
+  const double rate = options_.rate + (options_.rate_end - options_.rate) * progress_;
+  for (int epoch = 0; epoch < (options_.ppo ? options_.ppo_epochs : 1); ++epoch) {
+    std::ranges::fill(gradient_, 0.0F);
+    for (std::size_t i = 0; i < experiences.size(); ++i) {
+      add_gradients(experiences[i], first_log_probabilities[i], epoch == 0);
+    }
+    if (std::isfinite(nn::clip_norm(gradient_, options_.clip))) {
+      optimizer_.step(network_->parameters().values(), gradient_, rate);
+    }
+  }
+  ++updates_;
+}
+
+void Learner::add_gradients(const Experience& experience, std::span<double> first_log_probabilities,
+                            bool is_first) {
+  const std::size_t lanes = std::bit_floor(
+      std::clamp<std::size_t>(kRowsOfPiece / experience.graph->size(), 1, nn::kLanes));
+  const std::size_t num_decisions = experience.rollout->num_decisions();
+  const std::size_t num_pieces = (num_decisions + lanes - 1) / lanes;
+  for (std::size_t first = 0; first < num_pieces; first += kPiecesAtATime) {
+    const std::size_t count = std::min(kPiecesAtATime, num_pieces - first);
+    piece_gradients_.resize(std::max(piece_gradients_.size(), count));
+    // Isolated, so that a thread which waits here does not start on another cell of the suite.
+    tbb::this_task_arena::isolate([&] {
+      tbb::parallel_for(std::size_t{0}, count, [&](std::size_t piece) {
+        std::vector<float>& gradient = piece_gradients_[piece];
+        gradient.assign(gradient_.size(), 0.0F);
+        const std::size_t begin = (first + piece) * lanes;
+        add_piece(workspaces_->by_thread.local(), experience, begin,
+                  std::min(begin + lanes, num_decisions), lanes, first_log_probabilities, is_first,
+                  gradient);
+      });
+    });
+    for (std::size_t piece = 0; piece < count; ++piece) {
+      for (std::size_t i = 0; i < gradient_.size(); ++i) {
+        gradient_[i] += piece_gradients_[piece][i];
+      }
+    }
+  }
+}
+
+void Learner::add_piece(Workspace& workspace, const Experience& experience, std::size_t begin,
+                        std::size_t end, std::size_t lanes,
+                        std::span<double> first_log_probabilities, bool is_first,
+                        std::span<float> gradient) const {
+  workspace.decisions.clear();
+  for (std::size_t i = begin; i < end; ++i) {
+    workspace.decisions.push_back(experience.rollout->decision(i));
+  }
+  nn::Tape<float>& tape = workspace.tape;
+  tape.clear();
+  const nn::Value logits =
+      network_->logits(tape, workspace.lists, *experience.graph, workspace.decisions, lanes);
+  const nn::Value log_probability =
+      tape.log_probability(logits, experience.rollout->actions().subspan(begin, end - begin));
+  const nn::MatrixView<float> by_log_probability = tape.seed(log_probability);
+  for (std::size_t i = begin; i < end; ++i) {
+    const double advantage = experience.advantages[i];
+    double weight = advantage;
+    if (options_.ppo) {
+      const double now = tape.value(log_probability)(i - begin, 0);
+      if (is_first) {
+        first_log_probabilities[i] = now;
+      }
+      // The derivative of min(ratio A, clip(ratio) A), which is flat once it is clipped.
+      const double ratio = nn::exp_of(now - first_log_probabilities[i]);
+      const bool is_clipped =
+          advantage > 0 ? ratio > 1 + options_.ppo_clip : ratio < 1 - options_.ppo_clip;
+      weight = is_clipped ? 0 : advantage * ratio;
+    }
+    by_log_probability(i - begin, 0) = static_cast<float>(-weight);
+  }
+  if (const double weight = entropy_weight(); weight > 0) {
+    const nn::MatrixView<float> by_entropy = tape.seed(tape.entropy(logits));
+    for (std::size_t row = 0; row < end - begin; ++row) {
+      by_entropy(row, 0) = static_cast<float>(-weight);
+    }
+  }
+  tape.backward(gradient);
+}
+
+double Learner::entropy_weight() const {
+  switch (options_.entropy_decay) {
+    case EntropyDecay::kNone:
+      return options_.entropy;
+    case EntropyDecay::kLinear:
+      return options_.entropy + (options_.entropy_end - options_.entropy) *
+                                    std::min(1.0, progress_ / options_.entropy_share);
+    case EntropyDecay::kExponential: {
+      double weight = options_.entropy;
+      for (std::int64_t i = kUpdatesPerDecay; i <= updates_ && weight > options_.entropy_end;
+           i += kUpdatesPerDecay) {
+        weight *= kExponentialDecay;
+      }
+      return std::max(weight, options_.entropy_end);
+    }
+  }
+  return 0;
+}
+
+}  // namespace emplace::agents::placeto

@@ -1,0 +1,76 @@
+#pragma once
+
+// Every switch of Placeto (Addanki et al. 2019) and of its released code; defaults are those of the
+// authors' file of hyper-parameters where it has one.
+
+#include "nn/optimizer.hpp"
+
+#include <emplace/graphs/params.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace emplace::agents::placeto {
+
+/// Shapes the network; a saved policy fits only where these are the same.
+struct NetworkOptions {
+  bool memory = false;
+  bool start_time = true;
+  bool one_sweep = false;
+  int rounds = 8;
+  bool pools_around = true;
+  std::size_t peers = 0;
+  bool means = false;
+  bool small = false;
+};
+
+enum class Order : std::uint8_t { kTopological, kRandom, kReverse };
+enum class Start : std::uint8_t { kOneDevice, kRandom, kEachEpisode, kBest };
+enum class Reward : std::uint8_t { kStep, kMinimum, kTerminal };
+enum class EntropyDecay : std::uint8_t { kNone, kLinear, kExponential };
+
+/// Says what an episode is and what it is worth.
+struct EpisodeOptions {
+  std::size_t workers = 1;
+  Order order = Order::kTopological;
+  Start start = Start::kRandom;
+  Reward reward = Reward::kStep;
+  double discount = 1;
+  bool relative_times = false;
+  bool log_time = false;
+  double memory_penalty = 2;   // for each GB
+  double memory_limit_gb = 0;  // 0: the device's own
+  double cap = 10;
+  std::int64_t greedy_every = 999;
+};
+
+/// Says how the policy follows the returns.
+struct LearningOptions {
+  bool learns = true;
+  bool ppo = false;
+  int ppo_epochs = 4;
+  double ppo_clip = 0.2;
+  std::size_t baseline_episodes = 10;
+  double entropy = 1;
+  double entropy_end = 0;
+  EntropyDecay entropy_decay = EntropyDecay::kLinear;
+  double entropy_share = 0.5;
+  nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
+  double rate = 1e-3;
+  double rate_end = 1e-4;
+  double clip = 1.25;
+};
+
+struct Options {
+  NetworkOptions network{};
+  EpisodeOptions episode{};
+  LearningOptions learning{};
+};
+
+/// Returns the table of parameters.
+std::vector<ParamSpec> parameter_table();
+
+/// Reads what a user gave.
+Options options_of(const Params& params);
+
+}  // namespace emplace::agents::placeto

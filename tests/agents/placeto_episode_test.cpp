@@ -1,0 +1,201 @@
+#include "agents/src/learned/placeto_episode.hpp"
+
+#include "agents/src/learned/placeto_options.hpp"
+#include "support/problems.hpp"
+
+#include <emplace/sim/simulator.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace emplace::agents::placeto {
+namespace {
+
+Options options(const std::string& given) {
+  const Spec spec = Spec::parse(given.empty() ? "placeto" : "placeto:" + given);
+  return options_of(resolve_params(parameter_table(), spec, "agent placeto"));
+}
+
+// One round of episodes on a fork and join of 8 groups.
+struct Played {
+  explicit Played(const std::string& given, std::size_t workers = 1, bool greedy = false,
+                  std::int64_t budget = 1000)
+      : given_options(options(given)),
+        session(problem, {.seed = 3, .max_evaluations = budget}),
+        course(session, given_options),
+        network(given_options.network, 2),
+        player(network) {
+    RandomStream random(1);
+    network.parameters().initialize(random);
+    is_whole = player.play(course, workers, greedy);
+  }
+
+  // Returns the placement before a decision.
+  Placement placement(std::size_t decision) const {
+    const std::span<const std::int32_t> devices = course.rollout.decision(decision).devices;
+    return Placement(std::vector<DeviceId>(devices.begin(), devices.end()));
+  }
+
+  Problem problem = test::make_problem(test::fork_join_graph(6, 20));
+  Options given_options;
+  Session session;
+  Course course;
+  Network<float> network;
+  Player player;
+  bool is_whole = false;
+};
+
+TEST(PlacetoEpisode, TakesOneEvaluationMoreThanThereAreGroups) {
+  for (const std::size_t workers : {1U, 2U, 3U, 8U}) {
+    const Played played("", workers);
+    EXPECT_TRUE(played.is_whole);
+    EXPECT_EQ(played.session.evaluations(), static_cast<std::int64_t>(workers) * (8 + 1));
+    EXPECT_EQ(played.course.rollout.num_decisions(), workers * 8);
+  }
+  EXPECT_EQ(Played("reward=terminal").session.evaluations(), 1);
+}
+
+TEST(PlacetoEpisode, VisitsEveryGroupOnceAndMovesOnlyThat) {
+  for (const char* order : {"topological", "reverse", "random"}) {
+    const Played played(std::string("order=") + order);
+    std::vector<GroupId> visited;
+    for (std::size_t step = 0; step < 8; ++step) {
+      const Decision decision = played.course.rollout.decision(step);
+      for (GroupId group = 0; group < 8; ++group) {
+        const bool was_visited = std::ranges::find(visited, group) != visited.end();
+        EXPECT_EQ(decision.done[static_cast<std::size_t>(group)], was_visited ? 1 : 0);
+      }
+      visited.push_back(decision.current);
+      if (step + 1 < 8) {
+        Placement expected = played.placement(step);
+        expected[decision.current] = played.course.rollout.actions()[step];
+        EXPECT_EQ(played.placement(step + 1), expected);
+      }
+    }
+    std::vector<GroupId> sorted = visited;
+    std::ranges::sort(sorted);
+    EXPECT_THAT(sorted, testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+    EXPECT_EQ(visited == sorted, std::string(order) == "topological");
+    EXPECT_EQ(visited.front() == 7 && visited.back() == 0, std::string(order) == "reverse");
+  }
+}
+
+TEST(PlacetoEpisode, TimesAreThoseOfTheSimulator) {
+  const Played played("", 2);
+  Simulator simulator(played.problem);
+  for (std::size_t i = 0; i < 16; ++i) {
+    const SimResult& step = simulator.run(played.placement(i));
+    EXPECT_DOUBLE_EQ(played.course.rollout.times()[i], step.makespan_us / 1e6);
+    // Starts count from the current group's on, over the latest.
+    const Decision decision = played.course.rollout.decision(i);
+    const double current_us = step.start_us[static_cast<std::size_t>(decision.current)];
+    const double last_us = *std::ranges::max_element(step.start_us);
+    for (std::size_t group = 0; group < 8; ++group) {
+      const double scale = last_us > current_us ? last_us - current_us : 1;
+      EXPECT_FLOAT_EQ(decision.starts[group],
+                      static_cast<float>((step.start_us[group] - current_us) / scale));
+    }
+  }
+}
+
+TEST(PlacetoEpisode, ReturnsTelescope) {
+  const Played played("", 2);
+  const std::span<const double> times = played.course.rollout.times();
+  const std::vector<double> returns = played.course.rollout.returns(played.given_options.episode);
+  for (const std::size_t worker : {0U, 1U}) {
+    for (std::size_t step = 0; step < 8; ++step) {
+      EXPECT_NEAR(returns[step * 2 + worker], times[step * 2 + worker] - times[8 * 2 + worker],
+                  1e-15);
+    }
+  }
+}
+
+TEST(PlacetoEpisode, OtherRewardsCountTheLastTimeOrTheBestThatFollows) {
+  const Played minimum("reward=minimum");
+  const std::span<const double> times = minimum.course.rollout.times();
+  const std::vector<double> gains = minimum.course.rollout.returns(minimum.given_options.episode);
+  for (std::size_t step = 0; step < 8; ++step) {
+    EXPECT_EQ(gains[step],
+              times[step] - *std::min_element(times.begin() + static_cast<std::ptrdiff_t>(step) + 1,
+                                              times.end()));
+  }
+  const Played terminal("reward=terminal");
+  const double last = terminal.course.rollout.times().back();
+  EXPECT_GT(last, 0);
+  EXPECT_THAT(terminal.course.rollout.returns(terminal.given_options.episode),
+              testing::Each(-last));
+
+  const Played discounted("discount=0");
+  const std::span<const double> t = discounted.course.rollout.times();
+  const auto r = discounted.course.rollout.returns(discounted.given_options.episode);
+  EXPECT_EQ(r[2], t[2] - t[3]);
+}
+
+TEST(PlacetoEpisode, StartsWhereItIsTold) {
+  const Placement fixed = Played("").placement(0);
+  EXPECT_EQ(Played("start=one-device").placement(0), Placement(8, 0));
+  EXPECT_NE(fixed, Placement(8, 0));
+  Played each("start=each-episode");
+  const Placement first = each.placement(0);
+  ASSERT_TRUE(each.player.play(each.course, 1, false));
+  EXPECT_NE(each.placement(0), first);
+  Played best("start=best");
+  ASSERT_TRUE(best.player.play(best.course, 1, false));
+  EXPECT_NE(best.placement(0), Placement(8, 0));
+  Played random("start=random");
+  ASSERT_TRUE(random.player.play(random.course, 1, false));
+  EXPECT_EQ(random.placement(0), fixed);
+}
+
+TEST(PlacetoEpisode, AGreedyOneTakesTheLikeliestDevices) {
+  const Played one("", 1, true);
+  const Played two("", 2, true);  // other numbers would be drawn
+  for (std::size_t step = 0; step < 8; ++step) {
+    EXPECT_EQ(one.course.rollout.actions()[step], two.course.rollout.actions()[step * 2]);
+    EXPECT_EQ(one.course.rollout.actions()[step], two.course.rollout.actions()[step * 2 + 1]);
+  }
+}
+
+TEST(PlacetoEpisode, EndsWithTheBudget) {
+  const Played played("", 1, false, 5);
+  EXPECT_FALSE(played.is_whole);
+  EXPECT_EQ(played.session.evaluations(), 5);
+}
+
+// 3 s and a peak of 4 GB on the fuller device.
+TEST(PlacetoEpisode, CountsThePenaltyForMemoryAndTheCap) {
+  const Evaluation evaluation{EvaluationStatus::kOk, 3e6, 0};
+  const StepOutline outline{{}, {1'000'000'000, 4'000'000'000}};
+  const auto time = [&](const std::string& given) {
+    return Played(given).course.time_of(evaluation, outline);
+  };
+  EXPECT_DOUBLE_EQ(time(""), 3 + 2 * 3);  // a test device has 1 GB
+  EXPECT_DOUBLE_EQ(time("memory-limit=3.5"), 3 + 2 * 0.5);
+  EXPECT_DOUBLE_EQ(time("memory-penalty=0"), 3);
+  EXPECT_DOUBLE_EQ(time("memory-penalty=100"), 10);
+  EXPECT_DOUBLE_EQ(time("cap=4"), 4);
+  EXPECT_DOUBLE_EQ(time("log-time=true,memory-penalty=0"), std::log(3.0));
+  EXPECT_DOUBLE_EQ(time("unit=work,memory-penalty=0,cap=1000000"), 3e6 / 620);
+}
+
+// Two workers, two steps, a mean over two episodes.
+TEST(PlacetoEpisode, ABaselineIsTheMeanOfTheLastEpisodesStepByStep) {
+  StepBaseline baseline(2);
+  std::vector<double> first = {1, 3, 10, 20};
+  baseline.subtract_from(first, 2);
+  EXPECT_THAT(first, testing::ElementsAre(-1, 1, -5, 5));
+  std::vector<double> second = {6, 6, 35, 35};
+  baseline.subtract_from(second, 2);
+  EXPECT_THAT(second, testing::ElementsAre(2, 2, 10, 10));  // off (2 + 6) / 2 and (15 + 35) / 2
+  std::vector<double> third = {0, 0, 0, 0};
+  baseline.subtract_from(third, 2);
+  EXPECT_THAT(third, testing::ElementsAre(-3, -3, -17.5, -17.5));  // the first is forgotten
+}
+
+}  // namespace
+}  // namespace emplace::agents::placeto

@@ -1,0 +1,277 @@
+#include "agents/src/learned/placeto_network.hpp"
+
+#include "agents/src/learned/placeto_options.hpp"
+#include "support/problems.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace emplace::agents::placeto {
+namespace {
+
+NetworkOptions network_options(const std::string& given) {
+  const Spec spec = Spec::parse(given.empty() ? "placeto" : "placeto:" + given);
+  return options_of(resolve_params(parameter_table(), spec, "agent placeto")).network;
+}
+
+std::size_t weights(const std::string& given, std::size_t devices) {
+  return Network<float>(network_options(given), devices).parameters().values().size();
+}
+
+// Counted by hand from the released code's shapes; at two devices d = 7: 3 d (d + 1) for the
+// transform, 8 d (d + 1) for messages, 12 * 2d (2d + 1) for the pools, and the head's
+// (8d + 1) 16d + (16d + 1) 8d + (8d + 1) 2.
+TEST(PlacetoNetwork, HasAsManyWeightsAsTheReleasedCode) {
+  EXPECT_EQ(weights("", 2), 15'962U);
+  EXPECT_EQ(weights("", 3), 20'827U);
+  EXPECT_EQ(weights("", 4), 26'338U);
+  EXPECT_EQ(weights("", 8), 54'842U);
+  EXPECT_EQ(weights("memory=true", 2), 20'762U);
+  EXPECT_EQ(weights("memory=true", 3), 26'265U);
+  EXPECT_EQ(weights("memory=true", 4), 32'414U);
+  EXPECT_EQ(weights("memory=true", 8), 63'470U);
+}
+
+// A state of every group: all that a decision points at.
+struct State {
+  State(std::size_t num_groups, std::size_t num_devices, GroupId group, std::uint64_t seed)
+      : current(group) {
+    RandomStream random(seed);
+    for (std::size_t i = 0; i < num_groups; ++i) {
+      devices.push_back(static_cast<std::int32_t>(random.below(num_devices)));
+      starts.push_back(static_cast<float>(2 * random.uniform() - 1));
+      done.push_back(static_cast<std::uint8_t>(random.below(2)));
+    }
+  }
+  Decision decision() const { return {current, devices, starts, done}; }
+
+  GroupId current;
+  std::vector<std::int32_t> devices;
+  std::vector<float> starts;
+  std::vector<std::uint8_t> done;
+};
+
+template <class Scalar>
+std::vector<std::vector<Scalar>> logits_of(const Network<Scalar>& network, const Graph& graph,
+                                           const std::vector<Decision>& decisions,
+                                           std::size_t lanes) {
+  nn::Tape<Scalar> tape(network.parameters());
+  typename Network<Scalar>::Lists lists;
+  const nn::MatrixView<Scalar> view =
+      tape.value(network.logits(tape, lists, graph, decisions, lanes));
+  std::vector<std::vector<Scalar>> logits(view.rows);
+  for (std::size_t row = 0; row < view.rows; ++row) {
+    for (std::size_t device = 0; device < view.columns; ++device) {
+      logits[row].push_back(view(row, device));
+    }
+  }
+  return logits;
+}
+
+template <class Scalar>
+Network<Scalar> random_network(const std::string& given, std::size_t devices) {
+  Network<Scalar> network(network_options(given), devices);
+  RandomStream random(11);
+  network.parameters().initialize(random);
+  return network;
+}
+
+// A layered graph of ops that differ, numbered in the order of `ops`, a topological one.
+Problem problem_of(const std::vector<int>& ops) {
+  std::vector<OpId> id(8);
+  std::vector<test::OpSketch> sketches;
+  const std::vector<std::vector<int>> producers = {{}, {0}, {0}, {1, 2}, {2}, {}, {5, 4}, {3, 6}};
+  for (const int op : ops) {
+    test::OpSketch sketch{.name = "op_" + std::to_string(op),
+                          .cost_us = 10.0 * (1 + op % 5),
+                          .output_bytes = 100 * (1 + op % 3)};
+    for (const int producer : producers[static_cast<std::size_t>(op)]) {
+      sketch.producers.push_back(id[static_cast<std::size_t>(producer)]);
+    }
+    id[static_cast<std::size_t>(op)] = static_cast<OpId>(sketches.size());
+    sketches.push_back(std::move(sketch));
+  }
+  return test::make_problem(test::make_graph(sketches));
+}
+
+const std::vector<std::string> kVariants = {
+    "",           "messages=sweep",         "rounds=0", "pooling=all,rounds=0",     "peers=2",
+    "small=true", "means=true,memory=true", "rounds=2", "start-time=false,rounds=3"};
+
+TEST(PlacetoNetwork, GivesTheSameProbabilitiesWhateverTheNumbersOfTheGroups) {
+  const std::vector<int> one = {0, 1, 2, 3, 4, 5, 6, 7};
+  const std::vector<int> other = {5, 0, 2, 4, 6, 1, 3, 7};
+  const Problem first = problem_of(one);
+  const Problem second = problem_of(other);
+  const auto group_of = [](const Problem& problem, int op) {
+    for (OpId id = 0; id < problem.num_ops(); ++id) {
+      if (problem.graph()[static_cast<std::size_t>(id)].name == "op_" + std::to_string(op)) {
+        return static_cast<std::size_t>(problem.grouping().group_of(id));
+      }
+    }
+    return std::size_t{0};
+  };
+  ASSERT_NE(group_of(first, 4), group_of(second, 4));
+  for (const std::string& variant : kVariants) {
+    SCOPED_TRACE(variant);
+    const auto network = random_network<float>(variant, 2);
+    for (int current = 0; current < 8; ++current) {
+      State state(8, 2, 0, 5);
+      State renumbered = state;
+      for (int op = 0; op < 8; ++op) {
+        const std::size_t from = group_of(first, op);
+        const std::size_t to = group_of(second, op);
+        renumbered.devices[to] = state.devices[from];
+        renumbered.starts[to] = state.starts[from];
+        renumbered.done[to] = state.done[from];
+      }
+      state.current = static_cast<GroupId>(group_of(first, current));
+      renumbered.current = static_cast<GroupId>(group_of(second, current));
+      const auto a = logits_of(network, Graph(first), {state.decision()}, 1);
+      const auto b = logits_of(network, Graph(second), {renumbered.decision()}, 1);
+      std::vector<double> p(2);
+      std::vector<double> q(2);
+      nn::softmax<float>(a[0].data(), 1, p);
+      nn::softmax<float>(b[0].data(), 1, q);
+      EXPECT_NEAR(p[0], q[0], 1e-6);
+      EXPECT_NEAR(p[1], q[1], 1e-6);
+    }
+  }
+}
+
+TEST(PlacetoNetwork, TellsStatesApart) {
+  const Graph graph(problem_of({0, 1, 2, 3, 4, 5, 6, 7}));
+  const auto network = random_network<float>("", 2);
+  State state(8, 2, 3, 5);
+  const auto before = logits_of(network, graph, {state.decision()}, 1);
+  state.devices[7] = 1 - state.devices[7];
+  EXPECT_NE(logits_of(network, graph, {state.decision()}, 1), before);
+  state.devices[7] = 1 - state.devices[7];
+  state.starts[0] += 0.5F;
+  EXPECT_NE(logits_of(network, graph, {state.decision()}, 1), before);
+}
+
+TEST(PlacetoNetwork, GivesDecisionsSideBySideTheBitsThatEachHasAlone) {
+  const Graph graph(problem_of({0, 1, 2, 3, 4, 5, 6, 7}));
+  for (const std::string& variant : kVariants) {
+    SCOPED_TRACE(variant);
+    const auto network = random_network<float>(variant, 3);
+    std::vector<State> states;
+    std::vector<Decision> decisions;
+    for (GroupId group = 0; group < 8; ++group) {
+      states.emplace_back(8, 3, group, 100 + group);
+    }
+    for (const State& state : states) {
+      decisions.push_back(state.decision());
+    }
+    const auto together = logits_of(network, graph, decisions, 8);
+    const auto in_wider = logits_of(network, graph, {decisions[0], decisions[1], decisions[2]}, 16);
+    for (std::size_t i = 0; i < 8; ++i) {
+      const auto alone = logits_of(network, graph, {decisions[i]}, 1);
+      EXPECT_EQ(together[i], alone[0]);
+      if (i < 3) {
+        EXPECT_EQ(in_wider[i], alone[0]);
+      }
+    }
+  }
+}
+
+// On a graph whose longest way has four groups, what is heard has settled after three rounds, and
+// that is what a sweep in topological order computes.
+TEST(PlacetoNetwork, SweepsToWhatRoundsSettleAt) {
+  const Graph graph(test::make_problem(test::chain_graph({10, 20, 30, 40}, 5)));
+  const auto sweep = random_network<double>("messages=sweep", 2);
+  const auto three = random_network<double>("rounds=3", 2);
+  const auto many = random_network<double>("rounds=9", 2);
+  const auto two = random_network<double>("rounds=2", 2);
+  const State state(4, 2, 1, 9);
+  const auto expected = logits_of(three, graph, {state.decision()}, 1);
+  EXPECT_EQ(logits_of(sweep, graph, {state.decision()}, 1), expected);
+  EXPECT_EQ(logits_of(many, graph, {state.decision()}, 1), expected);
+  EXPECT_NE(logits_of(two, graph, {state.decision()}, 1), expected);
+}
+
+TEST(PlacetoNetwork, HasTheGradientOfItsDifferences) {
+  const Graph graph(problem_of({0, 1, 2, 3, 4, 5, 6, 7}));
+  for (const std::string& variant : kVariants) {
+    SCOPED_TRACE(variant);
+    auto network = random_network<double>(variant, 2);
+    RandomStream random(23);
+    for (double& value : network.parameters().values()) {
+      value += 0.02 * random.uniform();  // biases too, so that no ReLU stands at its kink
+    }
+    const State one(8, 2, 2, 6);
+    const State two(8, 2, 4, 7);
+    const std::vector<Decision> decisions = {one.decision(), two.decision()};
+    const std::vector<std::int32_t> actions = {0, 1};
+    nn::Tape<double> tape(network.parameters());
+    Network<double>::Lists lists;
+    const auto loss_value = [&] {
+      tape.clear();
+      return tape.log_probability(network.logits(tape, lists, graph, decisions, 2), actions);
+    };
+    const auto loss = [&] {
+      const nn::MatrixView<double> p = tape.value(loss_value());
+      return p(0, 0) - 2 * p(1, 0);
+    };
+    const nn::MatrixView<double> seed = tape.seed(loss_value());
+    seed(0, 0) = 1;
+    seed(1, 0) = -2;
+    std::vector<double> gradient(network.parameters().values().size());
+    tape.backward(gradient);
+    // Every 37th parameter: some of each layer.
+    constexpr double kStep = 1e-6;
+    for (std::size_t i = 0; i < gradient.size(); i += 37) {
+      double& parameter = network.parameters().values()[i];
+      const double before = parameter;
+      parameter = before + kStep;
+      const double above = loss();
+      parameter = before - kStep;
+      const double below = loss();
+      parameter = before;
+      const double difference = (above - below) / (2 * kStep);
+      EXPECT_NEAR(gradient[i], difference, 1e-5 * (1 + std::abs(difference))) << i;
+    }
+  }
+}
+
+// 0 -> 1 -> 3, 0 -> 2 -> 3 and alone 4.
+TEST(PlacetoGraph, KnowsWhoReachesWhom) {
+  const Graph graph(test::make_problem(test::make_graph({{.name = "a"},
+                                                         {.name = "b", .producers = {0}},
+                                                         {.name = "c", .producers = {0}},
+                                                         {.name = "d", .producers = {1, 2}},
+                                                         {.name = "e"}})));
+  const auto reached = [&](GroupId from) {
+    std::vector<GroupId> groups;
+    for (GroupId to = 0; to < 5; ++to) {
+      if (graph.reaches(from, to)) {
+        groups.push_back(to);
+      }
+    }
+    return groups;
+  };
+  EXPECT_THAT(reached(0), testing::ElementsAre(1, 2, 3));
+  EXPECT_THAT(reached(1), testing::ElementsAre(3));
+  EXPECT_THAT(reached(3), testing::IsEmpty());
+  EXPECT_THAT(reached(4), testing::IsEmpty());
+}
+
+TEST(PlacetoGraph, DividesItsNumbersByTheLargest) {
+  const Graph graph(test::make_problem(
+      test::make_graph({{.name = "a", .cost_us = 20, .output_bytes = 10},
+                        {.name = "b", .cost_us = 10, .output_bytes = 40, .producers = {0}},
+                        {.name = "c", .cost_us = 5, .output_bytes = 80, .producers = {1}}})));
+  EXPECT_THAT(graph.cost(), testing::ElementsAre(1, 0.5, 0.25));
+  EXPECT_THAT(graph.bytes(), testing::ElementsAre(0.25, 1, 0));  // nobody reads the last
+  EXPECT_THAT(graph.memory(), testing::ElementsAre(0.125, 0.5, 1));
+}
+
+}  // namespace
+}  // namespace emplace::agents::placeto
