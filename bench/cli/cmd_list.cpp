@@ -77,6 +77,7 @@ Json agents_as_json() {
                     {"summary", info.summary},
                     {"reference", info.reference},
                     {"deterministic", info.deterministic},
+                    {"trainable", info.trainable},
                     {"parameters", to_json(info.parameters)}});
   }
   return list;

@@ -3,12 +3,14 @@
 #include "grouping_report.hpp"
 #include "options.hpp"
 #include "picture.hpp"
+#include "policy_facts.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/grouping_comparison.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 
 #include <CLI/Validators.hpp>
@@ -143,7 +145,32 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
   }
 }
 
+// Tells of an agent, which has neither groups nor a picture.
+void show_policy(const Options& options) {
+  const auto& [agent, cluster, groups, grouping] = options.problem;
+  if (cluster.empty()) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("what policy agent '{}' trains depends on the devices; say --cluster", agent));
+  }
+  if (options.compares_groupings || !options.picture.empty()) {
+    throw Error(ErrorCode::kUsage, fmt::format("'{}' is an agent; --compare-groupings and "
+                                               "--picture are for graphs",
+                                               agent));
+  }
+  const PolicyFacts facts = facts_of_policy(agent, cluster);
+  if (options.json) {
+    print_json(to_json(facts));
+  } else {
+    print(to_text(facts));
+  }
+}
+
 void show(const Options& options) {
+  if (names_agent(options.problem.graph)) {
+    show_policy(options);
+    return;
+  }
   if (!options.picture.empty()) {
     check_picture_path(options.picture);
   }
@@ -161,10 +188,12 @@ void show(const Options& options) {
 }  // namespace
 
 void add_show(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("show", "Show what a graph computes, and what it costs on a cluster");
+  CLI::App* command = app.add_subcommand(
+      "show", "Show what a graph computes and what it costs on a cluster, or an agent's policy");
   const auto options = std::make_shared<Options>();
-  command->add_option("GRAPH", options->problem.graph, "NAME[:key=value,...], or a graph file")
+  command
+      ->add_option("GRAPH", options->problem.graph,
+                   "NAME[:key=value,...] of a graph or an agent, or a graph file")
       ->required()
       ->type_name("");
   CLI::Option* cluster =

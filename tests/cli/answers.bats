@@ -99,6 +99,20 @@ load cli.bash
   holds '[s["repetitions"] for s in d["suites"] if s["name"] == "quickstart"] == [3]'
 }
 
+@test "show tells the layers of the policy that an agent would train on a cluster" {
+  answers 0 show placeto --cluster p2-8xlarge-2
+  [[ "$output" == *"15962 weights"*"head/0"* ]]
+  answers 0 show placeto --cluster p2-8xlarge-2 --json
+  holds 'd["schema_version"] == 1 and d["agent"] == "placeto" and d["devices"] == 2' \
+    'd["weights"] == 15962 == sum(x["weights"] for x in d["layers"])' \
+    'all(x["weights"] == (x["inputs"] + 1) * x["outputs"] for x in d["layers"])'
+  answers 0 show placeto:memory=true --cluster p2-8xlarge-4 --json
+  holds 'd["weights"] == 32414'
+  refuses 2 "say --cluster" show placeto
+  refuses 2 "trains no policy" show heft --cluster p2-8xlarge-2
+  refuses 2 "is an agent" show placeto --cluster p2-8xlarge-2 --picture policy.svg
+}
+
 @test "show counts ops, parameters and FLOPs" {
   answers 0 show inception-v3
   [[ "$output" == *"conv2d_backward_filter"* ]]

@@ -1,0 +1,71 @@
+#include "policy_facts.hpp"
+
+#include <emplace/agents/registry.hpp>
+#include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace emplace::cli {
+
+using agents::AgentRegistry;
+
+bool names_agent(std::string_view spec) {
+  const std::vector<std::string> names = AgentRegistry::global().names();
+  return std::ranges::find(names, spec.substr(0, spec.find(':'))) != names.end();
+}
+
+PolicyFacts facts_of_policy(std::string_view spec, std::string_view cluster_name) {
+  const std::unique_ptr<agents::Agent> agent = AgentRegistry::global().make(Spec::parse(spec));
+  const auto* const trainable = dynamic_cast<const agents::TrainableAgent*>(agent.get());
+  if (trainable == nullptr) {
+    throw Error(ErrorCode::kUsage, fmt::format("agent '{}' trains no policy to show", spec));
+  }
+  const Cluster cluster = load_cluster(cluster_name);
+  PolicyFacts facts{.agent = std::string(spec),
+                    .cluster = cluster.name,
+                    .devices = std::ranges::count_if(cluster.devices, &Device::placeable)};
+  facts.layers = trainable->layers(static_cast<DeviceId>(facts.devices));
+  for (const agents::PolicyLayer& layer : facts.layers) {
+    facts.weights += layer.weights();
+  }
+  return facts;
+}
+
+std::string to_text(const PolicyFacts& facts) {
+  using Align = bench::TextTable::Align;
+  std::string text = fmt::format("policy of {} for the {} placeable devices of {}: {} weights\n\n",
+                                 facts.agent, facts.devices, facts.cluster, facts.weights);
+  bench::TextTable table({{"layer"},
+                          {"inputs", Align::kRight},
+                          {"outputs", Align::kRight},
+                          {"weights", Align::kRight}});
+  for (const agents::PolicyLayer& layer : facts.layers) {
+    table.add_row({layer.name, fmt::format("{}", layer.inputs), fmt::format("{}", layer.outputs),
+                   fmt::format("{}", layer.weights())});
+  }
+  return text + table.to_terminal(false);
+}
+
+nlohmann::ordered_json to_json(const PolicyFacts& facts) {
+  nlohmann::ordered_json json = {{"schema_version", 1},
+                                 {"agent", facts.agent},
+                                 {"cluster", facts.cluster},
+                                 {"devices", facts.devices},
+                                 {"layers", nlohmann::ordered_json::array()}};
+  for (const agents::PolicyLayer& layer : facts.layers) {
+    json["layers"].push_back({{"name", layer.name},
+                              {"inputs", layer.inputs},
+                              {"outputs", layer.outputs},
+                              {"weights", layer.weights()}});
+  }
+  json["weights"] = facts.weights;
+  return json;
+}
+
+}  // namespace emplace::cli
