@@ -3,15 +3,20 @@
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/manifest.hpp>
+#include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <CLI/Version.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace emplace::cli {
 namespace {
@@ -34,6 +39,24 @@ bool is_present(const OptionalPart& part) {
   return std::ranges::binary_search(agents::AgentRegistry::global().names(), part.agent);
 }
 
+// The GPUs that calibrate can measure, by product, or why there are none.
+struct Gpus {
+  std::vector<std::string> products{};
+  std::string missing{};
+};
+
+Gpus find_gpus() {
+  try {
+    const calibrate::CudaDevices found = calibrate::cuda_devices({});
+    Gpus gpus{.missing = found.missing};
+    std::ranges::transform(found.devices, std::back_inserter(gpus.products),
+                           [](const auto& device) { return device->facts().product; });
+    return gpus;
+  } catch (const calibrate::DeviceFailure& failure) {
+    return {.missing = failure.what()};
+  }
+}
+
 struct Diagnosis {
   bench::BuildInfo build = bench::build_info();
   bench::MachineInfo machine = bench::machine_info();
@@ -41,6 +64,7 @@ struct Diagnosis {
   std::size_t graphs = GraphCatalog::global().names().size();
   std::size_t clusters = cluster_names().size();
   std::size_t suites = bench::suite_names().size();
+  Gpus gpus = find_gpus();
 };
 
 Diagnosis diagnose() {
@@ -71,6 +95,9 @@ std::string to_text(const Diagnosis& diagnosis) {
   for (const OptionalPart& part : kOptionalParts) {
     line(part.name, is_present(part) ? "present" : fmt::format("missing: {}", part.how_to_get));
   }
+  line("GPUs", diagnosis.gpus.products.empty()
+                   ? fmt::format("none to calibrate: {}", diagnosis.gpus.missing)
+                   : fmt::format("{}", fmt::join(diagnosis.gpus.products, ", ")));
   return text;
 }
 
@@ -100,6 +127,8 @@ Json to_json(const Diagnosis& diagnosis) {
           {"graphs", diagnosis.graphs},
           {"clusters", diagnosis.clusters},
           {"suites", diagnosis.suites},
+          {"gpus", diagnosis.gpus.products},
+          {"why_no_gpus", diagnosis.gpus.missing},
           {"libraries", std::move(libraries)},
           {"optional_parts", std::move(parts)}};
 }

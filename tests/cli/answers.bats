@@ -301,5 +301,6 @@ END
     'd["version"] and d["git_revision"] and d["build_type"] and d["agents"] > 5' \
     '{"boost", "cli11", "fmt", "nlohmann-json", "onetbb"} <= set(d["libraries"])' \
     '{p["name"] for p in d["optional_parts"]} == {"METIS", "Scotch"}' \
-    'all(p["present"] or p["how_to_get"] for p in d["optional_parts"])'
+    'all(p["present"] or p["how_to_get"] for p in d["optional_parts"])' \
+    'bool(d["gpus"]) != bool(d["why_no_gpus"])'
 }
