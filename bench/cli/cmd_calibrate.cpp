@@ -8,6 +8,7 @@
 #include <emplace/bench/validation.hpp>
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/calibration.hpp>
+#include <emplace/calibrate/machine_facts.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/params.hpp>
@@ -55,6 +56,7 @@ std::vector<OpGraph> load_graphs(const std::string& list) {
 }
 
 // Opens the devices again, with a profiler for GPUs. Says if there is none to be had.
+// What CUPTI writes at first goes to `kept` as well, if that is not null.
 MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
                                 calibrate::ActivityRecording* kept) {
   if (!has_gpu) {
@@ -89,19 +91,22 @@ bool calibrate_and_write(const Options& options, std::span<const OpGraph> graphs
     throw Error(ErrorCode::kUsage, "--record is of use with GPUs only");
   }
   calibrate::ActivityRecording kept;
-  const MachineDevices machine =
-      profiled_devices(options.machine, has_gpu, options.record.empty() ? nullptr : &kept);
-  const calibrate::CalibratedMachine calibrated =
+  const MachineDevices machine = profiled_devices(options.machine, has_gpu, &kept);
+  calibrate::CalibratedMachine calibrated =
       calibrate::calibrate(machine.all(), calibrate::distinct_sites(graphs),
                            {.name = options.name,
                             .date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))),
                             .launches = std::move(launches),
                             .sampling = options.sampling},
                            progress);
-  write_text_file(options.output, write_cluster_json(calibrated.cluster));
   if (!kept.buffers.empty()) {
-    calibrate::write_recording(kept, options.record);
+    std::string& notes = calibrated.cluster.provenance.notes;
+    notes += (notes.empty() ? "" : " ") + describe_machine(parse_activities(kept));
+    if (!options.record.empty()) {
+      calibrate::write_recording(kept, options.record);
+    }
   }
+  write_text_file(options.output, write_cluster_json(calibrated.cluster));
   print(to_text(calibrated));
   return has_gpu;
 }

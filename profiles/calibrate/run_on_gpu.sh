@@ -1,8 +1,9 @@
 #!/bin/sh
 # Calibrates a machine with a GPU and validates the result: run_on_gpu.sh FOLDER
 # Runs from a folder that bundle.sh made, without network and packages, in under eight minutes, and
-# leaves in FOLDER: self_test.txt (every kernel and library call against the CPU's), profile.json, activities.bin (what CUPTI recorded of a few ops, for tests),
-# validation.json, and log.txt with all that was printed.
+# leaves in FOLDER: self_test.txt (every kernel and library call against the CPU's); profile.json of the
+# whole GPU, halves.json of its halves and gpu_cpu.json of GPU and CPU, each with its validation;
+# activities.bin (what CUPTI recorded of the first ops, for tests); log.txt with all that was printed.
 set -eu
 
 if [ $# != 1 ]; then
@@ -36,8 +37,13 @@ emplace doctor
 # leave without any.
 timeout 120 "$here/gpu_self_test" >"$out/self_test.txt" 2>&1 || true
 tail -n 5 "$out/self_test.txt" | tee -a "$out/log.txt"
-emplace calibrate --devices gpu --graphs inception-v3,nmt,bert-base,resnet-50 \
-  --name this-gpu --out "$out/profile.json" --record "$out/activities.bin"
-emplace calibrate --devices gpu --cluster "$out/profile.json" --validate inception-v3,vgg-16:batch=32 \
+# The whole GPU; the GPU as two devices, for placements; and the GPU with the CPU, at a batch that
+# the CPU manages.
+emplace calibrate --devices gpu --graphs inception-v3,nmt,bert-base,resnet-50 --name this-gpu \
+  --out "$out/profile.json" --record "$out/activities.bin" --validate inception-v3,vgg-16:batch=32 \
   --report "$out/validation.json"
+emplace calibrate --devices gpu/2 --graphs inception-v3 --name two-halves --out "$out/halves.json" \
+  --validate inception-v3 --report "$out/halves_validation.json"
+emplace calibrate --devices gpu,cpu --graphs inception-v3:batch=8 --name gpu-and-cpu \
+  --out "$out/gpu_cpu.json" --validate inception-v3:batch=8 --report "$out/gpu_cpu_validation.json"
 echo "run_on_gpu: $(($(date +%s) - begin)) s, all in $out" | tee -a "$out/log.txt"

@@ -158,7 +158,10 @@ class HashingQueue : public Queue {
 /// Times what a test tells it to.
 class HashingDevice : public ComputeDevice {
  public:
-  explicit HashingDevice(std::string name) { facts_.name = std::move(name); }
+  explicit HashingDevice(std::string name, DeviceKind kind = DeviceKind::kCpu) {
+    facts_.kind = kind;
+    facts_.name = std::move(name);
+  }
 
   const DeviceFacts& facts() const override { return facts_; }
   std::unique_ptr<Memory> allocate(std::int64_t bytes, bool) override {

@@ -118,6 +118,24 @@ TEST(CopySampling, CoversAllSizesDirectionsAndCompany) {
   EXPECT_THAT(of_a_to_b, ElementsAre("4", "16", "64", "256", "256b>a", "256a>c"));
 }
 
+TEST(CopySampling, TellsWhichMemoryOfTheHostAGpuCopiesFrom) {
+  HashingDevice devices[] = {HashingDevice("gpu:0", DeviceKind::kGpu), HashingDevice("cpu:0")};
+  ComputeDevice* const all[] = {&devices[0], &devices[1]};
+  const CopySamples result = measure_copies(all, {.max_copy_bytes = 4}, kSilent);
+  std::vector<std::string> found;
+  for (const CopySample& sample : result.samples) {
+    const char* const host = sample.host == HostMemory::kPinned     ? " pinned"
+                             : sample.host == HostMemory::kPageable ? " pageable"
+                                                                    : "";
+    found.push_back(sample.from + ">" + sample.to + host +
+                    (sample.beside.empty() ? "" : " beside " + sample.beside));
+  }
+  EXPECT_THAT(found, ElementsAre("gpu:0>gpu:0", "gpu:0>cpu:0 pinned",
+                                 "gpu:0>cpu:0 pinned beside cpu:0>gpu:0", "gpu:0>cpu:0 pageable",
+                                 "cpu:0>gpu:0 pinned", "cpu:0>gpu:0 pinned beside gpu:0>cpu:0",
+                                 "cpu:0>gpu:0 pageable"));
+}
+
 TEST(CopySampling, StopsWhereMemoryEnds) {
   HashingDevice devices[] = {HashingDevice("a"), HashingDevice("b")};
   devices[1].max_bytes = 100;

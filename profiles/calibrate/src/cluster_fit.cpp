@@ -61,6 +61,9 @@ class LinkBuilder {
   void add_copies(const CopyFit& copies, HostMemory host) {
     std::map<std::string, const CopyCost*> chosen;
     for (const CopyCost& cost : copies.costs) {
+      if (cost.from == cost.to) {
+        continue;  // within a device nothing is transferred
+      }
       const CopyCost*& entry = chosen[cost.from + '>' + cost.to];
       if (entry == nullptr || cost.host == host) {
         entry = &cost;

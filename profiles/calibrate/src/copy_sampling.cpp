@@ -69,6 +69,16 @@ class CopySampler {
   CopySampler(const SamplingOptions& options, const Progress& progress, CopySamples& result)
       : options_(options), progress_(progress), result_(result) {}
 
+  // Measures `pair` alone, as far as there is memory.
+  void measure_sizes(const Pair& pair) {
+    for (std::int64_t bytes = kSmallestBytes; bytes <= options_.max_copy_bytes;
+         bytes *= kSizeFactor) {
+      if (!measure_pair(pair, nullptr, bytes)) {
+        break;
+      }
+    }
+  }
+
   // Measures `pair`, and where `beside` is not null that copy at the same time, of as many bytes.
   // Returns false if there is no memory for so many.
   bool measure_pair(const Pair& pair, const Pair* beside, std::int64_t bytes) {
@@ -133,16 +143,14 @@ CopySamples measure_copies(std::span<ComputeDevice* const> devices, const Sampli
   for (ComputeDevice* const from : devices) {
     for (ComputeDevice* const to : devices) {
       if (from == to) {
+        if (from->facts().kind == DeviceKind::kGpu) {
+          sampler.measure_sizes({from, to, HostMemory::kNone});
+        }
         continue;
       }
       for (const HostMemory host : host_memories(*from, *to)) {
         const Pair pair{from, to, host};
-        for (std::int64_t bytes = kSmallestBytes; bytes <= options.max_copy_bytes;
-             bytes *= kSizeFactor) {
-          if (!sampler.measure_pair(pair, nullptr, bytes)) {
-            break;
-          }
-        }
+        sampler.measure_sizes(pair);
         if (host == HostMemory::kPageable) {
           continue;  // the driver copies it to pinned memory first: no link is to be learned from
                      // it

@@ -51,10 +51,10 @@ struct CopySamples {
   std::vector<std::string> unstable{};
 };
 
-/// Measures copies between each ordered pair of `devices`, from 4 B by factors of 4 to
-/// `max_copy_bytes` (less where memory is short), alone; and large ones beside a second copy: the
-/// opposite one, and the one from the same device to each other. Where one end is a CPU, its
-/// memory is measured pinned and pageable.
+/// Measures copies within each GPU and between each ordered pair of `devices`, from 4 B by factors
+/// of 4 to `max_copy_bytes` (less where memory is short), alone; and large ones beside a second
+/// copy: the opposite one, and the one from the same device to each other. Where one end is a CPU,
+/// its memory is measured pinned and pageable.
 CopySamples measure_copies(std::span<ComputeDevice* const> devices, const SamplingOptions& options,
                            const Progress& progress);
 

@@ -1,0 +1,15 @@
+#pragma once
+
+// What CUPTI tells of a machine by the way: its GPUs, and how they hang on PCIe and NVLink.
+
+#include <emplace/calibrate/activity.hpp>
+
+#include <string>
+
+namespace emplace::calibrate {
+
+/// Returns a sentence for each GPU, PCIe connection of a GPU and set of NVLinks of which `log` has
+/// a record; empty if there is none. Each is told once, however often it was recorded.
+std::string describe_machine(const ActivityLog& log);
+
+}  // namespace emplace::calibrate
