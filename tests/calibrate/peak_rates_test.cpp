@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 namespace emplace::calibrate {
@@ -15,6 +16,10 @@ struct Sheet {
   double float32_tflops, tf32_tflops;  // dense; without tensor cores for TF32, that of float32
   double memory_gb_per_s;
 };
+
+std::ostream& operator<<(std::ostream& stream, const Sheet& sheet) {
+  return stream << sheet.product;
+}
 
 class PeakRates : public testing::TestWithParam<Sheet> {};
 

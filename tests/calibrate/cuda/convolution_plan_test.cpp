@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <ostream>
 
 namespace emplace::calibrate {
 namespace {
@@ -20,6 +21,8 @@ struct Gpu {
   std::string name;
   int capability, multiprocessors, shared_bytes, cache_bytes;
 };
+
+std::ostream& operator<<(std::ostream& stream, const Gpu& gpu) { return stream << gpu.name; }
 
 // As cuDNN 9 writes what it knows of a GPU.
 std::string json_of(const Gpu& gpu) {
@@ -69,7 +72,7 @@ TEST_P(ConvolutionPlans, AreThereForEveryConvolutionOfTheZoo) {
       SCOPED_TRACE(fmt::format("{}: {} [{}]", name, op.op.kind, fmt::join(op.op.shape, ", ")));
       EXPECT_GE(num_plans(*site, true), 1);
       EXPECT_GE(num_plans(*site, false), 1);
-      if (GetParam().capability >= 800) {  // T4 does not know bfloat16
+      if (GetParam().capability >= 800) {  // the first that knows bfloat16
         site->type = DataType::kBfloat16;
         EXPECT_GE(num_plans(*site, true), 1);
       }

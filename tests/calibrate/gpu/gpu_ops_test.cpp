@@ -20,27 +20,51 @@ std::int64_t cost(const OpSite& site) {
   return site.op.flops + site.op.bytes_read + site.op.bytes_written;
 }
 
-// By kind, sites of what emplace ships, cheapest first; none that takes the CPU minutes.
-const std::map<std::string, std::vector<OpSite>>& sites(DataType type) {
-  const auto collect = [](const std::vector<OpGraph>& graphs) {
-    std::map<std::string, std::vector<OpSite>> by_kind;
-    for (OpSite& site : distinct_sites(graphs)) {
-      by_kind[site.op.kind].push_back(std::move(site));
-    }
-    for (auto& [kind, found] : by_kind) {
-      std::ranges::stable_sort(found, {}, cost);
-      const auto dear = std::ranges::find_if(
-          found, [](const OpSite& site) { return cost(site) > 2'000'000'000; });
-      found.erase(found.size() > 1 && dear == found.begin() ? dear + 1 : dear, found.end());
-    }
-    return by_kind;
+using SitesByKind = std::map<std::string, std::vector<OpSite>>;
+
+// Sites of what emplace ships, cheapest first; none that takes the CPU minutes.
+SitesByKind collect(const std::vector<OpGraph>& graphs) {
+  SitesByKind by_kind;
+  for (OpSite& site : distinct_sites(graphs)) {
+    by_kind[site.op.kind].push_back(std::move(site));
+  }
+  for (auto& [kind, found] : by_kind) {
+    std::ranges::stable_sort(found, {}, cost);
+    const auto dear =
+        std::ranges::find_if(found, [](const OpSite& site) { return cost(site) > 2'000'000'000; });
+    found.erase(found.size() > 1 && dear == found.begin() ? dear + 1 : dear, found.end());
+  }
+  return by_kind;
+}
+
+// Convolutions and cells are in no shipped graph of bfloat16.
+void add_halved(const SitesByKind& from, SitesByKind& to) {
+  const auto halve = [](Output& value) {
+    value.type = DataType::kBfloat16;
+    value.bytes /= 2;
   };
-  const auto build = [](const char* spec) {
-    return GraphCatalog::global().build(Spec::parse(spec));
-  };
+  for (const auto& [kind, all] : from) {
+    if (kind.starts_with("conv2d") || kind.starts_with("lstm")) {
+      for (OpSite site : all) {
+        std::ranges::for_each(site.inputs, halve);
+        std::ranges::for_each(site.op.outputs, halve);
+        to[kind].push_back(std::move(site));
+      }
+    }
+  }
+}
+
+const SitesByKind& sites(DataType type) {
   static const auto float32 = collect(graphs_of_every_kind());
-  static const auto bfloat16 =
-      collect({build("gpt2-small:type=bfloat16"), build("llama-7b:type=bfloat16,training=false")});
+  static const auto bfloat16 = [] {
+    const auto build = [](const char* spec) {
+      return GraphCatalog::global().build(Spec::parse(spec));
+    };
+    auto found = collect(
+        {build("gpt2-small:type=bfloat16"), build("llama-7b:type=bfloat16,training=false")});
+    add_halved(float32, found);
+    return found;
+  }();
   return type == DataType::kBfloat16 ? bfloat16 : float32;
 }
 
