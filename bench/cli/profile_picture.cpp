@@ -68,15 +68,21 @@ std::size_t class_index(const OpMeasurement& measurement) {
   return static_cast<std::size_t>(op_class_of(measurement.key.kind));
 }
 
+// Says of each class whether there are measurements.
+std::array<bool, kNumOpClasses> measured_classes(const DeviceProfile& profile) {
+  std::array<bool, kNumOpClasses> measured{};
+  for (const OpMeasurement& measurement : profile.measured.all()) {
+    measured[class_index(measurement)] = true;
+  }
+  return measured;
+}
+
 // Adds a series to `plot` for each class of which there are measurements; returns them by class.
 std::array<std::size_t, kNumOpClasses> add_classes(LogPlot& plot, const DeviceProfile& profile) {
-  std::array<bool, kNumOpClasses> is_there{};
-  for (const OpMeasurement& measurement : profile.measured.all()) {
-    is_there[class_index(measurement)] = true;
-  }
+  const auto measured = measured_classes(profile);
   std::array<std::size_t, kNumOpClasses> series{};
   for (std::size_t at = 0; at < kNumOpClasses; ++at) {
-    if (is_there[at]) {
+    if (measured[at]) {
       series[at] = plot.add_series(std::string(to_string(static_cast<OpClass>(at))),
                                    std::string(kColors[at]));
     }
@@ -118,10 +124,12 @@ LogPlot roofline_plot(const DeviceProfile& profile) {
   // The axes are rounded outwards, and so are the roofs.
   const Range wide = {intensities.least / 10, intensities.most * 10};
   plot.add_curve("device", roof(peak, bandwidth, wide), {std::string(kRoofColor), false});
+  // The legend names a class once: by its points, or else by its roof.
+  const auto measured = measured_classes(profile);
   for (std::size_t at = 0; at < kNumOpClasses; ++at) {
     if (const auto& roofline = profile.rooflines[at]) {
       plot.add_curve(
-          std::string(to_string(static_cast<OpClass>(at))),
+          measured[at] ? "" : std::string(to_string(static_cast<OpClass>(at))),
           roof(peak * roofline->compute_efficiency, bandwidth * roofline->memory_efficiency, wide),
           {std::string(kColors[at]), true});
     }
