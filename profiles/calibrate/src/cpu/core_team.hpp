@@ -2,6 +2,8 @@
 
 // The cores of one CPU device, which share the work of one op after another. OpenMP, because oneDNN
 // runs on its threads, too: a second team would fight for the cores with threads that still wait.
+// One thread does it all where there is no OpenMP, and under the thread sanitizer, which does not
+// see that OpenMP's threads wait for each other and takes all that they share for a race.
 
 #include <cstdint>
 
@@ -17,7 +19,7 @@ class CoreTeam {
   /// Calls work(part) for all part < parts. Who does which part is of no consequence for results.
   template <class Work>
   void share(std::int64_t parts, const Work& work) const {
-#ifdef _OPENMP
+#if defined(_OPENMP) && !defined(__SANITIZE_THREAD__)
     if (parts > 1 && cores_ > 1) {
 #pragma omp parallel for num_threads(cores_) schedule(static)
       for (std::int64_t part = 0; part < parts; ++part) {
