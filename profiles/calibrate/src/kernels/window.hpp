@@ -36,6 +36,11 @@ struct WindowAxis {
         results(window_results),
         padding(padding_before(extent, results, taps, stride)) {}
 
+  /// Divides a distance by the stride; most strides are 1, and divisions slow.
+  EMPLACE_DEVICE std::int64_t in_strides(std::int64_t distance) const {
+    return stride == 1 ? distance : distance / stride;
+  }
+
   /// Returns the part of the map under the window of a result.
   EMPLACE_DEVICE Range under(std::int64_t result) const {
     const std::int64_t begin = result * stride - padding;
@@ -44,9 +49,9 @@ struct WindowAxis {
 
   /// Returns the results whose windows cover a place of the map.
   EMPLACE_DEVICE Range covering(std::int64_t place) const {
-    const std::int64_t last = (place + padding) / stride;
+    const std::int64_t last = in_strides(place + padding);
     const std::int64_t before = place + padding - taps;
-    const std::int64_t first = before < 0 ? 0 : before / stride + 1;
+    const std::int64_t first = before < 0 ? 0 : in_strides(before) + 1;
     return {first, last + 1 < results ? last + 1 : results};
   }
 };
