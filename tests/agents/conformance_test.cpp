@@ -197,7 +197,7 @@ TEST_P(Conformance, TrainsWithinItsBudgetsAndComesBackFromItsText) {
   auto* const trainable = dynamic_cast<TrainableAgent*>(agent.get());
   ASSERT_EQ(trainable != nullptr, info().trainable);
   if (trainable == nullptr) {
-    GTEST_SKIP() << "not trainable";
+    return;
   }
   const Problem small = test::make_problem(test::diamond_graph(50));
   const Problem large = test::make_problem(test::fork_join_graph(6, 20));

@@ -28,6 +28,18 @@ TEST(Session, EvaluatesAPlacementAndCountsIt) {
   EXPECT_EQ(session.evaluations_left(), 1);
 }
 
+// a runs to 100, b to 300 and c behind it to 500; all outputs are 10 bytes.
+TEST(Session, TellsWhenGroupsStartAndWhatMemoryIsNeeded) {
+  const Problem problem = test::make_problem(test::diamond_graph(10));
+  Session session(problem, {.max_evaluations = 1});
+  const std::vector<Placement> placements(2, Placement(kTogether));
+  std::vector<StepOutline> outlines(2);
+  session.evaluate(placements, outlines);
+  EXPECT_THAT(outlines[0].group_start_us, testing::ElementsAre(0, 100, 300, 500));
+  EXPECT_THAT(outlines[0].peak_bytes, testing::ElementsAre(30, 0));
+  EXPECT_THAT(outlines[1].group_start_us, testing::IsEmpty());  // beyond the budget
+}
+
 TEST(Session, RefusesWhatIsBeyondTheBudget) {
   const Problem problem = test::make_problem(test::diamond_graph(0));
   Session session(problem, {.max_evaluations = 2});
