@@ -22,4 +22,5 @@ ldd build/bundle/emplace "$folder/gpu_self_test" | awk '$3 ~ "^/" { print $3 }' 
   while read -r library; do
     cp -L "$library" "$folder/lib"
   done
+strip "$folder/emplace" "$folder/gpu_self_test"
 echo "bundle: $(du -sh "$folder" | cut -f1) in $folder"

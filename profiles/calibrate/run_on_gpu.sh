@@ -46,4 +46,12 @@ emplace calibrate --devices gpu/2 --graphs inception-v3 --name two-halves --out 
   --validate inception-v3 --report "$out/halves_validation.json"
 emplace calibrate --devices gpu,cpu --graphs inception-v3:batch=8 --name gpu-and-cpu \
   --out "$out/gpu_cpu.json" --validate inception-v3:batch=8 --report "$out/gpu_cpu_validation.json"
+status=0
+for part in profile validation halves halves_validation gpu_cpu gpu_cpu_validation; do
+  if [ ! -s "$out/$part.json" ]; then
+    echo "run_on_gpu: no $part.json; the log says why" | tee -a "$out/log.txt" >&2
+    status=1
+  fi
+done
 echo "run_on_gpu: $(($(date +%s) - begin)) s, all in $out" | tee -a "$out/log.txt"
+exit $status
