@@ -100,8 +100,14 @@ bool calibrate_and_write(const Options& options, std::span<const OpGraph> graphs
                             .sampling = options.sampling},
                            progress);
   if (!kept.buffers.empty()) {
+    const calibrate::ActivityLog log = parse_activities(kept);
     std::string& notes = calibrated.cluster.provenance.notes;
-    notes += (notes.empty() ? "" : " ") + describe_machine(parse_activities(kept));
+    notes += (notes.empty() ? "" : " ") + describe_machine(log);
+    for (DeviceProfile& profile : calibrated.cluster.profiles) {
+      if (profile.calibration && profile.device_class.starts_with("gpu-")) {
+        profile.calibration->clocks = describe_clocks(log);
+      }
+    }
     if (!options.record.empty()) {
       calibrate::write_recording(kept, options.record);
     }
@@ -248,7 +254,9 @@ void add_calibrate(CLI::App& app, Action& action) {
       ->add_option("--cluster", options->cluster,
                    "Validate this cluster, calibrated before, instead of calibrating")
       ->type_name("CLUSTER")
-      ->excludes(graphs);
+      ->excludes(graphs)
+      ->excludes("--name")
+      ->excludes("--max-copy");
   command->add_option("--report", options->report, "Write the validation here, in JSON")
       ->type_name("FILE")
       ->needs(validate_option);

@@ -47,6 +47,7 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
   refuses 2 "give one of --out, to calibrate, and --cluster" calibrate --devices cpu
   refuses 2 "give one of --out, to calibrate, and --cluster" \
     calibrate --devices cpu --out a.json --cluster b.json
+  refuses 2 "--name" calibrate --devices cpu --cluster b.json --validate "$graph" --name mine
   refuses 2 "--cluster is of use with --validate only" calibrate --devices cpu --cluster b.json
   refuses 3 "inception-v3" calibrate --devices cpu --graphs inception-v33 --out a.json
   refuses 3 "inception-v3" calibrate --devices cpu --graphs "$graph" --validate inception-v33 --out a.json
