@@ -62,6 +62,22 @@ Session::Session(const Problem& problem, Options options)
 
 Session::~Session() = default;
 
+Session::State Session::state() const {
+  return {.random = random_.state(),
+          .evaluations = evaluations_,
+          .evaluations_to_best = evaluations_to_best_,
+          .best_placement = best_placement_,
+          .best_evaluation = best_evaluation_};
+}
+
+void Session::restore(State state) {
+  random_ = RandomStream(state.random);
+  evaluations_ = state.evaluations;
+  evaluations_to_best_ = state.evaluations_to_best;
+  best_placement_ = std::move(state.best_placement);
+  best_evaluation_ = state.best_evaluation;
+}
+
 Evaluation Session::evaluate(const Placement& placement) {
   if (exhausted()) {
     return {};

@@ -204,7 +204,14 @@ TEST_P(Conformance, TrainsWithinItsBudgetsAndComesBackFromItsText) {
   Session on_small(small, {.seed = 1, .max_evaluations = 30});
   Session on_large(large, {.seed = 2, .max_evaluations = 50});
   Session* const sessions[] = {&on_small, &on_large};
-  trainable->train(sessions);
+  std::int64_t updates = 0;
+  trainable->train(sessions, [&](const TrainingUpdate& update) {
+    updates += update.is_last ? 1 : 0;
+    EXPECT_EQ(update.update, updates);
+    EXPECT_LT(update.session, 2U);
+    return true;
+  });
+  EXPECT_GT(updates, 0);
   EXPECT_LE(on_small.evaluations(), 30);
   EXPECT_LE(on_large.evaluations(), 50);
 
@@ -214,6 +221,56 @@ TEST_P(Conformance, TrainsWithinItsBudgetsAndComesBackFromItsText) {
   EXPECT_EQ(dynamic_cast<TrainableAgent&>(*other).save(), policy);
   Session session(large, {.seed = 3, .max_evaluations = 40});
   expect_valid(large, other->place(large, session));
+}
+
+TEST_P(Conformance, PlacesWithAPolicyThatStaysAsItIs) {
+  if (!info().trainable) {
+    return;
+  }
+  const auto agent = AgentRegistry::global().make({GetParam(), {}});
+  auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
+  const Problem problem = test::make_problem(test::fork_join_graph(6, 20));
+  Session training(problem, {.seed = 1, .max_evaluations = 50});
+  agent->place(problem, training);
+  const std::string policy = trainable.save();
+  Session session(problem, {.seed = 2, .max_evaluations = 1000});
+  expect_valid(problem, trainable.place_with_policy(problem, session));
+  EXPECT_EQ(session.evaluations(), trainable.evaluations_per_episode(problem));
+  EXPECT_EQ(trainable.save(), policy);
+}
+
+TEST_P(Conformance, GoesOnTrainingWithTheSameBits) {
+  if (!info().trainable) {
+    return;
+  }
+  const Problem small = test::make_problem(test::diamond_graph(50));
+  const Problem large = test::make_problem(test::fork_join_graph(6, 20));
+  std::vector<Session::State> states;
+  std::string training;
+  // Trains to the end, or goes on to it from after the second update.
+  const auto policy = [&](bool resumes) {
+    const auto agent = AgentRegistry::global().make({GetParam(), {}});
+    auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
+    Session on_small(small, {.seed = 1, .max_evaluations = 100});
+    Session on_large(large, {.seed = 2, .max_evaluations = 100});
+    Session* const sessions[] = {&on_small, &on_large};
+    if (resumes) {
+      on_small.restore(states[0]);
+      on_large.restore(states[1]);
+      trainable.load_training(training, "training");
+    }
+    trainable.train(sessions, [&](const TrainingUpdate& update) {
+      if (!resumes && update.update == 2 && update.is_last) {
+        states = {on_small.state(), on_large.state()};
+        training = trainable.save_training();
+      }
+      return true;
+    });
+    return trainable.save();
+  };
+  const std::string whole = policy(false);
+  ASSERT_EQ(states.size(), 2U);
+  EXPECT_EQ(policy(true), whole);
 }
 
 INSTANTIATE_TEST_SUITE_P(Registered, Conformance,

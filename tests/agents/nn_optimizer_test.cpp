@@ -1,5 +1,7 @@
 #include "agents/src/nn/optimizer.hpp"
 
+#include <emplace/graphs/error.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,6 +53,35 @@ TEST(NnOptimizer, EachFindsTheBottomOfABowl) {
     EXPECT_NEAR(x[0], 3, 1e-2);
     EXPECT_NEAR(x[1], -1, 1e-2);
   }
+}
+
+// Ten steps at once, or five and five with the moments written down and read in between.
+TEST(NnOptimizer, GoesOnFromItsText) {
+  const std::vector<float> gradient = {0.3F, -7};
+  for (const OptimizerKind kind :
+       {OptimizerKind::kSgd, OptimizerKind::kRmsprop, OptimizerKind::kAdam}) {
+    SCOPED_TRACE(optimizer_names()[static_cast<std::size_t>(kind)]);
+    std::vector<float> whole = {1, 2};
+    std::vector<float> cut = whole;
+    Optimizer optimizer(kind, 2);
+    Optimizer before(kind, 2);
+    for (int step = 0; step < 10; ++step) {
+      optimizer.step(whole, gradient, 0.1);
+    }
+    for (int step = 0; step < 5; ++step) {
+      before.step(cut, gradient, 0.1);
+    }
+    Optimizer after(kind, 2);
+    after.load(JsonDocument::parse(before.to_json(), "optimizer").root());
+    for (int step = 0; step < 5; ++step) {
+      after.step(cut, gradient, 0.1);
+    }
+    EXPECT_EQ(cut, whole);
+    EXPECT_EQ(after.to_json(), optimizer.to_json());
+  }
+  Optimizer adam(OptimizerKind::kAdam, 2);
+  const Optimizer rmsprop(OptimizerKind::kRmsprop, 2);
+  EXPECT_THROW(adam.load(JsonDocument::parse(rmsprop.to_json(), "optimizer").root()), Error);
 }
 
 TEST(NnOptimizer, ClipsTheNormOfWhatIsTooLong) {

@@ -9,6 +9,8 @@
 #include <tbb/global_control.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
@@ -86,11 +88,11 @@ double greedy_us(const Problem& problem, const std::string& spec, std::uint64_t 
   Session training(problem, {.seed = seed, .max_evaluations = budget});
   const auto teacher = make("placeto:" + spec);
   Session* const sessions[] = {&training};
-  trainable(*teacher).train(sessions);
-  const auto pupil = make("placeto:learn=false," + spec);
+  trainable(*teacher).train(sessions, {});
+  const auto pupil = make("placeto:" + spec);
   trainable(*pupil).load(trainable(*teacher).save(), "policy.json");
   Session session(problem, {.seed = seed + 100, .max_evaluations = problem.num_groups() + 1});
-  pupil->place(problem, session);
+  trainable(*pupil).place_with_policy(problem, session);
   return session.best_evaluation().step_time_us;
 }
 
@@ -131,23 +133,174 @@ TEST(Placeto, TrainsOnSeveralProblemsInTurn) {
   Session second(other, {.seed = 2, .max_evaluations = 160});
   Session* const sessions[] = {&first, &second};
   const auto agent = make("placeto:workers=3");
-  trainable(*agent).train(sessions);
+  trainable(*agent).train(sessions, {});
   EXPECT_EQ(first.evaluations(), 70);
   EXPECT_EQ(second.evaluations(), 160);
 }
 
-TEST(Placeto, KeepsAPolicyThatItIsNotToChange) {
+TEST(Placeto, LeavesAPolicyAsItIsWhenItPlacesWithIt) {
   const Problem problem = test::make_problem(crossing());
   Session training(problem, {.seed = 1, .max_evaluations = 80});
   const auto agent = make("placeto");
   agent->place(problem, training);
   const std::string policy = trainable(*agent).save();
-  const auto frozen = make("placeto:learn=false");
-  trainable(*frozen).load(policy, "policy.json");
   Session session(problem, {.seed = 2, .max_evaluations = 80});
-  frozen->place(problem, session);
-  EXPECT_EQ(trainable(*frozen).save(), policy);
-  EXPECT_EQ(session.evaluations(), 80);
+  trainable(*agent).place_with_policy(problem, session);
+  EXPECT_EQ(trainable(*agent).save(), policy);
+  EXPECT_EQ(session.evaluations(), trainable(*agent).evaluations_per_episode(problem));
+}
+
+// 40 evaluations are 5 episodes of a start and 7 groups.
+TEST(Placeto, TellsOfEachUpdate) {
+  const Problem problem = test::make_problem(crossing());
+  Session session(problem, {.seed = 1, .max_evaluations = 40});
+  Session* const sessions[] = {&session};
+  std::vector<TrainingUpdate> updates;
+  const auto agent = make("placeto:rate=0,rate-end=0");
+  trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
+    updates.push_back(update);
+    EXPECT_EQ(session.evaluations(), 8 * update.episodes);
+    EXPECT_EQ(update.best_us, session.best_evaluation().objective_us());
+    return true;
+  });
+  ASSERT_EQ(updates.size(), 5U);
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    EXPECT_EQ(updates[i].update, static_cast<std::int64_t>(i) + 1);
+    EXPECT_EQ(updates[i].episodes, static_cast<std::int64_t>(i) + 1);
+    EXPECT_EQ(updates[i].session, 0U);
+    EXPECT_TRUE(updates[i].is_last);
+    EXPECT_GE(updates[i].last_us, updates[i].best_us);
+    EXPECT_GT(updates[i].entropy, 0);
+    EXPECT_LE(updates[i].entropy, std::log(2.0));
+    EXPECT_GT(updates[i].gradient_norm, 0);
+  }
+}
+
+TEST(Placeto, StopsWhereItIsTold) {
+  const Problem one = test::make_problem(test::fork_join_graph(4, 20));
+  const Problem other = test::make_problem(crossing());
+  Session first(one, {.seed = 1, .max_evaluations = 700});
+  Session second(other, {.seed = 2, .max_evaluations = 700});
+  Session* const sessions[] = {&first, &second};
+  const auto agent = make("placeto:workers=2");
+  std::vector<std::size_t> told;
+  trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
+    told.push_back(update.session);
+    EXPECT_EQ(update.is_last, update.session == 1);
+    return update.update < 3 || update.session == 1;  // the first call of the third says no
+  });
+  EXPECT_THAT(told, testing::ElementsAre(0, 1, 0, 1, 0, 1));
+  EXPECT_EQ(first.evaluations(), 3 * 7);
+  EXPECT_EQ(second.evaluations(), 3 * 8);
+}
+
+// What a training leaves: the policy, its own state and those of its sessions.
+struct Left {
+  std::string policy{};
+  std::string training{};
+  std::vector<Session::State> sessions{};
+  std::vector<TrainingUpdate> updates{};
+};
+
+// Trains on three problems until after `updates`, from the beginning or from what another left.
+Left train_until(const std::string& spec, std::int64_t updates, const Left* from) {
+  const std::vector<Problem> problems = [] {
+    std::vector<Problem> all;
+    all.push_back(test::make_problem(test::fork_join_graph(4, 20)));
+    all.push_back(test::make_problem(crossing()));
+    all.push_back(test::make_problem(test::diamond_graph(30)));
+    return all;
+  }();
+  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<Session*> pointers;
+  const auto agent = make(spec);
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    sessions.push_back(std::make_unique<Session>(
+        problems[i], Session::Options{.seed = i, .max_evaluations = 100}));
+    pointers.push_back(sessions.back().get());
+    if (from != nullptr) {
+      sessions.back()->restore(from->sessions[i]);
+    }
+  }
+  if (from != nullptr) {
+    trainable(*agent).load_training(from->training, "training");
+  }
+  Left left;
+  trainable(*agent).train(pointers, [&](const TrainingUpdate& update) {
+    left.updates.push_back(update);
+    return update.update < updates;
+  });
+  left.policy = trainable(*agent).save();
+  left.training = trainable(*agent).save_training();
+  for (const Session* session : pointers) {
+    left.sessions.push_back(session->state());
+  }
+  return left;
+}
+
+// With a greedy episode each fourth round, so that one lies right before and after a cut.
+TEST(Placeto, GoesOnWithTheSameBitsAfterACut) {
+  for (const char* spec : {"placeto:workers=2,start=best,greedy-every=4,baseline=3",
+                           "placeto:workers=2,start=best,greedy-every=4,algorithm=ppo",
+                           "placeto:order=random,entropy-decay=exponential,optimizer=rmsprop"}) {
+    const Left whole = train_until(spec, 1'000'000, nullptr);
+    const std::int64_t updates = whole.updates.back().update;
+    ASSERT_GT(updates, 10);
+    for (const std::int64_t cut :
+         {std::int64_t{1}, std::int64_t{3}, std::int64_t{4}, updates - 1}) {
+      SCOPED_TRACE(testing::Message() << spec << ", cut after " << cut);
+      const Left first = train_until(spec, cut, nullptr);
+      const Left second = train_until(spec, 1'000'000, &first);
+      EXPECT_EQ(second.policy, whole.policy);
+      EXPECT_EQ(second.training, whole.training);
+      ASSERT_EQ(first.updates.size() + second.updates.size(), whole.updates.size());
+      for (std::size_t i = 0; i < second.updates.size(); ++i) {
+        const TrainingUpdate& expected = whole.updates[first.updates.size() + i];
+        EXPECT_EQ(second.updates[i].update, expected.update);
+        EXPECT_EQ(second.updates[i].episodes, expected.episodes);
+        EXPECT_EQ(second.updates[i].session, expected.session);
+        EXPECT_EQ(second.updates[i].last_us, expected.last_us);
+        EXPECT_EQ(second.updates[i].best_us, expected.best_us);
+        EXPECT_EQ(second.updates[i].entropy, expected.entropy);
+        EXPECT_EQ(second.updates[i].gradient_norm, expected.gradient_norm);
+      }
+      for (std::size_t i = 0; i < whole.sessions.size(); ++i) {
+        EXPECT_EQ(second.sessions[i].random, whole.sessions[i].random);
+        EXPECT_EQ(second.sessions[i].evaluations, whole.sessions[i].evaluations);
+        EXPECT_EQ(second.sessions[i].evaluations_to_best, whole.sessions[i].evaluations_to_best);
+        EXPECT_EQ(second.sessions[i].best_placement, whole.sessions[i].best_placement);
+      }
+    }
+  }
+}
+
+std::string training_mistake(const std::string& text) {
+  try {
+    trainable(*make("placeto")).load_training(text, "training.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Placeto, TellsWhyATrainingCannotGoOn) {
+  const Left left = train_until("placeto", 2, nullptr);
+  EXPECT_EQ(training_mistake(left.training), "none");
+  EXPECT_THAT(training_mistake(left.policy), testing::StartsWith("training.json: "));
+  EXPECT_THAT(training_mistake(left.training.substr(0, left.training.size() / 2)),
+              testing::StartsWith("training.json"));
+
+  const Problem problem = test::make_problem(crossing());
+  Session session(problem, {.max_evaluations = 100});
+  Session* const sessions[] = {&session};
+  const auto agent = make("placeto");
+  trainable(*agent).load_training(left.training, "training.json");
+  try {
+    trainable(*agent).train(sessions, {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "training.json: /courses: expected 1 problems, found 3");
+  }
 }
 
 std::string load_mistake(const std::string& spec, const std::string& text) {

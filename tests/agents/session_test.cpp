@@ -153,6 +153,24 @@ TEST(Session, RefusesPlacementsOfAnotherProblem) {
   EXPECT_THROW(session.evaluate(Placement(Devices{0, 0, -1, 0})), InternalError);
 }
 
+TEST(Session, GoesOnFromWhereAnotherWas) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  Session left(problem, {.seed = 5, .max_evaluations = 4});
+  left.evaluate(Placement(kTogether));
+  left.evaluate(Placement(kApart));
+  left.evaluate(Placement(kTogether));
+  left.random().next();
+  Session session(problem, {.seed = 5, .max_evaluations = 4});
+  session.restore(left.state());
+  EXPECT_EQ(session.evaluations(), 3);
+  EXPECT_EQ(session.evaluations_to_best(), 2);
+  EXPECT_EQ(session.best_placement(), Placement(kApart));
+  EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, 350);
+  EXPECT_EQ(session.random().next(), left.random().next());
+  EXPECT_EQ(session.evaluate(Placement(kTogether)).status, EvaluationStatus::kOk);
+  EXPECT_TRUE(session.exhausted());
+}
+
 TEST(Session, DrawsTheSameRandomNumbersForTheSameSeed) {
   const Problem problem = test::make_problem(test::diamond_graph(0));
   Session a(problem, {.seed = 5});

@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,18 +24,28 @@ namespace {
 using namespace placeto;
 
 constexpr const char* kSchema = "emplace-policy";
+constexpr const char* kTrainingSchema = "emplace-training";
 constexpr std::int64_t kVersion = 1;
 
-// A policy with what trains it.
+// A policy with what plays it.
 struct Policy {
   Policy(const Options& options, std::size_t num_devices)
-      : network(options.network, num_devices),
-        player(network),
-        learner(options.learning, network) {}
+      : network(options.network, num_devices), player(network) {}
 
   Network<float> network;
   Player player;
+};
+
+// What training knows beside the policy.
+struct Training {
+  Training(const LearningOptions& options, Policy& policy) : learner(options, policy.network) {}
+
   Learner learner;
+  std::vector<Course> courses;  // one for each session
+  std::int64_t num_rounds = 0;  // over which schedules run
+  std::int64_t round = 0;       // the one to play next
+  std::size_t next = 0;         // whose turn it is, modulo courses
+  std::int64_t episodes = 0;    // that were played
 };
 
 // Placeto (Addanki et al. 2019): a graph network that visits the groups one after the other and
@@ -46,15 +58,22 @@ class Placeto final : public TrainableAgent {
   Placement place(const Problem& problem, Session& session) override {
     Session* const sessions[] = {&session};
     if (problem.placeable_devices().size() > 1) {
-      train(sessions);
+      train(sessions, {});
     }
-    return session.best_placement().value_or(
-        Placement(problem.num_groups(), problem.placeable_devices().front()));
+    return best_of(problem, session);
   }
 
-  void train(std::span<Session* const> sessions) override;
+  Placement place_with_policy(const Problem& problem, Session& session) override;
+
+  void train(std::span<Session* const> sessions, const TrainingWatch& watch) override;
   std::string save() const override;
   void load(std::string_view text, const std::string& source) override;
+  std::string save_training() const override;
+  void load_training(std::string_view text, const std::string& source) override;
+
+  std::int64_t evaluations_per_episode(const Problem& problem) const override {
+    return placeto::evaluations_per_episode(options_.episode, problem);
+  }
 
   std::vector<PolicyLayer> layers(DeviceId num_devices) const override {
     const Network<float> network(options_.network, static_cast<std::size_t>(num_devices));
@@ -77,12 +96,22 @@ class Placeto final : public TrainableAgent {
     return values;
   }
 
+  static Placement best_of(const Problem& problem, const Session& session) {
+    return session.best_placement().value_or(
+        Placement(problem.num_groups(), problem.placeable_devices().front()));
+  }
+
   void ensure_policy(std::span<Session* const> sessions);
-  void play_and_learn(std::vector<Course>& courses);
+  void begin(std::span<Session* const> sessions);
+  void resume(std::span<Session* const> sessions);
+  void play_and_learn(const TrainingWatch& watch);
+  std::unique_ptr<Policy> read_policy(const JsonCursor& root) const;
 
   Params params_;
   Options options_;
   std::unique_ptr<Policy> policy_;
+  std::unique_ptr<Training> training_;  // the last one
+  std::optional<JsonDocument> loaded_;  // what the next one goes on from
 };
 
 void Placeto::ensure_policy(std::span<Session* const> sessions) {
@@ -103,38 +132,64 @@ void Placeto::ensure_policy(std::span<Session* const> sessions) {
   }
 }
 
-void Placeto::train(std::span<Session* const> sessions) {
+Placement Placeto::place_with_policy(const Problem& problem, Session& session) {
+  EMPLACE_CHECK(policy_ != nullptr, "no policy was trained or loaded");
+  Session* const sessions[] = {&session};
+  ensure_policy(sessions);
+  Course course(session, options_);
+  policy_->player.play(course, 1, true);
+  return best_of(problem, session);
+}
+
+void Placeto::train(std::span<Session* const> sessions, const TrainingWatch& watch) {
   EMPLACE_CHECK(!sessions.empty(), "nothing to train on");
   ensure_policy(sessions);
-  std::vector<Course> courses;
-  courses.reserve(sessions.size());
-  for (Session* session : sessions) {
-    courses.emplace_back(*session, options_);
+  if (loaded_) {
+    resume(sessions);
+  } else {
+    begin(sessions);
   }
-  play_and_learn(courses);
+  play_and_learn(watch);
+}
+
+void Placeto::begin(std::span<Session* const> sessions) {
+  training_ = std::make_unique<Training>(options_.learning, *policy_);
+  std::int64_t episodes = 0;
+  for (Session* session : sessions) {
+    const Course& course = training_->courses.emplace_back(*session, options_);
+    episodes += session->evaluations_left() / course.evaluations_per_episode();
+  }
+  training_->num_rounds =
+      std::max<std::int64_t>(1, episodes / static_cast<std::int64_t>(options_.episode.workers));
+}
+
+void Placeto::resume(std::span<Session* const> sessions) {
+  const JsonCursor json = loaded_->root().at("courses");
+  const std::vector<JsonCursor> courses = json.elements();
+  if (courses.size() != sessions.size()) {
+    json.fail(fmt::format("expected {} problems, found {}", sessions.size(), courses.size()));
+  }
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    training_->courses.push_back(Course::restored(*sessions[i], options_, courses[i]));
+  }
+  loaded_.reset();
 }
 
 // Each round plays an episode for each worker, on one problem after the other.
-void Placeto::play_and_learn(std::vector<Course>& courses) {
-  const std::size_t workers = options_.episode.workers;
-  std::int64_t episodes = 0;
-  for (const Course& course : courses) {
-    episodes += course.session->evaluations_left() / course.evaluations_per_episode();
-  }
-  const auto num_rounds = std::max<std::int64_t>(1, episodes / static_cast<std::int64_t>(workers));
-
-  std::size_t next = 0;
-  for (std::int64_t round = 0;; ++round) {
+void Placeto::play_and_learn(const TrainingWatch& watch) {
+  Training& training = *training_;
+  std::vector<Course>& courses = training.courses;
+  for (bool goes_on = true; goes_on;) {
+    const std::int64_t round = training.round++;
     const bool greedy =
-        options_.learning.learns
-            ? options_.episode.greedy_every > 0 && (round + 1) % options_.episode.greedy_every == 0
-            : round == 0;
+        options_.episode.greedy_every > 0 && (round + 1) % options_.episode.greedy_every == 0;
     std::vector<std::size_t> players(courses.size(), 0);
-    for (std::size_t worker = 0; worker < workers; ++worker) {
-      ++players[next++ % courses.size()];
+    for (std::size_t worker = 0; worker < options_.episode.workers; ++worker) {
+      ++players[training.next++ % courses.size()];
     }
     bool is_spent = true;
     std::vector<Experience> experiences;
+    std::vector<TrainingUpdate> told;
     for (std::size_t i = 0; i < courses.size(); ++i) {
       Course& course = courses[i];
       const std::int64_t left = course.session->evaluations_left();
@@ -147,19 +202,32 @@ void Placeto::play_and_learn(std::vector<Course>& courses) {
       const std::size_t side_by_side =
           greedy ? 1 : std::min(players[i], static_cast<std::size_t>(whole));
       const bool is_whole = policy_->player.play(course, side_by_side, greedy);
-      if (is_whole && !greedy && options_.learning.learns) {
+      training.episodes += is_whole ? static_cast<std::int64_t>(side_by_side) : 0;
+      if (is_whole && !greedy) {
         Experience& experience = experiences.emplace_back(
             Experience{&course.graph, &course.rollout, course.rollout.returns(options_.episode)});
         course.baseline.subtract_from(experience.advantages, side_by_side);
+        told.push_back({.session = i,
+                        .last_us = course.rollout.last_us(),
+                        .best_us = course.session->best_evaluation().objective_us(),
+                        .entropy = course.rollout.entropy(),
+                        .is_last = false});
       }
     }
     if (is_spent) {
       return;
     }
     if (!experiences.empty()) {
-      policy_->learner.set_progress(
-          std::min(1.0, static_cast<double>(round) / static_cast<double>(num_rounds)));
-      policy_->learner.update(experiences);
+      training.learner.set_progress(
+          std::min(1.0, static_cast<double>(round) / static_cast<double>(training.num_rounds)));
+      const double norm = training.learner.update(experiences);
+      told.back().is_last = true;
+      for (TrainingUpdate& update : told) {
+        update.update = training.learner.updates();
+        update.episodes = training.episodes;
+        update.gradient_norm = norm;
+        goes_on = (!watch || watch(update)) && goes_on;
+      }
     }
   }
 }
@@ -178,8 +246,48 @@ std::string Placeto::save() const {
 }
 
 void Placeto::load(std::string_view text, const std::string& source) {
-  const JsonDocument document = JsonDocument::parse(text, source);
+  policy_ = read_policy(JsonDocument::parse(text, source).root());
+  training_.reset();
+  loaded_.reset();
+}
+
+std::string Placeto::save_training() const {
+  EMPLACE_CHECK(training_ != nullptr && !loaded_, "no training was begun");
+  std::string courses;
+  for (const Course& course : training_->courses) {
+    courses += (courses.empty() ? "\n" : ",\n") + course.to_json();
+  }
+  return fmt::format(
+      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"placeto\",\n\"num_rounds\": {},\n"
+      "\"round\": {},\n\"next\": {},\n\"episodes\": {},\n\"policy\": {},\"learner\": {},\n"
+      "\"courses\": [{}\n]\n}}\n",
+      kTrainingSchema, kVersion, training_->num_rounds, training_->round, training_->next,
+      training_->episodes, save(), training_->learner.to_json(), courses);
+}
+
+void Placeto::load_training(std::string_view text, const std::string& source) {
+  JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor root = document.root();
+  root.expect_schema(kTrainingSchema, kVersion);
+  root.expect_only({"schema", "version", "agent", "num_rounds", "round", "next", "episodes",
+                    "policy", "learner", "courses"});
+  if (root.at("agent").text() != "placeto") {
+    root.at("agent").fail("expected 'placeto'");
+  }
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  auto policy = read_policy(root.at("policy"));
+  auto training = std::make_unique<Training>(options_.learning, *policy);
+  training->num_rounds = root.at("num_rounds").integer(1, kMost);
+  training->round = root.at("round").integer(0, kMost);
+  training->next = static_cast<std::size_t>(root.at("next").integer(0, kMost));
+  training->episodes = root.at("episodes").integer(0, kMost);
+  training->learner.load(root.at("learner"));
+  policy_ = std::move(policy);
+  training_ = std::move(training);
+  loaded_ = std::move(document);
+}
+
+std::unique_ptr<Policy> Placeto::read_policy(const JsonCursor& root) const {
   root.expect_schema(kSchema, kVersion);
   root.expect_only({"schema", "version", "agent", "devices", "network", "layers"});
   if (root.at("agent").text() != "placeto") {
@@ -196,7 +304,7 @@ void Placeto::load(std::string_view text, const std::string& source) {
   auto policy = std::make_unique<Policy>(
       options_, static_cast<std::size_t>(root.at("devices").integer(1, kMostDevices)));
   policy->network.parameters().load(root.at("layers"));
-  policy_ = std::move(policy);
+  return policy;
 }
 
 EMPLACE_REGISTER_AGENT(

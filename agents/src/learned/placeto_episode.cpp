@@ -1,6 +1,9 @@
 #include "placeto_episode.hpp"
 
 #include "nn/elementary.hpp"
+#include "nn/number_list.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -57,6 +60,25 @@ void StepBaseline::subtract_from(std::vector<double>& returns, std::size_t worke
   }
 }
 
+std::string StepBaseline::to_json() const {
+  std::string text = "[";
+  for (const std::vector<double>& episode : means_) {
+    text += (text.size() > 1 ? ",\n" : "") + nn::write_numbers<double>(episode);
+  }
+  return text + "]";
+}
+
+void StepBaseline::load(const JsonCursor& json, std::size_t steps) {
+  const std::vector<JsonCursor> elements = json.elements();
+  if (elements.size() > episodes_) {
+    json.fail(fmt::format("expected {} episodes at most, found {}", episodes_, elements.size()));
+  }
+  means_.clear();
+  for (const JsonCursor& element : elements) {
+    means_.push_back(nn::read_numbers<double>(element, steps));
+  }
+}
+
 Course::Course(Session& course_session, const Options& all_options)
     : session(&course_session),
       options(all_options.episode),
@@ -78,8 +100,41 @@ Course::Course(Session& course_session, const Options& all_options)
   us_per_unit = options.relative_times && work > 0 ? work : kUsPerSecond;
 }
 
-std::int64_t Course::evaluations_per_episode() const {
-  return options.reward == Reward::kTerminal ? 1 : session->problem().num_groups() + 1;
+std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem) {
+  return options.reward == Reward::kTerminal ? 1 : problem.num_groups() + 1;
+}
+
+Course Course::restored(Session& session, const Options& options, const JsonCursor& json) {
+  const RandomStream random = session.random();
+  Course course(session, options);
+  session.random() = random;  // what a new course draws of it was drawn before
+  json.expect_only({"order", "start", "baseline"});
+  const auto read = [&](const char* key, std::int32_t count) {
+    const std::vector<JsonCursor> elements = json.at(key).elements();
+    if (elements.size() != course.graph.size()) {
+      json.at(key).fail(fmt::format("expected one for each of {} groups, found {}",
+                                    course.graph.size(), elements.size()));
+    }
+    std::vector<std::int32_t> numbers;
+    for (const JsonCursor& element : elements) {
+      numbers.push_back(static_cast<std::int32_t>(element.integer(0, count - 1)));
+    }
+    return numbers;
+  };
+  course.order = read("order", session.problem().num_groups());
+  std::vector<GroupId> sorted = course.order;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end()) {
+    json.at("order").fail("expected each group once");
+  }
+  course.fixed_start = Placement(read("start", session.problem().num_devices()));
+  course.baseline.load(json.at("baseline"), course.graph.size());
+  return course;
+}
+
+std::string Course::to_json() const {
+  return fmt::format(R"({{"order": [{}], "start": [{}], "baseline": {}}})", fmt::join(order, ", "),
+                     fmt::join(fixed_start.devices(), ", "), baseline.to_json());
 }
 
 Placement Course::next_start() const {
@@ -168,6 +223,7 @@ bool Player::play(Course& course, std::size_t workers, bool greedy) {
   rollout.starts_.assign(num_decisions * num_groups, 0);
   rollout.actions_.resize(num_decisions);
   rollout.times_.assign(num_decisions + workers, 0);
+  rollout.entropy_sum_ = 0;
 
   const bool each_step = course.options.reward != Reward::kTerminal;
   const auto take_times = [&](std::size_t step) {
@@ -189,17 +245,20 @@ bool Player::play(Course& course, std::size_t workers, bool greedy) {
       return false;
     }
   }
+  rollout.last_us_ = mean_us_;
   return true;
 }
 
 bool Player::simulate(Course& course) {
   const std::vector<Evaluation> evaluations = course.session->evaluate(placements_, outlines_);
   times_.clear();
+  mean_us_ = 0;
   for (std::size_t worker = 0; worker < evaluations.size(); ++worker) {
     if (evaluations[worker].status == EvaluationStatus::kBudgetSpent) {
       return false;
     }
     times_.push_back(course.time_of(evaluations[worker], outlines_[worker]));
+    mean_us_ += evaluations[worker].objective_us() / static_cast<double>(evaluations.size());
   }
   return true;
 }
@@ -245,6 +304,9 @@ void Player::choose(Course& course, std::size_t step, bool greedy) {
       network_->logits(tape_, lists_, course.graph, decisions_, std::bit_ceil(workers));
   for (std::size_t worker = 0; worker < workers; ++worker) {
     nn::softmax<float>(tape_.value(logits).row(worker), nn::kLanes, probabilities_);
+    for (const double probability : probabilities_) {
+      rollout.entropy_sum_ -= probability > 0 ? probability * nn::log_of(probability) : 0;
+    }
     std::size_t action = 0;
     if (greedy) {
       action = static_cast<std::size_t>(std::ranges::max_element(probabilities_) -

@@ -7,11 +7,13 @@
 #include "learned/placeto_network.hpp"
 
 #include <emplace/agents/session.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace emplace::agents::placeto {
@@ -24,6 +26,13 @@ class StepBaseline {
   /// Adds the returns of `workers` episodes that were played side by side (step after step, worker
   /// by worker) and takes the mean at each step, these included, off them.
   void subtract_from(std::vector<double>& returns, std::size_t workers);
+
+  /// Returns what the last episodes gave, as a JSON array of an array for each.
+  std::string to_json() const;
+
+  /// Takes what to_json() wrote of episodes of `steps`, the same bits; throws kFormat if it is
+  /// something else.
+  void load(const JsonCursor& json, std::size_t steps);
 
  private:
   std::size_t episodes_;
@@ -45,6 +54,12 @@ class Rollout {
   /// Returns the time of each worker's placement before the first step and after each step.
   std::span<const double> times() const { return times_; }
 
+  /// Returns the mean objective of the workers' last placements.
+  double last_us() const { return last_us_; }
+
+  /// Returns the mean entropy of the decisions, in nats.
+  double entropy() const { return entropy_sum_ / static_cast<double>(num_decisions()); }
+
   /// Returns what each decision gained in the end.
   std::vector<double> returns(const EpisodeOptions& options) const;
 
@@ -59,14 +74,28 @@ class Rollout {
   std::vector<float> starts_;          // by decision, group
   std::vector<std::int32_t> actions_;  // by decision
   std::vector<double> times_;
+  double last_us_ = 0;
+  double entropy_sum_ = 0;
 };
+
+/// Returns the evaluations that an episode takes of `problem`.
+std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem);
 
 /// Holds what belongs to one problem from episode to episode.
 struct Course {
   Course(Session& session, const Options& options);
 
+  /// Takes up a course of the same session's problem where to_json() left it; throws kFormat if
+  /// that was something else.
+  static Course restored(Session& session, const Options& options, const JsonCursor& json);
+
+  /// Returns what was drawn and the baseline, as a JSON object.
+  std::string to_json() const;
+
   /// Returns the evaluations of one episode.
-  std::int64_t evaluations_per_episode() const;
+  std::int64_t evaluations_per_episode() const {
+    return placeto::evaluations_per_episode(options, session->problem());
+  }
 
   /// Returns the placement with which the next episode starts.
   Placement next_start() const;
@@ -106,6 +135,7 @@ class Player {
   std::vector<Placement> placements_;  // by worker
   std::vector<StepOutline> outlines_;
   std::vector<double> times_;  // by worker, of the last simulation
+  double mean_us_ = 0;         // their mean objective
   std::vector<Decision> decisions_;
   std::vector<double> probabilities_;
 };

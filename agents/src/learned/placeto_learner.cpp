@@ -2,6 +2,7 @@
 
 #include "nn/elementary.hpp"
 
+#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace emplace::agents::placeto {
 namespace {
@@ -44,22 +46,38 @@ Learner::Learner(const LearningOptions& options, Network<float>& network)
 
 Learner::~Learner() = default;
 
-void Learner::update(std::span<const Experience> experiences) {
+double Learner::update(std::span<const Experience> experiences) {
   std::vector<std::vector<double>> first_log_probabilities;
   for (const Experience& experience : experiences) {
     first_log_probabilities.emplace_back(experience.rollout->num_decisions());
   }
   const double rate = options_.rate + (options_.rate_end - options_.rate) * progress_;
+  double first_norm = 0;
   for (int epoch = 0; epoch < (options_.ppo ? options_.ppo_epochs : 1); ++epoch) {
     std::ranges::fill(gradient_, 0.0F);
     for (std::size_t i = 0; i < experiences.size(); ++i) {
       add_gradients(experiences[i], first_log_probabilities[i], epoch == 0);
     }
-    if (std::isfinite(nn::clip_norm(gradient_, options_.clip))) {
+    const double norm = nn::clip_norm(gradient_, options_.clip);
+    if (epoch == 0) {
+      first_norm = norm;
+    }
+    if (std::isfinite(norm)) {
       optimizer_.step(network_->parameters().values(), gradient_, rate);
     }
   }
   ++updates_;
+  return first_norm;
+}
+
+std::string Learner::to_json() const {
+  return fmt::format(R"({{"updates": {}, "optimizer": {}}})", updates_, optimizer_.to_json());
+}
+
+void Learner::load(const JsonCursor& json) {
+  json.expect_only({"updates", "optimizer"});
+  updates_ = json.at("updates").integer(0, std::numeric_limits<std::int64_t>::max());
+  optimizer_.load(json.at("optimizer"));
 }
 
 void Learner::add_gradients(const Experience& experience, std::span<double> first_log_probabilities,

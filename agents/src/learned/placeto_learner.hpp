@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace emplace::agents::placeto {
@@ -37,8 +38,18 @@ class Learner {
   /// Sets what share of all updates is done, 0 to 1: learning rate and entropy fall with it.
   void set_progress(double progress) { progress_ = progress; }
 
-  /// Learns from one round of episodes on one or several problems.
-  void update(std::span<const Experience> experiences);
+  /// Learns from one round of episodes on one or several problems; returns the norm of the gradient
+  /// (PPO: of the first epoch's) before it was clipped.
+  double update(std::span<const Experience> experiences);
+
+  /// Returns the number of updates so far.
+  std::int64_t updates() const { return updates_; }
+
+  /// Returns the optimizer's moments and the number of updates, as a JSON object.
+  std::string to_json() const;
+
+  /// Takes what to_json() wrote, the same bits; throws kFormat if it is something else.
+  void load(const JsonCursor& json);
 
  private:
   struct Workspace;

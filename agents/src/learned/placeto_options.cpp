@@ -92,7 +92,6 @@ std::vector<ParamSpec> parameter_table() {
       number("clip", learning.clip, 1e-6, 1e6, "largest norm of a gradient"),
       whole_number("ppo-epochs", learning.ppo_epochs, 1, 100, "of PPO over an update's episodes"),
       number("ppo-clip", learning.ppo_clip, 0.01, 1, "by which PPO lets probabilities change"),
-      flag("learn", learning.learns, "false: the policy stays as it was loaded"),
   };
 }
 
@@ -122,8 +121,7 @@ Options options_of(const Params& params) {
                       .memory_limit_gb = real("memory-limit"),
                       .cap = real("cap"),
                       .greedy_every = whole("greedy-every")},
-          .learning = {.learns = is("learn"),
-                       .ppo = says("algorithm", "ppo"),
+          .learning = {.ppo = says("algorithm", "ppo"),
                        .ppo_epochs = static_cast<int>(whole("ppo-epochs")),
                        .ppo_clip = real("ppo-clip"),
                        .baseline_episodes = static_cast<std::size_t>(whole("baseline")),

@@ -46,7 +46,6 @@ struct EpisodeOptions {
 
 /// Says how the policy follows the returns.
 struct LearningOptions {
-  bool learns = true;
   bool ppo = false;
   int ppo_epochs = 4;
   double ppo_clip = 0.2;

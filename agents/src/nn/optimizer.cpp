@@ -1,9 +1,14 @@
 #include "optimizer.hpp"
 
+#include "number_list.hpp"
+
 #include <emplace/graphs/check.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace emplace::agents::nn {
 namespace {
@@ -66,6 +71,23 @@ void Optimizer::step(std::span<float> parameters, std::span<const float> gradien
       break;
     }
   }
+}
+
+std::string Optimizer::to_json() const {
+  return fmt::format(R"({{"mean": {}, "square": {}, "mean_power": {}, "square_power": {}}})",
+                     write_numbers<float>(mean_), write_numbers<float>(square_), mean_power_,
+                     square_power_);
+}
+
+void Optimizer::load(const JsonCursor& json) {
+  json.expect_only({"mean", "square", "mean_power", "square_power"});
+  auto mean = read_numbers<float>(json.at("mean"), mean_.size());
+  auto square = read_numbers<float>(json.at("square"), square_.size());
+  const double mean_power = json.at("mean_power").number(0, 1);
+  square_power_ = json.at("square_power").number(0, 1);
+  mean_power_ = mean_power;
+  mean_ = std::move(mean);
+  square_ = std::move(square);
 }
 
 double clip_norm(std::span<float> gradient, double most) {

@@ -3,6 +3,8 @@
 // Steps along a gradient: plain SGD, RMSprop (Tieleman, Hinton 2012) and Adam (Kingma, Ba 2015),
 // with the constants of TensorFlow 1, in which the papers' agents were written.
 
+#include <emplace/graphs/json_cursor.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -28,6 +30,13 @@ class Optimizer {
 
   /// Moves `parameters` against `gradient` at `rate`.
   void step(std::span<float> parameters, std::span<const float> gradient, double rate);
+
+  /// Returns the moments and what the steps made of Adam's corrections, as a JSON object.
+  std::string to_json() const;
+
+  /// Takes what to_json() wrote, the same bits; throws kFormat unless it is of an optimizer like
+  /// this one.
+  void load(const JsonCursor& json);
 
  private:
   OptimizerKind kind_;

@@ -1,5 +1,7 @@
 #include "parameters.hpp"
 
+#include "number_list.hpp"
+
 #include <emplace/graphs/check.hpp>
 
 #include <fmt/format.h>
@@ -36,10 +38,9 @@ template <class Scalar>
 std::string Parameters<Scalar>::to_json() const {
   std::string text = "[";
   for (const Layer& layer : layers_) {
-    const std::span numbers = values().subspan(layer.offset, layer.size());
-    text += fmt::format(R"({}{{"name": "{}", "inputs": {}, "outputs": {}, "values": [{}]}})",
+    text += fmt::format(R"({}{{"name": "{}", "inputs": {}, "outputs": {}, "values": {}}})",
                         &layer == &layers_.front() ? "\n" : ",\n", layer.name, layer.inputs,
-                        layer.outputs, fmt::join(numbers, ", "));
+                        layer.outputs, write_numbers(values().subspan(layer.offset, layer.size())));
   }
   return text + "\n]";
 }
@@ -70,15 +71,8 @@ void Parameters<Scalar>::load(const JsonCursor& json) {
     };
     expect_size("inputs", layer.inputs);
     expect_size("outputs", layer.outputs);
-    const std::vector<JsonCursor> numbers = element.at("values").elements();
-    if (numbers.size() != layer.size()) {
-      element.at("values").fail(
-          fmt::format("expected {} numbers, found {}", layer.size(), numbers.size()));
-    }
-    const double most = std::numeric_limits<Scalar>::max();
-    for (const JsonCursor& number : numbers) {
-      read.push_back(static_cast<Scalar>(number.number(-most, most)));
-    }
+    const auto numbers = read_numbers<Scalar>(element.at("values"), layer.size());
+    read.insert(read.end(), numbers.begin(), numbers.end());
   }
   values_ = std::move(read);
 }

@@ -26,6 +26,7 @@
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -80,13 +81,41 @@ struct PolicyLayer {
   std::int64_t weights() const { return (inputs + 1) * outputs; }
 };
 
-/// Learns a policy, which can be kept and used on graphs that it has not seen. place() goes on
-/// learning from what was trained or loaded.
+/// Tells of one update of a policy.
+struct TrainingUpdate {
+  std::int64_t update = 0;    ///< from 1
+  std::int64_t episodes = 0;  ///< that were played so far, over all sessions
+  /// Whose problem was played; an update from several is told by a call for each.
+  std::size_t session = 0;
+  double last_us = 0;        ///< mean objective of the placements with which its episodes ended
+  double best_us = 0;        ///< objective of the best placement of that session so far
+  double entropy = 0;        ///< of a decision, in nats, mean
+  double gradient_norm = 0;  ///< before it was clipped
+  bool is_last = true;       ///< of the calls that tell of this update
+};
+
+/// Is told of each update; says whether to go on. All calls of an update are made, whatever they
+/// say.
+using TrainingWatch = std::function<bool(const TrainingUpdate&)>;
+
+/// Learns a policy, which can be kept and used on graphs that it has not seen. place() learns from
+/// its own problem until the budget is spent, beginning with the policy that was trained or loaded,
+/// if there is one.
 class TrainableAgent : public Agent {
  public:
-  /// Learns from the problems of all sessions in turn until their budgets are spent. Throws
-  /// kUnsupported unless the problems have as many placeable devices as the policy.
-  virtual void train(std::span<Session* const> sessions) = 0;
+  /// Learns from the problems of all sessions in turn until their budgets are spent or `watch`,
+  /// which may be empty, says no. It begins with the policy that there is, if any, but anew
+  /// otherwise: schedules run from now until the budgets end. After load_training(), it goes on
+  /// with that training instead, once. Throws kUnsupported unless the problems have as many
+  /// placeable devices as the policy.
+  virtual void train(std::span<Session* const> sessions, const TrainingWatch& watch) = 0;
+
+  /// Uses the policy as it is: plays one episode of likeliest choices and returns the best
+  /// placement of the session. Requires: there is a policy.
+  virtual Placement place_with_policy(const Problem& problem, Session& session) = 0;
+
+  /// Returns the evaluations that an episode takes of `problem`.
+  virtual std::int64_t evaluations_per_episode(const Problem& problem) const = 0;
 
   /// Returns the policy as a text that load() reads. Requires: there is one.
   virtual std::string save() const = 0;
@@ -94,6 +123,15 @@ class TrainableAgent : public Agent {
   /// Takes a policy; `source` is its name in errors. Throws kFormat if it is none of this agent
   /// with these parameters.
   virtual void load(std::string_view text, const std::string& source) = 0;
+
+  /// Returns all that train() needs to go on with the same bits, besides the states of the
+  /// sessions. Requires: train() was called; it may be running, and then `watch` calls this.
+  virtual std::string save_training() const = 0;
+
+  /// Takes what save_training() of this agent with the same parameters gave; `source` is its name
+  /// in errors. Throws kFormat if it is something else. The next train() needs sessions of the same
+  /// problems and options, in the same order, restored to where they were.
+  virtual void load_training(std::string_view text, const std::string& source) = 0;
 
   /// Returns the layers of a policy for so many placeable devices.
   virtual std::vector<PolicyLayer> layers(DeviceId num_devices) const = 0;

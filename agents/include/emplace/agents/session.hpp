@@ -62,9 +62,25 @@ class Session {
     std::function<void(std::int64_t)> progress{};
   };
 
+  /// Holds what changes while a session goes on, so that it can be left and taken up again.
+  struct State {
+    RandomStream::State random{};
+    std::int64_t evaluations = 0;
+    std::int64_t evaluations_to_best = 0;
+    std::optional<Placement> best_placement{};
+    Evaluation best_evaluation{};
+  };
+
   /// Starts a session. Requires: `problem` outlives it.
   Session(const Problem& problem, Options options);
   ~Session();
+
+  /// Returns where the session is.
+  State state() const;
+
+  /// Goes on from where a session of the same problem and options was. Requires: a device of the
+  /// problem for each of its groups in the best placement, if there is one.
+  void restore(State state);
 
   /// Simulates one placement and counts it. Returns kBudgetSpent, and simulates nothing, if
   /// exhausted. Requires: a device of the problem for each of its groups.

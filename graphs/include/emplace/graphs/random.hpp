@@ -22,6 +22,16 @@ class RandomStream {
   /// Starts the stream of `seed`; different seeds give unrelated streams.
   explicit RandomStream(std::uint64_t seed);
 
+  /// Says where a stream is.
+  using State = std::array<std::uint64_t, 4>;
+
+  /// Goes on from where another stream was. Requires: `state` comes from state(), so that not all
+  /// of it is 0.
+  explicit RandomStream(const State& state) : state_(state) {}
+
+  /// Returns where the stream is.
+  const State& state() const { return state_; }
+
   /// Returns 64 random bits.
   std::uint64_t next();
 
@@ -40,7 +50,7 @@ class RandomStream {
   }
 
  private:
-  std::array<std::uint64_t, 4> state_;
+  State state_;
 };
 
 }  // namespace emplace

@@ -1,0 +1,48 @@
+#include "number_list.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+namespace emplace::agents::nn {
+
+template <class Scalar>
+std::string write_numbers(std::span<const Scalar> numbers) {
+  std::string text = "[";
+  std::string_view separator;
+  for (const Scalar number : numbers) {
+    const bool is_minus_zero = number == 0 && std::signbit(number);
+    fmt::format_to(std::back_inserter(text), "{}{}{}", separator, number,
+                   is_minus_zero ? ".0" : "");
+    separator = ", ";
+  }
+  return text + "]";
+}
+
+template <class Scalar>
+std::vector<Scalar> read_numbers(const JsonCursor& json, std::size_t count) {
+  const std::vector<JsonCursor> elements = json.elements();
+  if (elements.size() != count) {
+    json.fail(fmt::format("expected {} numbers, found {}", count, elements.size()));
+  }
+  // The largest float in few digits is a little more than it is, and is rounded to it.
+  constexpr double kMost =
+      std::is_same_v<Scalar, float> ? 0x1.fffffefp127 : std::numeric_limits<double>::max();
+  std::vector<Scalar> numbers;
+  numbers.reserve(count);
+  for (const JsonCursor& element : elements) {
+    numbers.push_back(static_cast<Scalar>(element.number(-kMost, kMost)));
+  }
+  return numbers;
+}
+
+template std::string write_numbers(std::span<const float>);
+template std::string write_numbers(std::span<const double>);
+template std::vector<float> read_numbers(const JsonCursor&, std::size_t);
+template std::vector<double> read_numbers(const JsonCursor&, std::size_t);
+
+}  // namespace emplace::agents::nn
