@@ -235,7 +235,8 @@ TEST_P(Conformance, PlacesWithAPolicyThatStaysAsItIs) {
   const std::string policy = trainable.save();
   Session session(problem, {.seed = 2, .max_evaluations = 1000});
   expect_valid(problem, trainable.place_with_policy(problem, session));
-  EXPECT_EQ(session.evaluations(), trainable.evaluations_per_episode(problem));
+  EXPECT_GT(session.evaluations(), 0);
+  EXPECT_LE(session.evaluations(), trainable.evaluations_per_episode(problem));
   EXPECT_EQ(trainable.save(), policy);
 }
 

@@ -60,6 +60,39 @@ TEST(PlacetoEpisode, TakesOneEvaluationMoreThanThereAreGroups) {
   EXPECT_EQ(Played("reward=terminal").session.evaluations(), 1);
 }
 
+TEST(PlacetoEpisode, VisitsEveryGroupOnceInEachSweep) {
+  const Played played("sweeps=3");
+  EXPECT_EQ(played.session.evaluations(), 3 * 8 + 1);
+  const Rollout& rollout = played.course.rollout;
+  ASSERT_EQ(rollout.num_decisions(), 24U);
+  for (std::size_t step = 0; step < 24; ++step) {
+    const Decision decision = rollout.decision(step);
+    EXPECT_EQ(decision.current, rollout.decision(step % 8).current);
+    EXPECT_EQ(decision.done[static_cast<std::size_t>(decision.current)], step / 8);
+  }
+  const auto returns = rollout.returns(played.given_options.episode);
+  EXPECT_NEAR(returns.front(), rollout.times().front() - rollout.times().back(), 1e-12);
+}
+
+// Against the same episodes, in which every placement is simulated.
+TEST(PlacetoEpisode, DoesNotSimulateAgainWhatDidNotChange) {
+  for (const std::size_t workers : {1U, 3U}) {
+    const Played all("stay=1", workers);
+    const Played changed("stay=1,reuse=true", workers);
+    ASSERT_TRUE(changed.is_whole);
+    EXPECT_THAT(changed.course.rollout.times(),
+                testing::ElementsAreArray(all.course.rollout.times()));
+    auto simulations = static_cast<std::int64_t>(workers);
+    for (std::size_t i = 0; i < workers * 8; ++i) {
+      const Decision decision = all.course.rollout.decision(i);
+      const auto current = static_cast<std::size_t>(decision.current);
+      simulations += decision.devices[current] != all.course.rollout.actions()[i] ? 1 : 0;
+    }
+    EXPECT_EQ(changed.session.evaluations(), simulations);
+    EXPECT_LT(simulations, all.session.evaluations());
+  }
+}
+
 TEST(PlacetoEpisode, VisitsEveryGroupOnceAndMovesOnlyThat) {
   for (const char* order : {"topological", "reverse", "random"}) {
     const Played played(std::string("order=") + order);
@@ -147,6 +180,9 @@ TEST(PlacetoEpisode, StartsWhereItIsTold) {
   Played best("start=best");
   ASSERT_TRUE(best.player.play(best.course, 1, false));
   EXPECT_NE(best.placement(0), Placement(8, 0));
+  Played fresh("start=best,fresh=1");
+  ASSERT_TRUE(fresh.player.play(fresh.course, 1, false));
+  EXPECT_NE(fresh.placement(0), *fresh.session.best_placement());
   Played random("start=random");
   ASSERT_TRUE(random.player.play(random.course, 1, false));
   EXPECT_EQ(random.placement(0), fixed);
@@ -195,6 +231,9 @@ TEST(PlacetoEpisode, ABaselineIsTheMeanOfTheLastEpisodesStepByStep) {
   std::vector<double> third = {0, 0, 0, 0};
   baseline.subtract_from(third, 2);
   EXPECT_THAT(third, testing::ElementsAre(-3, -3, -17.5, -17.5));  // the first is forgotten
+  StepBaseline none(0);
+  none.subtract_from(second, 2);
+  EXPECT_THAT(second, testing::ElementsAre(2, 2, 10, 10));
 }
 
 }  // namespace

@@ -100,9 +100,18 @@ Problem problem_of(const std::vector<int>& ops) {
   return test::make_problem(test::make_graph(sketches));
 }
 
-const std::vector<std::string> kVariants = {
-    "",           "messages=sweep",         "rounds=0", "pooling=all,rounds=0",     "peers=2",
-    "small=true", "means=true,memory=true", "rounds=2", "start-time=false,rounds=3"};
+const std::vector<std::string> kVariants = {"",
+                                            "messages=sweep",
+                                            "rounds=0",
+                                            "pooling=all,rounds=0",
+                                            "peers=2",
+                                            "small=true",
+                                            "means=true,memory=true",
+                                            "rounds=2",
+                                            "start-time=false,rounds=3",
+                                            "devices=candidates",
+                                            "devices=candidates,memory=true,stay=2",
+                                            "stay=1"};
 
 TEST(PlacetoNetwork, GivesTheSameProbabilitiesWhateverTheNumbersOfTheGroups) {
   const std::vector<int> one = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -179,6 +188,68 @@ TEST(PlacetoNetwork, GivesDecisionsSideBySideTheBitsThatEachHasAlone) {
         EXPECT_EQ(in_wider[i], alone[0]);
       }
     }
+  }
+}
+
+std::vector<double> probabilities_of(const std::string& given, std::size_t num_devices,
+                                     const Problem& problem, const State& state,
+                                     std::size_t lanes) {
+  const auto network = random_network<float>(given, num_devices);
+  const auto logits = logits_of(network, Graph(problem), {state.decision()}, lanes);
+  std::vector<double> probabilities(logits[0].size());
+  nn::softmax<float>(logits[0].data(), 1, probabilities);
+  return probabilities;
+}
+
+// A decision takes a lane for each of five candidates, here in one pass, three passes or five.
+TEST(PlacetoNetwork, ScoresCandidatesInAnyNumberOfPasses) {
+  const Problem problem = test::make_problem(test::fork_join_graph(6, 20), {.num_devices = 5});
+  const State state(8, 5, 3, 5);
+  const auto scores = probabilities_of("devices=candidates", 5, problem, state, 8);
+  EXPECT_EQ(scores.size(), 5U);
+  EXPECT_EQ(probabilities_of("devices=candidates", 5, problem, state, 2), scores);
+  EXPECT_EQ(probabilities_of("devices=candidates", 5, problem, state, 1), scores);
+}
+
+TEST(PlacetoNetwork, KnowsCandidatesByWhatTheyAreNotByNumber) {
+  EXPECT_EQ(weights("devices=candidates", 2), weights("devices=candidates", 64));
+  const Problem problem = test::make_problem(test::fork_join_graph(6, 20), {.num_devices = 3});
+  const State state(8, 3, 3, 5);
+  State turned = state;  // 0 is called 1, 1 is called 2 and 2 is called 0
+  for (std::int32_t& device : turned.devices) {
+    device = (device + 1) % 3;
+  }
+  const auto before = probabilities_of("devices=candidates", 3, problem, state, 4);
+  const auto after = probabilities_of("devices=candidates", 3, problem, turned, 4);
+  EXPECT_EQ(after, (std::vector<double>{before[2], before[0], before[1]}));
+  EXPECT_NE(before[0], before[1]);
+  // Numbers are all that the one-hot network knows.
+  const auto one_hot = probabilities_of("", 3, problem, state, 1);
+  EXPECT_NE(probabilities_of("", 3, problem, turned, 1),
+            (std::vector<double>{one_hot[2], one_hot[0], one_hot[1]}));
+}
+
+TEST(PlacetoNetwork, TellsASlowCandidateFromAFastOne) {
+  const test::ClusterSketch sketch{.num_devices = 1, .with_slow_gpu = true};
+  const Problem unlike = test::make_problem(test::fork_join_graph(6, 20), sketch);
+  const Problem alike = test::make_problem(test::fork_join_graph(6, 20));
+  const State state(8, 2, 3, 5);
+  EXPECT_NE(probabilities_of("devices=candidates", 2, unlike, state, 2),
+            probabilities_of("devices=candidates", 2, alike, state, 2));
+}
+
+// With the last weights at 0, only `stay` tells devices apart: e^2 against twice 1.
+TEST(PlacetoNetwork, StaysAtFirstAsOftenAsItIsTold) {
+  const Problem problem = test::make_problem(test::fork_join_graph(6, 20), {.num_devices = 3});
+  for (const char* devices : {"one-hot", "candidates"}) {
+    Network<float> network(network_options("zero-head=true,stay=2,devices=" + std::string(devices)),
+                           3);
+    RandomStream random(11);
+    network.initialize(random);
+    State state(8, 3, 3, 5);
+    state.devices[3] = 1;
+    const auto logits = logits_of(network, Graph(problem), {state.decision()}, 4);
+    EXPECT_EQ(logits[0], (std::vector<float>{0, 2, 0}));
   }
 }
 
@@ -271,6 +342,20 @@ TEST(PlacetoGraph, DividesItsNumbersByTheLargest) {
   EXPECT_THAT(graph.cost(), testing::ElementsAre(1, 0.5, 0.25));
   EXPECT_THAT(graph.bytes(), testing::ElementsAre(0.25, 1, 0));  // nobody reads the last
   EXPECT_THAT(graph.memory(), testing::ElementsAre(0.125, 0.5, 1));
+}
+
+// The slow device takes twice as long, so the dearest group's mean cost is (20 + 40) / 2.
+TEST(PlacetoGraph, CountsTimesInCostsOfTheDearestGroup) {
+  const Graph graph(test::make_problem(
+      test::make_graph({{.name = "a", .cost_us = 20, .output_bytes = 60},
+                        {.name = "b", .cost_us = 6, .output_bytes = 90, .producers = {0}}}),
+      {.num_devices = 1, .bytes_per_us = 2, .with_slow_gpu = true}));
+  EXPECT_FLOAT_EQ(graph.cost_on(0, 0), 20.0F / 30);
+  EXPECT_FLOAT_EQ(graph.cost_on(0, 1), 40.0F / 30);
+  EXPECT_FLOAT_EQ(graph.cost_on(1, 1), 12.0F / 30);
+  EXPECT_FLOAT_EQ(graph.transfer(0, 0, 1), 30.0F / 30);
+  EXPECT_FLOAT_EQ(graph.transfer(0, 1, 1), 0);
+  EXPECT_FLOAT_EQ(graph.transfer(1, 0, 1), 0);  // nobody reads it
 }
 
 }  // namespace

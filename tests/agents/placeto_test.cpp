@@ -81,6 +81,37 @@ TEST(Placeto, FindsTheOptimumOfSmallProblems) {
   }
 }
 
+TEST(PlacetoPlus, FindsTheOptimumOfSmallProblems) {
+  for (const Named& named : tiny()) {
+    const double best_us = optimum_us(named.problem);
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+      SCOPED_TRACE(testing::Message() << named.name << ", seed " << seed);
+      Session session(named.problem, {.seed = seed, .max_evaluations = 1000});
+      make("placeto-plus:fresh=0.3")->place(named.problem, session);
+      EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, best_us);
+    }
+  }
+}
+
+// Trained on two devices, used on three and on two that are unlike.
+TEST(PlacetoPlus, PlacesOnOtherDevicesThanItWasTrainedFor) {
+  const Problem school = test::make_problem(crossing());
+  Session training(school, {.seed = 1, .max_evaluations = 1000});
+  Session* const sessions[] = {&training};
+  const auto agent = make("placeto-plus:fresh=0.5");
+  trainable(*agent).train(sessions, {});
+  for (const test::ClusterSketch& sketch :
+       {test::ClusterSketch{.num_devices = 3},
+        test::ClusterSketch{.num_devices = 1, .with_slow_gpu = true}}) {
+    const Problem problem = test::make_problem(crossing(), sketch);
+    Session session(problem, {.seed = 2, .max_evaluations = 100});
+    const Placement placement = trainable(*agent).place_with_policy(problem, session);
+    Simulator simulator(problem);
+    const double step_us = simulator.run(placement).makespan_us;
+    EXPECT_LE(step_us, 1.1 * optimum_us(problem));
+  }
+}
+
 // What was learned, not what was met on the way: one greedy episode of the trained policy from
 // another start.
 double greedy_us(const Problem& problem, const std::string& spec, std::uint64_t seed,

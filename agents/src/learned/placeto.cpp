@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -29,29 +30,59 @@ constexpr std::int64_t kVersion = 1;
 
 // A policy with what plays it.
 struct Policy {
-  Policy(const Options& options, std::size_t num_devices)
-      : network(options.network, num_devices), player(network) {}
+  Policy(const Options& options, std::size_t devices)
+      : num_devices(options.network.candidates ? 0 : devices),
+        network(options.network, devices),
+        player(network) {}
 
+  bool fits(std::size_t devices) const { return num_devices == 0 || num_devices == devices; }
+
+  std::size_t num_devices;  // 0: any
   Network<float> network;
   Player player;
 };
+
+// Gives advantages a root mean square of 1, so that the entropy weighs as much on every problem.
+void normalize(std::vector<double>& advantages) {
+  double square = 0;
+  for (const double advantage : advantages) {
+    square += advantage * advantage;
+  }
+  if (square > 0) {
+    const double scale = std::sqrt(static_cast<double>(advantages.size()) / square);
+    for (double& advantage : advantages) {
+      advantage *= scale;
+    }
+  }
+}
 
 // What training knows beside the policy.
 struct Training {
   Training(const LearningOptions& options, Policy& policy) : learner(options, policy.network) {}
 
   Learner learner;
-  std::vector<Course> courses;  // one for each session
-  std::int64_t num_rounds = 0;  // over which schedules run
-  std::int64_t round = 0;       // the one to play next
-  std::size_t next = 0;         // whose turn it is, modulo courses
-  std::int64_t episodes = 0;    // that were played
+  std::vector<Course> courses;          // one for each session
+  std::int64_t evaluations_before = 0;  // of the sessions, when it began: schedules run from there
+  std::int64_t round = 0;               // the one to play next
+  std::size_t next = 0;                 // whose turn it is, modulo courses
+  std::int64_t episodes = 0;            // that were played
+
+  // Returns what share of the sessions' budgets is spent.
+  double progress() const {
+    std::int64_t spent = -evaluations_before;
+    std::int64_t left = 0;
+    for (const Course& course : courses) {
+      spent += course.session->evaluations();
+      left += course.session->evaluations_left();
+    }
+    return spent + left > 0 ? static_cast<double>(spent) / static_cast<double>(spent + left) : 0;
+  }
 };
 
 // Placeto (Addanki et al. 2019): a graph network that visits the groups one after the other and
 // chooses each one's device anew, trained by REINFORCE on what each choice gains. Every placement
 // on the way is simulated; the answer is the best of all.
-class Placeto final : public TrainableAgent {
+class Placeto : public TrainableAgent {
  public:
   explicit Placeto(const Params& params) : params_(params), options_(options_of(params)) {}
 
@@ -89,8 +120,8 @@ class Placeto final : public TrainableAgent {
   // The parameters that shape the network, as a user would write them.
   std::vector<std::pair<std::string, std::string>> shape() const {
     std::vector<std::pair<std::string, std::string>> values;
-    for (const char* name :
-         {"memory", "start-time", "messages", "rounds", "pooling", "peers", "means", "small"}) {
+    for (const char* name : {"devices", "stay", "memory", "start-time", "messages", "rounds",
+                             "pooling", "peers", "means", "small"}) {
       values.emplace_back(name, emplace::to_string(params_.values().at(name)));
     }
     return values;
@@ -118,16 +149,16 @@ void Placeto::ensure_policy(std::span<Session* const> sessions) {
   const std::size_t num_devices = sessions.front()->problem().placeable_devices().size();
   if (!policy_) {
     policy_ = std::make_unique<Policy>(options_, num_devices);
-    policy_->network.parameters().initialize(sessions.front()->random());
+    policy_->network.initialize(sessions.front()->random());
   }
   for (const Session* session : sessions) {
     const std::size_t found = session->problem().placeable_devices().size();
-    if (found != policy_->network.num_devices()) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("a policy of placeto for {} devices cannot place {} on the {} of {}",
-                              policy_->network.num_devices(),
-                              session->problem().graph()[boost::graph_bundle].name, found,
-                              session->problem().cluster().name));
+    if (!policy_->fits(found)) {
+      throw Error(
+          ErrorCode::kUnsupported,
+          fmt::format("a policy of placeto for {} devices cannot place {} on the {} of {}",
+                      policy_->num_devices, session->problem().graph()[boost::graph_bundle].name,
+                      found, session->problem().cluster().name));
     }
   }
 }
@@ -154,13 +185,10 @@ void Placeto::train(std::span<Session* const> sessions, const TrainingWatch& wat
 
 void Placeto::begin(std::span<Session* const> sessions) {
   training_ = std::make_unique<Training>(options_.learning, *policy_);
-  std::int64_t episodes = 0;
   for (Session* session : sessions) {
-    const Course& course = training_->courses.emplace_back(*session, options_);
-    episodes += session->evaluations_left() / course.evaluations_per_episode();
+    training_->courses.emplace_back(*session, options_);
+    training_->evaluations_before += session->evaluations();
   }
-  training_->num_rounds =
-      std::max<std::int64_t>(1, episodes / static_cast<std::int64_t>(options_.episode.workers));
 }
 
 void Placeto::resume(std::span<Session* const> sessions) {
@@ -181,6 +209,7 @@ void Placeto::play_and_learn(const TrainingWatch& watch) {
   std::vector<Course>& courses = training.courses;
   for (bool goes_on = true; goes_on;) {
     const std::int64_t round = training.round++;
+    const double progress = training.progress();
     const bool greedy =
         options_.episode.greedy_every > 0 && (round + 1) % options_.episode.greedy_every == 0;
     std::vector<std::size_t> players(courses.size(), 0);
@@ -207,6 +236,9 @@ void Placeto::play_and_learn(const TrainingWatch& watch) {
         Experience& experience = experiences.emplace_back(
             Experience{&course.graph, &course.rollout, course.rollout.returns(options_.episode)});
         course.baseline.subtract_from(experience.advantages, side_by_side);
+        if (options_.learning.normalize) {
+          normalize(experience.advantages);
+        }
         told.push_back({.session = i,
                         .last_us = course.rollout.last_us(),
                         .best_us = course.session->best_evaluation().objective_us(),
@@ -218,8 +250,7 @@ void Placeto::play_and_learn(const TrainingWatch& watch) {
       return;
     }
     if (!experiences.empty()) {
-      training.learner.set_progress(
-          std::min(1.0, static_cast<double>(round) / static_cast<double>(training.num_rounds)));
+      training.learner.set_progress(progress);
       const double norm = training.learner.update(experiences);
       told.back().is_last = true;
       for (TrainingUpdate& update : told) {
@@ -241,8 +272,7 @@ std::string Placeto::save() const {
   return fmt::format(
       "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"placeto\",\n\"devices\": {},\n"
       "\"network\": {{{}}},\n\"layers\": {}\n}}\n",
-      kSchema, kVersion, policy_->network.num_devices(), network,
-      policy_->network.parameters().to_json());
+      kSchema, kVersion, policy_->num_devices, network, policy_->network.parameters().to_json());
 }
 
 void Placeto::load(std::string_view text, const std::string& source) {
@@ -258,10 +288,11 @@ std::string Placeto::save_training() const {
     courses += (courses.empty() ? "\n" : ",\n") + course.to_json();
   }
   return fmt::format(
-      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"placeto\",\n\"num_rounds\": {},\n"
+      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"placeto\",\n\"evaluations_before\": "
+      "{},\n"
       "\"round\": {},\n\"next\": {},\n\"episodes\": {},\n\"policy\": {},\"learner\": {},\n"
       "\"courses\": [{}\n]\n}}\n",
-      kTrainingSchema, kVersion, training_->num_rounds, training_->round, training_->next,
+      kTrainingSchema, kVersion, training_->evaluations_before, training_->round, training_->next,
       training_->episodes, save(), training_->learner.to_json(), courses);
 }
 
@@ -269,7 +300,7 @@ void Placeto::load_training(std::string_view text, const std::string& source) {
   JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor root = document.root();
   root.expect_schema(kTrainingSchema, kVersion);
-  root.expect_only({"schema", "version", "agent", "num_rounds", "round", "next", "episodes",
+  root.expect_only({"schema", "version", "agent", "evaluations_before", "round", "next", "episodes",
                     "policy", "learner", "courses"});
   if (root.at("agent").text() != "placeto") {
     root.at("agent").fail("expected 'placeto'");
@@ -277,7 +308,7 @@ void Placeto::load_training(std::string_view text, const std::string& source) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   auto policy = read_policy(root.at("policy"));
   auto training = std::make_unique<Training>(options_.learning, *policy);
-  training->num_rounds = root.at("num_rounds").integer(1, kMost);
+  training->evaluations_before = root.at("evaluations_before").integer(0, kMost);
   training->round = root.at("round").integer(0, kMost);
   training->next = static_cast<std::size_t>(root.at("next").integer(0, kMost));
   training->episodes = root.at("episodes").integer(0, kMost);
@@ -301,11 +332,21 @@ std::unique_ptr<Policy> Placeto::read_policy(const JsonCursor& root) const {
     }
   }
   constexpr std::int64_t kMostDevices = 4096;
-  auto policy = std::make_unique<Policy>(
-      options_, static_cast<std::size_t>(root.at("devices").integer(1, kMostDevices)));
+  auto policy =
+      std::make_unique<Policy>(options_, static_cast<std::size_t>(root.at("devices").integer(
+                                             options_.network.candidates ? 0 : 1, kMostDevices)));
   policy->network.parameters().load(root.at("layers"));
   return policy;
 }
+
+// The same with what a few years taught: each choice is judged by what soon comes of it (a low
+// discount) instead of by all that other choices bring; episodes start at the best placement and
+// leave most groups where they are, so that they refine it; what did not change is not simulated
+// again; devices are told apart by what they are; and PPO takes several steps for each episode.
+class PlacetoPlus final : public Placeto {
+ public:
+  using Placeto::Placeto;
+};
 
 EMPLACE_REGISTER_AGENT(
     Placeto,
@@ -314,6 +355,17 @@ EMPLACE_REGISTER_AGENT(
      .summary = "a graph network visits group after group, trained on what each move gains",
      .reference = "Addanki et al. 2019, arXiv 1906.08879",
      .parameters = parameter_table(),
+     .deterministic = false,
+     .trainable = true});
+
+EMPLACE_REGISTER_AGENT(
+    PlacetoPlus,
+    {.name = "placeto-plus",
+     .kind = AgentKind::kLearned,
+     .summary =
+         "placeto that refines the best placement, by PPO, on any number and kind of devices",
+     .reference = "ours, after Addanki et al. 2019 and Schulman et al. 2017, arXiv 1707.06347",
+     .parameters = plus_parameter_table(),
      .deterministic = false,
      .trainable = true});
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 namespace emplace::agents::placeto {
 namespace {
@@ -40,6 +42,9 @@ double work_us(const Problem& problem) {
 }  // namespace
 
 void StepBaseline::subtract_from(std::vector<double>& returns, std::size_t workers) {
+  if (episodes_ == 0) {
+    return;
+  }
   const std::size_t steps = returns.size() / workers;
   std::vector<double> mean(steps, 0.0);
   for (std::size_t i = 0; i < returns.size(); ++i) {
@@ -101,7 +106,9 @@ Course::Course(Session& course_session, const Options& all_options)
 }
 
 std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem) {
-  return options.reward == Reward::kTerminal ? 1 : problem.num_groups() + 1;
+  return options.reward == Reward::kTerminal
+             ? 1
+             : problem.num_groups() * static_cast<std::int64_t>(options.sweeps) + 1;
 }
 
 Course Course::restored(Session& session, const Options& options, const JsonCursor& json) {
@@ -128,7 +135,7 @@ Course Course::restored(Session& session, const Options& options, const JsonCurs
     json.at("order").fail("expected each group once");
   }
   course.fixed_start = Placement(read("start", session.problem().num_devices()));
-  course.baseline.load(json.at("baseline"), course.graph.size());
+  course.baseline.load(json.at("baseline"), course.graph.size() * options.episode.sweeps);
   return course;
 }
 
@@ -138,6 +145,9 @@ std::string Course::to_json() const {
 }
 
 Placement Course::next_start() const {
+  if (options.fresh > 0 && session->random().uniform() < options.fresh) {
+    return random_placement(session->problem(), session->random());
+  }
   switch (options.start) {
     case Start::kEachEpisode:
       return random_placement(session->problem(), session->random());
@@ -180,7 +190,8 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
   for (std::size_t worker = 0; worker < workers_; ++worker) {
     double later = 0;  // what the steps after this one gain
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t step = num_groups_; step-- > 0;) {
+    const std::size_t steps = num_decisions() / workers_;
+    for (std::size_t step = steps; step-- > 0;) {
       const double before = times_[step * workers_ + worker];
       const double after = times_[(step + 1) * workers_ + worker];
       double& gain = gains[step * workers_ + worker];
@@ -194,7 +205,7 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
           gain = before - least;
           break;
         case Reward::kTerminal:
-          gain = -times_[num_groups_ * workers_ + worker];
+          gain = -times_[steps * workers_ + worker];
           break;
       }
     }
@@ -202,22 +213,27 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
   return gains;
 }
 
-Player::Player(const Network<float>& network)
-    : network_(&network), tape_(network.parameters()), probabilities_(network.num_devices()) {}
+Player::Player(const Network<float>& network) : network_(&network), tape_(network.parameters()) {}
 
 bool Player::play(Course& course, std::size_t workers, bool greedy) {
   const std::size_t num_groups = course.graph.size();
-  const std::size_t num_decisions = num_groups * workers;
+  const std::size_t steps = num_groups * course.options.sweeps;
+  const std::size_t num_decisions = steps * workers;
   placements_.clear();
   for (std::size_t worker = 0; worker < workers; ++worker) {
     placements_.push_back(course.next_start());
   }
   outlines_.resize(workers);
+  times_.resize(workers);
+  objectives_us_.resize(workers);
   Rollout& rollout = course.rollout;
   rollout.workers_ = workers;
   rollout.num_groups_ = num_groups;
-  rollout.current_ = course.order;
-  rollout.done_.assign(num_groups * num_groups, 0);
+  rollout.current_.clear();
+  for (std::size_t sweep = 0; sweep < course.options.sweeps; ++sweep) {
+    rollout.current_.insert(rollout.current_.end(), course.order.begin(), course.order.end());
+  }
+  rollout.done_.assign(steps * num_groups, 0);
   rollout.devices_.resize(num_decisions * num_groups);
   // Without a simulation at each step all starts are the same, and none counts.
   rollout.starts_.assign(num_decisions * num_groups, 0);
@@ -227,7 +243,7 @@ bool Player::play(Course& course, std::size_t workers, bool greedy) {
 
   const bool each_step = course.options.reward != Reward::kTerminal;
   const auto take_times = [&](std::size_t step) {
-    const bool sufficed = simulate(course);
+    const bool sufficed = simulate(course, step == 0 || !course.options.reuse);
     if (sufficed) {
       for (std::size_t worker = 0; worker < workers; ++worker) {
         rollout.times_[step * workers + worker] = times_[worker];
@@ -238,27 +254,38 @@ bool Player::play(Course& course, std::size_t workers, bool greedy) {
   if (each_step && !take_times(0)) {
     return false;
   }
-  for (std::size_t step = 0; step < num_groups; ++step) {
+  for (std::size_t step = 0; step < steps; ++step) {
     write_down(course, step);
     choose(course, step, greedy);
-    if ((each_step || step + 1 == num_groups) && !take_times(step + 1)) {
+    if ((each_step || step + 1 == steps) && !take_times(step + 1)) {
       return false;
     }
   }
-  rollout.last_us_ = mean_us_;
+  rollout.last_us_ = std::accumulate(objectives_us_.begin(), objectives_us_.end(), 0.0) /
+                     static_cast<double>(workers);
   return true;
 }
 
-bool Player::simulate(Course& course) {
-  const std::vector<Evaluation> evaluations = course.session->evaluate(placements_, outlines_);
-  times_.clear();
-  mean_us_ = 0;
-  for (std::size_t worker = 0; worker < evaluations.size(); ++worker) {
-    if (evaluations[worker].status == EvaluationStatus::kBudgetSpent) {
+bool Player::simulate(Course& course, bool all) {
+  asking_.clear();
+  asked_.clear();
+  for (std::size_t worker = 0; worker < placements_.size(); ++worker) {
+    if (all || placements_[worker] != simulated_[worker]) {
+      asking_.push_back(worker);
+      asked_.push_back(placements_[worker]);
+    }
+  }
+  answers_.resize(asked_.size());
+  const std::vector<Evaluation> evaluations = course.session->evaluate(asked_, answers_);
+  simulated_ = placements_;
+  for (std::size_t i = 0; i < evaluations.size(); ++i) {
+    if (evaluations[i].status == EvaluationStatus::kBudgetSpent) {
       return false;
     }
-    times_.push_back(course.time_of(evaluations[worker], outlines_[worker]));
-    mean_us_ += evaluations[worker].objective_us() / static_cast<double>(evaluations.size());
+    const std::size_t worker = asking_[i];
+    std::swap(outlines_[worker], answers_[i]);
+    times_[worker] = course.time_of(evaluations[i], outlines_[worker]);
+    objectives_us_[worker] = evaluations[i].objective_us();
   }
   return true;
 }
@@ -267,9 +294,9 @@ void Player::write_down(Course& course, std::size_t step) {
   Rollout& rollout = course.rollout;
   const std::size_t num_groups = course.graph.size();
   const std::size_t workers = placements_.size();
-  const auto current = static_cast<std::size_t>(course.order[step]);
+  const auto current = static_cast<std::size_t>(rollout.current_[step]);
   for (std::size_t visited = 0; visited < step; ++visited) {
-    rollout.done_[step * num_groups + static_cast<std::size_t>(course.order[visited])] = 1;
+    ++rollout.done_[step * num_groups + static_cast<std::size_t>(rollout.current_[visited])];
   }
   const std::span<const DeviceId> devices = course.session->problem().placeable_devices();
   for (std::size_t worker = 0; worker < workers; ++worker) {
@@ -300,8 +327,11 @@ void Player::choose(Course& course, std::size_t step, bool greedy) {
     decisions_.push_back(rollout.decision(step * workers + worker));
   }
   tape_.clear();
-  const nn::Value logits =
-      network_->logits(tape_, lists_, course.graph, decisions_, std::bit_ceil(workers));
+  probabilities_.resize(course.graph.num_devices());
+  const nn::Value logits = network_->logits(
+      tape_, lists_, course.graph, decisions_,
+      std::min(nn::kLanes,
+               std::bit_ceil(workers * network_->lanes_per_decision(course.graph.num_devices()))));
   for (std::size_t worker = 0; worker < workers; ++worker) {
     nn::softmax<float>(tape_.value(logits).row(worker), nn::kLanes, probabilities_);
     for (const double probability : probabilities_) {
@@ -318,7 +348,8 @@ void Player::choose(Course& course, std::size_t step, bool greedy) {
       }
     }
     rollout.actions_[step * workers + worker] = static_cast<std::int32_t>(action);
-    placements_[worker][course.order[step]] = course.session->problem().placeable_devices()[action];
+    placements_[worker][rollout.current_[step]] =
+        course.session->problem().placeable_devices()[action];
   }
 }
 

@@ -124,8 +124,8 @@ class Player {
   bool play(Course& course, std::size_t workers, bool greedy);
 
  private:
-  // Simulates all workers' placements; says whether the budget sufficed.
-  bool simulate(Course& course);
+  // Simulates the workers' placements, or those that changed; says whether the budget sufficed.
+  bool simulate(Course& course, bool all);
   void write_down(Course& course, std::size_t step);
   void choose(Course& course, std::size_t step, bool greedy);
 
@@ -134,8 +134,12 @@ class Player {
   Network<float>::Lists lists_;
   std::vector<Placement> placements_;  // by worker
   std::vector<StepOutline> outlines_;
-  std::vector<double> times_;  // by worker, of the last simulation
-  double mean_us_ = 0;         // their mean objective
+  std::vector<Placement> simulated_;  // by worker, and what it gave
+  std::vector<double> times_;
+  std::vector<double> objectives_us_;
+  std::vector<std::size_t> asking_;  // workers that wait for a simulation
+  std::vector<Placement> asked_;
+  std::vector<StepOutline> answers_;
   std::vector<Decision> decisions_;
   std::vector<double> probabilities_;
 };

@@ -124,6 +124,33 @@ void Graph::read_numbers(const Problem& problem) {
   cost_ = normalized(cost_us);
   bytes_ = normalized(bytes);
   memory_ = normalized(memory);
+  read_times(problem, cost_us, bytes);
+}
+
+void Graph::read_times(const Problem& problem, std::span<const double> cost_us,
+                       std::span<const double> bytes) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  const double dearest_us =
+      *std::ranges::max_element(cost_us) / static_cast<double>(devices.size());
+  const double unit_us = dearest_us > 0 ? dearest_us : 1;
+  std::vector<double> cost_on(size() * devices.size());
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    const auto group = static_cast<std::size_t>(problem.grouping().group_of(op));
+    for (std::size_t device = 0; device < devices.size(); ++device) {
+      cost_on[group * devices.size() + device] += problem.cost_us(op, devices[device]) / unit_us;
+    }
+  }
+  cost_on_.assign(cost_on.begin(), cost_on.end());
+  bytes_out_.assign(bytes.begin(), bytes.end());
+  constexpr std::int64_t kManyBytes = 1'000'000'000;
+  for (const DeviceId from : devices) {
+    for (const DeviceId to : devices) {
+      const double latency_us = problem.transfer_us(0, from, to);
+      const double many_us = problem.transfer_us(kManyBytes, from, to);
+      ways_.push_back({static_cast<float>(latency_us / unit_us),
+                       static_cast<float>((many_us - latency_us) / unit_us / kManyBytes)});
+    }
+  }
 }
 
 void Graph::find_ancestors(const Problem& problem) {

@@ -49,6 +49,16 @@ class Graph {
   std::span<const float> bytes() const { return bytes_; }
   std::span<const float> memory() const { return memory_; }
 
+  /// Returns times in units of the dearest group's mean cost: of a group on a device, and of moving
+  /// the outputs that leave it. Devices count among the placeable ones.
+  float cost_on(std::size_t group, std::size_t device) const {
+    return cost_on_[group * num_devices_ + device];
+  }
+  float transfer(std::size_t group, std::size_t from, std::size_t to) const {
+    const Way& way = ways_[from * num_devices_ + to];
+    return way.latency + way.per_byte * bytes_out_[group];
+  }
+
   /// Returns the messages along the edges, and those against them.
   const Messages& down() const { return down_; }
   const Messages& up() const { return up_; }
@@ -61,7 +71,15 @@ class Graph {
   }
 
  private:
+  // The time of a transfer; of one to the same device it is 0.
+  struct Way {
+    float latency;
+    float per_byte;
+  };
+
   void read_numbers(const Problem& problem);
+  void read_times(const Problem& problem, std::span<const double> cost_us,
+                  std::span<const double> bytes);
   void find_ancestors(const Problem& problem);
 
   static constexpr std::size_t kBits = 64;
@@ -70,6 +88,9 @@ class Graph {
   std::vector<float> cost_;
   std::vector<float> bytes_;
   std::vector<float> memory_;
+  std::vector<float> cost_on_;    // by group, device
+  std::vector<float> bytes_out_;  // by group
+  std::vector<Way> ways_;         // by device, device
   Messages down_;
   Messages up_;
   std::size_t words_ = 0;                 // of ancestors_ for each group

@@ -84,8 +84,10 @@ void Learner::add_gradients(const Experience& experience, std::span<double> firs
                             bool is_first) {
   const std::size_t lanes = std::bit_floor(
       std::clamp<std::size_t>(kRowsOfPiece / experience.graph->size(), 1, nn::kLanes));
+  const std::size_t decisions = std::max<std::size_t>(
+      1, lanes / network_->lanes_per_decision(experience.graph->num_devices()));
   const std::size_t num_decisions = experience.rollout->num_decisions();
-  const std::size_t num_pieces = (num_decisions + lanes - 1) / lanes;
+  const std::size_t num_pieces = (num_decisions + decisions - 1) / decisions;
   for (std::size_t first = 0; first < num_pieces; first += kPiecesAtATime) {
     const std::size_t count = std::min(kPiecesAtATime, num_pieces - first);
     piece_gradients_.resize(std::max(piece_gradients_.size(), count));
@@ -94,10 +96,10 @@ void Learner::add_gradients(const Experience& experience, std::span<double> firs
       tbb::parallel_for(std::size_t{0}, count, [&](std::size_t piece) {
         std::vector<float>& gradient = piece_gradients_[piece];
         gradient.assign(gradient_.size(), 0.0F);
-        const std::size_t begin = (first + piece) * lanes;
+        const std::size_t begin = (first + piece) * decisions;
         add_piece(workspaces_->by_thread.local(), experience, begin,
-                  std::min(begin + lanes, num_decisions), lanes, first_log_probabilities, is_first,
-                  gradient);
+                  std::min(begin + decisions, num_decisions), lanes, first_log_probabilities,
+                  is_first, gradient);
       });
     });
     for (std::size_t piece = 0; piece < count; ++piece) {

@@ -9,11 +9,19 @@ namespace emplace::agents::placeto {
 using nn::Activation;
 using nn::Value;
 
+namespace {
+
+constexpr float kMostTransfer = 10;  // beyond, more matters no more
+
+}  // namespace
+
 template <class Scalar>
 Network<Scalar>::Network(const NetworkOptions& options, std::size_t num_devices)
-    : options_(options), num_devices_(num_devices) {
-  // Cost, bytes, visits, whether it is current; then what is optional; then the device.
-  width_ = 4 + (options.start_time ? 1U : 0U) + (options.memory ? 1U : 0U) + num_devices;
+    : options_(options) {
+  // The group's own numbers and its device, or times and whether it is on the candidate; visits,
+  // whether it is current; then what is optional.
+  width_ = (options.candidates ? 4 : 2 + num_devices) + 2 + (options.start_time ? 1U : 0U) +
+           (options.memory ? 1U : 0U);
   const std::size_t d = width_;
   transform_ =
       options.small ? add_stack("transform", {d, d, d}) : add_stack("transform", {d, d, d, d});
@@ -27,8 +35,18 @@ Network<Scalar>::Network(const NetworkOptions& options, std::size_t num_devices)
     pools_.push_back(add_aggregator("all", 2 * d));
   }
   const std::size_t joined = 2 * d * (1 + pools_.size());
-  head_ = options.small ? add_stack("head", {joined, joined, num_devices})
-                        : add_stack("head", {joined, 2 * joined, joined, num_devices});
+  const std::size_t scores = options.candidates ? 1 : num_devices;
+  head_ = options.small ? add_stack("head", {joined, joined, scores})
+                        : add_stack("head", {joined, 2 * joined, joined, scores});
+}
+
+template <class Scalar>
+void Network<Scalar>::initialize(RandomStream& random) {
+  parameters_.initialize(random);
+  if (options_.zero_head) {
+    const nn::Layer& last = parameters_.layer(head_.back());
+    std::ranges::fill(parameters_.values().subspan(last.offset, last.size()), Scalar{0});
+  }
 }
 
 template <class Scalar>
@@ -59,16 +77,24 @@ Value Network<Scalar>::apply(nn::Tape<Scalar>& tape, const Stack& stack, Value x
 
 template <class Scalar>
 Value Network<Scalar>::features(nn::Tape<Scalar>& tape, const Graph& graph,
-                                std::span<const Decision> decisions, std::size_t lanes) const {
+                                std::span<const View> views, std::size_t lanes) const {
   const Value value = tape.input(graph.size() * lanes, width_);
   const nn::MatrixView<Scalar> x = tape.value(value);
-  for (std::size_t lane = 0; lane < decisions.size(); ++lane) {
-    const Decision& decision = decisions[lane];
+  for (std::size_t lane = 0; lane < views.size(); ++lane) {
+    const Decision& decision = *views[lane].decision;
+    const std::size_t candidate = views[lane].candidate;
     for (std::size_t group = 0; group < graph.size(); ++group) {
       const std::size_t row = group * lanes + lane;
       std::size_t column = 0;
-      x(row, column++) = graph.cost()[group];
-      x(row, column++) = graph.bytes()[group];
+      const auto device = static_cast<std::size_t>(decision.devices[group]);
+      if (options_.candidates) {
+        x(row, column++) = graph.cost_on(group, candidate);
+        x(row, column++) = graph.cost_on(group, device);
+        x(row, column++) = std::min(kMostTransfer, graph.transfer(group, device, candidate));
+      } else {
+        x(row, column++) = graph.cost()[group];
+        x(row, column++) = graph.bytes()[group];
+      }
       x(row, column++) = decision.done[group];
       x(row, column++) = group == static_cast<std::size_t>(decision.current) ? 1 : 0;
       if (options_.start_time) {
@@ -77,7 +103,11 @@ Value Network<Scalar>::features(nn::Tape<Scalar>& tape, const Graph& graph,
       if (options_.memory) {
         x(row, column++) = graph.memory()[group];
       }
-      x(row, column + static_cast<std::size_t>(decision.devices[group])) = 1;
+      if (!options_.candidates) {
+        x(row, column + device) = 1;
+      } else if (device == candidate) {
+        x(row, column) = 1;
+      }
     }
   }
   return value;
@@ -102,10 +132,10 @@ Value Network<Scalar>::after_rounds(nn::Tape<Scalar>& tape, const Messages& mess
 
 template <class Scalar>
 Value Network<Scalar>::after_sweep(nn::Tape<Scalar>& tape, const Messages& messages,
-                                   const Aggregator& aggregator, Value s, Lists& lists,
+                                   const Aggregator& aggregator, Value s, Pass& pass,
                                    std::size_t lanes) const {
-  std::vector<Value>& levels = lists.levels;
-  std::vector<Value>& said = lists.said;
+  std::vector<Value>& levels = pass.levels;
+  std::vector<Value>& said = pass.said;
   levels.clear();
   said.clear();
   for (const Messages::Level& level : messages.levels) {
@@ -122,27 +152,27 @@ Value Network<Scalar>::after_sweep(nn::Tape<Scalar>& tape, const Messages& messa
 }
 
 template <class Scalar>
-void Network<Scalar>::list_pools(Lists& lists, const Graph& graph,
-                                 std::span<const Decision> decisions, std::size_t lanes) const {
+void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const View> views,
+                                 std::size_t lanes) const {
   constexpr std::size_t kPeers = 2;
-  lists.own.clear();
+  pass.own.clear();
   for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
-    lists.members[pool].clear();
-    lists.pools[pool].clear();
+    pass.members[pool].clear();
+    pass.pools[pool].clear();
   }
-  for (std::size_t lane = 0; lane < decisions.size(); ++lane) {
-    const Decision& decision = decisions[lane];
+  for (std::size_t lane = 0; lane < views.size(); ++lane) {
+    const Decision& decision = *views[lane].decision;
     const auto row = [&](GroupId group) {
       return static_cast<std::int32_t>(static_cast<std::size_t>(group) * lanes + lane);
     };
-    lists.own.add(0, row(decision.current));
-    lists.own.end_row();
+    pass.own.add(0, row(decision.current));
+    pass.own.end_row();
     const auto add_member = [&](std::size_t pool, GroupId group) {
-      lists.pools[pool].add(0, static_cast<std::int32_t>(lists.members[pool].rows()));
-      lists.members[pool].add(0, row(group));
-      lists.members[pool].end_row();
+      pass.pools[pool].add(0, static_cast<std::int32_t>(pass.members[pool].rows()));
+      pass.members[pool].add(0, row(group));
+      pass.members[pool].end_row();
     };
-    lists.nearest.clear();
+    pass.nearest.clear();
     for (GroupId group = 0; group < static_cast<GroupId>(graph.size()); ++group) {
       if (!options_.pools_around) {
         add_member(0, group);
@@ -156,43 +186,103 @@ void Network<Scalar>::list_pools(Lists& lists, const Graph& graph,
         add_member(kPeers, group);
       } else {
         // Starts count from that of the current group on.
-        lists.nearest.emplace_back(std::abs(decision.starts[static_cast<std::size_t>(group)]),
-                                   group);
+        pass.nearest.emplace_back(std::abs(decision.starts[static_cast<std::size_t>(group)]),
+                                  group);
       }
     }
-    std::ranges::sort(lists.nearest);
-    for (std::size_t i = 0; i < std::min(options_.peers, lists.nearest.size()); ++i) {
-      add_member(kPeers, lists.nearest[i].second);
+    std::ranges::sort(pass.nearest);
+    for (std::size_t i = 0; i < std::min(options_.peers, pass.nearest.size()); ++i) {
+      add_member(kPeers, pass.nearest[i].second);
     }
     for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
-      lists.pools[pool].end_row();
+      pass.pools[pool].end_row();
     }
   }
 }
 
 template <class Scalar>
-Value Network<Scalar>::logits(nn::Tape<Scalar>& tape, Lists& lists, const Graph& graph,
-                              std::span<const Decision> decisions, std::size_t lanes) const {
-  const Value s =
-      apply(tape, transform_, features(tape, graph, decisions, lanes), Activation::kNone);
+Value Network<Scalar>::scores(nn::Tape<Scalar>& tape, Pass& pass, const Graph& graph,
+                              std::span<const View> views, std::size_t lanes) const {
+  const Value s = apply(tape, transform_, features(tape, graph, views, lanes), Activation::kNone);
   const auto exchanged = [&](const Messages& messages, const Aggregator& aggregator) {
-    return options_.one_sweep ? after_sweep(tape, messages, aggregator, s, lists, lanes)
+    return options_.one_sweep ? after_sweep(tape, messages, aggregator, s, pass, lanes)
                               : after_rounds(tape, messages, aggregator, s, lanes);
   };
   const Value embedding =
       tape.concat(std::array{exchanged(graph.down(), down_), exchanged(graph.up(), up_)});
 
-  list_pools(lists, graph, decisions, lanes);
+  list_pools(pass, graph, views, lanes);
   const auto combine = options_.means ? nn::Combine::kMean : nn::Combine::kSum;
-  std::array<Value, 4> parts = {tape.sum_rows({&embedding, 1}, lists.own)};
+  std::array<Value, 4> parts = {tape.sum_rows({&embedding, 1}, pass.own)};
   for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
-    const Value members = tape.sum_rows({&embedding, 1}, lists.members[pool]);
+    const Value members = tape.sum_rows({&embedding, 1}, pass.members[pool]);
     const Value said = apply(tape, pools_[pool].message, members, Activation::kRelu);
-    const Value pooled = tape.sum_rows({&said, 1}, lists.pools[pool], 1, combine);
+    const Value pooled = tape.sum_rows({&said, 1}, pass.pools[pool], 1, combine);
     parts[1 + pool] = apply(tape, pools_[pool].update, pooled, Activation::kRelu);
   }
   return apply(tape, head_, tape.concat(std::span(parts).first(1 + pools_.size())),
                Activation::kNone);
+}
+
+// Puts the scores of a decision's candidates, which are rows one after the other, side by side.
+template <class Scalar>
+Value Network<Scalar>::by_candidate(nn::Tape<Scalar>& tape, Lists& lists, std::size_t num_decisions,
+                                    std::size_t num_devices, std::size_t lanes) const {
+  lists.of_candidate.resize(std::max(lists.of_candidate.size(), num_devices));
+  lists.columns.clear();
+  for (std::size_t candidate = 0; candidate < num_devices; ++candidate) {
+    nn::RowSums& rows = lists.of_candidate[candidate];
+    rows.clear();
+    for (std::size_t i = 0; i < num_decisions; ++i) {
+      const std::size_t view = i * num_devices + candidate;
+      rows.add(static_cast<std::int32_t>(view / lanes), static_cast<std::int32_t>(view % lanes));
+      rows.end_row();
+    }
+    lists.columns.push_back(tape.sum_rows(lists.scores, rows));
+  }
+  return tape.concat(lists.columns);
+}
+
+template <class Scalar>
+Value Network<Scalar>::plus_stay(nn::Tape<Scalar>& tape, Lists& lists,
+                                 std::span<const Decision> decisions, Value logits) const {
+  const Value stay = tape.input(decisions.size(), tape.value(logits).columns);
+  lists.with_stay.clear();
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    const auto current = static_cast<std::size_t>(decisions[i].current);
+    tape.value(stay)(i, static_cast<std::size_t>(decisions[i].devices[current])) =
+        static_cast<Scalar>(options_.stay);
+    lists.with_stay.add(0, static_cast<std::int32_t>(i));
+    lists.with_stay.add(1, static_cast<std::int32_t>(i));
+    lists.with_stay.end_row();
+  }
+  return tape.sum_rows(std::array{logits, stay}, lists.with_stay);
+}
+
+template <class Scalar>
+Value Network<Scalar>::logits(nn::Tape<Scalar>& tape, Lists& lists, const Graph& graph,
+                              std::span<const Decision> decisions, std::size_t lanes) const {
+  const std::size_t each = lanes_per_decision(graph.num_devices());
+  lists.views.clear();
+  for (const Decision& decision : decisions) {
+    for (std::size_t candidate = 0; candidate < each; ++candidate) {
+      lists.views.push_back({&decision, candidate});
+    }
+  }
+  lists.scores.clear();
+  for (std::span<const View> views = lists.views; !views.empty();) {
+    const std::size_t count = std::min(lanes, views.size());
+    if (lists.scores.size() == lists.passes.size()) {
+      lists.passes.emplace_back();
+    }
+    lists.scores.push_back(
+        scores(tape, lists.passes[lists.scores.size()], graph, views.first(count), lanes));
+    views = views.subspan(count);
+  }
+  const Value logits = options_.candidates
+                           ? by_candidate(tape, lists, decisions.size(), graph.num_devices(), lanes)
+                           : lists.scores.front();
+  return options_.stay > 0 ? plus_stay(tape, lists, decisions, logits) : logits;
 }
 
 template class Network<float>;

@@ -3,12 +3,17 @@
 #include <emplace/graphs/check.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace emplace::agents::placeto {
+
+using namespace std::string_literals;
+
 namespace {
 
 // Choices in the order of their enumerations.
@@ -55,6 +60,11 @@ std::vector<ParamSpec> parameter_table() {
   return {
       choice("algorithm", "reinforce", {"reinforce", "ppo"}, "how the policy follows the returns"),
       whole_number("workers", 1, 1, 8, "episodes that are played side by side for an update"),
+      choice("devices", "one-hot", {"one-hot", "candidates"},
+             "all in one pass, told apart by their number, or a pass for each, which sees times on "
+             "it: one policy for any number and kind"),
+      number("stay", network.stay, 0, 100, "added to the logit of the device where the group is"),
+      flag("zero-head", network.zero_head, "the last weights are 0 at first"),
       flag("memory", network.memory, "a feature: the bytes of a group's first outputs"),
       flag("start-time", network.start_time, "a feature: when a group starts, from the current on"),
       choice("messages", "rounds", {"rounds", "sweep"},
@@ -68,9 +78,12 @@ std::vector<ParamSpec> parameter_table() {
       flag("small", network.small, "without the layers that the released code calls not small"),
       choice("order", "topological", kOrders, "in which groups are visited"),
       choice("start", "random", kStarts, "placement at the start of an episode"),
+      number("fresh", episode.fresh, 0, 1, "share of episodes that start at random all the same"),
       choice("reward", "step", kRewards,
              "what each step gains, gains over the best reached later, or minus the last time"),
       number("discount", episode.discount, 0, 1, "of what a later step gains"),
+      whole_number("sweeps", 1, 1, 100, "of an episode over all groups"),
+      flag("reuse", episode.reuse, "an unchanged placement is not simulated again"),
       choice("unit", "second", {"second", "work"},
              "of times: a second, or the time of all ops one after the other"),
       flag("log-time", episode.log_time, "rewards from logarithms of times"),
@@ -80,7 +93,9 @@ std::vector<ParamSpec> parameter_table() {
       number("cap", episode.cap, 1e-3, 1e6, "units of time that a step may count at most"),
       whole_number("greedy-every", episode.greedy_every, 0, 1'000'000'000,
                    "episodes until one takes the likeliest devices; 0: none does"),
-      whole_number("baseline", 10, 1, 1000, "episodes over which a step's returns are averaged"),
+      whole_number("baseline", 10, 0, 1000,
+                   "episodes over which a step's returns are averaged; 0: no baseline"),
+      flag("normalize", learning.normalize, "advantages are divided by their root mean square"),
       number("entropy", learning.entropy, 0, 1000, "first weight of the entropy"),
       number("entropy-end", learning.entropy_end, 0, 1000, "its least weight"),
       choice("entropy-decay", "linear", kDecays,
@@ -95,6 +110,25 @@ std::vector<ParamSpec> parameter_table() {
   };
 }
 
+std::vector<ParamSpec> plus_parameter_table() {
+  const std::map<std::string, ParamValue, std::less<>> changes = {
+      {"algorithm", "ppo"s}, {"devices", "candidates"s},
+      {"stay", 1.0},         {"zero-head", true},
+      {"means", true},       {"order", "random"s},
+      {"start", "best"s},    {"discount", 0.3},
+      {"reuse", true},       {"unit", "work"s},
+      {"normalize", true},   {"baseline", std::int64_t{0}},
+      {"entropy", 0.2},      {"entropy-decay", "none"s},
+      {"rate", 3e-3},        {"rate-end", 1e-3}};
+  std::vector<ParamSpec> table = parameter_table();
+  for (ParamSpec& parameter : table) {
+    if (const auto found = changes.find(parameter.name); found != changes.end()) {
+      parameter.default_value = found->second;
+    }
+  }
+  return table;
+}
+
 Options options_of(const Params& params) {
   const auto whole = [&](std::string_view name) { return params.get<std::int64_t>(name); };
   const auto real = [&](std::string_view name) { return params.get<double>(name); };
@@ -102,7 +136,10 @@ Options options_of(const Params& params) {
   const auto says = [&](std::string_view name, std::string_view value) {
     return params.get<std::string>(name) == value;
   };
-  return {.network = {.memory = is("memory"),
+  return {.network = {.candidates = says("devices", "candidates"),
+                      .stay = real("stay"),
+                      .zero_head = is("zero-head"),
+                      .memory = is("memory"),
                       .start_time = is("start-time"),
                       .one_sweep = says("messages", "sweep"),
                       .rounds = static_cast<int>(whole("rounds")),
@@ -113,8 +150,11 @@ Options options_of(const Params& params) {
           .episode = {.workers = static_cast<std::size_t>(whole("workers")),
                       .order = chosen<Order>(params, "order", kOrders),
                       .start = chosen<Start>(params, "start", kStarts),
+                      .fresh = real("fresh"),
                       .reward = chosen<Reward>(params, "reward", kRewards),
                       .discount = real("discount"),
+                      .sweeps = static_cast<std::size_t>(whole("sweeps")),
+                      .reuse = is("reuse"),
                       .relative_times = says("unit", "work"),
                       .log_time = is("log-time"),
                       .memory_penalty = real("memory-penalty"),
@@ -125,6 +165,7 @@ Options options_of(const Params& params) {
                        .ppo_epochs = static_cast<int>(whole("ppo-epochs")),
                        .ppo_clip = real("ppo-clip"),
                        .baseline_episodes = static_cast<std::size_t>(whole("baseline")),
+                       .normalize = is("normalize"),
                        .entropy = real("entropy"),
                        .entropy_end = real("entropy-end"),
                        .entropy_decay = chosen<EntropyDecay>(params, "entropy-decay", kDecays),

@@ -1,7 +1,8 @@
 #pragma once
 
 // Every switch of Placeto (Addanki et al. 2019) and of its released code; defaults are those of the
-// authors' file of hyper-parameters where it has one.
+// authors' file of hyper-parameters where it has one. What is ours, and off by default, is marked
+// so; `placeto-plus` has it on.
 
 #include "nn/optimizer.hpp"
 
@@ -14,6 +15,9 @@ namespace emplace::agents::placeto {
 
 /// Shapes the network; a saved policy fits only where these are the same.
 struct NetworkOptions {
+  bool candidates = false;  // ours: scores device after device, of any number and kind
+  double stay = 0;          // ours: added to the logit of the device where the group is
+  bool zero_head = false;   // ours: all other logits are 0 at first
   bool memory = false;
   bool start_time = true;
   bool one_sweep = false;
@@ -34,8 +38,11 @@ struct EpisodeOptions {
   std::size_t workers = 1;
   Order order = Order::kTopological;
   Start start = Start::kRandom;
+  double fresh = 0;  // ours: share of episodes that start at random all the same
   Reward reward = Reward::kStep;
   double discount = 1;
+  std::size_t sweeps = 1;
+  bool reuse = false;  // ours: an unchanged placement is not simulated again
   bool relative_times = false;
   bool log_time = false;
   double memory_penalty = 2;   // for each GB
@@ -49,7 +56,8 @@ struct LearningOptions {
   bool ppo = false;
   int ppo_epochs = 4;
   double ppo_clip = 0.2;
-  std::size_t baseline_episodes = 10;
+  std::size_t baseline_episodes = 10;  // 0: none
+  bool normalize = false;              // ours: advantages have a root mean square of 1
   double entropy = 1;
   double entropy_end = 0;
   EntropyDecay entropy_decay = EntropyDecay::kLinear;
@@ -66,8 +74,9 @@ struct Options {
   LearningOptions learning{};
 };
 
-/// Returns the table of parameters.
+/// Returns the table of parameters with the defaults of `placeto`, or with those of `placeto-plus`.
 std::vector<ParamSpec> parameter_table();
+std::vector<ParamSpec> plus_parameter_table();
 
 /// Reads what a user gave.
 Options options_of(const Params& params);

@@ -114,7 +114,7 @@ class TrainableAgent : public Agent {
   /// placement of the session. Requires: there is a policy.
   virtual Placement place_with_policy(const Problem& problem, Session& session) = 0;
 
-  /// Returns the evaluations that an episode takes of `problem`.
+  /// Returns the most evaluations that an episode takes of `problem`.
   virtual std::int64_t evaluations_per_episode(const Problem& problem) const = 0;
 
   /// Returns the policy as a text that load() reads. Requires: there is one.
