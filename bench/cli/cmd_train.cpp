@@ -112,6 +112,11 @@ void begin_or_resume(const Options& options, Training& training) {
                             checkpoint));
   }
   if (options.resume) {
+    if (!exists) {
+      throw Error(ErrorCode::kIo,
+                  fmt::format("{}: nothing to resume: no such training was begun, or it has ended",
+                              checkpoint));
+    }
     training.resume(read_text_file(checkpoint), checkpoint);
   }
 }

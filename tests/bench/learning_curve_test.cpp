@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace emplace::bench {
 namespace {
@@ -57,7 +58,7 @@ TEST(LearningCurve, CountsEpisodesSinceTheLastGain) {
 // The field is 560 by 360 pixels. Episodes 10 to 1000 are two decades, and 1 to 100 ms too, so that
 // 100 episodes and 10 ms are the middle.
 TEST(LearningCurve, IsDrawnOverEpisodesInMilliseconds) {
-  LearningCurve curve({{"tiny", "pair"}});
+  LearningCurve curve(std::vector<ProblemName>{{"tiny", "pair"}});
   curve.add(update(1, 0, 100'000, 100'000));
   curve.add(update(10, 0, 10'000, 10'000));
   curve.add(update(100, 0, 10'000, 1'000));
@@ -70,7 +71,7 @@ TEST(LearningCurve, IsDrawnOverEpisodesInMilliseconds) {
 }
 
 // The mean begins where both were played: 4 and 1 times the best, whose geometric mean is 2, then 1
-// and 1. On an axis from 1 to 2 these are the top and the bottom.
+// and 1. On an axis from 1 to 2, and from 100 episodes to 1000, these are corners.
 TEST(LearningCurve, BeginsWithTheMeanOfSeveralProblems) {
   LearningCurve curve = two_problems();
   curve.add(update(1, 0, 400, 400));

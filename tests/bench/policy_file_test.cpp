@@ -70,8 +70,8 @@ TEST(PolicyFile, MakesAgentsThatTrainOnly) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUsage);
-    EXPECT_THAT(error.what(), testing::StartsWith(
-                                  "agent 'single-gpu' trains no policy; those that do: "));
+    EXPECT_THAT(error.what(),
+                testing::StartsWith("agent 'single-gpu' trains no policy; those that do: "));
     EXPECT_THAT(error.what(), testing::HasSubstr("placeto"));
   }
 }

@@ -1,8 +1,8 @@
+#include "support/temporary_folder.hpp"
+
 #include <emplace/bench/training.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
-
-#include "support/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 // Two graphs of 8 groups, on which an episode is short.
 const TrainingPlan kPlan{.agent = "placeto:rounds=1,workers=2,start=best",
-                         .graphs = {"fork-join:width=3,stages=2", "in-tree:depth=3"},
+                         .graphs = {"fork-join:width=3,stages=2", "in-tree:levels=4"},
                          .clusters = {"p2-8xlarge-2"},
                          .groups = 8,
                          .root_seed = 3,
@@ -78,8 +78,8 @@ TEST(Training, GoesOnFromACheckpointWithTheSameBits) {
   }
 }
 
-// At rate 0 the policy stays as it is; after a time nothing better comes. Whatever the cut, patience
-// counts from the last gain.
+// At rate 0 the policy stays as it is; after a time nothing better comes. Whatever the cut,
+// patience counts from the last gain.
 TEST(Training, EndsWhereNothingBetterComesForLong) {
   TrainingPlan plan = kPlan;
   plan.episodes = 2000;
@@ -169,8 +169,9 @@ TEST(Training, RefusesAGraphThatHasChangedSince) {
     write_text_file(folder.path("g.json"),
                     R"({"schema": "emplace-graph", "version": 1, "name": "g", "ops": [)"
                     R"({"name": "a", "kind": "matmul", "flops": )" +
-                        flops + R"(, "outputs": [{"shape": [10], "bytes": 40}]},)"
-                                R"({"name": "b", "kind": "add", "flops": 10}], "edges": [[0, 0, 1]]})");
+                        flops +
+                        R"(, "outputs": [{"shape": [10], "bytes": 40}]},)"
+                        R"({"name": "b", "kind": "add", "flops": 10}], "edges": [[0, 0, 1]]})");
   };
   TrainingPlan plan = kPlan;
   plan.graphs = {folder.path("g.json")};
