@@ -8,6 +8,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import jsonschema
 
@@ -32,6 +33,15 @@ def shown(path):
             for entry in profiles["profiles"]}
 
 
+def trained():
+    """A policy that was trained for one episode."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "policy.json"
+        written("train", "placeto:rounds=1", "--graphs", "in-tree:levels=3", "--cluster", "p2-8xlarge-2",
+                "--episodes", "1", "-o", str(path))
+        return {"emplace train": path.read_text()}
+
+
 documents = {
     "graphs/schema/graph.schema.json": written("export", "inception-v3", "--format", "emplace"),
     "profiles/schema/device_profile.schema.json": {
@@ -43,6 +53,7 @@ documents = {
     "sim/schema/placement.schema.json": written(
         "place", "--graph", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "round-robin"),
     "bench/schema/suite.schema.json": shipped("bench/suites/*.json"),
+    "bench/schema/policy.schema.json": trained(),
 }
 
 failures = 0

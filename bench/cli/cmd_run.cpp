@@ -1,5 +1,6 @@
 #include "command.hpp"
 #include "options.hpp"
+#include "stop_signal.hpp"
 #include "terminal.hpp"
 
 #include <emplace/agents/registry.hpp>
@@ -13,7 +14,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -34,15 +34,6 @@ struct Options {
   bool quiet = false;
   bool json = false;
 };
-
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "the signal handler may set it");
-
-// The first signal lets the run end in good order; the second ends the process as usual.
-void request_stop(int signal) {
-  stop_requested = true;
-  std::signal(signal, SIG_DFL);
-}
 
 // Returns the n-th default folder of a suite: results/NAME, results/NAME-2, ...
 std::string default_folder(const std::string& suite, int number) {
@@ -165,15 +156,13 @@ Outcome run(const Options& options, const Invocation& invocation) {
                      cells.size(), folder));
   }
 
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
+  const std::atomic<bool>& stop = stop_on_signal();
   {
     Progress progress(cells, left, !options.quiet);
-    bench::run_cells(left, problems, options.threads, stop_requested,
-                     [&](const CellResult& result) {
-                       store.append(result);
-                       progress.finished(result.cell);
-                     });
+    bench::run_cells(left, problems, options.threads, stop, [&](const CellResult& result) {
+      store.append(result);
+      progress.finished(result.cell);
+    });
   }
 
   const bench::Report report = bench::make_report(bench::read_store(folder));

@@ -36,5 +36,6 @@ void add_report(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
+void add_train(CLI::App& app, Action& action);
 
 }  // namespace emplace::cli

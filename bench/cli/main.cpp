@@ -69,6 +69,7 @@ int run(int argc, const char* const* argv) {
   emplace::cli::add_simulate(app, action);
   emplace::cli::add_explain(app, action);
   emplace::cli::add_place(app, action);
+  emplace::cli::add_train(app, action);
   emplace::cli::add_profile(app, action);
   emplace::cli::add_import(app, action);
   emplace::cli::add_export(app, action);

@@ -14,6 +14,9 @@ namespace emplace::cli {
 /// Simulations that an agent may use in `simulate` and `place` unless told otherwise.
 inline constexpr std::int64_t kDefaultEvaluations = 1000;
 
+/// Most episodes that a user may ask for.
+inline constexpr std::int64_t kMaxEpisodes = 1'000'000'000;
+
 /// Names a problem.
 struct ProblemOptions {
   std::string graph{};

@@ -4,6 +4,7 @@
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/executor.hpp>
+#include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
@@ -84,6 +86,38 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
   step.placement = std::move(result.placement);
   step.evaluations = result.evaluations;
   step.evaluations_to_best = result.evaluations_to_best;
+  simulate(step);
+  return step;
+}
+
+PlacedStep place_with_policy(const ProblemOptions& problem_options, const PolicyOptions& with) {
+  const bench::PolicyFile file = bench::read_policy_file(read_text_file(with.path), with.path);
+  ProblemOptions options = problem_options;
+  if (with.groups_as_trained) {
+    options.groups = file.plan.groups;
+    options.grouping = file.plan.grouping;
+  }
+  const std::unique_ptr<agents::TrainableAgent> agent = bench::agent_of(file, with.path);
+  PlacedStep step{.entry = with_bounds(bench::load_problem(options.graph, options.cluster,
+                                                           options.groups, options.grouping)),
+                  .graph = options.graph,
+                  .cluster = options.cluster,
+                  .grouping = options.grouping,
+                  .placed_by = fmt::format("{} with {}", file.plan.agent, with.path)};
+  const Problem& problem = step.entry.problem;
+  const bench::Cell cell{.graph = options.graph,
+                         .cluster = options.cluster,
+                         .agent = file.plan.agent,
+                         .groups = options.groups,
+                         .grouping = options.grouping,
+                         .root_seed = static_cast<std::uint64_t>(with.seed)};
+  agents::Session session(problem, {.seed = cell.seed(),
+                                    .max_evaluations = std::max<std::int64_t>(1, with.episodes) *
+                                                       agent->evaluations_per_episode(problem)});
+  step.placement = with.episodes == 0 ? agent->place_with_policy(problem, session)
+                                      : agent->place(problem, session);
+  step.evaluations = session.evaluations();
+  step.evaluations_to_best = session.evaluations_to_best();
   simulate(step);
   return step;
 }

@@ -47,6 +47,17 @@ struct PlacedStep {
 /// budget and grouping. Throws Error, also where the agent fails.
 PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent);
 
+/// Says how a trained policy is used.
+struct PolicyOptions {
+  std::string path{};         ///< of a policy file
+  std::int64_t episodes = 0;  ///< to learn on this problem first; 0: the policy stays as it is
+  std::int64_t seed = 0;
+  bool groups_as_trained = true;  ///< whatever the options of the problem say
+};
+
+/// Lets a trained policy place a problem. Throws Error.
+PlacedStep place_with_policy(const ProblemOptions& problem, const PolicyOptions& options);
+
 /// Reads a placement file for a problem. Throws Error.
 PlacedStep place_from_file(const ProblemOptions& problem, const std::string& path);
 

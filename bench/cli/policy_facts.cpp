@@ -1,8 +1,8 @@
 #include "policy_facts.hpp"
 
 #include <emplace/agents/registry.hpp>
+#include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>
@@ -21,16 +21,12 @@ bool names_agent(std::string_view spec) {
 }
 
 PolicyFacts facts_of_policy(std::string_view spec, std::string_view cluster_name) {
-  const std::unique_ptr<agents::Agent> agent = AgentRegistry::global().make(Spec::parse(spec));
-  const auto* const trainable = dynamic_cast<const agents::TrainableAgent*>(agent.get());
-  if (trainable == nullptr) {
-    throw Error(ErrorCode::kUsage, fmt::format("agent '{}' trains no policy to show", spec));
-  }
+  const std::unique_ptr<agents::TrainableAgent> agent = bench::make_trainable(spec);
   const Cluster cluster = load_cluster(cluster_name);
   PolicyFacts facts{.agent = std::string(spec),
                     .cluster = cluster.name,
                     .devices = std::ranges::count_if(cluster.devices, &Device::placeable)};
-  facts.layers = trainable->layers(static_cast<DeviceId>(facts.devices));
+  facts.layers = agent->layers(static_cast<DeviceId>(facts.devices));
   for (const agents::PolicyLayer& layer : facts.layers) {
     facts.weights += layer.weights();
   }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -23,7 +24,9 @@ constexpr double kFieldHeight = 360;
 constexpr double kLegendLeft = kLeft + kFieldWidth + 20;
 constexpr double kLegendStep = 18;
 
-constexpr std::array kRoundDigits = {1, 2, 5};
+constexpr std::array kRoundDigits = {1.0, 2.0, 5.0};
+constexpr std::array kFineDigits = {1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0};
+constexpr double kShort = 4;  // the least times this is more than the most of an axis that is short
 constexpr int kManyDecades = 3;     // of an axis on which only powers of ten are labelled
 constexpr int kTooManyDecades = 9;  // of which only every other is
 
@@ -40,12 +43,14 @@ std::string label_of(double value) {
   return fmt::format("{:g}{}", value, kPrefixes[prefix]);
 }
 
-// Returns the round numbers 1, 2, 5, 10, 20, ... from the last that is at most `least` to the first
-// that is at least `most`.
+// Returns the round numbers 1, 2, 5, 10, 20, ... (of a short axis finer ones) from the last that is
+// at most `least` to the first that is at least `most`.
 std::vector<double> round_numbers(double least, double most) {
+  const std::span<const double> digits =
+      most < kShort * least ? std::span<const double>(kFineDigits) : kRoundDigits;
   std::vector<double> numbers;
   for (int exponent = static_cast<int>(std::floor(std::log10(least)));; ++exponent) {
-    for (const int digit : kRoundDigits) {
+    for (const double digit : digits) {
       const double number = digit * power_of_ten(exponent);
       if (number <= least) {
         numbers.clear();
@@ -58,21 +63,28 @@ std::vector<double> round_numbers(double least, double most) {
   }
 }
 
-LogPlot::Axis rounded(LogPlot::Axis axis) {
+template <class... Values>
+void append(std::string& text, fmt::format_string<Values...> format, Values&&... values) {
+  fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
+}
+
+}  // namespace
+
+LogPlot::Scale LogPlot::rounded(Axis axis) {
   EMPLACE_CHECK(axis.least > 0 && axis.least < axis.most && std::isfinite(axis.most),
                 "an axis from {} to {}", axis.least, axis.most);
-  const std::vector<double> numbers = round_numbers(axis.least, axis.most);
+  std::vector<double> numbers = round_numbers(axis.least, axis.most);
   axis.least = numbers.front();
   axis.most = numbers.back();
-  return axis;
+  return {std::move(axis), std::move(numbers)};
 }
 
 // Returns where the axis has lines with labels.
-std::vector<double> ticks_of(const LogPlot::Axis& axis) {
-  const double decades = std::log10(axis.most / axis.least);
+std::vector<double> LogPlot::ticks_of(const Scale& scale) {
+  const double decades = std::log10(scale.axis.most / scale.axis.least);
   const int step = decades > kTooManyDecades ? 2 : 1;
   std::vector<double> ticks;
-  for (const double number : round_numbers(axis.least, axis.most)) {
+  for (const double number : scale.numbers) {
     const double exponent = std::log10(number);
     const bool is_power = std::abs(exponent - std::round(exponent)) < 1e-9;
     const bool is_shown =
@@ -85,16 +97,9 @@ std::vector<double> ticks_of(const LogPlot::Axis& axis) {
 }
 
 // Where `value` lies between the ends of the axis: 0 to 1.
-double part_of(const LogPlot::Axis& axis, double value) {
-  return std::log(value / axis.least) / std::log(axis.most / axis.least);
+double LogPlot::part_of(const Scale& scale, double value) {
+  return std::log(value / scale.axis.least) / std::log(scale.axis.most / scale.axis.least);
 }
-
-template <class... Values>
-void append(std::string& text, fmt::format_string<Values...> format, Values&&... values) {
-  fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
-}
-
-}  // namespace
 
 LogPlot::LogPlot(std::string title, Axis x, Axis y)
     : title_(std::move(title)), x_(rounded(std::move(x))), y_(rounded(std::move(y))) {}
@@ -144,12 +149,12 @@ void LogPlot::draw_grid(std::string& text) const {
   append(text, "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"15\" font-weight=\"bold\">{}</text>\n",
          kLeft, kTop - 14, escape_markup(title_));
   append(text, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-         kLeft + kFieldWidth / 2, kTop + kFieldHeight + 38, escape_markup(x_.title));
+         kLeft + kFieldWidth / 2, kTop + kFieldHeight + 38, escape_markup(x_.axis.title));
   append(
       text,
       "<text x=\"18\" y=\"{0:.1f}\" text-anchor=\"middle\" transform=\"rotate(-90 18 {0:.1f})\">{1}"
       "</text>\n",
-      kTop + kFieldHeight / 2, escape_markup(y_.title));
+      kTop + kFieldHeight / 2, escape_markup(y_.axis.title));
 }
 
 // In a viewport of its own, which cuts off what lies outside the axes.

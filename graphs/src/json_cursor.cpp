@@ -308,6 +308,8 @@ bool JsonCursor::boolean() const {
 
 bool JsonCursor::is_array() const { return value_->is_array(); }
 bool JsonCursor::is_object() const { return value_->is_object(); }
+std::string JsonCursor::json_text() const { return value_->dump(); }
+
 bool JsonCursor::is_text() const { return value_->is_string(); }
 bool JsonCursor::is_integer() const { return value_->is_number_integer(); }
 

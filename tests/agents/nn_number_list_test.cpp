@@ -50,6 +50,8 @@ std::vector<Scalar> numbers_of_all_sizes() {
 }
 
 TEST(NnNumberList, ComesBackBitForBit) {
+  // Its fewest digits, read as a double and rounded to a float, give the float after it.
+  expect_same_bits<float, std::uint32_t>({0x1.5c87fap-84F, -0x1.5c87fap-84F});
   expect_same_bits<float, std::uint32_t>(numbers_of_all_sizes<float, std::uint32_t>());
   expect_same_bits<double, std::uint64_t>(numbers_of_all_sizes<double, std::uint64_t>());
   EXPECT_EQ(write_numbers<float>({}), "[]");

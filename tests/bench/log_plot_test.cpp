@@ -40,13 +40,23 @@ TEST(LogPlot, DrawsCurvesFromPlaceToPlace) {
 }
 
 TEST(LogPlot, WidensAxesToRoundNumbersAndLabelsThem) {
-  const std::string svg = svg_of(LogPlot("", {"", 3, 70000}, {"", 2.5e12, 4e12}));
+  const std::string svg = svg_of(LogPlot("", {"", 3, 70000}, {"", 2.5e11, 4e12}));
   for (const char* label :
-       {">10</text>", ">1k</text>", ">100k</text>", ">2T</text>", ">5T</text>"}) {
+       {">10</text>", ">1k</text>", ">100k</text>", ">200G</text>", ">5T</text>"}) {
     EXPECT_THAT(svg, HasSubstr(label));
   }
   // Over so many decades only powers of ten are labelled.
   EXPECT_THAT(svg, Not(HasSubstr(">2k</text>")));
+}
+
+TEST(LogPlot, LabelsShortAxesMoreFinely) {
+  const std::string svg = svg_of(LogPlot("", {"", 1, 4}, {"", 1061, 1390}));
+  for (const char* label : {">1k</text>", ">1.2k</text>", ">1.5k</text>"}) {
+    EXPECT_THAT(svg, HasSubstr(label));
+  }
+  EXPECT_THAT(svg, Not(HasSubstr(">2k</text>")));
+  EXPECT_THAT(svg, HasSubstr(">5</text>"));  // four times as much is not short
+  EXPECT_THAT(svg, Not(HasSubstr(">3</text>")));
 }
 
 TEST(LogPlot, EscapesWhatItIsGiven) {

@@ -32,6 +32,12 @@ std::string parse_error(std::string_view text) {
   return format_error([&] { JsonDocument::parse(text, "x.json"); });
 }
 
+TEST(JsonCursor, WritesAValueThatReadsBackAsItWas) {
+  const JsonDocument document =
+      JsonDocument::parse(R"({"a": {"b": [0.1, -0.0, 1e-300, "\u00fc", true]}, "c": 1})", "x.json");
+  EXPECT_EQ(document.root().at("a").json_text(), R"({"b":[0.1,-0.0,1e-300,"ü",true]})");
+}
+
 TEST(JsonCursor, ReadsEveryKindOfValue) {
   const JsonDocument document = JsonDocument::parse(
       R"({"text": "grüße", "number": 2.5, "integer": -7, "truth": true, "array": [1, [2]]})",

@@ -9,16 +9,27 @@
 #include <type_traits>
 
 namespace emplace::agents::nn {
+namespace {
+
+// The fewest digits that name a float are read as a double and rounded again. Of all floats (each
+// was tried) this one alone then becomes its neighbour.
+constexpr float kTwiceRounded = 0x1.5c87fap-84F;
+
+}  // namespace
 
 template <class Scalar>
 std::string write_numbers(std::span<const Scalar> numbers) {
   std::string text = "[";
   std::string_view separator;
   for (const Scalar number : numbers) {
-    const bool is_minus_zero = number == 0 && std::signbit(number);
-    fmt::format_to(std::back_inserter(text), "{}{}{}", separator, number,
-                   is_minus_zero ? ".0" : "");
+    text += separator;
     separator = ", ";
+    if (std::is_same_v<Scalar, float> && std::abs(number) == kTwiceRounded) {
+      fmt::format_to(std::back_inserter(text), "{}", static_cast<double>(number));
+      continue;
+    }
+    const bool is_minus_zero = number == 0 && std::signbit(number);
+    fmt::format_to(std::back_inserter(text), "{}{}", number, is_minus_zero ? ".0" : "");
   }
   return text + "]";
 }

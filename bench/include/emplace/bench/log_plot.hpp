@@ -64,6 +64,16 @@ class LogPlot {
     Pen pen;
   };
 
+  // An axis with the round numbers from end to end.
+  struct Scale {
+    Axis axis;
+    std::vector<double> numbers;
+  };
+
+  static Scale rounded(Axis axis);
+  static std::vector<double> ticks_of(const Scale& scale);
+  static double part_of(const Scale& scale, double value);
+
   std::string draw() const;
   void draw_grid(std::string& text) const;
   void draw_data(std::string& text) const;
@@ -72,8 +82,8 @@ class LogPlot {
   double down(double y) const;
 
   std::string title_;
-  Axis x_;
-  Axis y_;
+  Scale x_;
+  Scale y_;
   std::vector<Series> series_;
   std::vector<Point> points_;
   std::vector<Curve> curves_;

@@ -63,6 +63,9 @@ class JsonCursor {
   /// Returns this truth value.
   bool boolean() const;
 
+  /// Returns this value as JSON; parsed again, it has the same texts and the same bits of numbers.
+  std::string json_text() const;
+
   /// Says whether this is an array, an object, a text, a whole number written without a point.
   bool is_array() const;
   bool is_object() const;

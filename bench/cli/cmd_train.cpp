@@ -1,0 +1,274 @@
+#include "command.hpp"
+#include "options.hpp"
+#include "stop_signal.hpp"
+#include "terminal.hpp"
+
+#include <emplace/bench/text_table.hpp>
+#include <emplace/bench/training.hpp>
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/text_file.hpp>
+
+#include <CLI/Validators.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+namespace emplace::cli {
+namespace {
+
+using bench::Training;
+using bench::TrainingEnd;
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+constexpr double kDefaultCheckpointSeconds = 30;
+
+struct Options {
+  std::string agent;
+  std::vector<std::string> graphs;
+  std::vector<std::string> clusters;
+  ProblemOptions grouping;  // of which graph and cluster are not used
+  std::int64_t episodes = 0;
+  std::int64_t patience = 0;
+  std::int64_t seed = 0;
+  int threads = 0;
+  std::string output;
+  std::string curve;
+  std::string picture;
+  double checkpoint_every_s = kDefaultCheckpointSeconds;
+  bool resume = false;
+  bool json = false;
+
+  std::string checkpoint() const { return output + ".checkpoint"; }
+};
+
+bench::TrainingPlan plan_of(const Options& options) {
+  bench::TrainingPlan plan{.agent = options.agent,
+                           .clusters = options.clusters,
+                           .groups = options.grouping.groups,
+                           .grouping = options.grouping.grouping,
+                           .root_seed = static_cast<std::uint64_t>(options.seed),
+                           .episodes = options.episodes,
+                           .patience = options.patience};
+  for (const std::string& name : options.graphs) {
+    for (std::string& graph : expand_graphs(name)) {
+      plan.graphs.push_back(std::move(graph));
+    }
+  }
+  return plan;
+}
+
+// Writes all that a training leaves; the checkpoint last, so that what it belongs to is there.
+void save(const Options& options, const Training& training) {
+  write_text_file(options.output, bench::write_policy_file(training.policy()));
+  if (!options.curve.empty()) {
+    write_text_file(options.curve, training.curve().to_csv());
+  }
+  if (!options.picture.empty()) {
+    write_text_file(options.picture, training.curve().to_svg());
+  }
+  write_text_file(options.checkpoint(), training.checkpoint());
+}
+
+// Tells how far a training is, by episodes.
+class Progress {
+ public:
+  explicit Progress(const Training& training)
+      : line_(true), training_(training), begun_at_(training.curve().episodes()) {}
+
+  void show() {
+    const agents::TrainingUpdate& update = training_.curve().rows().back();
+    const bench::ProblemName& problem = training_.curve().problems()[update.session];
+    const double elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
+    const auto done = static_cast<double>(update.episodes - begun_at_);
+    const auto left = static_cast<double>(training_.num_episodes() - update.episodes);
+    line_.show(fmt::format("[{}/{}] about {:.0f} s left  {} on {}: {:.3f} ms, best {:.3f} ms",
+                           update.episodes, training_.num_episodes(), elapsed_s * left / done,
+                           problem.graph, problem.cluster, update.last_us / 1e3,
+                           update.best_us / 1e3));
+  }
+
+ private:
+  ProgressLine line_;
+  const Training& training_;
+  std::int64_t begun_at_;
+  Clock::time_point start_ = Clock::now();
+};
+
+void begin_or_resume(const Options& options, Training& training) {
+  const std::string checkpoint = options.checkpoint();
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(checkpoint, ignored);
+  if (!options.resume && exists) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{}: there is a training already; finish it with --resume, or choose "
+                            "another file with --output",
+                            checkpoint));
+  }
+  if (options.resume) {
+    if (!exists) {
+      throw Error(ErrorCode::kIo,
+                  fmt::format("{}: nothing to resume: no such training was begun, or it has ended",
+                              checkpoint));
+    }
+    training.resume(read_text_file(checkpoint), checkpoint);
+  }
+}
+
+TrainingEnd train(const Options& options, Training& training) {
+  const std::atomic<bool>& stop = stop_on_signal();
+  Progress progress(training);
+  // The first update is saved at once: a file that cannot be written is told before hours are lost.
+  std::optional<Clock::time_point> saved;
+  const std::chrono::duration<double> interval(options.checkpoint_every_s);
+  return training.run(options.threads, [&] {
+    progress.show();
+    if (stop) {
+      return false;
+    }
+    if (!saved || Clock::now() - *saved >= interval) {
+      save(options, training);
+      saved = Clock::now();
+    }
+    return true;
+  });
+}
+
+std::string to_text(const Options& options, const Training& training, TrainingEnd end) {
+  const bench::PolicyFile policy = training.policy();
+  std::string text = fmt::format("{}: {} of {} episodes{}, {} updates, policy in {}\n\n",
+                                 options.agent, policy.episodes_played, training.num_episodes(),
+                                 end == TrainingEnd::kPatience ? " (out of patience)" : "",
+                                 policy.updates, options.output);
+  using Align = bench::TextTable::Align;
+  bench::TextTable table({{"graph"},
+                          {"cluster"},
+                          {"best [ms]", Align::kRight},
+                          {"simulations", Align::kRight},
+                          {"best after", Align::kRight},
+                          {"note"}});
+  for (std::size_t i = 0; i < training.sessions().size(); ++i) {
+    const agents::Session& session = *training.sessions()[i];
+    const bench::ProblemName& problem = training.curve().problems()[i];
+    const bool fits = session.best_evaluation().status == agents::EvaluationStatus::kOk;
+    table.add_row({problem.graph, problem.cluster,
+                   fmt::format("{:.3f}", session.best_evaluation().step_time_us / 1e3),
+                   fmt::format("{}", session.evaluations()),
+                   fmt::format("{}", session.evaluations_to_best()), fits ? "" : "out of memory"});
+  }
+  return text + table.to_terminal(false);
+}
+
+Json to_json(const Options& options, const Training& training, TrainingEnd end) {
+  const bench::PolicyFile policy = training.policy();
+  Json problems = Json::array();
+  for (std::size_t i = 0; i < training.sessions().size(); ++i) {
+    const agents::Session& session = *training.sessions()[i];
+    const bench::ProblemName& problem = training.curve().problems()[i];
+    const bool fits = session.best_evaluation().status == agents::EvaluationStatus::kOk;
+    problems.push_back({{"graph", problem.graph},
+                        {"cluster", problem.cluster},
+                        {"status", fits ? "ok" : "out_of_memory"},
+                        {"best_us", session.best_evaluation().step_time_us},
+                        {"evaluations", session.evaluations()},
+                        {"evaluations_to_best", session.evaluations_to_best()}});
+  }
+  return {{"schema_version", 1},
+          {"agent", options.agent},
+          {"policy", options.output},
+          {"ended_by", to_string(end)},
+          {"episodes", policy.episodes_played},
+          {"updates", policy.updates},
+          {"problems", std::move(problems)}};
+}
+
+Outcome run(const Options& options) {
+  if (!options.picture.empty() && !options.picture.ends_with(".svg")) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("--picture: expected a name that ends in .svg, found '{}'",
+                            excerpt(options.picture)));
+  }
+  if (options.output == "-") {
+    throw Error(ErrorCode::kUsage, "--output: expected the name of a file, found '-'");
+  }
+  Training training(plan_of(options));
+  begin_or_resume(options, training);
+  const TrainingEnd end = train(options, training);
+  save(options, training);
+  if (end == TrainingEnd::kStopped) {
+    note(
+        fmt::format("emplace: interrupted after {} of {} episodes; go on with the same command "
+                    "and --resume",
+                    training.curve().episodes(), training.num_episodes()));
+    return Outcome::kInterrupted;
+  }
+  std::error_code ignored;
+  std::filesystem::remove(options.checkpoint(), ignored);
+  if (options.json) {
+    print_json(to_json(options, training, end));
+  } else {
+    print(to_text(options, training, end));
+  }
+  return Outcome::kOk;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("train", "Train an agent's policy on graphs; write the policy");
+  const auto options = std::make_shared<Options>();
+  command->add_option("AGENT", options->agent, "NAME[:key=value,...]")->required()->type_name("");
+  command
+      ->add_option("--graphs", options->graphs,
+                   "NAME[:key=value,...] or paths of graph files; a family stands for its members "
+                   "to train on")
+      ->required()
+      ->type_name("GRAPH");
+  command
+      ->add_option("--cluster", options->clusters,
+                   "Names, or paths of cluster files; every graph is placed on each")
+      ->required()
+      ->type_name("CLUSTER");
+  add_grouping_options(*command, options->grouping);
+  command->add_option("--episodes", options->episodes, "On each graph and cluster")
+      ->required()
+      ->check(CLI::Range(std::int64_t{1}, kMaxEpisodes))
+      ->type_name("N");
+  command
+      ->add_option("--patience", options->patience,
+                   "End when N episodes for each graph and cluster found no better placement of "
+                   "any; 0: never")
+      ->check(CLI::Range(std::int64_t{0}, kMaxEpisodes))
+      ->type_name("N");
+  add_seed(*command, options->seed);
+  command->add_option("--threads", options->threads, "By default all cores")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command->add_option("-o,--output", options->output, "Write the policy here")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--curve", options->curve, "Write the learning curve here, as CSV")
+      ->type_name("FILE");
+  command->add_option("--picture", options->picture, "Draw the learning curve here, as SVG")
+      ->type_name("FILE");
+  command
+      ->add_option("--checkpoint-every", options->checkpoint_every_s,
+                   fmt::format("Seconds between two times at which all files are written, and "
+                               "OUTPUT.checkpoint with them; by default {}; 0: at each update",
+                               kDefaultCheckpointSeconds))
+      ->check(CLI::Range(0.0, 1e9))
+      ->type_name("S");
+  command->add_flag("--resume", options->resume, "Go on from OUTPUT.checkpoint");
+  command->add_flag("--json", options->json, "Answer in JSON");
+  command->callback(
+      [options, &action] { action = [options](const Invocation&) { return run(*options); }; });
+}
+
+}  // namespace emplace::cli

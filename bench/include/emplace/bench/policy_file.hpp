@@ -1,0 +1,54 @@
+#pragma once
+
+// A trained policy in a file: what `emplace train` writes and `emplace place --policy` reads. It
+// names the agent with its parameters, so that the right one is made, and says what the policy was
+// trained on. The format is schema/policy.schema.json.
+
+#include <emplace/agents/agent.hpp>
+#include <emplace/graphs/grouping_strategy.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Says what a policy is trained on: every graph on every cluster.
+struct TrainingPlan {
+  std::string agent{};                     ///< NAME[:key=value,...]
+  std::vector<std::string> graphs{};       ///< no family, but its members
+  std::vector<std::string> clusters{};     ///< names or paths
+  std::int64_t groups = 0;                 ///< target count; 0: the default of the grouping
+  std::string grouping{kDefaultGrouping};  ///< strategy
+  std::uint64_t root_seed = 0;             ///< at most kMaxRootSeed
+  std::int64_t episodes = 1;               ///< on each graph and cluster
+  std::int64_t patience = 0;               ///< see Training; 0: none
+
+  bool operator==(const TrainingPlan&) const = default;
+};
+
+/// Holds a policy and where it comes from.
+struct PolicyFile {
+  TrainingPlan plan{};
+  std::int64_t episodes_played = 0;  ///< over all graphs and clusters
+  std::int64_t updates = 0;
+  std::string policy{};  ///< a text that load() of the agent reads
+};
+
+/// Makes the agent of `spec`; throws kUsage, with the names of those that do, if it trains no
+/// policy, and what AgentRegistry::make() throws.
+std::unique_ptr<agents::TrainableAgent> make_trainable(std::string_view spec);
+
+/// Returns the text of a policy file.
+std::string write_policy_file(const PolicyFile& file);
+
+/// Reads a policy file; `source` is its name in errors. Throws kFormat. The policy itself is
+/// checked by its agent.
+PolicyFile read_policy_file(std::string_view text, const std::string& source);
+
+/// Makes the agent of a policy file with its policy. Throws what make_trainable() and load() throw.
+std::unique_ptr<agents::TrainableAgent> agent_of(const PolicyFile& file, const std::string& source);
+
+}  // namespace emplace::bench

@@ -1,0 +1,146 @@
+#include <emplace/bench/learning_curve.hpp>
+#include <emplace/bench/log_plot.hpp>
+#include <emplace/graphs/check.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+namespace emplace::bench {
+namespace {
+
+using agents::TrainingUpdate;
+
+// By Okabe and Ito, told apart by all eyes.
+constexpr const char* kLastColor = "#56b4e9";
+constexpr const char* kBestColor = "#d55e00";
+
+// A field of CSV (RFC 4180): in quotes if it holds what would end it.
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) {
+    return text;
+  }
+  std::string quoted = "\"";
+  for (const char letter : text) {
+    quoted += letter;
+    if (letter == '"') {
+      quoted += letter;
+    }
+  }
+  return quoted + '"';
+}
+
+// A time at the end of episodes, and the best so far, after some number of episodes.
+struct Moment {
+  double episodes = 0;
+  double last = 0;
+  double best = 0;
+};
+
+// After each row, the geometric means over problems of last and best times over the best of the
+// training; from the row on with which all problems have one. `best_us` is by problem.
+std::vector<Moment> mean_moments(std::span<const TrainingUpdate> rows,
+                                 std::span<const double> best_us) {
+  std::vector<const TrainingUpdate*> latest(best_us.size(), nullptr);
+  std::size_t num_played = 0;
+  double sum_last = 0;  // of logarithms
+  double sum_best = 0;
+  std::vector<Moment> moments;
+  for (const TrainingUpdate& row : rows) {
+    const double best_of_all_us = best_us[row.session];
+    const TrainingUpdate*& before = latest[row.session];
+    if (before == nullptr) {
+      ++num_played;
+    } else {
+      sum_last -= std::log(before->last_us / best_of_all_us);
+      sum_best -= std::log(before->best_us / best_of_all_us);
+    }
+    before = &row;
+    sum_last += std::log(row.last_us / best_of_all_us);
+    sum_best += std::log(row.best_us / best_of_all_us);
+    if (num_played == latest.size()) {
+      const auto count = static_cast<double>(num_played);
+      moments.push_back({.episodes = static_cast<double>(row.episodes),
+                         .last = std::exp(sum_last / count),
+                         .best = std::exp(sum_best / count)});
+    }
+  }
+  return moments;
+}
+
+LogPlot plot_of(const std::string& title, const std::string& unit,
+                const std::vector<Moment>& moments) {
+  const auto by_last = std::ranges::minmax(moments, {}, &Moment::last);
+  const double least =
+      std::min(by_last.min.last, std::ranges::min(moments, {}, &Moment::best).best);
+  // Axes need some length.
+  const double most = std::max(by_last.max.last, 1.01 * least);
+  const double first = moments.front().episodes;
+  LogPlot plot(title, {"episodes", first, std::max(moments.back().episodes, first + 1)},
+               {"step time " + unit, least, most});
+  std::vector<LogPlot::Place> last;
+  std::vector<LogPlot::Place> best;
+  for (const Moment& moment : moments) {
+    last.push_back({moment.episodes, moment.last});
+    best.push_back({moment.episodes, moment.best});
+  }
+  plot.add_curve("end of episodes", std::move(last), {kLastColor, false});
+  plot.add_curve("best so far", std::move(best), {kBestColor, false});
+  return plot;
+}
+
+}  // namespace
+
+void LearningCurve::add(const TrainingUpdate& update) {
+  EMPLACE_CHECK(update.session < problems_.size(), "problem {} of {}", update.session,
+                problems_.size());
+  best_us_.resize(problems_.size(), std::numeric_limits<double>::infinity());
+  // The best changes only for the better. (Its objective may grow: what fits is better than what
+  // does not.)
+  if (update.best_us != best_us_[update.session]) {
+    best_us_[update.session] = update.best_us;
+    last_gain_ = update.episodes;
+  }
+  rows_.push_back(update);
+}
+
+std::int64_t LearningCurve::episodes_without_gain() const { return episodes() - last_gain_; }
+
+std::string LearningCurve::to_csv() const {
+  std::string text = "update,episodes,graph,cluster,last_us,best_us,entropy,gradient_norm\n";
+  for (const TrainingUpdate& row : rows_) {
+    const ProblemName& problem = problems_[row.session];
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{}\n", row.update, row.episodes,
+                   field(problem.graph), field(problem.cluster), row.last_us, row.best_us,
+                   row.entropy, row.gradient_norm);
+  }
+  return text;
+}
+
+std::string LearningCurve::to_svg() const {
+  std::vector<std::vector<Moment>> by_problem(problems_.size());
+  for (const TrainingUpdate& row : rows_) {
+    by_problem[row.session].push_back({.episodes = static_cast<double>(row.episodes),
+                                       .last = row.last_us / 1e3,
+                                       .best = row.best_us / 1e3});
+  }
+  std::vector<LogPlot> plots;
+  if (problems_.size() > 1) {
+    if (const std::vector<Moment> moments = mean_moments(rows_, best_us_); !moments.empty()) {
+      plots.push_back(plot_of("All problems", "/ best of the training", moments));
+    }
+  }
+  for (std::size_t problem = 0; problem < problems_.size(); ++problem) {
+    if (!by_problem[problem].empty()) {
+      plots.push_back(
+          plot_of(fmt::format("{} on {}", problems_[problem].graph, problems_[problem].cluster),
+                  "[ms]", by_problem[problem]));
+    }
+  }
+  return LogPlot::to_svg(plots);
+}
+
+}  // namespace emplace::bench

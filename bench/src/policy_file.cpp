@@ -1,0 +1,71 @@
+#include "training_json.hpp"
+
+#include <emplace/agents/registry.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/params.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <limits>
+
+namespace emplace::bench {
+namespace {
+
+using agents::AgentRegistry;
+using agents::TrainableAgent;
+
+constexpr std::string_view kSchema = "emplace-trained-policy";
+constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
+
+std::string trainable_names() {
+  std::vector<std::string> names;
+  for (const std::string& name : AgentRegistry::global().names()) {
+    if (AgentRegistry::global().info(name).trainable) {
+      names.push_back(name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::unique_ptr<TrainableAgent> make_trainable(std::string_view text) {
+  const Spec spec = Spec::parse(text);
+  std::unique_ptr<agents::Agent> agent = AgentRegistry::global().make(spec);
+  auto* const trainable = dynamic_cast<TrainableAgent*>(agent.get());
+  if (trainable == nullptr) {
+    throw Error(ErrorCode::kUsage, fmt::format("agent '{}' trains no policy; those that do: {}",
+                                               spec.name, trainable_names()));
+  }
+  agent.release();
+  return std::unique_ptr<TrainableAgent>(trainable);
+}
+
+std::string write_policy_file(const PolicyFile& file) {
+  return fmt::format(
+      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"episodes_played\": {},\n"
+      "\"updates\": {},\n\"policy\": {}\n}}\n",
+      kSchema, kVersion, to_json(file.plan).dump(2), file.episodes_played, file.updates,
+      file.policy.substr(0, file.policy.find_last_not_of('\n') + 1));
+}
+
+PolicyFile read_policy_file(std::string_view text, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(text, source);
+  const JsonCursor root = document.root();
+  root.expect_schema(kSchema, kVersion);
+  root.expect_only({"schema", "version", "plan", "episodes_played", "updates", "policy"});
+  return {.plan = plan_from_json(root.at("plan")),
+          .episodes_played = root.at("episodes_played").integer(0, kMaxInteger),
+          .updates = root.at("updates").integer(0, kMaxInteger),
+          .policy = root.at("policy").json_text()};
+}
+
+std::unique_ptr<TrainableAgent> agent_of(const PolicyFile& file, const std::string& source) {
+  std::unique_ptr<TrainableAgent> agent = make_trainable(file.plan.agent);
+  agent->load(file.policy, source + ": /policy");
+  return agent;
+}
+
+}  // namespace emplace::bench

@@ -1,0 +1,220 @@
+#include "training_json.hpp"
+
+#include <emplace/bench/cell.hpp>
+#include <emplace/bench/training.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
+
+#include <set>
+#include <utility>
+
+namespace emplace::bench {
+namespace {
+
+constexpr std::string_view kSchema = "emplace-training-checkpoint";
+constexpr std::int64_t kVersion = 1;
+
+void refuse_twice(const std::vector<std::string>& names) {
+  std::set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (!seen.insert(name).second) {
+      throw Error(ErrorCode::kUsage, fmt::format("'{}' is given twice", excerpt(name)));
+    }
+  }
+}
+
+// A mistyped agent, or one that trains nothing, is told before graphs are built.
+TrainingPlan checked(TrainingPlan plan) {
+  make_trainable(plan.agent);
+  refuse_twice(plan.graphs);
+  refuse_twice(plan.clusters);
+  EMPLACE_CHECK(!plan.graphs.empty() && !plan.clusters.empty() && plan.episodes > 0,
+                "{} graphs, {} clusters, {} episodes", plan.graphs.size(), plan.clusters.size(),
+                plan.episodes);
+  return plan;
+}
+
+std::vector<Cell> cells_of(const TrainingPlan& plan) {
+  std::vector<Cell> cells;
+  for (const std::string& graph : plan.graphs) {
+    for (const std::string& cluster : plan.clusters) {
+      cells.push_back({.graph = graph,
+                       .cluster = cluster,
+                       .agent = plan.agent,
+                       .groups = plan.groups,
+                       .grouping = plan.grouping,
+                       .root_seed = plan.root_seed});
+    }
+  }
+  return cells;
+}
+
+std::vector<ProblemName> names_of(const std::vector<Cell>& cells) {
+  std::vector<ProblemName> names;
+  for (const Cell& cell : cells) {
+    names.push_back({cell.graph, cell.cluster});
+  }
+  return names;
+}
+
+// Says what differs between the plan of a checkpoint and the one that is wanted.
+std::string difference(const TrainingPlan& stored, const TrainingPlan& wanted) {
+  const auto numbers = [](std::string_view option, auto was, auto is) {
+    return fmt::format("it was begun with {} {}, not {}", option, was, is);
+  };
+  if (stored.agent != wanted.agent) {
+    return fmt::format("it trains {}, not {}", stored.agent, wanted.agent);
+  }
+  if (stored.graphs != wanted.graphs) {
+    return "it was begun with other --graphs";
+  }
+  if (stored.clusters != wanted.clusters) {
+    return fmt::format("it was begun with --cluster {}, not {}", fmt::join(stored.clusters, " "),
+                       fmt::join(wanted.clusters, " "));
+  }
+  if (stored.groups != wanted.groups) {
+    return numbers("--groups", stored.groups, wanted.groups);
+  }
+  if (stored.grouping != wanted.grouping) {
+    return numbers("--grouping", stored.grouping, wanted.grouping);
+  }
+  if (stored.root_seed != wanted.root_seed) {
+    return numbers("--seed", stored.root_seed, wanted.root_seed);
+  }
+  if (stored.episodes != wanted.episodes) {
+    return numbers("--episodes", stored.episodes, wanted.episodes);
+  }
+  return numbers("--patience", stored.patience, wanted.patience);
+}
+
+[[noreturn]] void refuse(const std::string& source, std::string_view why) {
+  throw Error(ErrorCode::kUsage, fmt::format("{}: cannot resume: {}", source, why));
+}
+
+}  // namespace
+
+std::string_view to_string(TrainingEnd end) {
+  switch (end) {
+    case TrainingEnd::kEpisodes:
+      return "episodes";
+    case TrainingEnd::kPatience:
+      return "patience";
+    case TrainingEnd::kStopped:
+      return "stopped";
+  }
+  EMPLACE_CHECK(false, "end {}", static_cast<int>(end));
+}
+
+Training::Training(TrainingPlan plan)
+    : plan_(checked(std::move(plan))),
+      agent_(make_trainable(plan_.agent)),
+      cells_(cells_of(plan_)),
+      problems_(cells_),
+      curve_(names_of(cells_)) {
+  for (const Cell& cell : cells_) {
+    const Problem& problem = problems_.find(cell).problem;
+    sessions_.push_back(std::make_unique<agents::Session>(
+        problem,
+        agents::Session::Options{
+            .seed = cell.seed(),
+            .max_evaluations = plan_.episodes * agent_->evaluations_per_episode(problem)}));
+  }
+}
+
+std::int64_t Training::num_episodes() const {
+  return plan_.episodes * static_cast<std::int64_t>(sessions_.size());
+}
+
+TrainingEnd Training::run(int threads, const std::function<bool()>& after_update) {
+  threads = threads == 0 ? tbb::info::default_concurrency() : threads;
+  std::vector<agents::Session*> sessions;
+  for (const auto& session : sessions_) {
+    sessions.push_back(session.get());
+  }
+  const std::int64_t patience = plan_.patience * static_cast<std::int64_t>(sessions.size());
+  auto end = TrainingEnd::kEpisodes;
+  const auto watch = [&](const agents::TrainingUpdate& update) {
+    curve_.add(update);
+    if (!update.is_last) {
+      return true;
+    }
+    if (update.episodes >= num_episodes()) {
+      return false;  // where episodes take fewer simulations than they may, budgets are left
+    }
+    if (patience > 0 && curve_.episodes_without_gain() >= patience) {
+      end = TrainingEnd::kPatience;
+    } else if (!after_update()) {
+      end = TrainingEnd::kStopped;
+    }
+    return end == TrainingEnd::kEpisodes;
+  };
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<std::size_t>(threads));
+  tbb::task_arena arena(threads);
+  arena.execute([&] { agent_->train(sessions, watch); });
+  return end;
+}
+
+PolicyFile Training::policy() const {
+  const auto& rows = curve_.rows();
+  return {.plan = plan_,
+          .episodes_played = curve_.episodes(),
+          .updates = rows.empty() ? 0 : rows.back().update,
+          .policy = agent_->save()};
+}
+
+std::string Training::checkpoint() const {
+  nlohmann::ordered_json problems = nlohmann::ordered_json::array();
+  for (const ProblemHash& problem : problems_.hashes()) {
+    problems.push_back(
+        {{"graph", problem.graph}, {"cluster", problem.cluster}, {"hash", problem.hash}});
+  }
+  std::string sessions;
+  for (const auto& session : sessions_) {
+    sessions += (sessions.empty() ? "\n" : ",\n") + to_json(session->state()).dump();
+  }
+  std::string curve;
+  for (const agents::TrainingUpdate& row : curve_.rows()) {
+    curve += (curve.empty() ? "\n" : ",\n") + to_json(row).dump();
+  }
+  return fmt::format(
+      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"problems\": {},\n"
+      "\"sessions\": [{}],\n\"curve\": [{}],\n\"training\": {}}}\n",
+      kSchema, kVersion, to_json(plan_).dump(2), problems.dump(2), sessions, curve,
+      agent_->save_training());
+}
+
+void Training::resume(std::string_view checkpoint, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(checkpoint, source);
+  const JsonCursor root = document.root();
+  root.expect_schema(kSchema, kVersion);
+  root.expect_only({"schema", "version", "plan", "problems", "sessions", "curve", "training"});
+  const TrainingPlan stored = plan_from_json(root.at("plan"));
+  if (stored != plan_) {
+    refuse(source, difference(stored, plan_));
+  }
+  const std::vector<JsonCursor> hashes = root.at("problems").elements();
+  const std::vector<JsonCursor> states = root.at("sessions").elements();
+  if (hashes.size() != sessions_.size() || states.size() != sessions_.size()) {
+    root.fail(fmt::format("expected {} problems and sessions", sessions_.size()));
+  }
+  for (std::size_t i = 0; i < sessions_.size(); ++i) {
+    const ProblemHash& problem = problems_.hashes()[i];
+    if (hashes[i].at("hash").text() != problem.hash) {
+      refuse(source, fmt::format("{} on {} has changed since", problem.graph, problem.cluster));
+    }
+    sessions_[i]->restore(session_state_from_json(states[i], sessions_[i]->problem()));
+  }
+  for (const JsonCursor& row : root.at("curve").elements()) {
+    curve_.add(update_from_json(row, sessions_.size()));
+  }
+  agent_->load_training(root.at("training").json_text(), source + ": /training");
+}
+
+}  // namespace emplace::bench

@@ -1,0 +1,163 @@
+#include "training_json.hpp"
+
+#include <emplace/bench/cell.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+namespace emplace::bench {
+namespace {
+
+using agents::EvaluationStatus;
+using agents::Session;
+using agents::TrainingUpdate;
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
+constexpr double kMaxNumber = std::numeric_limits<double>::max();
+constexpr std::array<std::string_view, 2> kStatuses = {"ok", "out_of_memory"};
+constexpr std::array<std::string_view, 3> kNotFinite = {"inf", "-inf", "nan"};
+
+std::vector<std::string> names_from_json(const JsonCursor& json) {
+  std::vector<std::string> names;
+  for (const JsonCursor& name : json.elements()) {
+    names.push_back(name.non_empty_text());
+  }
+  if (names.empty()) {
+    json.fail("expected at least one name");
+  }
+  return names;
+}
+
+// JSON has no infinity; a gradient may have one.
+Json number_to_json(double number) {
+  return std::isfinite(number) ? Json(number) : Json(fmt::format("{}", number));
+}
+
+double number_from_json(const JsonCursor& json) {
+  if (!json.is_text()) {
+    return json.number(-kMaxNumber, kMaxNumber);
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr std::array kValues = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()};
+  return kValues[json.one_of(kNotFinite)];
+}
+
+// Integers of 64 bits are more than every JSON reader holds.
+std::uint64_t word_from_json(const JsonCursor& json) {
+  const std::string text = json.text();
+  std::uint64_t word = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), word, 16);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    json.fail("expected 64 bits in hexadecimal digits");
+  }
+  return word;
+}
+
+}  // namespace
+
+Json to_json(const TrainingPlan& plan) {
+  return {{"agent", plan.agent},       {"graphs", plan.graphs},     {"clusters", plan.clusters},
+          {"groups", plan.groups},     {"grouping", plan.grouping}, {"root_seed", plan.root_seed},
+          {"episodes", plan.episodes}, {"patience", plan.patience}};
+}
+
+TrainingPlan plan_from_json(const JsonCursor& json) {
+  json.expect_only(
+      {"agent", "graphs", "clusters", "groups", "grouping", "root_seed", "episodes", "patience"});
+  return {.agent = json.at("agent").non_empty_text(),
+          .graphs = names_from_json(json.at("graphs")),
+          .clusters = names_from_json(json.at("clusters")),
+          .groups = json.at("groups").integer(0, kMaxInteger),
+          .grouping = json.at("grouping").non_empty_text(),
+          .root_seed = static_cast<std::uint64_t>(json.at("root_seed").integer(0, kMaxRootSeed)),
+          .episodes = json.at("episodes").integer(1, kMaxInteger),
+          .patience = json.at("patience").integer(0, kMaxInteger)};
+}
+
+Json to_json(const Session::State& state) {
+  Json random = Json::array();
+  for (const std::uint64_t word : state.random) {
+    random.push_back(fmt::format("{:016x}", word));
+  }
+  Json json = {{"random", std::move(random)}, {"evaluations", state.evaluations}};
+  if (state.best_placement) {
+    const auto& best = state.best_evaluation;
+    json["best"] = {{"devices", state.best_placement->devices()},
+                    {"evaluations", state.evaluations_to_best},
+                    {"status", kStatuses[best.status == EvaluationStatus::kOk ? 0 : 1]},
+                    {"step_time_us", best.step_time_us},
+                    {"bytes_over", best.bytes_over}};
+  }
+  return json;
+}
+
+Session::State session_state_from_json(const JsonCursor& json, const Problem& problem) {
+  json.expect_only({"random", "evaluations", "best"});
+  Session::State state;
+  const std::vector<JsonCursor> random = json.at("random").elements();
+  if (random.size() != state.random.size()) {
+    json.at("random").fail(fmt::format("expected {} words", state.random.size()));
+  }
+  for (std::size_t i = 0; i < random.size(); ++i) {
+    state.random[i] = word_from_json(random[i]);
+  }
+  if (state.random == RandomStream::State{}) {
+    json.at("random").fail("no stream is ever there");
+  }
+  state.evaluations = json.at("evaluations").integer(0, kMaxInteger);
+  if (const auto best = json.find("best")) {
+    best->expect_only({"devices", "evaluations", "status", "step_time_us", "bytes_over"});
+    std::vector<DeviceId> devices;
+    for (const JsonCursor& device : best->at("devices").elements()) {
+      devices.push_back(static_cast<DeviceId>(device.integer(0, problem.num_devices() - 1)));
+    }
+    if (devices.size() != static_cast<std::size_t>(problem.num_groups())) {
+      best->at("devices").fail(fmt::format("expected one for each of {} groups, found {}",
+                                           problem.num_groups(), devices.size()));
+    }
+    state.best_placement = Placement(std::move(devices));
+    state.evaluations_to_best = best->at("evaluations").integer(1, state.evaluations);
+    state.best_evaluation = {.status = best->at("status").one_of(kStatuses) == 0
+                                           ? EvaluationStatus::kOk
+                                           : EvaluationStatus::kOutOfMemory,
+                             .step_time_us = best->at("step_time_us").number(0, kMaxNumber),
+                             .bytes_over = best->at("bytes_over").integer(0, kMaxInteger)};
+  }
+  return state;
+}
+
+Json to_json(const TrainingUpdate& update) {
+  return {update.update,
+          update.episodes,
+          update.session,
+          number_to_json(update.last_us),
+          number_to_json(update.best_us),
+          number_to_json(update.entropy),
+          number_to_json(update.gradient_norm),
+          update.is_last};
+}
+
+TrainingUpdate update_from_json(const JsonCursor& json, std::size_t num_sessions) {
+  const std::vector<JsonCursor> members = json.elements();
+  if (members.size() != 8) {
+    json.fail("expected the 8 numbers of an update");
+  }
+  return {.update = members[0].integer(1, kMaxInteger),
+          .episodes = members[1].integer(0, kMaxInteger),
+          .session = static_cast<std::size_t>(
+              members[2].integer(0, static_cast<std::int64_t>(num_sessions) - 1)),
+          .last_us = number_from_json(members[3]),
+          .best_us = number_from_json(members[4]),
+          .entropy = number_from_json(members[5]),
+          .gradient_norm = number_from_json(members[6]),
+          .is_last = members[7].boolean()};
+}
+
+}  // namespace emplace::bench

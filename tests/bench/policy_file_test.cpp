@@ -1,0 +1,90 @@
+#include <emplace/bench/policy_file.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace emplace::bench {
+namespace {
+
+const PolicyFile kFile{.plan = {.agent = "placeto:rounds=2",
+                                .graphs = {"cifar10:member=0", "./a.json"},
+                                .clusters = {"p2-8xlarge-2"},
+                                .groups = 64,
+                                .grouping = "metis",
+                                .root_seed = 7,
+                                .episodes = 100,
+                                .patience = 20},
+                       .episodes_played = 150,
+                       .updates = 75,
+                       .policy = "{\"layers\": [0.1, -0.0, 1e-45]}\n"};
+
+std::string mistake(const std::string& text) {
+  try {
+    read_policy_file(text, "policy.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = write_policy_file(kFile);
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(PolicyFile, ComesBack) {
+  const PolicyFile read = read_policy_file(write_policy_file(kFile), "policy.json");
+  EXPECT_EQ(read.plan, kFile.plan);
+  EXPECT_EQ(read.episodes_played, 150);
+  EXPECT_EQ(read.updates, 75);
+  EXPECT_EQ(read.policy, "{\"layers\":[0.1,-0.0,1e-45]}");
+}
+
+TEST(PolicyFile, TellsWhatIsWrongInIt) {
+  EXPECT_EQ(mistake(write_policy_file(kFile)), "none");
+  EXPECT_THAT(mistake("{}"), testing::StartsWith("policy.json: "));
+  EXPECT_THAT(mistake(changed("\"version\": 1", "\"version\": 2")),
+              testing::StartsWith("policy.json: /version"));
+  EXPECT_THAT(mistake(changed("\"episodes\": 100", "\"episodes\": 0")),
+              testing::StartsWith("policy.json: /plan/episodes: expected a whole number from 1"));
+  EXPECT_THAT(mistake(changed("\"updates\"", "\"update\"")), testing::HasSubstr("policy.json"));
+  EXPECT_THAT(mistake(changed("\"p2-8xlarge-2\"", "")),
+              testing::StartsWith("policy.json: /plan/clusters: expected at least one name"));
+}
+
+TEST(PolicyFile, MakesAgentsThatTrainOnly) {
+  EXPECT_EQ(make_trainable("placeto:rounds=2")->layers(2).empty(), false);
+  try {
+    make_trainable("metis:");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUsage);
+  }
+  try {
+    make_trainable("single-gpu");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUsage);
+    EXPECT_THAT(error.what(),
+                testing::StartsWith("agent 'single-gpu' trains no policy; those that do: "));
+    EXPECT_THAT(error.what(), testing::HasSubstr("placeto"));
+  }
+}
+
+// The agent's own words, at the place in the file.
+TEST(PolicyFile, SaysWhereAPolicyIsNotTheAgents) {
+  try {
+    agent_of(kFile, "policy.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("policy.json: /policy: "));
+  }
+}
+
+}  // namespace
+}  // namespace emplace::bench

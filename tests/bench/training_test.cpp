@@ -1,0 +1,207 @@
+#include "support/temporary_folder.hpp"
+
+#include <emplace/bench/training.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/text_file.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace emplace::bench {
+namespace {
+
+// Two graphs of 8 groups, on which an episode is short.
+const TrainingPlan kPlan{.agent = "placeto:rounds=1,workers=2,start=best",
+                         .graphs = {"fork-join:width=3,stages=2", "in-tree:levels=4"},
+                         .clusters = {"p2-8xlarge-2"},
+                         .groups = 8,
+                         .root_seed = 3,
+                         .episodes = 12};
+
+bool go_on() { return true; }
+
+// What a training leaves in the end.
+struct Left {
+  explicit Left(const Training& training)
+      : policy(write_policy_file(training.policy())),
+        curve(training.curve().to_csv()),
+        checkpoint(training.checkpoint()) {}
+
+  std::string policy;
+  std::string curve;
+  std::string checkpoint;
+};
+
+Left whole() {
+  Training training(kPlan);
+  EXPECT_EQ(training.run(1, go_on), TrainingEnd::kEpisodes);
+  return Left(training);
+}
+
+TEST(Training, PlaysTheEpisodesOfItsPlanOnEachProblem) {
+  Training training(kPlan);
+  EXPECT_EQ(training.num_episodes(), 24);
+  EXPECT_EQ(training.run(1, go_on), TrainingEnd::kEpisodes);
+  EXPECT_EQ(training.curve().episodes(), 24);
+  for (const auto& session : training.sessions()) {
+    EXPECT_EQ(session->evaluations(), 12 * (session->problem().num_groups() + 1));
+  }
+  const PolicyFile policy = training.policy();
+  EXPECT_EQ(policy.plan, kPlan);
+  EXPECT_EQ(policy.episodes_played, 24);
+  EXPECT_EQ(policy.updates, 12);
+  EXPECT_EQ(agent_of(policy, "policy")->save(), policy.policy);
+}
+
+TEST(Training, GivesTheSameBitsOnAnyNumberOfThreads) {
+  Training training(kPlan);
+  training.run(2, go_on);
+  EXPECT_EQ(write_policy_file(training.policy()), whole().policy);
+}
+
+TEST(Training, GoesOnFromACheckpointWithTheSameBits) {
+  const Left expected = whole();
+  for (const int cut : {1, 5, 11, 12}) {
+    SCOPED_TRACE(cut);
+    Training first(kPlan);
+    int updates = 0;
+    EXPECT_EQ(first.run(1, [&] { return ++updates < cut; }), TrainingEnd::kStopped);
+    Training second(kPlan);
+    second.resume(first.checkpoint(), "checkpoint");
+    EXPECT_EQ(second.run(2, go_on), TrainingEnd::kEpisodes);
+    const Left left(second);
+    EXPECT_EQ(left.policy, expected.policy);
+    EXPECT_EQ(left.curve, expected.curve);
+    EXPECT_EQ(left.checkpoint, expected.checkpoint);
+  }
+}
+
+// At rate 0 the policy stays as it is; after a time nothing better comes. Whatever the cut,
+// patience counts from the last gain.
+TEST(Training, EndsWhereNothingBetterComesForLong) {
+  TrainingPlan plan = kPlan;
+  plan.episodes = 2000;
+  plan.patience = 10;
+  Training patient(plan);
+  EXPECT_EQ(patient.run(1, go_on), TrainingEnd::kPatience);
+  const std::int64_t episodes = patient.curve().episodes();
+  EXPECT_LT(episodes, patient.num_episodes());
+  EXPECT_GE(patient.curve().episodes_without_gain(), 20);
+  EXPECT_LT(patient.curve().episodes_without_gain(), 22);  // an update is 2 episodes
+
+  Training first(plan);
+  EXPECT_EQ(first.run(1, [&] { return first.curve().episodes() < episodes - 4; }),
+            TrainingEnd::kStopped);
+  Training second(plan);
+  second.resume(first.checkpoint(), "checkpoint");
+  EXPECT_EQ(second.run(1, go_on), TrainingEnd::kPatience);
+  EXPECT_EQ(second.curve().to_csv(), patient.curve().to_csv());
+}
+
+std::string resume_mistake(const TrainingPlan& plan, const std::string& checkpoint) {
+  try {
+    Training(plan).resume(checkpoint, "p.checkpoint");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Training, RefusesTheCheckpointOfAnotherCommand) {
+  Training training(kPlan);
+  training.run(1, [] { return false; });
+  const std::string checkpoint = training.checkpoint();
+  EXPECT_EQ(resume_mistake(kPlan, checkpoint), "none");
+
+  TrainingPlan other = kPlan;
+  other.episodes = 13;
+  EXPECT_EQ(resume_mistake(other, checkpoint),
+            "p.checkpoint: cannot resume: it was begun with --episodes 12, not 13");
+  other = kPlan;
+  other.root_seed = 4;
+  EXPECT_EQ(resume_mistake(other, checkpoint),
+            "p.checkpoint: cannot resume: it was begun with --seed 3, not 4");
+  other = kPlan;
+  other.agent = "placeto";
+  EXPECT_EQ(resume_mistake(other, checkpoint),
+            "p.checkpoint: cannot resume: it trains placeto:rounds=1,workers=2,start=best, not "
+            "placeto");
+  other = kPlan;
+  other.graphs.pop_back();
+  EXPECT_EQ(resume_mistake(other, checkpoint),
+            "p.checkpoint: cannot resume: it was begun with other --graphs");
+  other = kPlan;
+  other.groups = 9;
+  EXPECT_THAT(resume_mistake(other, checkpoint), testing::HasSubstr("--groups 8, not 9"));
+  other = kPlan;
+  other.patience = 2;
+  EXPECT_THAT(resume_mistake(other, checkpoint), testing::HasSubstr("--patience 0, not 2"));
+}
+
+TEST(Training, TellsWhatIsWrongInACheckpoint) {
+  Training training(kPlan);
+  training.run(1, [] { return false; });
+  const std::string checkpoint = training.checkpoint();
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = checkpoint;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return resume_mistake(kPlan, text.replace(at, from.size(), to));
+  };
+  EXPECT_THAT(resume_mistake(kPlan, checkpoint.substr(0, 2000)),
+              testing::StartsWith("p.checkpoint: "));
+  EXPECT_THAT(changed("\"devices\":[", "\"devices\":[9,"),
+              testing::StartsWith("p.checkpoint: /sessions/0/best/devices/0: expected"));
+  EXPECT_THAT(changed("\"devices\":[", "\"devices\":[0,"),
+              testing::HasSubstr("/sessions/0/best/devices: expected one for each of"));
+  EXPECT_THAT(changed("\"random\":[\"", "\"random\":[\"g"),
+              testing::HasSubstr("/sessions/0/random/0: expected 64 bits"));
+  EXPECT_THAT(changed("[1,2,0,", "[1,2,7,"), testing::HasSubstr("/curve/0/2: expected"));
+  EXPECT_THAT(changed("emplace-training\"", "emplace-trainin\""),
+              testing::StartsWith("p.checkpoint: /training: "));
+}
+
+TEST(Training, RefusesAGraphThatHasChangedSince) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& flops) {
+    write_text_file(folder.path("g.json"),
+                    R"({"schema": "emplace-graph", "version": 1, "name": "g", "ops": [)"
+                    R"({"name": "a", "kind": "matmul", "flops": )" +
+                        flops +
+                        R"(, "outputs": [{"shape": [10], "bytes": 40}]},)"
+                        R"({"name": "b", "kind": "add", "flops": 10}], "edges": [[0, 0, 1]]})");
+  };
+  TrainingPlan plan = kPlan;
+  plan.graphs = {folder.path("g.json")};
+  write("1000000");
+  Training training(plan);
+  training.run(1, [] { return false; });
+  write("2000000");
+  EXPECT_THAT(resume_mistake(plan, training.checkpoint()),
+              testing::HasSubstr("g.json on p2-8xlarge-2 has changed since"));
+}
+
+TEST(Training, RefusesProblemsOfDifferentNumbersOfDevices) {
+  TrainingPlan plan = kPlan;
+  plan.clusters = {"p2-8xlarge-2", "p2-8xlarge-4"};
+  Training training(plan);
+  try {
+    training.run(1, go_on);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_THAT(error.what(), testing::HasSubstr("for 2 devices"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("p2-8xlarge-4"));
+  }
+}
+
+TEST(Training, RefusesAGraphThatComesTwice) {
+  TrainingPlan plan = kPlan;
+  plan.graphs.push_back(plan.graphs.front());
+  EXPECT_THROW(Training{plan}, Error);
+}
+
+}  // namespace
+}  // namespace emplace::bench
