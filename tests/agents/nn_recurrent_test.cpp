@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -175,6 +175,18 @@ TEST(NnTanh, EqualsTheLibraryWithinAFewUnitsOfTheLastPlace) {
   expect_tanh(kernels<double>(), 8);
 }
 
+TEST(NnTanh, ComesWithExponentialsOfTwiceANumber) {
+  alignas(64) std::array<float, 16> numbers{-19.9F, -3.3F, -1e-4F, 0, 1e-4F, 0.3F, 7.7F, 19.9F};
+  numbers[8] = -50;
+  numbers[9] = 50;
+  alignas(64) std::array<float, 16> found{};
+  kernels<float>().exp_twice(1, numbers.data(), found.data());
+  for (std::size_t i = 0; i < 10; ++i) {
+    const double expected = std::exp(2 * std::clamp<double>(numbers[i], -20, 20));
+    EXPECT_NEAR(found[i], expected, 4e-7 * expected) << numbers[i];
+  }
+}
+
 TEST(NnTanh, KeepsWhatIsNotANumber) {
   alignas(64) std::array<float, 16> numbers{};
   numbers[3] = std::numeric_limits<float>::quiet_NaN();
@@ -201,22 +213,25 @@ TEST(NnAttention, GivesTheSameBitsWithVectorsOfAnyWidth) {
   const float* const shares = draw(kPanels * kLanes);
   const float* const d_context = draw(kRow);
   const auto all = [&](const Kernels<float>& loops) {
-    // tanh of the memory, scores, context, and the gradients of memory, weights, query and scores.
-    std::vector<std::size_t> sizes = {
-        kPanels * kRow, kPanels * kLanes, kRow, kPanels * kRow, kColumns, kRow, kPanels * kLanes};
+    // tanh and exponentials of the memory, scores, context, and the gradients of memory, weights,
+    // query and scores.
+    std::vector<std::size_t> sizes = {kPanels * kRow, kPanels * kRow,  kPanels * kLanes,
+                                      kRow,           kPanels * kRow,  kColumns,
+                                      kRow,           kPanels * kLanes};
     std::vector<float*> parts;
     for (const std::size_t size : sizes) {
       parts.push_back(arena.take(size));
       std::fill_n(parts.back(), size, 0.0F);
     }
     std::copy_n(memory, sizes[0], parts[0]);
-    const AttentionArguments<float> attention{memory, weights, kPanels, kColumns};
+    const AttentionArguments<float> attention{memory, parts[1], weights, kPanels, kColumns};
     loops.tanh(kPanels * kColumns, parts[0]);
-    loops.scores(attention, query, parts[1]);
-    loops.mix(attention, shares, parts[2]);
+    loops.exp_twice(kPanels * kColumns, memory, parts[1]);
+    loops.scores(attention, query, parts[2]);
+    loops.mix(attention, shares, parts[3]);
     loops.attention_gradient(
         attention, query, shares, d_context,
-        {.memory = parts[3], .weights = parts[4], .query = parts[5], .scores = parts[6]});
+        {.memory = parts[4], .weights = parts[5], .query = parts[6], .scores = parts[7]});
     std::vector<float> numbers;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       numbers.insert(numbers.end(), parts[i], parts[i] + sizes[i]);

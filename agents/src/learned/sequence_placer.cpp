@@ -167,6 +167,7 @@ void SequencePlacer<Scalar>::place(nn::Tape<Scalar>& tape, Value items, Chooser&
   }
   state = {tape.sum_rows({&state.said, 1}, draw.copies),
            tape.sum_rows({&state.held, 1}, draw.copies)};
+  draw.encoded = said;
   const Value memory = tape.affine(said, memory_, Activation::kNone);
   const Value inputs = device_inputs(tape);
 
@@ -175,7 +176,6 @@ void SequencePlacer<Scalar>::place(nn::Tape<Scalar>& tape, Value items, Chooser&
   draw.devices.clear();
   draw.chances.clear();
   draw.entropies.clear();
-  draw.contexts.clear();
   for (std::size_t item = 0; item < count; ++item) {
     state = step(tape, decoder_, state, inputs, last);
     const Value query = tape.affine(state.said, query_, Activation::kNone);
@@ -190,7 +190,6 @@ void SequencePlacer<Scalar>::place(nn::Tape<Scalar>& tape, Value items, Chooser&
       last[row] = chooser.choose(tape.value(logits).row(row), num_devices_);
     }
     draw.devices.insert(draw.devices.end(), last.begin(), last.end());
-    draw.contexts.push_back(context);
     draw.chances.push_back(tape.log_probability(logits, last));
     draw.entropies.push_back(tape.entropy(logits));
   }

@@ -53,7 +53,7 @@ struct Draw {
   std::vector<std::int32_t> devices{};  ///< chosen, by item, placement
   std::vector<nn::Value> chances{};     ///< by item: log probability of each placement's choice
   std::vector<nn::Value> entropies{};   ///< by item: of each placement's choice
-  std::vector<nn::Value> contexts{};    ///< by item: what attend() gave
+  nn::Value encoded{};                  ///< what the encoder said of each item, a row for each
   std::vector<nn::Value> steps{};       ///< of the last encoder
   std::vector<std::int32_t> last{};     ///< chosen, by placement
   // What the tape keeps pointers to.

@@ -2,11 +2,12 @@
 
 // The bodies of the loops of attention (kernels.hpp) for vectors of `kBytes` bytes; see
 // kernel_loops.hpp for what may be included here. Lanes are rows of the memory, so that all are in
-// use however few rows ask.
+// use however few rows ask. tanh(m + q) = 1 - 2 / (1 + e^2m e^2q), with exponentials taken once of
+// each number of the memory and of the query.
 
 #include "kernels.hpp"
 #include "matrix.hpp"
-#include "vector_tanh.hpp"
+#include "vector_math.hpp"
 
 #include <cstddef>
 
@@ -15,8 +16,8 @@ namespace {
 
 template <class Scalar, std::size_t kBytes>
 struct AttentionLoops {
-  using Tanh = VectorTanh<Scalar, kBytes>;
-  using Vector = typename Tanh::Vector;
+  using Math = VectorMath<Scalar, kBytes>;
+  using Vector = typename Math::Vector;
 
   static constexpr std::size_t kWidth = kBytes / sizeof(Scalar);
   static constexpr std::size_t kParts = kLanes / kWidth;  // vectors for the 16 rows of a panel
@@ -29,20 +30,26 @@ struct AttentionLoops {
   static void tanh(std::size_t panels, Scalar* numbers) {
     Vector* const all = vectors(numbers);
     for (std::size_t i = 0; i < panels * kParts; ++i) {
-      all[i] = Tanh::of(all[i]);
+      all[i] = Math::tanh(all[i]);
+    }
+  }
+
+  static void exp_twice(std::size_t panels, const Scalar* numbers, Scalar* exponentials) {
+    for (std::size_t i = 0; i < panels * kParts; ++i) {
+      vectors(exponentials)[i] = Math::exp_twice(vectors(numbers)[i]);
     }
   }
 
   static void scores(const AttentionArguments<Scalar>& a, const Scalar* query, Scalar* scores) {
     for (std::size_t panel = 0; panel < a.panels; ++panel) {
-      const Vector* const memory = vectors(a.memory + panel * kLanes * a.columns);
+      const Vector* const memory = vectors(a.exponentials + panel * kLanes * a.columns);
       Vector sums[kParts] = {};
       for (std::size_t c = 0; c < a.columns; ++c) {
         const Scalar asked = query[c * kLanes];
         const Scalar weight = a.weights[c];
 #pragma GCC unroll 8
         for (std::size_t part = 0; part < kParts; ++part) {
-          sums[part] += Tanh::of(memory[c * kParts + part] + asked) * weight;
+          sums[part] += tanh_of_sum(memory[c * kParts + part], asked) * weight;
         }
       }
       for (std::size_t part = 0; part < kParts; ++part) {
@@ -78,7 +85,7 @@ struct AttentionLoops {
         const std::size_t at = (panel * a.columns + c) * kLanes;
         for (std::size_t part = 0; part < kParts; ++part) {
           const Vector d = vectors(to.scores + panel * kLanes)[part];
-          const Vector y = Tanh::of(vectors(a.memory + at)[part] + asked);
+          const Vector y = tanh_of_sum(vectors(a.exponentials + at)[part], asked);
           const Vector through = d * weight * (Scalar{1} - y * y);
           weight_sums[part] += d * y;
           asked_sums[part] += through;
@@ -105,6 +112,11 @@ struct AttentionLoops {
   }
 
  private:
+  // Of a number of the memory and one of the query, given e to twice each.
+  [[gnu::always_inline]] static Vector tanh_of_sum(Vector memory, Scalar query) {
+    return Scalar{1} - Scalar{2} / (Scalar{1} + memory * query);
+  }
+
   // Sets d loss / d scores, behind the softmax that made shares of them.
   static void by_scores(const AttentionArguments<Scalar>& a, const Scalar* shares,
                         const Scalar* d_context, Scalar* d_scores) {

@@ -186,8 +186,9 @@ struct Loops {
   }
 
   static constexpr Kernels<Scalar> kTable = {
-      affine,         input_gradient,     weight_gradient, Attention::tanh, Attention::scores,
-      Attention::mix, Attention::gradient};
+      affine,          input_gradient,       weight_gradient,
+      Attention::tanh, Attention::exp_twice, Attention::scores,
+      Attention::mix,  Attention::gradient};
 };
 
 }  // namespace

@@ -25,10 +25,11 @@ struct LayerArguments {
 };
 
 /// Points at what attention reads (Bahdanau et al. 2015): a memory in panels, in which rows beyond
-/// the last are finite numbers, and a weight for each of its columns.
+/// the last are finite numbers, e to twice each of them, and a weight for each of its columns.
 template <class Scalar>
 struct AttentionArguments {
   const Scalar* memory;
+  const Scalar* exponentials;
   const Scalar* weights;
   std::size_t panels;
   std::size_t columns;
@@ -61,8 +62,12 @@ struct Kernels {
   /// Replaces each number x by tanh x; there are 16 * `panels`.
   void (*tanh)(std::size_t panels, Scalar* numbers);
 
+  /// Sets `exponentials` to e^2x of each number x, or of the nearest between -20 and 20.
+  void (*exp_twice)(std::size_t panels, const Scalar* numbers, Scalar* exponentials);
+
   /// Sets the score of each row of the memory: the sum of weight * tanh(memory + query) over the
-  /// columns. Queries, contexts and their gradients stand kLanes apart, as a row of a panel does.
+  /// columns, given e to twice the query. Queries, contexts and their gradients stand kLanes apart,
+  /// as a row of a panel does.
   void (*scores)(const AttentionArguments<Scalar>& attention, const Scalar* query, Scalar* scores);
 
   /// Sets the context: the sum of the memory's rows, each times its share. Requires: shares of 0

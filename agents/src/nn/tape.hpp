@@ -148,6 +148,7 @@ class Tape {
     Scalar scale = 1;              // of a bound
     Scalar most = 1;
     Scalar* shares = nullptr;  // of the memory's rows, for one row of the query after the other
+    Scalar* exponentials = nullptr;  // e to twice each number, where attention needs it
   };
 
   static std::size_t index(Value value) { return static_cast<std::size_t>(value.index); }
@@ -183,6 +184,9 @@ class Tape {
   void add_lstm_state_gradient(Node& node);
   void add_lstm_output_gradient(Node& node);
   void add_attention_gradient(Node& node, std::span<Scalar> gradient);
+
+  // Returns e to twice each number of `value`, taken at the first call.
+  const Scalar* exponentials(Value value);
 
   const Parameters<Scalar>* parameters_;
   Arena<Scalar> arena_;

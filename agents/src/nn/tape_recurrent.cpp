@@ -223,6 +223,17 @@ void Tape<Scalar>::add_lstm_output_gradient(Node& node) {
 }
 
 template <class Scalar>
+const Scalar* Tape<Scalar>::exponentials(Value value) {
+  Node& node = nodes_[index(value)];
+  if (node.exponentials == nullptr) {
+    const MatrixView<Scalar> numbers = view(node.value, node);
+    node.exponentials = arena_.take(numbers.size());
+    kernels<Scalar>().exp_twice(numbers.size() / kLanes, node.value, node.exponentials);
+  }
+  return node.exponentials;
+}
+
+template <class Scalar>
 Value Tape<Scalar>::attend(Value memory, Value query, LayerId id) {
   const Layer& layer = parameters_->layer(id);
   const MatrixView<Scalar> in = value(memory);
@@ -238,11 +249,13 @@ Value Tape<Scalar>::attend(Value memory, Value query, LayerId id) {
   nodes_.back().shares = shares;
   const MatrixView<Scalar> out = value(recorded);
   numbers(out).setZero();
-  const AttentionArguments<Scalar> arguments{in.data, parameters_->values().data() + layer.offset,
+  const AttentionArguments<Scalar> arguments{in.data, exponentials(memory),
+                                             parameters_->values().data() + layer.offset,
                                              in.panels(), in.columns};
+  const Scalar* const asked = exponentials(query);
   probabilities_.resize(in.rows);
   for (std::size_t row = 0; row < asking.rows; ++row, shares += lanes) {
-    kernels<Scalar>().scores(arguments, asking.row(row), shares);
+    kernels<Scalar>().scores(arguments, asked + (asking.row(row) - asking.data), shares);
     softmax<Scalar>(shares, 1, probabilities_);
     std::ranges::transform(probabilities_, shares,
                            [](double share) { return static_cast<Scalar>(share); });
@@ -267,11 +280,12 @@ void Tape<Scalar>::add_attention_gradient(Node& node, std::span<Scalar> gradient
                 "attention on or by an input");
   const MatrixView<Scalar> in = view(memory.value, memory);
   const std::size_t lanes = in.panels() * kLanes;
-  const AttentionArguments<Scalar> arguments{in.data, parameters_->values().data() + layer.offset,
+  const AttentionArguments<Scalar> arguments{in.data, memory.exponentials,
+                                             parameters_->values().data() + layer.offset,
                                              in.panels(), in.columns};
   Scalar* const by_scores = arena_.take(lanes);
   for (std::size_t row = 0; row < node.rows; ++row) {
-    kernels<Scalar>().attention_gradient(arguments, view(query.value, query).row(row),
+    kernels<Scalar>().attention_gradient(arguments, view(query.exponentials, query).row(row),
                                          node.shares + row * lanes,
                                          view(node.gradient, node).row(row),
                                          {.memory = memory.gradient,

@@ -1,11 +1,12 @@
 #pragma once
 
-// The hyperbolic tangent of whole vectors, by basic operations only: the same bits whatever the
-// width of a vector, within a few units in the last place. It is what a recurrent network with
-// attention computes most often. See kernel_loops.hpp for what may be included here.
+// The hyperbolic tangent and e^2x of whole vectors, by basic operations only: the same bits
+// whatever the width of a vector, within a few units in the last place. A recurrent network with
+// attention computes nothing more often. See kernel_loops.hpp for what may be included here.
 //
-// tanh x = (e^2x - 1) / (e^2x + 1), where e^2x - 1 = 2^n p + (2^n - 1) with p = e^r - 1 from its
-// series in r = 2x - n ln 2, at most ln 2 / 2; nothing cancels near 0, where n is 0.
+// e^2x = 2^n (1 + p) with p = e^r - 1 from its series in r = 2x - n ln 2, at most ln 2 / 2.
+// tanh x = (e^2x - 1) / (e^2x + 1), where e^2x - 1 = 2^n p + (2^n - 1); nothing cancels near 0,
+// where n is 0.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +15,10 @@ namespace emplace::agents::nn {
 namespace {
 
 template <class Scalar>
-struct TanhConstants;
+struct MathConstants;
 
 template <>
-struct TanhConstants<float> {
+struct MathConstants<float> {
   using Integer = std::int32_t;
   static constexpr int kMantissaBits = 23;
   static constexpr float kRounder = 0x1.8p23F;  // added and taken off, it leaves a whole number
@@ -28,7 +29,7 @@ struct TanhConstants<float> {
 };
 
 template <>
-struct TanhConstants<double> {
+struct MathConstants<double> {
   using Integer = std::int64_t;
   static constexpr int kMantissaBits = 52;
   static constexpr double kRounder = 0x1.8p52;
@@ -39,15 +40,33 @@ struct TanhConstants<double> {
 };
 
 template <class Scalar, std::size_t kBytes>
-struct VectorTanh {
-  using Constants = TanhConstants<Scalar>;
+struct VectorMath {
+  using Constants = MathConstants<Scalar>;
   using Vector [[gnu::vector_size(kBytes), gnu::may_alias]] = Scalar;
   using Integers [[gnu::vector_size(kBytes), gnu::may_alias]] = typename Constants::Integer;
 
-  [[gnu::always_inline]] static Vector of(Vector x) {
+  [[gnu::always_inline]] static Vector tanh(Vector x) {
+    const Parts parts = parts_of(x, Constants::kMost);
+    const Vector less_one = parts.power * parts.p + (parts.power - Scalar{1});
+    return less_one / (less_one + Scalar{2});
+  }
+
+  // Returns e^2x, of x between -20 and 20, so that products of two are finite.
+  [[gnu::always_inline]] static Vector exp_twice(Vector x) {
+    const Parts parts = parts_of(x, Scalar{20});
+    return parts.power * parts.p + parts.power;
+  }
+
+ private:
+  struct Parts {
+    Vector power;  // 2^n
+    Vector p;
+  };
+
+  [[gnu::always_inline]] static Parts parts_of(Vector x, Scalar most) {
     constexpr Scalar kLog2E = static_cast<Scalar>(0x1.71547652b82fep+0);
-    x = x > Constants::kMost ? Vector{} + Constants::kMost : x;  // not a number stays what it is
-    x = x < -Constants::kMost ? Vector{} - Constants::kMost : x;
+    x = x > most ? Vector{} + most : x;  // not a number stays what it is
+    x = x < -most ? Vector{} - most : x;
     const Vector z = x + x;
     const Vector shifted = z * kLog2E + Constants::kRounder;
     const Vector n = shifted - Constants::kRounder;
@@ -58,16 +77,13 @@ struct VectorTanh {
       sum = sum * r + kSeries.inverse[Constants::kTerms - k];
     }
     // The exponent of 1 plus n is that of 2^n.
-    const Vector one = Vector{} + Scalar{1};
     const Integers exponent = (reinterpret_cast<Integers>(shifted) -
                                reinterpret_cast<Integers>(Vector{} + Constants::kRounder))
                               << Constants::kMantissaBits;
-    const Vector power = reinterpret_cast<Vector>(reinterpret_cast<Integers>(one) + exponent);
-    const Vector less_one = power * (sum * r) + (power - one);
-    return less_one / (less_one + Scalar{2});
+    return {reinterpret_cast<Vector>(reinterpret_cast<Integers>(Vector{} + Scalar{1}) + exponent),
+            sum * r};
   }
 
- private:
   // 1 / k!
   struct Series {
     Scalar inverse[Constants::kTerms + 1];
