@@ -1,87 +1,17 @@
-// Every operation of the tape in double against central differences, each in a small network that
-// ends in a weighted sum of its outputs.
+// Every operation of the tape in double against central differences.
 
 #include "agents/src/nn/tape.hpp"
-
-#include <emplace/graphs/random.hpp>
+#include "agents/tape_differences.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
-#include <functional>
 #include <vector>
 
 namespace emplace::agents::nn {
 namespace {
-
-using DoubleTape = Tape<double>;
-using Network = std::function<Value(DoubleTape&)>;
-
-// Weights of the sum by row and column; none is like another.
-double weight(std::size_t row, std::size_t column) {
-  return std::sin(static_cast<double>(1 + 3 * row + 7 * column));
-}
-
-double weighted_sum(const MatrixView<double>& y) {
-  double sum = 0;
-  for (std::size_t row = 0; row < y.rows; ++row) {
-    for (std::size_t column = 0; column < y.columns; ++column) {
-      sum += weight(row, column) * y(row, column);
-    }
-  }
-  return sum;
-}
-
-void expect_gradient_like_differences(Parameters<double>& parameters, const Network& network) {
-  DoubleTape tape(parameters);
-  const Value y = network(tape);
-  const MatrixView<double> seed = tape.seed(y);
-  for (std::size_t row = 0; row < seed.rows; ++row) {
-    for (std::size_t column = 0; column < seed.columns; ++column) {
-      seed(row, column) = weight(row, column);
-    }
-  }
-  std::vector<double> gradient(parameters.values().size());
-  tape.backward(gradient);
-
-  constexpr double kStep = 1e-5;
-  double largest = 0;
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    const double before = parameters.values()[i];
-    std::array<double, 2> sums{};
-    for (const std::size_t side : {0U, 1U}) {
-      parameters.values()[i] = before + (side == 0 ? -kStep : kStep);
-      tape.clear();
-      sums[side] = weighted_sum(tape.value(network(tape)));
-    }
-    parameters.values()[i] = before;
-    const double difference = (sums[1] - sums[0]) / (2 * kStep);
-    EXPECT_NEAR(gradient[i], difference, 1e-7 * (1 + std::abs(difference))) << "parameter " << i;
-    largest = std::max(largest, std::abs(difference));
-  }
-  EXPECT_GT(largest, 1e-3);  // there was something to compare
-}
-
-// Random parameters, biases too, so that no ReLU is dead throughout.
-void randomize(Parameters<double>& parameters) {
-  RandomStream random(17);
-  for (double& value : parameters.values()) {
-    value = random.uniform() - 0.4;
-  }
-}
-
-Value random_input(DoubleTape& tape, std::size_t rows, std::size_t columns) {
-  const Value x = tape.input(rows, columns);
-  RandomStream random(rows * 100 + columns);
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t column = 0; column < columns; ++column) {
-      tape.value(x)(row, column) = random.uniform() - 0.5;
-    }
-  }
-  return x;
-}
 
 class NnTape : public testing::Test {
  protected:

@@ -1,6 +1,6 @@
 #include "activation.hpp"
 
-#include "elementary.hpp"
+#include "kernels.hpp"
 #include "numbers.hpp"
 
 namespace emplace::agents::nn {
@@ -14,14 +14,12 @@ void apply(Activation activation, const MatrixView<Scalar>& matrix) {
       numbers(matrix) = (numbers(matrix) > 0).select(numbers(matrix), Scalar{0});
       break;
     case Activation::kTanh:
-      for (Scalar& number : numbers(matrix)) {
-        number = static_cast<Scalar>(tanh_of(number));
-      }
+      kernels<Scalar>().tanh(matrix.size() / kLanes, matrix.data);
       break;
     case Activation::kSigmoid:
-      for (Scalar& number : numbers(matrix)) {
-        number = static_cast<Scalar>(sigmoid_of(number));
-      }
+      numbers(matrix) *= Scalar{0.5};
+      kernels<Scalar>().tanh(matrix.size() / kLanes, matrix.data);
+      numbers(matrix) = Scalar{0.5} + Scalar{0.5} * numbers(matrix);
       break;
   }
 }

@@ -5,6 +5,7 @@
 // the linker could choose its copy for every processor. Hence no standard containers here, and
 // internal linkage for everything.
 
+#include "attention_loops.hpp"
 #include "kernels.hpp"
 #include "matrix.hpp"
 
@@ -15,10 +16,10 @@ namespace {
 
 template <class Scalar, std::size_t kBytes>
 struct Loops {
-  using Vector [[gnu::vector_size(kBytes), gnu::may_alias]] = Scalar;
+  using Attention = AttentionLoops<Scalar, kBytes>;
+  using Vector = typename Attention::Vector;
 
-  static constexpr std::size_t kWidth = kBytes / sizeof(Scalar);
-  static constexpr std::size_t kParts = kLanes / kWidth;  // vectors for the 16 rows of a panel
+  static constexpr std::size_t kParts = Attention::kParts;
 
   // Columns of y, and inputs and outputs of W, whose sums are in registers at a time: 16 vectors of
   // SSE2 and AVX2 and 32 of AVX-512, less those for what is read.
@@ -135,20 +136,6 @@ struct Loops {
     }
   }
 
-  // Adds up the 16 lanes, each with its neighbour 8, 4, 2 and 1 further.
-  static Scalar sum_of_lanes(const Vector (&vectors)[kParts]) {
-    Scalar lanes[kLanes];
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] = vectors[lane / kWidth][lane % kWidth];
-    }
-    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
-      for (std::size_t lane = 0; lane < half; ++lane) {
-        lanes[lane] += lanes[lane + half];
-      }
-    }
-    return lanes[0];
-  }
-
   template <std::size_t kInputs, std::size_t kOutputs>
   [[gnu::always_inline]] static void weight_gradient_square(const LayerArguments<Scalar>& layer,
                                                             const Scalar* x, const Scalar* dy,
@@ -172,7 +159,7 @@ struct Loops {
     }
     for (std::size_t i = 0; i < kInputs; ++i) {
       for (std::size_t j = 0; j < kOutputs; ++j) {
-        dw[(input + i) * layer.outputs + output + j] += sum_of_lanes(sums[i][j]);
+        dw[(input + i) * layer.outputs + output + j] += Attention::sum_of_lanes(sums[i][j]);
       }
     }
   }
@@ -194,11 +181,14 @@ struct Loops {
           sums[part] += column[part];
         }
       }
-      db[output] += sum_of_lanes(sums);
+      db[output] += Attention::sum_of_lanes(sums);
     }
   }
 
-  static constexpr Kernels<Scalar> kTable = {affine, input_gradient, weight_gradient};
+  static constexpr Kernels<Scalar> kTable = {
+      affine,          input_gradient,       weight_gradient,
+      Attention::tanh, Attention::exp_twice, Attention::scores,
+      Attention::mix,  Attention::gradient};
 };
 
 }  // namespace

@@ -28,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace emplace::agents::nn {
@@ -75,6 +76,31 @@ class Tape {
   /// Returns -sum p log(p + kEntropyOffset) of each row's p = softmax(row), a column.
   Value entropy(Value logits);
 
+  /// Returns x, each row plus the row of `table` that `rows` names for it.
+  Value add_rows(Value x, Value table, std::span<const std::int32_t> rows);
+
+  /// Returns most * tanh(x / scale): numbers between -most and most.
+  Value bound(Value x, double scale, double most);
+
+  /// Returns the gates of LSTM cells (Hochreiter, Schmidhuber 1997) from what flows into them, four
+  /// times as wide as a cell's state: sigmoids of the input's, of the forget gate's plus 1 and of
+  /// the output's, and tanh of what is new.
+  Value lstm_gates(Value x);
+
+  /// Returns what the cells hold: forget * before + input * new.
+  Value lstm_state(Value gates, Value before);
+
+  /// Returns what the cells say: output * tanh(state).
+  Value lstm_output(Value gates, Value state);
+
+  /// Returns for each row of `query` a mean of the rows of `memory`, weighted by the softmax over
+  /// them of v . tanh(memory + query) (Bahdanau et al. 2015); `layer` has v as its only output, and
+  /// its bias does nothing.
+  Value attend(Value memory, Value query, LayerId layer);
+
+  /// Returns the weight of row `of` of the memory in `attended` for row `by` of the query.
+  Scalar attention(Value attended, std::size_t by, std::size_t of) const;
+
   /// Returns the numbers of `value`.
   MatrixView<Scalar> value(Value value) const { return view(nodes_[index(value)].value, value); }
 
@@ -97,6 +123,12 @@ class Tape {
     kConcat,
     kLogProbability,
     kEntropy,
+    kAddRows,
+    kBound,
+    kLstmGates,
+    kLstmState,
+    kLstmOutput,
+    kAttend,
   };
 
   struct Node {
@@ -112,7 +144,11 @@ class Tape {
     const RowSums* sums = nullptr;
     std::size_t lanes = 1;
     Combine combine = Combine::kSum;
-    std::size_t first_action = 0;
+    std::size_t first_action = 0;  // or row of a table
+    Scalar scale = 1;              // of a bound
+    Scalar most = 1;
+    Scalar* shares = nullptr;  // of the memory's rows, for one row of the query after the other
+    Scalar* exponentials = nullptr;  // e to twice each number, where attention needs it
   };
 
   static std::size_t index(Value value) { return static_cast<std::size_t>(value.index); }
@@ -135,20 +171,31 @@ class Tape {
   // Returns the node's gradient, of zeros if it has none yet; null for inputs, which need none.
   Scalar* gradient_to_add_to(Node& node);
 
-  void add_affine_gradient(Node& node, std::span<Scalar> gradient);
+  void add_affine_gradient(Node& node);
+  void add_weight_gradients(std::span<Scalar> gradient);
   void add_activation_gradient(Node& node);
   void add_row_sums_gradient(Node& node);
   void add_concat_gradient(Node& node);
   void add_log_probability_gradient(Node& node);
   void add_entropy_gradient(Node& node);
+  void add_added_rows_gradient(Node& node);
+  void add_bound_gradient(Node& node);
+  void add_lstm_gates_gradient(Node& node);
+  void add_lstm_state_gradient(Node& node);
+  void add_lstm_output_gradient(Node& node);
+  void add_attention_gradient(Node& node, std::span<Scalar> gradient);
+
+  // Returns e to twice each number of `value`, taken at the first call.
+  const Scalar* exponentials(Value value);
 
   const Parameters<Scalar>* parameters_;
   Arena<Scalar> arena_;
   std::vector<Node> nodes_;
   std::vector<Value> operands_;
   std::vector<std::int32_t> actions_;
-  std::vector<double> probabilities_;      // of one row
-  std::vector<MatrixView<Scalar>> views_;  // of the sources of a sum
+  std::vector<double> probabilities_;                        // of one row
+  std::vector<MatrixView<Scalar>> views_;                    // of the sources of a sum
+  std::vector<std::pair<LayerId, std::size_t>> layer_uses_;  // by backward(): nodes by layer
 };
 
 }  // namespace emplace::agents::nn

@@ -31,6 +31,7 @@ void Tape<Scalar>::backward(std::span<Scalar> gradient) {
   EMPLACE_CHECK(gradient.size() == parameters_->values().size(),
                 "a gradient of {} numbers for {} parameters", gradient.size(),
                 parameters_->values().size());
+  layer_uses_.clear();
   for (std::size_t at = nodes_.size(); at-- > 0;) {
     Node& node = nodes_[at];
     if (node.gradient == nullptr) {
@@ -40,7 +41,8 @@ void Tape<Scalar>::backward(std::span<Scalar> gradient) {
       case Operation::kInput:
         break;
       case Operation::kAffine:
-        add_affine_gradient(node, gradient);
+        add_affine_gradient(node);
+        layer_uses_.emplace_back(node.layer, at);
         break;
       case Operation::kActivate:
         add_activation_gradient(node);
@@ -57,20 +59,36 @@ void Tape<Scalar>::backward(std::span<Scalar> gradient) {
       case Operation::kEntropy:
         add_entropy_gradient(node);
         break;
+      case Operation::kAddRows:
+        add_added_rows_gradient(node);
+        break;
+      case Operation::kBound:
+        add_bound_gradient(node);
+        break;
+      case Operation::kLstmGates:
+        add_lstm_gates_gradient(node);
+        break;
+      case Operation::kLstmState:
+        add_lstm_state_gradient(node);
+        break;
+      case Operation::kLstmOutput:
+        add_lstm_output_gradient(node);
+        break;
+      case Operation::kAttend:
+        add_attention_gradient(node, gradient);
+        break;
     }
   }
+  add_weight_gradients(gradient);
 }
 
 template <class Scalar>
-void Tape<Scalar>::add_affine_gradient(Node& node, std::span<Scalar> gradient) {
+void Tape<Scalar>::add_affine_gradient(Node& node) {
   const Layer& layer = parameters_->layer(node.layer);
   const MatrixView<Scalar> y = view(node.value, node);
   const LayerArguments<Scalar> arguments = layer_arguments(layer, y.panels());
   Node& x = operand(node);
   differentiate(node.activation, y, node.gradient);
-  kernels<Scalar>().weight_gradient(arguments, x.value, node.gradient,
-                                    gradient.data() + layer.offset,
-                                    gradient.data() + layer.bias_offset());
   if (x.operation == Operation::kInput) {
     return;
   }
@@ -79,6 +97,41 @@ void Tape<Scalar>::add_affine_gradient(Node& node, std::span<Scalar> gradient) {
     x.gradient = arena_.take(view(x.value, x).size());
   }
   kernels<Scalar>().input_gradient(arguments, node.gradient, !is_first, x.gradient);
+}
+
+// A layer that is used many times, as in each step of a recurrent network, has its uses put one
+// below the other first: the loop that sums over rows is slow for a few of them.
+template <class Scalar>
+void Tape<Scalar>::add_weight_gradients(std::span<Scalar> gradient) {
+  std::ranges::sort(layer_uses_);
+  for (auto first = layer_uses_.begin(); first != layer_uses_.end();) {
+    const LayerId id = first->first;
+    const auto last =
+        std::find_if(first, layer_uses_.end(), [&](const auto& use) { return use.first != id; });
+    const Layer& layer = parameters_->layer(id);
+    std::size_t panels = 0;
+    for (auto use = first; use != last; ++use) {
+      panels += (nodes_[use->second].rows + kLanes - 1) / kLanes;
+    }
+    const Scalar* x = operand(nodes_[first->second]).value;
+    const Scalar* dy = nodes_[first->second].gradient;
+    if (last - first > 1) {
+      Scalar* to_x = arena_.take(panels * kLanes * layer.inputs);
+      Scalar* to_dy = arena_.take(panels * kLanes * layer.outputs);
+      x = to_x;
+      dy = to_dy;
+      for (auto use = first; use != last; ++use) {
+        Node& node = nodes_[use->second];
+        const Node& in = operand(node);
+        to_x = std::copy_n(in.value, view(in.value, in).size(), to_x);
+        to_dy = std::copy_n(node.gradient, view(node.value, node).size(), to_dy);
+      }
+    }
+    kernels<Scalar>().weight_gradient(layer_arguments(layer, panels), x, dy,
+                                      gradient.data() + layer.offset,
+                                      gradient.data() + layer.bias_offset());
+    first = last;
+  }
 }
 
 template <class Scalar>

@@ -1,0 +1,213 @@
+#include "rnn_training.hpp"
+
+#include <emplace/graphs/check.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace emplace::agents::rnn {
+
+double cost_of(const Evaluation& evaluation, double failing_s) {
+  constexpr double kUsPerSecond = 1e6;
+  return std::sqrt(evaluation.status == EvaluationStatus::kOk
+                       ? evaluation.step_time_us / kUsPerSecond
+                       : failing_s);
+}
+
+double MovingBaseline::before(double mean) {
+  const double average = average_.value_or(mean);
+  average_ = decay_ * average + (1 - decay_) * mean;
+  return average;
+}
+
+std::string MovingBaseline::to_json() const {
+  return average_ ? fmt::format("[{}]", *average_) : "[]";
+}
+
+void MovingBaseline::load(const JsonCursor& json) {
+  const std::vector<JsonCursor> averages = json.elements();
+  if (averages.size() > 1) {
+    json.fail("expected one number or none");
+  }
+  average_.reset();
+  if (!averages.empty()) {
+    average_ = averages.front().number(0, std::numeric_limits<double>::max());
+  }
+}
+
+void read_placements(const std::deque<GroupedDraw>& draws, const Problem& problem,
+                     std::span<const Item> items, std::vector<Placement>& placements) {
+  placements.clear();
+  for (const GroupedDraw& drawn : draws) {
+    for (std::size_t i = 0; i < drawn.draw.placements; ++i) {
+      Placement& placement = placements.emplace_back(problem.num_groups());
+      for (std::size_t item = 0; item < items.size(); ++item) {
+        placement[items[item].group] =
+            problem.placeable_devices()[static_cast<std::size_t>(drawn.device(item, i))];
+      }
+    }
+  }
+}
+
+Training::Training(const LearningOptions& options, RecurrentPolicy<float>& policy,
+                   std::span<Session* const> sessions)
+    : options_(options),
+      policy_(&policy),
+      optimizer_(options.optimizer, policy.parameters().values().size()),
+      tape_(policy.parameters()),
+      gradient_(policy.parameters().values().size()) {
+  for (Session* session : sessions) {
+    courses_.push_back(
+        {session, items_of(session->problem()), MovingBaseline(options.baseline_decay)});
+  }
+}
+
+void Training::run(const TrainingWatch& watch) {
+  for (bool goes_on = true; goes_on;) {
+    std::size_t tried = 0;
+    while (courses_[next_ % courses_.size()].session->exhausted()) {
+      ++next_;
+      if (++tried == courses_.size()) {
+        return;
+      }
+    }
+    const TrainingUpdate told = update(courses_[next_++ % courses_.size()]);
+    goes_on = !watch || watch(told);
+  }
+}
+
+void Training::prepare_draws(std::int64_t evaluations_left) {
+  std::size_t left = std::min(options_.groupings * options_.placements,
+                              static_cast<std::size_t>(evaluations_left));
+  draws_.resize((left + options_.placements - 1) / options_.placements);
+  for (GroupedDraw& drawn : draws_) {
+    drawn.draw.placements = std::min(left, options_.placements);
+    left -= drawn.draw.placements;
+  }
+}
+
+TrainingUpdate Training::update(Course& course) {
+  Session& session = *course.session;
+  prepare_draws(session.evaluations_left());
+  tape_.clear();
+  Chooser chooser(&session.random());
+  const bool is_noisy = updates_ < options_.noise_updates;
+  policy_->place(tape_, course.items, chooser, is_noisy ? options_.noise : 0, draws_);
+  read_placements(draws_, session.problem(), course.items, placements_);
+  const std::vector<Evaluation> evaluations = session.evaluate(placements_);
+
+  TrainingUpdate told;
+  if (seed(course, evaluations)) {
+    std::ranges::fill(gradient_, 0.0F);
+    tape_.backward(gradient_);
+    told.gradient_norm = nn::clip_norm(gradient_, options_.clip);
+    if (std::isfinite(told.gradient_norm)) {
+      optimizer_.step(policy_->parameters().values(), gradient_, options_.rate);
+    }
+  }
+  episodes_ += static_cast<std::int64_t>(evaluations.size());
+  told.update = ++updates_;
+  told.episodes = episodes_;
+  told.session = static_cast<std::size_t>(&course - courses_.data());
+  for (const Evaluation& evaluation : evaluations) {
+    told.last_us += evaluation.objective_us() / static_cast<double>(evaluations.size());
+  }
+  told.best_us = session.best_evaluation().objective_us();
+  told.entropy = entropy();
+  return told;
+}
+
+bool Training::seed(Course& course, const std::vector<Evaluation>& evaluations) {
+  const auto counts = [&](const Evaluation& evaluation) {
+    return evaluation.status == EvaluationStatus::kOk ||
+           (evaluation.status == EvaluationStatus::kOutOfMemory && updates_ < options_.valid_after);
+  };
+  double sum = 0;
+  double counted = 0;
+  for (const Evaluation& evaluation : evaluations) {
+    if (counts(evaluation)) {
+      sum += cost_of(evaluation, options_.failing_s);
+      counted += 1;
+    }
+  }
+  if (counted == 0) {
+    return false;
+  }
+  const double baseline = course.baseline.before(sum / counted);
+  auto evaluation = evaluations.begin();
+  for (const GroupedDraw& drawn : draws_) {
+    double advantage_sum = 0;
+    double share_sum = 0;
+    for (std::size_t row = 0; row < drawn.draw.placements; ++row, ++evaluation) {
+      if (!counts(*evaluation)) {
+        continue;
+      }
+      const double advantage = (cost_of(*evaluation, options_.failing_s) - baseline) / counted;
+      advantage_sum += advantage;
+      share_sum += 1 / counted;
+      for (std::size_t i = 0; i < drawn.draw.chances.size(); ++i) {
+        tape_.seed(drawn.draw.chances[i])(row, 0) = static_cast<float>(advantage);
+        tape_.seed(drawn.draw.entropies[i])(row, 0) =
+            static_cast<float>(-options_.entropy / counted);
+      }
+    }
+    if (drawn.chances) {
+      for (std::size_t item = 0; item < course.items.size(); ++item) {
+        tape_.seed (*drawn.chances)(item, 0) = static_cast<float>(advantage_sum);
+        tape_.seed (*drawn.entropies)(item, 0) = static_cast<float>(-options_.entropy * share_sum);
+      }
+    }
+  }
+  return true;
+}
+
+double Training::entropy() const {
+  double sum = 0;
+  double count = 0;
+  const auto add = [&](nn::Value entropies) {
+    const nn::MatrixView<float> view = tape_.value(entropies);
+    for (std::size_t row = 0; row < view.rows; ++row) {
+      sum += view(row, 0);
+    }
+    count += static_cast<double>(view.rows);
+  };
+  for (const GroupedDraw& drawn : draws_) {
+    std::ranges::for_each(drawn.draw.entropies, add);
+    if (drawn.entropies) {
+      add(*drawn.entropies);
+    }
+  }
+  return sum / count;
+}
+
+std::string Training::to_json() const {
+  std::string baselines;
+  for (const Course& course : courses_) {
+    baselines += (baselines.empty() ? "" : ", ") + course.baseline.to_json();
+  }
+  return fmt::format(
+      R"({{"next": {}, "updates": {}, "episodes": {}, "baselines": [{}], "optimizer": {}}})", next_,
+      updates_, episodes_, baselines, optimizer_.to_json());
+}
+
+void Training::load(const JsonCursor& json) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  json.expect_only({"next", "updates", "episodes", "baselines", "optimizer"});
+  const std::vector<JsonCursor> baselines = json.at("baselines").elements();
+  if (baselines.size() != courses_.size()) {
+    json.at("baselines")
+        .fail(fmt::format("expected {} problems, found {}", courses_.size(), baselines.size()));
+  }
+  for (std::size_t i = 0; i < courses_.size(); ++i) {
+    courses_[i].baseline.load(baselines[i]);
+  }
+  next_ = static_cast<std::size_t>(json.at("next").integer(0, kMost));
+  updates_ = json.at("updates").integer(0, kMost);
+  episodes_ = json.at("episodes").integer(0, kMost);
+  optimizer_.load(json.at("optimizer"));
+}
+
+}  // namespace emplace::agents::rnn

@@ -1,0 +1,203 @@
+#include "sequence_placer.hpp"
+
+#include "nn/elementary.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace emplace::agents::rnn {
+
+using nn::Activation;
+using nn::Value;
+
+template <class Scalar>
+std::int32_t Chooser::choose(const Scalar* logits, std::size_t count) {
+  probabilities_.resize(count);
+  nn::softmax(logits, nn::kLanes, std::span(probabilities_));
+  if (random_ == nullptr) {
+    return static_cast<std::int32_t>(std::ranges::max_element(probabilities_) -
+                                     probabilities_.begin());
+  }
+  std::size_t action = 0;
+  double left = random_->uniform() - probabilities_[0];
+  while (left >= 0 && action + 1 < count) {
+    left -= probabilities_[++action];
+  }
+  return static_cast<std::int32_t>(action);
+}
+
+// Marsaglia's polar method, which gives two numbers at a time.
+double Chooser::normal() {
+  if (random_ == nullptr) {
+    return 0;
+  }
+  has_spare_ = !has_spare_;
+  if (!has_spare_) {
+    return spare_;
+  }
+  double x = 0;
+  double y = 0;
+  double square = 0;
+  do {
+    x = 2 * random_->uniform() - 1;
+    y = 2 * random_->uniform() - 1;
+    square = x * x + y * y;
+  } while (square >= 1 || square < 1e-300);
+  const double factor = std::sqrt(-2 * nn::log_of(square) / square);
+  spare_ = y * factor;
+  return x * factor;
+}
+
+template <class Scalar>
+SequencePlacer<Scalar>::SequencePlacer(const PolicyOptions& options, std::size_t width,
+                                       std::size_t num_devices, nn::Parameters<Scalar>& parameters)
+    : temperature_(options.temperature), bound_(options.bound), num_devices_(num_devices) {
+  const std::size_t hidden = options.hidden;
+  if (options.groups == 0) {
+    encoders_.push_back(add_lstm(parameters, "encoder", width, hidden));
+  } else {
+    encoders_.push_back(add_lstm(parameters, "encoder/forward", width, hidden - hidden / 2));
+    encoders_.push_back(add_lstm(parameters, "encoder/backward", width, hidden / 2));
+  }
+  devices_ = parameters.add("decoder/device", num_devices + 1, hidden);  // the last says "go"
+  decoder_ = add_lstm(parameters, "decoder", hidden, hidden);
+  memory_ = parameters.add("attention/memory", hidden, hidden);
+  query_ = parameters.add("attention/query", hidden, hidden);
+  score_ = parameters.add("attention/score", hidden, 1);
+  logits_ = parameters.add("decoder/logits", 2 * hidden, num_devices);
+}
+
+template <class Scalar>
+typename SequencePlacer<Scalar>::Lstm SequencePlacer<Scalar>::add_lstm(
+    nn::Parameters<Scalar>& parameters, const std::string& name, std::size_t width,
+    std::size_t cells) {
+  const nn::LayerId input = parameters.add(name + "/input", width, 4 * cells);
+  return {input, parameters.add(name + "/recurrent", cells, 4 * cells), cells};
+}
+
+template <class Scalar>
+typename SequencePlacer<Scalar>::State SequencePlacer<Scalar>::step(
+    nn::Tape<Scalar>& tape, const Lstm& lstm, const State& before, Value flow,
+    std::span<const std::int32_t> rows) {
+  const Value gates = tape.lstm_gates(
+      tape.add_rows(tape.affine(before.said, lstm.recurrent, Activation::kNone), flow, rows));
+  const Value held = tape.lstm_state(gates, before.held);
+  return {tape.lstm_output(gates, held), held};
+}
+
+template <class Scalar>
+typename SequencePlacer<Scalar>::State SequencePlacer<Scalar>::encode(nn::Tape<Scalar>& tape,
+                                                                      const Lstm& lstm, Value items,
+                                                                      bool backward, Draw& draw,
+                                                                      Value& said) {
+  const auto count = static_cast<std::int32_t>(tape.value(items).rows);
+  const Value flow = tape.affine(items, lstm.input, Activation::kNone);
+  State state{tape.input(1, lstm.cells), tape.input(1, lstm.cells)};
+  draw.steps.clear();
+  for (std::int32_t i = 0; i < count; ++i) {
+    const std::array<std::int32_t, 1> row = {backward ? count - 1 - i : i};
+    state = step(tape, lstm, state, flow, row);
+    draw.steps.push_back(state.said);
+  }
+  said = tape.sum_rows(draw.steps, backward ? draw.backward : draw.stack);
+  return state;
+}
+
+// What flows into the decoder's cells after each device, and at first.
+template <class Scalar>
+Value SequencePlacer<Scalar>::device_inputs(nn::Tape<Scalar>& tape) const {
+  const Value each = tape.input(num_devices_ + 1, num_devices_ + 1);
+  for (std::size_t device = 0; device <= num_devices_; ++device) {
+    tape.value(each)(device, device) = 1;
+  }
+  return tape.affine(tape.affine(each, devices_, Activation::kNone), decoder_.input,
+                     Activation::kNone);
+}
+
+template <class Scalar>
+Value SequencePlacer<Scalar>::with_noise(nn::Tape<Scalar>& tape, Value logits, Chooser& chooser,
+                                         double noise) const {
+  const nn::MatrixView<Scalar> in = tape.value(logits);
+  double square = 0;
+  for (std::size_t row = 0; row < in.rows; ++row) {
+    for (std::size_t column = 0; column < in.columns; ++column) {
+      square += static_cast<double>(in(row, column)) * in(row, column);
+    }
+  }
+  const double size = noise * std::sqrt(square / static_cast<double>(in.rows * in.columns));
+  const Value drawn = tape.input(in.rows, in.columns);
+  std::vector<std::int32_t> rows(in.rows);
+  std::iota(rows.begin(), rows.end(), 0);
+  for (std::size_t row = 0; row < in.rows; ++row) {
+    for (std::size_t column = 0; column < in.columns; ++column) {
+      tape.value(drawn)(row, column) = static_cast<Scalar>(size * chooser.normal());
+    }
+  }
+  return tape.add_rows(logits, drawn, rows);
+}
+
+template <class Scalar>
+void SequencePlacer<Scalar>::place(nn::Tape<Scalar>& tape, Value items, Chooser& chooser,
+                                   double noise, Draw& draw) const {
+  const std::size_t count = tape.value(items).rows;
+  draw.stack.clear();
+  draw.backward.clear();
+  draw.copies.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    draw.stack.add(static_cast<std::int32_t>(i), 0);
+    draw.stack.end_row();
+    draw.backward.add(static_cast<std::int32_t>(count - 1 - i), 0);
+    draw.backward.end_row();
+  }
+  for (std::size_t i = 0; i < draw.placements; ++i) {
+    draw.copies.add(0, 0);
+    draw.copies.end_row();
+  }
+
+  Value said{};
+  State state = encode(tape, encoders_[0], items, false, draw, said);
+  if (encoders_.size() > 1) {
+    Value said_back{};
+    const State back = encode(tape, encoders_[1], items, true, draw, said_back);
+    said = tape.concat(std::array{said, said_back});
+    state = {tape.concat(std::array{state.said, back.said}),
+             tape.concat(std::array{state.held, back.held})};
+  }
+  state = {tape.sum_rows({&state.said, 1}, draw.copies),
+           tape.sum_rows({&state.held, 1}, draw.copies)};
+  draw.encoded = said;
+  const Value memory = tape.affine(said, memory_, Activation::kNone);
+  const Value inputs = device_inputs(tape);
+
+  std::vector<std::int32_t>& last = draw.last;
+  last.assign(draw.placements, static_cast<std::int32_t>(num_devices_));
+  draw.devices.clear();
+  draw.chances.clear();
+  draw.entropies.clear();
+  for (std::size_t item = 0; item < count; ++item) {
+    state = step(tape, decoder_, state, inputs, last);
+    const Value query = tape.affine(state.said, query_, Activation::kNone);
+    const Value context = tape.attend(memory, query, score_);
+    Value logits =
+        tape.affine(tape.concat(std::array{state.said, context}), logits_, Activation::kNone);
+    logits = tape.bound(logits, temperature_, bound_);
+    if (noise > 0) {
+      logits = with_noise(tape, logits, chooser, noise);
+    }
+    for (std::size_t row = 0; row < draw.placements; ++row) {
+      last[row] = chooser.choose(tape.value(logits).row(row), num_devices_);
+    }
+    draw.devices.insert(draw.devices.end(), last.begin(), last.end());
+    draw.chances.push_back(tape.log_probability(logits, last));
+    draw.entropies.push_back(tape.entropy(logits));
+  }
+}
+
+template std::int32_t Chooser::choose(const float*, std::size_t);
+template std::int32_t Chooser::choose(const double*, std::size_t);
+template class SequencePlacer<float>;
+template class SequencePlacer<double>;
+
+}  // namespace emplace::agents::rnn

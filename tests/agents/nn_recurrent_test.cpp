@@ -1,0 +1,255 @@
+// What recurrent networks with attention compute, by hand and against central differences.
+
+#include "agents/src/nn/arena.hpp"
+#include "agents/src/nn/kernels.hpp"
+#include "agents/src/nn/tape.hpp"
+#include "agents/tape_differences.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace emplace::agents::nn {
+namespace {
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+class NnRecurrent : public testing::Test {
+ protected:
+  void SetUp() override { randomize(parameters); }
+
+  Parameters<double> parameters = [] {
+    Parameters<double> p;
+    p.add("gates", 3, 8);
+    p.add("state", 3, 2);
+    p.add("again", 2, 8);
+    p.add("memory", 3, 5);
+    p.add("query", 4, 5);
+    p.add("attention", 5, 1);
+    return p;
+  }();
+};
+
+TEST_F(NnRecurrent, DifferentiatesLstmCells) {
+  for (const std::size_t rows : {1U, 5U, 19U}) {
+    expect_gradient_like_differences(parameters, [rows](DoubleTape& tape) {
+      const Value x = random_input(tape, rows, 3);
+      const Value gates = tape.lstm_gates(tape.affine(x, 0, Activation::kNone));
+      const Value before = tape.affine(x, 1, Activation::kNone);
+      const Value state = tape.lstm_state(gates, before);
+      return tape.concat(std::array{tape.lstm_output(gates, state), state});
+    });
+  }
+}
+
+// Three steps, so that each layer is used several times and gradients come from later ones.
+TEST_F(NnRecurrent, DifferentiatesThroughTime) {
+  expect_gradient_like_differences(parameters, [](DoubleTape& tape) {
+    Value state = tape.input(4, 2);
+    Value said = tape.input(4, 2);
+    for (std::size_t step = 0; step < 3; ++step) {
+      const Value table = tape.affine(random_input(tape, 3 + step, 3), 0, Activation::kNone);
+      const Value flow = tape.add_rows(tape.affine(said, 2, Activation::kNone), table,
+                                       std::array<std::int32_t, 4>{0, 2, 0, 1});
+      const Value gates = tape.lstm_gates(flow);
+      state = tape.lstm_state(gates, state);
+      said = tape.lstm_output(gates, state);
+    }
+    return said;
+  });
+}
+
+TEST_F(NnRecurrent, DifferentiatesAttention) {
+  for (const std::size_t rows : {1U, 3U, 18U}) {
+    expect_gradient_like_differences(parameters, [rows](DoubleTape& tape) {
+      const Value memory = tape.affine(random_input(tape, rows, 3), 3, Activation::kNone);
+      const Value query = tape.affine(random_input(tape, 6, 4), 4, Activation::kNone);
+      return tape.concat(std::array{tape.attend(memory, query, 5), query});
+    });
+  }
+}
+
+TEST_F(NnRecurrent, DifferentiatesBounds) {
+  expect_gradient_like_differences(parameters, [](DoubleTape& tape) {
+    return tape.bound(tape.affine(random_input(tape, 5, 3), 0, Activation::kNone), 0.7, 5);
+  });
+}
+
+// One cell: all that flows in is 0 but what is new, which is 1; it holds 2 before.
+TEST_F(NnRecurrent, ComputesACellByHand) {
+  DoubleTape tape(parameters);
+  const Value x = tape.input(1, 4);
+  tape.value(x)(0, 3) = 1;
+  const Value before = tape.input(1, 1);
+  tape.value(before)(0, 0) = 2;
+  const Value gates = tape.lstm_gates(x);
+  EXPECT_NEAR(tape.value(gates)(0, 0), 0.5, 1e-15);
+  EXPECT_NEAR(tape.value(gates)(0, 1), 0.731058578630004879, 1e-15);  // sigmoid 1: the bias
+  EXPECT_NEAR(tape.value(gates)(0, 2), 0.5, 1e-15);
+  EXPECT_NEAR(tape.value(gates)(0, 3), 0.761594155955764888, 1e-15);  // tanh 1
+  const Value state = tape.lstm_state(gates, before);
+  EXPECT_NEAR(tape.value(state)(0, 0), 1.842914235237892202, 1e-15);
+  const double output = tape.value(tape.lstm_output(gates, state))(0, 0);
+  EXPECT_NEAR(output, 0.475537, 1e-6);  // 0.5 * tanh 1.842914
+}
+
+// A row attends to two: scores tanh(0 + 1) and tanh(2 + 1), times a weight of 1.
+TEST_F(NnRecurrent, AttendsByHand) {
+  Parameters<double> one;
+  one.add("attention", 1, 1);
+  one.values()[0] = 1;
+  DoubleTape tape(one);
+  const Value memory = tape.input(2, 1);
+  tape.value(memory)(1, 0) = 2;
+  const Value query = tape.input(1, 1);
+  tape.value(query)(0, 0) = 1;
+  const Value context = tape.attend(memory, query, 0);
+  const double second = sigmoid(std::tanh(3.0) - std::tanh(1.0));
+  EXPECT_NEAR(tape.attention(context, 0, 1), second, 1e-15);
+  EXPECT_NEAR(tape.value(context)(0, 0), 2 * second, 1e-15);
+}
+
+TEST_F(NnRecurrent, SharesAttentionsThatSumToOne) {
+  DoubleTape tape(parameters);
+  const Value memory = tape.affine(random_input(tape, 37, 3), 3, Activation::kNone);
+  const Value query = tape.affine(random_input(tape, 20, 4), 4, Activation::kNone);
+  const Value context = tape.attend(memory, query, 5);
+  for (std::size_t by = 0; by < 20; ++by) {
+    double sum = 0;
+    for (std::size_t of = 0; of < 37; ++of) {
+      EXPECT_GT(tape.attention(context, by, of), 0);
+      sum += tape.attention(context, by, of);
+    }
+    EXPECT_NEAR(sum, 1, 1e-14);
+  }
+}
+
+TEST_F(NnRecurrent, AddsTheRowsThatItIsTold) {
+  DoubleTape tape(parameters);
+  const Value x = tape.input(2, 1);
+  const Value table = tape.input(3, 1);
+  for (std::size_t row = 0; row < 3; ++row) {
+    tape.value(table)(row, 0) = std::pow(10, row);
+  }
+  tape.value(x)(1, 0) = 5;
+  const Value y = tape.add_rows(x, table, std::array<std::int32_t, 2>{2, 0});
+  EXPECT_EQ(tape.value(y)(0, 0), 100);
+  EXPECT_EQ(tape.value(y)(1, 0), 6);
+}
+
+TEST_F(NnRecurrent, BoundsBetweenItsEnds) {
+  DoubleTape tape(parameters);
+  const Value x = tape.input(1, 3);
+  tape.value(x)(0, 0) = 10;
+  tape.value(x)(0, 1) = -1e9;
+  const MatrixView<double> y = tape.value(tape.bound(x, 10, 5));
+  EXPECT_NEAR(y(0, 0), 5 * std::tanh(1.0), 1e-14);
+  EXPECT_EQ(y(0, 1), -5);
+  EXPECT_EQ(y(0, 2), 0);
+}
+
+template <class Scalar>
+void expect_tanh(const Kernels<Scalar>& loops, double units) {
+  Arena<Scalar> arena;
+  Scalar* const numbers = arena.take(16);
+  const double ulp = std::numeric_limits<Scalar>::epsilon();
+  for (double x = -30; x < 30; x += 0.00731) {
+    for (std::size_t lane = 0; lane < 16; ++lane) {
+      numbers[lane] = static_cast<Scalar>(x / std::pow(8, lane));
+    }
+    std::vector<Scalar> before(numbers, numbers + 16);
+    loops.tanh(1, numbers);
+    for (std::size_t lane = 0; lane < 16; ++lane) {
+      const double expected = std::tanh(static_cast<double>(before[lane]));
+      ASSERT_NEAR(numbers[lane], expected, units * ulp * std::abs(expected)) << before[lane];
+    }
+  }
+}
+
+TEST(NnTanh, EqualsTheLibraryWithinAFewUnitsOfTheLastPlace) {
+  expect_tanh(kernels<float>(), 4);
+  expect_tanh(kernels<double>(), 8);
+}
+
+TEST(NnTanh, ComesWithExponentialsOfTwiceANumber) {
+  alignas(64) std::array<float, 16> numbers{-19.9F, -3.3F, -1e-4F, 0, 1e-4F, 0.3F, 7.7F, 19.9F};
+  numbers[8] = -50;
+  numbers[9] = 50;
+  alignas(64) std::array<float, 16> found{};
+  kernels<float>().exp_twice(1, numbers.data(), found.data());
+  for (std::size_t i = 0; i < 10; ++i) {
+    const double expected = std::exp(2 * std::clamp<double>(numbers[i], -20, 20));
+    EXPECT_NEAR(found[i], expected, 4e-7 * expected) << numbers[i];
+  }
+}
+
+TEST(NnTanh, KeepsWhatIsNotANumber) {
+  alignas(64) std::array<float, 16> numbers{};
+  numbers[3] = std::numeric_limits<float>::quiet_NaN();
+  numbers[4] = std::numeric_limits<float>::infinity();
+  kernels<float>().tanh(1, numbers.data());
+  EXPECT_TRUE(std::isnan(numbers[3]));
+  EXPECT_EQ(numbers[4], 1);
+}
+
+TEST(NnAttention, GivesTheSameBitsWithVectorsOfAnyWidth) {
+  constexpr std::size_t kPanels = 3;
+  constexpr std::size_t kColumns = 7;
+  constexpr std::size_t kRow = kColumns * kLanes;
+  Arena<float> arena;
+  RandomStream random(5);
+  const auto draw = [&](std::size_t count) {
+    float* const numbers = arena.take(count);
+    std::generate_n(numbers, count, [&] { return static_cast<float>(random.uniform() - 0.5); });
+    return numbers;
+  };
+  const float* const memory = draw(kPanels * kRow);
+  const float* const weights = draw(kColumns);
+  const float* const query = draw(kRow);
+  const float* const shares = draw(kPanels * kLanes);
+  const float* const d_context = draw(kRow);
+  const auto all = [&](const Kernels<float>& loops) {
+    // tanh and exponentials of the memory, scores, context, and the gradients of memory, weights,
+    // query and scores.
+    std::vector<std::size_t> sizes = {kPanels * kRow, kPanels * kRow,  kPanels * kLanes,
+                                      kRow,           kPanels * kRow,  kColumns,
+                                      kRow,           kPanels * kLanes};
+    std::vector<float*> parts;
+    for (const std::size_t size : sizes) {
+      parts.push_back(arena.take(size));
+      std::fill_n(parts.back(), size, 0.0F);
+    }
+    std::copy_n(memory, sizes[0], parts[0]);
+    const AttentionArguments<float> attention{memory, parts[1], weights, kPanels, kColumns};
+    loops.tanh(kPanels * kColumns, parts[0]);
+    loops.exp_twice(kPanels * kColumns, memory, parts[1]);
+    loops.scores(attention, query, parts[2]);
+    loops.mix(attention, shares, parts[3]);
+    loops.attention_gradient(
+        attention, query, shares, d_context,
+        {.memory = parts[4], .weights = parts[5], .query = parts[6], .scores = parts[7]});
+    std::vector<float> numbers;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      numbers.insert(numbers.end(), parts[i], parts[i] + sizes[i]);
+    }
+    return numbers;
+  };
+  const std::vector<float> narrow = all(*find_kernels<float>(16));
+  int compared = 0;
+  for (const std::size_t bytes : {32U, 64U}) {
+    if (const Kernels<float>* const wide = find_kernels<float>(bytes)) {
+      EXPECT_EQ(all(*wide), narrow) << bytes << " bytes";
+      ++compared;
+    }
+  }
+  if (compared == 0) {
+    GTEST_SKIP() << "this processor has vectors of 16 bytes only";
+  }
+}
+
+}  // namespace
+}  // namespace emplace::agents::nn

@@ -1,0 +1,271 @@
+// What the recurrent agents' networks read, draw and differentiate.
+
+#include "agents/src/learned/rnn_policy.hpp"
+
+#include "agents/src/learned/rnn_items.hpp"
+#include "agents/src/learned/sequence_placer.hpp"
+#include "agents/tape_differences.hpp"
+#include "support/problems.hpp"
+
+#include <emplace/agents/registry.hpp>
+#include <emplace/graphs/op_kind.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace emplace::agents::rnn {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr PolicyOptions kItems = {.hidden = 3, .types = 2, .adjacency = 5};
+constexpr PolicyOptions kGroups = {.hidden = 3, .types = 2, .groups = 4, .grouper = 3};
+
+// a -> b, c -> d; b is consumed twice.
+OpGraph four_ops() {
+  return test::make_graph({{.name = "a", .output_bytes = 7},
+                           {.name = "b", .output_bytes = 30, .producers = {0}},
+                           {.name = "c", .output_bytes = 20, .producers = {0}},
+                           {.name = "d", .producers = {1, 2}},
+                           {.name = "e", .producers = {1}}});
+}
+
+TEST(RnnItems, TellKindsShapesAndNeighbours) {
+  const std::vector<Item> items = items_of(test::make_problem(four_ops()));
+  ASSERT_EQ(items.size(), 5U);
+  const Item& b = items[1];
+  EXPECT_EQ(b.group, 1);
+  EXPECT_EQ(b.kinds.size(), op_kinds().size() + 1);
+  EXPECT_EQ(b.kinds.back(), 1);  // "test" is no kind that is known
+  EXPECT_THAT(b.producers, ElementsAre(0));
+  EXPECT_THAT(b.consumers, ElementsAre(3, 4));
+  EXPECT_EQ(b.shapes[0], 30);  // one output, read twice
+  EXPECT_EQ(b.shapes[1], -1);
+  EXPECT_EQ(b.shapes[kDimensions], -1);
+  EXPECT_THAT(items[3].consumers, IsEmpty());
+  EXPECT_EQ(items[3].shapes[0], -1);
+  EXPECT_EQ(items[4].breadth_first, 4);
+  EXPECT_NEAR(scaled_dimension(30, -1), std::log(31.0) / 10, 1e-15);
+  EXPECT_EQ(scaled_dimension(-1, -1), -1);
+}
+
+// a, b and c in one group, which hands the outputs of b and c to d, the larger one first.
+TEST(RnnItems, TellWhatLeavesAGroup) {
+  auto graph = std::make_shared<const OpGraph>(four_ops());
+  const Problem problem(graph, Grouping({0, 0, 0, 1, 1}), test::make_cluster({}));
+  const std::vector<Item> items = items_of(problem);
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[0].kinds.back(), 3);
+  EXPECT_EQ(items[0].shapes[0], 30);
+  EXPECT_EQ(items[0].shapes[kDimensions], 20);
+  EXPECT_EQ(items[0].shapes[2 * kDimensions], -1);
+  EXPECT_THAT(items[0].consumers, ElementsAre(1));
+}
+
+TEST(RnnChooser, DrawsAsLogitsSayAndTakesTheLikeliest) {
+  RandomStream random(3);
+  Chooser chooser(&random);
+  std::array<float, 2 * nn::kLanes> logits{};
+  logits[nn::kLanes] = static_cast<float>(std::log(3.0));  // one in four against three
+  int second = 0;
+  for (int i = 0; i < 4000; ++i) {
+    second += chooser.choose(logits.data(), 2);
+  }
+  EXPECT_NEAR(second, 3000, 4 * std::sqrt(4000 * 0.25 * 0.75));
+  EXPECT_EQ(Chooser(nullptr).choose(logits.data(), 2), 1);
+}
+
+TEST(RnnChooser, DrawsNormalNumbers) {
+  RandomStream random(3);
+  Chooser chooser(&random);
+  double sum = 0;
+  double square = 0;
+  int beyond_one = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const double x = chooser.normal();
+    sum += x;
+    square += x * x;
+    beyond_one += std::abs(x) > 1;
+  }
+  EXPECT_NEAR(sum / 10'000, 0, 0.04);
+  EXPECT_NEAR(square / 10'000, 1, 0.06);
+  EXPECT_NEAR(beyond_one, 3173, 190);
+}
+
+template <class Scalar>
+void draw(const RecurrentPolicy<Scalar>& policy, nn::Tape<Scalar>& tape,
+          const std::vector<Item>& items, double noise, std::deque<GroupedDraw>& draws) {
+  RandomStream random(11);
+  Chooser chooser(&random);
+  for (GroupedDraw& drawn : draws) {
+    drawn.draw.placements = 3;
+  }
+  policy.place(tape, items, chooser, noise, draws);
+}
+
+// The log probabilities of what was drawn, by all parameters, through both networks.
+TEST(RnnPolicy, DifferentiatesWhatItDrew) {
+  const std::vector<Item> items = items_of(test::make_problem(four_ops()));
+  for (const PolicyOptions& options : {kItems, kGroups}) {
+    RecurrentPolicy<double> policy(options, 2);
+    nn::randomize(policy.parameters());
+    std::deque<GroupedDraw> draws(2);
+    nn::expect_gradient_like_differences(policy.parameters(), [&](nn::DoubleTape& tape) {
+      draw(policy, tape, items, 0, draws);
+      std::vector<nn::Value> parts = draws[0].draw.chances;
+      parts.insert(parts.end(), draws[0].draw.entropies.begin(), draws[0].draw.entropies.end());
+      parts.insert(parts.end(), draws[1].draw.chances.begin(), draws[1].draw.chances.end());
+      return tape.concat(parts);
+    });
+    if (options.groups > 0) {
+      nn::expect_gradient_like_differences(policy.parameters(), [&](nn::DoubleTape& tape) {
+        draw(policy, tape, items, 0, draws);
+        return tape.concat(std::array{*draws[0].chances, *draws[1].chances, *draws[1].entropies});
+      });
+    }
+  }
+}
+
+TEST(RnnPolicy, TrainsEveryLayer) {
+  const std::vector<Item> items = items_of(test::make_problem(four_ops()));
+  for (const PolicyOptions& options : {kItems, kGroups}) {
+    RecurrentPolicy<double> policy(options, 2);
+    nn::randomize(policy.parameters());
+    nn::Tape<double> tape(policy.parameters());
+    std::deque<GroupedDraw> draws(1);
+    draw(policy, tape, items, 0, draws);
+    for (const nn::Value chance : draws[0].draw.chances) {
+      tape.seed(chance)(0, 0) = 1;
+    }
+    if (draws[0].chances) {
+      tape.seed (*draws[0].chances)(0, 0) = 1;
+    }
+    std::vector<double> gradient(policy.parameters().values().size());
+    tape.backward(gradient);
+    for (const nn::Layer& layer : policy.parameters().layers()) {
+      double square = 0;
+      for (std::size_t i = layer.offset; i < layer.bias_offset(); ++i) {
+        square += gradient[i] * gradient[i];
+      }
+      EXPECT_GT(square, 1e-20) << layer.name;
+    }
+  }
+}
+
+// Forward states know of no later item, and backward states of no earlier one.
+TEST(RnnPolicy, EncodesEachItemAtItsPlace) {
+  nn::Parameters<double> parameters;
+  const SequencePlacer<double> placer({.hidden = 4, .groups = 1}, 2, 2, parameters);
+  nn::randomize(parameters);
+  const auto encoded = [&](std::size_t changed) {
+    nn::Tape<double> tape(parameters);
+    const nn::Value items = nn::random_input(tape, 5, 2);
+    tape.value(items)(changed, 1) += 1;
+    Chooser likeliest(nullptr);
+    Draw draw{.placements = 1};
+    placer.place(tape, items, likeliest, 0, draw);
+    std::vector<std::vector<double>> rows(5);
+    for (std::size_t row = 0; row < 5; ++row) {
+      for (std::size_t column = 0; column < 4; ++column) {
+        rows[row].push_back(tape.value(draw.encoded)(row, column));
+      }
+    }
+    return rows;
+  };
+  const auto first = encoded(0);
+  const auto third = encoded(2);
+  for (std::size_t row = 1; row < 5; ++row) {  // both changes come before, or both after
+    const bool is_same_forward = first[row][0] == third[row][0];
+    const bool is_same_backward = first[row][2] == third[row][2];
+    EXPECT_FALSE(is_same_forward) << row;
+    EXPECT_EQ(is_same_backward, row > 2) << row;
+  }
+  const auto last = encoded(4);
+  for (std::size_t row = 0; row < 5; ++row) {
+    EXPECT_EQ(last[row][0] == third[row][0], row < 2) << row;
+  }
+}
+
+TEST(RnnPolicy, PlacesAnItemWhereItsGroupIs) {
+  const std::vector<Item> items = items_of(test::make_problem(four_ops()));
+  RecurrentPolicy<double> policy(kGroups, 3);
+  nn::randomize(policy.parameters());
+  nn::Tape<double> tape(policy.parameters());
+  std::deque<GroupedDraw> draws(8);
+  draw(policy, tape, items, 0, draws);
+  int together = 0;
+  for (const GroupedDraw& drawn : draws) {
+    const auto used = static_cast<std::size_t>(
+        std::ranges::count_if(drawn.row_of, [](std::int32_t row) { return row >= 0; }));
+    EXPECT_EQ(drawn.draw.chances.size(), used);  // no choice for a group without items
+    EXPECT_EQ(drawn.draw.devices.size(), 3 * used);
+    for (std::size_t i = 1; i < items.size(); ++i) {
+      if (drawn.group_of[i] == drawn.group_of[0]) {
+        ++together;
+        for (std::size_t placement = 0; placement < 3; ++placement) {
+          EXPECT_EQ(drawn.device(i, placement), drawn.device(0, placement));
+        }
+      }
+    }
+  }
+  EXPECT_GT(together, 0);
+}
+
+// Noise of many times the logits makes other choices, and each counts with the chance it had.
+TEST(RnnPolicy, DrawsWithNoise) {
+  const std::vector<Item> items = items_of(test::make_problem(test::fork_join_graph(30, 5)));
+  RecurrentPolicy<double> policy(kItems, 2);
+  nn::randomize(policy.parameters());
+  nn::Tape<double> tape(policy.parameters());
+  std::deque<GroupedDraw> draws(1);
+  std::vector<double> entropies;
+  for (const double noise : {0.0, 10.0}) {
+    tape.clear();
+    draw(policy, tape, items, noise, draws);
+    double sum = 0;
+    for (const nn::Value entropy : draws[0].draw.entropies) {
+      sum += tape.value(entropy)(0, 0);
+    }
+    entropies.push_back(sum);
+  }
+  EXPECT_LT(entropies[1], 0.95 * entropies[0]);
+}
+
+std::int64_t weights(const std::string& spec, DeviceId devices) {
+  const auto agent = AgentRegistry::global().make(Spec::parse(spec));
+  std::int64_t sum = 0;
+  for (const PolicyLayer& layer : dynamic_cast<TrainableAgent&>(*agent).layers(devices)) {
+    sum += layer.weights();
+  }
+  return sum;
+}
+
+// An LSTM of h cells that reads w numbers has 4h (w + h) weights and, as its layers are two, two
+// biases for each gate; the rest are affine layers.
+std::int64_t lstm(std::int64_t w, std::int64_t h) { return 4 * h * (w + h + 2); }
+std::int64_t affine(std::int64_t in, std::int64_t out) { return (in + 1) * out; }
+
+TEST(RnnPolicy, HasAsManyWeightsAsItsLayersSay) {
+  const auto kinds = static_cast<std::int64_t>(op_kinds().size()) + 1;
+  const auto decoder = [](std::int64_t h, std::int64_t devices) {
+    return affine(devices + 1, h) + lstm(h, h) + 2 * affine(h, h) + affine(h, 1) +
+           affine(2 * h, devices);
+  };
+  EXPECT_EQ(weights("rnn-colocrl:hidden=256", 2),
+            affine(kinds, 20) + lstm(20 + 24 + 256, 256) + decoder(256, 2));
+  EXPECT_EQ(weights("rnn-colocrl:hidden=64,types=5,adjacency=9", 4),
+            affine(kinds, 5) + lstm(5 + 24 + 9, 64) + decoder(64, 4));
+  EXPECT_EQ(weights("rnn-hdp:hidden=256", 2),
+            affine(kinds, 20) + affine(20 + 24 + 12, 64) + affine(64, 256) +
+                2 * lstm(kinds + 16 + 256, 128) + decoder(256, 2));
+}
+
+}  // namespace
+}  // namespace emplace::agents::rnn

@@ -1,0 +1,290 @@
+// How the recurrent agents learn, and what they keep of it.
+
+#include "agents/src/learned/rnn_training.hpp"
+
+#include "agents/placing.hpp"
+#include "support/problems.hpp"
+
+#include <emplace/agents/agent.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace emplace::agents {
+namespace {
+
+// Small networks, which suffice for small problems, with a rate to match.
+constexpr const char* kColocrl = "rnn-colocrl:hidden=16,types=4,adjacency=16,rate=0.01";
+constexpr const char* kHdp = "rnn-hdp:hidden=16,types=4,groups=16,grouper=16,rate=0.01";
+
+std::unique_ptr<Agent> make(const std::string& spec) {
+  return AgentRegistry::global().make(Spec::parse(spec));
+}
+
+TrainableAgent& trainable(Agent& agent) { return dynamic_cast<TrainableAgent&>(agent); }
+
+// The least step time of all placements.
+double optimum_us(const Problem& problem) {
+  Simulator simulator(problem);
+  double best_us = std::numeric_limits<double>::infinity();
+  Placement placement(problem.num_groups());
+  for (;;) {
+    best_us = std::min(best_us, simulator.run(placement).makespan_us);
+    GroupId group = 0;
+    while (group < problem.num_groups() && ++placement[group] == problem.num_devices()) {
+      placement[group++] = 0;
+    }
+    if (group == problem.num_groups()) {
+      return best_us;
+    }
+  }
+}
+
+// Two chains that cross once, with costs and bytes that make it worth a thought.
+OpGraph crossing() {
+  return test::make_graph({{.name = "a", .cost_us = 50, .output_bytes = 30},
+                           {.name = "b", .cost_us = 70, .output_bytes = 60, .producers = {0}},
+                           {.name = "c", .cost_us = 40, .output_bytes = 20},
+                           {.name = "d", .cost_us = 90, .output_bytes = 10, .producers = {2}},
+                           {.name = "e", .cost_us = 60, .output_bytes = 50, .producers = {1, 2}},
+                           {.name = "f", .cost_us = 80, .output_bytes = 25, .producers = {3}},
+                           {.name = "g", .cost_us = 30, .producers = {4, 5}}});
+}
+
+TEST(RnnTraining, CountsTheRootOfSecondsOrOfTheFailingTime) {
+  EXPECT_DOUBLE_EQ(rnn::cost_of({.status = EvaluationStatus::kOk, .step_time_us = 2'250'000}, 100),
+                   1.5);
+  EXPECT_DOUBLE_EQ(
+      rnn::cost_of({.status = EvaluationStatus::kOutOfMemory, .step_time_us = 40}, 100), 10);
+}
+
+TEST(RnnTraining, AveragesCostsFromTheFirstOn) {
+  rnn::MovingBaseline baseline(0.9);
+  EXPECT_EQ(baseline.to_json(), "[]");
+  EXPECT_DOUBLE_EQ(baseline.before(4), 4);
+  EXPECT_DOUBLE_EQ(baseline.before(2), 4);
+  EXPECT_DOUBLE_EQ(baseline.before(1), 3.8);
+  EXPECT_DOUBLE_EQ(baseline.before(0), 3.52);
+}
+
+// Runs two updates of four placements on a problem in which nothing fits.
+std::string training_without_memory(std::int64_t valid_after, std::vector<float>& weights) {
+  const Problem problem =
+      test::make_problem(test::fork_join_graph(6, 2000), {.num_devices = 2, .memory_bytes = 1000});
+  rnn::RecurrentPolicy<float> policy({.hidden = 4, .types = 2, .adjacency = 4}, 2);
+  Session session(problem, {.seed = 1, .max_evaluations = 8});
+  policy.parameters().initialize(session.random());
+  Session* const sessions[] = {&session};
+  rnn::Training training({.placements = 4, .valid_after = valid_after}, policy, sessions);
+  training.run({});
+  weights.assign(policy.parameters().values().begin(), policy.parameters().values().end());
+  return training.to_json();
+}
+
+TEST(RnnTraining, LeavesOutWhatDoesNotFitOnceOnlyValidPlacementsCount) {
+  std::vector<float> untouched;
+  EXPECT_THAT(training_without_memory(0, untouched),
+              testing::HasSubstr(R"("updates": 2, "episodes": 8, "baselines": [[]])"));
+  std::vector<float> weights;
+  EXPECT_THAT(training_without_memory(1, weights),
+              testing::HasSubstr(R"("updates": 2, "episodes": 8, "baselines": [[10]])"));
+  EXPECT_EQ(weights, untouched);  // all were equally bad
+}
+
+// Six groups of 400 bytes between two; a device holds four. Half of all random placements fit.
+TEST(RnnTraining, LearnsToPlaceWhatFits) {
+  const Problem problem = test::make_problem(test::fork_join_graph(6, 400), {.memory_bytes = 2500});
+  for (const char* spec : {kColocrl, kHdp}) {
+    SCOPED_TRACE(spec);
+    Session session(problem, {.seed = 1, .max_evaluations = 2000});
+    Session* const sessions[] = {&session};
+    const auto agent = make(std::string(spec) + ",failing=1");
+    trainable(*agent).train(sessions, {});
+    Session once(problem, {.max_evaluations = 1});
+    trainable(*agent).place_with_policy(problem, once);
+    EXPECT_EQ(once.best_evaluation().status, EvaluationStatus::kOk);
+  }
+}
+
+struct Named {
+  const char* name;
+  Problem problem;
+};
+
+std::vector<Named> tiny() {
+  std::vector<Named> problems;
+  problems.push_back({"diamond", test::make_problem(test::diamond_graph(30))});
+  problems.push_back({"crossing", test::make_problem(crossing())});
+  problems.push_back({"fork and join", test::make_problem(test::fork_join_graph(6, 20))});
+  problems.push_back({"costly links", test::make_problem(test::fork_join_graph(5, 2000))});
+  return problems;
+}
+
+// The optimum on the way, and a policy that is near it in the end.
+TEST(RnnTraining, FindsTheOptimumOfSmallProblemsAndLearnsToPlaceThem) {
+  for (const Named& named : tiny()) {
+    const double best_us = optimum_us(named.problem);
+    for (const char* spec : {kColocrl, kHdp}) {
+      SCOPED_TRACE(testing::Message() << named.name << ", " << spec);
+      Session session(named.problem, {.seed = 1, .max_evaluations = 3000});
+      const auto agent = make(spec);
+      agent->place(named.problem, session);
+      EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, best_us);
+      Session once(named.problem, {.max_evaluations = 1});
+      trainable(*agent).place_with_policy(named.problem, once);
+      EXPECT_LE(once.best_evaluation().step_time_us, 1.15 * best_us);
+    }
+  }
+}
+
+TEST(RnnTraining, GivesTheSameBitsOnOneAndTwoThreads) {
+  const Problem problem = test::make_problem(test::fork_join_graph(20, 20), {.num_devices = 3});
+  for (const std::string spec : {kColocrl, kHdp}) {
+    const auto policy = [&](std::size_t threads) {
+      const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+      const auto agent = make(spec);
+      Session session(problem, {.seed = 4, .max_evaluations = 50});
+      agent->place(problem, session);
+      return trainable(*agent).save();
+    };
+    EXPECT_EQ(policy(2), policy(1));
+  }
+}
+
+// Trains on two problems until after `updates`, or goes on from `text` and `states`.
+struct Left {
+  std::string policy{};
+  std::string training{};
+  std::vector<Session::State> sessions{};
+};
+
+Left train_until(const std::string& spec, std::int64_t updates, const Left* from) {
+  const Problem one = test::make_problem(test::fork_join_graph(4, 20));
+  const Problem other = test::make_problem(crossing());
+  Session first(one, {.seed = 1, .max_evaluations = 45});
+  Session second(other, {.seed = 2, .max_evaluations = 70});
+  Session* const sessions[] = {&first, &second};
+  const auto agent = make(spec);
+  if (from != nullptr) {
+    first.restore(from->sessions[0]);
+    second.restore(from->sessions[1]);
+    trainable(*agent).load_training(from->training, "training.json");
+  }
+  trainable(*agent).train(sessions, [&](const TrainingUpdate& u) { return u.update < updates; });
+  EXPECT_TRUE(updates < 1000 || (first.exhausted() && second.exhausted()));
+  return {
+      trainable(*agent).save(), trainable(*agent).save_training(), {first.state(), second.state()}};
+}
+
+TEST(RnnTraining, GoesOnWithTheSameBitsAfterACut) {
+  for (const std::string spec :
+       {kColocrl, kHdp, "rnn-hdp:hidden=8,groups=8,groupings=2,placements=3,noise-updates=7"}) {
+    const Left whole = train_until(spec, 1'000'000, nullptr);
+    for (const std::int64_t cut : {1, 2, 7}) {
+      SCOPED_TRACE(testing::Message() << spec << ", cut after " << cut);
+      const Left first = train_until(spec, cut, nullptr);
+      const Left second = train_until(spec, 1'000'000, &first);
+      EXPECT_EQ(second.policy, whole.policy);
+      EXPECT_EQ(second.training, whole.training);
+      EXPECT_EQ(second.sessions[1].best_placement, whole.sessions[1].best_placement);
+    }
+  }
+}
+
+// 10 evaluations in updates of 2 x 3: six, then three and one.
+TEST(RnnTraining, TellsOfEachUpdate) {
+  const Problem problem = test::make_problem(crossing());
+  Session session(problem, {.seed = 1, .max_evaluations = 10});
+  Session* const sessions[] = {&session};
+  const auto agent = make("rnn-hdp:hidden=8,groups=8,groupings=2,placements=3");
+  std::vector<std::int64_t> episodes;
+  trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
+    episodes.push_back(update.episodes);
+    EXPECT_EQ(update.update, static_cast<std::int64_t>(episodes.size()));
+    EXPECT_EQ(update.session, 0U);
+    EXPECT_TRUE(update.is_last);
+    EXPECT_GE(update.last_us, update.best_us);
+    EXPECT_EQ(update.best_us, session.best_evaluation().objective_us());
+    EXPECT_GT(update.entropy, 0);
+    EXPECT_LT(update.entropy, std::log(8.0));
+    EXPECT_GT(update.gradient_norm, 0);
+    return true;
+  });
+  EXPECT_THAT(episodes, testing::ElementsAre(6, 10));
+}
+
+TEST(RnnTraining, PlacesGraphsOfAnotherSize) {
+  const Problem small = test::make_problem(crossing());
+  const Problem large = test::make_problem(test::fork_join_graph(40, 20));
+  for (const char* spec : {kColocrl, kHdp}) {
+    Session training(small, {.seed = 1, .max_evaluations = 80});
+    const auto agent = make(spec);
+    agent->place(small, training);
+    Session session(large, {.max_evaluations = 10});
+    const Placement placement = trainable(*agent).place_with_policy(large, session);
+    EXPECT_EQ(placement.size(), large.num_groups());
+    EXPECT_EQ(session.evaluations(), 1);
+  }
+}
+
+std::string load_mistake(const std::string& spec, const std::string& text) {
+  try {
+    trainable(*make(spec)).load(text, "policy.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(RnnTraining, TellsWhyAPolicyDoesNotFit) {
+  const Problem problem = test::make_problem(crossing());
+  Session session(problem, {.max_evaluations = 8});
+  const auto agent = make(kColocrl);
+  agent->place(problem, session);
+  const std::string policy = trainable(*agent).save();
+  EXPECT_EQ(load_mistake(kColocrl, policy), "none");
+  EXPECT_EQ(load_mistake("rnn-colocrl:hidden=8,types=4,adjacency=16", policy),
+            "policy.json: /network/hidden: the policy was trained with hidden=16, not hidden=8");
+  EXPECT_EQ(load_mistake(kHdp, policy), "policy.json: /agent: expected 'rnn-hdp'");
+  EXPECT_THAT(load_mistake(kColocrl, policy.substr(0, policy.size() / 2)),
+              testing::StartsWith("policy.json"));
+
+  const Problem wider = test::make_problem(crossing(), {.num_devices = 4});
+  Session on_wider(wider, {.max_evaluations = 8});
+  try {
+    agent->place(wider, on_wider);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "a policy of rnn-colocrl for 2 devices cannot place test on the 4 of test");
+  }
+}
+
+TEST(RnnTraining, TellsWhyATrainingCannotGoOn) {
+  const Left left = train_until(kHdp, 2, nullptr);
+  const Problem problem = test::make_problem(crossing());
+  Session session(problem, {.max_evaluations = 100});
+  Session* const sessions[] = {&session};
+  const auto agent = make(kHdp);
+  trainable(*agent).load_training(left.training, "training.json");
+  try {
+    trainable(*agent).train(sessions, {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "training.json: /training/baselines: expected 1 problems, found 2");
+  }
+  EXPECT_THROW(trainable(*agent).load_training(left.policy, "training.json"), Error);
+}
+
+}  // namespace
+}  // namespace emplace::agents
