@@ -1,4 +1,4 @@
-#include "contractible_dag.hpp"
+#include <emplace/graphs/contractible_dag.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -100,6 +100,14 @@ ContractibleDag::Node ContractibleDag::find(Node member) {
     member = parent_[index(member)];
   }
   return member;
+}
+
+std::vector<ContractibleDag::Node> ContractibleDag::order() const {
+  std::vector<Node> nodes;
+  for (Node node = next_[index(head_)]; node != tail_; node = next_[index(node)]) {
+    nodes.push_back(node);
+  }
+  return nodes;
 }
 
 std::optional<ContractibleDag::Node> ContractibleDag::contract(Node from, Node to) {

@@ -1,8 +1,9 @@
 #include "group_merger.hpp"
 
 #include "acyclic_parts.hpp"
-#include "contractible_dag.hpp"
 #include "topological_sort.hpp"
+
+#include <emplace/graphs/contractible_dag.hpp>
 
 #include <bit>
 #include <compare>

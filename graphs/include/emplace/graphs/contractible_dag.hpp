@@ -48,6 +48,9 @@ class ContractibleDag {
   /// one.
   const std::vector<Node>& narrowed() const { return narrowed_; }
 
+  /// Returns the present nodes in topological order.
+  std::vector<Node> order() const;
+
   /// Returns the edges that gained weight by the last contraction, as one with another.
   const std::vector<Edge>& thickened() const { return thickened_; }
 
