@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 
 namespace emplace::bench {
 namespace {
@@ -44,25 +45,22 @@ struct Moment {
 // training; from the row on with which all problems have one. `best_us` is by problem.
 std::vector<Moment> mean_moments(std::span<const TrainingUpdate> rows,
                                  std::span<const double> best_us) {
-  std::vector<const TrainingUpdate*> latest(best_us.size(), nullptr);
-  std::size_t num_played = 0;
-  double sum_last = 0;  // of logarithms
+  std::map<std::size_t, const TrainingUpdate*> latest;  // by problem
+  double sum_last = 0;                                  // of logarithms
   double sum_best = 0;
   std::vector<Moment> moments;
   for (const TrainingUpdate& row : rows) {
     const double best_of_all_us = best_us[row.session];
-    const TrainingUpdate*& before = latest[row.session];
-    if (before == nullptr) {
-      ++num_played;
-    } else {
-      sum_last -= std::log(before->last_us / best_of_all_us);
-      sum_best -= std::log(before->best_us / best_of_all_us);
+    const auto [at, is_first] = latest.try_emplace(row.session, &row);
+    if (!is_first) {
+      sum_last -= std::log(at->second->last_us / best_of_all_us);
+      sum_best -= std::log(at->second->best_us / best_of_all_us);
+      at->second = &row;
     }
-    before = &row;
     sum_last += std::log(row.last_us / best_of_all_us);
     sum_best += std::log(row.best_us / best_of_all_us);
-    if (num_played == latest.size()) {
-      const auto count = static_cast<double>(num_played);
+    if (latest.size() == best_us.size()) {
+      const auto count = static_cast<double>(latest.size());
       moments.push_back({.episodes = static_cast<double>(row.episodes),
                          .last = std::exp(sum_last / count),
                          .best = std::exp(sum_best / count)});
