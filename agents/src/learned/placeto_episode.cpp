@@ -144,8 +144,8 @@ std::string Course::to_json() const {
                      fmt::join(fixed_start.devices(), ", "), baseline.to_json());
 }
 
-Placement Course::next_start() const {
-  if (options.fresh > 0 && session->random().uniform() < options.fresh) {
+Placement Course::next_start(bool greedy) const {
+  if (!greedy && options.fresh > 0 && session->random().uniform() < options.fresh) {
     return random_placement(session->problem(), session->random());
   }
   switch (options.start) {
@@ -221,7 +221,7 @@ bool Player::play(Course& course, std::size_t workers, bool greedy) {
   const std::size_t num_decisions = steps * workers;
   placements_.clear();
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    placements_.push_back(course.next_start());
+    placements_.push_back(course.next_start(greedy));
   }
   outlines_.resize(workers);
   times_.resize(workers);

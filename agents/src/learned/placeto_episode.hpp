@@ -97,8 +97,8 @@ struct Course {
     return placeto::evaluations_per_episode(options, session->problem());
   }
 
-  /// Returns the placement with which the next episode starts.
-  Placement next_start() const;
+  /// Returns the placement with which the next episode starts; greedy ones never start afresh.
+  Placement next_start(bool greedy) const;
 
   /// Returns what a step counts: units of time, with the penalty for memory and the cap.
   double time_of(const Evaluation& evaluation, const StepOutline& outline) const;
