@@ -183,6 +183,22 @@ TEST(Training, RefusesAGraphThatHasChangedSince) {
               testing::HasSubstr("g.json on p2-8xlarge-2 has changed since"));
 }
 
+// A group that stays where it is is not simulated again, so simulations are left.
+TEST(Training, EndsAfterItsEpisodesWhereTheyTakeFewerSimulations) {
+  TrainingPlan plan = kPlan;
+  plan.agent = "placeto:rounds=1,reuse=true";
+  Training training(plan);
+  EXPECT_EQ(training.run(1, go_on), TrainingEnd::kEpisodes);
+  EXPECT_EQ(training.curve().episodes(), 24);
+  std::int64_t evaluations = 0;
+  std::int64_t budget = 0;
+  for (const auto& session : training.sessions()) {
+    evaluations += session->evaluations();
+    budget += 12 * (session->problem().num_groups() + 1);
+  }
+  EXPECT_LT(evaluations, budget);
+}
+
 TEST(Training, RefusesProblemsOfDifferentNumbersOfDevices) {
   TrainingPlan plan = kPlan;
   plan.clusters = {"p2-8xlarge-2", "p2-8xlarge-4"};

@@ -58,6 +58,15 @@ training() {
     'all(p["evaluations"] == 5 and p["best_us"] > 0 for p in d["problems"])'
 }
 
+@test "one policy may serve clusters of any number of devices" {
+  answers 0 train placeto-plus:rounds=1 --graphs in-tree:levels=4 --cluster p2-8xlarge-2 p2-8xlarge-4 \
+    --groups 6 --episodes 3 -o policy.json --json
+  holds 'd["ended_by"] == "episodes" and d["episodes"] == 6' \
+    '[p["cluster"] for p in d["problems"]] == ["p2-8xlarge-2", "p2-8xlarge-4"]'
+  answers 0 place --graph in-tree:levels=4 --cluster dgx-1-v100 --policy policy.json --json
+  holds 'd["groups"] == 6 and d["evaluations"] >= 1'
+}
+
 @test "the same seed gives the same bits on 1 and 2 threads, another seed does not" {
   local command=(train placeto:rounds=1,workers=2 --graphs in-tree:levels=4 --cluster p2-8xlarge-2
     --groups 8 --episodes 20)

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -305,7 +304,7 @@ void Placeto::load_training(std::string_view text, const std::string& source) {
   if (root.at("agent").text() != "placeto") {
     root.at("agent").fail("expected 'placeto'");
   }
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;
   auto policy = read_policy(root.at("policy"));
   auto training = std::make_unique<Training>(options_.learning, *policy);
   training->evaluations_before = root.at("evaluations_before").integer(0, kMost);

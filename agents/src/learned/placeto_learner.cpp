@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 namespace emplace::agents::placeto {
 namespace {
@@ -76,7 +75,7 @@ std::string Learner::to_json() const {
 
 void Learner::load(const JsonCursor& json) {
   json.expect_only({"updates", "optimizer"});
-  updates_ = json.at("updates").integer(0, std::numeric_limits<std::int64_t>::max());
+  updates_ = json.at("updates").integer(0, std::int64_t{1} << 53);
   optimizer_.load(json.at("optimizer"));
 }
 

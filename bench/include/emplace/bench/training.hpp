@@ -3,7 +3,8 @@
 // Training of one policy on many graphs and clusters, which can be cut at any update and taken up
 // again with the same bits: a checkpoint holds the agent's training, the sessions and the learning
 // curve. A session is seeded like the first repetition of a cell (cell.hpp) of the same agent,
-// graph, cluster, grouping and root seed, and its budget is what the plan's episodes take.
+// graph, cluster, grouping and root seed, and its budget is what the plan's episodes take at most;
+// where they take less, training ends with the last episode and some of it is left.
 //
 // With patience P, training ends after the first update at which P episodes for each problem, all
 // problems together, have passed since a better placement was found for any of them.
