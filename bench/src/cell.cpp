@@ -37,19 +37,19 @@ std::uint64_t Cell::seed() const {
 std::vector<Cell> cells_of(const Suite& suite, std::uint64_t root_seed) {
   EMPLACE_CHECK(root_seed <= static_cast<std::uint64_t>(kMaxRootSeed), "root seed {}", root_seed);
   std::vector<Cell> cells;
-  for (const std::string& graph : suite.graphs) {
+  for (const SuiteGraph& graph : suite.graphs) {
     for (const std::string& cluster : suite.clusters) {
-      for (const std::string& agent : suite.agents) {
+      for (const SuiteAgent& agent : suite.agents) {
         const agents::AgentInfo& info =
-            agents::AgentRegistry::global().info(Spec::parse(agent).name);
+            agents::AgentRegistry::global().info(Spec::parse(agent.agent).name);
         const std::int64_t repetitions = info.deterministic ? 1 : suite.repetitions;
         for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {
-          cells.push_back({.graph = graph,
+          cells.push_back({.graph = graph.graph,
                            .cluster = cluster,
-                           .agent = agent,
+                           .agent = agent.agent,
                            .repetition = repetition,
-                           .max_evaluations = suite.max_evaluations,
-                           .groups = suite.groups,
+                           .max_evaluations = suite.evaluations_of(agent),
+                           .groups = suite.groups_of(graph),
                            .grouping = suite.grouping,
                            .root_seed = root_seed});
         }

@@ -42,8 +42,9 @@ void place_and_simulate(const Problem& problem, const std::atomic<bool>& stop, C
                                     .max_evaluations = cell.max_evaluations,
                                     .stop = &stop,
                                     .progress = {}});
-  Placement placement =
-      AgentRegistry::global().make(Spec::parse(cell.agent))->place(problem, session);
+  const std::unique_ptr<agents::Agent> agent =
+      AgentRegistry::global().make(Spec::parse(cell.agent));
+  Placement placement = agent->place(problem, session);
   check_placement(placement, problem);
   Simulator simulator(problem);
   const SimResult& step = simulator.run(placement);
@@ -52,6 +53,7 @@ void place_and_simulate(const Problem& problem, const std::atomic<bool>& stop, C
   result.peak_bytes.assign(step.peak_bytes.begin(), step.peak_bytes.end());
   result.evaluations = session.evaluations();
   result.evaluations_to_best = session.evaluations_to_best();
+  result.evaluations_to_near_best = session.evaluations_to_within(kNearBest);
   result.placement_hash = hash_of(placement);
   result.placement = std::move(placement);
 }

@@ -15,9 +15,9 @@ const std::atomic<bool> kNeverStop{false};
 
 // Two clusters, one agent that is deterministic and two that are not: 2 x (1 + 2 x 3) cells.
 const Suite kSuite{.name = "tiny",
-                   .graphs = {"inception-v3:batch=2"},
+                   .graphs = {{"inception-v3:batch=2"}},
                    .clusters = {"p2-8xlarge-2", "p2-8xlarge-4"},
-                   .agents = {"single-gpu", "random", "hill-climb"},
+                   .agents = {{"single-gpu"}, {"random"}, {"hill-climb"}},
                    .repetitions = 3,
                    .max_evaluations = 5,
                    .groups = 60};

@@ -8,6 +8,7 @@
 #include <emplace/sim/placement.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,10 @@ enum class CellStatus : std::uint8_t {
 /// Returns "ok", "out_of_memory" or "failed".
 std::string_view to_string(CellStatus status);
 
+/// The share of its step time by which a placement may be slower than an agent's best and still
+/// count as near it.
+inline constexpr double kNearBest = 0.02;
+
 /// Holds what a cell gave. All but `wall_s` is a function of the cell and its problem alone.
 struct CellResult {
   Cell cell{};
@@ -61,9 +66,13 @@ struct CellResult {
   std::vector<std::int64_t> peak_bytes{};  ///< by device
   std::int64_t evaluations = 0;            ///< simulations that the agent used
   std::int64_t evaluations_to_best = 0;    ///< simulations until its best was found
-  std::string placement_hash{};            ///< 16 hexadecimal digits
-  double wall_s = 0;                       ///< how long it took here
-  Placement placement{};                   ///< empty if it failed, and when read from a store
+  /// Simulations until a placement was found that is at most kNearBest slower than that; none in
+  /// stores that were written before it was counted.
+  std::optional<std::int64_t> evaluations_to_near_best{};
+  std::int64_t evaluations_per_episode = 0;  ///< of a learning agent; 0 for others
+  std::string placement_hash{};              ///< 16 hexadecimal digits
+  double wall_s = 0;                         ///< how long it took here
+  Placement placement{};                     ///< empty if it failed, and when read from a store
 };
 
 }  // namespace emplace::bench

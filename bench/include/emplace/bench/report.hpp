@@ -3,22 +3,36 @@
 // One model of a finished run, from which every format is written, so that numbers cannot differ
 // between them. Repetitions of a cell are summed up by their median, least and largest step time.
 //
-//     gap      = (median - bound) / bound
-//     speed-up = median of single-gpu / median
+//     gap       = (median - bound) / bound
+//     speed-up  = median of single-gpu / median
+//     near best = simulations until a placement was at most 2 % slower than the agent's own best
+//
+// Where a suite has rivals, every agent is compared with the fastest of them, as Table 1 of Addanki
+// et al. 2019 does with the RNN-based agent, for our figures and for published ones alike:
+//
+//     gain              = (rival's step time - step time) / rival's step time
+//     sampling speed-up = rival's simulations to near its best / simulations to near the best
 //
 // The median of an even count is the mean of the two in the middle.
 
 #include <emplace/bench/result_store.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace emplace::bench {
 
+/// Compares an agent with the fastest of the rivals; see the head of this file.
+struct RivalComparison {
+  std::optional<double> gain{};
+  std::optional<double> sampling_speedup{};
+};
+
 /// Holds one agent's result on one graph and cluster.
 struct ReportRow {
-  std::string agent{};
+  std::string agent{};             ///< label
   std::int64_t repetitions = 0;    ///< finished ones, failed ones included
   std::int64_t out_of_memory = 0;  ///< of these
   std::int64_t failed = 0;         ///< of these
@@ -30,8 +44,13 @@ struct ReportRow {
   double speedup = 0;              ///< 0 where this one or single-gpu has no step time
   double evaluations = 0;          ///< median
   double evaluations_to_best = 0;  ///< median
-  double wall_s = 0;               ///< median
-  std::int64_t peak_bytes = 0;     ///< largest of any device and repetition
+  std::optional<double> evaluations_to_near_best{};  ///< median; nothing if it was not counted
+  std::optional<double> episodes_to_near_best{};     ///< the same in episodes of a learning agent
+  RivalComparison against_rival{};
+  std::optional<PublishedFigure> published{};
+  RivalComparison published_against_rival{};  ///< of published figures alone
+  double wall_s = 0;                          ///< median
+  std::int64_t peak_bytes = 0;                ///< largest of any device and repetition
 
   /// Says whether any repetition gave a placement that fits.
   bool ok() const { return repetitions > out_of_memory + failed; }
@@ -43,6 +62,7 @@ struct ReportTable {
   std::string graph{};
   std::string cluster{};
   double bound_us = 0;
+  std::string rival{};  ///< label of the fastest of the suite's rivals; empty if there is none
   std::vector<ReportRow> rows{};
 };
 
@@ -53,6 +73,8 @@ struct Report {
   std::int64_t cells_finished = 0;
   std::int64_t cells_total = 0;
   std::int64_t cells_failed = 0;
+  std::vector<std::string> rivals{};  ///< labels
+  std::optional<Published> published{};
   std::vector<ReportTable> tables{};
 };
 
