@@ -65,7 +65,7 @@ Session::~Session() = default;
 Session::State Session::state() const {
   return {.random = random_.state(),
           .evaluations = evaluations_,
-          .evaluations_to_best = evaluations_to_best_,
+          .evaluations_to_best = evaluations_to_best(),
           .best_placement = best_placement_,
           .best_evaluation = best_evaluation_};
 }
@@ -73,9 +73,12 @@ Session::State Session::state() const {
 void Session::restore(State state) {
   random_ = RandomStream(state.random);
   evaluations_ = state.evaluations;
-  evaluations_to_best_ = state.evaluations_to_best;
   best_placement_ = std::move(state.best_placement);
   best_evaluation_ = state.best_evaluation;
+  improvements_.clear();
+  if (best_placement_) {
+    improvements_.push_back({state.evaluations_to_best, state.best_evaluation});
+  }
 }
 
 Evaluation Session::evaluate(const Placement& placement) {

@@ -53,6 +53,9 @@ void place_and_simulate(const Problem& problem, const std::atomic<bool>& stop, C
   result.peak_bytes.assign(step.peak_bytes.begin(), step.peak_bytes.end());
   result.evaluations = session.evaluations();
   result.evaluations_to_best = session.evaluations_to_best();
+  if (const auto* learner = dynamic_cast<const agents::TrainableAgent*>(agent.get())) {
+    result.evaluations_per_episode = learner->evaluations_per_episode(problem);
+  }
   result.evaluations_to_near_best = session.evaluations_to_within(kNearBest);
   result.placement_hash = hash_of(placement);
   result.placement = std::move(placement);

@@ -125,7 +125,8 @@ class Session {
     Evaluation evaluation{};
   };
 
-  /// Returns the improvements so far: each is better than the one before, the last is the best.
+  /// Returns the improvements so far: each is better than the one before, the last is the best. A
+  /// session that was restored begins with the best until then.
   const std::vector<Improvement>& improvements() const { return improvements_; }
 
   /// Returns the number of evaluations made when the best was found; 0 before the first.
