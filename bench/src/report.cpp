@@ -1,3 +1,4 @@
+#include "family_report.hpp"
 #include "suite_index.hpp"
 
 #include <emplace/bench/report.hpp>
@@ -183,7 +184,7 @@ Report make_report(const StoredRun& run) {
   // The repetitions of each agent, by the positions of graph and cluster.
   using Repetitions = std::map<std::size_t, std::vector<const CellResult*>>;
   std::map<std::pair<std::size_t, std::size_t>, Repetitions> cells;
-  const SuiteIndex index(suite);
+  const SuiteIndex index(suite, run.manifest.root_seed);
   for (const CellResult& result : run.results) {
     const std::optional<CellPosition> position = index.find(result.cell);
     EMPLACE_CHECK(position.has_value(), "a cell of {} is not of the suite", result.cell.agent);
@@ -195,6 +196,7 @@ Report make_report(const StoredRun& run) {
   for (const auto& [place, agents] : cells) {
     ReportTable table{.graph = suite.graphs[place.first].graph,
                       .cluster = suite.clusters[place.second],
+                      .family = suite.graphs[place.first].family,
                       .bound_us = agents.begin()->second.front()->bound_us};
     for (const auto& [agent, results] : agents) {
       table.rows.push_back(sum_up(suite.agents[agent].label(), results));
@@ -204,6 +206,7 @@ Report make_report(const StoredRun& run) {
     add_published(table, suite);
     report.tables.push_back(std::move(table));
   }
+  report.families = sum_up_families(report.tables, suite);
   return report;
 }
 

@@ -45,6 +45,36 @@ Json to_json(const ReportRow& row) {
   return json;
 }
 
+Json to_json(const FamilyRow& row) {
+  const auto if_graphs = [&](double value) { return row.graphs > 0 ? Json(value) : Json(nullptr); };
+  Json json = {{"agent", row.agent},
+               {"graphs", row.graphs},
+               {"mean_us", if_graphs(row.mean_us)},
+               {"over_best", if_graphs(row.over_best)},
+               {"times_best", row.times_best}};
+  if (row.against_rival) {
+    const PairedComparison& pairs = *row.against_rival;
+    json["against_rival"] = {{"pairs", pairs.pairs},    {"faster", pairs.less},
+                             {"slower", pairs.greater}, {"ratio", pairs.ratio},
+                             {"interval", nullptr},     {"p", pairs.p}};
+    if (pairs.interval) {
+      json["against_rival"]["interval"] = {pairs.interval->first, pairs.interval->second};
+    }
+  }
+  return json;
+}
+
+Json to_json(const FamilyTable& table) {
+  Json rows = Json::array();
+  for (const FamilyRow& row : table.rows) {
+    rows.push_back(to_json(row));
+  }
+  return {{"family", table.family},
+          {"cluster", table.cluster},
+          {"graphs", table.graphs},
+          {"rows", std::move(rows)}};
+}
+
 }  // namespace
 
 std::string write_json(const Report& report) {
@@ -56,6 +86,7 @@ std::string write_json(const Report& report) {
     }
     tables.push_back({{"graph", table.graph},
                       {"cluster", table.cluster},
+                      {"family", table.family.empty() ? Json(nullptr) : Json(table.family)},
                       {"bound_us", table.bound_us},
                       {"rival", table.rival.empty() ? Json(nullptr) : Json(table.rival)},
                       {"rows", std::move(rows)}});
@@ -72,6 +103,11 @@ std::string write_json(const Report& report) {
                          {"recalled", report.published->recalled},
                          {"comment", report.published->comment}};
   }
+  Json families = Json::array();
+  for (const FamilyTable& table : report.families) {
+    families.push_back(to_json(table));
+  }
+  json["families"] = std::move(families);
   json["tables"] = std::move(tables);
   return json.dump(2) + "\n";
 }

@@ -1,5 +1,7 @@
 // The report as aligned text and as Markdown: the same tables, laid out twice.
 
+#include "family_report.hpp"
+
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/text_table.hpp>
 
@@ -40,8 +42,9 @@ std::string note_of(const ReportRow& row) {
 
 const std::string kBlank = "-";
 
+// An agent that simulates nothing has no count.
 std::string count_of(const std::optional<double>& value) {
-  return value ? fmt::format("{:.0f}", *value) : kBlank;
+  return value.value_or(0) > 0 ? fmt::format("{:.0f}", *value) : kBlank;
 }
 
 // 0.035 is 3.5 %.
@@ -202,24 +205,39 @@ std::string failures_of(const ReportTable& table) {
 
 std::string write_terminal(const Report& report, bool color) {
   std::string text = fmt::format("{}: {}\n", report.suite, progress_of(report));
+  bool has_graphs = false;
   for (const ReportTable& table : report.tables) {
+    if (!table.family.empty()) {
+      text += failures_of(table);
+      continue;
+    }
+    has_graphs = true;
     text += fmt::format("\n{}, no placement is faster than {:.1f} ms\n", title_of(table),
                         table.bound_us / 1e3);
     text += layout(table, report).to_terminal(color) + failures_of(table);
   }
-  if (report.tables.empty()) {
-    return text;
-  }
-  if (report.published) {
+  if (report.published && has_graphs) {
     text += fmt::format("\n{}\n{}", title_of_published(report),
                         layout_published(report).to_terminal(color));
     text += comment_of(report);
   }
-  return text + "\n" + legend_of(report);
+  if (has_graphs) {
+    text += "\n" + legend_of(report);
+  }
+  for (const FamilyTable& table : report.families) {
+    text += fmt::format("\n{}\n{}", title_of(table), layout(table).to_terminal(color));
+  }
+  return text + (report.families.empty() ? "" : "\n" + legend_of_families(report));
 }
 
 std::string write_markdown(const Report& report) {
   std::string text = fmt::format("# {}\n\n{}\n", report.suite, progress_of(report));
+  for (const FamilyTable& table : report.families) {
+    text += fmt::format("\n## {}\n\n{}", title_of(table), layout(table).to_markdown());
+  }
+  if (!report.families.empty()) {
+    text += "\n" + legend_of_families(report);
+  }
   for (const ReportTable& table : report.tables) {
     text += fmt::format("\n## {}\n\nNo placement is faster than {:.1f} ms.\n\n", title_of(table),
                         table.bound_us / 1e3);

@@ -38,14 +38,14 @@ std::string_view whole_lines(std::string_view text) { return text.substr(0, text
 
 std::vector<CellResult> read_lines(std::string_view text, const std::string& path,
                                    const Manifest& manifest) {
-  const SuiteIndex index(manifest.suite);
+  const SuiteIndex index(manifest.suite, manifest.root_seed);
   std::map<CellPosition, CellResult> results;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string source = fmt::format("{}:{}", path, number);
     CellResult result = read_cell_result(text.substr(0, end), source);
     const std::optional<CellPosition> position = index.find(result.cell);
-    if (!position || result.cell.root_seed != manifest.root_seed) {
+    if (!position) {
       throw Error(ErrorCode::kFormat,
                   source + ": the cell is not one of the suite in manifest.json");
     }

@@ -1,4 +1,5 @@
 #include "suite_json.hpp"
+#include "suite_names.hpp"
 
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/embedded.hpp>

@@ -12,7 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 
 namespace emplace::bench {
 
@@ -29,16 +29,17 @@ struct CellPosition {
 /// Finds cells of one suite.
 class SuiteIndex {
  public:
-  /// Requires: `suite` outlives the index.
-  explicit SuiteIndex(const Suite& suite);
+  /// Prepares for the cells of a run. Requires: `suite` outlives the index.
+  SuiteIndex(const Suite& suite, std::uint64_t root_seed);
 
   /// Returns the position of `cell`, or nothing if the suite has no such cell.
   std::optional<CellPosition> find(const Cell& cell) const;
 
  private:
-  using AgentKey = std::pair<std::string, std::int64_t>;  // with its budget
+  using AgentKey = std::tuple<std::string, std::int64_t, std::string, bool>;
 
   const Suite& suite_;
+  std::uint64_t root_seed_;
   std::map<std::string, std::size_t> graphs_;
   std::map<std::string, std::size_t> clusters_;
   std::map<AgentKey, std::size_t> agents_;

@@ -66,6 +66,20 @@ TEST(Cell, TheDefaultGroupingIsNoCoordinate) {
   EXPECT_EQ(kCell.seed(), stable_hash("stream " + coordinates));
 }
 
+TEST(Cell, APolicyIsACoordinateWhereThereIsOne) {
+  Cell with = kCell;
+  with.policy = "net";
+  with.training = "0123456789abcdef";
+  Cell other_training = with;
+  other_training.training = "fedcba9876543210";
+  Cell as_it_is = with;
+  as_it_is.learns = false;
+  EXPECT_EQ(
+      (std::set<std::string>{kCell.id(), with.id(), other_training.id(), as_it_is.id()}.size()),
+      4U);
+  EXPECT_NE(with.seed(), kCell.seed());
+}
+
 // Written one after the other without lengths, these two would be the same text.
 TEST(Cell, NamesCannotRunIntoEachOther) {
   Cell a = kCell;

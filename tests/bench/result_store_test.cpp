@@ -106,6 +106,19 @@ TEST_F(ResultStoreTest, GivesBackTheSameBits) {
   EXPECT_EQ(write_cell_result(run.results[0]), write_cell_result(result));
 }
 
+TEST(CellResultLine, KeepsThePolicy) {
+  CellResult result = result_of("placeto", 1);
+  EXPECT_EQ(write_cell_result(result).find("policy"), std::string::npos);
+  result.cell.policy = "net";
+  result.cell.training = "0123456789abcdef";
+  result.cell.learns = false;
+  const std::string line = write_cell_result(result);
+  EXPECT_EQ(read_cell_result(line, "line").cell, result.cell);
+  std::string other = line;
+  other.replace(other.find("\"learns\":false"), 14, "\"learns\":true");
+  EXPECT_THROW(read_cell_result(other, "line"), Error);
+}
+
 // A line of the time before simulations to near the best were counted.
 TEST_F(ResultStoreTest, ReadsOlderStores) {
   fill(0);

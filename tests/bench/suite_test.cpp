@@ -128,6 +128,65 @@ TEST(Suite, HoldsPublishedFigures) {
   EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
 }
 
+// A suite with a family and a policy, with some of its text replaced.
+std::string suite_of_families(const std::string& from = "", const std::string& to = "") {
+  std::string text = R"({
+    "schema": "emplace-suite", "version": 1, "name": "held-out",
+    "families": [{"name": "cells", "groups": 20, "train": ["cifar10:members=2"],
+                  "test": ["cifar10:split=test,members=2"]}],
+    "clusters": ["p2-8xlarge-2"],
+    "policies": [{"name": "net", "agent": "placeto:rounds=1", "episodes": 3}],
+    "agents": ["random", {"policy": "net", "learns": false, "name": "zero-shot"},
+               {"policy": "net", "agent": "placeto:rounds=1,entropy=0", "max_evaluations": 9}]
+  })";
+  if (!from.empty()) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+TEST(Suite, AFamilyHasGraphsToTrainAndOthersToTestOn) {
+  const Suite suite = read_suite(suite_of_families(), "s.json");
+  EXPECT_THAT(graphs_of(suite),
+              ElementsAre("cifar10:split=test,member=0", "cifar10:split=test,member=1"));
+  EXPECT_EQ(suite.graphs[0].family, "cells");
+  EXPECT_EQ(suite.groups_of(suite.graphs[0]), 20);
+  ASSERT_EQ(suite.families.size(), 1U);
+  EXPECT_THAT(suite.families[0].train, ElementsAre("cifar10:member=0", "cifar10:member=1"));
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+}
+
+TEST(Suite, AgentsWithAPolicyAreThoseOfThePolicyUnlessTheySayMore) {
+  const Suite suite = read_suite(suite_of_families(), "s.json");
+  ASSERT_EQ(suite.policies.size(), 1U);
+  EXPECT_EQ(suite.policies[0].episodes, 3);
+  ASSERT_EQ(suite.agents.size(), 3U);
+  EXPECT_TRUE(suite.agents[0].policy.empty());
+  EXPECT_EQ(suite.agents[1].agent, "placeto:rounds=1");
+  EXPECT_EQ(suite.agents[1].policy, "net");
+  EXPECT_FALSE(suite.agents[1].learns);
+  EXPECT_EQ(suite.agents[2].agent, "placeto:rounds=1,entropy=0");
+  EXPECT_TRUE(suite.agents[2].learns);
+}
+
+TEST(Suite, TheShippedSuitesOfThePaperCanBeRead) {
+  for (const std::string name : {"paper-table-1", "paper-table-1-quick"}) {
+    const Suite suite = load_suite(name);
+    EXPECT_GE(suite.repetitions, 3);
+    ASSERT_TRUE(suite.published.has_value());
+    EXPECT_TRUE(suite.published->recalled);
+    EXPECT_THAT(graphs_of(suite), ElementsAre("inception-v3", "nasnet-a-large", "nmt"));
+  }
+  for (const std::string name : {"paper-generalization", "paper-generalization-quick"}) {
+    const Suite suite = load_suite(name);
+    EXPECT_EQ(suite.families.size(), 3U);
+    EXPECT_FALSE(suite.policies.empty());
+    EXPECT_THAT(suite.rivals, ElementsAre("placeto-plus zero-shot"));
+  }
+}
+
 TEST(Suite, SurvivesARoundTrip) {
   const Suite suite = read_suite(suite_with(), "tiny.json");
   EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
@@ -237,6 +296,43 @@ INSTANTIATE_TEST_SUITE_P(
                 "/published/figures/1/step_time_s"},
         Hostile{"FiguresOfUnknownWorth", suite_with_published("\"recalled\": true, ", ""),
                 "/published"},
+        Hostile{"NeitherGraphsNorFamilies",
+                suite_with("\"graphs\": [\"inception-v3:batch=2\"], ", ""), "graphs"},
+        Hostile{"AGraphOnBothSides",
+                suite_of_families("cifar10:split=test,members=2", "cifar10:member=1"),
+                "/families/0/test/0: 'cifar10:member=1' is among the graphs to train on"},
+        Hostile{"AGraphToTestOnTwice",
+                suite_of_families("[\"cifar10:split=test,members=2\"]",
+                                  R"(["cifar10:split=test", "cifar10:split=test,member=3"])"),
+                "/families/0/test/1"},
+        Hostile{"NothingToTrainOn", suite_of_families("[\"cifar10:members=2\"]", "[]"),
+                "/families/0/train"},
+        Hostile{"FamilyWithoutAName", suite_of_families("\"name\": \"cells\", ", ""),
+                "/families/0"},
+        Hostile{"PolicyNameIsAPath", suite_of_families("\"net\"", "\"../net\""),
+                "/policies/0/name"},
+        Hostile{"PolicyOfAnAgentThatLearnsNothing",
+                suite_of_families("\"agent\": \"placeto:rounds=1\"", "\"agent\": \"heft\""),
+                "/policies/0/agent"},
+        Hostile{"PolicyThatIsNotTrained", suite_of_families("\"episodes\": 3", "\"episodes\": 0"),
+                "/policies/0/episodes"},
+        Hostile{"PolicyThatNobodyUses",
+                suite_of_families(R"([{"name": "net")",
+                                  R"([{"name": "idle", "agent": "placeto", "episodes": 1},
+                                      {"name": "net")"),
+                "/policies/0: no agent uses 'idle'"},
+        Hostile{"UnknownPolicy",
+                suite_of_families(R"({"policy": "net", "learns")", R"({"policy": "nut", "learns")"),
+                "/agents/1/policy"},
+        Hostile{"PolicyOfAnotherAgent",
+                suite_of_families("\"placeto:rounds=1,entropy=0\"", "\"random\""),
+                "/agents/2/agent"},
+        Hostile{"PolicyForGraphsWithoutAFamily",
+                suite_of_families("\"clusters\"", "\"graphs\": [\"nmt\"], \"clusters\""),
+                "/agents/1/policy"},
+        Hostile{"NothingToUseAsItIs",
+                suite_of_families("\"random\"", R"({"agent": "random", "learns": false})"),
+                "/agents/0/learns"},
         Hostile{"NotANumber", suite_with("\"groups\": 60", "\"groups\": NaN"), ""}),
     [](const auto& hostile) { return std::string(hostile.param.name); });
 

@@ -28,6 +28,9 @@ struct Cell {
   std::int64_t groups = 0;
   std::string grouping{kDefaultGrouping};
   std::uint64_t root_seed = 0;  ///< at most kMaxRootSeed
+  std::string policy{};         ///< with which the agent begins, by its name in the suite; or empty
+  std::string training{};       ///< hash of the plan by which that was trained
+  bool learns = true;           ///< false: it uses the policy as it is
 
   /// Returns 16 hexadecimal digits, the hash of all coordinates.
   std::string id() const;
@@ -37,6 +40,10 @@ struct Cell {
 
   bool operator==(const Cell&) const = default;
 };
+
+/// Returns one cell of a suite. Requires: graph, cluster and agent are the suite's.
+Cell cell_of(const Suite& suite, const SuiteGraph& graph, const std::string& cluster,
+             const SuiteAgent& agent, std::int64_t repetition, std::uint64_t root_seed);
 
 /// Returns the cells of a suite in the order of its lists: by graph, cluster, agent, repetition.
 /// Throws kUnknownName if the suite has an agent that this program does not know.

@@ -14,7 +14,14 @@
 //     sampling speed-up = rival's simulations to near its best / simulations to near the best
 //
 // The median of an even count is the mean of the two in the middle.
+//
+// For each family of a suite, agents are also compared over the graphs on which they were tested,
+// as pairs with the rival on the same graph (paired_comparison.hpp) and with the fastest agent
+// there is:
+//
+//     over best = geometric mean over graphs of median / least median of any agent
 
+#include <emplace/bench/paired_comparison.hpp>
 #include <emplace/bench/result_store.hpp>
 
 #include <cstdint>
@@ -61,9 +68,30 @@ struct ReportRow {
 struct ReportTable {
   std::string graph{};
   std::string cluster{};
+  std::string family{};  ///< of the graph; may be empty
   double bound_us = 0;
   std::string rival{};  ///< label of the fastest of the suite's rivals; empty if there is none
   std::vector<ReportRow> rows{};
+};
+
+/// Holds one agent's results on the tested graphs of a family.
+struct FamilyRow {
+  std::string agent{};               ///< label
+  std::int64_t graphs = 0;           ///< of which there is a step time
+  double mean_us = 0;                ///< of their step times
+  double over_best = 0;              ///< see the head of this file; 1 is the best, 0 if no graph
+  std::vector<double> times_best{};  ///< step time over the least of any agent, sorted
+  /// With the fastest rival on each graph, where both have a step time; nothing for that rival.
+  std::optional<PairedComparison> against_rival{};
+};
+
+/// Compares agents on the tested graphs of a family, on one cluster: rows from the nearest to the
+/// best, those with fewer graphs last.
+struct FamilyTable {
+  std::string family{};
+  std::string cluster{};
+  std::int64_t graphs = 0;
+  std::vector<FamilyRow> rows{};
 };
 
 /// Holds a whole run.
@@ -76,12 +104,14 @@ struct Report {
   std::vector<std::string> rivals{};  ///< labels
   std::optional<Published> published{};
   std::vector<ReportTable> tables{};
+  std::vector<FamilyTable> families{};
 };
 
 /// Sums up a run.
 Report make_report(const StoredRun& run);
 
-/// Returns the report for a terminal; `color` marks the best with escape codes.
+/// Returns the report for a terminal; `color` marks the best with escape codes. Graphs of families
+/// are summed up only.
 std::string write_terminal(const Report& report, bool color);
 
 /// Returns the report as Markdown.
@@ -90,5 +120,10 @@ std::string write_markdown(const Report& report);
 /// Returns the report as one JSON object with schema_version; wall times are left out, so that
 /// equal runs give equal text.
 std::string write_json(const Report& report);
+
+/// Returns a picture as SVG: for each family and cluster the share of its tested graphs on which an
+/// agent's step time is at most so many times that of the fastest agent. Throws kUsage if the suite
+/// has no families.
+std::string draw_families(const Report& report);
 
 }  // namespace emplace::bench

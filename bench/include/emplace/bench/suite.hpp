@@ -2,6 +2,11 @@
 
 // A suite says what is compared: graphs x clusters x agents x repetitions, under budgets of
 // simulations. It is a JSON file (bench/schema/suite.schema.json); some are shipped by name.
+//
+// Where policies are compared on graphs that they were not trained on, the suite has families, each
+// with graphs to train and graphs to test on, and policies: each is trained once for every family,
+// cluster and repetition, on all training graphs of the family together. Cells are of the graphs to
+// test on.
 
 #include <emplace/graphs/grouping_strategy.hpp>
 
@@ -17,8 +22,27 @@ namespace emplace::bench {
 struct SuiteGraph {
   std::string graph{};                   ///< as for load_graph()
   std::optional<std::int64_t> groups{};  ///< target of its grouping; that of the suite if none
+  std::string family{};                  ///< of which it is one to test on; may be empty
 
   bool operator==(const SuiteGraph&) const = default;
+};
+
+/// Names graphs of one kind.
+struct SuiteFamily {
+  std::string name{};
+  std::vector<std::string> train{};      ///< graphs to train policies on, as for load_graph()
+  std::optional<std::int64_t> groups{};  ///< target of the grouping of all its graphs
+
+  bool operator==(const SuiteFamily&) const = default;
+};
+
+/// Describes a policy that is trained for a suite.
+struct SuitePolicy {
+  std::string name{};         ///< kebab-case
+  std::string agent{};        ///< `NAME[:key=value,...]`, trainable
+  std::int64_t episodes = 1;  ///< on each training graph
+
+  bool operator==(const SuitePolicy&) const = default;
 };
 
 /// Names an agent of a suite.
@@ -26,6 +50,8 @@ struct SuiteAgent {
   std::string agent{};                            ///< `NAME[:key=value,...]`
   std::string name{};                             ///< in reports; `agent` if empty
   std::optional<std::int64_t> max_evaluations{};  ///< per cell; those of the suite if none
+  std::string policy{};                           ///< with which it begins; none if empty
+  bool learns = true;                             ///< false: it uses the policy as it is
 
   /// Returns what reports call it.
   const std::string& label() const { return name.empty() ? agent : name; }
@@ -56,10 +82,12 @@ struct Published {
 
 /// Describes a comparison.
 struct Suite {
-  std::string name{};     ///< kebab-case
-  std::string summary{};  ///< one line
-  std::vector<SuiteGraph> graphs{};
+  std::string name{};                ///< kebab-case
+  std::string summary{};             ///< one line
+  std::vector<SuiteGraph> graphs{};  ///< those of families stand last
+  std::vector<SuiteFamily> families{};
   std::vector<std::string> clusters{};  ///< as for load_cluster()
+  std::vector<SuitePolicy> policies{};
   std::vector<SuiteAgent> agents{};     ///< "*" in the file means all, sorted
   std::int64_t repetitions = 1;         ///< of agents that are not deterministic; others run once
   std::int64_t max_evaluations = 1000;  ///< per cell
