@@ -65,7 +65,7 @@ Session::~Session() = default;
 Session::State Session::state() const {
   return {.random = random_.state(),
           .evaluations = evaluations_,
-          .evaluations_to_best = evaluations_to_best_,
+          .evaluations_to_best = evaluations_to_best(),
           .best_placement = best_placement_,
           .best_evaluation = best_evaluation_};
 }
@@ -73,9 +73,12 @@ Session::State Session::state() const {
 void Session::restore(State state) {
   random_ = RandomStream(state.random);
   evaluations_ = state.evaluations;
-  evaluations_to_best_ = state.evaluations_to_best;
   best_placement_ = std::move(state.best_placement);
   best_evaluation_ = state.best_evaluation;
+  improvements_.clear();
+  if (best_placement_) {
+    improvements_.push_back({state.evaluations_to_best, state.best_evaluation});
+  }
 }
 
 Evaluation Session::evaluate(const Placement& placement) {
@@ -120,12 +123,21 @@ std::int64_t Session::evaluations_left() const {
   return std::max<std::int64_t>(0, options_.max_evaluations - evaluations_);
 }
 
+std::int64_t Session::evaluations_to_within(double share) const {
+  const auto found = std::ranges::find_if(improvements_, [&](const Improvement& improvement) {
+    const Evaluation& evaluation = improvement.evaluation;
+    return evaluation.status == best_evaluation_.status &&
+           evaluation.objective_us() <= (1 + share) * best_evaluation_.objective_us();
+  });
+  return found == improvements_.end() ? 0 : found->evaluations;
+}
+
 void Session::record(const Placement& placement, const Evaluation& evaluation) {
   ++evaluations_;
   if (evaluation.better_than(best_evaluation_)) {
     best_placement_ = placement;
     best_evaluation_ = evaluation;
-    evaluations_to_best_ = evaluations_;
+    improvements_.push_back({evaluations_, evaluation});
   }
   if (options_.progress && evaluations_ % kProgressInterval == 0) {
     options_.progress(evaluations_);

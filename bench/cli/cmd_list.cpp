@@ -263,16 +263,10 @@ std::string suites_as_text() {
 Json suites_as_json() {
   Json list = Json::array();
   for (const std::string& name : bench::suite_names()) {
-    const bench::Suite suite = bench::load_suite(name);
-    list.push_back({{"name", name},
-                    {"summary", suite.summary},
-                    {"graphs", suite.graphs},
-                    {"clusters", suite.clusters},
-                    {"agents", suite.agents},
-                    {"repetitions", suite.repetitions},
-                    {"max_evaluations", suite.max_evaluations},
-                    {"groups", suite.groups},
-                    {"grouping", suite.grouping}});
+    Json suite = Json::parse(bench::write_suite(bench::load_suite(name)));
+    suite.erase("schema");
+    suite.erase("version");
+    list.push_back(std::move(suite));
   }
   return list;
 }

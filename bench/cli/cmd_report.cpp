@@ -2,8 +2,11 @@
 #include "terminal.hpp"
 
 #include <emplace/bench/report.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/text_file.hpp>
 
 #include <CLI/Validators.hpp>
+#include <fmt/format.h>
 
 #include <memory>
 
@@ -13,6 +16,7 @@ void add_report(CLI::App& app, Action& action) {
   struct Options {
     std::string folder;
     std::string format = "terminal";
+    std::string picture;
   };
   CLI::App* command = app.add_subcommand("report", "Show the results of a run again");
   const auto options = std::make_shared<Options>();
@@ -24,9 +28,21 @@ void add_report(CLI::App& app, Action& action) {
       ->add_flag_callback(
           "--json", [options] { options->format = "json"; }, "Same as --format json")
       ->excludes(format);
+  command
+      ->add_option("--picture", options->picture,
+                   "Of a suite with families: draw how near agents come to the best, to FILE.svg")
+      ->type_name("FILE");
   command->callback([options, &action] {
     action = [options](const Invocation& invocation) {
+      if (!options->picture.empty() && !options->picture.ends_with(".svg")) {
+        throw Error(ErrorCode::kUsage, fmt::format("--picture: expected a name that ends in .svg, "
+                                                   "found '{}'",
+                                                   excerpt(options->picture)));
+      }
       const bench::Report report = bench::make_report(bench::read_store(options->folder));
+      if (!options->picture.empty()) {
+        write_text_file(options->picture, bench::draw_families(report));
+      }
       if (options->format == "json") {
         print(bench::write_json(report));
       } else if (options->format == "markdown") {

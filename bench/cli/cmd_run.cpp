@@ -6,15 +6,19 @@
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/report.hpp>
+#include <emplace/bench/suite_policies.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/params.hpp>
+#include <emplace/graphs/text_file.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <system_error>
@@ -123,6 +127,66 @@ std::vector<Cell> unfinished(const std::vector<Cell>& cells,
   return left;
 }
 
+// Leaves out what no remaining cell needs.
+std::vector<bench::SuiteTraining> needed(std::vector<bench::SuiteTraining> trainings,
+                                         const std::vector<Cell>& remaining) {
+  std::set<std::string> hashes;
+  for (const Cell& cell : remaining) {
+    hashes.insert(cell.training);
+  }
+  std::erase_if(trainings, [&](const bench::SuiteTraining& training) {
+    return !hashes.contains(bench::hash_of(training.plan));
+  });
+  return trainings;
+}
+
+// Where a trained policy is kept, in the folder of the run.
+std::string policy_path(const std::string& folder, const bench::SuiteTraining& training) {
+  return folder + "/policies/" + training.file_name();
+}
+
+// Trains the policies that the folder lacks and reads those that it has. Empty if it was stopped.
+bench::Policies train_or_read(const std::vector<bench::SuiteTraining>& trainings,
+                              const std::string& folder, const Options& options,
+                              const std::atomic<bool>& stop) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::create_directories(folder + "/policies", error);  // writing tells why it could not
+  std::vector<bench::SuiteTraining> left;
+  for (const bench::SuiteTraining& training : trainings) {
+    if (!fs::exists(policy_path(folder, training), error)) {
+      left.push_back(training);
+    }
+  }
+  if (!options.quiet) {
+    note(fmt::format("{} of {} policies to train", left.size(), trainings.size()));
+  }
+  {
+    ProgressLine line(!options.quiet);
+    std::size_t done = trainings.size() - left.size();
+    bench::train_policies(
+        left, options.threads, stop,
+        [&](const bench::SuiteTraining& training, const bench::PolicyFile& policy) {
+          write_text_file(policy_path(folder, training), bench::write_policy_file(policy));
+          line.show(fmt::format("[{}/{}] trained {} on {}", ++done, trainings.size(),
+                                training.policy, training.family));
+        });
+  }
+  bench::Policies policies;
+  for (const bench::SuiteTraining& training : trainings) {
+    if (stop) {
+      return {};
+    }
+    const std::string path = policy_path(folder, training);
+    const bench::PolicyFile file = bench::read_policy_file(read_text_file(path), path);
+    if (file.plan != training.plan) {
+      throw Error(ErrorCode::kFormat, path + ": the policy was trained by another plan");
+    }
+    policies.emplace(bench::hash_of(training.plan), file.policy);
+  }
+  return policies;
+}
+
 // The results of one run should come from one program; a resumed run says so where they do not.
 void warn_of_other_build(const bench::Manifest& manifest) {
   const auto& first = manifest.starts.front().build;
@@ -139,14 +203,18 @@ Outcome run(const Options& options, const Invocation& invocation) {
   const bench::Suite suite = bench::load_suite(options.suite);
   const auto seed = static_cast<std::uint64_t>(options.seed);
   const std::vector<Cell> cells = bench::cells_of(suite, seed);
+  const std::vector<bench::SuiteTraining> trainings = bench::trainings_of(suite, seed);
   const bench::ProblemSet problems(cells);
+  std::vector<bench::ProblemHash> hashes = problems.hashes();
+  std::ranges::copy(bench::hash_trained(suite, trainings, problems.hashes()),
+                    std::back_inserter(hashes));
   const std::string folder = choose_folder(options, suite.name);
   bench::ResultStore store =
       bench::ResultStore::open(folder,
                                {.suite = suite,
                                 .root_seed = seed,
                                 .num_cells = static_cast<std::int64_t>(cells.size()),
-                                .problems = problems.hashes(),
+                                .problems = std::move(hashes),
                                 .starts = {bench::start_now(invocation.arguments)}},
                                options.resume);
   warn_of_other_build(store.manifest());
@@ -157,12 +225,17 @@ Outcome run(const Options& options, const Invocation& invocation) {
   }
 
   const std::atomic<bool>& stop = stop_on_signal();
+  bench::Policies policies;
+  if (const auto wanted = needed(trainings, left); !wanted.empty()) {
+    policies = train_or_read(wanted, folder, options, stop);
+  }
   {
     Progress progress(cells, left, !options.quiet);
-    bench::run_cells(left, problems, options.threads, stop, [&](const CellResult& result) {
-      store.append(result);
-      progress.finished(result.cell);
-    });
+    bench::run_cells(left, problems, policies, options.threads, stop,
+                     [&](const CellResult& result) {
+                       store.append(result);
+                       progress.finished(result.cell);
+                     });
   }
 
   const bench::Report report = bench::make_report(bench::read_store(folder));

@@ -78,7 +78,7 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
                          .grouping = problem.grouping,
                          .root_seed = static_cast<std::uint64_t>(agent.seed)};
   const std::atomic<bool> never_stop{false};
-  bench::CellResult result = bench::run_cell(cell, step.entry, never_stop);
+  bench::CellResult result = bench::run_cell(cell, step.entry, {}, never_stop);
   if (result.status == bench::CellStatus::kFailed) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("agent {} failed: {}", agent.agent, result.message));

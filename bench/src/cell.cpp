@@ -1,25 +1,46 @@
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/cell.hpp>
+#include <emplace/bench/suite_policies.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/params.hpp>
 #include <emplace/graphs/random.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace emplace::bench {
 namespace {
 
 // Each text stands behind its length, so no two cells have the same coordinates in writing. The
-// default grouping is not written: cells of the time before there were others keep their ids.
+// default grouping is not written, nor is the lack of a policy: cells of the time before there were
+// any keep their ids.
 std::string coordinates_without_budget(const Cell& cell) {
   const std::string grouping =
       cell.grouping == kDefaultGrouping
           ? ""
           : fmt::format(" grouping {}:{}", cell.grouping.size(), cell.grouping);
-  return fmt::format("graph {}:{} cluster {}:{} agent {}:{} repetition {} groups {}{} root {}",
+  const std::string policy =
+      cell.policy.empty()
+          ? ""
+          : fmt::format(" policy {}:{} training {} {}", cell.policy.size(), cell.policy,
+                        cell.training, cell.learns ? "learns" : "as it is");
+  return fmt::format("graph {}:{} cluster {}:{} agent {}:{} repetition {} groups {}{} root {}{}",
                      cell.graph.size(), cell.graph, cell.cluster.size(), cell.cluster,
                      cell.agent.size(), cell.agent, cell.repetition, cell.groups, grouping,
-                     cell.root_seed);
+                     cell.root_seed, policy);
+}
+
+// Fills in what a cell of an agent with a policy needs to know of it.
+void add_policy(Cell& cell, const Suite& suite, const SuiteGraph& graph, const SuiteAgent& agent) {
+  const auto policy = std::ranges::find(suite.policies, agent.policy, &SuitePolicy::name);
+  const auto family = std::ranges::find(suite.families, graph.family, &SuiteFamily::name);
+  EMPLACE_CHECK(policy != suite.policies.end() && family != suite.families.end(),
+                "policy '{}' of family '{}'", agent.policy, graph.family);
+  cell.policy = agent.policy;
+  cell.training =
+      hash_of(plan_of(suite, *policy, *family, cell.cluster, cell.repetition, cell.root_seed));
+  cell.learns = agent.learns;
 }
 
 }  // namespace
@@ -34,24 +55,33 @@ std::uint64_t Cell::seed() const {
   return stable_hash(fmt::format("stream {}", coordinates_without_budget(*this)));
 }
 
+Cell cell_of(const Suite& suite, const SuiteGraph& graph, const std::string& cluster,
+             const SuiteAgent& agent, std::int64_t repetition, std::uint64_t root_seed) {
+  Cell cell{.graph = graph.graph,
+            .cluster = cluster,
+            .agent = agent.agent,
+            .repetition = repetition,
+            .max_evaluations = suite.evaluations_of(agent),
+            .groups = suite.groups_of(graph),
+            .grouping = suite.grouping,
+            .root_seed = root_seed};
+  if (!agent.policy.empty()) {
+    add_policy(cell, suite, graph, agent);
+  }
+  return cell;
+}
+
 std::vector<Cell> cells_of(const Suite& suite, std::uint64_t root_seed) {
   EMPLACE_CHECK(root_seed <= static_cast<std::uint64_t>(kMaxRootSeed), "root seed {}", root_seed);
   std::vector<Cell> cells;
-  for (const std::string& graph : suite.graphs) {
+  for (const SuiteGraph& graph : suite.graphs) {
     for (const std::string& cluster : suite.clusters) {
-      for (const std::string& agent : suite.agents) {
+      for (const SuiteAgent& agent : suite.agents) {
         const agents::AgentInfo& info =
-            agents::AgentRegistry::global().info(Spec::parse(agent).name);
+            agents::AgentRegistry::global().info(Spec::parse(agent.agent).name);
         const std::int64_t repetitions = info.deterministic ? 1 : suite.repetitions;
         for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {
-          cells.push_back({.graph = graph,
-                           .cluster = cluster,
-                           .agent = agent,
-                           .repetition = repetition,
-                           .max_evaluations = suite.max_evaluations,
-                           .groups = suite.groups,
-                           .grouping = suite.grouping,
-                           .root_seed = root_seed});
+          cells.push_back(cell_of(suite, graph, cluster, agent, repetition, root_seed));
         }
       }
     }

@@ -39,16 +39,25 @@ std::string write_cell_result(const CellResult& result) {
                                  {"max_evaluations", cell.max_evaluations},
                                  {"groups", cell.groups},
                                  {"grouping", cell.grouping},
-                                 {"root_seed", cell.root_seed},
-                                 {"status", to_string(result.status)},
-                                 {"message", result.message},
-                                 {"step_time_us", result.step_time_us},
-                                 {"bound_us", result.bound_us},
-                                 {"peak_bytes", result.peak_bytes},
-                                 {"evaluations", result.evaluations},
-                                 {"evaluations_to_best", result.evaluations_to_best},
-                                 {"placement_hash", result.placement_hash},
-                                 {"measured", {{"wall_s", result.wall_s}}}};
+                                 {"root_seed", cell.root_seed}};
+  if (!cell.policy.empty()) {
+    json["policy"] = cell.policy;
+    json["training"] = cell.training;
+    json["learns"] = cell.learns;
+  }
+  json["status"] = to_string(result.status);
+  json["message"] = result.message;
+  json["step_time_us"] = result.step_time_us;
+  json["bound_us"] = result.bound_us;
+  json["peak_bytes"] = result.peak_bytes;
+  json["evaluations"] = result.evaluations;
+  json["evaluations_to_best"] = result.evaluations_to_best;
+  if (result.evaluations_to_near_best) {
+    json["evaluations_to_near_best"] = *result.evaluations_to_near_best;
+  }
+  json["evaluations_per_episode"] = result.evaluations_per_episode;
+  json["placement_hash"] = result.placement_hash;
+  json["measured"] = {{"wall_s", result.wall_s}};
   // An agent's message may be any bytes; what is not UTF-8 in it is replaced.
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -56,9 +65,28 @@ std::string write_cell_result(const CellResult& result) {
 CellResult read_cell_result(std::string_view line, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(line, source);
   const JsonCursor json = document.root();
-  json.expect_only({"id", "graph", "cluster", "agent", "repetition", "max_evaluations", "groups",
-                    "grouping", "root_seed", "status", "message", "step_time_us", "bound_us",
-                    "peak_bytes", "evaluations", "evaluations_to_best", "placement_hash",
+  json.expect_only({"id",
+                    "graph",
+                    "cluster",
+                    "agent",
+                    "repetition",
+                    "max_evaluations",
+                    "groups",
+                    "grouping",
+                    "root_seed",
+                    "policy",
+                    "training",
+                    "learns",
+                    "status",
+                    "message",
+                    "step_time_us",
+                    "bound_us",
+                    "peak_bytes",
+                    "evaluations",
+                    "evaluations_to_best",
+                    "evaluations_to_near_best",
+                    "evaluations_per_episode",
+                    "placement_hash",
                     "measured"});
   CellResult result;
   Cell& cell = result.cell;
@@ -72,6 +100,11 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
     cell.grouping = grouping->non_empty_text();
   }
   cell.root_seed = static_cast<std::uint64_t>(json.at("root_seed").integer(0, kMaxRootSeed));
+  if (const auto policy = json.find("policy")) {
+    cell.policy = policy->non_empty_text();
+    cell.training = json.at("training").text();
+    cell.learns = json.at("learns").boolean();
+  }
   if (json.at("id").text() != cell.id()) {
     json.at("id").fail("expected \"" + cell.id() + "\", the hash of the coordinates beside it");
   }
@@ -84,6 +117,13 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
   }
   result.evaluations = json.at("evaluations").integer(0, kMaxInteger);
   result.evaluations_to_best = json.at("evaluations_to_best").integer(0, kMaxInteger);
+  // Stores of the time before these were counted lack them.
+  if (const auto near_best = json.find("evaluations_to_near_best")) {
+    result.evaluations_to_near_best = near_best->integer(0, kMaxInteger);
+  }
+  if (const auto per_episode = json.find("evaluations_per_episode")) {
+    result.evaluations_per_episode = per_episode->integer(0, kMaxInteger);
+  }
   result.placement_hash = json.at("placement_hash").text();
   const JsonCursor measured = json.at("measured");
   measured.expect_only({"wall_s"});

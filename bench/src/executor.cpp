@@ -1,3 +1,5 @@
+#include "parallel_runs.hpp"
+
 #include <emplace/agents/registry.hpp>
 #include <emplace/agents/session.hpp>
 #include <emplace/bench/executor.hpp>
@@ -7,14 +9,10 @@
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/task_arena.h>
-#include <tbb/task_group.h>
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
+#include <memory>
 
 namespace emplace::bench {
 namespace {
@@ -36,14 +34,22 @@ std::string hash_of(const Placement& placement) {
                      stable_hash(fmt::format("{}", fmt::join(placement.devices(), " "))));
 }
 
-void place_and_simulate(const Problem& problem, const std::atomic<bool>& stop, CellResult& result) {
+void place_and_simulate(const Problem& problem, const Policies& policies,
+                        const std::atomic<bool>& stop, CellResult& result) {
   const Cell& cell = result.cell;
   agents::Session session(problem, {.seed = cell.seed(),
                                     .max_evaluations = cell.max_evaluations,
                                     .stop = &stop,
                                     .progress = {}});
+  const std::unique_ptr<agents::Agent> agent =
+      AgentRegistry::global().make(Spec::parse(cell.agent));
+  auto* const learner = dynamic_cast<agents::TrainableAgent*>(agent.get());
+  if (!cell.policy.empty()) {
+    EMPLACE_CHECK(learner != nullptr, "{} has no policies", cell.agent);
+    learner->load(policies.at(cell.training), "policy " + cell.policy);
+  }
   Placement placement =
-      AgentRegistry::global().make(Spec::parse(cell.agent))->place(problem, session);
+      cell.learns ? agent->place(problem, session) : learner->place_with_policy(problem, session);
   check_placement(placement, problem);
   Simulator simulator(problem);
   const SimResult& step = simulator.run(placement);
@@ -52,6 +58,10 @@ void place_and_simulate(const Problem& problem, const std::atomic<bool>& stop, C
   result.peak_bytes.assign(step.peak_bytes.begin(), step.peak_bytes.end());
   result.evaluations = session.evaluations();
   result.evaluations_to_best = session.evaluations_to_best();
+  if (learner != nullptr) {
+    result.evaluations_per_episode = learner->evaluations_per_episode(problem);
+  }
+  result.evaluations_to_near_best = session.evaluations_to_within(kNearBest);
   result.placement_hash = hash_of(placement);
   result.placement = std::move(placement);
 }
@@ -70,14 +80,14 @@ std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
 
 }  // namespace
 
-CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry,
+CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
                     const std::atomic<bool>& stop) {
   const auto start = std::chrono::steady_clock::now();
   CellResult result;
   result.cell = cell;
   result.bound_us = entry.bounds.best_us();
   try {
-    place_and_simulate(entry.problem, stop, result);
+    place_and_simulate(entry.problem, policies, stop, result);
   } catch (const std::exception& error) {
     result.status = CellStatus::kFailed;
     result.message = error.what();
@@ -89,50 +99,16 @@ CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry,
   return result;
 }
 
-void run_cells(std::span<const Cell> cells, const ProblemSet& problems, int threads,
-               const std::atomic<bool>& stop, const std::function<void(const CellResult&)>& sink) {
-  if (threads == 0) {
-    threads = tbb::info::default_concurrency();
-  }
-  EMPLACE_CHECK(threads > 0, "{} threads", threads);
+void run_cells(std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
+               int threads, const std::atomic<bool>& stop,
+               const std::function<void(const CellResult&)>& sink) {
   const std::vector<const Cell*> order = longest_first(cells);
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> sink_failed{false};
-  std::mutex sink_mutex;
-
-  const auto work = [&] {
-    while (!stop && !sink_failed) {
-      const std::size_t at = next.fetch_add(1);
-      if (at >= order.size()) {
-        return;
-      }
-      const CellResult result = run_cell(*order[at], problems.find(*order[at]), stop);
-      if (stop) {
-        return;
-      }
-      const std::lock_guard lock(sink_mutex);
-      if (sink_failed) {
-        return;
-      }
-      try {
-        sink(result);
-      } catch (...) {
-        sink_failed = true;
-        throw;
-      }
-    }
-  };
-
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
-                                  static_cast<std::size_t>(threads));
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
-    tbb::task_group workers;
-    for (int worker = 0; worker < threads; ++worker) {
-      workers.run(work);
-    }
-    workers.wait();
-  });
+  run_in_parallel<CellResult>(
+      order.size(), threads, stop,
+      [&](std::size_t at) {
+        return run_cell(*order[at], problems.find(*order[at]), policies, stop);
+      },
+      [&](std::size_t, const CellResult& result) { sink(result); });
 }
 
 }  // namespace emplace::bench

@@ -47,7 +47,7 @@ GroupingComparison compare_groupings(std::string_view graph, std::string_view cl
   const ProblemSet problems(cells);
   std::map<std::string, CellResult> results;  // by grouping
   const std::atomic<bool> never_stop{false};
-  run_cells(cells, problems, 0, never_stop,
+  run_cells(cells, problems, {}, 0, never_stop,
             [&](const CellResult& result) { results[result.cell.grouping] = result; });
 
   GroupingComparison comparison{

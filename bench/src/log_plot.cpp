@@ -29,6 +29,8 @@ constexpr std::array kFineDigits = {1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0,
 constexpr double kShort = 4;  // the least times this is more than the most of an axis that is short
 constexpr int kManyDecades = 3;     // of an axis on which only powers of ten are labelled
 constexpr int kTooManyDecades = 9;  // of which only every other is
+constexpr double kMostSteps = 10;   // of a linear axis
+constexpr double kSlack = 1e-9;     // what rounding may add to a number that is round
 
 double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
 
@@ -63,6 +65,31 @@ std::vector<double> round_numbers(double least, double most) {
   }
 }
 
+// Returns the least of 1, 2, 5, 10, 20, ... and their tenths, hundredths, ... that is at least
+// `least`.
+double round_up(double least) {
+  const double unit = power_of_ten(static_cast<int>(std::floor(std::log10(least))));
+  for (const double digit : kRoundDigits) {
+    if (digit * unit >= least * (1 - kSlack)) {
+      return digit * unit;
+    }
+  }
+  return 10 * unit;
+}
+
+// Returns multiples of a round number, of which at most kMostSteps or so lie between the ends, from
+// the last that is at most `least` to the first that is at least `most`.
+std::vector<double> round_steps(double least, double most) {
+  const double step = round_up((most - least) / kMostSteps);
+  std::vector<double> steps;
+  for (double multiple = std::floor(least / step + kSlack);; ++multiple) {
+    steps.push_back(multiple * step);
+    if (multiple >= most / step - kSlack) {
+      return steps;
+    }
+  }
+}
+
 template <class... Values>
 void append(std::string& text, fmt::format_string<Values...> format, Values&&... values) {
   fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
@@ -71,9 +98,11 @@ void append(std::string& text, fmt::format_string<Values...> format, Values&&...
 }  // namespace
 
 LogPlot::Scale LogPlot::rounded(Axis axis) {
-  EMPLACE_CHECK(axis.least > 0 && axis.least < axis.most && std::isfinite(axis.most),
+  EMPLACE_CHECK((axis.linear || axis.least > 0) && axis.least < axis.most &&
+                    std::isfinite(axis.most - axis.least),
                 "an axis from {} to {}", axis.least, axis.most);
-  std::vector<double> numbers = round_numbers(axis.least, axis.most);
+  std::vector<double> numbers =
+      axis.linear ? round_steps(axis.least, axis.most) : round_numbers(axis.least, axis.most);
   axis.least = numbers.front();
   axis.most = numbers.back();
   return {std::move(axis), std::move(numbers)};
@@ -81,6 +110,9 @@ LogPlot::Scale LogPlot::rounded(Axis axis) {
 
 // Returns where the axis has lines with labels.
 std::vector<double> LogPlot::ticks_of(const Scale& scale) {
+  if (scale.axis.linear) {
+    return scale.numbers;
+  }
   const double decades = std::log10(scale.axis.most / scale.axis.least);
   const int step = decades > kTooManyDecades ? 2 : 1;
   std::vector<double> ticks;
@@ -98,6 +130,9 @@ std::vector<double> LogPlot::ticks_of(const Scale& scale) {
 
 // Where `value` lies between the ends of the axis: 0 to 1.
 double LogPlot::part_of(const Scale& scale, double value) {
+  if (scale.axis.linear) {
+    return (value - scale.axis.least) / (scale.axis.most - scale.axis.least);
+  }
   return std::log(value / scale.axis.least) / std::log(scale.axis.most / scale.axis.least);
 }
 
@@ -110,15 +145,19 @@ std::size_t LogPlot::add_series(std::string name, std::string color) {
 }
 
 void LogPlot::add_point(std::size_t series, Place at, std::string text) {
-  EMPLACE_CHECK(at.x > 0 && at.y > 0, "a point at {}, {}", at.x, at.y);
+  EMPLACE_CHECK(has(at), "a point at {}, {}", at.x, at.y);
   points_.push_back({series, at, std::move(text)});
 }
 
 void LogPlot::add_curve(std::string name, std::vector<Place> places, Pen pen) {
   for (const Place& place : places) {
-    EMPLACE_CHECK(place.x > 0 && place.y > 0, "a curve by {}, {}", place.x, place.y);
+    EMPLACE_CHECK(has(place), "a curve by {}, {}", place.x, place.y);
   }
   curves_.push_back({std::move(name), std::move(places), std::move(pen)});
+}
+
+bool LogPlot::has(const Place& place) const {
+  return (x_.axis.linear || place.x > 0) && (y_.axis.linear || place.y > 0);
 }
 
 double LogPlot::across(double x) const { return kFieldWidth * part_of(x_, x); }

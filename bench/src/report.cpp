@@ -1,9 +1,13 @@
-#include <emplace/bench/report.hpp>
+#include "family_report.hpp"
+#include "suite_index.hpp"
 
-#include <nlohmann/json.hpp>
+#include <emplace/bench/report.hpp>
+#include <emplace/graphs/check.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
 namespace emplace::bench {
@@ -20,6 +24,10 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+std::optional<double> median_of_any(std::vector<double> values) {
+  return values.empty() ? std::nullopt : std::optional(median(std::move(values)));
+}
+
 ReportRow sum_up(const std::string& agent, const std::vector<const CellResult*>& results) {
   ReportRow row;
   row.agent = agent;
@@ -27,6 +35,8 @@ ReportRow sum_up(const std::string& agent, const std::vector<const CellResult*>&
   std::vector<double> step_times_us;
   std::vector<double> evaluations;
   std::vector<double> evaluations_to_best;
+  std::vector<double> evaluations_to_near_best;
+  std::vector<double> episodes_to_near_best;
   std::vector<double> walls_s;
   for (const CellResult* result : results) {
     walls_s.push_back(result->wall_s);
@@ -38,6 +48,14 @@ ReportRow sum_up(const std::string& agent, const std::vector<const CellResult*>&
     }
     evaluations.push_back(static_cast<double>(result->evaluations));
     evaluations_to_best.push_back(static_cast<double>(result->evaluations_to_best));
+    if (result->evaluations_to_near_best) {
+      const auto near_best = static_cast<double>(*result->evaluations_to_near_best);
+      evaluations_to_near_best.push_back(near_best);
+      if (result->evaluations_per_episode > 0) {
+        episodes_to_near_best.push_back(
+            std::ceil(near_best / static_cast<double>(result->evaluations_per_episode)));
+      }
+    }
     for (const std::int64_t bytes : result->peak_bytes) {
       row.peak_bytes = std::max(row.peak_bytes, bytes);
     }
@@ -55,6 +73,8 @@ ReportRow sum_up(const std::string& agent, const std::vector<const CellResult*>&
   row.step_time_us = median(std::move(step_times_us));
   row.evaluations = median(std::move(evaluations));
   row.evaluations_to_best = median(std::move(evaluations_to_best));
+  row.evaluations_to_near_best = median_of_any(std::move(evaluations_to_near_best));
+  row.episodes_to_near_best = median_of_any(std::move(episodes_to_near_best));
   row.wall_s = median(std::move(walls_s));
   return row;
 }
@@ -76,86 +96,118 @@ void finish(ReportTable& table) {
   });
 }
 
-nlohmann::ordered_json to_json(const ReportRow& row) {
-  const auto if_ok = [&](double value) {
-    return row.ok() ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-  };
-  return {{"agent", row.agent},
-          {"repetitions", row.repetitions},
-          {"out_of_memory", row.out_of_memory},
-          {"failed", row.failed},
-          {"message", row.message},
-          {"step_time_us", if_ok(row.step_time_us)},
-          {"least_us", if_ok(row.least_us)},
-          {"largest_us", if_ok(row.largest_us)},
-          {"gap", if_ok(row.gap)},
-          {"speedup",
-           row.speedup > 0 ? nlohmann::ordered_json(row.speedup) : nlohmann::ordered_json(nullptr)},
-          {"evaluations", row.evaluations},
-          {"evaluations_to_best", row.evaluations_to_best},
-          {"peak_bytes", row.peak_bytes}};
+// What two agents are compared by.
+struct Performance {
+  double step_time = 0;  // in any unit
+  std::optional<double> evaluations{};
+};
+
+RivalComparison compare(const Performance& mine, const Performance& rival) {
+  RivalComparison comparison;
+  if (rival.step_time > 0) {
+    comparison.gain = (rival.step_time - mine.step_time) / rival.step_time;
+  }
+  if (mine.evaluations.value_or(0) > 0 && rival.evaluations.value_or(0) > 0) {
+    comparison.sampling_speedup = *rival.evaluations / *mine.evaluations;
+  }
+  return comparison;
+}
+
+Performance performance_of(const ReportRow& row) {
+  return {row.step_time_us, row.evaluations_to_near_best};
+}
+
+// Of a figure that is not out of memory.
+Performance performance_of(const PublishedFigure& figure) {
+  Performance performance{.step_time = *figure.step_time_s};
+  if (figure.evaluations) {
+    performance.evaluations = static_cast<double>(*figure.evaluations);
+  }
+  return performance;
+}
+
+bool is_rival(const std::string& agent, const Suite& suite) {
+  return std::ranges::find(suite.rivals, agent) != suite.rivals.end();
+}
+
+// Rows are sorted from fastest to slowest.
+void compare_with_rival(ReportTable& table, const Suite& suite) {
+  const auto rival = std::ranges::find_if(
+      table.rows, [&](const ReportRow& row) { return row.ok() && is_rival(row.agent, suite); });
+  if (rival == table.rows.end()) {
+    return;
+  }
+  table.rival = rival->agent;
+  for (ReportRow& row : table.rows) {
+    if (row.ok()) {
+      row.against_rival = compare(performance_of(row), performance_of(*rival));
+    }
+  }
+}
+
+void add_published(ReportTable& table, const Suite& suite) {
+  if (!suite.published) {
+    return;
+  }
+  std::optional<Performance> rival;
+  for (ReportRow& row : table.rows) {
+    for (const PublishedFigure& figure : suite.published->figures) {
+      if (figure.graph == table.graph && figure.cluster == table.cluster &&
+          figure.agent == row.agent) {
+        row.published = figure;
+        if (figure.step_time_s && is_rival(row.agent, suite) &&
+            (!rival || *figure.step_time_s < rival->step_time)) {
+          rival = performance_of(figure);
+        }
+      }
+    }
+  }
+  for (ReportRow& row : table.rows) {
+    if (rival && row.published && row.published->step_time_s) {
+      row.published_against_rival = compare(performance_of(*row.published), *rival);
+    }
+  }
 }
 
 }  // namespace
 
 Report make_report(const StoredRun& run) {
+  const Suite& suite = run.manifest.suite;
   Report report;
-  report.suite = run.manifest.suite.name;
+  report.suite = suite.name;
   report.root_seed = run.manifest.root_seed;
   report.cells_finished = static_cast<std::int64_t>(run.results.size());
   report.cells_total = run.manifest.num_cells;
+  report.rivals = suite.rivals;
+  report.published = suite.published;
 
-  using Key = std::tuple<std::string, std::string, std::string>;
-  std::map<Key, std::vector<const CellResult*>> repetitions;
-  std::map<std::pair<std::string, std::string>, double> bounds_us;
+  // The repetitions of each agent, by the positions of graph and cluster.
+  using Repetitions = std::map<std::size_t, std::vector<const CellResult*>>;
+  std::map<std::pair<std::size_t, std::size_t>, Repetitions> cells;
+  const SuiteIndex index(suite, run.manifest.root_seed);
   for (const CellResult& result : run.results) {
-    const Cell& cell = result.cell;
-    repetitions[{cell.graph, cell.cluster, cell.agent}].push_back(&result);
-    bounds_us[{cell.graph, cell.cluster}] = result.bound_us;
+    const std::optional<CellPosition> position = index.find(result.cell);
+    EMPLACE_CHECK(position.has_value(), "a cell of {} is not of the suite", result.cell.agent);
+    cells[{position->graph, position->cluster}][position->agent].push_back(&result);
     if (result.status == CellStatus::kFailed) {
       ++report.cells_failed;
     }
   }
-  for (const std::string& graph : run.manifest.suite.graphs) {
-    for (const std::string& cluster : run.manifest.suite.clusters) {
-      const auto bound_us = bounds_us.find({graph, cluster});
-      if (bound_us == bounds_us.end()) {
-        continue;
-      }
-      ReportTable table{graph, cluster, bound_us->second, {}};
-      for (const std::string& agent : run.manifest.suite.agents) {
-        const auto results = repetitions.find({graph, cluster, agent});
-        if (results != repetitions.end()) {
-          table.rows.push_back(sum_up(agent, results->second));
-        }
-      }
-      finish(table);
-      report.tables.push_back(std::move(table));
+  for (const auto& [place, agents] : cells) {
+    ReportTable table{.graph = suite.graphs[place.first].graph,
+                      .cluster = suite.clusters[place.second],
+                      .family = suite.graphs[place.first].family,
+                      .bound_us = agents.begin()->second.front()->bound_us};
+    for (const auto& [agent, results] : agents) {
+      table.rows.push_back(sum_up(suite.agents[agent].label(), results));
     }
+    finish(table);
+    compare_with_rival(table, suite);
+    add_published(table, suite);
+    report.tables.push_back(std::move(table));
   }
+  report.families = sum_up_families(report.tables, suite);
   return report;
-}
-
-std::string write_json(const Report& report) {
-  nlohmann::ordered_json tables = nlohmann::ordered_json::array();
-  for (const ReportTable& table : report.tables) {
-    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (const ReportRow& row : table.rows) {
-      rows.push_back(to_json(row));
-    }
-    tables.push_back({{"graph", table.graph},
-                      {"cluster", table.cluster},
-                      {"bound_us", table.bound_us},
-                      {"rows", std::move(rows)}});
-  }
-  const nlohmann::ordered_json json = {{"schema_version", 1},
-                                       {"suite", report.suite},
-                                       {"root_seed", report.root_seed},
-                                       {"cells_finished", report.cells_finished},
-                                       {"cells_total", report.cells_total},
-                                       {"cells_failed", report.cells_failed},
-                                       {"tables", std::move(tables)}};
-  return json.dump(2) + "\n";
 }
 
 }  // namespace emplace::bench

@@ -1,9 +1,15 @@
 // The report as aligned text and as Markdown: the same tables, laid out twice.
 
+#include "family_report.hpp"
+
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/text_table.hpp>
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
 
 namespace emplace::bench {
 namespace {
@@ -34,36 +40,127 @@ std::string note_of(const ReportRow& row) {
   return note;
 }
 
-TextTable layout(const ReportTable& table) {
-  TextTable text({{"", Align::kLeft},
-                  {"agent", Align::kLeft},
-                  {"step [ms]", Align::kRight},
-                  {"least .. largest", Align::kRight},
-                  {"speed-up", Align::kRight},
-                  {"gap [%]", Align::kRight},
-                  {"peak [GB]", Align::kRight},
-                  {"simulations", Align::kRight},
-                  {"search [s]", Align::kRight},
-                  {"note", Align::kLeft}});
+const std::string kBlank = "-";
+
+// An agent that simulates nothing has no count.
+std::string count_of(const std::optional<double>& value) {
+  return value.value_or(0) > 0 ? fmt::format("{:.0f}", *value) : kBlank;
+}
+
+// 0.035 is 3.5 %.
+std::string percent_of(const std::optional<double>& share) {
+  return share ? fmt::format("{:.1f}", *share * 100) : kBlank;
+}
+
+std::string factor_of(const std::optional<double>& factor) {
+  return factor ? fmt::format("{:.2f}", *factor) : kBlank;
+}
+
+template <class Predicate>
+bool any_row(const Report& report, Predicate predicate) {
+  return std::ranges::any_of(report.tables, [&](const ReportTable& table) {
+    return std::ranges::any_of(table.rows, predicate);
+  });
+}
+
+TextTable layout(const ReportTable& table, const Report& report) {
+  const bool with_episodes =
+      any_row(report, [](const ReportRow& row) { return row.episodes_to_near_best.has_value(); });
+  const bool with_rival = !report.rivals.empty();
+  std::vector<TextTable::Column> columns = {
+      {"", Align::kLeft},           {"agent", Align::kLeft},
+      {"step [ms]", Align::kRight}, {"least .. largest", Align::kRight},
+      {"speed-up", Align::kRight},  {"gap [%]", Align::kRight},
+      {"peak [GB]", Align::kRight}, {"simulations", Align::kRight},
+      {"to 2 %", Align::kRight}};
+  if (with_episodes) {
+    columns.push_back({"episodes", Align::kRight});
+  }
+  if (with_rival) {
+    columns.push_back({"gain [%]", Align::kRight});
+    columns.push_back({"sampling", Align::kRight});
+  }
+  columns.push_back({"search [s]", Align::kRight});
+  columns.push_back({"note", Align::kLeft});
+
+  TextTable text(std::move(columns));
   for (const ReportRow& row : table.rows) {
     const bool best = row.ok() && row.step_time_us == table.rows.front().step_time_us;
-    const std::string blank = "-";
-    text.add_row(
-        {best ? "*" : "", row.agent,
-         row.ok() ? fmt::format("{:.1f}", row.step_time_us / 1e3) : blank, range_of(row),
-         row.speedup > 0 ? fmt::format("{:.2f}", row.speedup) : blank,
-         row.ok() ? fmt::format("{:.1f}", row.gap * 100) : blank,
-         row.failed < row.repetitions
-             ? fmt::format("{:.2f}", static_cast<double>(row.peak_bytes) / 1e9)
-             : blank,
-         fmt::format("{:.0f}", row.evaluations), fmt::format("{:.2f}", row.wall_s), note_of(row)},
-        best);
+    std::vector<std::string> cells = {
+        best ? "*" : "",
+        row.agent,
+        row.ok() ? fmt::format("{:.1f}", row.step_time_us / 1e3) : kBlank,
+        range_of(row),
+        row.speedup > 0 ? fmt::format("{:.2f}", row.speedup) : kBlank,
+        row.ok() ? fmt::format("{:.1f}", row.gap * 100) : kBlank,
+        row.failed < row.repetitions
+            ? fmt::format("{:.2f}", static_cast<double>(row.peak_bytes) / 1e9)
+            : kBlank,
+        fmt::format("{:.0f}", row.evaluations),
+        count_of(row.evaluations_to_near_best)};
+    if (with_episodes) {
+      cells.push_back(count_of(row.episodes_to_near_best));
+    }
+    if (with_rival) {
+      cells.push_back(percent_of(row.against_rival.gain));
+      cells.push_back(factor_of(row.against_rival.sampling_speedup));
+    }
+    cells.push_back(fmt::format("{:.2f}", row.wall_s));
+    cells.push_back(note_of(row));
+    text.add_row(std::move(cells), best);
   }
   return text;
 }
 
+std::string step_of(const std::optional<double>& step_time_s) {
+  return step_time_s ? fmt::format("{:.2f}", *step_time_s) : "out of memory";
+}
+
+// The rows of which there are published figures, over all graphs and clusters.
+TextTable layout_published(const Report& report) {
+  TextTable text({{"graph", Align::kLeft},
+                  {"cluster", Align::kLeft},
+                  {"agent", Align::kLeft},
+                  {"step [s]", Align::kRight},
+                  {"published", Align::kRight},
+                  {"to 2 %", Align::kRight},
+                  {"published", Align::kRight},
+                  {"gain [%]", Align::kRight},
+                  {"published", Align::kRight},
+                  {"sampling", Align::kRight},
+                  {"published", Align::kRight}});
+  for (const ReportTable& table : report.tables) {
+    for (const ReportRow& row : table.rows) {
+      if (!row.published) {
+        continue;
+      }
+      const std::optional<double> step_time_s =
+          row.ok() ? std::optional(row.step_time_us / 1e6) : std::nullopt;
+      const bool failed = row.failed == row.repetitions;
+      text.add_row({table.graph, table.cluster, row.agent, failed ? "failed" : step_of(step_time_s),
+                    step_of(row.published->step_time_s), count_of(row.evaluations_to_near_best),
+                    count_of(row.published->evaluations), percent_of(row.against_rival.gain),
+                    percent_of(row.published_against_rival.gain),
+                    factor_of(row.against_rival.sampling_speedup),
+                    factor_of(row.published_against_rival.sampling_speedup)});
+    }
+  }
+  return text;
+}
+
+std::string title_of_published(const Report& report) {
+  return without_control_characters(
+      fmt::format("Beside {}{}", report.published->source,
+                  report.published->recalled ? " (recalled, not checked against a copy)" : ""));
+}
+
 std::string title_of(const ReportTable& table) {
   return without_control_characters(fmt::format("{} on {}", table.graph, table.cluster));
+}
+
+std::string comment_of(const Report& report) {
+  const std::string& comment = report.published->comment;
+  return comment.empty() ? "" : without_control_characters(comment) + "\n";
 }
 
 std::string progress_of(const Report& report) {
@@ -76,11 +173,23 @@ std::string progress_of(const Report& report) {
 }
 
 // What the columns mean, once for all tables.
-constexpr std::string_view kLegend =
-    "step: simulated time of one step, median over repetitions; speed-up: over single-gpu; gap: "
-    "above "
-    "the lower bound;\npeak: fullest device; simulations and search: what the agent used, median. "
-    "* marks the fastest.\n";
+std::string legend_of(const Report& report) {
+  std::string text =
+      "step: simulated time of one step, median over repetitions; speed-up: over single-gpu; gap: "
+      "above the lower bound;\npeak: fullest device; simulations and search: what the agent used, "
+      "median; to 2 %: simulations until it had a\nplacement within 2 % of its own best";
+  if (any_row(report, [](const ReportRow& row) { return row.episodes_to_near_best.has_value(); })) {
+    text += ", and episodes of a learning agent until then";
+  }
+  text += ".";
+  if (!report.rivals.empty()) {
+    text += fmt::format(
+        "\ngain: of step time over the fastest of {}; sampling: its simulations to 2 % over those "
+        "of the agent.",
+        fmt::join(report.rivals, ", "));
+  }
+  return text + " * marks the fastest.\n";
+}
 
 std::string failures_of(const ReportTable& table) {
   std::string text;
@@ -96,31 +205,55 @@ std::string failures_of(const ReportTable& table) {
 
 std::string write_terminal(const Report& report, bool color) {
   std::string text = fmt::format("{}: {}\n", report.suite, progress_of(report));
+  bool has_graphs = false;
   for (const ReportTable& table : report.tables) {
+    if (!table.family.empty()) {
+      text += failures_of(table);
+      continue;
+    }
+    has_graphs = true;
     text += fmt::format("\n{}, no placement is faster than {:.1f} ms\n", title_of(table),
                         table.bound_us / 1e3);
-    text += layout(table).to_terminal(color) + failures_of(table);
+    text += layout(table, report).to_terminal(color) + failures_of(table);
   }
-  if (!report.tables.empty()) {
-    text += fmt::format("\n{}", kLegend);
+  if (report.published && has_graphs) {
+    text += fmt::format("\n{}\n{}", title_of_published(report),
+                        layout_published(report).to_terminal(color));
+    text += comment_of(report);
   }
-  return text;
+  if (has_graphs) {
+    text += "\n" + legend_of(report);
+  }
+  for (const FamilyTable& table : report.families) {
+    text += fmt::format("\n{}\n{}", title_of(table), layout(table).to_terminal(color));
+  }
+  return text + (report.families.empty() ? "" : "\n" + legend_of_families(report));
 }
 
 std::string write_markdown(const Report& report) {
   std::string text = fmt::format("# {}\n\n{}\n", report.suite, progress_of(report));
+  for (const FamilyTable& table : report.families) {
+    text += fmt::format("\n## {}\n\n{}", title_of(table), layout(table).to_markdown());
+  }
+  if (!report.families.empty()) {
+    text += "\n" + legend_of_families(report);
+  }
   for (const ReportTable& table : report.tables) {
     text += fmt::format("\n## {}\n\nNo placement is faster than {:.1f} ms.\n\n", title_of(table),
                         table.bound_us / 1e3);
-    text += layout(table).to_markdown();
+    text += layout(table, report).to_markdown();
     if (const std::string failures = failures_of(table); !failures.empty()) {
       text += "\n```\n" + failures + "```\n";
     }
   }
-  if (!report.tables.empty()) {
-    text += fmt::format("\n{}", kLegend);
+  if (report.tables.empty()) {
+    return text;
   }
-  return text;
+  if (report.published) {
+    text += fmt::format("\n## {}\n\n{}\n{}", title_of_published(report),
+                        layout_published(report).to_markdown(), comment_of(report));
+  }
+  return text + "\n" + legend_of(report);
 }
 
 }  // namespace emplace::bench

@@ -1,3 +1,5 @@
+#include "suite_index.hpp"
+
 #include <emplace/bench/result_store.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
@@ -15,9 +17,9 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 
 namespace emplace::bench {
 namespace {
@@ -31,59 +33,23 @@ std::string cells_path(const std::string& folder) { return folder + "/cells.json
   throw Error(ErrorCode::kIo, fmt::format("{}: {}: {}", path, what, std::strerror(error)));
 }
 
-// Places a result in its suite; throws kFormat if it has no place there.
-class SuiteOrder {
- public:
-  explicit SuiteOrder(const Manifest& manifest) : manifest_(manifest) {
-    const auto number = [](const std::vector<std::string>& names) {
-      std::map<std::string, std::size_t, std::less<>> positions;
-      for (const std::string& name : names) {
-        positions.emplace(name, positions.size());
-      }
-      return positions;
-    };
-    graphs_ = number(manifest.suite.graphs);
-    clusters_ = number(manifest.suite.clusters);
-    agents_ = number(manifest.suite.agents);
-  }
-
-  using Position = std::tuple<std::size_t, std::size_t, std::size_t, std::int64_t>;
-
-  Position find(const Cell& cell, const std::string& source) const {
-    const auto graph = graphs_.find(cell.graph);
-    const auto cluster = clusters_.find(cell.cluster);
-    const auto agent = agents_.find(cell.agent);
-    if (graph == graphs_.end() || cluster == clusters_.end() || agent == agents_.end() ||
-        cell.repetition >= manifest_.suite.repetitions || cell.groups != manifest_.suite.groups ||
-        cell.grouping != manifest_.suite.grouping ||
-        cell.max_evaluations != manifest_.suite.max_evaluations ||
-        cell.root_seed != manifest_.root_seed) {
-      throw Error(ErrorCode::kFormat,
-                  source + ": the cell is not one of the suite in manifest.json");
-    }
-    return {graph->second, cluster->second, agent->second, cell.repetition};
-  }
-
- private:
-  const Manifest& manifest_;
-  std::map<std::string, std::size_t, std::less<>> graphs_;
-  std::map<std::string, std::size_t, std::less<>> clusters_;
-  std::map<std::string, std::size_t, std::less<>> agents_;
-};
-
 // Returns the part of `text` that is whole lines: a run that was killed may have torn the last one.
 std::string_view whole_lines(std::string_view text) { return text.substr(0, text.rfind('\n') + 1); }
 
 std::vector<CellResult> read_lines(std::string_view text, const std::string& path,
                                    const Manifest& manifest) {
-  const SuiteOrder order(manifest);
-  std::map<SuiteOrder::Position, CellResult> results;
+  const SuiteIndex index(manifest.suite, manifest.root_seed);
+  std::map<CellPosition, CellResult> results;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string source = fmt::format("{}:{}", path, number);
     CellResult result = read_cell_result(text.substr(0, end), source);
-    const SuiteOrder::Position position = order.find(result.cell, source);
-    if (!results.emplace(position, std::move(result)).second) {
+    const std::optional<CellPosition> position = index.find(result.cell);
+    if (!position) {
+      throw Error(ErrorCode::kFormat,
+                  source + ": the cell is not one of the suite in manifest.json");
+    }
+    if (!results.emplace(*position, std::move(result)).second) {
       throw Error(ErrorCode::kFormat, source + ": the cell is in the file already");
     }
     text.remove_prefix(end + 1);

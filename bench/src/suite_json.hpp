@@ -7,7 +7,14 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstdint>
+#include <string_view>
+
 namespace emplace::bench {
+
+/// What a suite calls its format, and the latest version of it.
+inline constexpr std::string_view kSuiteSchema = "emplace-suite";
+inline constexpr std::int64_t kSuiteVersion = 1;
 
 /// Says whether the names in a suite must be known to this program. A run that was made elsewhere
 /// can be read and reported without its agents.

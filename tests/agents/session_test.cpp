@@ -67,6 +67,44 @@ TEST(Session, RemembersTheBestAndWhenItCame) {
   EXPECT_EQ(session.evaluations_to_best(), 2);
 }
 
+TEST(Session, TellsWhenItWasNearTheBest) {
+  // Of 100 ops of 10 us side by side, those on the busier device decide: 10 us for each.
+  std::vector<test::OpSketch> ops;
+  for (int i = 0; i < 100; ++i) {
+    ops.push_back({.name = std::to_string(i), .cost_us = 10});
+  }
+  const Problem problem = test::make_problem(test::make_graph(ops));
+  Session session(problem, {});
+  EXPECT_EQ(session.evaluations_to_within(0.02), 0);
+  for (const int on_first : {100, 70, 80, 51, 90, 50, 60}) {
+    Placement placement(problem.num_groups(), 1);
+    for (GroupId group = 0; group < on_first; ++group) {
+      placement[group] = 0;
+    }
+    session.evaluate(placement);
+  }
+  // 1000, 700 and 510 us led to 500 us; 510 is 2 % above.
+  ASSERT_EQ(session.improvements().size(), 4U);
+  EXPECT_EQ(session.improvements()[2].evaluations, 4);
+  EXPECT_DOUBLE_EQ(session.improvements()[2].evaluation.step_time_us, 510);
+  EXPECT_EQ(session.evaluations_to_within(0.02), 4);
+  EXPECT_EQ(session.evaluations_to_within(0.019), 6);
+  EXPECT_EQ(session.evaluations_to_within(0.5), 2);
+  EXPECT_EQ(session.evaluations_to_best(), 6);
+}
+
+// A fast placement that does not fit is not near a slow one that does.
+TEST(Session, IsNotNearTheBestWithWhatDoesNotFit) {
+  const Problem problem =
+      test::make_problem(test::make_graph({{.name = "a", .persistent_bytes = 600},
+                                           {.name = "b", .persistent_bytes = 600}}),
+                         {.memory_bytes = 1000});
+  Session session(problem, {});
+  session.evaluate(Placement(Devices{0, 0}));
+  session.evaluate(Placement(Devices{0, 1}));
+  EXPECT_EQ(session.evaluations_to_within(1e9), 2);
+}
+
 TEST(Session, ChargesTwoSecondsForEachBillionBytesThatDoNotFit) {
   Evaluation evaluation{
       .status = EvaluationStatus::kOutOfMemory, .step_time_us = 100, .bytes_over = 500'000'000};

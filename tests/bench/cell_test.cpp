@@ -66,6 +66,20 @@ TEST(Cell, TheDefaultGroupingIsNoCoordinate) {
   EXPECT_EQ(kCell.seed(), stable_hash("stream " + coordinates));
 }
 
+TEST(Cell, APolicyIsACoordinateWhereThereIsOne) {
+  Cell with = kCell;
+  with.policy = "net";
+  with.training = "0123456789abcdef";
+  Cell other_training = with;
+  other_training.training = "fedcba9876543210";
+  Cell as_it_is = with;
+  as_it_is.learns = false;
+  EXPECT_EQ(
+      (std::set<std::string>{kCell.id(), with.id(), other_training.id(), as_it_is.id()}.size()),
+      4U);
+  EXPECT_NE(with.seed(), kCell.seed());
+}
+
 // Written one after the other without lengths, these two would be the same text.
 TEST(Cell, NamesCannotRunIntoEachOther) {
   Cell a = kCell;
@@ -80,9 +94,9 @@ TEST(Cell, NamesCannotRunIntoEachOther) {
 
 TEST(Cell, OnlyRandomAgentsAreRepeated) {
   const Suite suite{.name = "s",
-                    .graphs = {"inception-v3"},
+                    .graphs = {{"inception-v3"}},
                     .clusters = {"p2-8xlarge-2", "p2-8xlarge-4"},
-                    .agents = {"single-gpu", "random"},
+                    .agents = {{"single-gpu"}, {"random"}},
                     .repetitions = 3};
   const std::vector<Cell> cells = cells_of(suite, 5);
   ASSERT_EQ(cells.size(), 2U * (1 + 3));
@@ -91,6 +105,21 @@ TEST(Cell, OnlyRandomAgentsAreRepeated) {
   EXPECT_EQ(cells[3].repetition, 2);
   EXPECT_EQ(cells[4].cluster, "p2-8xlarge-4");
   EXPECT_EQ(cells[7].root_seed, 5U);
+}
+
+TEST(Cell, GraphsMayHaveTheirOwnGroupsAndAgentsTheirOwnBudget) {
+  const Suite suite{.name = "s",
+                    .graphs = {{"inception-v3"}, {.graph = "nmt", .groups = 400}},
+                    .clusters = {"p2-8xlarge-2"},
+                    .agents = {{"random"}, {.agent = "hill-climb", .max_evaluations = 70}},
+                    .max_evaluations = 50,
+                    .groups = 60};
+  const std::vector<Cell> cells = cells_of(suite, 0);
+  ASSERT_EQ(cells.size(), 4U);
+  EXPECT_EQ(cells[0].groups, 60);
+  EXPECT_EQ(cells[0].max_evaluations, 50);
+  EXPECT_EQ(cells[1].max_evaluations, 70);
+  EXPECT_EQ(cells[2].groups, 400);
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ const std::atomic<bool> kNeverStop{false};
 
 // Two clusters, one agent that is deterministic and two that are not: 2 x (1 + 2 x 3) cells.
 const Suite kSuite{.name = "tiny",
-                   .graphs = {"inception-v3:batch=2"},
+                   .graphs = {{"inception-v3:batch=2"}},
                    .clusters = {"p2-8xlarge-2", "p2-8xlarge-4"},
-                   .agents = {"single-gpu", "random", "hill-climb"},
+                   .agents = {{"single-gpu"}, {"random"}, {"hill-climb"}},
                    .repetitions = 3,
                    .max_evaluations = 5,
                    .groups = 60};
@@ -36,7 +36,7 @@ class ExecutorTest : public ::testing::Test {
   // Returns the results without wall times, as lines by id.
   static std::map<std::string, std::string> run(std::vector<Cell> cells, int threads) {
     std::map<std::string, std::string> lines;
-    run_cells(cells, *problems_, threads, kNeverStop, [&](CellResult result) {
+    run_cells(cells, *problems_, {}, threads, kNeverStop, [&](CellResult result) {
       result.wall_s = 0;
       EXPECT_TRUE(lines.emplace(result.cell.id(), write_cell_result(result)).second);
     });
@@ -61,14 +61,14 @@ TEST_F(ExecutorTest, GivesTheSameBitsOnAnyNumberOfThreadsAndInAnyOrder) {
 
 TEST_F(ExecutorTest, RepetitionsDiffer) {
   const auto random = std::ranges::find(*cells_, "random", &Cell::agent);
-  const CellResult first = run_cell(*random, problems_->find(*random), kNeverStop);
-  const CellResult second = run_cell(*(random + 1), problems_->find(*random), kNeverStop);
+  const CellResult first = run_cell(*random, problems_->find(*random), {}, kNeverStop);
+  const CellResult second = run_cell(*(random + 1), problems_->find(*random), {}, kNeverStop);
   EXPECT_NE(first.placement_hash, second.placement_hash);
 }
 
 TEST_F(ExecutorTest, CellsTellWhatTheyUsed) {
   const auto random = std::ranges::find(*cells_, "random", &Cell::agent);
-  const CellResult result = run_cell(*random, problems_->find(*random), kNeverStop);
+  const CellResult result = run_cell(*random, problems_->find(*random), {}, kNeverStop);
   EXPECT_EQ(result.evaluations, 5);
   EXPECT_GE(result.evaluations_to_best, 1);
   EXPECT_LE(result.evaluations_to_best, 5);
@@ -80,7 +80,7 @@ TEST_F(ExecutorTest, CellsTellWhatTheyUsed) {
 TEST_F(ExecutorTest, AnAgentThatThrowsMakesAFailedCell) {
   Cell cell = cells_->front();
   cell.agent = "no-such-agent";
-  const CellResult result = run_cell(cell, problems_->find(cells_->front()), kNeverStop);
+  const CellResult result = run_cell(cell, problems_->find(cells_->front()), {}, kNeverStop);
   EXPECT_EQ(result.status, CellStatus::kFailed);
   EXPECT_NE(result.message.find("no-such-agent"), std::string::npos);
 }
@@ -88,7 +88,7 @@ TEST_F(ExecutorTest, AnAgentThatThrowsMakesAFailedCell) {
 TEST_F(ExecutorTest, StopsBetweenCells) {
   std::atomic<bool> stop{false};
   int results = 0;
-  run_cells(*cells_, *problems_, 1, stop, [&](const CellResult&) {
+  run_cells(*cells_, *problems_, {}, 1, stop, [&](const CellResult&) {
     ++results;
     stop = true;
   });
@@ -97,7 +97,7 @@ TEST_F(ExecutorTest, StopsBetweenCells) {
 
 TEST_F(ExecutorTest, AnErrorOfTheSinkEndsTheRun) {
   int results = 0;
-  EXPECT_THROW(run_cells(*cells_, *problems_, 2, kNeverStop,
+  EXPECT_THROW(run_cells(*cells_, *problems_, {}, 2, kNeverStop,
                          [&](const CellResult&) {
                            ++results;
                            throw std::runtime_error("disk full");

@@ -55,7 +55,7 @@ TEST(CompareGroupings, AnyoneCanRepeatASearch) {
   const ProblemSet problems({cell});
   const std::atomic<bool> never_stop{false};
   const auto found = std::ranges::find(comparison.groupings, "heavy-edge", &ComparedGrouping::name);
-  EXPECT_EQ(run_cell(cell, problems.find(cell), never_stop).step_time_us, found->step_time_us);
+  EXPECT_EQ(run_cell(cell, problems.find(cell), {}, never_stop).step_time_us, found->step_time_us);
 }
 
 // What lets a placement that was found with a grouping count as one without.

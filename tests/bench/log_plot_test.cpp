@@ -59,6 +59,19 @@ TEST(LogPlot, LabelsShortAxesMoreFinely) {
   EXPECT_THAT(svg, Not(HasSubstr(">3</text>")));
 }
 
+TEST(LogPlot, MayHaveLinearAxes) {
+  LogPlot plot("Title", {"across", 0.93, 1.12, true}, {"share", 0, 1, true});
+  plot.add_curve("c", {{0.9, 0}, {1, 0.5}, {1.15, 1}}, {"#333", false});
+  const std::string svg = svg_of(plot);
+  // From 0.92 to 1.12 in steps of 0.02, and from 0 to 1 in steps of 0.1.
+  EXPECT_THAT(svg, HasSubstr(">0.92</text>"));
+  EXPECT_THAT(svg, HasSubstr(">1.12</text>"));
+  EXPECT_THAT(svg, HasSubstr(">0.1</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">0.95</text>")));
+  // 1 is 8 of 20 hundredths from the left: 224 of 560 pixels.
+  EXPECT_THAT(svg, HasSubstr("<polyline points=\"-56.0,360.0 224.0,180.0 644.0,0.0\""));
+}
+
 TEST(LogPlot, EscapesWhatItIsGiven) {
   LogPlot plot("<title>", {"a & b", 1, 10}, {"\"c\"", 1, 10});
   plot.add_point(plot.add_series("<series>", "#000\"/><script>"), {2, 2}, "</title><script>");

@@ -13,9 +13,9 @@ using ::testing::MatchesRegex;
 TEST(Manifest, SurvivesARoundTrip) {
   const Manifest manifest{.suite = {.name = "s",
                                     .summary = "one line",
-                                    .graphs = {"g"},
+                                    .graphs = {{"g"}},
                                     .clusters = {"c"},
-                                    .agents = {"a:x=1"},
+                                    .agents = {{"a:x=1"}},
                                     .repetitions = 2,
                                     .max_evaluations = 3,
                                     .groups = 4},

@@ -14,7 +14,11 @@ using ::testing::Not;
 
 CellResult result_of(const std::string& agent, std::int64_t repetition, CellStatus status,
                      double step_time_us) {
-  return {.cell = {.graph = "g", .cluster = "c", .agent = agent, .repetition = repetition},
+  return {.cell = {.graph = "g",
+                   .cluster = "c",
+                   .agent = agent,
+                   .repetition = repetition,
+                   .max_evaluations = 1000},
           .status = status,
           .message = status == CellStatus::kFailed ? "no rules for this graph" : "",
           .step_time_us = step_time_us,
@@ -28,12 +32,14 @@ CellResult result_of(const std::string& agent, std::int64_t repetition, CellStat
 // One graph and cluster with a lower bound of 50 ms; single-gpu takes 100 ms.
 StoredRun example() {
   const CellStatus ok = CellStatus::kOk;
-  return {.manifest = {.suite = {.name = "example",
-                                 .graphs = {"g"},
-                                 .clusters = {"c"},
-                                 .agents = {"broken", "full", "lucky", "single-gpu", "steady"}},
-                       .root_seed = 3,
-                       .num_cells = 9},
+  return {.manifest =
+              {.suite = {.name = "example",
+                         .graphs = {{"g"}},
+                         .clusters = {"c"},
+                         .agents = {{"broken"}, {"full"}, {"lucky"}, {"single-gpu"}, {"steady"}},
+                         .repetitions = 3},
+               .root_seed = 3,
+               .num_cells = 9},
           .results = {result_of("broken", 0, CellStatus::kFailed, 0),
                       result_of("full", 0, CellStatus::kOutOfMemory, 10'000),
                       result_of("lucky", 0, ok, 90'000), result_of("lucky", 1, ok, 60'000),
@@ -128,6 +134,95 @@ TEST(Report, JsonHasNoWallTimes) {
   EXPECT_EQ(rows.at(0).at("step_time_us"), 75'000);
   EXPECT_TRUE(rows.at(4).at("step_time_us").is_null());
   EXPECT_EQ(rows.at(4).at("message"), "no rules for this graph");
+}
+
+// Ours: placeto 70 ms with 300 simulations to near its best, two rivals of 80 and 90 ms with 1200
+// and 100. Published: Inception-V3 on four K80s in Table 1 of Addanki et al. 2019.
+StoredRun with_rivals() {
+  const auto learned = [](const std::string& agent, double step_time_us, std::int64_t near_best) {
+    CellResult result = result_of(agent, 0, CellStatus::kOk, step_time_us);
+    result.evaluations_to_near_best = near_best;
+    result.evaluations_per_episode = 129;
+    return result;
+  };
+  const auto figure = [](const std::string& agent, std::optional<double> step_time_s,
+                         std::optional<std::int64_t> evaluations) {
+    return PublishedFigure{.graph = "g",
+                           .cluster = "c",
+                           .agent = agent,
+                           .step_time_s = step_time_s,
+                           .evaluations = evaluations};
+  };
+  return {.manifest = {.suite = {.name = "rivals",
+                                 .graphs = {{"g"}},
+                                 .clusters = {"c"},
+                                 .agents = {{"placeto"}, {"rnn-a"}, {"rnn-b"}, {"single-gpu"}},
+                                 .rivals = {"rnn-a", "rnn-b"},
+                                 .published = Published{.source = "Table 1",
+                                                        .recalled = true,
+                                                        .comment = "other batch",
+                                                        .figures = {figure("placeto", 1.13, 5800),
+                                                                    figure("rnn-b", 1.19, 35800),
+                                                                    figure("single-gpu", {}, {})}}},
+                       .num_cells = 4},
+          .results = {learned("placeto", 70'000, 300), learned("rnn-a", 80'000, 1200),
+                      learned("rnn-b", 90'000, 100),
+                      result_of("single-gpu", 0, CellStatus::kOutOfMemory, 10'000)}};
+}
+
+TEST(Report, ComparesWithTheFastestOfTheRivals) {
+  const Report report = make_report(with_rivals());
+  EXPECT_EQ(report.tables.at(0).rival, "rnn-a");
+  const RivalComparison& placeto = row_of(report, "placeto").against_rival;
+  EXPECT_DOUBLE_EQ(placeto.gain.value(), 0.125);          // 10 of 80 ms
+  EXPECT_DOUBLE_EQ(placeto.sampling_speedup.value(), 4);  // 1200 over 300
+  EXPECT_DOUBLE_EQ(row_of(report, "rnn-b").against_rival.gain.value(), -0.125);
+  EXPECT_EQ(row_of(report, "single-gpu").against_rival.gain, std::nullopt);
+}
+
+TEST(Report, CountsSimulationsAndEpisodesToNearTheBest) {
+  const Report report = make_report(with_rivals());
+  EXPECT_EQ(row_of(report, "placeto").evaluations_to_near_best, 300);
+  EXPECT_EQ(row_of(report, "placeto").episodes_to_near_best, 3);  // of 129 simulations each
+  EXPECT_EQ(row_of(report, "single-gpu").episodes_to_near_best, std::nullopt);
+  // Older stores do not know.
+  EXPECT_EQ(row_of(make_report(example()), "steady").evaluations_to_near_best, std::nullopt);
+}
+
+// The paper's own figures for these two: a gain of 5 % and 6.1 times fewer samples.
+TEST(Report, ComparesPublishedFiguresByTheSameFormulas) {
+  const Report report = make_report(with_rivals());
+  const ReportRow& placeto = row_of(report, "placeto");
+  EXPECT_NEAR(placeto.published_against_rival.gain.value(), 0.05, 0.0005);
+  EXPECT_NEAR(placeto.published_against_rival.sampling_speedup.value(), 6.17, 0.005);
+  EXPECT_EQ(row_of(report, "rnn-a").published, std::nullopt);
+  const ReportRow& single = row_of(report, "single-gpu");
+  EXPECT_EQ(single.published.value().step_time_s, std::nullopt);
+  EXPECT_EQ(single.published_against_rival.gain, std::nullopt);
+}
+
+TEST(Report, SetsPublishedFiguresBesideOurs) {
+  const Report report = make_report(with_rivals());
+  EXPECT_THAT(write_terminal(report, false),
+              HasSubstr("Beside Table 1 (recalled, not checked against a copy)"));
+  const std::string text = write_markdown(report);
+  EXPECT_THAT(text, HasSubstr("| g | c | placeto | 0.07 | 1.13 | 300 | 5800 | 12.5 | 5.0 | 4.00 | "
+                              "6.17 |"));
+  EXPECT_THAT(text, HasSubstr("| single-gpu | out of memory | out of memory | - |"));
+  EXPECT_THAT(text, HasSubstr("other batch"));
+
+  const auto json = nlohmann::json::parse(write_json(report));
+  EXPECT_EQ(json.at("published").at("recalled"), true);
+  const auto& row = json.at("tables").at(0).at("rows").at(0);
+  EXPECT_EQ(row.at("agent"), "placeto");
+  EXPECT_EQ(row.at("evaluations_to_near_best"), 300);
+  EXPECT_EQ(row.at("published").at("step_time_s"), 1.13);
+}
+
+TEST(Report, CallsAgentsByTheirNamesInTheSuite) {
+  StoredRun run = example();
+  run.manifest.suite.agents.back().name = "slow but sure";
+  EXPECT_EQ(row_of(make_report(run), "slow but sure").step_time_us, 75'000);
 }
 
 TEST(Report, OfARunWithoutResultsHasNoTables) {

@@ -19,9 +19,9 @@ namespace {
 using ::testing::HasSubstr;
 
 const Suite kSuite{.name = "tiny",
-                   .graphs = {"g"},
+                   .graphs = {{"g"}},
                    .clusters = {"c"},
-                   .agents = {"a", "b"},
+                   .agents = {{"a"}, {"b"}},
                    .repetitions = 4,
                    .max_evaluations = 10,
                    .groups = 3,
@@ -49,6 +49,8 @@ CellResult result_of(const std::string& agent, std::int64_t repetition) {
           .peak_bytes = {1, std::numeric_limits<std::int64_t>::max()},
           .evaluations = 10,
           .evaluations_to_best = 4,
+          .evaluations_to_near_best = 3,
+          .evaluations_per_episode = 2,
           .placement_hash = "00000000000000ff",
           .wall_s = 1e-9};
 }
@@ -99,7 +101,39 @@ TEST_F(ResultStoreTest, GivesBackTheSameBits) {
   EXPECT_EQ(run.results[0].step_time_us, result.step_time_us);
   EXPECT_EQ(run.results[0].bound_us, result.bound_us);
   EXPECT_EQ(run.results[0].peak_bytes, result.peak_bytes);
+  EXPECT_EQ(run.results[0].evaluations_to_near_best, 3);
+  EXPECT_EQ(run.results[0].evaluations_per_episode, 2);
   EXPECT_EQ(write_cell_result(run.results[0]), write_cell_result(result));
+}
+
+TEST(CellResultLine, KeepsThePolicy) {
+  CellResult result = result_of("placeto", 1);
+  EXPECT_EQ(write_cell_result(result).find("policy"), std::string::npos);
+  result.cell.policy = "net";
+  result.cell.training = "0123456789abcdef";
+  result.cell.learns = false;
+  const std::string line = write_cell_result(result);
+  EXPECT_EQ(read_cell_result(line, "line").cell, result.cell);
+  std::string other = line;
+  other.replace(other.find("\"learns\":false"), 14, "\"learns\":true");
+  EXPECT_THROW(read_cell_result(other, "line"), Error);
+}
+
+// A line of the time before simulations to near the best were counted.
+TEST_F(ResultStoreTest, ReadsOlderStores) {
+  fill(0);
+  std::string line = write_cell_result(result_of("a", 0));
+  for (const std::string member :
+       {"\"evaluations_per_episode\":2,", ",\"evaluations_to_near_best\":3"}) {
+    const std::size_t at = line.find(member);
+    ASSERT_NE(at, std::string::npos) << line;
+    line.erase(at, member.size());
+  }
+  write_cells(line + "\n");
+  const StoredRun run = read_store(folder_);
+  ASSERT_EQ(run.results.size(), 1U);
+  EXPECT_EQ(run.results[0].evaluations_to_near_best, std::nullopt);
+  EXPECT_EQ(run.results[0].evaluations_per_episode, 0);
 }
 
 TEST_F(ResultStoreTest, ListsResultsInTheOrderOfTheSuite) {

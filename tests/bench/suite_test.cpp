@@ -14,6 +14,22 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+std::vector<std::string> graphs_of(const Suite& suite) {
+  std::vector<std::string> names;
+  for (const SuiteGraph& graph : suite.graphs) {
+    names.push_back(graph.graph);
+  }
+  return names;
+}
+
+std::vector<std::string> labels_of(const Suite& suite) {
+  std::vector<std::string> labels;
+  for (const SuiteAgent& agent : suite.agents) {
+    labels.push_back(agent.label());
+  }
+  return labels;
+}
+
 // A suite that is valid, with some of its text replaced.
 std::string suite_with(const std::string& from = "", const std::string& to = "") {
   std::string text = R"({
@@ -34,9 +50,9 @@ TEST(Suite, ReadsEveryMember) {
   const Suite suite = read_suite(suite_with(), "tiny.json");
   EXPECT_EQ(suite.name, "tiny");
   EXPECT_EQ(suite.summary, "two agents");
-  EXPECT_THAT(suite.graphs, ElementsAre("inception-v3:batch=2"));
+  EXPECT_THAT(graphs_of(suite), ElementsAre("inception-v3:batch=2"));
   EXPECT_THAT(suite.clusters, ElementsAre("p2-8xlarge-2"));
-  EXPECT_THAT(suite.agents, ElementsAre("single-gpu", "random"));
+  EXPECT_THAT(labels_of(suite), ElementsAre("single-gpu", "random"));
   EXPECT_EQ(suite.repetitions, 2);
   EXPECT_EQ(suite.max_evaluations, 5);
   EXPECT_EQ(suite.groups, 60);
@@ -50,16 +66,125 @@ TEST(Suite, WithoutAGroupingItHasTheDefault) {
 
 TEST(Suite, StarMeansAllAgents) {
   const Suite suite = read_suite(suite_with(R"(["single-gpu", "random"])", R"("*")"), "s.json");
-  EXPECT_EQ(suite.agents, agents::AgentRegistry::global().names());
+  EXPECT_EQ(labels_of(suite), agents::AgentRegistry::global().names());
 }
 
 TEST(Suite, AFamilyStandsForItsMembersAndAMemberForItself) {
   const Suite suite = read_suite(
       suite_with(R"("inception-v3:batch=2")", R"("ptb:split=test,members=2", "cifar10:member=7")"),
       "s.json");
-  EXPECT_THAT(suite.graphs, ElementsAre("ptb:split=test,member=0", "ptb:split=test,member=1",
-                                        "cifar10:member=7"));
+  EXPECT_THAT(graphs_of(suite), ElementsAre("ptb:split=test,member=0", "ptb:split=test,member=1",
+                                            "cifar10:member=7"));
   EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+}
+
+TEST(Suite, EntriesMayBeObjectsWithGroupsNamesAndBudgetsOfTheirOwn) {
+  const Suite suite =
+      read_suite(suite_with(R"(["inception-v3:batch=2"])",
+                            R"(["nmt", {"graph": "cifar10:members=2", "groups": 90}])"),
+                 "s.json");
+  EXPECT_EQ(suite.groups_of(suite.graphs[0]), 60);
+  EXPECT_EQ(suite.groups_of(suite.graphs[1]), 90);
+  EXPECT_EQ(suite.groups_of(suite.graphs[2]), 90);
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+
+  const Suite other = read_suite(
+      suite_with(R"(["single-gpu", "random"])",
+                 R"(["random", {"agent": "random", "name": "patient", "max_evaluations": 9}])"),
+      "s.json");
+  EXPECT_THAT(labels_of(other), ElementsAre("random", "patient"));
+  EXPECT_EQ(other.evaluations_of(other.agents[0]), 5);
+  EXPECT_EQ(other.evaluations_of(other.agents[1]), 9);
+  EXPECT_EQ(read_suite(write_suite(other), "again"), other);
+}
+
+// What a suite says of rivals and of published figures.
+constexpr const char* kPublished = R"("rivals": ["random"], "published": {
+    "source": "someone", "recalled": true, "comment": "other machine", "figures": [
+      {"graph": "inception-v3:batch=2", "cluster": "p2-8xlarge-2", "agent": "random",
+       "step_time_s": 1.5, "evaluations": 800},
+      {"graph": "inception-v3:batch=2", "cluster": "p2-8xlarge-2", "agent": "single-gpu",
+       "step_time_s": "out of memory"}]}, "repetitions": 2)";
+
+std::string suite_with_published(const std::string& from = "", const std::string& to = "") {
+  std::string text = suite_with("\"repetitions\": 2", kPublished);
+  if (!from.empty()) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+TEST(Suite, HoldsPublishedFigures) {
+  const Suite suite = read_suite(suite_with_published(), "s.json");
+  EXPECT_THAT(suite.rivals, ElementsAre("random"));
+  ASSERT_TRUE(suite.published.has_value());
+  EXPECT_TRUE(suite.published->recalled);
+  ASSERT_EQ(suite.published->figures.size(), 2U);
+  EXPECT_EQ(suite.published->figures[0].step_time_s, 1.5);
+  EXPECT_EQ(suite.published->figures[0].evaluations, 800);
+  EXPECT_EQ(suite.published->figures[1].step_time_s, std::nullopt);  // out of memory
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+}
+
+// A suite with a family and a policy, with some of its text replaced.
+std::string suite_of_families(const std::string& from = "", const std::string& to = "") {
+  std::string text = R"({
+    "schema": "emplace-suite", "version": 1, "name": "held-out",
+    "families": [{"name": "cells", "groups": 20, "train": ["cifar10:members=2"],
+                  "test": ["cifar10:split=test,members=2"]}],
+    "clusters": ["p2-8xlarge-2"],
+    "policies": [{"name": "net", "agent": "placeto:rounds=1", "episodes": 3}],
+    "agents": ["random", {"policy": "net", "learns": false, "name": "zero-shot"},
+               {"policy": "net", "agent": "placeto:rounds=1,entropy=0", "max_evaluations": 9}]
+  })";
+  if (!from.empty()) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+TEST(Suite, AFamilyHasGraphsToTrainAndOthersToTestOn) {
+  const Suite suite = read_suite(suite_of_families(), "s.json");
+  EXPECT_THAT(graphs_of(suite),
+              ElementsAre("cifar10:split=test,member=0", "cifar10:split=test,member=1"));
+  EXPECT_EQ(suite.graphs[0].family, "cells");
+  EXPECT_EQ(suite.groups_of(suite.graphs[0]), 20);
+  ASSERT_EQ(suite.families.size(), 1U);
+  EXPECT_THAT(suite.families[0].train, ElementsAre("cifar10:member=0", "cifar10:member=1"));
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+}
+
+TEST(Suite, AgentsWithAPolicyAreThoseOfThePolicyUnlessTheySayMore) {
+  const Suite suite = read_suite(suite_of_families(), "s.json");
+  ASSERT_EQ(suite.policies.size(), 1U);
+  EXPECT_EQ(suite.policies[0].episodes, 3);
+  ASSERT_EQ(suite.agents.size(), 3U);
+  EXPECT_TRUE(suite.agents[0].policy.empty());
+  EXPECT_EQ(suite.agents[1].agent, "placeto:rounds=1");
+  EXPECT_EQ(suite.agents[1].policy, "net");
+  EXPECT_FALSE(suite.agents[1].learns);
+  EXPECT_EQ(suite.agents[2].agent, "placeto:rounds=1,entropy=0");
+  EXPECT_TRUE(suite.agents[2].learns);
+}
+
+TEST(Suite, TheShippedSuitesOfThePaperCanBeRead) {
+  for (const std::string name : {"paper-table-1", "paper-table-1-quick"}) {
+    const Suite suite = load_suite(name);
+    EXPECT_GE(suite.repetitions, 3);
+    ASSERT_TRUE(suite.published.has_value());
+    EXPECT_TRUE(suite.published->recalled);
+    EXPECT_THAT(graphs_of(suite), ElementsAre("inception-v3", "nasnet-a-large", "nmt"));
+  }
+  for (const std::string name : {"paper-generalization", "paper-generalization-quick"}) {
+    const Suite suite = load_suite(name);
+    EXPECT_EQ(suite.families.size(), 3U);
+    EXPECT_FALSE(suite.policies.empty());
+    EXPECT_THAT(suite.rivals, ElementsAre("placeto-plus zero-shot"));
+  }
 }
 
 TEST(Suite, SurvivesARoundTrip) {
@@ -70,9 +195,9 @@ TEST(Suite, SurvivesARoundTrip) {
 TEST(Suite, QuickstartIsInceptionOnTwoAndFourGpusWithAllAgents) {
   EXPECT_THAT(suite_names(), Contains("quickstart"));
   const Suite suite = load_suite("quickstart");
-  EXPECT_THAT(suite.graphs, ElementsAre("inception-v3"));
+  EXPECT_THAT(graphs_of(suite), ElementsAre("inception-v3"));
   EXPECT_THAT(suite.clusters, ElementsAre("p2-8xlarge-2", "p2-8xlarge-4"));
-  EXPECT_EQ(suite.agents, agents::AgentRegistry::global().names());
+  EXPECT_EQ(labels_of(suite), agents::AgentRegistry::global().names());
   EXPECT_EQ(suite.repetitions, 3);
 }
 
@@ -135,6 +260,79 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"UnknownGrouping", suite_with("heavy-edge", "heavy-edges"), "'heavy-edge'"},
         Hostile{"ANumberOfGroupsForAGroupingThatTakesNone", suite_with("heavy-edge", "colocation"),
                 "/grouping"},
+        Hostile{"GroupsOfAGraphThatIsNoObject",
+                suite_with("[\"inception-v3:batch=2\"]", "[{\"groups\": 3}]"), "/graphs/0"},
+        Hostile{"NegativeGroupsOfAGraph",
+                suite_with("[\"inception-v3:batch=2\"]",
+                           R"([{"graph": "inception-v3", "groups": -3}])"),
+                "/graphs/0/groups"},
+        Hostile{"BudgetOfNothing",
+                suite_with(R"(["single-gpu", "random"])",
+                           R"([{"agent": "random", "max_evaluations": 0}])"),
+                "/agents/0/max_evaluations"},
+        Hostile{"TwoAgentsOfOneName",
+                suite_with(R"(["single-gpu", "random"])",
+                           R"(["random", {"agent": "heft", "name": "random"}])"),
+                "/agents/1"},
+        Hostile{"OneAgentByTwoNames",
+                suite_with(R"(["single-gpu", "random"])",
+                           R"(["random", {"agent": "random", "name": "again"}])"),
+                "/agents/1"},
+        Hostile{"RivalThatDoesNotPlay", suite_with_published("[\"random\"]", "[\"heft\"]"),
+                "/rivals/0"},
+        Hostile{"FigureOfAnotherGraph",
+                suite_with_published(R"("graph": "inception-v3:batch=2")", R"("graph": "nmt")"),
+                "/published/figures/0/graph"},
+        Hostile{"FigureOfAnotherCluster",
+                suite_with_published(R"("cluster": "p2-8xlarge-2")", R"("cluster": "p2")"),
+                "/published/figures/0/cluster"},
+        Hostile{"FigureOfAnotherAgent",
+                suite_with_published(R"("agent": "random")", R"("agent": "heft")"),
+                "/published/figures/0/agent"},
+        Hostile{"FigureTwice",
+                suite_with_published(R"("agent": "single-gpu")", R"("agent": "random")"),
+                "/published/figures/1"},
+        Hostile{"FigureThatIsNoTime", suite_with_published("out of memory", "OOM"),
+                "/published/figures/1/step_time_s"},
+        Hostile{"FiguresOfUnknownWorth", suite_with_published("\"recalled\": true, ", ""),
+                "/published"},
+        Hostile{"NeitherGraphsNorFamilies",
+                suite_with("\"graphs\": [\"inception-v3:batch=2\"], ", ""), "graphs"},
+        Hostile{"AGraphOnBothSides",
+                suite_of_families("cifar10:split=test,members=2", "cifar10:member=1"),
+                "/families/0/test/0: 'cifar10:member=1' is among the graphs to train on"},
+        Hostile{"AGraphToTestOnTwice",
+                suite_of_families("[\"cifar10:split=test,members=2\"]",
+                                  R"(["cifar10:split=test", "cifar10:split=test,member=3"])"),
+                "/families/0/test/1"},
+        Hostile{"NothingToTrainOn", suite_of_families("[\"cifar10:members=2\"]", "[]"),
+                "/families/0/train"},
+        Hostile{"FamilyWithoutAName", suite_of_families("\"name\": \"cells\", ", ""),
+                "/families/0"},
+        Hostile{"PolicyNameIsAPath", suite_of_families("\"net\"", "\"../net\""),
+                "/policies/0/name"},
+        Hostile{"PolicyOfAnAgentThatLearnsNothing",
+                suite_of_families("\"agent\": \"placeto:rounds=1\"", "\"agent\": \"heft\""),
+                "/policies/0/agent"},
+        Hostile{"PolicyThatIsNotTrained", suite_of_families("\"episodes\": 3", "\"episodes\": 0"),
+                "/policies/0/episodes"},
+        Hostile{"PolicyThatNobodyUses",
+                suite_of_families(R"([{"name": "net")",
+                                  R"([{"name": "idle", "agent": "placeto", "episodes": 1},
+                                      {"name": "net")"),
+                "/policies/0: no agent uses 'idle'"},
+        Hostile{"UnknownPolicy",
+                suite_of_families(R"({"policy": "net", "learns")", R"({"policy": "nut", "learns")"),
+                "/agents/1/policy"},
+        Hostile{"PolicyOfAnotherAgent",
+                suite_of_families("\"placeto:rounds=1,entropy=0\"", "\"random\""),
+                "/agents/2/agent"},
+        Hostile{"PolicyForGraphsWithoutAFamily",
+                suite_of_families("\"clusters\"", "\"graphs\": [\"nmt\"], \"clusters\""),
+                "/agents/1/policy"},
+        Hostile{"NothingToUseAsItIs",
+                suite_of_families("\"random\"", R"({"agent": "random", "learns": false})"),
+                "/agents/0/learns"},
         Hostile{"NotANumber", suite_with("\"groups\": 60", "\"groups\": NaN"), ""}),
     [](const auto& hostile) { return std::string(hostile.param.name); });
 

@@ -119,8 +119,22 @@ class Session {
   /// Returns its evaluation.
   const Evaluation& best_evaluation() const { return best_evaluation_; }
 
-  /// Returns the number of evaluations made when the best was found.
-  std::int64_t evaluations_to_best() const { return evaluations_to_best_; }
+  /// Describes a placement that was better than all before it.
+  struct Improvement {
+    std::int64_t evaluations = 0;  ///< made when it was found
+    Evaluation evaluation{};
+  };
+
+  /// Returns the improvements so far: each is better than the one before, the last is the best. A
+  /// session that was restored begins with the best until then.
+  const std::vector<Improvement>& improvements() const { return improvements_; }
+
+  /// Returns the number of evaluations made when the best was found; 0 before the first.
+  std::int64_t evaluations_to_best() const { return evaluations_to_within(0); }
+
+  /// Returns the number of evaluations made when a placement was found that is as good as the best
+  /// but for a `share` of its objective: 0.02 for 2 %. Where the best fits, so does that placement.
+  std::int64_t evaluations_to_within(double share) const;
 
  private:
   struct Workspaces;  // a simulator for each thread
@@ -132,9 +146,9 @@ class Session {
   RandomStream random_;
   std::unique_ptr<Workspaces> workspaces_;
   std::int64_t evaluations_ = 0;
-  std::int64_t evaluations_to_best_ = 0;
   std::optional<Placement> best_placement_;
   Evaluation best_evaluation_;
+  std::vector<Improvement> improvements_;
 };
 
 }  // namespace emplace::agents

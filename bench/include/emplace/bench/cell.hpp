@@ -8,6 +8,7 @@
 #include <emplace/sim/placement.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ struct Cell {
   std::int64_t groups = 0;
   std::string grouping{kDefaultGrouping};
   std::uint64_t root_seed = 0;  ///< at most kMaxRootSeed
+  std::string policy{};         ///< with which the agent begins, by its name in the suite; or empty
+  std::string training{};       ///< hash of the plan by which that was trained
+  bool learns = true;           ///< false: it uses the policy as it is
 
   /// Returns 16 hexadecimal digits, the hash of all coordinates.
   std::string id() const;
@@ -36,6 +40,10 @@ struct Cell {
 
   bool operator==(const Cell&) const = default;
 };
+
+/// Returns one cell of a suite. Requires: graph, cluster and agent are the suite's.
+Cell cell_of(const Suite& suite, const SuiteGraph& graph, const std::string& cluster,
+             const SuiteAgent& agent, std::int64_t repetition, std::uint64_t root_seed);
 
 /// Returns the cells of a suite in the order of its lists: by graph, cluster, agent, repetition.
 /// Throws kUnknownName if the suite has an agent that this program does not know.
@@ -51,6 +59,10 @@ enum class CellStatus : std::uint8_t {
 /// Returns "ok", "out_of_memory" or "failed".
 std::string_view to_string(CellStatus status);
 
+/// The share of its step time by which a placement may be slower than an agent's best and still
+/// count as near it.
+inline constexpr double kNearBest = 0.02;
+
 /// Holds what a cell gave. All but `wall_s` is a function of the cell and its problem alone.
 struct CellResult {
   Cell cell{};
@@ -61,9 +73,13 @@ struct CellResult {
   std::vector<std::int64_t> peak_bytes{};  ///< by device
   std::int64_t evaluations = 0;            ///< simulations that the agent used
   std::int64_t evaluations_to_best = 0;    ///< simulations until its best was found
-  std::string placement_hash{};            ///< 16 hexadecimal digits
-  double wall_s = 0;                       ///< how long it took here
-  Placement placement{};                   ///< empty if it failed, and when read from a store
+  /// Simulations until a placement was found that is at most kNearBest slower than that; none in
+  /// stores that were written before it was counted.
+  std::optional<std::int64_t> evaluations_to_near_best{};
+  std::int64_t evaluations_per_episode = 0;  ///< of a learning agent; 0 for others
+  std::string placement_hash{};              ///< 16 hexadecimal digits
+  double wall_s = 0;                         ///< how long it took here
+  Placement placement{};                     ///< empty if it failed, and when read from a store
 };
 
 }  // namespace emplace::bench

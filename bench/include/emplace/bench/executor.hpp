@@ -5,6 +5,7 @@
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/problem_set.hpp>
+#include <emplace/bench/suite_policies.hpp>
 
 #include <atomic>
 #include <functional>
@@ -12,16 +13,18 @@
 
 namespace emplace::bench {
 
-/// Runs one cell. Whatever the agent throws makes the cell kFailed, as does a placement that is not
-/// complete. `stop` ends it early, in which case the result must be thrown away.
-CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry,
+/// Runs one cell, which may begin with one of `policies`. Whatever the agent throws makes the cell
+/// kFailed, as does a placement that is not complete. `stop` ends it early, in which case the
+/// result must be thrown away.
+CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
                     const std::atomic<bool>& stop);
 
 /// Runs every cell and hands each result to `sink`, one at a time but from any thread and in any
 /// order. `threads` of 0 means all cores. When `stop` turns true no further cell starts, and those
 /// in flight end early and are not handed over. An exception of `sink` ends the run and is
 /// rethrown.
-void run_cells(std::span<const Cell> cells, const ProblemSet& problems, int threads,
-               const std::atomic<bool>& stop, const std::function<void(const CellResult&)>& sink);
+void run_cells(std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
+               int threads, const std::atomic<bool>& stop,
+               const std::function<void(const CellResult&)>& sink);
 
 }  // namespace emplace::bench

@@ -1,7 +1,8 @@
 #pragma once
 
-// Plots with two logarithmic axes, as SVG that needs nothing else: points of several series, which
-// a legend names, and curves. Text may come from users' files and is escaped.
+// Plots with logarithmic axes, or linear ones where asked for, as SVG that needs nothing else:
+// points of several series, which a legend names, and curves. Text may come from users' files and
+// is escaped.
 
 #include <cstddef>
 #include <span>
@@ -13,11 +14,12 @@ namespace emplace::bench {
 /// Draws one plot.
 class LogPlot {
  public:
-  /// Describes an axis: what it shows, and from where to where, both positive.
+  /// Describes an axis: what it shows, and from where to where, both positive if it is logarithmic.
   struct Axis {
     std::string title{};
     double least = 1;
     double most = 10;
+    bool linear = false;
   };
 
   /// Holds a place by what the axes show.
@@ -38,8 +40,8 @@ class LogPlot {
   /// Adds a series of points, which the legend names, and returns its index.
   std::size_t add_series(std::string name, std::string color);
 
-  /// Adds a point, with a text that viewers show when one points at it. Requires: positive
-  /// coordinates. What lies outside the axes is not seen.
+  /// Adds a point, with a text that viewers show when one points at it. Requires: coordinates
+  /// that are positive on logarithmic axes. What lies outside the axes is not seen.
   void add_point(std::size_t series, Place at, std::string text);
 
   /// Adds a curve, straight between its places; the legend names it unless `name` is empty.
@@ -74,6 +76,7 @@ class LogPlot {
   static std::vector<double> ticks_of(const Scale& scale);
   static double part_of(const Scale& scale, double value);
 
+  bool has(const Place& place) const;
   std::string draw() const;
   void draw_grid(std::string& text) const;
   void draw_data(std::string& text) const;

@@ -1,28 +1,108 @@
 #pragma once
 
-// A suite says what is compared: graphs x clusters x agents x repetitions, under one budget. It is
-// a JSON file (bench/schema/suite.schema.json); some are shipped by name.
+// A suite says what is compared: graphs x clusters x agents x repetitions, under budgets of
+// simulations. It is a JSON file (bench/schema/suite.schema.json); some are shipped by name.
+//
+// Where policies are compared on graphs that they were not trained on, the suite has families, each
+// with graphs to train and graphs to test on, and policies: each is trained once for every family,
+// cluster and repetition, on all training graphs of the family together. Cells are of the graphs to
+// test on.
 
 #include <emplace/graphs/grouping_strategy.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace emplace::bench {
 
+/// Names a graph of a suite.
+struct SuiteGraph {
+  std::string graph{};                   ///< as for load_graph()
+  std::optional<std::int64_t> groups{};  ///< target of its grouping; that of the suite if none
+  std::string family{};                  ///< of which it is one to test on; may be empty
+
+  bool operator==(const SuiteGraph&) const = default;
+};
+
+/// Names graphs of one kind.
+struct SuiteFamily {
+  std::string name{};
+  std::vector<std::string> train{};      ///< graphs to train policies on, as for load_graph()
+  std::optional<std::int64_t> groups{};  ///< target of the grouping of all its graphs
+
+  bool operator==(const SuiteFamily&) const = default;
+};
+
+/// Describes a policy that is trained for a suite.
+struct SuitePolicy {
+  std::string name{};         ///< kebab-case
+  std::string agent{};        ///< `NAME[:key=value,...]`, trainable
+  std::int64_t episodes = 1;  ///< on each training graph
+
+  bool operator==(const SuitePolicy&) const = default;
+};
+
+/// Names an agent of a suite.
+struct SuiteAgent {
+  std::string agent{};                            ///< `NAME[:key=value,...]`
+  std::string name{};                             ///< in reports; `agent` if empty
+  std::optional<std::int64_t> max_evaluations{};  ///< per cell; those of the suite if none
+  std::string policy{};                           ///< with which it begins; none if empty
+  bool learns = true;                             ///< false: it uses the policy as it is
+
+  /// Returns what reports call it.
+  const std::string& label() const { return name.empty() ? agent : name; }
+
+  bool operator==(const SuiteAgent&) const = default;
+};
+
+/// Holds what someone else measured for one agent on one graph and cluster of a suite.
+struct PublishedFigure {
+  std::string graph{};
+  std::string cluster{};
+  std::string agent{};                        ///< label of an agent of the suite
+  std::optional<double> step_time_s{};        ///< nothing: it was out of memory
+  std::optional<std::int64_t> evaluations{};  ///< placements sampled until the best was found
+
+  bool operator==(const PublishedFigure&) const = default;
+};
+
+/// Holds published figures to stand beside those of a run.
+struct Published {
+  std::string source{};   ///< the publication
+  bool recalled = false;  ///< from memory, not checked against a copy
+  std::string comment{};  ///< what a reader should know before comparing
+  std::vector<PublishedFigure> figures{};
+
+  bool operator==(const Published&) const = default;
+};
+
 /// Describes a comparison.
 struct Suite {
-  std::string name{};                   ///< kebab-case
-  std::string summary{};                ///< one line
-  std::vector<std::string> graphs{};    ///< as for load_graph()
+  std::string name{};                ///< kebab-case
+  std::string summary{};             ///< one line
+  std::vector<SuiteGraph> graphs{};  ///< those of families stand last
+  std::vector<SuiteFamily> families{};
   std::vector<std::string> clusters{};  ///< as for load_cluster()
-  std::vector<std::string> agents{};  ///< `NAME[:key=value,...]`; "*" in the file means all, sorted
-  std::int64_t repetitions = 1;       ///< of agents that are not deterministic; others run once
-  std::int64_t max_evaluations = 1000;     ///< per cell
-  std::int64_t groups = 0;                 ///< target of the grouping; 0 for its default
+  std::vector<SuitePolicy> policies{};
+  std::vector<SuiteAgent> agents{};     ///< "*" in the file means all, sorted
+  std::int64_t repetitions = 1;         ///< of agents that are not deterministic; others run once
+  std::int64_t max_evaluations = 1000;  ///< per cell
+  std::int64_t groups = 0;              ///< target of the grouping; 0 for its default
   std::string grouping{kDefaultGrouping};  ///< strategy, as for find_grouping()
+  std::vector<std::string> rivals{};       ///< labels; reports compare all with the best of these
+  std::optional<Published> published{};
+
+  /// Returns the target of the grouping of `graph`.
+  std::int64_t groups_of(const SuiteGraph& graph) const { return graph.groups.value_or(groups); }
+
+  /// Returns the simulations that `agent` may use in a cell.
+  std::int64_t evaluations_of(const SuiteAgent& agent) const {
+    return agent.max_evaluations.value_or(max_evaluations);
+  }
 
   bool operator==(const Suite&) const = default;
 };

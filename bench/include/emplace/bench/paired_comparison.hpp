@@ -1,0 +1,42 @@
+#pragma once
+
+// Is one agent faster than another, over many graphs? Their step times on the same graph are a
+// pair, and what counts is the ratio of the two, for graphs differ in size.
+//
+//     ratio    = geometric mean of (mine / other), that is exp of the mean difference of logarithms
+//     interval = exp(mean -+ t(0.975, n - 1) s / sqrt(n)), s the deviation of these differences:
+//                the ratio's 95 % confidence interval by Student's paired t
+//     p        = of Wilcoxon's signed-rank test (1945), two-sided, on these differences
+//
+// Assumed by both: graphs are drawn independently, as members of a family are. The interval also
+// assumes that differences are about normal; the test only that they are symmetric about their
+// median, and it asks whether that is 0. Differences of 0 are dropped by the test, as Wilcoxon did.
+// Up to 64 others, p is exact, with mean ranks for ties: 2^-n times the number of choices of signs
+// that are at least as far from the middle. Beyond, it comes from the normal approximation with
+// corrections for ties and continuity.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace emplace::bench {
+
+/// Compares two agents over the same graphs.
+struct PairedComparison {
+  std::int64_t pairs = 0;
+  std::int64_t less = 0;                              ///< pairs in which mine is less
+  std::int64_t greater = 0;                           ///< pairs in which mine is greater
+  double ratio = 1;                                   ///< see the head of this file
+  std::optional<std::pair<double, double>> interval;  ///< of the ratio; none for a single pair
+  double p = 1;                                       ///< see the head of this file
+};
+
+/// Compares positive times; mine[i] and others[i] are a pair. Requires: as many of each, at least
+/// one.
+PairedComparison compare_pairs(std::span<const double> mine, std::span<const double> others);
+
+/// Returns the two-sided p of Wilcoxon's signed-rank test; 1 where all differences are 0.
+double wilcoxon_signed_rank(std::span<const double> differences);
+
+}  // namespace emplace::bench

@@ -1,0 +1,58 @@
+#pragma once
+
+// The policies of a suite: what each is trained on, and the training of all of them in parallel.
+// A policy is named by a hash of its plan, so it is the same bits whatever the order, the thread or
+// the process in which it is trained, and one that was kept can be used again.
+
+#include <emplace/bench/policy_file.hpp>
+#include <emplace/bench/problem_set.hpp>
+#include <emplace/bench/suite.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Returns what a policy of a suite is trained on for the cells of one family, cluster and
+/// repetition. Repetitions differ in their root seed.
+TrainingPlan plan_of(const Suite& suite, const SuitePolicy& policy, const SuiteFamily& family,
+                     const std::string& cluster, std::int64_t repetition, std::uint64_t root_seed);
+
+/// Returns 16 hexadecimal digits, the hash of all that a plan says.
+std::string hash_of(const TrainingPlan& plan);
+
+/// Names one training of a suite.
+struct SuiteTraining {
+  std::string policy{};  ///< name in the suite
+  std::string family{};
+  TrainingPlan plan{};
+
+  /// Returns what its file is called: POLICY-HASH.json.
+  std::string file_name() const;
+};
+
+/// Returns the trainings of a suite in the order of its lists: by policy, family, cluster,
+/// repetition.
+std::vector<SuiteTraining> trainings_of(const Suite& suite, std::uint64_t root_seed);
+
+/// Returns the hashes of all problems to train on, each once. Throws kFormat where one of them is
+/// also a problem to test on, which `tested` tells, whatever its name; and as ProblemSet does.
+std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteTraining> trainings,
+                                      std::span<const ProblemHash> tested);
+
+/// Trains every policy and hands each to `sink`, one at a time but from any thread and in any
+/// order. `threads`, `stop` and exceptions of `sink` are as in run_cells(). Throws what training
+/// throws.
+void train_policies(std::span<const SuiteTraining> trainings, int threads,
+                    const std::atomic<bool>& stop,
+                    const std::function<void(const SuiteTraining&, const PolicyFile&)>& sink);
+
+/// Holds trained policies, as texts that their agents load, by the hashes of their plans.
+using Policies = std::map<std::string, std::string>;
+
+}  // namespace emplace::bench

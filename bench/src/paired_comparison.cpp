@@ -1,0 +1,120 @@
+#include <emplace/bench/paired_comparison.hpp>
+#include <emplace/graphs/check.hpp>
+
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace emplace::bench {
+namespace {
+
+constexpr double kConfidence = 0.95;
+constexpr std::size_t kMostExact = 64;
+
+// Ranks of the differences by size, with ties at their mean, doubled so that they are whole.
+struct SignedRanks {
+  std::vector<std::int64_t> doubled{};
+  std::int64_t doubled_sum_of_positive = 0;
+  double tie_correction = 0;  // sum of t^3 - t over sets of t ties
+};
+
+SignedRanks rank(std::span<const double> differences) {
+  std::vector<double> sorted;
+  for (const double difference : differences) {
+    if (difference != 0) {
+      sorted.push_back(difference);
+    }
+  }
+  std::ranges::sort(sorted, {}, [](double difference) { return std::abs(difference); });
+  SignedRanks ranks;
+  for (std::size_t begin = 0; begin < sorted.size();) {
+    std::size_t end = begin;
+    while (end < sorted.size() && std::abs(sorted[end]) == std::abs(sorted[begin])) {
+      ++end;
+    }
+    // Ranks begin + 1 to end; twice their mean is the sum of the first and the last.
+    const auto doubled = static_cast<std::int64_t>(begin + 1 + end);
+    for (std::size_t at = begin; at < end; ++at) {
+      ranks.doubled.push_back(doubled);
+      ranks.doubled_sum_of_positive += sorted[at] > 0 ? doubled : 0;
+    }
+    const auto ties = static_cast<double>(end - begin);
+    ranks.tie_correction += ties * ties * ties - ties;
+    begin = end;
+  }
+  return ranks;
+}
+
+// The share of all choices of signs whose sum of positive ranks is at most `most`.
+double share_of_signs(const std::vector<std::int64_t>& doubled_ranks, std::int64_t most) {
+  std::vector<double> shares(static_cast<std::size_t>(most) + 1, 0.0);  // by sum so far
+  shares[0] = 1;
+  for (const std::int64_t rank : doubled_ranks) {
+    for (std::int64_t sum = most; sum >= 0; --sum) {
+      const auto at = static_cast<std::size_t>(sum);
+      const double with = sum >= rank ? shares[static_cast<std::size_t>(sum - rank)] : 0;
+      shares[at] = (shares[at] + with) / 2;
+    }
+  }
+  double share = 0;
+  for (const double part : shares) {
+    share += part;
+  }
+  return share;
+}
+
+}  // namespace
+
+double wilcoxon_signed_rank(std::span<const double> differences) {
+  const SignedRanks ranks = rank(differences);
+  const std::size_t count = ranks.doubled.size();
+  if (count == 0) {
+    return 1;
+  }
+  const std::int64_t total = static_cast<std::int64_t>(count * (count + 1));  // doubled
+  const std::int64_t lesser =
+      std::min(ranks.doubled_sum_of_positive, total - ranks.doubled_sum_of_positive);
+  if (count <= kMostExact) {
+    return std::min(1.0, 2 * share_of_signs(ranks.doubled, lesser));
+  }
+  const auto n = static_cast<double>(count);
+  const double mean = n * (n + 1) / 4;
+  const double variance = n * (n + 1) * (2 * n + 1) / 24 - ranks.tie_correction / 48;
+  const double above = static_cast<double>(lesser) / 2 + 0.5 - mean;
+  return std::min(1.0, 2 * boost::math::cdf(boost::math::normal(), above / std::sqrt(variance)));
+}
+
+PairedComparison compare_pairs(std::span<const double> mine, std::span<const double> others) {
+  EMPLACE_CHECK(!mine.empty() && mine.size() == others.size(), "{} and {} times", mine.size(),
+                others.size());
+  PairedComparison comparison{.pairs = static_cast<std::int64_t>(mine.size()), .interval = {}};
+  std::vector<double> differences;
+  double sum = 0;
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    EMPLACE_CHECK(mine[i] > 0 && others[i] > 0, "times {} and {}", mine[i], others[i]);
+    differences.push_back(std::log(mine[i]) - std::log(others[i]));
+    sum += differences.back();
+    comparison.less += mine[i] < others[i] ? 1 : 0;
+    comparison.greater += mine[i] > others[i] ? 1 : 0;
+  }
+  const auto n = static_cast<double>(differences.size());
+  const double mean = sum / n;
+  comparison.ratio = std::exp(mean);
+  if (differences.size() > 1) {
+    double squares = 0;
+    for (const double difference : differences) {
+      squares += (difference - mean) * (difference - mean);
+    }
+    const double error = std::sqrt(squares / (n - 1) / n);
+    const double t = boost::math::quantile(boost::math::students_t(n - 1), (1 + kConfidence) / 2);
+    comparison.interval = {std::exp(mean - t * error), std::exp(mean + t * error)};
+  }
+  comparison.p = wilcoxon_signed_rank(differences);
+  return comparison;
+}
+
+}  // namespace emplace::bench

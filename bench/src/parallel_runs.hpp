@@ -1,0 +1,67 @@
+#pragma once
+
+// Many runs on the threads of one machine, whose results are handed over one at a time.
+
+#include <emplace/graphs/check.hpp>
+
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+
+namespace emplace::bench {
+
+/// Computes `compute(i)`, a Result, for each i below `count`, in parallel and begun in order, and
+/// hands it to `sink(i, result)`, one at a time but from any thread and in any order. `threads` of
+/// 0 means all cores. When `stop` turns true no further run starts, and what those in flight give
+/// is thrown away. An exception of either ends all and is rethrown.
+template <class Result, class Compute, class Sink>
+void run_in_parallel(std::size_t count, int threads, const std::atomic<bool>& stop,
+                     const Compute& compute, const Sink& sink) {
+  if (threads == 0) {
+    threads = tbb::info::default_concurrency();
+  }
+  EMPLACE_CHECK(threads > 0, "{} threads", threads);
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> has_failed{false};
+  std::mutex sink_mutex;
+
+  const auto work = [&] {
+    while (!stop && !has_failed) {
+      const std::size_t at = next.fetch_add(1);
+      if (at >= count) {
+        return;
+      }
+      try {
+        const Result result = compute(at);
+        if (stop) {
+          return;
+        }
+        const std::lock_guard lock(sink_mutex);
+        if (!has_failed) {
+          sink(at, result);
+        }
+      } catch (...) {
+        has_failed = true;
+        throw;
+      }
+    }
+  };
+
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<std::size_t>(threads));
+  tbb::task_arena arena(threads);
+  arena.execute([&] {
+    tbb::task_group workers;
+    for (int worker = 0; worker < threads; ++worker) {
+      workers.run(work);
+    }
+    workers.wait();
+  });
+}
+
+}  // namespace emplace::bench

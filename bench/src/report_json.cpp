@@ -1,0 +1,115 @@
+// The report as JSON.
+
+#include <emplace/bench/report.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+
+namespace emplace::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json if_any(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json to_json(const PublishedFigure& figure, const RivalComparison& against_rival) {
+  return {{"step_time_s", if_any(figure.step_time_s)},
+          {"evaluations", figure.evaluations ? Json(*figure.evaluations) : Json(nullptr)},
+          {"gain", if_any(against_rival.gain)},
+          {"sampling_speedup", if_any(against_rival.sampling_speedup)}};
+}
+
+Json to_json(const ReportRow& row) {
+  const auto if_ok = [&](double value) { return row.ok() ? Json(value) : Json(nullptr); };
+  Json json = {{"agent", row.agent},
+               {"repetitions", row.repetitions},
+               {"out_of_memory", row.out_of_memory},
+               {"failed", row.failed},
+               {"message", row.message},
+               {"step_time_us", if_ok(row.step_time_us)},
+               {"least_us", if_ok(row.least_us)},
+               {"largest_us", if_ok(row.largest_us)},
+               {"gap", if_ok(row.gap)},
+               {"speedup", row.speedup > 0 ? Json(row.speedup) : Json(nullptr)},
+               {"evaluations", row.evaluations},
+               {"evaluations_to_best", row.evaluations_to_best},
+               {"evaluations_to_near_best", if_any(row.evaluations_to_near_best)},
+               {"episodes_to_near_best", if_any(row.episodes_to_near_best)},
+               {"gain", if_any(row.against_rival.gain)},
+               {"sampling_speedup", if_any(row.against_rival.sampling_speedup)},
+               {"peak_bytes", row.peak_bytes}};
+  if (row.published) {
+    json["published"] = to_json(*row.published, row.published_against_rival);
+  }
+  return json;
+}
+
+Json to_json(const FamilyRow& row) {
+  const auto if_graphs = [&](double value) { return row.graphs > 0 ? Json(value) : Json(nullptr); };
+  Json json = {{"agent", row.agent},
+               {"graphs", row.graphs},
+               {"mean_us", if_graphs(row.mean_us)},
+               {"over_best", if_graphs(row.over_best)},
+               {"times_best", row.times_best}};
+  if (row.against_rival) {
+    const PairedComparison& pairs = *row.against_rival;
+    json["against_rival"] = {{"pairs", pairs.pairs},    {"faster", pairs.less},
+                             {"slower", pairs.greater}, {"ratio", pairs.ratio},
+                             {"interval", nullptr},     {"p", pairs.p}};
+    if (pairs.interval) {
+      json["against_rival"]["interval"] = {pairs.interval->first, pairs.interval->second};
+    }
+  }
+  return json;
+}
+
+Json to_json(const FamilyTable& table) {
+  Json rows = Json::array();
+  for (const FamilyRow& row : table.rows) {
+    rows.push_back(to_json(row));
+  }
+  return {{"family", table.family},
+          {"cluster", table.cluster},
+          {"graphs", table.graphs},
+          {"rows", std::move(rows)}};
+}
+
+}  // namespace
+
+std::string write_json(const Report& report) {
+  Json tables = Json::array();
+  for (const ReportTable& table : report.tables) {
+    Json rows = Json::array();
+    for (const ReportRow& row : table.rows) {
+      rows.push_back(to_json(row));
+    }
+    tables.push_back({{"graph", table.graph},
+                      {"cluster", table.cluster},
+                      {"family", table.family.empty() ? Json(nullptr) : Json(table.family)},
+                      {"bound_us", table.bound_us},
+                      {"rival", table.rival.empty() ? Json(nullptr) : Json(table.rival)},
+                      {"rows", std::move(rows)}});
+  }
+  Json json = {{"schema_version", 1},
+               {"suite", report.suite},
+               {"root_seed", report.root_seed},
+               {"cells_finished", report.cells_finished},
+               {"cells_total", report.cells_total},
+               {"cells_failed", report.cells_failed},
+               {"rivals", report.rivals}};
+  if (report.published) {
+    json["published"] = {{"source", report.published->source},
+                         {"recalled", report.published->recalled},
+                         {"comment", report.published->comment}};
+  }
+  Json families = Json::array();
+  for (const FamilyTable& table : report.families) {
+    families.push_back(to_json(table));
+  }
+  json["families"] = std::move(families);
+  json["tables"] = std::move(tables);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace emplace::bench

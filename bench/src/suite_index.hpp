@@ -1,0 +1,48 @@
+#pragma once
+
+// Finds the place of a cell in its suite: which of the suite's graphs, clusters and agents it is
+// of.
+
+#include <emplace/bench/cell.hpp>
+#include <emplace/bench/suite.hpp>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+namespace emplace::bench {
+
+/// Says where a cell stands in the lists of its suite. Positions are in the order of cells_of().
+struct CellPosition {
+  std::size_t graph = 0;
+  std::size_t cluster = 0;
+  std::size_t agent = 0;
+  std::int64_t repetition = 0;
+
+  auto operator<=>(const CellPosition&) const = default;
+};
+
+/// Finds cells of one suite.
+class SuiteIndex {
+ public:
+  /// Prepares for the cells of a run. Requires: `suite` outlives the index.
+  SuiteIndex(const Suite& suite, std::uint64_t root_seed);
+
+  /// Returns the position of `cell`, or nothing if the suite has no such cell.
+  std::optional<CellPosition> find(const Cell& cell) const;
+
+ private:
+  using AgentKey = std::tuple<std::string, std::int64_t, std::string, bool>;
+
+  const Suite& suite_;
+  std::uint64_t root_seed_;
+  std::map<std::string, std::size_t> graphs_;
+  std::map<std::string, std::size_t> clusters_;
+  std::map<AgentKey, std::size_t> agents_;
+};
+
+}  // namespace emplace::bench

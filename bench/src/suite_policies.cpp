@@ -1,0 +1,116 @@
+#include "parallel_runs.hpp"
+
+#include <emplace/bench/cell.hpp>
+#include <emplace/bench/suite_policies.hpp>
+#include <emplace/bench/training.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/random.hpp>
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace emplace::bench {
+namespace {
+
+// Each text stands behind its length, so no two plans are the same in writing.
+std::string in_full(const std::vector<std::string>& texts) {
+  std::string written;
+  for (const std::string& text : texts) {
+    written += fmt::format(" {}:{}", text.size(), text);
+  }
+  return written;
+}
+
+}  // namespace
+
+TrainingPlan plan_of(const Suite& suite, const SuitePolicy& policy, const SuiteFamily& family,
+                     const std::string& cluster, std::int64_t repetition, std::uint64_t root_seed) {
+  const std::uint64_t seed =
+      stable_hash(fmt::format("policy repetition {} root {}", repetition, root_seed));
+  return {.agent = policy.agent,
+          .graphs = family.train,
+          .clusters = {cluster},
+          .groups = family.groups.value_or(suite.groups),
+          .grouping = suite.grouping,
+          .root_seed = seed & static_cast<std::uint64_t>(kMaxRootSeed),
+          .episodes = policy.episodes};
+}
+
+std::string hash_of(const TrainingPlan& plan) {
+  return fmt::format("{:016x}",
+                     stable_hash(fmt::format(
+                         "training agent{} graphs {}{} clusters {}{} groups {} grouping{} "
+                         "root {} episodes {} patience {}",
+                         in_full({plan.agent}), plan.graphs.size(), in_full(plan.graphs),
+                         plan.clusters.size(), in_full(plan.clusters), plan.groups,
+                         in_full({plan.grouping}), plan.root_seed, plan.episodes, plan.patience)));
+}
+
+std::string SuiteTraining::file_name() const {
+  return fmt::format("{}-{}.json", policy, hash_of(plan));
+}
+
+std::vector<SuiteTraining> trainings_of(const Suite& suite, std::uint64_t root_seed) {
+  std::vector<SuiteTraining> trainings;
+  for (const SuitePolicy& policy : suite.policies) {
+    for (const SuiteFamily& family : suite.families) {
+      for (const std::string& cluster : suite.clusters) {
+        for (std::int64_t repetition = 0; repetition < suite.repetitions; ++repetition) {
+          trainings.push_back(
+              {.policy = policy.name,
+               .family = family.name,
+               .plan = plan_of(suite, policy, family, cluster, repetition, root_seed)});
+        }
+      }
+    }
+  }
+  return trainings;
+}
+
+std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteTraining> trainings,
+                                      std::span<const ProblemHash> tested) {
+  std::vector<ProblemHash> hashes;
+  std::set<std::tuple<std::string, std::string, std::string>> seen;  // family, graph, cluster
+  for (const SuiteTraining& training : trainings) {
+    const TrainingPlan& plan = training.plan;
+    std::vector<Cell> cells;
+    for (const std::string& graph : plan.graphs) {
+      if (seen.emplace(training.family, graph, plan.clusters.front()).second) {
+        cells.push_back({.graph = graph,
+                         .cluster = plan.clusters.front(),
+                         .groups = plan.groups,
+                         .grouping = plan.grouping});
+      }
+    }
+    const ProblemSet problems(cells);
+    for (const ProblemHash& problem : problems.hashes()) {
+      const auto test = std::ranges::find(tested, problem.hash, &ProblemHash::hash);
+      if (test != tested.end()) {
+        throw Error(ErrorCode::kFormat,
+                    fmt::format("suite {}: family '{}': {} to test on is the same problem as {} to "
+                                "train on",
+                                suite.name, training.family, test->graph, problem.graph));
+      }
+      hashes.push_back(problem);
+    }
+  }
+  return hashes;
+}
+
+void train_policies(std::span<const SuiteTraining> trainings, int threads,
+                    const std::atomic<bool>& stop,
+                    const std::function<void(const SuiteTraining&, const PolicyFile&)>& sink) {
+  run_in_parallel<PolicyFile>(
+      trainings.size(), threads, stop,
+      [&](std::size_t at) {
+        Training training(trainings[at].plan);
+        training.run(threads, [&] { return !stop; });
+        return training.policy();
+      },
+      [&](std::size_t at, const PolicyFile& policy) { sink(trainings[at], policy); });
+}
+
+}  // namespace emplace::bench

@@ -1,0 +1,374 @@
+#include "suite_json.hpp"
+#include "suite_names.hpp"
+
+#include <emplace/agents/registry.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/params.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace emplace::bench {
+namespace {
+
+constexpr std::int64_t kMaxRepetitions = 10'000;
+constexpr std::int64_t kMaxEvaluations = 1'000'000'000;
+constexpr std::int64_t kMaxEpisodes = 1'000'000;
+constexpr std::int64_t kMaxGroups = 1'000'000;
+constexpr double kMaxStepTimeS = 1e9;
+// A million cells of the cheapest agents take hours; a longer list is a mistake in the file.
+constexpr std::int64_t kMaxCells = 1'000'000;
+
+// Reads a suite. What a name stands for is asked only where names must be known.
+class Reader {
+ public:
+  Reader(const JsonCursor& json, KnownNames known_names) : json_(json), known_names_(known_names) {}
+
+  Suite read();
+
+ private:
+  Names expanded(const JsonCursor& name, Names (*expand)(const std::string&)) const;
+  void read_graphs(const JsonCursor& list);
+  void read_families(const JsonCursor& list);
+  void read_test_graph(const JsonCursor& name, const SuiteFamily& family);
+  void read_policies(const JsonCursor& list);
+  SuiteAgent read_agent(const JsonCursor& agent) const;
+  void read_policy_of(const JsonCursor& json, SuiteAgent& agent) const;
+  void check_that_policies_are_used(const JsonCursor& list) const;
+  void read_clusters(const JsonCursor& list);
+  void read_agents(const JsonCursor& list);
+  void read_grouping(const JsonCursor& name);
+  void read_rivals(const JsonCursor& list);
+  void read_published(const JsonCursor& published);
+  PublishedFigure read_figure(const JsonCursor& figure) const;
+  bool has_agent(const std::string& label) const;
+  void check_number_of_cells() const;
+
+  const JsonCursor& json_;
+  KnownNames known_names_;
+  Suite suite_;
+  std::set<std::string> graphs_;  // seen so far
+};
+
+std::optional<std::int64_t> find_integer(const JsonCursor& json, std::string_view key,
+                                         std::int64_t min, std::int64_t max) {
+  const std::optional<JsonCursor> member = json.find(key);
+  return member ? std::optional(member->integer(min, max)) : std::nullopt;
+}
+
+Names Reader::expanded(const JsonCursor& name, Names (*expand)(const std::string&)) const {
+  const std::string text = name.non_empty_text();
+  if (known_names_ == KnownNames::kAny) {
+    return {text};
+  }
+  try {
+    return expand(text);
+  } catch (const Error& error) {
+    name.fail(error.what());
+  }
+}
+
+// Returns the elements of a list, of which there must be one.
+std::vector<JsonCursor> elements_of(const JsonCursor& list) {
+  std::vector<JsonCursor> elements = list.elements();
+  if (elements.empty()) {
+    list.fail("expected at least one name");
+  }
+  return elements;
+}
+
+void insert_or_fail(std::set<std::string>& seen, const std::string& name, const JsonCursor& json) {
+  if (!seen.insert(name).second) {
+    json.fail("'" + name + "' is in the list already");
+  }
+}
+
+void Reader::read_graphs(const JsonCursor& list) {
+  for (const JsonCursor& element : elements_of(list)) {
+    SuiteGraph graph;
+    if (element.is_object()) {
+      element.expect_only({"graph", "groups"});
+      graph.groups = element.at("groups").integer(0, kMaxGroups);
+    }
+    const JsonCursor name = element.is_object() ? element.at("graph") : element;
+    for (std::string& member : expanded(name, expand_graph)) {
+      insert_or_fail(graphs_, member, name);
+      graph.graph = std::move(member);
+      suite_.graphs.push_back(graph);
+    }
+  }
+}
+
+void Reader::read_families(const JsonCursor& list) {
+  std::set<std::string> names;
+  for (const JsonCursor& element : elements_of(list)) {
+    element.expect_only({"name", "groups", "train", "test"});
+    SuiteFamily family{.name = element.at("name").non_empty_text(),
+                       .groups = find_integer(element, "groups", 0, kMaxGroups)};
+    insert_or_fail(names, family.name, element.at("name"));
+    std::set<std::string> seen;
+    for (const JsonCursor& name : elements_of(element.at("train"))) {
+      for (std::string& graph : expanded(name, expand_graph)) {
+        insert_or_fail(seen, graph, name);
+        family.train.push_back(std::move(graph));
+      }
+    }
+    for (const JsonCursor& name : elements_of(element.at("test"))) {
+      read_test_graph(name, family);
+    }
+    suite_.families.push_back(std::move(family));
+  }
+}
+
+void Reader::read_test_graph(const JsonCursor& name, const SuiteFamily& family) {
+  for (std::string& graph : expanded(name, expand_graph)) {
+    insert_or_fail(graphs_, graph, name);
+    if (std::ranges::find(family.train, graph) != family.train.end()) {
+      name.fail("'" + graph + "' is among the graphs to train on, too");
+    }
+    suite_.graphs.push_back(
+        {.graph = std::move(graph), .groups = family.groups, .family = family.name});
+  }
+}
+
+void Reader::read_clusters(const JsonCursor& list) {
+  std::set<std::string> seen;
+  for (const JsonCursor& name : elements_of(list)) {
+    for (std::string& cluster : expanded(name, expand_cluster)) {
+      insert_or_fail(seen, cluster, name);
+      suite_.clusters.push_back(std::move(cluster));
+    }
+  }
+}
+
+void Reader::read_agents(const JsonCursor& list) {
+  if (list.is_text()) {
+    if (list.text() != "*") {
+      list.fail("expected a list of agents, or \"*\" for all");
+    }
+    for (std::string& name : agents::AgentRegistry::global().names()) {
+      suite_.agents.push_back({.agent = std::move(name)});
+    }
+    return;
+  }
+  std::set<std::string> labels;
+  std::set<std::tuple<std::string, std::int64_t, std::string, bool>> cells;
+  for (const JsonCursor& element : elements_of(list)) {
+    SuiteAgent agent = element.is_object()
+                           ? read_agent(element)
+                           : SuiteAgent{.agent = expanded(element, expand_agent).front()};
+    insert_or_fail(labels, agent.label(), element);
+    const std::int64_t evaluations = suite_.evaluations_of(agent);
+    if (!cells.emplace(agent.agent, evaluations, agent.policy, agent.learns).second) {
+      element.fail(
+          fmt::format("'{}' with {} evaluations is in the list already", agent.agent, evaluations));
+    }
+    suite_.agents.push_back(std::move(agent));
+  }
+}
+
+SuiteAgent Reader::read_agent(const JsonCursor& json) const {
+  json.expect_only({"agent", "name", "max_evaluations", "policy", "learns"});
+  SuiteAgent agent;
+  if (const auto name = json.find("name")) {
+    agent.name = name->non_empty_text();
+  }
+  agent.max_evaluations = find_integer(json, "max_evaluations", 1, kMaxEvaluations);
+  if (const auto policy = json.find("policy")) {
+    agent.policy = policy->non_empty_text();
+    read_policy_of(json, agent);
+  } else {
+    agent.agent = expanded(json.at("agent"), expand_agent).front();
+  }
+  if (const auto learns = json.find("learns")) {
+    agent.learns = learns->boolean();
+    if (!agent.learns && agent.policy.empty()) {
+      learns->fail("an agent without a policy has nothing to use but what it learns");
+    }
+  }
+  return agent;
+}
+
+// An agent with a policy is that of the policy, perhaps with other parameters.
+void Reader::read_policy_of(const JsonCursor& json, SuiteAgent& agent) const {
+  const auto policy = std::ranges::find(suite_.policies, agent.policy, &SuitePolicy::name);
+  if (policy == suite_.policies.end()) {
+    json.at("policy").fail("'" + agent.policy + "' is none of the suite's policies");
+  }
+  const auto without_family = std::ranges::find(suite_.graphs, "", &SuiteGraph::family);
+  if (without_family != suite_.graphs.end()) {
+    json.at("policy").fail("policies are for graphs of families, and '" + without_family->graph +
+                           "' is of none");
+  }
+  agent.agent = policy->agent;
+  if (const auto spec = json.find("agent")) {
+    agent.agent = expanded(*spec, expand_agent).front();
+    if (Spec::parse(agent.agent).name != Spec::parse(policy->agent).name) {
+      spec->fail("the policy is of '" + policy->agent + "'");
+    }
+  }
+}
+
+void Reader::read_policies(const JsonCursor& list) {
+  std::set<std::string> names;
+  for (const JsonCursor& element : elements_of(list)) {
+    element.expect_only({"name", "agent", "episodes"});
+    SuitePolicy policy{.name = element.at("name").text(),
+                       .episodes = element.at("episodes").integer(1, kMaxEpisodes)};
+    // Files are called after policies.
+    if (!is_kebab_case(policy.name)) {
+      element.at("name").fail(kKebabCase);
+    }
+    insert_or_fail(names, policy.name, element.at("name"));
+    policy.agent = expanded(element.at("agent"), expand_trainable_agent).front();
+    suite_.policies.push_back(std::move(policy));
+  }
+}
+
+void Reader::check_that_policies_are_used(const JsonCursor& list) const {
+  for (std::size_t i = 0; i < suite_.policies.size(); ++i) {
+    const std::string& name = suite_.policies[i].name;
+    if (std::ranges::find(suite_.agents, name, &SuiteAgent::policy) == suite_.agents.end()) {
+      list.elements()[i].fail("no agent uses '" + name + "'");
+    }
+  }
+}
+
+void Reader::read_grouping(const JsonCursor& name) {
+  suite_.grouping = name.non_empty_text();
+  if (known_names_ == KnownNames::kAny) {
+    return;
+  }
+  try {
+    target_of(find_grouping(suite_.grouping), suite_.groups);
+    for (const SuiteGraph& graph : suite_.graphs) {
+      target_of(find_grouping(suite_.grouping), suite_.groups_of(graph));
+    }
+  } catch (const Error& error) {
+    name.fail(error.what());
+  }
+}
+
+bool Reader::has_agent(const std::string& label) const {
+  return std::ranges::find(suite_.agents, label, &SuiteAgent::label) != suite_.agents.end();
+}
+
+void Reader::read_rivals(const JsonCursor& list) {
+  std::set<std::string> seen;
+  for (const JsonCursor& name : elements_of(list)) {
+    const std::string label = name.non_empty_text();
+    if (!has_agent(label)) {
+      name.fail("'" + label + "' is none of the suite's agents");
+    }
+    insert_or_fail(seen, label, name);
+    suite_.rivals.push_back(label);
+  }
+}
+
+PublishedFigure Reader::read_figure(const JsonCursor& figure) const {
+  figure.expect_only({"graph", "cluster", "agent", "step_time_s", "evaluations"});
+  PublishedFigure read{.graph = figure.at("graph").text(),
+                       .cluster = figure.at("cluster").text(),
+                       .agent = figure.at("agent").text()};
+  if (std::ranges::find(suite_.graphs, read.graph, &SuiteGraph::graph) == suite_.graphs.end()) {
+    figure.at("graph").fail("'" + read.graph + "' is none of the suite's graphs");
+  }
+  if (std::ranges::find(suite_.clusters, read.cluster) == suite_.clusters.end()) {
+    figure.at("cluster").fail("'" + read.cluster + "' is none of the suite's clusters");
+  }
+  if (!has_agent(read.agent)) {
+    figure.at("agent").fail("'" + read.agent + "' is none of the suite's agents");
+  }
+  if (const JsonCursor step = figure.at("step_time_s"); !step.is_text()) {
+    read.step_time_s = step.number(0, kMaxStepTimeS);
+  } else if (step.text() != "out of memory") {
+    step.fail("expected seconds, or \"out of memory\"");
+  }
+  read.evaluations = find_integer(figure, "evaluations", 1, kMaxEvaluations);
+  return read;
+}
+
+void Reader::read_published(const JsonCursor& published) {
+  published.expect_only({"source", "recalled", "comment", "figures"});
+  Published read{.source = published.at("source").non_empty_text(),
+                 .recalled = published.at("recalled").boolean()};
+  if (const auto comment = published.find("comment")) {
+    read.comment = comment->text();
+  }
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  for (const JsonCursor& figure : published.at("figures").elements()) {
+    read.figures.push_back(read_figure(figure));
+    const PublishedFigure& last = read.figures.back();
+    if (!seen.emplace(last.graph, last.cluster, last.agent).second) {
+      figure.fail("this agent has a figure for this graph and cluster already");
+    }
+  }
+  suite_.published = std::move(read);
+}
+
+void Reader::check_number_of_cells() const {
+  const double cells =
+      static_cast<double>(suite_.graphs.size()) * static_cast<double>(suite_.clusters.size()) *
+      static_cast<double>(suite_.agents.size()) * static_cast<double>(suite_.repetitions);
+  if (cells > static_cast<double>(kMaxCells)) {
+    json_.fail("expected at most 1000000 cells (graphs x clusters x agents x repetitions)");
+  }
+}
+
+Suite Reader::read() {
+  json_.expect_schema(kSuiteSchema, kSuiteVersion);
+  json_.expect_only({"schema", "version", "name", "summary", "graphs", "families", "clusters",
+                     "policies", "agents", "repetitions", "max_evaluations", "groups", "grouping",
+                     "rivals", "published"});
+  suite_.name = json_.at("name").text();
+  if (!is_kebab_case(suite_.name)) {
+    json_.at("name").fail(kKebabCase);
+  }
+  if (const auto summary = json_.find("summary")) {
+    suite_.summary = summary->text();
+  }
+  // Numbers come first: lists refer to them.
+  suite_.repetitions =
+      find_integer(json_, "repetitions", 1, kMaxRepetitions).value_or(suite_.repetitions);
+  suite_.max_evaluations =
+      find_integer(json_, "max_evaluations", 1, kMaxEvaluations).value_or(suite_.max_evaluations);
+  suite_.groups = find_integer(json_, "groups", 0, kMaxGroups).value_or(suite_.groups);
+  const std::optional<JsonCursor> families = json_.find("families");
+  if (const auto graphs = json_.find("graphs"); graphs || !families) {
+    read_graphs(json_.at("graphs"));
+  }
+  if (families) {
+    read_families(*families);
+  }
+  read_clusters(json_.at("clusters"));
+  const std::optional<JsonCursor> policies = json_.find("policies");
+  if (policies) {
+    read_policies(*policies);
+  }
+  read_agents(json_.at("agents"));
+  if (policies) {
+    check_that_policies_are_used(*policies);
+  }
+  if (const auto grouping = json_.find("grouping")) {
+    read_grouping(*grouping);
+  }
+  if (const auto rivals = json_.find("rivals")) {
+    read_rivals(*rivals);
+  }
+  if (const auto published = json_.find("published")) {
+    read_published(*published);
+  }
+  check_number_of_cells();
+  return std::move(suite_);
+}
+
+}  // namespace
+
+Suite suite_from_json(const JsonCursor& json, KnownNames known_names) {
+  return Reader(json, known_names).read();
+}
+
+}  // namespace emplace::bench

@@ -1,0 +1,137 @@
+#include <emplace/bench/report.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace emplace::bench {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+CellResult result_of(const std::string& graph, const std::string& agent, double step_time_us) {
+  return {.cell = {.graph = graph, .cluster = "c", .agent = agent, .max_evaluations = 1000},
+          .status = step_time_us > 0 ? CellStatus::kOk : CellStatus::kOutOfMemory,
+          .step_time_us = step_time_us,
+          .bound_us = 1000,
+          .peak_bytes = {1},
+          .evaluations = 10,
+          .evaluations_to_best = 1};
+}
+
+// Six graphs of a family: b takes 1, 2, ... 6 % longer than a, and c twice as long, but for the
+// last graph, which it cannot hold.
+StoredRun example() {
+  StoredRun run{.manifest = {.suite = {.name = "held-out",
+                                       .families = {{.name = "cells", .train = {"t"}}},
+                                       .clusters = {"c"},
+                                       .agents = {{"c"}, {"b"}, {"a"}},
+                                       .rivals = {"a"}},
+                             .num_cells = 18}};
+  for (int i = 1; i <= 6; ++i) {
+    const std::string graph = "g" + std::to_string(i);
+    run.manifest.suite.graphs.push_back({.graph = graph, .family = "cells"});
+    const double time_us = 10'000.0 * i;
+    run.results.push_back(result_of(graph, "c", i < 6 ? 2 * time_us : 0));
+    run.results.push_back(result_of(graph, "b", time_us * (1 + 0.01 * i)));
+    run.results.push_back(result_of(graph, "a", time_us));
+  }
+  return run;
+}
+
+const FamilyRow& row_of(const Report& report, const std::string& agent) {
+  const auto& rows = report.families.at(0).rows;
+  return *std::ranges::find(rows, agent, &FamilyRow::agent);
+}
+
+TEST(FamilyReport, TellsMeansOverTheGraphs) {
+  const Report report = make_report(example());
+  ASSERT_EQ(report.families.size(), 1U);
+  EXPECT_EQ(report.families[0].family, "cells");
+  EXPECT_EQ(report.families[0].graphs, 6);
+  EXPECT_DOUBLE_EQ(row_of(report, "a").mean_us, 35'000);
+  EXPECT_DOUBLE_EQ(row_of(report, "a").over_best, 1);
+  EXPECT_EQ(row_of(report, "c").graphs, 5);
+  EXPECT_DOUBLE_EQ(row_of(report, "c").mean_us, 60'000);  // of 20, 40, ... 100 ms
+  EXPECT_DOUBLE_EQ(row_of(report, "c").over_best, 2);
+  // The geometric mean of 1.01, 1.02, ... 1.06.
+  EXPECT_NEAR(row_of(report, "b").over_best, 1.034859, 1e-6);
+}
+
+TEST(FamilyReport, PairsEveryAgentWithTheRivalOnTheSameGraphs) {
+  const Report report = make_report(example());
+  EXPECT_FALSE(row_of(report, "a").against_rival.has_value());
+  const PairedComparison& b = row_of(report, "b").against_rival.value();
+  EXPECT_EQ(b.pairs, 6);
+  EXPECT_EQ(b.less, 0);
+  EXPECT_EQ(b.greater, 6);
+  EXPECT_DOUBLE_EQ(b.p, 2.0 / 64);  // six of one sign
+  EXPECT_EQ(row_of(report, "c").against_rival.value().pairs, 5);
+  EXPECT_DOUBLE_EQ(row_of(report, "c").against_rival.value().p, 2.0 / 32);
+}
+
+TEST(FamilyReport, RowsGoFromTheNearestToTheBestAndThoseWithFewerGraphsLast) {
+  std::vector<std::string> agents;
+  for (const FamilyRow& row : make_report(example()).families.at(0).rows) {
+    agents.push_back(row.agent);
+  }
+  EXPECT_THAT(agents, ElementsAre("a", "b", "c"));
+}
+
+TEST(FamilyReport, TheTerminalSumsUpWhereMarkdownTellsEveryGraph) {
+  const Report report = make_report(example());
+  const std::string terminal = write_terminal(report, false);
+  EXPECT_THAT(terminal, HasSubstr("cells on c, 6 graphs to test on"));
+  EXPECT_THAT(terminal, Not(HasSubstr("g3 on c")));
+  const std::string markdown = write_markdown(report);
+  EXPECT_THAT(markdown, HasSubstr("## cells on c, 6 graphs to test on"));
+  EXPECT_THAT(markdown, HasSubstr("| b | 6 | 36.5 | +3.5 | +3.5 | "));
+  EXPECT_THAT(markdown, HasSubstr("| 0 | 6 | 0.031 |"));
+  EXPECT_THAT(markdown, HasSubstr("## g3 on c"));
+}
+
+TEST(FamilyReport, JsonHasTheCurves) {
+  const auto json = nlohmann::json::parse(write_json(make_report(example())));
+  const auto& b = json.at("families").at(0).at("rows").at(1);
+  EXPECT_EQ(b.at("agent"), "b");
+  const auto curve = b.at("times_best").get<std::vector<double>>();
+  ASSERT_EQ(curve.size(), 6U);
+  EXPECT_THAT(curve.front(), DoubleNear(1.01, 1e-12));
+  EXPECT_THAT(curve.back(), DoubleNear(1.06, 1e-12));
+  EXPECT_EQ(b.at("against_rival").at("slower"), 6);
+}
+
+// Up to twice as long is shown: on 560 pixels, 1.5 is in the middle.
+TEST(FamilyReport, ThePictureClimbsAStepForEachGraph) {
+  StoredRun run = example();
+  for (CellResult& result : run.results) {
+    if (result.cell.agent == "b") {
+      result.step_time_us = 1.5 * 10'000.0 * (result.cell.graph[1] - '0');
+    }
+  }
+  const std::string svg = draw_families(make_report(run));
+  EXPECT_THAT(svg, HasSubstr("cells on c"));
+  EXPECT_THAT(svg, HasSubstr("0.0,360.0 280.0,360.0 280.0,300.0 280.0,300.0 280.0,240.0"));
+}
+
+TEST(FamilyReport, WithoutFamiliesThereIsNothingToDraw) {
+  StoredRun run = example();
+  run.results.clear();
+  try {
+    draw_families(make_report(run));
+    FAIL() << "drawn";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUsage);
+  }
+}
+
+}  // namespace
+}  // namespace emplace::bench

@@ -1,0 +1,168 @@
+#include <emplace/bench/executor.hpp>
+#include <emplace/bench/result_store.hpp>
+#include <emplace/bench/suite_policies.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace emplace::bench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::atomic<bool> kNeverStop{false};
+
+// One policy, trained on two networks of ten groups and tested on two others.
+const Suite kSuite{
+    .name = "held-out",
+    .graphs = {{.graph = "cifar10:split=test,member=0", .groups = 10, .family = "cells"},
+               {.graph = "cifar10:split=test,member=1", .groups = 10, .family = "cells"}},
+    .families = {{.name = "cells",
+                  .train = {"cifar10:member=0", "cifar10:member=1"},
+                  .groups = 10}},
+    .clusters = {"p2-8xlarge-2"},
+    .policies = {{.name = "net", .agent = "placeto:rounds=1", .episodes = 4}},
+    .agents = {{"random"},
+               {.agent = "placeto:rounds=1", .name = "zero-shot", .policy = "net", .learns = false},
+               {.agent = "placeto:rounds=1", .name = "fine-tuned", .policy = "net"}},
+    .repetitions = 2,
+    .max_evaluations = 33};
+
+std::map<std::string, std::string> train(int threads) {
+  std::map<std::string, std::string> files;
+  train_policies(trainings_of(kSuite, 7), threads, kNeverStop,
+                 [&](const SuiteTraining& training, const PolicyFile& policy) {
+                   files.emplace(training.file_name(), write_policy_file(policy));
+                 });
+  return files;
+}
+
+Policies policies_of(const std::map<std::string, std::string>& files) {
+  Policies policies;
+  for (const auto& [name, text] : files) {
+    const PolicyFile file = read_policy_file(text, name);
+    policies.emplace(hash_of(file.plan), file.policy);
+  }
+  return policies;
+}
+
+TEST(SuitePolicies, AreTrainedOnceForEachRepetitionOnAllGraphsOfTheFamily) {
+  const std::vector<SuiteTraining> trainings = trainings_of(kSuite, 7);
+  ASSERT_EQ(trainings.size(), 2U);
+  EXPECT_THAT(trainings[0].plan.graphs, ElementsAre("cifar10:member=0", "cifar10:member=1"));
+  EXPECT_EQ(trainings[0].plan.groups, 10);
+  EXPECT_EQ(trainings[0].plan.episodes, 4);
+  EXPECT_NE(trainings[0].plan.root_seed, trainings[1].plan.root_seed);
+  EXPECT_NE(trainings[0].file_name(), trainings[1].file_name());
+  EXPECT_THAT(trainings[0].file_name(), HasSubstr("net-"));
+  EXPECT_NE(trainings_of(kSuite, 8)[0].plan.root_seed, trainings[0].plan.root_seed);
+}
+
+TEST(SuitePolicies, EveryPartOfAPlanChangesItsHash) {
+  const TrainingPlan plan = trainings_of(kSuite, 7)[0].plan;
+  std::vector<TrainingPlan> changed(8, plan);
+  changed[0].agent = "placeto:rounds=2";
+  changed[1].graphs.pop_back();
+  changed[2].clusters = {"p2-8xlarge-4"};
+  changed[3].groups = 11;
+  changed[4].grouping = "scope";
+  changed[5].root_seed += 1;
+  changed[6].episodes = 5;
+  changed[7].patience = 1;
+  std::set<std::string> hashes = {hash_of(plan)};
+  for (const TrainingPlan& other : changed) {
+    EXPECT_TRUE(hashes.insert(hash_of(other)).second);
+  }
+}
+
+TEST(SuitePolicies, CellsBeginWithThePolicyOfTheirRepetition) {
+  const std::vector<SuiteTraining> trainings = trainings_of(kSuite, 7);
+  for (const Cell& cell : cells_of(kSuite, 7)) {
+    if (cell.agent == "random") {
+      EXPECT_EQ(cell.policy, "");
+      continue;
+    }
+    EXPECT_EQ(cell.policy, "net");
+    EXPECT_EQ(cell.training, hash_of(trainings[static_cast<std::size_t>(cell.repetition)].plan));
+  }
+}
+
+TEST(SuitePolicies, AreTheSameBitsOnAnyNumberOfThreads) {
+  const auto files = train(1);
+  EXPECT_EQ(files.size(), 2U);
+  EXPECT_EQ(train(2), files);
+}
+
+TEST(SuitePolicies, AreUsedAsTheyAreForOneEpisodeOrLearnedFrom) {
+  const Policies policies = policies_of(train(2));
+  const std::vector<Cell> cells = cells_of(kSuite, 7);
+  const ProblemSet problems(cells);
+  const auto run = [&](int threads) {
+    std::map<std::string, std::string> lines;
+    run_cells(cells, problems, policies, threads, kNeverStop, [&](CellResult result) {
+      EXPECT_EQ(result.status, CellStatus::kOk) << result.message;
+      // An episode visits ten groups: 11 simulations with that of its start.
+      const std::int64_t budget = result.cell.learns ? 33 : 11;
+      EXPECT_EQ(result.evaluations, budget) << result.cell.agent;
+      EXPECT_EQ(result.evaluations_per_episode, result.cell.agent == "random" ? 0 : 11);
+      result.wall_s = 0;
+      lines.emplace(result.cell.id(), write_cell_result(result));
+    });
+    return lines;
+  };
+  const auto one = run(1);
+  EXPECT_EQ(one.size(), cells.size());
+  EXPECT_EQ(run(2), one);
+}
+
+TEST(SuitePolicies, ACellWhosePolicyIsNoneFails) {
+  const std::vector<Cell> cells = cells_of(kSuite, 7);
+  const ProblemSet problems(cells);
+  const Cell& cell = *std::ranges::find(cells, "net", &Cell::policy);
+  const CellResult result =
+      run_cell(cell, problems.find(cell), {{cell.training, "{}"}}, kNeverStop);
+  EXPECT_EQ(result.status, CellStatus::kFailed);
+  EXPECT_THAT(result.message, HasSubstr("policy net"));
+}
+
+TEST(SuitePolicies, TellWhatTheyWereTrainedOn) {
+  const std::vector<SuiteTraining> trainings = trainings_of(kSuite, 7);
+  const ProblemSet tested(cells_of(kSuite, 7));
+  const auto hashes = hash_trained(kSuite, trainings, tested.hashes());
+  ASSERT_EQ(hashes.size(), 2U);  // once, though there are two repetitions
+  EXPECT_EQ(hashes[0].graph, "cifar10:member=0");
+  EXPECT_EQ(hashes[1].graph, "cifar10:member=1");
+}
+
+// The first member by another name: names differ, problems do not.
+TEST(SuitePolicies, AreNotTrainedOnWhatIsTested) {
+  Suite suite = kSuite;
+  suite.graphs[1].graph = "cifar10:split=train,member=0";
+  const ProblemSet tested(cells_of(suite, 7));
+  try {
+    hash_trained(suite, trainings_of(suite, 7), tested.hashes());
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kFormat);
+    EXPECT_THAT(error.what(),
+                HasSubstr("family 'cells': cifar10:split=train,member=0 to test on is "
+                          "the same problem as cifar10:member=0 to train on"));
+  }
+}
+
+TEST(SuitePolicies, StopBetweenUpdates) {
+  std::atomic<bool> stop{true};
+  train_policies(trainings_of(kSuite, 7), 2, stop,
+                 [](const SuiteTraining&, const PolicyFile&) { FAIL() << "handed over"; });
+}
+
+}  // namespace
+}  // namespace emplace::bench
