@@ -1,7 +1,9 @@
 #include "learned/placeto_episode.hpp"
+#include "learned/placeto_grouper.hpp"
 #include "learned/placeto_learner.hpp"
 #include "learned/placeto_network.hpp"
 #include "learned/placeto_options.hpp"
+#include "learned/placeto_regrouping.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/check.hpp>
@@ -32,13 +34,25 @@ struct Policy {
   Policy(const Options& options, std::size_t devices)
       : num_devices(options.network.candidates ? 0 : devices),
         network(options.network, devices),
-        player(network) {}
+        player(network) {
+    if (options.episode.groups > 0) {
+      grouper.emplace();
+    }
+  }
+
+  void initialize(RandomStream& random) {
+    network.initialize(random);
+    if (grouper) {
+      grouper->parameters().initialize(random);
+    }
+  }
 
   bool fits(std::size_t devices) const { return num_devices == 0 || num_devices == devices; }
 
   std::size_t num_devices;  // 0: any
   Network<float> network;
   Player player;
+  std::optional<Grouper<float>> grouper;  // only where the grouping is learned, too
 };
 
 // Gives advantages a root mean square of 1, so that the entropy weighs as much on every problem.
@@ -57,10 +71,16 @@ void normalize(std::vector<double>& advantages) {
 
 // What training knows beside the policy.
 struct Training {
-  Training(const LearningOptions& options, Policy& policy) : learner(options, policy.network) {}
+  Training(const Options& options, Policy& policy) : learner(options.learning, policy.network) {
+    if (policy.grouper) {
+      grouper_learner.emplace(options.grouping.rate, options.learning.clip, *policy.grouper);
+    }
+  }
 
   Learner learner;
+  std::optional<GrouperLearner> grouper_learner;
   std::vector<Course> courses;          // one for each session
+  std::vector<Regrouping> regroupings;  // the same, or none
   std::int64_t evaluations_before = 0;  // of the sessions, when it began: schedules run from there
   std::int64_t round = 0;               // the one to play next
   std::size_t next = 0;                 // whose turn it is, modulo courses
@@ -83,7 +103,7 @@ struct Training {
 // on the way is simulated; the answer is the best of all.
 class Placeto : public TrainableAgent {
  public:
-  explicit Placeto(const Params& params) : params_(params), options_(options_of(params)) {}
+  explicit Placeto(const Params& params) : Placeto(params, "placeto") {}
 
   Placement place(const Problem& problem, Session& session) override {
     Session* const sessions[] = {&session};
@@ -106,14 +126,25 @@ class Placeto : public TrainableAgent {
   }
 
   std::vector<PolicyLayer> layers(DeviceId num_devices) const override {
-    const Network<float> network(options_.network, static_cast<std::size_t>(num_devices));
+    const Policy policy(options_, static_cast<std::size_t>(num_devices));
     std::vector<PolicyLayer> layers;
-    for (const nn::Layer& layer : network.parameters().layers()) {
-      layers.push_back({layer.name, static_cast<std::int64_t>(layer.inputs),
-                        static_cast<std::int64_t>(layer.outputs)});
+    const auto add = [&](const nn::Parameters<float>& parameters) {
+      for (const nn::Layer& layer : parameters.layers()) {
+        layers.push_back({layer.name, static_cast<std::int64_t>(layer.inputs),
+                          static_cast<std::int64_t>(layer.outputs)});
+      }
+    };
+    add(policy.network.parameters());
+    if (policy.grouper) {
+      add(policy.grouper->parameters());
     }
     return layers;
   }
+
+ protected:
+  // `name` is whose policies they are.
+  Placeto(const Params& params, const char* name)
+      : name_(name), params_(params), options_(options_of(params)) {}
 
  private:
   // The parameters that shape the network, as a user would write them.
@@ -131,12 +162,19 @@ class Placeto : public TrainableAgent {
         Placement(problem.num_groups(), problem.placeable_devices().front()));
   }
 
+  void expect_own(const JsonCursor& root) const {
+    if (root.at("agent").text() != name_) {
+      root.at("agent").fail(fmt::format("expected '{}'", name_));
+    }
+  }
+
   void ensure_policy(std::span<Session* const> sessions);
   void begin(std::span<Session* const> sessions);
   void resume(std::span<Session* const> sessions);
   void play_and_learn(const TrainingWatch& watch);
   std::unique_ptr<Policy> read_policy(const JsonCursor& root) const;
 
+  const char* name_;
   Params params_;
   Options options_;
   std::unique_ptr<Policy> policy_;
@@ -148,14 +186,14 @@ void Placeto::ensure_policy(std::span<Session* const> sessions) {
   const std::size_t num_devices = sessions.front()->problem().placeable_devices().size();
   if (!policy_) {
     policy_ = std::make_unique<Policy>(options_, num_devices);
-    policy_->network.initialize(sessions.front()->random());
+    policy_->initialize(sessions.front()->random());
   }
   for (const Session* session : sessions) {
     const std::size_t found = session->problem().placeable_devices().size();
     if (!policy_->fits(found)) {
       throw Error(
           ErrorCode::kUnsupported,
-          fmt::format("a policy of placeto for {} devices cannot place {} on the {} of {}",
+          fmt::format("a policy of {} for {} devices cannot place {} on the {} of {}", name_,
                       policy_->num_devices, session->problem().graph()[boost::graph_bundle].name,
                       found, session->problem().cluster().name));
     }
@@ -167,7 +205,12 @@ Placement Placeto::place_with_policy(const Problem& problem, Session& session) {
   Session* const sessions[] = {&session};
   ensure_policy(sessions);
   Course course(session, options_);
-  policy_->player.play(course, 1, true);
+  if (policy_->grouper) {
+    Regrouping regrouping(problem, options_);
+    policy_->player.play(regrouping.next(course, *policy_->grouper, nullptr), 1, true);
+  } else {
+    policy_->player.play(course, 1, true);
+  }
   return best_of(problem, session);
 }
 
@@ -183,9 +226,12 @@ void Placeto::train(std::span<Session* const> sessions, const TrainingWatch& wat
 }
 
 void Placeto::begin(std::span<Session* const> sessions) {
-  training_ = std::make_unique<Training>(options_.learning, *policy_);
+  training_ = std::make_unique<Training>(options_, *policy_);
   for (Session* session : sessions) {
     training_->courses.emplace_back(*session, options_);
+    if (policy_->grouper) {
+      training_->regroupings.emplace_back(session->problem(), options_);
+    }
     training_->evaluations_before += session->evaluations();
   }
 }
@@ -198,6 +244,11 @@ void Placeto::resume(std::span<Session* const> sessions) {
   }
   for (std::size_t i = 0; i < sessions.size(); ++i) {
     training_->courses.push_back(Course::restored(*sessions[i], options_, courses[i]));
+    if (policy_->grouper) {
+      training_->regroupings.emplace_back(sessions[i]->problem(), options_)
+          .baseline()
+          .load(loaded_->root().at("grouper").at("draws").elements().at(i));
+    }
   }
   loaded_.reset();
 }
@@ -217,6 +268,7 @@ void Placeto::play_and_learn(const TrainingWatch& watch) {
     }
     bool is_spent = true;
     std::vector<Experience> experiences;
+    std::vector<GrouperLearner::Lesson> lessons;
     std::vector<TrainingUpdate> told;
     for (std::size_t i = 0; i < courses.size(); ++i) {
       Course& course = courses[i];
@@ -229,20 +281,27 @@ void Placeto::play_and_learn(const TrainingWatch& watch) {
       const std::int64_t whole = std::max<std::int64_t>(1, left / course.evaluations_per_episode());
       const std::size_t side_by_side =
           greedy ? 1 : std::min(players[i], static_cast<std::size_t>(whole));
-      const bool is_whole = policy_->player.play(course, side_by_side, greedy);
+      Course& played = policy_->grouper ? training.regroupings[i].next(
+                                              course, *policy_->grouper,
+                                              greedy ? nullptr : &course.session->random())
+                                        : course;
+      const bool is_whole = policy_->player.play(played, side_by_side, greedy);
       training.episodes += is_whole ? static_cast<std::int64_t>(side_by_side) : 0;
       if (is_whole && !greedy) {
         Experience& experience = experiences.emplace_back(
-            Experience{&course.graph, &course.rollout, course.rollout.returns(options_.episode)});
+            Experience{&played.graph, &played.rollout, played.rollout.returns(options_.episode)});
         course.baseline.subtract_from(experience.advantages, side_by_side);
         if (options_.learning.normalize) {
           normalize(experience.advantages);
         }
         told.push_back({.session = i,
-                        .last_us = course.rollout.last_us(),
+                        .last_us = played.rollout.last_us(),
                         .best_us = course.session->best_evaluation().objective_us(),
-                        .entropy = course.rollout.entropy(),
+                        .entropy = played.rollout.entropy(),
                         .is_last = false});
+        if (policy_->grouper) {
+          lessons.push_back(training.regroupings[i].lesson(course));
+        }
       }
     }
     if (is_spent) {
@@ -251,6 +310,9 @@ void Placeto::play_and_learn(const TrainingWatch& watch) {
     if (!experiences.empty()) {
       training.learner.set_progress(progress);
       const double norm = training.learner.update(experiences);
+      if (training.grouper_learner) {
+        training.grouper_learner->update(lessons);
+      }
       told.back().is_last = true;
       for (TrainingUpdate& update : told) {
         update.update = training.learner.updates();
@@ -268,10 +330,13 @@ std::string Placeto::save() const {
   for (const auto& [name, value] : shape()) {
     network += fmt::format("{}\"{}\": \"{}\"", network.empty() ? "" : ", ", name, value);
   }
+  const std::string grouper =
+      policy_->grouper ? ",\n\"grouper\": " + policy_->grouper->parameters().to_json() : "";
   return fmt::format(
-      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"placeto\",\n\"devices\": {},\n"
-      "\"network\": {{{}}},\n\"layers\": {}\n}}\n",
-      kSchema, kVersion, policy_->num_devices, network, policy_->network.parameters().to_json());
+      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"{}\",\n\"devices\": {},\n"
+      "\"network\": {{{}}},\n\"layers\": {}{}\n}}\n",
+      kSchema, kVersion, name_, policy_->num_devices, network,
+      policy_->network.parameters().to_json(), grouper);
 }
 
 void Placeto::load(std::string_view text, const std::string& source) {
@@ -286,13 +351,21 @@ std::string Placeto::save_training() const {
   for (const Course& course : training_->courses) {
     courses += (courses.empty() ? "\n" : ",\n") + course.to_json();
   }
+  std::string grouper;
+  if (training_->grouper_learner) {
+    std::string draws;
+    for (const Regrouping& regrouping : training_->regroupings) {
+      draws += (draws.empty() ? "" : ", ") + regrouping.baseline().to_json();
+    }
+    grouper = fmt::format(",\n\"grouper\": {{\"optimizer\": {}, \"draws\": [{}]}}",
+                          training_->grouper_learner->to_json(), draws);
+  }
   return fmt::format(
-      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"placeto\",\n\"evaluations_before\": "
-      "{},\n"
-      "\"round\": {},\n\"next\": {},\n\"episodes\": {},\n\"policy\": {},\"learner\": {},\n"
-      "\"courses\": [{}\n]\n}}\n",
-      kTrainingSchema, kVersion, training_->evaluations_before, training_->round, training_->next,
-      training_->episodes, save(), training_->learner.to_json(), courses);
+      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"{}\",\n"
+      "\"evaluations_before\": {},\n\"round\": {},\n\"next\": {},\n\"episodes\": {},\n"
+      "\"policy\": {},\"learner\": {},\n\"courses\": [{}\n]{}\n}}\n",
+      kTrainingSchema, kVersion, name_, training_->evaluations_before, training_->round,
+      training_->next, training_->episodes, save(), training_->learner.to_json(), courses, grouper);
 }
 
 void Placeto::load_training(std::string_view text, const std::string& source) {
@@ -300,18 +373,23 @@ void Placeto::load_training(std::string_view text, const std::string& source) {
   const JsonCursor root = document.root();
   root.expect_schema(kTrainingSchema, kVersion);
   root.expect_only({"schema", "version", "agent", "evaluations_before", "round", "next", "episodes",
-                    "policy", "learner", "courses"});
-  if (root.at("agent").text() != "placeto") {
-    root.at("agent").fail("expected 'placeto'");
-  }
+                    "policy", "learner", "courses", "grouper"});
+  expect_own(root);
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
   auto policy = read_policy(root.at("policy"));
-  auto training = std::make_unique<Training>(options_.learning, *policy);
+  auto training = std::make_unique<Training>(options_, *policy);
   training->evaluations_before = root.at("evaluations_before").integer(0, kMost);
   training->round = root.at("round").integer(0, kMost);
   training->next = static_cast<std::size_t>(root.at("next").integer(0, kMost));
   training->episodes = root.at("episodes").integer(0, kMost);
   training->learner.load(root.at("learner"));
+  if (training->grouper_learner) {
+    const JsonCursor grouper = root.at("grouper");
+    training->grouper_learner->load(grouper.at("optimizer"));
+    if (grouper.at("draws").elements().size() != root.at("courses").elements().size()) {
+      grouper.at("draws").fail("expected as many as there are courses");
+    }
+  }
   policy_ = std::move(policy);
   training_ = std::move(training);
   loaded_ = std::move(document);
@@ -319,10 +397,8 @@ void Placeto::load_training(std::string_view text, const std::string& source) {
 
 std::unique_ptr<Policy> Placeto::read_policy(const JsonCursor& root) const {
   root.expect_schema(kSchema, kVersion);
-  root.expect_only({"schema", "version", "agent", "devices", "network", "layers"});
-  if (root.at("agent").text() != "placeto") {
-    root.at("agent").fail("expected 'placeto'");
-  }
+  root.expect_only({"schema", "version", "agent", "devices", "network", "layers", "grouper"});
+  expect_own(root);
   for (const auto& [name, value] : shape()) {
     const JsonCursor found = root.at("network").at(name);
     if (found.text() != value) {
@@ -335,6 +411,9 @@ std::unique_ptr<Policy> Placeto::read_policy(const JsonCursor& root) const {
       std::make_unique<Policy>(options_, static_cast<std::size_t>(root.at("devices").integer(
                                              options_.network.candidates ? 0 : 1, kMostDevices)));
   policy->network.parameters().load(root.at("layers"));
+  if (policy->grouper) {
+    policy->grouper->parameters().load(root.at("grouper"));
+  }
   return policy;
 }
 
@@ -345,6 +424,13 @@ std::unique_ptr<Policy> Placeto::read_policy(const JsonCursor& root) const {
 class PlacetoPlus final : public Placeto {
  public:
   using Placeto::Placeto;
+};
+
+// The same where the groups themselves are learned: before each episode a second network merges the
+// problem's groups into coarser ones, which are visited instead.
+class PlacetoJoint final : public Placeto {
+ public:
+  explicit PlacetoJoint(const Params& params) : Placeto(params, "placeto-joint") {}
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -365,6 +451,16 @@ EMPLACE_REGISTER_AGENT(
          "placeto that refines the best placement, by PPO, on any number and kind of devices",
      .reference = "ours, after Addanki et al. 2019 and Schulman et al. 2017, arXiv 1707.06347",
      .parameters = plus_parameter_table(),
+     .deterministic = false,
+     .trainable = true});
+
+EMPLACE_REGISTER_AGENT(
+    PlacetoJoint,
+    {.name = "placeto-joint",
+     .kind = AgentKind::kLearned,
+     .summary = "a second graph network merges the groups before placeto-plus visits them",
+     .reference = "future work of Addanki et al. 2019; compare HSDAG, Duan et al., NeurIPS 2024",
+     .parameters = joint_parameter_table(),
      .deterministic = false,
      .trainable = true});
 

@@ -1,5 +1,6 @@
 #include "placeto_episode.hpp"
 
+#include "learned/edge_contraction.hpp"
 #include "nn/elementary.hpp"
 #include "nn/number_list.hpp"
 
@@ -37,6 +38,16 @@ double work_us(const Problem& problem) {
     sum_us += least_us;
   }
   return sum_us;
+}
+
+std::vector<GroupId> visiting_order(const Problem& problem, Order rule, RandomStream& random) {
+  std::vector<GroupId> order(problem.group_order().begin(), problem.group_order().end());
+  if (rule == Order::kReverse) {
+    std::ranges::reverse(order);
+  } else if (rule == Order::kRandom) {
+    random.shuffle(std::span(order));
+  }
+  return order;
 }
 
 }  // namespace
@@ -92,12 +103,7 @@ Course::Course(Session& course_session, const Options& all_options)
                   course_session.problem().placeable_devices().front()),
       baseline(all_options.learning.baseline_episodes) {
   const Problem& problem = session->problem();
-  order.assign(problem.group_order().begin(), problem.group_order().end());
-  if (options.order == Order::kReverse) {
-    std::ranges::reverse(order);
-  } else if (options.order == Order::kRandom) {
-    session->random().shuffle(std::span(order));
-  }
+  order = visiting_order(problem, options.order, session->random());
   if (options.start == Start::kRandom) {
     fixed_start = random_placement(problem, session->random());
   }
@@ -105,10 +111,30 @@ Course::Course(Session& course_session, const Options& all_options)
   us_per_unit = options.relative_times && work > 0 ? work : kUsPerSecond;
 }
 
+Course::Course(const Course& fine, Placement start, std::shared_ptr<const Problem> coarse_problem,
+               std::vector<GroupId> coarse_of_group)
+    : session(fine.session),
+      options(fine.options),
+      coarse(std::move(coarse_problem)),
+      coarse_of(std::move(coarse_of_group)),
+      graph(*coarse),
+      order(visiting_order(*coarse, options.order, session->random())),
+      fixed_start(std::move(start)),
+      us_per_unit(fine.us_per_unit),
+      baseline(0) {
+  options.start = Start::kRandom;  // the one that was given
+  options.fresh = 0;
+}
+
+GroupId visited_groups(const EpisodeOptions& options, const Problem& problem) {
+  return options.groups > 0 ? groups_after_contraction(problem, options.groups)
+                            : problem.num_groups();
+}
+
 std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem) {
   return options.reward == Reward::kTerminal
              ? 1
-             : problem.num_groups() * static_cast<std::int64_t>(options.sweeps) + 1;
+             : visited_groups(options, problem) * static_cast<std::int64_t>(options.sweeps) + 1;
 }
 
 Course Course::restored(Session& session, const Options& options, const JsonCursor& json) {
@@ -135,7 +161,9 @@ Course Course::restored(Session& session, const Options& options, const JsonCurs
     json.at("order").fail("expected each group once");
   }
   course.fixed_start = Placement(read("start", session.problem().num_devices()));
-  course.baseline.load(json.at("baseline"), course.graph.size() * options.episode.sweeps);
+  const GroupId visited = visited_groups(options.episode, session.problem());
+  course.baseline.load(json.at("baseline"),
+                       static_cast<std::size_t>(visited) * options.episode.sweeps);
   return course;
 }
 
@@ -175,6 +203,56 @@ double Course::time_of(const Evaluation& evaluation, const StepOutline& outline)
     over = std::max(over, (peak - limit) / kBytesPerGigabyte);
   }
   return std::min(time + options.memory_penalty * over, options.cap);
+}
+
+void Course::read_devices(const Placement& placement, std::span<std::int32_t> devices) const {
+  const Problem& problem = session->problem();
+  const std::span<const DeviceId> placeable = problem.placeable_devices();
+  const auto number_of = [&](DeviceId device) {
+    return static_cast<std::int32_t>(std::ranges::find(placeable, device) - placeable.begin());
+  };
+  if (coarse_of.empty()) {
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      devices[static_cast<std::size_t>(group)] = number_of(placement[group]);
+    }
+    return;
+  }
+  std::vector<double> times_us(devices.size() * placeable.size(), 0.0);  // by coarse group, device
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    const DeviceId device = placement[group];
+    times_us[static_cast<std::size_t>(coarse_of[static_cast<std::size_t>(group)]) *
+                 placeable.size() +
+             static_cast<std::size_t>(number_of(device))] += problem.group_cost_us(group, device);
+  }
+  for (std::size_t group = 0; group < devices.size(); ++group) {
+    const auto first = times_us.begin() + static_cast<std::ptrdiff_t>(group * placeable.size());
+    devices[group] = static_cast<std::int32_t>(
+        std::max_element(first, first + static_cast<std::ptrdiff_t>(placeable.size())) - first);
+  }
+}
+
+std::vector<double> Course::starts_us(const StepOutline& outline) const {
+  if (coarse_of.empty()) {
+    return outline.group_start_us;
+  }
+  std::vector<double> starts_us(graph.size(), std::numeric_limits<double>::infinity());
+  for (std::size_t group = 0; group < coarse_of.size(); ++group) {
+    double& start_us = starts_us[static_cast<std::size_t>(coarse_of[group])];
+    start_us = std::min(start_us, outline.group_start_us[group]);
+  }
+  return starts_us;
+}
+
+void Course::put(Placement& placement, GroupId group, DeviceId device) const {
+  if (coarse_of.empty()) {
+    placement[group] = device;
+    return;
+  }
+  for (std::size_t member = 0; member < coarse_of.size(); ++member) {
+    if (coarse_of[member] == group) {
+      placement[static_cast<GroupId>(member)] = device;
+    }
+  }
 }
 
 Decision Rollout::decision(std::size_t i) const {
@@ -298,18 +376,14 @@ void Player::write_down(Course& course, std::size_t step) {
   for (std::size_t visited = 0; visited < step; ++visited) {
     ++rollout.done_[step * num_groups + static_cast<std::size_t>(rollout.current_[visited])];
   }
-  const std::span<const DeviceId> devices = course.session->problem().placeable_devices();
   for (std::size_t worker = 0; worker < workers; ++worker) {
     const std::size_t first = (step * workers + worker) * num_groups;
-    for (std::size_t group = 0; group < num_groups; ++group) {
-      const DeviceId device = placements_[worker][static_cast<GroupId>(group)];
-      rollout.devices_[first + group] =
-          static_cast<std::int32_t>(std::ranges::find(devices, device) - devices.begin());
-    }
+    course.read_devices(placements_[worker],
+                        std::span(rollout.devices_).subspan(first, num_groups));
     if (course.options.reward == Reward::kTerminal) {
       continue;
     }
-    const std::vector<double>& starts_us = outlines_[worker].group_start_us;
+    const std::vector<double> starts_us = course.starts_us(outlines_[worker]);
     const double largest_us = *std::ranges::max_element(starts_us) - starts_us[current];
     for (std::size_t group = 0; group < num_groups; ++group) {
       const double start_us = starts_us[group] - starts_us[current];
@@ -348,8 +422,8 @@ void Player::choose(Course& course, std::size_t step, bool greedy) {
       }
     }
     rollout.actions_[step * workers + worker] = static_cast<std::int32_t>(action);
-    placements_[worker][rollout.current_[step]] =
-        course.session->problem().placeable_devices()[action];
+    course.put(placements_[worker], rollout.current_[step],
+               course.session->problem().placeable_devices()[action]);
   }
 }
 

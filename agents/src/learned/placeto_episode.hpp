@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,12 +79,21 @@ class Rollout {
   double entropy_sum_ = 0;
 };
 
+/// Returns how many groups an episode visits of `problem`.
+GroupId visited_groups(const EpisodeOptions& options, const Problem& problem);
+
 /// Returns the evaluations that an episode takes of `problem`.
 std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem);
 
 /// Holds what belongs to one problem from episode to episode.
 struct Course {
   Course(Session& session, const Options& options);
+
+  /// Makes a course of one round of episodes from `start` over coarser groups: those of
+  /// `coarse_problem`, which has the same ops and devices. `coarse_of_group` tells the coarse group
+  /// of each group of the session's problem.
+  Course(const Course& fine, Placement start, std::shared_ptr<const Problem> coarse_problem,
+         std::vector<GroupId> coarse_of_group);
 
   /// Takes up a course of the same session's problem where to_json() left it; throws kFormat if
   /// that was something else.
@@ -103,10 +113,22 @@ struct Course {
   /// Returns what a step counts: units of time, with the penalty for memory and the cap.
   double time_of(const Evaluation& evaluation, const StepOutline& outline) const;
 
+  /// Sets which of the placeable devices each visited group is on: that of most of its members, by
+  /// time.
+  void read_devices(const Placement& placement, std::span<std::int32_t> devices) const;
+
+  /// Returns when each visited group starts.
+  std::vector<double> starts_us(const StepOutline& outline) const;
+
+  /// Puts a visited group on a device.
+  void put(Placement& placement, GroupId group, DeviceId device) const;
+
   Session* session;
   EpisodeOptions options;
-  Graph graph;
-  std::vector<GroupId> order;  ///< in which groups are visited
+  std::shared_ptr<const Problem> coarse;  ///< whose groups are visited; null: the session's
+  std::vector<GroupId> coarse_of;         ///< by group of the session's problem; empty: itself
+  Graph graph;                            ///< of the groups that are visited
+  std::vector<GroupId> order;             ///< in which groups are visited
   Placement fixed_start;
   double us_per_unit = 1;
   StepBaseline baseline;

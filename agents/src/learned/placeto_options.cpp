@@ -129,6 +129,17 @@ std::vector<ParamSpec> plus_parameter_table() {
   return table;
 }
 
+std::vector<ParamSpec> joint_parameter_table() {
+  const GroupingOptions grouping;
+  std::vector<ParamSpec> table = plus_parameter_table();
+  table.push_back(whole_number("groups", 64, 1, 1'000'000,
+                               "to which those of the problem are merged before an episode"));
+  table.push_back(number("balance", grouping.balance, 1, 1e6,
+                         "times its share of all time that a merged group may take"));
+  table.push_back(number("grouper-rate", grouping.rate, 0, 1, "learning rate of the grouper"));
+  return table;
+}
+
 Options options_of(const Params& params) {
   const auto whole = [&](std::string_view name) { return params.get<std::int64_t>(name); };
   const auto real = [&](std::string_view name) { return params.get<double>(name); };
@@ -136,6 +147,7 @@ Options options_of(const Params& params) {
   const auto says = [&](std::string_view name, std::string_view value) {
     return params.get<std::string>(name) == value;
   };
+  const bool is_joint = params.values().contains("groups");
   return {.network = {.candidates = says("devices", "candidates"),
                       .stay = real("stay"),
                       .zero_head = is("zero-head"),
@@ -160,7 +172,8 @@ Options options_of(const Params& params) {
                       .memory_penalty = real("memory-penalty"),
                       .memory_limit_gb = real("memory-limit"),
                       .cap = real("cap"),
-                      .greedy_every = whole("greedy-every")},
+                      .greedy_every = whole("greedy-every"),
+                      .groups = is_joint ? static_cast<GroupId>(whole("groups")) : 0},
           .learning = {.ppo = says("algorithm", "ppo"),
                        .ppo_epochs = static_cast<int>(whole("ppo-epochs")),
                        .ppo_clip = real("ppo-clip"),
@@ -173,7 +186,10 @@ Options options_of(const Params& params) {
                        .optimizer = nn::find_optimizer_kind(params.get<std::string>("optimizer")),
                        .rate = real("rate"),
                        .rate_end = real("rate-end"),
-                       .clip = real("clip")}};
+                       .clip = real("clip")},
+          .grouping =
+              is_joint ? GroupingOptions{.balance = real("balance"), .rate = real("grouper-rate")}
+                       : GroupingOptions{}};
 }
 
 }  // namespace emplace::agents::placeto

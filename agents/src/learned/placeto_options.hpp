@@ -6,6 +6,7 @@
 
 #include "nn/optimizer.hpp"
 
+#include <emplace/graphs/ids.hpp>
 #include <emplace/graphs/params.hpp>
 
 #include <cstdint>
@@ -49,6 +50,13 @@ struct EpisodeOptions {
   double memory_limit_gb = 0;  // 0: the device's own
   double cap = 10;
   std::int64_t greedy_every = 999;
+  GroupId groups = 0;  // to which those of the problem are merged; 0: they are not
+};
+
+/// Says how groups are merged before an episode.
+struct GroupingOptions {
+  double balance = 2;
+  double rate = 1e-3;
 };
 
 /// Says how the policy follows the returns.
@@ -72,11 +80,15 @@ struct Options {
   NetworkOptions network{};
   EpisodeOptions episode{};
   LearningOptions learning{};
+  GroupingOptions grouping{};
 };
 
 /// Returns the table of parameters with the defaults of `placeto`, or with those of `placeto-plus`.
 std::vector<ParamSpec> parameter_table();
 std::vector<ParamSpec> plus_parameter_table();
+
+/// Returns the table of parameters of the agent that learns the grouping, too.
+std::vector<ParamSpec> joint_parameter_table();
 
 /// Reads what a user gave.
 Options options_of(const Params& params);
