@@ -72,9 +72,9 @@ TEST(Training, GoesOnFromACheckpointWithTheSameBits) {
     second.resume(first.checkpoint(), "checkpoint");
     EXPECT_EQ(second.run(2, go_on), TrainingEnd::kEpisodes);
     const Left left(second);
-    EXPECT_EQ(left.policy, expected.policy);
     EXPECT_EQ(left.curve, expected.curve);
-    EXPECT_EQ(left.checkpoint, expected.checkpoint);
+    EXPECT_TRUE(left.policy == expected.policy);  // too long to be shown
+    EXPECT_TRUE(left.checkpoint == expected.checkpoint);
   }
 }
 

@@ -44,8 +44,8 @@ class Training {
   void resume(std::string_view checkpoint, const std::string& source);
 
   /// Trains on `threads` (0: all cores), which do not matter to the result, until the plan is done
-  /// or `after_update` says no. It is asked after each update but the last of the plan's patience,
-  /// and may call the functions below. Throws what the agent's train() throws.
+  /// or `after_update` says no. It is asked after each update but the last, and may call the
+  /// functions below. Throws what the agent's train() throws.
   TrainingEnd run(int threads, const std::function<bool()>& after_update);
 
   /// Returns all that resume() needs. Requires: run() was called.
