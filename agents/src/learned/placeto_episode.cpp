@@ -104,7 +104,7 @@ Course::Course(Session& course_session, const Options& all_options)
       baseline(all_options.learning.baseline_episodes) {
   const Problem& problem = session->problem();
   order = visiting_order(problem, options.order, session->random());
-  if (options.start == Start::kRandom) {
+  if (options.start == Start::kRandom || options.start == Start::kBest) {
     fixed_start = random_placement(problem, session->random());
   }
   const double work = work_us(problem);

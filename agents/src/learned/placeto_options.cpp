@@ -77,7 +77,7 @@ std::vector<ParamSpec> parameter_table() {
       flag("means", network.means, "pools are means, not sums"),
       flag("small", network.small, "without the layers that the released code calls not small"),
       choice("order", "topological", kOrders, "in which groups are visited"),
-      choice("start", "random", kStarts, "placement at the start of an episode"),
+      choice("start", "random", kStarts, "placement at the start of an episode; the first best is random"),
       number("fresh", episode.fresh, 0, 1, "share of episodes that start at random all the same"),
       choice("reward", "step", kRewards,
              "what each step gains, gains over the best reached later, or minus the last time"),
