@@ -34,7 +34,7 @@ struct LearningOptions {
   double failing_s = 100;        ///< time that counts for a placement that does not fit
   std::int64_t valid_after = 0;  ///< updates until only placements that fit count
   double baseline_decay = 0.9;   ///< of the moving average
-  double entropy = 0;            ///< weight of the entropy of the choices, ours
+  double entropy = 0;            ///< weight of the entropy of the placer's choices, ours
   nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
   double rate = 1e-3;
   double clip = 1;

@@ -81,7 +81,8 @@ nn::Value RecurrentPolicy<Scalar>::item_features(nn::Tape<Scalar>& tape,
           x(i, column + static_cast<std::size_t>((*neighbours)[n]) % options_.adjacency) = 1;
         } else if (n < neighbours->size()) {
           const Item& neighbour = items[static_cast<std::size_t>((*neighbours)[n])];
-          x(i, column++) = static_cast<Scalar>(neighbour.breadth_first);
+          x(i, column++) = static_cast<Scalar>(kGrouperScale * neighbour.breadth_first /
+                                               static_cast<double>(items.size()));
         } else {
           x(i, column++) = -1;
         }
