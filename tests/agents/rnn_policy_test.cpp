@@ -135,9 +135,11 @@ TEST(RnnPolicy, DifferentiatesWhatItDrew) {
 
 TEST(RnnPolicy, TrainsEveryLayer) {
   const std::vector<Item> items = items_of(test::make_problem(four_ops()));
-  for (const PolicyOptions& options : {kItems, kGroups}) {
+  for (PolicyOptions options : {kItems, kGroups}) {
+    options.grouper = 8;  // so that some of its ReLUs are not 0
     RecurrentPolicy<double> policy(options, 2);
-    nn::randomize(policy.parameters());
+    RandomStream random(2);
+    policy.parameters().initialize(random);
     nn::Tape<double> tape(policy.parameters());
     std::deque<GroupedDraw> draws(1);
     draw(policy, tape, items, 0, draws);
@@ -202,10 +204,6 @@ TEST(RnnPolicy, PlacesAnItemWhereItsGroupIs) {
   draw(policy, tape, items, 0, draws);
   int together = 0;
   for (const GroupedDraw& drawn : draws) {
-    const auto used = static_cast<std::size_t>(
-        std::ranges::count_if(drawn.row_of, [](std::int32_t row) { return row >= 0; }));
-    EXPECT_EQ(drawn.draw.chances.size(), used);  // no choice for a group without items
-    EXPECT_EQ(drawn.draw.devices.size(), 3 * used);
     for (std::size_t i = 1; i < items.size(); ++i) {
       if (drawn.group_of[i] == drawn.group_of[0]) {
         ++together;

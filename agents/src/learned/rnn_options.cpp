@@ -27,10 +27,11 @@ std::vector<ParamSpec> parameter_table(const Options& defaults) {
   const LearningOptions& learning = defaults.learning;
   std::vector<ParamSpec> table;
   const auto add = [&table](ParamSpec parameter) { table.push_back(std::move(parameter)); };
-  add(count("hidden", policy.hidden, 2, 512, "size of the LSTMs"));
+  add(count("hidden", policy.hidden, 2, 512, "size of the LSTMs (2018: 256)"));
   add(count("types", policy.types, 1, 256, "numbers learned for each kind of op"));
   if (policy.groups > 0) {
-    add(count("groups", policy.groups, 2, 1024, "that can be learned"));
+    add(count("groups", policy.groups, 2, 1024,
+              "that can be learned (2018: 256, of thousands of ops)"));
     add(count("grouper", policy.grouper, 1, 512, "hidden size of the network that groups"));
     add(count("groupings", learning.groupings, 1, 16, "drawn for an update"));
     add(count("placements", learning.placements, 1, 64, "drawn for each grouping"));
@@ -51,13 +52,14 @@ std::vector<ParamSpec> parameter_table(const Options& defaults) {
   add(whole_number("valid-after", learning.valid_after, 0, 1'000'000'000,
                    "updates until only placements that fit are learned from"));
   add(number("baseline", learning.baseline_decay, 0, 1, "decay of the rewards' moving average"));
-  add(number("entropy", learning.entropy, 0, 1000, "weight of the choices' entropy; ours"));
+  add(number("entropy", learning.entropy, 0, 1000,
+             "weight of the entropy of the placer's choices; ours"));
   add({.name = "optimizer",
        .default_value = nn::optimizer_names()[static_cast<std::size_t>(learning.optimizer)],
        .choices = nn::optimizer_names(),
        .summary = "of the weights"});
   add(number("rate", learning.rate, 0, 1,
-             "learning rate; with the paper's 0.1 nothing is learned"));
+             "learning rate; with the 0.1 of 2018 all devices become one at once"));
   add(number("clip", learning.clip, 1e-6, 1e6, "largest norm of a gradient"));
   return table;
 }

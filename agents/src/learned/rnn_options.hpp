@@ -16,7 +16,7 @@ namespace emplace::agents::rnn {
 
 /// Shapes the networks; a saved policy fits only where these are the same.
 struct PolicyOptions {
-  std::size_t hidden = 256;     ///< size of the LSTMs
+  std::size_t hidden = 64;      ///< size of the LSTMs
   std::size_t types = 20;       ///< numbers learned for each kind of op
   std::size_t adjacency = 256;  ///< numbers of an item that say who its neighbours are
   double temperature = 10;      ///< T of the logits C tanh(u / T)
@@ -34,7 +34,7 @@ struct LearningOptions {
   double failing_s = 100;        ///< time that counts for a placement that does not fit
   std::int64_t valid_after = 0;  ///< updates until only placements that fit count
   double baseline_decay = 0.9;   ///< of the moving average
-  double entropy = 0;            ///< weight of the entropy of the choices, ours
+  double entropy = 0;            ///< weight of the entropy of the placer's choices, ours
   nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
   double rate = 1e-3;
   double clip = 1;

@@ -9,7 +9,11 @@
 namespace emplace::agents::rnn {
 namespace {
 
-constexpr std::size_t kNeighbours = 6;     // told of to the grouper, each way
+constexpr std::size_t kNeighbours = 6;  // told of to the grouper, each way
+// The grouper reads large numbers, as the papers' do: so at first each item has a group that it is
+// nearly sure of, and like items have the same. Were groups drawn evenly, no placement of them
+// would be better than another, nor any group, and nothing would be learned.
+constexpr double kGrouperScale = 10;
 constexpr std::size_t kShapesOfGroup = 4;  // whose dimensions are summed over its items
 
 // Sets `kinds` ones to their shares of all.
@@ -68,7 +72,8 @@ nn::Value RecurrentPolicy<Scalar>::item_features(nn::Tape<Scalar>& tape,
     write_kinds(item.kinds, tape.value(kinds), i);
     std::size_t column = 0;
     for (const std::int64_t dimension : item.shapes) {
-      x(i, column++) = static_cast<Scalar>(scaled_dimension(dimension, is_grouped ? -1 : 0));
+      const double number = scaled_dimension(dimension, is_grouped ? -1 : 0);
+      x(i, column++) = static_cast<Scalar>(is_grouped ? kGrouperScale * number : number);
     }
     for (const std::vector<std::int32_t>* neighbours : {&item.producers, &item.consumers}) {
       for (std::size_t n = 0; n < (is_grouped ? kNeighbours : neighbours->size()); ++n) {
@@ -76,8 +81,8 @@ nn::Value RecurrentPolicy<Scalar>::item_features(nn::Tape<Scalar>& tape,
           x(i, column + static_cast<std::size_t>((*neighbours)[n]) % options_.adjacency) = 1;
         } else if (n < neighbours->size()) {
           const Item& neighbour = items[static_cast<std::size_t>((*neighbours)[n])];
-          x(i, column++) =
-              static_cast<Scalar>(neighbour.breadth_first) / static_cast<Scalar>(items.size());
+          x(i, column++) = static_cast<Scalar>(kGrouperScale * neighbour.breadth_first /
+                                               static_cast<double>(items.size()));
         } else {
           x(i, column++) = -1;
         }
@@ -91,16 +96,13 @@ template <class Scalar>
 nn::Value RecurrentPolicy<Scalar>::group_features(nn::Tape<Scalar>& tape,
                                                   std::span<const Item> items,
                                                   const GroupedDraw& drawn) const {
-  const auto is_used = [](std::int32_t row) { return row >= 0; };
-  const auto rows = static_cast<std::size_t>(std::ranges::count_if(drawn.row_of, is_used));
   const std::size_t shapes = num_kinds();
   const std::size_t edges = shapes + kShapesOfGroup * kDimensions;
-  const nn::Value features = tape.input(rows, edges + options_.groups);
+  const nn::Value features = tape.input(options_.groups, edges + options_.groups);
   const nn::MatrixView<Scalar> x = tape.value(features);
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Item& item = items[i];
-    const auto row =
-        static_cast<std::size_t>(drawn.row_of[static_cast<std::size_t>(drawn.group_of[i])]);
+    const auto row = static_cast<std::size_t>(drawn.group_of[i]);
     for (std::size_t kind = 0; kind < item.kinds.size(); ++kind) {
       x(row, kind) += static_cast<Scalar>(item.kinds[kind]);
     }
@@ -115,7 +117,7 @@ nn::Value RecurrentPolicy<Scalar>::group_features(nn::Tape<Scalar>& tape,
       }
     }
   }
-  for (std::size_t row = 0; row < rows; ++row) {
+  for (std::size_t row = 0; row < options_.groups; ++row) {
     normalize(x, row, 0, shapes);
     for (std::size_t d = shapes; d < edges; ++d) {
       x(row, d) = static_cast<Scalar>(scaled_dimension(static_cast<std::int64_t>(x(row, d)), 0));
@@ -134,7 +136,6 @@ void RecurrentPolicy<Scalar>::place(nn::Tape<Scalar>& tape, std::span<const Item
     for (GroupedDraw& drawn : draws) {
       drawn.group_of.resize(items.size());
       std::iota(drawn.group_of.begin(), drawn.group_of.end(), 0);
-      drawn.row_of = drawn.group_of;
       placer_->place(tape, features, chooser, noise, drawn.draw);
     }
     return;
@@ -144,15 +145,8 @@ void RecurrentPolicy<Scalar>::place(nn::Tape<Scalar>& tape, std::span<const Item
                   nn::Activation::kNone);
   for (GroupedDraw& drawn : draws) {
     drawn.group_of.clear();
-    drawn.row_of.assign(options_.groups, -1);
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::int32_t group = chooser.choose(tape.value(logits).row(i), options_.groups);
-      drawn.group_of.push_back(group);
-      drawn.row_of[static_cast<std::size_t>(group)] = 0;
-    }
-    std::int32_t next = 0;
-    for (std::int32_t& row : drawn.row_of) {
-      row = row == 0 ? next++ : row;
+      drawn.group_of.push_back(chooser.choose(tape.value(logits).row(i), options_.groups));
     }
     drawn.chances = tape.log_probability(logits, drawn.group_of);
     drawn.entropies = tape.entropy(logits);

@@ -4,8 +4,8 @@
 // other first draws a group for each item and then places the groups (Mirhoseini, Goldie et al.
 // 2018): a hidden layer and a softmax over all groups for each item by itself, and what becomes of
 // the items of a group is told to the placer: how many ops of each kind, sums of output shapes, and
-// edges to other groups. Groups without an item are left out: there is nothing to place, and what
-// was drawn for them would only add noise to the gradient.
+// edges to other groups. Groups without an item are placed too, so that a group keeps its place in
+// the placer's list, by which the two networks learn to agree on what it is.
 
 #include "learned/rnn_items.hpp"
 #include "learned/rnn_options.hpp"
@@ -28,12 +28,10 @@ struct GroupedDraw {
   std::optional<nn::Value> chances{};
   std::optional<nn::Value> entropies{};
   std::vector<std::int32_t> group_of{};  ///< by item; without learned groups each has its own
-  std::vector<std::int32_t> row_of{};    ///< by group: where the placer has it, or -1
 
   /// Returns the device that was chosen for `item` in `placement`, among the placeable ones.
   std::int32_t device(std::size_t item, std::size_t placement) const {
-    const auto row = static_cast<std::size_t>(row_of[static_cast<std::size_t>(group_of[item])]);
-    return draw.devices[row * draw.placements + placement];
+    return draw.devices[static_cast<std::size_t>(group_of[item]) * draw.placements + placement];
   }
 };
 
@@ -60,7 +58,7 @@ class RecurrentPolicy {
 
   // Returns learned numbers of each item's kinds, its shapes and its neighbours.
   nn::Value item_features(nn::Tape<Scalar>& tape, std::span<const Item> items) const;
-  // Returns what the placer is told of each group that has items.
+  // Returns what the placer is told of each group.
   nn::Value group_features(nn::Tape<Scalar>& tape, std::span<const Item> items,
                            const GroupedDraw& drawn) const;
   std::size_t item_width() const;

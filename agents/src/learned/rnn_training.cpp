@@ -140,14 +140,12 @@ bool Training::seed(Course& course, const std::vector<Evaluation>& evaluations) 
   auto evaluation = evaluations.begin();
   for (const GroupedDraw& drawn : draws_) {
     double advantage_sum = 0;
-    double share_sum = 0;
     for (std::size_t row = 0; row < drawn.draw.placements; ++row, ++evaluation) {
       if (!counts(*evaluation)) {
         continue;
       }
       const double advantage = (cost_of(*evaluation, options_.failing_s) - baseline) / counted;
       advantage_sum += advantage;
-      share_sum += 1 / counted;
       for (std::size_t i = 0; i < drawn.draw.chances.size(); ++i) {
         tape_.seed(drawn.draw.chances[i])(row, 0) = static_cast<float>(advantage);
         tape_.seed(drawn.draw.entropies[i])(row, 0) =
@@ -157,7 +155,6 @@ bool Training::seed(Course& course, const std::vector<Evaluation>& evaluations) 
     if (drawn.chances) {
       for (std::size_t item = 0; item < course.items.size(); ++item) {
         tape_.seed (*drawn.chances)(item, 0) = static_cast<float>(advantage_sum);
-        tape_.seed (*drawn.entropies)(item, 0) = static_cast<float>(-options_.entropy * share_sum);
       }
     }
   }

@@ -25,6 +25,7 @@ struct Loops {
   // SSE2 and AVX2 and 32 of AVX-512, less those for what is read.
   static constexpr std::size_t kColumns = kParts == 1 ? 8 : kParts == 2 ? 4 : 2;
   static constexpr std::size_t kSquare = kParts == 1 ? 4 : 2;
+  static constexpr std::size_t kTile = 32;
 
   // Adds x times kCount columns of W, which stand `across` apart and their rows `down`, to y.
   template <std::size_t kCount>
@@ -166,11 +167,16 @@ struct Loops {
 
   static void weight_gradient(const LayerArguments<Scalar>& layer, const Scalar* x,
                               const Scalar* dy, Scalar* dw, Scalar* db) {
-    in_pieces<kSquare>(layer.inputs, [&]<std::size_t kInputs>(std::size_t input) {
-      in_pieces<kSquare>(layer.outputs, [&]<std::size_t kOutputs>(std::size_t output) {
-        weight_gradient_square<kInputs, kOutputs>(layer, x, dy, input, output, dw);
+    // All rows of a tile of columns stay in the cache while those of x go by.
+    for (std::size_t first = 0; first < layer.outputs; first += kTile) {
+      const std::size_t rest = layer.outputs - first;
+      in_pieces<kSquare>(layer.inputs, [&]<std::size_t kInputs>(std::size_t input) {
+        in_pieces<kSquare>(
+            rest < kTile ? rest : kTile, [&]<std::size_t kOutputs>(std::size_t output) {
+              weight_gradient_square<kInputs, kOutputs>(layer, x, dy, input, first + output, dw);
+            });
       });
-    });
+    }
     for (std::size_t output = 0; output < layer.outputs; ++output) {
       Vector sums[kParts] = {};
       for (std::size_t panel = 0; panel < layer.panels; ++panel) {

@@ -27,6 +27,25 @@ Numbers<Scalar> state_block(Scalar* matrix, std::size_t panel, std::size_t colum
   return block(matrix, panel, columns, 0, 1);
 }
 
+// Replaces scores by their softmax, and what fills up the last panel by 0.
+template <class Scalar>
+void set_shares(std::span<Scalar> scores, std::size_t panels) {
+  const Scalar most = *std::ranges::max_element(scores);
+  for (Scalar& score : scores) {
+    score = (score - most) * Scalar{0.5};
+  }
+  std::fill(scores.data() + scores.size(), scores.data() + panels * kLanes, Scalar{0});
+  kernels<Scalar>().exp_twice(panels, scores.data(), scores.data());
+  double sum = 0;
+  for (const Scalar share : scores) {
+    sum += share;
+  }
+  for (Scalar& share : scores) {
+    share = static_cast<Scalar>(share / sum);
+  }
+  std::fill(scores.data() + scores.size(), scores.data() + panels * kLanes, Scalar{0});
+}
+
 }  // namespace
 
 template <class Scalar>
@@ -253,13 +272,9 @@ Value Tape<Scalar>::attend(Value memory, Value query, LayerId id) {
                                              parameters_->values().data() + layer.offset,
                                              in.panels(), in.columns};
   const Scalar* const asked = exponentials(query);
-  probabilities_.resize(in.rows);
   for (std::size_t row = 0; row < asking.rows; ++row, shares += lanes) {
     kernels<Scalar>().scores(arguments, asked + (asking.row(row) - asking.data), shares);
-    softmax<Scalar>(shares, 1, probabilities_);
-    std::ranges::transform(probabilities_, shares,
-                           [](double share) { return static_cast<Scalar>(share); });
-    std::fill(shares + in.rows, shares + lanes, Scalar{0});
+    set_shares(std::span(shares, in.rows), in.panels());
     kernels<Scalar>().mix(arguments, shares, out.row(row));
   }
   return recorded;
