@@ -79,8 +79,9 @@ TEST(FamilyReport, PairsEveryAgentWithTheRivalOnTheSameGraphs) {
 }
 
 TEST(FamilyReport, RowsGoFromTheNearestToTheBestAndThoseWithFewerGraphsLast) {
+  const Report report = make_report(example());
   std::vector<std::string> agents;
-  for (const FamilyRow& row : make_report(example()).families.at(0).rows) {
+  for (const FamilyRow& row : report.families.at(0).rows) {
     agents.push_back(row.agent);
   }
   EXPECT_THAT(agents, ElementsAre("a", "b", "c"));
