@@ -30,7 +30,7 @@ std::vector<ParamSpec> parameter_table(const Options& defaults) {
   add(count("hidden", policy.hidden, 2, 512, "size of the LSTMs (2018: 256)"));
   add(count("types", policy.types, 1, 256, "numbers learned for each kind of op"));
   if (policy.groups > 0) {
-    add(count("groups", policy.groups, 2, 1024,
+    add(count("groups", policy.groups, 2, 256,
               "that can be learned (2018: 256, of thousands of ops)"));
     add(count("grouper", policy.grouper, 1, 512, "hidden size of the network that groups"));
     add(count("groupings", learning.groupings, 1, 16, "drawn for an update"));
