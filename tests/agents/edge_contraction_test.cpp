@@ -132,7 +132,7 @@ TEST(EdgeContraction, TeachesByItsSlopes) {
   const auto worth = [](const EdgeContraction::Draw& drawn) {
     return drawn.coarse_of[5] == drawn.coarse_of[6] ? 1.0 : 0.0;
   };
-  constexpr int kDraws = 40'000;
+  constexpr int kDraws = 20'000;
   // That between the two, so that it counts.
   const auto edge = static_cast<std::size_t>(
       std::ranges::find_if(problem.group_edges(),
@@ -151,7 +151,7 @@ TEST(EdgeContraction, TeachesByItsSlopes) {
   const double slope = mean(0, true);
   const double difference = mean(0.5F, false) - mean(-0.5F, false);
   EXPECT_GT(slope, 0.1);
-  EXPECT_NEAR(slope, difference, 0.02);
+  EXPECT_NEAR(slope, difference, 0.03);
 }
 
 // The first op takes nearly all the time, so that it alone is heavier than an even share.

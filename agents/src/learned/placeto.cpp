@@ -1,9 +1,5 @@
-#include "learned/placeto_episode.hpp"
-#include "learned/placeto_grouper.hpp"
-#include "learned/placeto_learner.hpp"
-#include "learned/placeto_network.hpp"
 #include "learned/placeto_options.hpp"
-#include "learned/placeto_regrouping.hpp"
+#include "learned/placeto_training.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/check.hpp>
@@ -29,32 +25,6 @@ constexpr const char* kSchema = "emplace-policy";
 constexpr const char* kTrainingSchema = "emplace-training";
 constexpr std::int64_t kVersion = 1;
 
-// A policy with what plays it.
-struct Policy {
-  Policy(const Options& options, std::size_t devices)
-      : num_devices(options.network.candidates ? 0 : devices),
-        network(options.network, devices),
-        player(network) {
-    if (options.episode.groups > 0) {
-      grouper.emplace();
-    }
-  }
-
-  void initialize(RandomStream& random) {
-    network.initialize(random);
-    if (grouper) {
-      grouper->parameters().initialize(random);
-    }
-  }
-
-  bool fits(std::size_t devices) const { return num_devices == 0 || num_devices == devices; }
-
-  std::size_t num_devices;  // 0: any
-  Network<float> network;
-  Player player;
-  std::optional<Grouper<float>> grouper;  // only where the grouping is learned, too
-};
-
 // Gives advantages a root mean square of 1, so that the entropy weighs as much on every problem.
 void normalize(std::vector<double>& advantages) {
   double square = 0;
@@ -68,35 +38,6 @@ void normalize(std::vector<double>& advantages) {
     }
   }
 }
-
-// What training knows beside the policy.
-struct Training {
-  Training(const Options& options, Policy& policy) : learner(options.learning, policy.network) {
-    if (policy.grouper) {
-      grouper_learner.emplace(options.grouping.rate, options.learning.clip, *policy.grouper);
-    }
-  }
-
-  Learner learner;
-  std::optional<GrouperLearner> grouper_learner;
-  std::vector<Course> courses;          // one for each session
-  std::vector<Regrouping> regroupings;  // the same, or none
-  std::int64_t evaluations_before = 0;  // of the sessions, when it began: schedules run from there
-  std::int64_t round = 0;               // the one to play next
-  std::size_t next = 0;                 // whose turn it is, modulo courses
-  std::int64_t episodes = 0;            // that were played
-
-  // Returns what share of the sessions' budgets is spent.
-  double progress() const {
-    std::int64_t spent = -evaluations_before;
-    std::int64_t left = 0;
-    for (const Course& course : courses) {
-      spent += course.session->evaluations();
-      left += course.session->evaluations_left();
-    }
-    return spent + left > 0 ? static_cast<double>(spent) / static_cast<double>(spent + left) : 0;
-  }
-};
 
 // Placeto (Addanki et al. 2019): a graph network that visits the groups one after the other and
 // chooses each one's device anew, trained by REINFORCE on what each choice gains. Every placement

@@ -29,7 +29,7 @@ Regrouping::Regrouping(const Problem& problem, const Options& options)
 
 Course& Regrouping::next(const Course& fine, const Grouper<float>& grouper, RandomStream* random) {
   const Problem& problem = fine.session->problem();
-  Placement start = fine.next_start();
+  Placement start = fine.next_start(random == nullptr);
   edges_.look_at(problem, start);
   std::vector<float> scores;
   if (edges_.producers.rows() > 0) {

@@ -1,0 +1,255 @@
+#include "learned/edge_contraction.hpp"
+#include "learned/placeto_episode.hpp"
+#include "nn/elementary.hpp"
+#include "nn/number_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace emplace::agents::placeto {
+namespace {
+
+constexpr double kBytesPerGigabyte = 1e9;
+constexpr double kUsPerSecond = 1e6;
+
+Placement random_placement(const Problem& problem, RandomStream& random) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  Placement placement(problem.num_groups());
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    placement[group] = devices[random.below(devices.size())];
+  }
+  return placement;
+}
+
+// The time of all ops one after the other, each on the device that runs it fastest.
+double work_us(const Problem& problem) {
+  double sum_us = 0;
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    double least_us = std::numeric_limits<double>::infinity();
+    for (const DeviceId device : problem.placeable_devices()) {
+      least_us = std::min(least_us, problem.cost_us(op, device));
+    }
+    sum_us += least_us;
+  }
+  return sum_us;
+}
+
+std::vector<GroupId> visiting_order(const Problem& problem, Order rule, RandomStream& random) {
+  std::vector<GroupId> order(problem.group_order().begin(), problem.group_order().end());
+  if (rule == Order::kReverse) {
+    std::ranges::reverse(order);
+  } else if (rule == Order::kRandom) {
+    random.shuffle(std::span(order));
+  }
+  return order;
+}
+
+}  // namespace
+
+void StepBaseline::subtract_from(std::vector<double>& returns, std::size_t workers) {
+  if (episodes_ == 0) {
+    return;
+  }
+  const std::size_t steps = returns.size() / workers;
+  std::vector<double> mean(steps, 0.0);
+  for (std::size_t i = 0; i < returns.size(); ++i) {
+    mean[i / workers] += returns[i] / static_cast<double>(workers);
+  }
+  if (means_.size() == episodes_) {
+    means_.pop_front();
+  }
+  means_.push_back(std::move(mean));
+  for (std::size_t step = 0; step < steps; ++step) {
+    double sum = 0;
+    for (const std::vector<double>& episode : means_) {
+      sum += episode[step];
+    }
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      returns[step * workers + worker] -= sum / static_cast<double>(means_.size());
+    }
+  }
+}
+
+std::string StepBaseline::to_json() const {
+  std::string text = "[";
+  for (const std::vector<double>& episode : means_) {
+    text += (text.size() > 1 ? ",\n" : "") + nn::write_numbers<double>(episode);
+  }
+  return text + "]";
+}
+
+void StepBaseline::load(const JsonCursor& json, std::size_t steps) {
+  const std::vector<JsonCursor> elements = json.elements();
+  if (elements.size() > episodes_) {
+    json.fail(fmt::format("expected {} episodes at most, found {}", episodes_, elements.size()));
+  }
+  means_.clear();
+  for (const JsonCursor& element : elements) {
+    means_.push_back(nn::read_numbers<double>(element, steps));
+  }
+}
+
+Course::Course(Session& course_session, const Options& all_options)
+    : session(&course_session),
+      options(all_options.episode),
+      graph(course_session.problem()),
+      fixed_start(course_session.problem().num_groups(),
+                  course_session.problem().placeable_devices().front()),
+      baseline(all_options.learning.baseline_episodes) {
+  const Problem& problem = session->problem();
+  order = visiting_order(problem, options.order, session->random());
+  if (options.start == Start::kRandom || options.start == Start::kBest) {
+    fixed_start = random_placement(problem, session->random());
+  }
+  const double work = work_us(problem);
+  us_per_unit = options.relative_times && work > 0 ? work : kUsPerSecond;
+}
+
+Course::Course(const Course& fine, Placement start, std::shared_ptr<const Problem> coarse_problem,
+               std::vector<GroupId> coarse_of_group)
+    : session(fine.session),
+      options(fine.options),
+      coarse(std::move(coarse_problem)),
+      coarse_of(std::move(coarse_of_group)),
+      graph(*coarse),
+      order(visiting_order(*coarse, options.order, session->random())),
+      fixed_start(std::move(start)),
+      us_per_unit(fine.us_per_unit),
+      baseline(0) {
+  options.start = Start::kRandom;  // the one that was given
+  options.fresh = 0;
+}
+
+GroupId visited_groups(const EpisodeOptions& options, const Problem& problem) {
+  return options.groups > 0 ? groups_after_contraction(problem, options.groups)
+                            : problem.num_groups();
+}
+
+std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem) {
+  return options.reward == Reward::kTerminal
+             ? 1
+             : visited_groups(options, problem) * static_cast<std::int64_t>(options.sweeps) + 1;
+}
+
+Course Course::restored(Session& session, const Options& options, const JsonCursor& json) {
+  const RandomStream random = session.random();
+  Course course(session, options);
+  session.random() = random;  // what a new course draws of it was drawn before
+  json.expect_only({"order", "start", "baseline"});
+  const auto read = [&](const char* key, std::int32_t count) {
+    const std::vector<JsonCursor> elements = json.at(key).elements();
+    if (elements.size() != course.graph.size()) {
+      json.at(key).fail(fmt::format("expected one for each of {} groups, found {}",
+                                    course.graph.size(), elements.size()));
+    }
+    std::vector<std::int32_t> numbers;
+    for (const JsonCursor& element : elements) {
+      numbers.push_back(static_cast<std::int32_t>(element.integer(0, count - 1)));
+    }
+    return numbers;
+  };
+  course.order = read("order", session.problem().num_groups());
+  std::vector<GroupId> sorted = course.order;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end()) {
+    json.at("order").fail("expected each group once");
+  }
+  course.fixed_start = Placement(read("start", session.problem().num_devices()));
+  const GroupId visited = visited_groups(options.episode, session.problem());
+  course.baseline.load(json.at("baseline"),
+                       static_cast<std::size_t>(visited) * options.episode.sweeps);
+  return course;
+}
+
+std::string Course::to_json() const {
+  return fmt::format(R"({{"order": [{}], "start": [{}], "baseline": {}}})", fmt::join(order, ", "),
+                     fmt::join(fixed_start.devices(), ", "), baseline.to_json());
+}
+
+Placement Course::next_start(bool greedy) const {
+  if (!greedy && options.fresh > 0 && session->random().uniform() < options.fresh) {
+    return random_placement(session->problem(), session->random());
+  }
+  switch (options.start) {
+    case Start::kEachEpisode:
+      return random_placement(session->problem(), session->random());
+    case Start::kBest:
+      return session->best_placement().value_or(fixed_start);
+    case Start::kOneDevice:
+    case Start::kRandom:
+      break;
+  }
+  return fixed_start;
+}
+
+double Course::time_of(const Evaluation& evaluation, const StepOutline& outline) const {
+  const Problem& problem = session->problem();
+  double time = evaluation.step_time_us / us_per_unit;
+  if (options.log_time) {
+    time = nn::log_of(std::max(time, 1e-300));
+  }
+  double over = 0;
+  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+    const double limit = options.memory_limit_gb > 0
+                             ? options.memory_limit_gb * kBytesPerGigabyte
+                             : static_cast<double>(problem.memory_bytes(device));
+    const auto peak = static_cast<double>(outline.peak_bytes[static_cast<std::size_t>(device)]);
+    over = std::max(over, (peak - limit) / kBytesPerGigabyte);
+  }
+  return std::min(time + options.memory_penalty * over, options.cap);
+}
+
+void Course::read_devices(const Placement& placement, std::span<std::int32_t> devices) const {
+  const Problem& problem = session->problem();
+  const std::span<const DeviceId> placeable = problem.placeable_devices();
+  const auto number_of = [&](DeviceId device) {
+    return static_cast<std::int32_t>(std::ranges::find(placeable, device) - placeable.begin());
+  };
+  if (coarse_of.empty()) {
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      devices[static_cast<std::size_t>(group)] = number_of(placement[group]);
+    }
+    return;
+  }
+  std::vector<double> times_us(devices.size() * placeable.size(), 0.0);  // by coarse group, device
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    const DeviceId device = placement[group];
+    times_us[static_cast<std::size_t>(coarse_of[static_cast<std::size_t>(group)]) *
+                 placeable.size() +
+             static_cast<std::size_t>(number_of(device))] += problem.group_cost_us(group, device);
+  }
+  for (std::size_t group = 0; group < devices.size(); ++group) {
+    const auto first = times_us.begin() + static_cast<std::ptrdiff_t>(group * placeable.size());
+    devices[group] = static_cast<std::int32_t>(
+        std::max_element(first, first + static_cast<std::ptrdiff_t>(placeable.size())) - first);
+  }
+}
+
+std::vector<double> Course::starts_us(const StepOutline& outline) const {
+  if (coarse_of.empty()) {
+    return outline.group_start_us;
+  }
+  std::vector<double> starts_us(graph.size(), std::numeric_limits<double>::infinity());
+  for (std::size_t group = 0; group < coarse_of.size(); ++group) {
+    double& start_us = starts_us[static_cast<std::size_t>(coarse_of[group])];
+    start_us = std::min(start_us, outline.group_start_us[group]);
+  }
+  return starts_us;
+}
+
+void Course::put(Placement& placement, GroupId group, DeviceId device) const {
+  if (coarse_of.empty()) {
+    placement[group] = device;
+    return;
+  }
+  for (std::size_t member = 0; member < coarse_of.size(); ++member) {
+    if (coarse_of[member] == group) {
+      placement[static_cast<GroupId>(member)] = device;
+    }
+  }
+}
+
+}  // namespace emplace::agents::placeto
