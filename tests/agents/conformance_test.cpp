@@ -175,7 +175,7 @@ TEST_P(Conformance, WorksWithEachParameterAtItsBounds) {
       for (const auto& [name, problem] : tiny_problems()) {
         SCOPED_TRACE(name);
         const auto agent = AgentRegistry::global().make({GetParam(), {{parameter.name, value}}});
-        Session session(problem, {.max_evaluations = 100});
+        Session session(problem, {.max_evaluations = 30});  // some episodes of learning agents
         expect_valid(problem, agent->place(problem, session));
       }
     }

@@ -180,9 +180,14 @@ TEST(PlacetoEpisode, StartsWhereItIsTold) {
   Played best("start=best");
   ASSERT_TRUE(best.player.play(best.course, 1, false));
   EXPECT_NE(best.placement(0), Placement(8, 0));
+  EXPECT_NE(Played("start=best").placement(0), Placement(8, 0));  // nothing is best yet
   Played fresh("start=best,fresh=1");
+  const Placement best_before = *fresh.session.best_placement();
   ASSERT_TRUE(fresh.player.play(fresh.course, 1, false));
-  EXPECT_NE(fresh.placement(0), *fresh.session.best_placement());
+  EXPECT_NE(fresh.placement(0), best_before);
+  const Placement best_now = *fresh.session.best_placement();
+  ASSERT_TRUE(fresh.player.play(fresh.course, 1, true));
+  EXPECT_EQ(fresh.placement(0), best_now);  // a greedy one is not fresh
   Played random("start=random");
   ASSERT_TRUE(random.player.play(random.course, 1, false));
   EXPECT_EQ(random.placement(0), fixed);
