@@ -202,6 +202,24 @@ TEST(PlacetoEpisode, AGreedyOneTakesTheLikeliestDevices) {
   }
 }
 
+// A policy that always stays, and a coin for each choice: of 8 x 8 choices half are expected to be
+// moves; fewer than 16 or more than 48 have a probability below 10^-4.
+TEST(PlacetoEpisode, DrawsAShareOfItsChoicesEvenly) {
+  const Played stays("stay=100", 8);
+  const Played strays("stay=100,epsilon=1", 8);
+  const auto moves = [](const Played& played) {
+    int count = 0;
+    for (std::size_t i = 0; i < played.course.rollout.num_decisions(); ++i) {
+      const Decision decision = played.course.rollout.decision(i);
+      const auto current = static_cast<std::size_t>(decision.current);
+      count += decision.devices[current] != played.course.rollout.actions()[i] ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(moves(stays), 0);
+  EXPECT_THAT(moves(strays), testing::AllOf(testing::Ge(16), testing::Le(48)));
+}
+
 TEST(PlacetoEpisode, EndsWithTheBudget) {
   const Played played("", 1, false, 5);
   EXPECT_FALSE(played.is_whole);

@@ -111,7 +111,8 @@ const std::vector<std::string> kVariants = {"",
                                             "start-time=false,rounds=3",
                                             "devices=candidates",
                                             "devices=candidates,memory=true,stay=2",
-                                            "stay=1"};
+                                            "stay=1",
+                                            "logit-bound=0.5"};
 
 TEST(PlacetoNetwork, GivesTheSameProbabilitiesWhateverTheNumbersOfTheGroups) {
   const std::vector<int> one = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -250,6 +251,17 @@ TEST(PlacetoNetwork, StaysAtFirstAsOftenAsItIsTold) {
     state.devices[3] = 1;
     const auto logits = logits_of(network, Graph(problem), {state.decision()}, 4);
     EXPECT_EQ(logits[0], (std::vector<float>{0, 2, 0}));
+  }
+}
+
+TEST(PlacetoNetwork, KeepsLogitsWithinTheirBound) {
+  const Graph graph(problem_of({0, 1, 2, 3, 4, 5, 6, 7}));
+  const State state(8, 2, 3, 5);
+  const auto free = logits_of(random_network<double>("", 2), graph, {state.decision()}, 1);
+  const auto bound =
+      logits_of(random_network<double>("logit-bound=0.5", 2), graph, {state.decision()}, 1);
+  for (std::size_t device = 0; device < 2; ++device) {
+    EXPECT_NEAR(bound[0][device], 0.5 * std::tanh(free[0][device]), 1e-12);
   }
 }
 

@@ -91,8 +91,8 @@ class Placeto : public TrainableAgent {
   // The parameters that shape the network, as a user would write them.
   std::vector<std::pair<std::string, std::string>> shape() const {
     std::vector<std::pair<std::string, std::string>> values;
-    for (const char* name : {"devices", "stay", "memory", "start-time", "messages", "rounds",
-                             "pooling", "peers", "means", "small"}) {
+    for (const char* name : {"devices", "stay", "logit-bound", "memory", "start-time", "messages",
+                             "rounds", "pooling", "peers", "means", "small"}) {
       values.emplace_back(name, emplace::to_string(params_.values().at(name)));
     }
     return values;

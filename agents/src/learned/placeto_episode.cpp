@@ -170,6 +170,9 @@ void Player::choose(Course& course, std::size_t step, bool greedy) {
     if (greedy) {
       action = static_cast<std::size_t>(std::ranges::max_element(probabilities_) -
                                         probabilities_.begin());
+    } else if (course.options.epsilon > 0 &&
+               course.session->random().uniform() < course.options.epsilon) {
+      action = course.session->random().below(probabilities_.size());
     } else {
       double left = course.session->random().uniform() - probabilities_[0];
       while (left >= 0 && action + 1 < probabilities_.size()) {

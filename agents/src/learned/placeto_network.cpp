@@ -279,9 +279,12 @@ Value Network<Scalar>::logits(nn::Tape<Scalar>& tape, Lists& lists, const Graph&
         scores(tape, lists.passes[lists.scores.size()], graph, views.first(count), lanes));
     views = views.subspan(count);
   }
-  const Value logits = options_.candidates
-                           ? by_candidate(tape, lists, decisions.size(), graph.num_devices(), lanes)
-                           : lists.scores.front();
+  Value logits = options_.candidates
+                     ? by_candidate(tape, lists, decisions.size(), graph.num_devices(), lanes)
+                     : lists.scores.front();
+  if (options_.logit_bound > 0) {
+    logits = tape.bound(logits, 1, options_.logit_bound);
+  }
   return options_.stay > 0 ? plus_stay(tape, lists, decisions, logits) : logits;
 }
 

@@ -64,6 +64,8 @@ std::vector<ParamSpec> parameter_table() {
              "all in one pass, told apart by their number, or a pass for each, which sees times on "
              "it: one policy for any number and kind"),
       number("stay", network.stay, 0, 100, "added to the logit of the device where the group is"),
+      number("logit-bound", network.logit_bound, 0, 1000,
+             "logits are so many times their tanh; 0: they are as they come"),
       flag("zero-head", network.zero_head, "the last weights are 0 at first"),
       flag("memory", network.memory, "a feature: the bytes of a group's first outputs"),
       flag("start-time", network.start_time, "a feature: when a group starts, from the current on"),
@@ -82,6 +84,7 @@ std::vector<ParamSpec> parameter_table() {
       number("fresh", episode.fresh, 0, 1, "share of episodes that start at random all the same"),
       choice("reward", "step", kRewards,
              "what each step gains, gains over the best reached later, or minus the last time"),
+      number("epsilon", episode.epsilon, 0, 1, "share of choices that are drawn evenly"),
       number("discount", episode.discount, 0, 1, "of what a later step gains"),
       whole_number("sweeps", 1, 1, 100, "of an episode over all groups"),
       flag("reuse", episode.reuse, "an unchanged placement is not simulated again"),
@@ -151,6 +154,7 @@ Options options_of(const Params& params) {
   const bool is_joint = params.values().contains("groups");
   return {.network = {.candidates = says("devices", "candidates"),
                       .stay = real("stay"),
+                      .logit_bound = real("logit-bound"),
                       .zero_head = is("zero-head"),
                       .memory = is("memory"),
                       .start_time = is("start-time"),
@@ -166,6 +170,7 @@ Options options_of(const Params& params) {
                       .fresh = real("fresh"),
                       .reward = chosen<Reward>(params, "reward", kRewards),
                       .discount = real("discount"),
+                      .epsilon = real("epsilon"),
                       .sweeps = static_cast<std::size_t>(whole("sweeps")),
                       .reuse = is("reuse"),
                       .relative_times = says("unit", "work"),

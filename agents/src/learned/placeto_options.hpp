@@ -18,6 +18,7 @@ namespace emplace::agents::placeto {
 struct NetworkOptions {
   bool candidates = false;  // ours: scores device after device, of any number and kind
   double stay = 0;          // ours: added to the logit of the device where the group is
+  double logit_bound = 0;   // logits become so many times their tanh; 0: they stay
   bool zero_head = false;   // ours: all other logits are 0 at first
   bool memory = false;
   bool start_time = true;
@@ -42,6 +43,7 @@ struct EpisodeOptions {
   double fresh = 0;  // ours: share of episodes that start at random all the same
   Reward reward = Reward::kStep;
   double discount = 1;
+  double epsilon = 0;  // share of choices that are drawn evenly
   std::size_t sweeps = 1;
   bool reuse = false;  // ours: an unchanged placement is not simulated again
   bool relative_times = false;
