@@ -191,7 +191,7 @@ std::string Training::to_json() const {
 }
 
 void Training::load(const JsonCursor& json) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;  // no count overflows soon after
   json.expect_only({"next", "updates", "episodes", "baselines", "optimizer"});
   const std::vector<JsonCursor> baselines = json.at("baselines").elements();
   if (baselines.size() != courses_.size()) {
