@@ -192,12 +192,19 @@ TEST(Suite, SurvivesARoundTrip) {
   EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
 }
 
+// But for those whose networks take minutes.
 TEST(Suite, QuickstartIsInceptionOnTwoAndFourGpusWithAllAgents) {
   EXPECT_THAT(suite_names(), Contains("quickstart"));
   const Suite suite = load_suite("quickstart");
   EXPECT_THAT(graphs_of(suite), ElementsAre("inception-v3"));
   EXPECT_THAT(suite.clusters, ElementsAre("p2-8xlarge-2", "p2-8xlarge-4"));
-  EXPECT_EQ(labels_of(suite), agents::AgentRegistry::global().names());
+  std::vector<std::string> quick;
+  for (const std::string& name : agents::AgentRegistry::global().names()) {
+    if (!agents::AgentRegistry::global().info(name).trainable || name == "placeto") {
+      quick.push_back(name);
+    }
+  }
+  EXPECT_THAT(labels_of(suite), testing::UnorderedElementsAreArray(quick));
   EXPECT_EQ(suite.repetitions, 3);
 }
 
