@@ -117,7 +117,7 @@ std::vector<ParamSpec> parameter_table() {
 std::vector<ParamSpec> plus_parameter_table() {
   const std::map<std::string, ParamValue, std::less<>> changes = {
       {"algorithm", "ppo"s}, {"devices", "candidates"s},
-      {"stay", 1.0},         {"zero-head", true},
+      {"stay", 3.0},         {"zero-head", true},
       {"means", true},       {"order", "random"s},
       {"start", "best"s},    {"discount", 0.3},
       {"reuse", true},       {"unit", "work"s},
