@@ -1,3 +1,4 @@
+#include "agents/placing.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/agents/registry.hpp>
@@ -17,29 +18,6 @@
 namespace emplace::agents {
 namespace {
 
-std::unique_ptr<Agent> make(const std::string& spec) {
-  return AgentRegistry::global().make(Spec::parse(spec));
-}
-
-TrainableAgent& trainable(Agent& agent) { return dynamic_cast<TrainableAgent&>(agent); }
-
-// The least step time of all placements.
-double optimum_us(const Problem& problem) {
-  Simulator simulator(problem);
-  double best_us = std::numeric_limits<double>::infinity();
-  Placement placement(problem.num_groups());
-  for (;;) {
-    best_us = std::min(best_us, simulator.run(placement).makespan_us);
-    GroupId group = 0;
-    while (group < problem.num_groups() && ++placement[group] == problem.num_devices()) {
-      placement[group++] = 0;
-    }
-    if (group == problem.num_groups()) {
-      return best_us;
-    }
-  }
-}
-
 // Two chains of three that meet at the end; what the first ops of each hand on is large, and one
 // more op reads the second chain from the side.
 OpGraph two_ways() {
@@ -57,11 +35,11 @@ OpGraph two_ways() {
 // agent finds them.
 TEST(PlacetoJoint, FindsTheOptimumThatAFixedGroupingExcludes) {
   const Problem fine = test::make_problem(two_ways());
-  const double best_us = optimum_us(fine);
+  const double best_us = test::optimum_us(fine);
   const Problem fixed(std::make_shared<const OpGraph>(two_ways()), group_ops(two_ways(), 3),
                       test::make_cluster({}));
   ASSERT_EQ(fixed.num_groups(), 3);
-  EXPECT_GT(optimum_us(fixed), 1.05 * best_us);
+  EXPECT_GT(test::optimum_us(fixed), 1.05 * best_us);
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     Session session(fine, {.seed = seed, .max_evaluations = 1000});
     make("placeto-joint:groups=3")->place(fine, session);

@@ -19,40 +19,6 @@
 namespace emplace::agents {
 namespace {
 
-std::unique_ptr<Agent> make(const std::string& spec) {
-  return AgentRegistry::global().make(Spec::parse(spec));
-}
-
-TrainableAgent& trainable(Agent& agent) { return dynamic_cast<TrainableAgent&>(agent); }
-
-// The least step time of all placements.
-double optimum_us(const Problem& problem) {
-  Simulator simulator(problem);
-  double best_us = std::numeric_limits<double>::infinity();
-  Placement placement(problem.num_groups());
-  for (;;) {
-    best_us = std::min(best_us, simulator.run(placement).makespan_us);
-    GroupId group = 0;
-    while (group < problem.num_groups() && ++placement[group] == problem.num_devices()) {
-      placement[group++] = 0;
-    }
-    if (group == problem.num_groups()) {
-      return best_us;
-    }
-  }
-}
-
-// Two chains that cross once, with costs and bytes that make it worth a thought.
-OpGraph crossing() {
-  return test::make_graph({{.name = "a", .cost_us = 50, .output_bytes = 30},
-                           {.name = "b", .cost_us = 70, .output_bytes = 60, .producers = {0}},
-                           {.name = "c", .cost_us = 40, .output_bytes = 20},
-                           {.name = "d", .cost_us = 90, .output_bytes = 10, .producers = {2}},
-                           {.name = "e", .cost_us = 60, .output_bytes = 50, .producers = {1, 2}},
-                           {.name = "f", .cost_us = 80, .output_bytes = 25, .producers = {3}},
-                           {.name = "g", .cost_us = 30, .producers = {4, 5}}});
-}
-
 struct Named {
   const char* name;
   Problem problem;
@@ -61,17 +27,18 @@ struct Named {
 std::vector<Named> tiny() {
   std::vector<Named> problems;
   problems.push_back({"diamond", test::make_problem(test::diamond_graph(30))});
-  problems.push_back({"crossing", test::make_problem(crossing())});
+  problems.push_back({"crossing", test::make_problem(test::crossing_graph())});
   problems.push_back({"fork and join", test::make_problem(test::fork_join_graph(6, 20))});
   problems.push_back({"costly links", test::make_problem(test::fork_join_graph(5, 2000))});
-  problems.push_back({"unlike devices",
-                      test::make_problem(crossing(), {.num_devices = 1, .with_slow_gpu = true})});
+  problems.push_back(
+      {"unlike devices",
+       test::make_problem(test::crossing_graph(), {.num_devices = 1, .with_slow_gpu = true})});
   return problems;
 }
 
 TEST(Placeto, FindsTheOptimumOfSmallProblems) {
   for (const Named& named : tiny()) {
-    const double best_us = optimum_us(named.problem);
+    const double best_us = test::optimum_us(named.problem);
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
       SCOPED_TRACE(testing::Message() << named.name << ", seed " << seed);
       Session session(named.problem, {.seed = seed, .max_evaluations = 1000});
@@ -83,7 +50,7 @@ TEST(Placeto, FindsTheOptimumOfSmallProblems) {
 
 TEST(PlacetoPlus, FindsTheOptimumOfSmallProblems) {
   for (const Named& named : tiny()) {
-    const double best_us = optimum_us(named.problem);
+    const double best_us = test::optimum_us(named.problem);
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
       SCOPED_TRACE(testing::Message() << named.name << ", seed " << seed);
       Session session(named.problem, {.seed = seed, .max_evaluations = 1000});
@@ -96,8 +63,9 @@ TEST(PlacetoPlus, FindsTheOptimumOfSmallProblems) {
 // Trained on two devices, alike and unlike, used on three: better than as many random placements as
 // its episode simulates.
 TEST(PlacetoPlus, PlacesOnOtherDevicesThanItWasTrainedFor) {
-  const Problem alike = test::make_problem(crossing());
-  const Problem unlike = test::make_problem(crossing(), {.num_devices = 1, .with_slow_gpu = true});
+  const Problem alike = test::make_problem(test::crossing_graph());
+  const Problem unlike =
+      test::make_problem(test::crossing_graph(), {.num_devices = 1, .with_slow_gpu = true});
   Session first(alike, {.seed = 1, .max_evaluations = 2000});
   Session second(unlike, {.seed = 2, .max_evaluations = 2000});
   Session* const sessions[] = {&first, &second};
@@ -106,7 +74,7 @@ TEST(PlacetoPlus, PlacesOnOtherDevicesThanItWasTrainedFor) {
   for (const test::ClusterSketch& sketch :
        {test::ClusterSketch{.num_devices = 3},
         test::ClusterSketch{.num_devices = 2, .with_slow_gpu = true}}) {
-    const Problem problem = test::make_problem(crossing(), sketch);
+    const Problem problem = test::make_problem(test::crossing_graph(), sketch);
     double placed_us = 0;
     double random_us = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -143,11 +111,11 @@ TEST(Placeto, LearnsToPlaceSmallProblemsAtOnce) {
     }
     SCOPED_TRACE(named.name);
     EXPECT_LE(greedy_us(named.problem, "unit=work,entropy=0.1", 1, 6000),
-              1.1 * optimum_us(named.problem));
+              1.1 * test::optimum_us(named.problem));
   }
-  const Problem problem = test::make_problem(crossing());
+  const Problem problem = test::make_problem(test::crossing_graph());
   EXPECT_LE(greedy_us(problem, "unit=work,entropy=0.1,algorithm=ppo", 1, 3000),
-            1.1 * optimum_us(problem));
+            1.1 * test::optimum_us(problem));
 }
 
 TEST(Placeto, LearnsTheSameBitsOnOneAndTwoThreads) {
@@ -168,7 +136,7 @@ TEST(Placeto, LearnsTheSameBitsOnOneAndTwoThreads) {
 
 TEST(Placeto, TrainsOnSeveralProblemsInTurn) {
   const Problem one = test::make_problem(test::fork_join_graph(4, 20));
-  const Problem other = test::make_problem(crossing());
+  const Problem other = test::make_problem(test::crossing_graph());
   Session first(one, {.seed = 1, .max_evaluations = 70});
   Session second(other, {.seed = 2, .max_evaluations = 160});
   Session* const sessions[] = {&first, &second};
@@ -179,7 +147,7 @@ TEST(Placeto, TrainsOnSeveralProblemsInTurn) {
 }
 
 TEST(Placeto, LeavesAPolicyAsItIsWhenItPlacesWithIt) {
-  const Problem problem = test::make_problem(crossing());
+  const Problem problem = test::make_problem(test::crossing_graph());
   Session training(problem, {.seed = 1, .max_evaluations = 80});
   const auto agent = make("placeto");
   agent->place(problem, training);
@@ -192,7 +160,7 @@ TEST(Placeto, LeavesAPolicyAsItIsWhenItPlacesWithIt) {
 
 // 40 evaluations are 5 episodes of a start and 7 groups.
 TEST(Placeto, TellsOfEachUpdate) {
-  const Problem problem = test::make_problem(crossing());
+  const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.seed = 1, .max_evaluations = 40});
   Session* const sessions[] = {&session};
   std::vector<TrainingUpdate> updates;
@@ -218,7 +186,7 @@ TEST(Placeto, TellsOfEachUpdate) {
 
 TEST(Placeto, StopsWhereItIsTold) {
   const Problem one = test::make_problem(test::fork_join_graph(4, 20));
-  const Problem other = test::make_problem(crossing());
+  const Problem other = test::make_problem(test::crossing_graph());
   Session first(one, {.seed = 1, .max_evaluations = 700});
   Session second(other, {.seed = 2, .max_evaluations = 700});
   Session* const sessions[] = {&first, &second};
@@ -247,7 +215,7 @@ Left train_until(const std::string& spec, std::int64_t updates, const Left* from
   const std::vector<Problem> problems = [] {
     std::vector<Problem> all;
     all.push_back(test::make_problem(test::fork_join_graph(4, 20)));
-    all.push_back(test::make_problem(crossing()));
+    all.push_back(test::make_problem(test::crossing_graph()));
     all.push_back(test::make_problem(test::diamond_graph(30)));
     return all;
   }();
@@ -330,7 +298,7 @@ TEST(Placeto, TellsWhyATrainingCannotGoOn) {
   EXPECT_THAT(training_mistake(left.training.substr(0, left.training.size() / 2)),
               testing::StartsWith("training.json"));
 
-  const Problem problem = test::make_problem(crossing());
+  const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.max_evaluations = 100});
   Session* const sessions[] = {&session};
   const auto agent = make("placeto");
@@ -353,7 +321,7 @@ std::string load_mistake(const std::string& spec, const std::string& text) {
 }
 
 TEST(Placeto, TellsWhyAPolicyDoesNotFit) {
-  const Problem problem = test::make_problem(crossing());
+  const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.max_evaluations = 8});
   const auto agent = make("placeto");
   agent->place(problem, session);
@@ -365,7 +333,7 @@ TEST(Placeto, TellsWhyAPolicyDoesNotFit) {
   EXPECT_THAT(load_mistake("placeto", policy.substr(0, policy.size() / 2)),
               testing::StartsWith("policy.json"));
 
-  const Problem wider = test::make_problem(crossing(), {.num_devices = 4});
+  const Problem wider = test::make_problem(test::crossing_graph(), {.num_devices = 4});
   Session on_wider(wider, {.max_evaluations = 8});
   try {
     agent->place(wider, on_wider);

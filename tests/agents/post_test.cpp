@@ -116,23 +116,6 @@ TEST(PostPolicy, ClimbsTheProximalObjective) {
   }
 }
 
-// The least step time of all placements.
-double optimum_us(const Problem& problem) {
-  Simulator simulator(problem);
-  double best_us = std::numeric_limits<double>::infinity();
-  Placement placement(problem.num_groups());
-  for (;;) {
-    best_us = std::min(best_us, simulator.run(placement).makespan_us);
-    GroupId group = 0;
-    while (group < problem.num_groups() && ++placement[group] == problem.num_devices()) {
-      placement[group++] = 0;
-    }
-    if (group == problem.num_groups()) {
-      return best_us;
-    }
-  }
-}
-
 TEST(Post, FindsTheOptimumOfSmallProblems) {
   for (const std::int64_t bytes : {0, 30, 90, 2000}) {
     for (const DeviceId devices : {2, 3}) {
@@ -142,7 +125,7 @@ TEST(Post, FindsTheOptimumOfSmallProblems) {
         SCOPED_TRACE(testing::Message() << bytes << " bytes, seed " << seed);
         Session session(problem, {.seed = seed, .max_evaluations = 2000});
         AgentRegistry::global().make({"post", {}})->place(problem, session);
-        EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, optimum_us(problem));
+        EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, test::optimum_us(problem));
       }
     }
   }

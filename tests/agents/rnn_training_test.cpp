@@ -29,40 +29,6 @@ constexpr const char* kColocrl = "rnn-colocrl:hidden=16,types=4,adjacency=16,rat
 constexpr const char* kHdp =
     "rnn-hdp:hidden=16,types=4,groups=16,grouper=16,rate=0.01,entropy=1e-5";
 
-std::unique_ptr<Agent> make(const std::string& spec) {
-  return AgentRegistry::global().make(Spec::parse(spec));
-}
-
-TrainableAgent& trainable(Agent& agent) { return dynamic_cast<TrainableAgent&>(agent); }
-
-// The least step time of all placements.
-double optimum_us(const Problem& problem) {
-  Simulator simulator(problem);
-  double best_us = std::numeric_limits<double>::infinity();
-  Placement placement(problem.num_groups());
-  for (;;) {
-    best_us = std::min(best_us, simulator.run(placement).makespan_us);
-    GroupId group = 0;
-    while (group < problem.num_groups() && ++placement[group] == problem.num_devices()) {
-      placement[group++] = 0;
-    }
-    if (group == problem.num_groups()) {
-      return best_us;
-    }
-  }
-}
-
-// Two chains that cross once, with costs and bytes that make it worth a thought.
-OpGraph crossing() {
-  return test::make_graph({{.name = "a", .cost_us = 50, .output_bytes = 30},
-                           {.name = "b", .cost_us = 70, .output_bytes = 60, .producers = {0}},
-                           {.name = "c", .cost_us = 40, .output_bytes = 20},
-                           {.name = "d", .cost_us = 90, .output_bytes = 10, .producers = {2}},
-                           {.name = "e", .cost_us = 60, .output_bytes = 50, .producers = {1, 2}},
-                           {.name = "f", .cost_us = 80, .output_bytes = 25, .producers = {3}},
-                           {.name = "g", .cost_us = 30, .producers = {4, 5}}});
-}
-
 TEST(RnnTraining, CountsTheRootOfSecondsOrOfTheFailingTime) {
   EXPECT_DOUBLE_EQ(rnn::cost_of({.status = EvaluationStatus::kOk, .step_time_us = 2'250'000}, 100),
                    1.5);
@@ -122,7 +88,7 @@ struct Named {
 std::vector<Named> tiny() {
   std::vector<Named> problems;
   problems.push_back({"diamond", test::make_problem(test::diamond_graph(30))});
-  problems.push_back({"crossing", test::make_problem(crossing())});
+  problems.push_back({"crossing", test::make_problem(test::crossing_graph())});
   problems.push_back({"fork and join", test::make_problem(test::fork_join_graph(6, 20))});
   problems.push_back({"costly links", test::make_problem(test::fork_join_graph(5, 2000))});
   return problems;
@@ -133,13 +99,13 @@ TEST(RnnTraining, FindsTheOptimumOfSmallProblems) {
     SCOPED_TRACE(named.name);
     Session session(named.problem, {.seed = 1, .max_evaluations = 1000});
     make(kColocrl)->place(named.problem, session);
-    EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, optimum_us(named.problem));
+    EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, test::optimum_us(named.problem));
   }
   // Groups of like items stay together for some seeds: what rnn-hdp finds depends on its first.
-  const Problem problem = test::make_problem(crossing());
+  const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.seed = 2, .max_evaluations = 1000});
   make(kHdp)->place(problem, session);
-  EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, optimum_us(problem));
+  EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, test::optimum_us(problem));
 }
 
 // What was learned, not what was met on the way: the likeliest placement.
@@ -151,14 +117,14 @@ TEST(RnnTraining, LearnsToPlaceSmallProblemsAtOnce) {
     agent->place(named.problem, session);
     Session once(named.problem, {.max_evaluations = 1});
     trainable(*agent).place_with_policy(named.problem, once);
-    EXPECT_LE(once.best_evaluation().step_time_us, 1.15 * optimum_us(named.problem));
+    EXPECT_LE(once.best_evaluation().step_time_us, 1.15 * test::optimum_us(named.problem));
   }
 }
 
 // The likeliest groups say little: what counts is how good placements are that are drawn. What
 // leaves the groups has shapes that tell them apart.
 TEST(RnnTraining, LearnsToGroupAndPlace) {
-  const Problem problem = test::make_problem(crossing());
+  const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.seed = 2, .max_evaluations = 3000});
   Session* const sessions[] = {&session};
   std::vector<double> drawn_us;
@@ -196,7 +162,7 @@ struct Left {
 
 Left train_until(const std::string& spec, std::int64_t updates, const Left* from) {
   const Problem one = test::make_problem(test::fork_join_graph(4, 20));
-  const Problem other = test::make_problem(crossing());
+  const Problem other = test::make_problem(test::crossing_graph());
   Session first(one, {.seed = 1, .max_evaluations = 45});
   Session second(other, {.seed = 2, .max_evaluations = 70});
   Session* const sessions[] = {&first, &second};
@@ -229,7 +195,7 @@ TEST(RnnTraining, GoesOnWithTheSameBitsAfterACut) {
 
 // 10 evaluations in updates of 2 x 3: six, then three and one.
 TEST(RnnTraining, TellsOfEachUpdate) {
-  const Problem problem = test::make_problem(crossing());
+  const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.seed = 1, .max_evaluations = 10});
   Session* const sessions[] = {&session};
   const auto agent = make("rnn-hdp:hidden=8,groups=8,groupings=2,placements=3");
@@ -250,7 +216,7 @@ TEST(RnnTraining, TellsOfEachUpdate) {
 }
 
 TEST(RnnTraining, PlacesGraphsOfAnotherSize) {
-  const Problem small = test::make_problem(crossing());
+  const Problem small = test::make_problem(test::crossing_graph());
   const Problem large = test::make_problem(test::fork_join_graph(40, 20));
   for (const char* spec : {kColocrl, kHdp}) {
     Session training(small, {.seed = 1, .max_evaluations = 80});
@@ -273,7 +239,7 @@ std::string load_mistake(const std::string& spec, const std::string& text) {
 }
 
 TEST(RnnTraining, TellsWhyAPolicyDoesNotFit) {
-  const Problem problem = test::make_problem(crossing());
+  const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.max_evaluations = 8});
   const auto agent = make(kColocrl);
   agent->place(problem, session);
@@ -285,7 +251,7 @@ TEST(RnnTraining, TellsWhyAPolicyDoesNotFit) {
   EXPECT_THAT(load_mistake(kColocrl, policy.substr(0, policy.size() / 2)),
               testing::StartsWith("policy.json"));
 
-  const Problem wider = test::make_problem(crossing(), {.num_devices = 4});
+  const Problem wider = test::make_problem(test::crossing_graph(), {.num_devices = 4});
   Session on_wider(wider, {.max_evaluations = 8});
   try {
     agent->place(wider, on_wider);
@@ -298,7 +264,7 @@ TEST(RnnTraining, TellsWhyAPolicyDoesNotFit) {
 
 TEST(RnnTraining, TellsWhyATrainingCannotGoOn) {
   const Left left = train_until(kHdp, 2, nullptr);
-  const Problem problem = test::make_problem(crossing());
+  const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.max_evaluations = 100});
   Session* const sessions[] = {&session};
   const auto agent = make(kHdp);

@@ -1,7 +1,11 @@
 #include "support/problems.hpp"
 
+#include <emplace/sim/simulator.hpp>
+
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace emplace::test {
@@ -106,6 +110,32 @@ OpGraph fork_join_graph(int width, std::int64_t bytes) {
   }
   ops.push_back(std::move(sink));
   return make_graph(ops, "fork-join");
+}
+
+OpGraph crossing_graph() {
+  return make_graph({{.name = "a", .cost_us = 50, .output_bytes = 30},
+                     {.name = "b", .cost_us = 70, .output_bytes = 60, .producers = {0}},
+                     {.name = "c", .cost_us = 40, .output_bytes = 20},
+                     {.name = "d", .cost_us = 90, .output_bytes = 10, .producers = {2}},
+                     {.name = "e", .cost_us = 60, .output_bytes = 50, .producers = {1, 2}},
+                     {.name = "f", .cost_us = 80, .output_bytes = 25, .producers = {3}},
+                     {.name = "g", .cost_us = 30, .producers = {4, 5}}});
+}
+
+double optimum_us(const Problem& problem) {
+  Simulator simulator(problem);
+  double best_us = std::numeric_limits<double>::infinity();
+  Placement placement(problem.num_groups());
+  for (;;) {
+    best_us = std::min(best_us, simulator.run(placement).makespan_us);
+    GroupId group = 0;
+    while (group < problem.num_groups() && ++placement[group] == problem.num_devices()) {
+      placement[group++] = 0;
+    }
+    if (group == problem.num_groups()) {
+      return best_us;
+    }
+  }
 }
 
 }  // namespace emplace::test

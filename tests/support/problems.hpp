@@ -55,7 +55,13 @@ OpGraph chain_graph(const std::vector<double>& costs_us, std::int64_t bytes);
 /// two devices is 350 us, on one device 550 us.
 OpGraph diamond_graph(std::int64_t bytes);
 
+/// Returns two chains that cross once, seven ops whose costs and bytes make it worth a thought.
+OpGraph crossing_graph();
+
 /// Returns a source, `width` parallel ops of 100 us and a sink, the last two of 10 us.
 OpGraph fork_join_graph(int width, std::int64_t bytes);
+
+/// Returns the least step time of all placements, each of which is simulated.
+double optimum_us(const Problem& problem);
 
 }  // namespace emplace::test
