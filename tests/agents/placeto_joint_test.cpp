@@ -3,15 +3,11 @@
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
 
-#include <algorithm>
-#include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -2,16 +2,13 @@
 #include "support/problems.hpp"
 
 #include <emplace/graphs/error.hpp>
-#include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>

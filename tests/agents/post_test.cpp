@@ -2,15 +2,11 @@
 #include "agents/src/learned/post_policy.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/sim/simulator.hpp>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace emplace::agents {

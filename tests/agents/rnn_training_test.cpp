@@ -7,7 +7,6 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +14,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
