@@ -83,7 +83,7 @@ Network<Scalar> random_network(const std::string& given, std::size_t devices) {
 }
 
 // A layered graph of ops that differ, numbered in the order of `ops`, a topological one.
-Problem problem_of(const std::vector<int>& ops) {
+Problem problem_of(const std::vector<int>& ops, DeviceId num_devices = 2) {
   std::vector<OpId> id(8);
   std::vector<test::OpSketch> sketches;
   const std::vector<std::vector<int>> producers = {{}, {0}, {0}, {1, 2}, {2}, {}, {5, 4}, {3, 6}};
@@ -97,7 +97,7 @@ Problem problem_of(const std::vector<int>& ops) {
     id[static_cast<std::size_t>(op)] = static_cast<OpId>(sketches.size());
     sketches.push_back(std::move(sketch));
   }
-  return test::make_problem(test::make_graph(sketches));
+  return test::make_problem(test::make_graph(sketches), {.num_devices = num_devices});
 }
 
 const std::vector<std::string> kVariants = {"",
@@ -168,7 +168,7 @@ TEST(PlacetoNetwork, TellsStatesApart) {
 }
 
 TEST(PlacetoNetwork, GivesDecisionsSideBySideTheBitsThatEachHasAlone) {
-  const Graph graph(problem_of({0, 1, 2, 3, 4, 5, 6, 7}));
+  const Graph graph(problem_of({0, 1, 2, 3, 4, 5, 6, 7}, 3));
   for (const std::string& variant : kVariants) {
     SCOPED_TRACE(variant);
     const auto network = random_network<float>(variant, 3);
