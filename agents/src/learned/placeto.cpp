@@ -358,10 +358,11 @@ std::unique_ptr<Policy> Placeto::read_policy(const JsonCursor& root) const {
   return policy;
 }
 
-// The same with what a few years taught: each choice is judged by what soon comes of it (a low
-// discount) instead of by all that other choices bring; episodes start at the best placement and
-// leave most groups where they are, so that they refine it; what did not change is not simulated
-// again; devices are told apart by what they are; and PPO takes several steps for each episode.
+// The same with what lets it learn from few simulations: each choice is judged by what soon comes
+// of it (a low discount) instead of by all that other choices bring; episodes start at the best
+// placement and leave most groups where they are, so that they refine it; what did not change is
+// not simulated again; devices are told apart by what they are; and PPO takes several steps for
+// each episode.
 class PlacetoPlus final : public Placeto {
  public:
   using Placeto::Placeto;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Every switch of Placeto (Addanki et al. 2019) and of its released code; defaults are those of the
-// authors' file of hyper-parameters where it has one. What is ours, and off by default, is marked
-// so; `placeto-plus` has it on.
+// The switches of Placeto (Addanki et al. 2019) and of its released code (agents/README.md says
+// which are left out); defaults are those of the authors' file of hyper-parameters where it has
+// one. What is ours, and off by default, is marked so; `placeto-plus` has most of it on.
 
 #include "nn/optimizer.hpp"
 

@@ -106,8 +106,8 @@ class TrainableAgent : public Agent {
   /// Learns from the problems of all sessions in turn until their budgets are spent or `watch`,
   /// which may be empty, says no. It begins with the policy that there is, if any, but anew
   /// otherwise: schedules run from now until the budgets end. After load_training(), it goes on
-  /// with that training instead, once. Throws kUnsupported unless the problems have as many
-  /// placeable devices as the policy.
+  /// with that training instead, once. Throws kUnsupported where a problem has more or
+  /// fewer placeable devices than the policy is for; one of placeto-plus is for any number.
   virtual void train(std::span<Session* const> sessions, const TrainingWatch& watch) = 0;
 
   /// Uses the policy as it is: plays one episode of likeliest choices and returns the best
