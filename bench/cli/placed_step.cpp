@@ -111,9 +111,11 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
                          .groups = options.groups,
                          .grouping = options.grouping,
                          .root_seed = static_cast<std::uint64_t>(with.seed)};
-  agents::Session session(problem, {.seed = cell.seed(),
-                                    .max_evaluations = std::max<std::int64_t>(1, with.episodes) *
-                                                       agent->evaluations_per_episode(problem)});
+  // One for the policy as it is, and those that it learns from.
+  const std::int64_t episodes = 1 + with.episodes;
+  agents::Session session(
+      problem,
+      {.seed = cell.seed(), .max_evaluations = episodes * agent->evaluations_per_episode(problem)});
   step.placement = with.episodes == 0 ? agent->place_with_policy(problem, session)
                                       : agent->place(problem, session);
   step.evaluations = session.evaluations();

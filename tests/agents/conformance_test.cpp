@@ -240,6 +240,27 @@ TEST_P(Conformance, PlacesWithAPolicyThatStaysAsItIs) {
   EXPECT_EQ(trainable.save(), policy);
 }
 
+TEST_P(Conformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
+  if (!info().trainable) {
+    return;
+  }
+  const auto agent = AgentRegistry::global().make({GetParam(), {}});
+  auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
+  const Problem problem = test::make_problem(test::fork_join_graph(6, 20));
+  Session training(problem, {.seed = 1, .max_evaluations = 200});
+  agent->place(problem, training);
+  const std::string policy = trainable.save();
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    Session as_it_is(problem, {.seed = seed, .max_evaluations = 60});
+    trainable.place_with_policy(problem, as_it_is);
+    const auto other = AgentRegistry::global().make({GetParam(), {}});
+    dynamic_cast<TrainableAgent&>(*other).load(policy, "policy");
+    Session session(problem, {.seed = seed, .max_evaluations = 60});
+    other->place(problem, session);
+    EXPECT_FALSE(as_it_is.best_evaluation().better_than(session.best_evaluation()));
+  }
+}
+
 TEST_P(Conformance, GoesOnTrainingWithTheSameBits) {
   if (!info().trainable) {
     return;

@@ -3,6 +3,7 @@
 #include "agents/src/learned/placeto_options.hpp"
 #include "support/problems.hpp"
 
+#include <emplace/graphs/error.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>
@@ -90,6 +91,53 @@ TEST(PlacetoEpisode, DoesNotSimulateAgainWhatDidNotChange) {
     }
     EXPECT_EQ(changed.session.evaluations(), simulations);
     EXPECT_LT(simulations, all.session.evaluations());
+  }
+}
+
+// Against the simulator, group after group on each device.
+TEST(PlacetoEpisode, KnowsWhatEveryDeviceWouldGain) {
+  for (const std::size_t workers : {1U, 3U}) {
+    const Played played("all-devices=true,sweeps=2,discount=0.5", workers);
+    ASSERT_TRUE(played.is_whole);
+    EXPECT_EQ(played.session.evaluations(), static_cast<std::int64_t>(workers * (2 * 8 + 1)));
+    EXPECT_EQ(played.session.evaluations(),
+              static_cast<std::int64_t>(workers) * played.course.evaluations_per_episode());
+    const Rollout& rollout = played.course.rollout;
+    const std::vector<float> gains = rollout.gains();
+    ASSERT_EQ(gains.size(), 2 * rollout.num_decisions());
+    Simulator simulator(played.problem);
+    for (std::size_t i = 0; i < rollout.num_decisions(); ++i) {
+      const double before_us = simulator.run(played.placement(i)).makespan_us;
+      EXPECT_DOUBLE_EQ(rollout.times()[i], before_us / 1e6);
+      for (DeviceId device = 0; device < 2; ++device) {
+        Placement moved = played.placement(i);
+        moved[rollout.decision(i).current] = device;
+        const double after_us = simulator.run(moved).makespan_us;
+        EXPECT_FLOAT_EQ(gains[2 * i + static_cast<std::size_t>(device)],
+                        static_cast<float>((before_us - after_us) / 1e6));
+      }
+    }
+    // What is gained at once and what is gained later are told apart.
+    const std::vector<double> later = rollout.returns(played.given_options.episode);
+    const Played other("sweeps=2,discount=0.5", workers);
+    const std::vector<double> all = other.course.rollout.returns(other.given_options.episode);
+    for (std::size_t i = 0; i < rollout.num_decisions(); ++i) {
+      const auto chosen = static_cast<std::size_t>(rollout.actions()[i]);
+      EXPECT_NEAR(static_cast<double>(gains[2 * i + chosen]) + later[i], all[i], 1e-9);
+    }
+  }
+}
+
+TEST(PlacetoEpisode, GreedyOnesSimulateOnlyTheDeviceThatTheyChoose) {
+  const Played played("all-devices=true", 1, true);
+  EXPECT_EQ(played.session.evaluations(), 8 + 1);
+  EXPECT_TRUE(played.course.rollout.gains().empty());
+}
+
+TEST(PlacetoEpisode, RefusesToLearnOfAllDevicesWithoutARewardForEachStep) {
+  for (const char* reward : {"terminal", "minimum"}) {
+    EXPECT_THAT([&] { options(std::string("all-devices=true,reward=") + reward); },
+                testing::ThrowsMessage<Error>(testing::HasSubstr("needs reward=step")));
   }
 }
 

@@ -113,11 +113,15 @@ TEST(Placeto, LearnsToPlaceSmallProblemsAtOnce) {
   const Problem problem = test::make_problem(test::crossing_graph());
   EXPECT_LE(greedy_us(problem, "unit=work,entropy=0.1,algorithm=ppo", 1, 3000),
             1.1 * test::optimum_us(problem));
+  EXPECT_LE(greedy_us(problem, "unit=work,normalize=true,entropy=0.1,all-devices=true,batches=4", 1,
+                      1000),
+            1.1 * test::optimum_us(problem));
 }
 
 TEST(Placeto, LearnsTheSameBitsOnOneAndTwoThreads) {
   const Problem problem = test::make_problem(test::fork_join_graph(40, 20), {.num_devices = 3});
-  for (const char* spec : {"placeto:workers=3", "placeto:algorithm=ppo,messages=sweep"}) {
+  for (const char* spec : {"placeto:workers=3", "placeto:algorithm=ppo,messages=sweep",
+                           "placeto-transfer:workers=2"}) {
     const auto policy = [&](std::size_t threads) {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
       const auto agent = make(spec);

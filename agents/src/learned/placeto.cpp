@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,17 +26,38 @@ constexpr const char* kSchema = "emplace-policy";
 constexpr const char* kTrainingSchema = "emplace-training";
 constexpr std::int64_t kVersion = 1;
 
-// Gives advantages a root mean square of 1, so that the entropy weighs as much on every problem.
-void normalize(std::vector<double>& advantages) {
+// Gives advantages a root mean square of 1, so that the entropy weighs as much on every problem;
+// or what sets the gains of devices apart, where they are known.
+void normalize(Experience& experience) {
+  std::vector<double>& advantages = experience.advantages;
+  std::vector<float>& gains = experience.gains;
   double square = 0;
-  for (const double advantage : advantages) {
-    square += advantage * advantage;
+  double count = 0;
+  const auto add = [&](double number) {
+    square += number * number;
+    count += 1;
+  };
+  if (gains.empty()) {
+    std::ranges::for_each(advantages, add);
   }
-  if (square > 0) {
-    const double scale = std::sqrt(static_cast<double>(advantages.size()) / square);
-    for (double& advantage : advantages) {
-      advantage *= scale;
+  const std::size_t num_devices = gains.size() / advantages.size();
+  for (std::size_t first = 0; first < gains.size(); first += num_devices) {
+    const auto of_decision = std::span(gains).subspan(first, num_devices);
+    const double mean =
+        std::reduce(of_decision.begin(), of_decision.end(), 0.0) / static_cast<double>(num_devices);
+    for (const float gain : of_decision) {
+      add(static_cast<double>(gain) - mean);
     }
+  }
+  if (square == 0) {
+    return;
+  }
+  const double scale = std::sqrt(count / square);
+  for (double& advantage : advantages) {
+    advantage *= scale;
+  }
+  for (float& gain : gains) {
+    gain = static_cast<float>(static_cast<double>(gain) * scale);
   }
 }
 
@@ -49,6 +71,9 @@ class Placeto : public TrainableAgent {
   Placement place(const Problem& problem, Session& session) override {
     Session* const sessions[] = {&session};
     if (problem.placeable_devices().size() > 1) {
+      if (policy_) {
+        place_with_policy(problem, session);
+      }
       train(sessions, {});
     }
     return best_of(problem, session);
@@ -230,10 +255,11 @@ void Placeto::play_and_learn(const TrainingWatch& watch) {
       training.episodes += is_whole ? static_cast<std::int64_t>(side_by_side) : 0;
       if (is_whole && !greedy) {
         Experience& experience = experiences.emplace_back(
-            Experience{&played.graph, &played.rollout, played.rollout.returns(options_.episode)});
+            Experience{&played.graph, &played.rollout, played.rollout.returns(options_.episode),
+                       played.rollout.gains()});
         course.baseline.subtract_from(experience.advantages, side_by_side);
         if (options_.learning.normalize) {
-          normalize(experience.advantages);
+          normalize(experience);
         }
         told.push_back({.session = i,
                         .last_us = played.rollout.last_us(),
@@ -368,6 +394,14 @@ class PlacetoPlus final : public Placeto {
   using Placeto::Placeto;
 };
 
+// The same for policies that shall place graphs which they have not seen: at each visit they learn
+// what every device would have gained, which is as true on other graphs, and nothing else; and they
+// start where no one has been before, not at the best placement.
+class PlacetoTransfer final : public Placeto {
+ public:
+  using Placeto::Placeto;
+};
+
 // The same where the groups themselves are learned: before each episode a second network merges the
 // problem's groups into coarser ones, which are visited instead.
 class PlacetoJoint final : public Placeto {
@@ -393,6 +427,16 @@ EMPLACE_REGISTER_AGENT(
          "placeto that refines the best placement, by PPO, on any number and kind of devices",
      .reference = "ours, after Addanki et al. 2019 and Schulman et al. 2017, arXiv 1707.06347",
      .parameters = plus_parameter_table(),
+     .deterministic = false,
+     .trainable = true});
+
+EMPLACE_REGISTER_AGENT(
+    PlacetoTransfer,
+    {.name = "placeto-transfer",
+     .kind = AgentKind::kLearned,
+     .summary = "placeto for unseen graphs: it learns what every device would gain at each visit",
+     .reference = "ours, after Addanki et al. 2019 and Sutton et al., NIPS 12, 2000",
+     .parameters = transfer_parameter_table(),
      .deterministic = false,
      .trainable = true});
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace emplace::agents::placeto {
@@ -30,8 +29,8 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
       double& gain = gains[step * workers_ + worker];
       switch (options.reward) {
         case Reward::kStep:
+          gain = (times_on_.empty() ? before - after : 0) + options.discount * later;
           later = (before - after) + options.discount * later;
-          gain = later;
           break;
         case Reward::kMinimum:
           least = std::min(least, after);
@@ -46,6 +45,15 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
   return gains;
 }
 
+std::vector<float> Rollout::gains() const {
+  std::vector<float> gains(times_on_.size());
+  const std::size_t num_devices = times_on_.size() / num_decisions();
+  for (std::size_t i = 0; i < gains.size(); ++i) {
+    gains[i] = static_cast<float>(times_[i / num_devices] - times_on_[i]);
+  }
+  return gains;
+}
+
 Player::Player(const Network<float>& network) : network_(&network), tape_(network.parameters()) {}
 
 bool Player::play(Course& course, std::size_t workers, bool greedy) {
@@ -56,9 +64,7 @@ bool Player::play(Course& course, std::size_t workers, bool greedy) {
   for (std::size_t worker = 0; worker < workers; ++worker) {
     placements_.push_back(course.next_start(greedy));
   }
-  outlines_.resize(workers);
-  times_.resize(workers);
-  objectives_us_.resize(workers);
+  steps_.resize(workers);
   Rollout& rollout = course.rollout;
   rollout.workers_ = workers;
   rollout.num_groups_ = num_groups;
@@ -72,30 +78,41 @@ bool Player::play(Course& course, std::size_t workers, bool greedy) {
   rollout.starts_.assign(num_decisions * num_groups, 0);
   rollout.actions_.resize(num_decisions);
   rollout.times_.assign(num_decisions + workers, 0);
+  const bool each_step = course.options.reward != Reward::kTerminal;
+  const bool all_devices = course.options.all_devices && each_step && !greedy;
+  rollout.times_on_.assign(all_devices ? num_decisions * course.graph.num_devices() : 0, 0);
   rollout.entropy_sum_ = 0;
 
-  const bool each_step = course.options.reward != Reward::kTerminal;
-  const auto take_times = [&](std::size_t step) {
-    const bool sufficed = simulate(course, step == 0 || !course.options.reuse);
-    if (sufficed) {
-      for (std::size_t worker = 0; worker < workers; ++worker) {
-        rollout.times_[step * workers + worker] = times_[worker];
-      }
+  const auto write_times = [&](std::size_t step) {
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      rollout.times_[step * workers + worker] = steps_[worker].time;
     }
-    return sufficed;
   };
-  if (each_step && !take_times(0)) {
-    return false;
+  if (each_step) {
+    if (!simulate(course, true)) {
+      return false;
+    }
+    write_times(0);
   }
   for (std::size_t step = 0; step < steps; ++step) {
     write_down(course, step);
-    choose(course, step, greedy);
-    if ((each_step || step + 1 == steps) && !take_times(step + 1)) {
+    if (all_devices && !simulate_all_devices(course, step)) {
       return false;
     }
+    choose(course, step, greedy);
+    if (all_devices) {
+      take_chosen(course, step);
+    } else if (!each_step && step + 1 < steps) {
+      continue;
+    } else if (!simulate(course, !each_step || !course.options.reuse)) {
+      return false;
+    }
+    write_times(step + 1);
   }
-  rollout.last_us_ = std::accumulate(objectives_us_.begin(), objectives_us_.end(), 0.0) /
-                     static_cast<double>(workers);
+  rollout.last_us_ = 0;
+  for (const Step& last : steps_) {
+    rollout.last_us_ += last.objective_us / static_cast<double>(workers);
+  }
   return true;
 }
 
@@ -104,21 +121,60 @@ bool Player::simulate(Course& course, bool all) {
   asked_.clear();
   for (std::size_t worker = 0; worker < placements_.size(); ++worker) {
     if (all || placements_[worker] != simulated_[worker]) {
-      asking_.push_back(worker);
+      asking_.push_back(&steps_[worker]);
       asked_.push_back(placements_[worker]);
     }
   }
+  simulated_ = placements_;
+  return answer(course);
+}
+
+bool Player::simulate_all_devices(Course& course, std::size_t step) {
+  const std::span<const DeviceId> devices = course.session->problem().placeable_devices();
+  steps_on_.resize(placements_.size() * devices.size());
+  asking_.clear();
+  asked_.clear();
+  for (std::size_t worker = 0; worker < placements_.size(); ++worker) {
+    for (std::size_t device = 0; device < devices.size(); ++device) {
+      Step& on_device = steps_on_[worker * devices.size() + device];
+      Placement placement = placements_[worker];
+      course.put(placement, course.rollout.current_[step], devices[device]);
+      if (placement == placements_[worker]) {
+        on_device = steps_[worker];
+      } else {
+        asking_.push_back(&on_device);
+        asked_.push_back(std::move(placement));
+      }
+    }
+  }
+  if (!answer(course)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < steps_on_.size(); ++i) {
+    course.rollout.times_on_[step * steps_on_.size() + i] = steps_on_[i].time;
+  }
+  return true;
+}
+
+void Player::take_chosen(const Course& course, std::size_t step) {
+  const std::size_t workers = placements_.size();
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    const auto chosen = static_cast<std::size_t>(course.rollout.actions_[step * workers + worker]);
+    std::swap(steps_[worker], steps_on_[worker * course.graph.num_devices() + chosen]);
+  }
+}
+
+bool Player::answer(Course& course) {
   answers_.resize(asked_.size());
   const std::vector<Evaluation> evaluations = course.session->evaluate(asked_, answers_);
-  simulated_ = placements_;
   for (std::size_t i = 0; i < evaluations.size(); ++i) {
     if (evaluations[i].status == EvaluationStatus::kBudgetSpent) {
       return false;
     }
-    const std::size_t worker = asking_[i];
-    std::swap(outlines_[worker], answers_[i]);
-    times_[worker] = course.time_of(evaluations[i], outlines_[worker]);
-    objectives_us_[worker] = evaluations[i].objective_us();
+    Step& step = *asking_[i];
+    std::swap(step.outline, answers_[i]);
+    step.time = course.time_of(evaluations[i], step.outline);
+    step.objective_us = evaluations[i].objective_us();
   }
   return true;
 }
@@ -138,7 +194,7 @@ void Player::write_down(Course& course, std::size_t step) {
     if (course.options.reward == Reward::kTerminal) {
       continue;
     }
-    const std::vector<double> starts_us = course.starts_us(outlines_[worker]);
+    const std::vector<double> starts_us = course.starts_us(steps_[worker].outline);
     const double largest_us = *std::ranges::max_element(starts_us) - starts_us[current];
     for (std::size_t group = 0; group < num_groups; ++group) {
       const double start_us = starts_us[group] - starts_us[current];

@@ -61,8 +61,13 @@ class Rollout {
   /// Returns the mean entropy of the decisions, in nats.
   double entropy() const { return entropy_sum_ / static_cast<double>(num_decisions()); }
 
-  /// Returns what each decision gained in the end.
+  /// Returns what each decision gained in the end, or, where all devices were simulated, what
+  /// others gained after it.
   std::vector<double> returns(const EpisodeOptions& options) const;
+
+  /// Returns what each device would have gained at once, decision after decision; nothing unless
+  /// all were simulated.
+  std::vector<float> gains() const;
 
  private:
   friend class Player;
@@ -75,6 +80,7 @@ class Rollout {
   std::vector<float> starts_;          // by decision, group
   std::vector<std::int32_t> actions_;  // by decision
   std::vector<double> times_;
+  std::vector<double> times_on_;  // by decision, device; empty unless all were simulated
   double last_us_ = 0;
   double entropy_sum_ = 0;
 };
@@ -146,8 +152,21 @@ class Player {
   bool play(Course& course, std::size_t workers, bool greedy);
 
  private:
+  // Holds what a simulated step tells.
+  struct Step {
+    StepOutline outline{};
+    double time = 0;
+    double objective_us = 0;
+  };
+
   // Simulates the workers' placements, or those that changed; says whether the budget sufficed.
   bool simulate(Course& course, bool all);
+  // Does the same with the current group on each device.
+  bool simulate_all_devices(Course& course, std::size_t step);
+  // Takes what that told of the devices that were chosen.
+  void take_chosen(const Course& course, std::size_t step);
+  // Simulates what was asked for; says whether the budget sufficed.
+  bool answer(Course& course);
   void write_down(Course& course, std::size_t step);
   void choose(Course& course, std::size_t step, bool greedy);
 
@@ -155,12 +174,11 @@ class Player {
   nn::Tape<float> tape_;
   Network<float>::Lists lists_;
   std::vector<Placement> placements_;  // by worker
-  std::vector<StepOutline> outlines_;
-  std::vector<Placement> simulated_;  // by worker, and what it gave
-  std::vector<double> times_;
-  std::vector<double> objectives_us_;
-  std::vector<std::size_t> asking_;  // workers that wait for a simulation
-  std::vector<Placement> asked_;
+  std::vector<Placement> simulated_;   // by worker, and what it gave
+  std::vector<Step> steps_;
+  std::vector<Step> steps_on_;    // by worker, device of the current group
+  std::vector<Placement> asked_;  // for a simulation, and who waits for it
+  std::vector<Step*> asking_;
   std::vector<StepOutline> answers_;
   std::vector<Decision> decisions_;
   std::vector<double> probabilities_;

@@ -47,22 +47,27 @@ Learner::~Learner() = default;
 
 double Learner::update(std::span<const Experience> experiences) {
   std::vector<std::vector<double>> first_log_probabilities;
+  std::size_t most_decisions = 0;
   for (const Experience& experience : experiences) {
     first_log_probabilities.emplace_back(experience.rollout->num_decisions());
+    most_decisions = std::max(most_decisions, experience.rollout->num_decisions());
   }
+  const std::size_t batches = std::min(options_.batches, most_decisions);
   const double rate = options_.rate + (options_.rate_end - options_.rate) * progress_;
   double first_norm = 0;
   for (int epoch = 0; epoch < (options_.ppo ? options_.ppo_epochs : 1); ++epoch) {
-    std::ranges::fill(gradient_, 0.0F);
-    for (std::size_t i = 0; i < experiences.size(); ++i) {
-      add_gradients(experiences[i], first_log_probabilities[i], epoch == 0);
-    }
-    const double norm = nn::clip_norm(gradient_, options_.clip);
-    if (epoch == 0) {
-      first_norm = norm;
-    }
-    if (std::isfinite(norm)) {
-      optimizer_.step(network_->parameters().values(), gradient_, rate);
+    for (std::size_t batch = 0; batch < batches; ++batch) {
+      std::ranges::fill(gradient_, 0.0F);
+      for (std::size_t i = 0; i < experiences.size(); ++i) {
+        add_gradients(experiences[i], batch, batches, first_log_probabilities[i], epoch == 0);
+      }
+      const double norm = nn::clip_norm(gradient_, options_.clip);
+      if (epoch == 0 && batch == 0) {
+        first_norm = norm;
+      }
+      if (std::isfinite(norm)) {
+        optimizer_.step(network_->parameters().values(), gradient_, rate);
+      }
     }
   }
   ++updates_;
@@ -79,14 +84,15 @@ void Learner::load(const JsonCursor& json) {
   optimizer_.load(json.at("optimizer"));
 }
 
-void Learner::add_gradients(const Experience& experience, std::span<double> first_log_probabilities,
-                            bool is_first) {
+void Learner::add_gradients(const Experience& experience, std::size_t batch, std::size_t batches,
+                            std::span<double> first_log_probabilities, bool is_first) {
   const std::size_t lanes = std::bit_floor(
       std::clamp<std::size_t>(kRowsOfPiece / experience.graph->size(), 1, nn::kLanes));
   const std::size_t decisions = std::max<std::size_t>(
       1, lanes / network_->lanes_per_decision(experience.graph->num_devices()));
-  const std::size_t num_decisions = experience.rollout->num_decisions();
-  const std::size_t num_pieces = (num_decisions + decisions - 1) / decisions;
+  const std::size_t begin = experience.rollout->num_decisions() * batch / batches;
+  const std::size_t end = experience.rollout->num_decisions() * (batch + 1) / batches;
+  const std::size_t num_pieces = (end - begin + decisions - 1) / decisions;
   for (std::size_t first = 0; first < num_pieces; first += kPiecesAtATime) {
     const std::size_t count = std::min(kPiecesAtATime, num_pieces - first);
     piece_gradients_.resize(std::max(piece_gradients_.size(), count));
@@ -95,10 +101,9 @@ void Learner::add_gradients(const Experience& experience, std::span<double> firs
       tbb::parallel_for(std::size_t{0}, count, [&](std::size_t piece) {
         std::vector<float>& gradient = piece_gradients_[piece];
         gradient.assign(gradient_.size(), 0.0F);
-        const std::size_t begin = (first + piece) * decisions;
-        add_piece(workspaces_->by_thread.local(), experience, begin,
-                  std::min(begin + decisions, num_decisions), lanes, first_log_probabilities,
-                  is_first, gradient);
+        const std::size_t at = begin + (first + piece) * decisions;
+        add_piece(workspaces_->by_thread.local(), experience, at, std::min(at + decisions, end),
+                  lanes, first_log_probabilities, is_first, gradient);
       });
     });
     for (std::size_t piece = 0; piece < count; ++piece) {
@@ -139,6 +144,15 @@ void Learner::add_piece(Workspace& workspace, const Experience& experience, std:
       weight = is_clipped ? 0 : advantage * ratio;
     }
     by_log_probability(i - begin, 0) = static_cast<float>(-weight);
+  }
+  if (!experience.gains.empty()) {
+    const std::size_t num_devices = experience.graph->num_devices();
+    const auto gains =
+        std::span(experience.gains).subspan(begin * num_devices, (end - begin) * num_devices);
+    const nn::MatrixView<float> by_mean_gain = tape.seed(tape.expectation(logits, gains));
+    for (std::size_t row = 0; row < end - begin; ++row) {
+      by_mean_gain(row, 0) = -1;
+    }
   }
   if (const double weight = entropy_weight(); weight > 0) {
     const nn::MatrixView<float> by_entropy = tape.seed(tape.entropy(logits));

@@ -2,7 +2,9 @@
 
 // How Placeto's policy follows the returns: REINFORCE with per-step baselines and a bonus for
 // entropy, or PPO (Schulman et al. 2017) over the same episodes. The gradients of all decisions are
-// summed (no mean), clipped and handed to the optimizer.
+// summed (no mean), clipped and handed to the optimizer. Where it is known what each device gains
+// at once, the policy follows the derivative of the mean gain instead of that of a draw (all-action
+// gradients: Sutton et al. 2000), and of draws only in what they gain later.
 //
 // Decisions are taken in pieces of about a thousand rows, in parallel; each piece runs the network
 // again and then backward. Pieces depend on the problem alone and their gradients are added in
@@ -26,6 +28,7 @@ struct Experience {
   const Graph* graph;
   const Rollout* rollout;
   std::vector<double> advantages;  ///< of each decision
+  std::vector<float> gains{};      ///< of each decision and device, beside that; may be empty
 };
 
 /// Changes the parameters of a network.
@@ -55,9 +58,9 @@ class Learner {
   struct Workspace;
   struct Workspaces;
 
-  // Adds the gradients of all decisions to gradient_.
-  void add_gradients(const Experience& experience, std::span<double> first_log_probabilities,
-                     bool is_first);
+  // Adds the gradients of one of the `batches` into which decisions are cut to gradient_.
+  void add_gradients(const Experience& experience, std::size_t batch, std::size_t batches,
+                     std::span<double> first_log_probabilities, bool is_first);
   void add_piece(Workspace& workspace, const Experience& experience, std::size_t begin,
                  std::size_t end, std::size_t lanes, std::span<double> first_log_probabilities,
                  bool is_first, std::span<float> gradient) const;

@@ -1,6 +1,7 @@
 #include "placeto_options.hpp"
 
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -40,6 +41,17 @@ ParamSpec number(std::string name, double value, double min, double max, std::st
           .min = min,
           .max = max,
           .summary = std::move(summary)};
+}
+
+// Returns `table` with other defaults.
+std::vector<ParamSpec> changed(std::vector<ParamSpec> table,
+                               const std::map<std::string, ParamValue, std::less<>>& defaults) {
+  for (ParamSpec& parameter : table) {
+    if (const auto found = defaults.find(parameter.name); found != defaults.end()) {
+      parameter.default_value = found->second;
+    }
+  }
+  return table;
 }
 
 template <class Enumeration>
@@ -87,6 +99,8 @@ std::vector<ParamSpec> parameter_table() {
       number("epsilon", episode.epsilon, 0, 1, "share of choices that are drawn evenly"),
       number("discount", episode.discount, 0, 1, "of what a later step gains"),
       whole_number("sweeps", 1, 1, 100, "of an episode over all groups"),
+      flag("all-devices", episode.all_devices,
+           "a visit simulates the group on each device, and the policy follows the mean gain"),
       flag("reuse", episode.reuse, "an unchanged placement is not simulated again"),
       choice("unit", "second", {"second", "work"},
              "of times: a second, or the time of all ops one after the other"),
@@ -109,28 +123,42 @@ std::vector<ParamSpec> parameter_table() {
       number("rate", learning.rate, 0, 1, "first learning rate"),
       number("rate-end", learning.rate_end, 0, 1, "last learning rate, reached linearly"),
       number("clip", learning.clip, 1e-6, 1e6, "largest norm of a gradient"),
+      whole_number(
+          "batches", 1, 1, 1'000'000,
+          "into which an update's decisions are cut, with a step of the optimizer for each"),
       whole_number("ppo-epochs", learning.ppo_epochs, 1, 100, "of PPO over an update's episodes"),
       number("ppo-clip", learning.ppo_clip, 0.01, 1, "by which PPO lets probabilities change"),
   };
 }
 
 std::vector<ParamSpec> plus_parameter_table() {
-  const std::map<std::string, ParamValue, std::less<>> changes = {
-      {"algorithm", "ppo"s}, {"devices", "candidates"s},
-      {"stay", 3.0},         {"zero-head", true},
-      {"means", true},       {"order", "random"s},
-      {"start", "best"s},    {"discount", 0.3},
-      {"reuse", true},       {"unit", "work"s},
-      {"normalize", true},   {"baseline", std::int64_t{0}},
-      {"entropy", 0.2},      {"entropy-decay", "none"s},
-      {"rate", 3e-3},        {"rate-end", 1e-3}};
-  std::vector<ParamSpec> table = parameter_table();
-  for (ParamSpec& parameter : table) {
-    if (const auto found = changes.find(parameter.name); found != changes.end()) {
-      parameter.default_value = found->second;
-    }
-  }
-  return table;
+  return changed(parameter_table(), {{"algorithm", "ppo"s},
+                                     {"devices", "candidates"s},
+                                     {"stay", 3.0},
+                                     {"zero-head", true},
+                                     {"means", true},
+                                     {"order", "random"s},
+                                     {"start", "best"s},
+                                     {"discount", 0.3},
+                                     {"reuse", true},
+                                     {"unit", "work"s},
+                                     {"normalize", true},
+                                     {"baseline", std::int64_t{0}},
+                                     {"entropy", 0.2},
+                                     {"entropy-decay", "none"s},
+                                     {"rate", 3e-3},
+                                     {"rate-end", 1e-3}});
+}
+
+std::vector<ParamSpec> transfer_parameter_table() {
+  return changed(plus_parameter_table(), {{"algorithm", "reinforce"s},
+                                          {"stay", 1.0},
+                                          {"start", "one-device"s},
+                                          {"fresh", 0.5},
+                                          {"discount", 0.0},
+                                          {"sweeps", std::int64_t{2}},
+                                          {"all-devices", true},
+                                          {"batches", std::int64_t{32}}});
 }
 
 std::vector<ParamSpec> joint_parameter_table() {
@@ -152,6 +180,10 @@ Options options_of(const Params& params) {
     return params.get<std::string>(name) == value;
   };
   const bool is_joint = params.values().contains("groups");
+  if (is("all-devices") && !says("reward", "step")) {
+    throw Error(ErrorCode::kUsage,
+                "all-devices=true needs reward=step: what a device gains at once");
+  }
   return {.network = {.candidates = says("devices", "candidates"),
                       .stay = real("stay"),
                       .logit_bound = real("logit-bound"),
@@ -172,6 +204,7 @@ Options options_of(const Params& params) {
                       .discount = real("discount"),
                       .epsilon = real("epsilon"),
                       .sweeps = static_cast<std::size_t>(whole("sweeps")),
+                      .all_devices = is("all-devices"),
                       .reuse = is("reuse"),
                       .relative_times = says("unit", "work"),
                       .log_time = is("log-time"),
@@ -181,6 +214,7 @@ Options options_of(const Params& params) {
                       .greedy_every = whole("greedy-every"),
                       .groups = is_joint ? static_cast<GroupId>(whole("groups")) : 0},
           .learning = {.ppo = says("algorithm", "ppo"),
+                       .batches = static_cast<std::size_t>(whole("batches")),
                        .ppo_epochs = static_cast<int>(whole("ppo-epochs")),
                        .ppo_clip = real("ppo-clip"),
                        .baseline_episodes = static_cast<std::size_t>(whole("baseline")),

@@ -2,7 +2,8 @@
 
 // The switches of Placeto (Addanki et al. 2019) and of its released code (agents/README.md says
 // which are left out); defaults are those of the authors' file of hyper-parameters where it has
-// one. What is ours, and off by default, is marked so; `placeto-plus` has most of it on.
+// one. What is ours, and off by default, is marked so; `placeto-plus` and
+// `placeto-transfer` have most of it on.
 
 #include "nn/optimizer.hpp"
 
@@ -45,7 +46,8 @@ struct EpisodeOptions {
   double discount = 1;
   double epsilon = 0;  // share of choices that are drawn evenly
   std::size_t sweeps = 1;
-  bool reuse = false;  // ours: an unchanged placement is not simulated again
+  bool all_devices = false;  // ours: all are simulated, and the policy learns of all
+  bool reuse = false;        // ours: an unchanged placement is not simulated again
   bool relative_times = false;
   bool log_time = false;
   double memory_penalty = 2;   // for each GB
@@ -64,6 +66,7 @@ struct GroupingOptions {
 /// Says how the policy follows the returns.
 struct LearningOptions {
   bool ppo = false;
+  std::size_t batches = 1;  // ours: steps of the optimizer, each on a part of the decisions
   int ppo_epochs = 4;
   double ppo_clip = 0.2;
   std::size_t baseline_episodes = 10;  // 0: none
@@ -85,9 +88,11 @@ struct Options {
   GroupingOptions grouping{};
 };
 
-/// Returns the table of parameters with the defaults of `placeto`, or with those of `placeto-plus`.
+/// Returns the table of parameters with the defaults of `placeto`, `placeto-plus` or
+/// `placeto-transfer`.
 std::vector<ParamSpec> parameter_table();
 std::vector<ParamSpec> plus_parameter_table();
+std::vector<ParamSpec> transfer_parameter_table();
 
 /// Returns the table of parameters of the agent that learns the grouping, too.
 std::vector<ParamSpec> joint_parameter_table();

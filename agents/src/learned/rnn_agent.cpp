@@ -34,6 +34,9 @@ RnnAgent::RnnAgent(std::string name, const Params& params)
 Placement RnnAgent::place(const Problem& problem, Session& session) {
   Session* const sessions[] = {&session};
   if (problem.placeable_devices().size() > 1) {
+    if (policy_) {
+      place_with_policy(problem, session);
+    }
     train(sessions, {});
   }
   return best_of(problem, session);

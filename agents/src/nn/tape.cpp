@@ -146,10 +146,31 @@ Value Tape<Scalar>::entropy(Value logits) {
 }
 
 template <class Scalar>
+Value Tape<Scalar>::expectation(Value logits, std::span<const Scalar> worths) {
+  const MatrixView<Scalar> in = value(logits);
+  const Value recorded = record(Operation::kExpectation, in.rows, 1, {&logits, 1});
+  nodes_.back().first_action = worths_.size();
+  worths_.insert(worths_.end(), worths.begin(), worths.end());
+  probabilities_.resize(in.columns);
+  const MatrixView<Scalar> out = value(recorded);
+  numbers(out).setZero();
+  for (std::size_t row = 0; row < in.rows; ++row) {
+    softmax<Scalar>(in.row(row), kLanes, probabilities_);
+    double mean = 0;
+    for (std::size_t i = 0; i < in.columns; ++i) {
+      mean += probabilities_[i] * static_cast<double>(worths[row * in.columns + i]);
+    }
+    out(row, 0) = static_cast<Scalar>(mean);
+  }
+  return recorded;
+}
+
+template <class Scalar>
 void Tape<Scalar>::clear() {
   nodes_.clear();
   operands_.clear();
   actions_.clear();
+  worths_.clear();
   arena_.clear();
 }
 

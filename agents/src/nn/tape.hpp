@@ -76,6 +76,10 @@ class Tape {
   /// Returns -sum p log(p + kEntropyOffset) of each row's p = softmax(row), a column.
   Value entropy(Value logits);
 
+  /// Returns, for each row, the mean of `worths` under the softmax of its logits. Requires: a worth
+  /// for each logit, row after row.
+  Value expectation(Value logits, std::span<const Scalar> worths);
+
   /// Returns x, each row plus the row of `table` that `rows` names for it.
   Value add_rows(Value x, Value table, std::span<const std::int32_t> rows);
 
@@ -123,6 +127,7 @@ class Tape {
     kConcat,
     kLogProbability,
     kEntropy,
+    kExpectation,
     kAddRows,
     kBound,
     kLstmGates,
@@ -144,7 +149,7 @@ class Tape {
     const RowSums* sums = nullptr;
     std::size_t lanes = 1;
     Combine combine = Combine::kSum;
-    std::size_t first_action = 0;  // or row of a table
+    std::size_t first_action = 0;  // or worth, or row of a table
     Scalar scale = 1;              // of a bound
     Scalar most = 1;
     Scalar* shares = nullptr;  // of the memory's rows, for one row of the query after the other
@@ -178,6 +183,7 @@ class Tape {
   void add_concat_gradient(Node& node);
   void add_log_probability_gradient(Node& node);
   void add_entropy_gradient(Node& node);
+  void add_expectation_gradient(Node& node);
   void add_added_rows_gradient(Node& node);
   void add_bound_gradient(Node& node);
   void add_lstm_gates_gradient(Node& node);
@@ -193,6 +199,7 @@ class Tape {
   std::vector<Node> nodes_;
   std::vector<Value> operands_;
   std::vector<std::int32_t> actions_;
+  std::vector<Scalar> worths_;
   std::vector<double> probabilities_;                        // of one row
   std::vector<MatrixView<Scalar>> views_;                    // of the sources of a sum
   std::vector<std::pair<LayerId, std::size_t>> layer_uses_;  // by backward(): nodes by layer

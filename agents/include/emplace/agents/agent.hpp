@@ -99,8 +99,8 @@ struct TrainingUpdate {
 using TrainingWatch = std::function<bool(const TrainingUpdate&)>;
 
 /// Learns a policy, which can be kept and used on graphs that it has not seen. place() learns from
-/// its own problem until the budget is spent, beginning with the policy that was trained or loaded,
-/// if there is one.
+/// its own problem until the budget is spent. If a policy was trained or loaded, it begins with
+/// place_with_policy() and goes on learning from there.
 class TrainableAgent : public Agent {
  public:
   /// Learns from the problems of all sessions in turn until their budgets are spent or `watch`,
