@@ -14,7 +14,9 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace emplace::agents {
@@ -53,9 +55,19 @@ class Conformance : public testing::TestWithParam<std::string> {
  protected:
   const AgentInfo& info() const { return AgentRegistry::global().info(GetParam()); }
 
+  // Makes the agent. LSTMs are small: their size changes nothing here but the time it takes.
+  std::unique_ptr<Agent> make(std::vector<std::pair<std::string, std::string>> given = {}) const {
+    const bool is_recurrent = std::ranges::any_of(
+        info().parameters, [](const ParamSpec& parameter) { return parameter.name == "hidden"; });
+    if (is_recurrent && (given.empty() || given.front().first != "hidden")) {
+      given.emplace_back("hidden", "8");
+    }
+    return AgentRegistry::global().make({GetParam(), std::move(given)});
+  }
+
   Placement place(const Problem& problem, const Session::Options& options) const {
     Session session(problem, options);
-    Placement placement = AgentRegistry::global().make({GetParam(), {}})->place(problem, session);
+    Placement placement = make()->place(problem, session);
     EXPECT_LE(session.evaluations(), options.max_evaluations);
     return placement;
   }
@@ -143,8 +155,7 @@ TEST_P(Conformance, ReturnsTheBestThatItSimulated) {
   for (const auto& [name, problem] : tiny_problems()) {
     SCOPED_TRACE(name);
     Session session(problem, {.seed = 5, .max_evaluations = 200});
-    const Placement placement =
-        AgentRegistry::global().make({GetParam(), {}})->place(problem, session);
+    const Placement placement = make()->place(problem, session);
     if (session.best_placement()) {
       Session again(problem, {.max_evaluations = 1});
       EXPECT_FALSE(session.best_evaluation().better_than(again.evaluate(placement)));
@@ -174,7 +185,7 @@ TEST_P(Conformance, WorksWithEachParameterAtItsBounds) {
       SCOPED_TRACE(parameter.name + "=" + value);
       for (const auto& [name, problem] : tiny_problems()) {
         SCOPED_TRACE(name);
-        const auto agent = AgentRegistry::global().make({GetParam(), {{parameter.name, value}}});
+        const auto agent = make({{parameter.name, value}});
         Session session(problem, {.max_evaluations = 30});  // some episodes of learning agents
         expect_valid(problem, agent->place(problem, session));
       }
@@ -187,13 +198,13 @@ TEST_P(Conformance, PlacesAtOnceWhenStopped) {
   for (const auto& [name, problem] : tiny_problems()) {
     SCOPED_TRACE(name);
     Session session(problem, {.max_evaluations = 1'000'000'000, .stop = &stop});
-    expect_valid(problem, AgentRegistry::global().make({GetParam(), {}})->place(problem, session));
+    expect_valid(problem, make()->place(problem, session));
     EXPECT_EQ(session.evaluations(), 0);
   }
 }
 
 TEST_P(Conformance, TrainsWithinItsBudgetsAndComesBackFromItsText) {
-  const auto agent = AgentRegistry::global().make({GetParam(), {}});
+  const auto agent = make();
   auto* const trainable = dynamic_cast<TrainableAgent*>(agent.get());
   ASSERT_EQ(trainable != nullptr, info().trainable);
   if (trainable == nullptr) {
@@ -216,7 +227,7 @@ TEST_P(Conformance, TrainsWithinItsBudgetsAndComesBackFromItsText) {
   EXPECT_LE(on_large.evaluations(), 50);
 
   const std::string policy = trainable->save();
-  const auto other = AgentRegistry::global().make({GetParam(), {}});
+  const auto other = make();
   dynamic_cast<TrainableAgent&>(*other).load(policy, "policy");
   EXPECT_EQ(dynamic_cast<TrainableAgent&>(*other).save(), policy);
   Session session(large, {.seed = 3, .max_evaluations = 40});
@@ -227,7 +238,7 @@ TEST_P(Conformance, PlacesWithAPolicyThatStaysAsItIs) {
   if (!info().trainable) {
     return;
   }
-  const auto agent = AgentRegistry::global().make({GetParam(), {}});
+  const auto agent = make();
   auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
   const Problem problem = test::make_problem(test::fork_join_graph(6, 20));
   Session training(problem, {.seed = 1, .max_evaluations = 50});
@@ -244,7 +255,7 @@ TEST_P(Conformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
   if (!info().trainable) {
     return;
   }
-  const auto agent = AgentRegistry::global().make({GetParam(), {}});
+  const auto agent = make();
   auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
   const Problem problem = test::make_problem(test::fork_join_graph(6, 20));
   Session training(problem, {.seed = 1, .max_evaluations = 200});
@@ -253,7 +264,7 @@ TEST_P(Conformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     Session as_it_is(problem, {.seed = seed, .max_evaluations = 60});
     trainable.place_with_policy(problem, as_it_is);
-    const auto other = AgentRegistry::global().make({GetParam(), {}});
+    const auto other = make();
     dynamic_cast<TrainableAgent&>(*other).load(policy, "policy");
     Session session(problem, {.seed = seed, .max_evaluations = 60});
     other->place(problem, session);
@@ -271,7 +282,7 @@ TEST_P(Conformance, GoesOnTrainingWithTheSameBits) {
   std::string training;
   // Trains to the end, or goes on to it from after the second update.
   const auto policy = [&](bool resumes) {
-    const auto agent = AgentRegistry::global().make({GetParam(), {}});
+    const auto agent = make();
     auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
     Session on_small(small, {.seed = 1, .max_evaluations = 100});
     Session on_large(large, {.seed = 2, .max_evaluations = 100});

@@ -7,7 +7,8 @@ namespace {
 
 // Mirhoseini et al. 2017: an attentional sequence-to-sequence network reads the groups in
 // topological order and says a device for each. The paper's 20 controllers with a parameter server
-// are one here; it gives neither sizes nor rates, which are those of the hierarchical controller.
+// are one here; it gives neither sizes nor rates: the sizes are those of the hierarchical
+// controller.
 rnn::Options defaults() {
   return {.policy = {}, .learning = {.placements = 8, .valid_after = 5000}};
 }

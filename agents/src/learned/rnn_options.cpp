@@ -27,7 +27,7 @@ std::vector<ParamSpec> parameter_table(const Options& defaults) {
   const LearningOptions& learning = defaults.learning;
   std::vector<ParamSpec> table;
   const auto add = [&table](ParamSpec parameter) { table.push_back(std::move(parameter)); };
-  add(count("hidden", policy.hidden, 2, 512, "size of the LSTMs (2018: 256)"));
+  add(count("hidden", policy.hidden, 2, 512, "size of the LSTMs"));
   add(count("types", policy.types, 1, 256, "numbers learned for each kind of op"));
   if (policy.groups > 0) {
     add(count("groups", policy.groups, 2, 256,

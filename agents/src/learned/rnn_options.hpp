@@ -16,7 +16,7 @@ namespace emplace::agents::rnn {
 
 /// Shapes the networks; a saved policy fits only where these are the same.
 struct PolicyOptions {
-  std::size_t hidden = 64;      ///< size of the LSTMs
+  std::size_t hidden = 256;     ///< size of the LSTMs
   std::size_t types = 20;       ///< numbers learned for each kind of op
   std::size_t adjacency = 256;  ///< numbers of an item that say who its neighbours are
   double temperature = 10;      ///< T of the logits C tanh(u / T)
