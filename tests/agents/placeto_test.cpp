@@ -59,14 +59,14 @@ TEST(PlacetoPlus, FindsTheOptimumOfSmallProblems) {
 
 // Trained on two devices, alike and unlike, used on three: better than as many random placements as
 // its episode simulates.
-TEST(PlacetoPlus, PlacesOnOtherDevicesThanItWasTrainedFor) {
+TEST(PlacetoTransfer, PlacesOnOtherDevicesThanItWasTrainedFor) {
   const Problem alike = test::make_problem(test::crossing_graph());
   const Problem unlike =
       test::make_problem(test::crossing_graph(), {.num_devices = 1, .with_slow_gpu = true});
   Session first(alike, {.seed = 1, .max_evaluations = 2000});
   Session second(unlike, {.seed = 2, .max_evaluations = 2000});
   Session* const sessions[] = {&first, &second};
-  const auto agent = make("placeto-plus:fresh=1,discount=0.9,sweeps=2");
+  const auto agent = make("placeto-transfer");
   trainable(*agent).train(sessions, {});
   for (const test::ClusterSketch& sketch :
        {test::ClusterSketch{.num_devices = 3},

@@ -183,7 +183,7 @@ TEST(Suite, TheShippedSuitesOfThePaperCanBeRead) {
     const Suite suite = load_suite(name);
     EXPECT_EQ(suite.families.size(), 3U);
     EXPECT_FALSE(suite.policies.empty());
-    EXPECT_THAT(suite.rivals, ElementsAre("placeto-plus zero-shot"));
+    EXPECT_THAT(suite.rivals, ElementsAre("placeto-transfer zero-shot"));
   }
 }
 

@@ -107,7 +107,8 @@ class TrainableAgent : public Agent {
   /// which may be empty, says no. It begins with the policy that there is, if any, but anew
   /// otherwise: schedules run from now until the budgets end. After load_training(), it goes on
   /// with that training instead, once. Throws kUnsupported where a problem has more or
-  /// fewer placeable devices than the policy is for; one of placeto-plus is for any number.
+  /// fewer placeable devices than the policy is for; those of placeto-plus and placeto-transfer are
+  /// for any number.
   virtual void train(std::span<Session* const> sessions, const TrainingWatch& watch) = 0;
 
   /// Uses the policy as it is: plays one episode of likeliest choices and returns the best
