@@ -241,6 +241,22 @@ TEST(PlacetoEpisode, StartsWhereItIsTold) {
   EXPECT_EQ(random.placement(0), fixed);
 }
 
+// A chain is best left on one device, and many branches are not.
+TEST(PlacetoEpisode, StartsAtTheBetterOfOneDeviceAndARandomPlacement) {
+  const Options better = options("start=better");
+  const Problem chain = test::make_problem(test::chain_graph({10, 10, 10, 10, 10, 10}, 1'000));
+  Session on_chain(chain, {});
+  EXPECT_EQ(Course(on_chain, better).next_start(false), Placement(6, 0));
+  const Problem branches = test::make_problem(test::fork_join_graph(16, 1), {.num_devices = 4});
+  Session on_branches(branches, {});
+  const Placement start = Course(on_branches, better).next_start(true);
+  EXPECT_NE(start, Placement(18, 0));
+  EXPECT_EQ(start, on_branches.best_placement());
+  const Played played("start=better");
+  EXPECT_EQ(played.session.evaluations(), 2 + 8 + 1);
+  EXPECT_EQ(played.session.evaluations(), played.course.evaluations_per_episode());
+}
+
 TEST(PlacetoEpisode, AGreedyOneTakesTheLikeliestDevices) {
   const Played one("", 1, true);
   const Played two("", 2, true);  // other numbers would be drawn

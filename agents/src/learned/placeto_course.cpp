@@ -136,7 +136,9 @@ std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Proble
   const auto num_devices = static_cast<std::int64_t>(problem.placeable_devices().size());
   const std::int64_t each =
       options.all_devices ? num_devices - (options.groups > 0 ? 0 : 1) : std::int64_t{1};
-  return visited_groups(options, problem) * static_cast<std::int64_t>(options.sweeps) * each + 1;
+  const std::int64_t first = options.start == Start::kBetter ? 3 : 1;
+  return visited_groups(options, problem) * static_cast<std::int64_t>(options.sweeps) * each +
+         first;
 }
 
 Course Course::restored(Session& session, const Options& options, const JsonCursor& json) {
@@ -183,6 +185,12 @@ Placement Course::next_start(bool greedy) const {
       return random_placement(session->problem(), session->random());
     case Start::kBest:
       return session->best_placement().value_or(fixed_start);
+    case Start::kBetter: {
+      const Placement starts[] = {fixed_start,
+                                  random_placement(session->problem(), session->random())};
+      const std::vector<Evaluation> evaluations = session->evaluate(starts);
+      return starts[evaluations[1].better_than(evaluations[0]) ? 1 : 0];
+    }
     case Start::kOneDevice:
     case Start::kRandom:
       break;

@@ -19,7 +19,7 @@ namespace {
 
 // Choices in the order of their enumerations.
 const std::vector<std::string> kOrders = {"topological", "random", "reverse"};
-const std::vector<std::string> kStarts = {"one-device", "random", "each-episode", "best"};
+const std::vector<std::string> kStarts = {"one-device", "random", "each-episode", "best", "better"};
 const std::vector<std::string> kRewards = {"step", "minimum", "terminal"};
 const std::vector<std::string> kDecays = {"none", "linear", "exponential"};
 
@@ -92,7 +92,9 @@ std::vector<ParamSpec> parameter_table() {
       flag("small", network.small, "without the layers that the released code calls not small"),
       choice("order", "topological", kOrders, "in which groups are visited"),
       choice("start", "random", kStarts,
-             "placement at the start of an episode; the first best is random"),
+             "placement at the start of an episode; the first best is random; better: of one "
+             "device and a "
+             "random one, which are simulated"),
       number("fresh", episode.fresh, 0, 1, "share of episodes that start at random all the same"),
       choice("reward", "step", kRewards,
              "what each step gains, gains over the best reached later, or minus the last time"),
@@ -153,12 +155,13 @@ std::vector<ParamSpec> plus_parameter_table() {
 std::vector<ParamSpec> transfer_parameter_table() {
   return changed(plus_parameter_table(), {{"algorithm", "reinforce"s},
                                           {"stay", 1.0},
-                                          {"start", "one-device"s},
+                                          {"start", "better"s},
                                           {"fresh", 0.5},
                                           {"discount", 0.0},
                                           {"sweeps", std::int64_t{2}},
                                           {"all-devices", true},
-                                          {"batches", std::int64_t{32}}});
+                                          {"batches", std::int64_t{32}},
+                                          {"rate-end", 1e-4}});
 }
 
 std::vector<ParamSpec> joint_parameter_table() {

@@ -32,7 +32,7 @@ struct NetworkOptions {
 };
 
 enum class Order : std::uint8_t { kTopological, kRandom, kReverse };
-enum class Start : std::uint8_t { kOneDevice, kRandom, kEachEpisode, kBest };
+enum class Start : std::uint8_t { kOneDevice, kRandom, kEachEpisode, kBest, kBetter };
 enum class Reward : std::uint8_t { kStep, kMinimum, kTerminal };
 enum class EntropyDecay : std::uint8_t { kNone, kLinear, kExponential };
 
