@@ -120,13 +120,16 @@ TEST(Placeto, LearnsToPlaceSmallProblemsAtOnce) {
 
 TEST(Placeto, LearnsTheSameBitsOnOneAndTwoThreads) {
   const Problem problem = test::make_problem(test::fork_join_graph(40, 20), {.num_devices = 3});
+  const Problem other = test::make_problem(test::crossing_graph(), {.num_devices = 3});
   for (const char* spec : {"placeto:workers=3", "placeto:algorithm=ppo,messages=sweep",
                            "placeto-transfer:workers=2"}) {
     const auto policy = [&](std::size_t threads) {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
       const auto agent = make(spec);
-      Session session(problem, {.seed = 4, .max_evaluations = 6 * 43});
-      agent->place(problem, session);
+      Session one(problem, {.seed = 4, .max_evaluations = 6 * 43});
+      Session two(other, {.seed = 5, .max_evaluations = 6 * 43});
+      Session* const sessions[] = {&one, &two};
+      trainable(*agent).train(sessions, {});
       return trainable(*agent).save();
     };
     const std::string alone = policy(1);

@@ -4,6 +4,8 @@
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cmath>
@@ -106,9 +108,9 @@ Placement PlacetoAgent::place_with_policy(const Problem& problem, Session& sessi
   Course course(session, options_);
   if (policy_->grouper) {
     Regrouping regrouping(problem, options_);
-    policy_->player.play(regrouping.next(course, *policy_->grouper, nullptr), 1, true);
+    policy_->players.local().play(regrouping.next(course, *policy_->grouper, nullptr), 1, true);
   } else {
-    policy_->player.play(course, 1, true);
+    policy_->players.local().play(course, 1, true);
   }
   return best_of(problem, session);
 }
@@ -152,76 +154,105 @@ void PlacetoAgent::resume(std::span<Session* const> sessions) {
   loaded_.reset();
 }
 
-// Each round plays an episode for each worker, on one problem after the other.
 void PlacetoAgent::play_and_learn(const TrainingWatch& watch) {
+  const auto is_spent = [](const Course& course) {
+    return course.session->evaluations_left() == 0;
+  };
+  for (bool goes_on = true; goes_on && !std::ranges::all_of(training_->courses, is_spent);) {
+    const std::int64_t round = training_->round++;
+    const std::int64_t every = options_.episode.greedy_every;
+    const bool greedy = every > 0 && (round + 1) % every == 0;
+    training_->learner.set_progress(training_->progress());
+    std::vector<Play> plays = take_turns(greedy);
+    play(plays, greedy);
+    goes_on = greedy || learn(plays, watch);
+  }
+}
+
+// Each round has an episode for each worker, who take the problems in turn.
+std::vector<Play> PlacetoAgent::take_turns(bool greedy) {
+  std::vector<Course>& courses = training_->courses;
+  std::vector<std::size_t> workers(courses.size(), 0);
+  for (std::size_t worker = 0; worker < options_.episode.workers; ++worker) {
+    ++workers[training_->next++ % courses.size()];
+  }
+  std::vector<Play> plays;
+  for (std::size_t i = 0; i < courses.size(); ++i) {
+    const std::int64_t left = courses[i].session->evaluations_left();
+    if (left == 0 || workers[i] == 0) {
+      continue;
+    }
+    // All likeliest choices are the same; and an episode that is cut short teaches nothing.
+    const std::int64_t whole =
+        std::max<std::int64_t>(1, left / courses[i].evaluations_per_episode());
+    plays.push_back({.problem = i,
+                     .workers = greedy ? 1 : std::min(workers[i], static_cast<std::size_t>(whole)),
+                     .course = &courses[i]});
+  }
+  return plays;
+}
+
+// Episodes of one problem are played side by side, and problems in parallel.
+void PlacetoAgent::play(std::span<Play> plays, bool greedy) {
+  // Isolated, so that a thread which waits here does not start on another cell of the suite.
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(std::size_t{0}, plays.size(), [&](std::size_t i) {
+      Play& play = plays[i];
+      if (policy_->grouper) {
+        RandomStream* const random = greedy ? nullptr : &play.course->session->random();
+        play.course =
+            &training_->regroupings[play.problem].next(*play.course, *policy_->grouper, random);
+      }
+      play.is_whole = policy_->players.local().play(*play.course, play.workers, greedy);
+    });
+  });
+  for (const Play& play : plays) {
+    training_->episodes += play.is_whole ? static_cast<std::int64_t>(play.workers) : 0;
+  }
+}
+
+bool PlacetoAgent::learn(std::span<const Play> plays, const TrainingWatch& watch) {
   Training& training = *training_;
-  std::vector<Course>& courses = training.courses;
-  for (bool goes_on = true; goes_on;) {
-    const std::int64_t round = training.round++;
-    const double progress = training.progress();
-    const bool greedy =
-        options_.episode.greedy_every > 0 && (round + 1) % options_.episode.greedy_every == 0;
-    std::vector<std::size_t> players(courses.size(), 0);
-    for (std::size_t worker = 0; worker < options_.episode.workers; ++worker) {
-      ++players[training.next++ % courses.size()];
+  std::vector<Experience> experiences;
+  std::vector<GrouperLearner::Lesson> lessons;
+  std::vector<TrainingUpdate> told;
+  for (const Play& play : plays) {
+    if (!play.is_whole) {
+      continue;
     }
-    bool is_spent = true;
-    std::vector<Experience> experiences;
-    std::vector<GrouperLearner::Lesson> lessons;
-    std::vector<TrainingUpdate> told;
-    for (std::size_t i = 0; i < courses.size(); ++i) {
-      Course& course = courses[i];
-      const std::int64_t left = course.session->evaluations_left();
-      is_spent = is_spent && left == 0;
-      if (left == 0 || players[i] == 0) {
-        continue;
-      }
-      // All likeliest choices are the same; and an episode that is cut short teaches nothing.
-      const std::int64_t whole = std::max<std::int64_t>(1, left / course.evaluations_per_episode());
-      const std::size_t side_by_side =
-          greedy ? 1 : std::min(players[i], static_cast<std::size_t>(whole));
-      Course& played = policy_->grouper ? training.regroupings[i].next(
-                                              course, *policy_->grouper,
-                                              greedy ? nullptr : &course.session->random())
-                                        : course;
-      const bool is_whole = policy_->player.play(played, side_by_side, greedy);
-      training.episodes += is_whole ? static_cast<std::int64_t>(side_by_side) : 0;
-      if (is_whole && !greedy) {
-        Experience& experience = experiences.emplace_back(
-            Experience{&played.graph, &played.rollout, played.rollout.returns(options_.episode),
-                       played.rollout.gains()});
-        course.baseline.subtract_from(experience.advantages, side_by_side);
-        if (options_.learning.normalize) {
-          normalize(experience);
-        }
-        told.push_back({.session = i,
-                        .last_us = played.rollout.last_us(),
-                        .best_us = course.session->best_evaluation().objective_us(),
-                        .entropy = played.rollout.entropy(),
-                        .is_last = false});
-        if (policy_->grouper) {
-          lessons.push_back(training.regroupings[i].lesson(course));
-        }
-      }
+    const Rollout& rollout = play.course->rollout;
+    Course& course = training.courses[play.problem];
+    Experience& experience = experiences.emplace_back(Experience{
+        &play.course->graph, &rollout, rollout.returns(options_.episode), rollout.gains()});
+    course.baseline.subtract_from(experience.advantages, play.workers);
+    if (options_.learning.normalize) {
+      normalize(experience);
     }
-    if (is_spent) {
-      return;
-    }
-    if (!experiences.empty()) {
-      training.learner.set_progress(progress);
-      const double norm = training.learner.update(experiences);
-      if (training.grouper_learner) {
-        training.grouper_learner->update(lessons);
-      }
-      told.back().is_last = true;
-      for (TrainingUpdate& update : told) {
-        update.update = training.learner.updates();
-        update.episodes = training.episodes;
-        update.gradient_norm = norm;
-        goes_on = (!watch || watch(update)) && goes_on;
-      }
+    told.push_back({.session = play.problem,
+                    .last_us = rollout.last_us(),
+                    .best_us = course.session->best_evaluation().objective_us(),
+                    .entropy = rollout.entropy(),
+                    .is_last = false});
+    if (policy_->grouper) {
+      lessons.push_back(training.regroupings[play.problem].lesson(course));
     }
   }
+  if (experiences.empty()) {
+    return true;
+  }
+  const double norm = training.learner.update(experiences);
+  if (training.grouper_learner) {
+    training.grouper_learner->update(lessons);
+  }
+  told.back().is_last = true;
+  bool goes_on = true;
+  for (TrainingUpdate& update : told) {
+    update.update = training.learner.updates();
+    update.episodes = training.episodes;
+    update.gradient_norm = norm;
+    goes_on = (!watch || watch(update)) && goes_on;
+  }
+  return goes_on;
 }
 
 }  // namespace emplace::agents::placeto

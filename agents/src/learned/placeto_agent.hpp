@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,10 @@ class PlacetoAgent : public TrainableAgent {
   void begin(std::span<Session* const> sessions);
   void resume(std::span<Session* const> sessions);
   void play_and_learn(const TrainingWatch& watch);
+  std::vector<Play> take_turns(bool greedy);
+  void play(std::span<Play> plays, bool greedy);
+  // Says whether to go on.
+  bool learn(std::span<const Play> plays, const TrainingWatch& watch);
 
   // The parameters that shape the network, as a user would write them.
   std::vector<std::pair<std::string, std::string>> shape() const;

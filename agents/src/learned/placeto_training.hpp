@@ -9,6 +9,8 @@
 #include "learned/placeto_options.hpp"
 #include "learned/placeto_regrouping.hpp"
 
+#include <tbb/enumerable_thread_specific.h>
+
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -20,7 +22,7 @@ struct Policy {
   Policy(const Options& options, std::size_t devices)
       : num_devices(options.network.candidates ? 0 : devices),
         network(options.network, devices),
-        player(network) {
+        players([this] { return Player(network); }) {
     if (options.episode.groups > 0) {
       grouper.emplace();
     }
@@ -39,8 +41,16 @@ struct Policy {
 
   std::size_t num_devices;  // 0: any
   Network<float> network;
-  Player player;
-  std::optional<Grouper<float>> grouper;  // only where the grouping is learned, too
+  tbb::enumerable_thread_specific<Player> players;  // one for each thread
+  std::optional<Grouper<float>> grouper;            // only where the grouping is learned, too
+};
+
+/// Holds what is played of a problem in a round.
+struct Play {
+  std::size_t problem = 0;
+  std::size_t workers = 0;
+  Course* course = nullptr;  ///< the problem's, or one over coarser groups
+  bool is_whole = false;     ///< the budget sufficed
 };
 
 /// Holds what training knows beside the policy.
