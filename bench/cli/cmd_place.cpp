@@ -52,7 +52,7 @@ void add_place(CLI::App& app, Action& action) {
           ->type_name("FILE");
   command
       ->add_option("--episodes", options->policy.episodes,
-                   "Train the policy so long on this graph first; by default it stays as it is")
+                   "Go on to train the policy so long on this graph; by default it stays as it is")
       ->needs(policy)
       ->check(CLI::Range(std::int64_t{1}, kMaxEpisodes))
       ->type_name("N");

@@ -50,7 +50,7 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
 /// Says how a trained policy is used.
 struct PolicyOptions {
   std::string path{};         ///< of a policy file
-  std::int64_t episodes = 0;  ///< to learn on this problem first; 0: the policy stays as it is
+  std::int64_t episodes = 0;  ///< to go on learning on this problem; 0: the policy stays as it is
   std::int64_t seed = 0;
   bool groups_as_trained = true;  ///< whatever the options of the problem say
 };
