@@ -155,7 +155,7 @@ END
   answers 0 place "${problem[@]}" --policy policy.json --groups 9 --json
   holds 'd["groups"] == 9 and d["evaluations"] == 10'
   answers 0 place "${problem[@]}" --policy policy.json --episodes 5 --json
-  holds 'd["evaluations"] == 35'
+  holds 'd["evaluations"] == 42'
   cmp policy.json before.json
 }
 
