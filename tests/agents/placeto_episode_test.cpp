@@ -255,6 +255,9 @@ TEST(PlacetoEpisode, StartsAtTheBetterOfOneDeviceAndARandomPlacement) {
   const Played played("start=better");
   EXPECT_EQ(played.session.evaluations(), 2 + 8 + 1);
   EXPECT_EQ(played.session.evaluations(), played.course.evaluations_per_episode());
+  const Played terminal("start=better,reward=terminal");
+  EXPECT_EQ(terminal.session.evaluations(), 2 + 1);
+  EXPECT_EQ(terminal.session.evaluations(), terminal.course.evaluations_per_episode());
 }
 
 TEST(PlacetoEpisode, AGreedyOneTakesTheLikeliestDevices) {

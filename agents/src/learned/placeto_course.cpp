@@ -129,14 +129,14 @@ GroupId visited_groups(const EpisodeOptions& options, const Problem& problem) {
 }
 
 std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem) {
+  const std::int64_t first = options.start == Start::kBetter ? 3 : 1;
   if (options.reward == Reward::kTerminal) {
-    return 1;
+    return first;
   }
   // A merged group may have members on other devices than its own.
   const auto num_devices = static_cast<std::int64_t>(problem.placeable_devices().size());
   const std::int64_t each =
       options.all_devices ? num_devices - (options.groups > 0 ? 0 : 1) : std::int64_t{1};
-  const std::int64_t first = options.start == Start::kBetter ? 3 : 1;
   return visited_groups(options, problem) * static_cast<std::int64_t>(options.sweeps) * each +
          first;
 }
