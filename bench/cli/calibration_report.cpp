@@ -105,7 +105,7 @@ std::string to_text(const bench::Validation& validation) {
                  {"largest [%]", Align::kRight}});
   for (const bench::ValidatedOps& row : validation.ops) {
     ops.add_row({row.device, std::string(to_string(row.op_class)),
-                 std::string(emplace::to_string(row.rung)), fmt::format("{}", row.ops),
+                 std::string(emplace::to_string(row.source)), fmt::format("{}", row.ops),
                  percent(row.mean_error), percent(row.max_error)});
   }
   return fmt::format(
@@ -132,7 +132,7 @@ Json to_json(std::span<const bench::Validation> validations) {
     for (const bench::ValidatedOps& row : validation.ops) {
       ops.push_back({{"device", row.device},
                      {"op_class", emplace::to_string(row.op_class)},
-                     {"rung", emplace::to_string(row.rung)},
+                     {"source", emplace::to_string(row.source)},
                      {"ops", row.ops},
                      {"mean_error", row.mean_error},
                      {"max_error", row.max_error}});

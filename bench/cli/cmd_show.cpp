@@ -27,8 +27,8 @@ using bench::TextTable;
 using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 
-constexpr std::array kRungs = {CostRung::kMeasured, CostRung::kInterpolated, CostRung::kRoofline,
-                               CostRung::kGuess};
+constexpr std::array kCostSources = {CostSource::kMeasured, CostSource::kInterpolated,
+                                     CostSource::kRoofline, CostSource::kGuess};
 
 struct Options {
   ProblemOptions problem;
@@ -44,7 +44,7 @@ struct ClassTotals {
   std::string profile{};
   std::string device_class{};
   double all_ops_us = 0;
-  std::array<std::int64_t, kRungs.size()> ops_by_rung{};
+  std::array<std::int64_t, kCostSources.size()> ops_by_cost_source{};
 };
 
 // What the graph is on a cluster.
@@ -70,7 +70,7 @@ ClusterFacts cluster_facts_of(const Problem& problem) {
     ClassTotals totals{profile.name, profile.device_class, 0, {}};
     for (OpId op = 0; op < problem.num_ops(); ++op) {
       totals.all_ops_us += problem.cost_us(op, device);
-      ++totals.ops_by_rung[static_cast<std::size_t>(problem.cost_rung(op, device))];
+      ++totals.ops_by_cost_source[static_cast<std::size_t>(problem.cost_source(op, device))];
     }
     facts.classes.push_back(std::move(totals));
   }
@@ -92,7 +92,7 @@ std::string cluster_to_text(const ClusterFacts& facts) {
   for (const ClassTotals& totals : facts.classes) {
     std::vector<std::string> row = {totals.profile, totals.device_class,
                                     fmt::format("{:.3f}", totals.all_ops_us / 1e3)};
-    for (const std::int64_t ops : totals.ops_by_rung) {
+    for (const std::int64_t ops : totals.ops_by_cost_source) {
       row.push_back(fmt::format("{}", ops));
     }
     classes.add_row(std::move(row));
@@ -106,14 +106,15 @@ void add_to_json(Json& json, const ClusterFacts& facts) {
   json["largest_group_share"] = facts.largest_share;
   json["device_classes"] = Json::array();
   for (const ClassTotals& totals : facts.classes) {
-    Json rungs = Json::object();
-    for (const CostRung rung : kRungs) {
-      rungs[std::string(to_string(rung))] = totals.ops_by_rung[static_cast<std::size_t>(rung)];
+    Json cost_sources = Json::object();
+    for (const CostSource source : kCostSources) {
+      cost_sources[std::string(to_string(source))] =
+          totals.ops_by_cost_source[static_cast<std::size_t>(source)];
     }
     json["device_classes"].push_back({{"profile", totals.profile},
                                       {"device_class", totals.device_class},
                                       {"all_ops_us", totals.all_ops_us},
-                                      {"ops_by_rung", std::move(rungs)}});
+                                      {"ops_by_cost_source", std::move(cost_sources)}});
   }
 }
 

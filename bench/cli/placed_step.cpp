@@ -50,7 +50,7 @@ void simulate(PlacedStep& step) {
     const DeviceId device = step.placement[problem.grouping().group_of(op)];
     step.devices[static_cast<std::size_t>(device)].busy_us +=
         result.end_us[at] - result.start_us[at];
-    ++step.ops_by_rung[static_cast<std::size_t>(problem.cost_rung(op, device))];
+    ++step.ops_by_cost_source[static_cast<std::size_t>(problem.cost_source(op, device))];
   }
   for (DeviceUse& device : step.devices) {
     device.utilization = step.step_time_us > 0 ? device.busy_us / step.step_time_us : 0;
@@ -155,7 +155,8 @@ PlacedStep place_step(const StepOptions& options, std::string_view command,
 }
 
 void note_guesses(const PlacedStep& step) {
-  const std::int32_t guesses = step.ops_by_rung[static_cast<std::size_t>(CostRung::kGuess)];
+  const std::int32_t guesses =
+      step.ops_by_cost_source[static_cast<std::size_t>(CostSource::kGuess)];
   if (guesses > 0) {
     note(fmt::format(
         "emplace: warning: the costs of {} of {} ops are guesses: the devices of {} have neither a "
@@ -194,9 +195,10 @@ std::string to_text(const PlacedStep& step, std::string_view more_times) {
 
 Json to_json(const PlacedStep& step) {
   const double bound_us = step.entry.bounds.best_us();
-  Json rungs = Json::object();
-  for (std::size_t rung = 0; rung < step.ops_by_rung.size(); ++rung) {
-    rungs[std::string(to_string(static_cast<CostRung>(rung)))] = step.ops_by_rung[rung];
+  Json cost_sources = Json::object();
+  for (std::size_t source = 0; source < step.ops_by_cost_source.size(); ++source) {
+    cost_sources[std::string(to_string(static_cast<CostSource>(source)))] =
+        step.ops_by_cost_source[source];
   }
   Json peak_bytes = Json::array();
   Json devices = Json::array();
@@ -215,7 +217,7 @@ Json to_json(const PlacedStep& step) {
           {"ops", step.entry.problem.num_ops()},
           {"groups", step.entry.problem.num_groups()},
           {"grouping", step.grouping},
-          {"ops_by_cost_rung", std::move(rungs)},
+          {"ops_by_cost_source", std::move(cost_sources)},
           {"status", to_string(step.status)},
           {"step_time_us", step.step_time_us},
           {"bound_us", bound_us},

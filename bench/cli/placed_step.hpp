@@ -38,9 +38,9 @@ struct PlacedStep {
   StepStatus status = StepStatus::kOk;
   double step_time_us = 0;
   std::vector<DeviceUse> devices{};
-  std::array<std::int32_t, 4> ops_by_rung{};  ///< by CostRung, of the ops on their devices
-  std::int64_t evaluations = 0;               ///< of the agent; 0 for a file
-  std::int64_t evaluations_to_best = 0;       ///< of the agent; 0 for a file
+  std::array<std::int32_t, 4> ops_by_cost_source{};  ///< by CostSource, of the ops on their devices
+  std::int64_t evaluations = 0;                      ///< of the agent; 0 for a file
+  std::int64_t evaluations_to_best = 0;              ///< of the agent; 0 for a file
 };
 
 /// Lets an agent place a problem: the same cell as the first repetition in a suite with this seed,

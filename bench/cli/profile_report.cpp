@@ -19,7 +19,8 @@ constexpr std::size_t kShownResiduals = 10;
 
 std::string percent(double part) { return fmt::format("{:.1f} %", part * 100); }
 
-// The mean and the largest error of a rung, and of how many ops; nothing if it predicted none.
+// The mean and the largest error of a cost source, and of how many ops; nothing if it predicted
+// none.
 std::vector<std::string> error_cells(const PredictionError* error) {
   if (error == nullptr || error->predicted == 0) {
     return {"", "", ""};

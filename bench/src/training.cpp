@@ -139,7 +139,7 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
   }
   const std::int64_t patience = plan_.patience * static_cast<std::int64_t>(sessions.size());
   auto end = TrainingEnd::kEpisodes;
-  const auto watch = [&](const agents::TrainingUpdate& update) {
+  const auto callback = [&](const agents::TrainingUpdate& update) {
     curve_.add(update);
     if (!update.is_last) {
       return true;
@@ -157,7 +157,7 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<std::size_t>(threads));
   tbb::task_arena arena(threads);
-  arena.execute([&] { agent_->train(sessions, watch); });
+  arena.execute([&] { agent_->train(sessions, callback); });
   return end;
 }
 

@@ -129,15 +129,15 @@ class Validator {
     for (std::string& why : measured.unstable) {
       result.left_out.push_back(fmt::format("{}: {}", modelled.name, why));
     }
-    std::map<std::pair<OpClass, CostRung>, ValidatedOps> by_class;
+    std::map<std::pair<OpClass, CostSource>, ValidatedOps> by_class;
     for (const calibrate::OpSample& sample : measured.samples) {
       const Cost cost = op_cost(profile, sample.site.op);
       const OpClass op_class = op_class_of(sample.site.op.kind);
       const double error = std::abs(cost.us / sample.time.median_us - 1);
-      ValidatedOps& ops = by_class[{op_class, cost.rung}];
+      ValidatedOps& ops = by_class[{op_class, cost.source}];
       ops.device = modelled.name;
       ops.op_class = op_class;
-      ops.rung = cost.rung;
+      ops.source = cost.source;
       ++ops.ops;
       ops.mean_error += error;
       ops.max_error = std::max(ops.max_error, error);

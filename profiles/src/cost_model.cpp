@@ -5,15 +5,15 @@
 
 namespace emplace {
 
-std::string_view to_string(CostRung rung) {
-  switch (rung) {
-    case CostRung::kMeasured:
+std::string_view to_string(CostSource source) {
+  switch (source) {
+    case CostSource::kMeasured:
       return "measured";
-    case CostRung::kInterpolated:
+    case CostSource::kInterpolated:
       return "interpolated";
-    case CostRung::kRoofline:
+    case CostSource::kRoofline:
       return "roofline";
-    case CostRung::kGuess:
+    case CostSource::kGuess:
       break;
   }
   return "guess";
@@ -22,15 +22,15 @@ std::string_view to_string(CostRung rung) {
 Cost op_cost(const DeviceProfile& profile, const Op& op) {
   // Nothing was timed, but nothing is guessed either: no work takes no time on every roofline.
   if (!launches(op.kind)) {
-    return {.us = 0, .rung = CostRung::kRoofline};
+    return {.us = 0, .source = CostSource::kRoofline};
   }
   for (const MeasuredCost& measured : op.measured) {
     if (measured.device_class == profile.device_class) {
-      return {.us = measured.cost_us, .rung = CostRung::kMeasured, .spread = measured.spread};
+      return {.us = measured.cost_us, .source = CostSource::kMeasured, .spread = measured.spread};
     }
   }
   if (const OpMeasurement* measured = profile.measured.find(op)) {
-    return {.us = measured->us, .rung = CostRung::kMeasured, .spread = measured->spread};
+    return {.us = measured->us, .source = CostSource::kMeasured, .spread = measured->spread};
   }
   const double flops = static_cast<double>(op.flops);
   const double bytes = static_cast<double>(op.bytes_read) + static_cast<double>(op.bytes_written);
@@ -39,10 +39,10 @@ Cost op_cost(const DeviceProfile& profile, const Op& op) {
                                  .spread = roofline.spread};
   if (const auto between =
           profile.measured.estimate(op.kind, key_type(op), flops, bytes, expected)) {
-    return {.us = between->us, .rung = CostRung::kInterpolated, .spread = between->spread};
+    return {.us = between->us, .source = CostSource::kInterpolated, .spread = between->spread};
   }
   return {.us = expected.us,
-          .rung = &roofline != &profile.fallback ? CostRung::kRoofline : CostRung::kGuess,
+          .source = &roofline != &profile.fallback ? CostSource::kRoofline : CostSource::kGuess,
           .spread = expected.spread};
 }
 

@@ -86,7 +86,7 @@ void Problem::replace_costs(DeviceId device, std::span<const double> costs_us) {
 
 void Problem::compile_costs() {
   cost_us_.reserve(cluster_->profiles.size() * index(num_ops_));
-  cost_rung_.reserve(cost_us_.capacity());
+  cost_source_.reserve(cost_us_.capacity());
   const bool is_placeto = cluster_->transfer_model == TransferModel::kPlaceto;
   const bool is_physical = cluster_->transfer_model == TransferModel::kPhysical;
   const double gap_us = is_placeto ? cluster_->placeto.gap_after_op_us : 0.0;
@@ -96,7 +96,7 @@ void Problem::compile_costs() {
     for (OpId op = 0; op < num_ops_; ++op) {
       const Cost cost = op_cost(profile, (*graph_)[index(op)]);
       cost_us_.push_back(cost.us);
-      cost_rung_.push_back(cost.rung);
+      cost_source_.push_back(cost.source);
       cost_spread_.push_back(cost.spread);
       sum_us += cost.us + overhead_us;
     }

@@ -124,18 +124,18 @@ class CostDraws {
     const Cluster& cluster = problem_.cluster();
     const std::string_view device_class =
         cluster.profiles[cluster.devices[index(device)].profile].device_class;
-    switch (problem_.cost_rung(op, device)) {
-      case CostRung::kMeasured:
-      case CostRung::kInterpolated:
+    switch (problem_.cost_source(op, device)) {
+      case CostSource::kMeasured:
+      case CostSource::kInterpolated:
         return {device_class, kNoRoofline, op};
-      case CostRung::kRoofline: {
+      case CostSource::kRoofline: {
         const OpClass op_class = op_class_of(problem_.graph()[index(op)].kind);
         return {device_class, static_cast<std::size_t>(op_class), 0};
       }
-      case CostRung::kGuess:
+      case CostSource::kGuess:
         return {device_class, kFallback, 0};
     }
-    EMPLACE_CHECK(false, "no such rung of the cost ladder");
+    EMPLACE_CHECK(false, "no such cost source");
   }
 
   const Problem& problem_;

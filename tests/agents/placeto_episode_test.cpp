@@ -134,10 +134,13 @@ TEST(PlacetoEpisode, GreedyOnesSimulateOnlyTheDeviceThatTheyChoose) {
   EXPECT_TRUE(played.course.rollout.gains().empty());
 }
 
-TEST(PlacetoEpisode, RefusesToLearnOfAllDevicesWithoutARewardForEachStep) {
-  for (const char* reward : {"terminal", "minimum"}) {
-    EXPECT_THAT([&] { options(std::string("all-devices=true,reward=") + reward); },
-                testing::ThrowsMessage<Error>(testing::HasSubstr("needs reward=step")));
+TEST(PlacetoEpisode, SimulatesAllDevicesOnlyWhereEachStepHasAReward) {
+  for (const std::string reward : {"reward=terminal", "reward=minimum"}) {
+    const Played played("all-devices=true," + reward);
+    const Played other(reward);
+    EXPECT_EQ(played.session.evaluations(), other.session.evaluations());
+    EXPECT_EQ(played.session.evaluations(), played.course.evaluations_per_episode());
+    EXPECT_TRUE(played.course.rollout.gains().empty());
   }
 }
 

@@ -1,5 +1,7 @@
 // The table of agents in agents/README.md is what the registry says.
 
+#include "tests/support/source_path.hpp"
+
 #include <emplace/agents/registry.hpp>
 
 #include <fmt/format.h>
@@ -24,7 +26,7 @@ std::string row(const AgentInfo& info) {
 }
 
 TEST(AgentsReadme, HasTheRowOfEachRegisteredAgent) {
-  std::ifstream file(EMPLACE_SOURCE_DIR "/agents/README.md");
+  std::ifstream file(test::source_path("agents/README.md"));
   ASSERT_TRUE(file) << "agents/README.md cannot be read";
   const std::string readme{std::istreambuf_iterator<char>(file), {}};
   for (const std::string& name : AgentRegistry::global().names()) {
@@ -33,7 +35,7 @@ TEST(AgentsReadme, HasTheRowOfEachRegisteredAgent) {
 }
 
 TEST(AgentsReadme, ListsNoAgentThatIsGone) {
-  std::ifstream file(EMPLACE_SOURCE_DIR "/agents/README.md");
+  std::ifstream file(test::source_path("agents/README.md"));
   std::vector<std::string> known = AgentRegistry::global().names();
   known.insert(known.end(), {"metis", "scotch"});  // a build without the library has no such agent
   for (std::string line; std::getline(file, line) && line != "## Files";) {

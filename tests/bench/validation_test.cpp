@@ -73,7 +73,7 @@ TEST(Validation, ComparesEveryPlacementAndEveryOp) {
   // Devices of one profile are measured once.
   ASSERT_THAT(result.ops, SizeIs(1));
   EXPECT_EQ(result.ops[0].device, "gpu:0");
-  EXPECT_EQ(result.ops[0].rung, CostRung::kMeasured);
+  EXPECT_EQ(result.ops[0].source, CostSource::kMeasured);
   EXPECT_EQ(result.ops[0].ops, 2);
   EXPECT_DOUBLE_EQ(result.ops[0].mean_error, 100.0 / 80 - 1);
   EXPECT_THAT(result.left_out, IsEmpty());

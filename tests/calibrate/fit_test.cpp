@@ -224,7 +224,7 @@ TEST(Fit, CostsOfMeasuredOpsAreWhatWasMeasured) {
   const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);
   for (const OpSample& sample : samples) {
     const Cost cost = op_cost(profile, sample.site.op);
-    EXPECT_EQ(cost.rung, CostRung::kMeasured);
+    EXPECT_EQ(cost.source, CostSource::kMeasured);
     EXPECT_EQ(cost.us, sample.time.median_us);
     EXPECT_EQ(cost.spread, 0.01);
   }

@@ -132,11 +132,11 @@ load cli.bash
   holds "d['groups'] < $groups"
 }
 
-@test "show --cluster tells times by device class and rungs of the cost ladder" {
+@test "show --cluster tells times by device class and cost sources" {
   answers 0 show inception-v3 --cluster p2-8xlarge-2 --json
   holds 'd["cluster"] == "p2-8xlarge-2" and d["bound_us"] > 0' \
     'len(d["device_classes"]) == 2' \
-    'all(sum(c["ops_by_rung"].values()) == d["ops"] for c in d["device_classes"])' \
+    'all(sum(c["ops_by_cost_source"].values()) == d["ops"] for c in d["device_classes"])' \
     'd["device_classes"][0]["all_ops_us"] < d["device_classes"][1]["all_ops_us"]'
   answers 0 show inception-v3 --cluster p2-8xlarge-2
   [[ "$output" == *"all ops [ms]"* ]]
@@ -252,10 +252,10 @@ load cli.bash
   local file=$EMPLACE_SOURCE_DIR/tests/graphs/data/pipedream.txt
   answers 0 import "$file" --format pipedream:device-class=gpu-k80 -o graph.json --json
   answers 0 show ./graph.json --cluster p2-8xlarge-2 --json
-  holds '[c["ops_by_rung"]["measured"] for c in d["device_classes"] if c["device_class"] == "gpu-k80"] == [11]'
+  holds '[c["ops_by_cost_source"]["measured"] for c in d["device_classes"] if c["device_class"] == "gpu-k80"] == [11]'
   answers 0 import "$file" -o graph.json --json
   answers 0 show ./graph.json --cluster p2-8xlarge-2 --json
-  holds '[c["ops_by_rung"]["measured"] for c in d["device_classes"] if c["device_class"] == "gpu-k80"] == [0]'
+  holds '[c["ops_by_cost_source"]["measured"] for c in d["device_classes"] if c["device_class"] == "gpu-k80"] == [0]'
 }
 
 @test "export takes the format from the ending, and other programs read what it writes" {

@@ -20,7 +20,7 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
   [[ "$output" == *"cpu:0"*"ops measured"* || "$output" == *"ops measured"*"cpu:0"* ]]
   answers 0 show "$graph" --cluster ./machine.json --json
   holds 'd["cluster"] == "my-machine"' 'len(d["device_classes"]) == 1' \
-    'd["device_classes"][0]["ops_by_rung"]["measured"] > d["device_classes"][0]["ops_by_rung"]["guess"]' \
+    'd["device_classes"][0]["ops_by_cost_source"]["measured"] > d["device_classes"][0]["ops_by_cost_source"]["guess"]' \
     'd["device_classes"][0]["all_ops_us"] > 0'
   answers 0 profile show ./machine.json
   [[ "$output" == *"measured"* ]]
@@ -35,7 +35,7 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
   holds 'd["schema_version"] == 1' 'd["validations"][0]["graph"].startswith("rnnlm")' \
     'len(d["validations"][0]["steps"]) == 2 + 2 * 3 + 2' \
     'all(s["predicted_us"] > 0 and s["measured_us"] > 0 for s in d["validations"][0]["steps"])' \
-    'any(o["rung"] == "measured" for o in d["validations"][0]["ops"])'
+    'any(o["source"] == "measured" for o in d["validations"][0]["ops"])'
   answers 0 calibrate --devices cpu/2 --runs 3 --cluster ./two.json --validate "$graph" \
     --placements 0 --seconds 0.01
   [[ "$output" == *"random"* ]] && return 1

@@ -165,9 +165,9 @@ refuses_suite() {
   tiny_graph tiny.json
   answers 0 simulate --graph ./tiny.json --cluster p2-8xlarge-2 --agent heft --json
   [ -z "$stderr" ]
-  holds 'd["ops_by_cost_rung"] == {"measured": 0, "interpolated": 0, "roofline": 4, "guess": 0}'
+  holds 'd["ops_by_cost_source"] == {"measured": 0, "interpolated": 0, "roofline": 4, "guess": 0}'
   change tiny.json '"kind": "add"' '"kind": "made_up"'
   answers 0 simulate --graph ./tiny.json --cluster p2-8xlarge-2 --agent heft --json
   [[ "$stderr" == *"1 of 4 ops are guesses"* ]]
-  holds 'd["ops_by_cost_rung"]["guess"] == 1'
+  holds 'd["ops_by_cost_source"]["guess"] == 1'
 }

@@ -153,8 +153,8 @@ json.dump({"schema": "emplace-cluster", "version": 1, "name": "lab", "summary": 
            "provenance": profile["provenance"]}, open("lab.json", "w"))
 END
   answers 0 show graph.json --cluster lab.json --json
-  holds 'd["device_classes"][0]["ops_by_rung"]["measured"] == 2' \
-    'd["device_classes"][0]["ops_by_rung"]["interpolated"] == 1' \
+  holds 'd["device_classes"][0]["ops_by_cost_source"]["measured"] == 2' \
+    'd["device_classes"][0]["ops_by_cost_source"]["interpolated"] == 1' \
     'abs(d["device_classes"][0]["all_ops_us"] - 17) < 1e-9'
 }
 

@@ -1,6 +1,7 @@
 // Formats whose nodes and edges carry attributes: our own JSON, node-link JSON, DOT, GraphML.
 
 #include "support/graphs.hpp"
+#include "tests/support/source_path.hpp"
 
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -31,7 +32,7 @@ OpGraph read(std::string_view format, std::string_view text) {
 }
 
 OpGraph read_sample(std::string_view format, const std::string& name) {
-  return read(format, read_text_file(EMPLACE_SOURCE_DIR "/tests/graphs/data/" + name));
+  return read(format, read_text_file(test::source_path("tests/graphs/data/" + name)));
 }
 
 // Names that break a writer which does not escape: quotes, markup, keywords of DOT, a backslash
@@ -235,7 +236,7 @@ TEST(NodeLink, ReadsWhatNetworkxWrites) {
   EXPECT_EQ(graph[2].outputs.size(), 1U);
 
   // As networkx 3.4 writes it.
-  std::string newer = read_text_file(EMPLACE_SOURCE_DIR "/tests/graphs/data/node_link.json");
+  std::string newer = read_text_file(test::source_path("tests/graphs/data/node_link.json"));
   newer.replace(newer.find("\"links\""), 7, "\"edges\"");
   EXPECT_EQ(edges_of(read(kFormat, newer)), edges_of(graph));
 }

@@ -1,3 +1,5 @@
+#include "tests/support/source_path.hpp"
+
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -204,7 +206,7 @@ class DnnPartitioningFile : public testing::TestWithParam<Workload> {
     std::string name = GetParam().file;
     name.replace(name.find('/'), 1, "-inputs/");
     name.replace(name.rfind('/'), 1, "Graphs/");
-    return std::string(EMPLACE_SOURCE_DIR) + "/../shared/data/dnn-partitioning/" + name + ".json";
+    return test::source_path("../shared/data/dnn-partitioning/" + name + ".json");
   }
 };
 

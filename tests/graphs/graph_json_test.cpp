@@ -1,4 +1,5 @@
 #include "support/graphs.hpp"
+#include "tests/support/source_path.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_json.hpp>
@@ -95,7 +96,7 @@ TEST(GraphJson, WritesTheMembersThatTheSchemaHas) {
   boost::add_vertex(full_op(), graph);
   const JsonDocument written = JsonDocument::parse(write_graph_json(graph), "written");
   const JsonDocument schema =
-      JsonDocument::read(EMPLACE_SOURCE_DIR "/graphs/schema/graph.schema.json");
+      JsonDocument::read(test::source_path("graphs/schema/graph.schema.json"));
   const JsonCursor defs = schema.root().at("$defs");
   const JsonCursor written_op = written.root().at("ops").elements().at(0);
   EXPECT_EQ(keys(written.root()), keys(schema.root().at("properties")));

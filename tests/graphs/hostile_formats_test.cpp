@@ -1,6 +1,8 @@
 // What every reader of a graph format must survive: files that are cut off, changed, nested, large
 // or something else.
 
+#include "tests/support/source_path.hpp"
+
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/random.hpp>
@@ -49,7 +51,7 @@ constexpr Sample kSamples[] = {
 };
 
 std::string text_of(const Sample& sample) {
-  return read_text_file(fmt::format("{}/tests/graphs/data/{}", EMPLACE_SOURCE_DIR, sample.file));
+  return read_text_file(test::source_path(fmt::format("tests/graphs/data/{}", sample.file)));
 }
 
 OpGraph read(std::string_view format, std::string_view text) {

@@ -1,3 +1,5 @@
+#include "tests/support/source_path.hpp"
+
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/model_builder.hpp>
@@ -79,7 +81,7 @@ std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_vi
 }
 
 std::string data_file(const std::string& name) {
-  return read_text_file(EMPLACE_SOURCE_DIR "/tests/graphs/data/" + name);
+  return read_text_file(test::source_path("tests/graphs/data/" + name));
 }
 
 // --- Models that PyTorch wrote

@@ -1,3 +1,5 @@
+#include "tests/support/source_path.hpp"
+
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/text_file.hpp>
 
@@ -16,7 +18,7 @@ using testing::IsEmpty;
 
 // Six layers: an input, two convolutions of which the second is skipped by an edge to the addition,
 // an LSTM with three outputs, a dense layer.
-const std::string kPath = EMPLACE_SOURCE_DIR "/tests/graphs/data/pipedream.txt";
+const std::string kPath = test::source_path("tests/graphs/data/pipedream.txt");
 
 OpGraph read(std::string_view format) {
   return GraphFormats::global().read(Spec::parse(format), read_text_file(kPath), kPath);

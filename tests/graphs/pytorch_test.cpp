@@ -1,3 +1,5 @@
+#include "tests/support/source_path.hpp"
+
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/text_file.hpp>
 
@@ -41,7 +43,7 @@ std::vector<std::string> producers(const OpGraph& graph, std::string_view name) 
 class TrainingStep : public testing::Test {
  protected:
   OpGraph graph_ = read_format(
-      "pytorch", read_text_file(EMPLACE_SOURCE_DIR "/tests/graphs/data/pytorch_et.json"));
+      "pytorch", read_text_file(test::source_path("tests/graphs/data/pytorch_et.json")));
 };
 
 TEST_F(TrainingStep, HasTheWorkOfItsLayers) {
@@ -84,7 +86,7 @@ TEST_F(TrainingStep, TellsThePassesApart) {
 }
 
 TEST(PyTorch, CanSplitOperatorsIntoThoseThatTheyCall) {
-  const std::string trace = read_text_file(EMPLACE_SOURCE_DIR "/tests/graphs/data/pytorch_et.json");
+  const std::string trace = read_text_file(test::source_path("tests/graphs/data/pytorch_et.json"));
   const OpGraph graph = read_format("pytorch:level=innermost", trace);
   EXPECT_EQ(op_named(graph, "aten::clamp_min").phase, Phase::kForward);
   for (OpId op = 0; op < num_ops(graph); ++op) {

@@ -95,7 +95,7 @@ TEST(TaskGraphs, OnTheClusterOfThePapersTheRatioIsWhatTheHeaderSays) {
   double computation_us = 0;
   for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
     const Cost cost = op_cost(k80, graph[op]);
-    EXPECT_EQ(cost.rung, CostRung::kRoofline);
+    EXPECT_EQ(cost.source, CostSource::kRoofline);
     computation_us += cost.us;
   }
   computation_us /= static_cast<double>(tasks_of(graph));

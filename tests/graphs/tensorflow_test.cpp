@@ -1,3 +1,5 @@
+#include "tests/support/source_path.hpp"
+
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/text_file.hpp>
 
@@ -25,7 +27,7 @@ using wire::number;
 using wire::text;
 
 std::string network() {
-  return read_text_file(EMPLACE_SOURCE_DIR "/tests/graphs/data/tensorflow.pbtxt");
+  return read_text_file(test::source_path("tests/graphs/data/tensorflow.pbtxt"));
 }
 
 const Op& op_named(const OpGraph& graph, std::string_view name) {

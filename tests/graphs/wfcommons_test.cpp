@@ -1,4 +1,5 @@
 #include "support/graphs.hpp"
+#include "tests/support/source_path.hpp"
 
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -15,7 +16,7 @@ using testing::UnorderedElementsAre;
 // make_samples.py: split -> three of blast -> cat -> clean, each blast with the same 5000 bytes of
 // a database and a chunk of its own.
 OpGraph read(const std::string& version) {
-  const std::string path = EMPLACE_SOURCE_DIR "/tests/graphs/data/wfcommons-" + version + ".json";
+  const std::string path = test::source_path("tests/graphs/data/wfcommons-" + version + ".json");
   return GraphFormats::global().read(Spec::parse("wfcommons"), read_text_file(path), path);
 }
 

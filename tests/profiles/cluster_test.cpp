@@ -1,4 +1,5 @@
 #include "profiles/profile_texts.hpp"
+#include "tests/support/source_path.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/profiles/cluster.hpp>
@@ -96,7 +97,7 @@ TEST(ClusterCatalog, ShippedNamesAreTheNamesInTheFiles) {
 }
 
 TEST(ClusterCatalog, ReadsAFileWhereAPathIsGiven) {
-  const std::string path = EMPLACE_SOURCE_DIR "/profiles/data/clusters/p2-8xlarge-2.json";
+  const std::string path = test::source_path("profiles/data/clusters/p2-8xlarge-2.json");
   EXPECT_EQ(load_cluster(path).name, "p2-8xlarge-2");
 }
 

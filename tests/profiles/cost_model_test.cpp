@@ -35,7 +35,7 @@ TEST(CostModel, ComputeBoundOpTakesFixedTimeAndFlopsOverEffectivePeak) {
   // 3 + max(4000 / (0.5 * 1000), 100 / (0.25 * 100)) = 3 + max(8, 4).
   const Cost cost = op_cost(round_numbers(), conv2d(4000, 60, 40));
   EXPECT_DOUBLE_EQ(cost.us, 11);
-  EXPECT_EQ(cost.rung, CostRung::kRoofline);
+  EXPECT_EQ(cost.source, CostSource::kRoofline);
 }
 
 TEST(CostModel, MemoryBoundOpTakesFixedTimeAndBytesOverEffectiveBandwidth) {
@@ -55,7 +55,7 @@ TEST(CostModel, MeasuredCostOfTheDeviceClassGoesBeforeTheRoofline) {
                  {.device_class = "gpu-round", .cost_us = 42.5}};
   const Cost cost = op_cost(round_numbers(), op);
   EXPECT_DOUBLE_EQ(cost.us, 42.5);
-  EXPECT_EQ(cost.rung, CostRung::kMeasured);
+  EXPECT_EQ(cost.source, CostSource::kMeasured);
 }
 
 TEST(CostModel, CostMeasuredOnAnotherClassOfDevicesSaysNothing) {
@@ -63,7 +63,7 @@ TEST(CostModel, CostMeasuredOnAnotherClassOfDevicesSaysNothing) {
   op.measured = {{.device_class = "gpu-other", .cost_us = 1.5}};
   const Cost cost = op_cost(round_numbers(), op);
   EXPECT_DOUBLE_EQ(cost.us, 11);
-  EXPECT_EQ(cost.rung, CostRung::kRoofline);
+  EXPECT_EQ(cost.source, CostSource::kRoofline);
 }
 
 TEST(CostModel, ClassThatTheProfileDoesNotListIsAGuess) {
@@ -72,7 +72,7 @@ TEST(CostModel, ClassThatTheProfileDoesNotListIsAGuess) {
   // 10 + max(4000 / (0.1 * 1000), 100 / (0.2 * 100)) = 10 + max(40, 5).
   const Cost cost = op_cost(round_numbers(), op);
   EXPECT_DOUBLE_EQ(cost.us, 50);
-  EXPECT_EQ(cost.rung, CostRung::kGuess);
+  EXPECT_EQ(cost.source, CostSource::kGuess);
 }
 
 TEST(CostModel, UnknownKindIsAGuess) {
@@ -80,7 +80,7 @@ TEST(CostModel, UnknownKindIsAGuess) {
   op.kind = "quantum-sort";
   const Cost cost = op_cost(round_numbers(), op);
   EXPECT_DOUBLE_EQ(cost.us, 50);
-  EXPECT_EQ(cost.rung, CostRung::kGuess);
+  EXPECT_EQ(cost.source, CostSource::kGuess);
 }
 
 TEST(CostModel, OpThatLaunchesNothingCostsExactlyNothing) {
@@ -90,10 +90,10 @@ TEST(CostModel, OpThatLaunchesNothingCostsExactlyNothing) {
   op.measured = {{.device_class = "gpu-round", .cost_us = 42.5}};
   const Cost cost = op_cost(round_numbers(), op);
   EXPECT_EQ(cost.us, 0);
-  EXPECT_EQ(cost.rung, CostRung::kRoofline);
+  EXPECT_EQ(cost.source, CostSource::kRoofline);
 }
 
-TEST(CostModel, SpreadIsThatOfTheRung) {
+TEST(CostModel, SpreadIsThatOfTheSource) {
   DeviceProfile profile = round_numbers();
   profile.rooflines[static_cast<std::size_t>(OpClass::kConvolution)]->spread = 0.2;
   profile.fallback.spread = 0.5;
@@ -133,7 +133,7 @@ TEST(CostModel, MeasurementOfTheProfileGoesBeforeTheRoofline) {
   op.shape = {1};
   const Cost cost = op_cost(with_measurements(), op);
   EXPECT_EQ(cost.us, 42.5);
-  EXPECT_EQ(cost.rung, CostRung::kMeasured);
+  EXPECT_EQ(cost.source, CostSource::kMeasured);
   EXPECT_EQ(cost.spread, 0.03);
 }
 
@@ -149,23 +149,23 @@ TEST(CostModel, OpBetweenMeasurementsIsInterpolated) {
   op.shape = {2};
   const Cost cost = op_cost(with_measurements(), op);
   EXPECT_NEAR(cost.us, 85, 0.01);
-  EXPECT_EQ(cost.rung, CostRung::kInterpolated);
+  EXPECT_EQ(cost.source, CostSource::kInterpolated);
   EXPECT_NEAR(cost.spread, 0.03, 1e-3);
 }
 
 TEST(CostModel, OpOfAnotherTypeOrOutsideTheMeasurementsHasTheRoofline) {
   Op op = conv2d(8'000'000, 1'200'000, 800'000);
   op.outputs = {{.type = DataType::kBfloat16}};
-  EXPECT_EQ(op_cost(with_measurements(), op).rung, CostRung::kRoofline);
-  EXPECT_EQ(op_cost(with_measurements(), conv2d(32'000'000, 6'000'000, 2'000'000)).rung,
-            CostRung::kRoofline);
+  EXPECT_EQ(op_cost(with_measurements(), op).source, CostSource::kRoofline);
+  EXPECT_EQ(op_cost(with_measurements(), conv2d(32'000'000, 6'000'000, 2'000'000)).source,
+            CostSource::kRoofline);
 }
 
-TEST(CostModel, RungsHaveTheNamesOfTheDocumentation) {
-  EXPECT_EQ(to_string(CostRung::kMeasured), "measured");
-  EXPECT_EQ(to_string(CostRung::kInterpolated), "interpolated");
-  EXPECT_EQ(to_string(CostRung::kRoofline), "roofline");
-  EXPECT_EQ(to_string(CostRung::kGuess), "guess");
+TEST(CostModel, CostSourcesHaveTheNamesOfTheDocumentation) {
+  EXPECT_EQ(to_string(CostSource::kMeasured), "measured");
+  EXPECT_EQ(to_string(CostSource::kInterpolated), "interpolated");
+  EXPECT_EQ(to_string(CostSource::kRoofline), "roofline");
+  EXPECT_EQ(to_string(CostSource::kGuess), "guess");
 }
 
 TEST(CostModel, ShippedProfilesGuessNoClassThatTheyCouldKnow) {
@@ -175,7 +175,7 @@ TEST(CostModel, ShippedProfilesGuessNoClassThatTheyCouldKnow) {
       if (kind.op_class != OpClass::kOther) {
         Op op = conv2d(1000, 1000, 1000);
         op.kind = kind.name;
-        EXPECT_NE(op_cost(profile, op).rung, CostRung::kGuess) << name << ", " << kind.name;
+        EXPECT_NE(op_cost(profile, op).source, CostSource::kGuess) << name << ", " << kind.name;
       }
     }
   }

@@ -1,6 +1,8 @@
 // Does the `placeto` engine agree with the simulator that was released with the paper, bit for bit?
 // Does the `physical` engine agree with a program on SimGrid 3.32 with max-min fair links?
 
+#include "tests/support/source_path.hpp"
+
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -20,7 +22,7 @@ namespace emplace {
 namespace {
 
 std::vector<std::string> read_lines(const std::string& name) {
-  const std::string command = "gzip -dc '" EMPLACE_SOURCE_DIR "/tests/golden/" + name + "'";
+  const std::string command = "gzip -dc '" + test::source_path("tests/golden/" + name) + "'";
   FILE* const pipe = popen(command.c_str(), "r");
   EXPECT_NE(pipe, nullptr);
   std::string text;

@@ -115,7 +115,7 @@ Placement PlacetoAgent::place_with_policy(const Problem& problem, Session& sessi
   return best_of(problem, session);
 }
 
-void PlacetoAgent::train(std::span<Session* const> sessions, const TrainingWatch& watch) {
+void PlacetoAgent::train(std::span<Session* const> sessions, const TrainingCallback& callback) {
   EMPLACE_CHECK(!sessions.empty(), "nothing to train on");
   ensure_policy(sessions);
   if (loaded_) {
@@ -123,7 +123,7 @@ void PlacetoAgent::train(std::span<Session* const> sessions, const TrainingWatch
   } else {
     begin(sessions);
   }
-  play_and_learn(watch);
+  play_and_learn(callback);
 }
 
 void PlacetoAgent::begin(std::span<Session* const> sessions) {
@@ -154,7 +154,7 @@ void PlacetoAgent::resume(std::span<Session* const> sessions) {
   loaded_.reset();
 }
 
-void PlacetoAgent::play_and_learn(const TrainingWatch& watch) {
+void PlacetoAgent::play_and_learn(const TrainingCallback& callback) {
   const auto is_spent = [](const Course& course) {
     return course.session->evaluations_left() == 0;
   };
@@ -165,7 +165,7 @@ void PlacetoAgent::play_and_learn(const TrainingWatch& watch) {
     training_->learner.set_progress(training_->progress());
     std::vector<Play> plays = take_turns(greedy);
     play(plays, greedy);
-    goes_on = greedy || learn(plays, watch);
+    goes_on = greedy || learn(plays, callback);
   }
 }
 
@@ -211,7 +211,7 @@ void PlacetoAgent::play(std::span<Play> plays, bool greedy) {
   }
 }
 
-bool PlacetoAgent::learn(std::span<const Play> plays, const TrainingWatch& watch) {
+bool PlacetoAgent::learn(std::span<const Play> plays, const TrainingCallback& callback) {
   Training& training = *training_;
   std::vector<Experience> experiences;
   std::vector<GrouperLearner::Lesson> lessons;
@@ -250,7 +250,7 @@ bool PlacetoAgent::learn(std::span<const Play> plays, const TrainingWatch& watch
     update.update = training.learner.updates();
     update.episodes = training.episodes;
     update.gradient_norm = norm;
-    goes_on = (!watch || watch(update)) && goes_on;
+    goes_on = (!callback || callback(update)) && goes_on;
   }
   return goes_on;
 }

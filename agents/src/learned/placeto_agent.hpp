@@ -28,7 +28,7 @@ class PlacetoAgent : public TrainableAgent {
 
   Placement place(const Problem& problem, Session& session) override;
   Placement place_with_policy(const Problem& problem, Session& session) override;
-  void train(std::span<Session* const> sessions, const TrainingWatch& watch) override;
+  void train(std::span<Session* const> sessions, const TrainingCallback& callback) override;
   std::string save() const override;
   void load(std::string_view text, const std::string& source) override;
   std::string save_training() const override;
@@ -43,11 +43,11 @@ class PlacetoAgent : public TrainableAgent {
   void ensure_policy(std::span<Session* const> sessions);
   void begin(std::span<Session* const> sessions);
   void resume(std::span<Session* const> sessions);
-  void play_and_learn(const TrainingWatch& watch);
+  void play_and_learn(const TrainingCallback& callback);
   std::vector<Play> take_turns(bool greedy);
   void play(std::span<Play> plays, bool greedy);
   // Says whether to go on.
-  bool learn(std::span<const Play> plays, const TrainingWatch& watch);
+  bool learn(std::span<const Play> plays, const TrainingCallback& callback);
 
   // The parameters that shape the network, as a user would write them.
   std::vector<std::pair<std::string, std::string>> shape() const;

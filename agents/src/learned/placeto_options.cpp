@@ -102,7 +102,8 @@ std::vector<ParamSpec> parameter_table() {
       number("discount", episode.discount, 0, 1, "of what a later step gains"),
       whole_number("sweeps", 1, 1, 100, "of an episode over all groups"),
       flag("all-devices", episode.all_devices,
-           "a visit simulates the group on each device, and the policy follows the mean gain"),
+           "with reward=step: a visit simulates the group on each device, and the policy follows "
+           "the mean gain"),
       flag("reuse", episode.reuse, "an unchanged placement is not simulated again"),
       choice("unit", "second", {"second", "work"},
              "of times: a second, or the time of all ops one after the other"),
@@ -183,10 +184,6 @@ Options options_of(const Params& params) {
     return params.get<std::string>(name) == value;
   };
   const bool is_joint = params.values().contains("groups");
-  if (is("all-devices") && !says("reward", "step")) {
-    throw Error(ErrorCode::kUsage,
-                "all-devices=true needs reward=step: what a device gains at once");
-  }
   return {.network = {.candidates = says("devices", "candidates"),
                       .stay = real("stay"),
                       .logit_bound = real("logit-bound"),
@@ -207,7 +204,8 @@ Options options_of(const Params& params) {
                       .discount = real("discount"),
                       .epsilon = real("epsilon"),
                       .sweeps = static_cast<std::size_t>(whole("sweeps")),
-                      .all_devices = is("all-devices"),
+                      // What a device gains at once is known only where each step has a reward.
+                      .all_devices = is("all-devices") && says("reward", "step"),
                       .reuse = is("reuse"),
                       .relative_times = says("unit", "work"),
                       .log_time = is("log-time"),

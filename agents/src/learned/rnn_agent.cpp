@@ -60,7 +60,7 @@ void RnnAgent::ensure_policy(std::span<Session* const> sessions) {
   }
 }
 
-void RnnAgent::train(std::span<Session* const> sessions, const TrainingWatch& watch) {
+void RnnAgent::train(std::span<Session* const> sessions, const TrainingCallback& callback) {
   EMPLACE_CHECK(!sessions.empty(), "nothing to train on");
   ensure_policy(sessions);
   training_ = std::make_unique<Training>(options_.learning, *policy_, sessions);
@@ -69,7 +69,7 @@ void RnnAgent::train(std::span<Session* const> sessions, const TrainingWatch& wa
     loaded_.reset();
     training_->load(document.root().at("training"));
   }
-  training_->run(watch);
+  training_->run(callback);
 }
 
 Placement RnnAgent::place_with_policy(const Problem& problem, Session& session) {

@@ -21,7 +21,7 @@ class RnnAgent : public TrainableAgent {
   RnnAgent(std::string name, const Params& params);
 
   Placement place(const Problem& problem, Session& session) override;
-  void train(std::span<Session* const> sessions, const TrainingWatch& watch) override;
+  void train(std::span<Session* const> sessions, const TrainingCallback& callback) override;
   Placement place_with_policy(const Problem& problem, Session& session) override;
   std::int64_t evaluations_per_episode(const Problem&) const override { return 1; }
   std::string save() const override;

@@ -65,7 +65,7 @@ Training::Training(const LearningOptions& options, RecurrentPolicy<float>& polic
   }
 }
 
-void Training::run(const TrainingWatch& watch) {
+void Training::run(const TrainingCallback& callback) {
   for (bool goes_on = true; goes_on;) {
     std::size_t tried = 0;
     while (courses_[next_ % courses_.size()].session->exhausted()) {
@@ -75,7 +75,7 @@ void Training::run(const TrainingWatch& watch) {
       }
     }
     const TrainingUpdate told = update(courses_[next_++ % courses_.size()]);
-    goes_on = !watch || watch(told);
+    goes_on = !callback || callback(told);
   }
 }
 

@@ -52,8 +52,8 @@ class Training {
   Training(const LearningOptions& options, RecurrentPolicy<float>& policy,
            std::span<Session* const> sessions);
 
-  /// Learns until all budgets are spent or `watch` says no.
-  void run(const TrainingWatch& watch);
+  /// Learns until all budgets are spent or `callback` says no.
+  void run(const TrainingCallback& callback);
 
   /// Returns all that is needed to go on, besides the policy, as a JSON object.
   std::string to_json() const;

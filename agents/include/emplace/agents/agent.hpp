@@ -52,6 +52,7 @@ struct AgentInfo {
   std::string name{};  ///< kebab-case, stable
   AgentKind kind = AgentKind::kBaseline;
   std::string summary{};                ///< one line
+  std::string description{};            ///< a paragraph: what it does and when to use it
   std::string reference{};              ///< paper or library
   std::vector<ParamSpec> parameters{};  ///< in the order in which they are listed
   /// Says that the placement depends on the problem alone: neither on the seed nor on the budget.
@@ -96,20 +97,20 @@ struct TrainingUpdate {
 
 /// Is told of each update; says whether to go on. All calls of an update are made, whatever they
 /// say.
-using TrainingWatch = std::function<bool(const TrainingUpdate&)>;
+using TrainingCallback = std::function<bool(const TrainingUpdate&)>;
 
 /// Learns a policy, which can be kept and used on graphs that it has not seen. place() learns from
 /// its own problem until the budget is spent. If a policy was trained or loaded, it begins with
 /// place_with_policy() and goes on learning from there.
 class TrainableAgent : public Agent {
  public:
-  /// Learns from the problems of all sessions in turn until their budgets are spent or `watch`,
+  /// Learns from the problems of all sessions in turn until their budgets are spent or `callback`,
   /// which may be empty, says no. It begins with the policy that there is, if any, but anew
   /// otherwise: schedules run from now until the budgets end. After load_training(), it goes on
   /// with that training instead, once. Throws kUnsupported where a problem has more or
   /// fewer placeable devices than the policy is for; those of placeto-plus and placeto-transfer are
   /// for any number.
-  virtual void train(std::span<Session* const> sessions, const TrainingWatch& watch) = 0;
+  virtual void train(std::span<Session* const> sessions, const TrainingCallback& callback) = 0;
 
   /// Uses the policy as it is: plays one episode of likeliest choices and returns the best
   /// placement of the session. Requires: there is a policy.
@@ -126,7 +127,7 @@ class TrainableAgent : public Agent {
   virtual void load(std::string_view text, const std::string& source) = 0;
 
   /// Returns all that train() needs to go on with the same bits, besides the states of the
-  /// sessions. Requires: train() was called; it may be running, and then `watch` calls this.
+  /// sessions. Requires: train() was called; it may be running, and then `callback` calls this.
   virtual std::string save_training() const = 0;
 
   /// Takes what save_training() of this agent with the same parameters gave; `source` is its name

@@ -2,7 +2,7 @@
 
 // Whether the simulator tells the truth about a machine: the same placements are simulated on its
 // profile and really run on its devices, and the two step times compared. Ops are compared one by
-// one as well, by class and by the rung of the ladder from which their cost came.
+// one as well, by class and by the source from which their cost came.
 //
 // Each device runs its ops in the order in which the simulated ones started.
 
@@ -61,7 +61,7 @@ struct ValidatedStep {
 struct ValidatedOps {
   std::string device{};
   OpClass op_class = OpClass::kOther;
-  CostRung rung = CostRung::kGuess;
+  CostSource source = CostSource::kGuess;
   std::int32_t ops = 0;   ///< distinct keys
   double mean_error = 0;  ///< of |predicted - measured| / measured
   double max_error = 0;
@@ -71,7 +71,7 @@ struct ValidatedOps {
 struct Validation {
   std::string graph{};
   std::vector<ValidatedStep> steps{};
-  std::vector<ValidatedOps> ops{};      ///< by device, class and rung
+  std::vector<ValidatedOps> ops{};      ///< by device, class and cost source
   std::vector<std::string> left_out{};  ///< placements and ops, and why
   double mean_step_error = 0;           ///< of |error()|
   std::optional<double> tau{};          ///< rank correlation of predicted and measured steps

@@ -27,6 +27,8 @@ struct ParamSpec {
   double max = 0;                      ///< largest value of a number
   std::vector<std::string> choices{};  ///< what a text may be
   std::string summary{};               ///< one line, with the unit
+  std::string group{};                 ///< what it shapes ("network"); listings keep such together
+  bool expert = false;                 ///< few users need it, so listings show it last
 };
 
 /// Describes a whole number from `min` to `max`, by default `value`.

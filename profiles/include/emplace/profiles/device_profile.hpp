@@ -2,7 +2,7 @@
 
 // What one kind of device can do, and what an op costs on it.
 //
-// Costs come from a ladder, and every answer says from which rung:
+// Costs come from a ladder, and every answer says from which source:
 //   1. kMeasured      measured for exactly this op: by the graph's own file, else by the profile;
 //   2. kInterpolated  between measurements of the same kind and type (measurement_table.hpp);
 //   3. kRoofline      t = t0 + max(flops / (e_c P), bytes / (e_m W)) with the efficiencies e_c, e_m
@@ -24,15 +24,15 @@
 namespace emplace {
 
 /// Says how sure a cost is; see the head of this file.
-enum class CostRung : std::uint8_t { kMeasured, kInterpolated, kRoofline, kGuess };
+enum class CostSource : std::uint8_t { kMeasured, kInterpolated, kRoofline, kGuess };
 
 /// Returns "measured", "interpolated", "roofline" or "guess".
-std::string_view to_string(CostRung rung);
+std::string_view to_string(CostSource source);
 
 /// Holds a cost and where it came from.
 struct Cost {
   double us = 0;
-  CostRung rung = CostRung::kGuess;
+  CostSource source = CostSource::kGuess;
   double spread = 0;  ///< standard deviation over the cost; 0: taken as exact
 };
 
@@ -56,7 +56,7 @@ struct Provenance {
   bool operator==(const Provenance&) const = default;
 };
 
-/// Tells how well a rung predicts ops that it has not seen: each shape is left out in turn and
+/// Tells how well a source predicts ops that it has not seen: each shape is left out in turn and
 /// predicted from the others. An error is |predicted - measured| / measured.
 struct PredictionError {
   std::int32_t predicted = 0;  ///< measurements that it could predict

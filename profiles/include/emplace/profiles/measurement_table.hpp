@@ -14,7 +14,7 @@
 // are pieces of planes (Beliakov 2005, "Monotonicity preserving approximation of multivariate
 // scattered data", has the theory). Times that contradict the measurements least, in the sum of the
 // ratios' logarithms, lie between the middle two of all bounds. Among them the estimate is the one
-// nearest to what the lower rungs of the ladder expect: it is the median of all bounds and that.
+// nearest to what the less certain sources expect: it is the median of all bounds and that.
 //
 // So it never falls when F or B grows. It leaves the roofline only where measurements say
 // otherwise; between measurements that grow like the work, or do not grow, it is on their line.
@@ -75,7 +75,7 @@ class MeasurementTable {
   /// Returns the measurement of exactly `op`, or null.
   const OpMeasurement* find(const Op& op) const;
 
-  /// Returns the estimate for an op of this kind and type, of which the lower rungs expect
+  /// Returns the estimate for an op of this kind and type, of which the less certain sources expect
   /// `expected`, or nothing where it lies outside the hull. Its spread holds how far the bounds
   /// leave it open (but no more than that of `expected`, unless that is 0), how far they contradict
   /// each other, and the spread of the measurements between which it lies.

@@ -68,9 +68,9 @@ class Problem {
     return {cost_us_.data() + cost_row(device), static_cast<std::size_t>(num_ops_)};
   }
 
-  /// Says from which rung of the cost ladder that cost comes.
-  CostRung cost_rung(OpId op, DeviceId device) const {
-    return cost_rung_[cost_row(device) + static_cast<std::size_t>(op)];
+  /// Says from which source that cost comes.
+  CostSource cost_source(OpId op, DeviceId device) const {
+    return cost_source_[cost_row(device) + static_cast<std::size_t>(op)];
   }
 
   /// Returns the standard deviation of that cost over the cost; 0 if it is taken as exact.
@@ -269,7 +269,7 @@ class Problem {
   OpId num_ops_ = 0;
 
   std::vector<double> cost_us_;  // a row for each profile
-  std::vector<CostRung> cost_rung_;
+  std::vector<CostSource> cost_source_;
   std::vector<double> cost_spread_;
   std::int64_t cost_revision_ = 0;
   std::vector<double> gap_us_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Makes a device profile of what was measured on a device: rungs 1 to 3 of the cost ladder
+// Makes a device profile of what was measured on a device: cost sources 1 to 3
 // (profiles/device_profile.hpp), and what they are worth.
 //
 // A class of ops gets the roofline t = t0 + max(F / (e_c P), B / (e_m W)) with t0 >= 0 and

@@ -1,0 +1,50 @@
+#pragma once
+
+// Containers that are indexed by the ids of ids.hpp. Ids are signed and the standard containers'
+// indices are not; these convert in one place instead of at each access. Like the standard
+// containers', operator[] does not check its argument.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace emplace {
+
+/// Is a std::vector with an element for each id from 0.
+template <typename Id, typename T>
+class IdVector : public std::vector<T> {
+  using Base = std::vector<T>;
+
+ public:
+  using Base::Base;
+
+  /// Returns the element of `id`. Requires: 0 <= id < size().
+  typename Base::reference operator[](Id id) {
+    return Base::operator[](static_cast<std::size_t>(id));
+  }
+  typename Base::const_reference operator[](Id id) const {
+    return Base::operator[](static_cast<std::size_t>(id));
+  }
+
+  /// Returns the number of elements as an id: the end of a loop over all of them.
+  Id end_id() const { return static_cast<Id>(Base::size()); }
+};
+
+/// Is a std::span with an element for each id from 0.
+template <typename Id, typename T>
+class IdSpan : public std::span<T> {
+  using Base = std::span<T>;
+
+ public:
+  using Base::Base;
+  // NOLINTNEXTLINE(google-explicit-constructor): a span of the same elements is the same
+  constexpr IdSpan(Base elements) : Base(elements) {}
+
+  /// Returns the element of `id`. Requires: 0 <= id < size().
+  constexpr T& operator[](Id id) const { return Base::operator[](static_cast<std::size_t>(id)); }
+
+  /// Returns the number of elements as an id: the end of a loop over all of them.
+  constexpr Id end_id() const { return static_cast<Id>(Base::size()); }
+};
+
+}  // namespace emplace
