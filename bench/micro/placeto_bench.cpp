@@ -80,7 +80,7 @@ void play_and_learn(benchmark::State& state, const Problem& problem) {
     for (std::size_t i = 0; i < course.rollout.num_decisions(); ++i) {
       std::vector<DeviceId> devices;
       for (const std::int32_t device : course.rollout.decision(i).devices) {
-        devices.push_back(problem.placeable_devices()[static_cast<std::size_t>(device)]);
+        devices.push_back(problem.placeable_devices()[device]);
       }
       placements.emplace_back(std::move(devices));
     }

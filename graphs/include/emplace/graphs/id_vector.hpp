@@ -1,11 +1,13 @@
 #pragma once
 
 // Containers that are indexed by the ids of ids.hpp. Ids are signed and the standard containers'
-// indices are not; these convert in one place instead of at each access. Like the standard
-// containers', operator[] does not check its argument.
+// indices are not; these convert in one place instead of at each access. A std::size_t is an index
+// too, for loops over positions. Like the standard containers', operator[] does not check its
+// argument.
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace emplace {
@@ -17,6 +19,10 @@ class IdVector : public std::vector<T> {
 
  public:
   using Base::Base;
+  using Base::operator[];
+  IdVector() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a vector of the same elements is the same
+  IdVector(Base elements) : Base(std::move(elements)) {}
 
   /// Returns the element of `id`. Requires: 0 <= id < size().
   typename Base::reference operator[](Id id) {
@@ -37,6 +43,7 @@ class IdSpan : public std::span<T> {
 
  public:
   using Base::Base;
+  using Base::operator[];
   // NOLINTNEXTLINE(google-explicit-constructor): a span of the same elements is the same
   constexpr IdSpan(Base elements) : Base(elements) {}
 
