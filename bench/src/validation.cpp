@@ -1,7 +1,8 @@
+#include "execution_plan.hpp"
+#include "plan_runner.hpp"
+
 #include <emplace/bench/rank_correlation.hpp>
 #include <emplace/bench/validation.hpp>
-#include <emplace/calibrate/plan_runner.hpp>
-#include <emplace/calibrate/work_plan.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/graphs/random.hpp>
@@ -100,14 +101,14 @@ class Validator {
 
  private:
   std::vector<double> run_placement(const Placement& placement, const SimResult& predicted) const {
-    std::vector<std::int32_t> device_of;
+    std::vector<DeviceId> device_of;
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
       device_of.push_back(placement[problem_.grouping().group_of(op)]);
     }
-    const calibrate::WorkPlan plan =
-        calibrate::plan_step(problem_.graph(), device_of, problem_.num_devices(),
-                             order_of(problem_, predicted.start_us));
-    calibrate::PlanRunner runner(problem_.graph(), plan, devices_);
+    const ExecutionPlan plan =
+        plan_step(problem_.graph(), std::span<const DeviceId>(device_of), problem_.num_devices(),
+                  order_of(problem_, predicted.start_us));
+    PlanRunner runner(problem_.graph(), plan, devices_);
     const double wanted = options_.seconds_per_placement * 1e6 / predicted.makespan_us;
     const auto steps = static_cast<std::int32_t>(
         std::clamp(wanted, double{1} * options_.min_steps, double{1} * options_.max_steps));
