@@ -2,6 +2,7 @@
 #include "program_memory.hpp"
 
 #include <emplace/calibrate/sampling.hpp>
+#include <emplace/graphs/quantiles.hpp>
 #include <emplace/profiles/op_key.hpp>
 
 #include <fmt/format.h>
@@ -25,15 +26,6 @@ constexpr double kDeviationOfMedianDeviation = 1.4826;
 
 // By so much runs of one length differ on any clock; it tells nothing of ops that are as short.
 constexpr double kClockNoiseUs = 0.1;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) {
-    return *middle;
-  }
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 }  // namespace
 

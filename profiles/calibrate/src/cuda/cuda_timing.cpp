@@ -4,6 +4,7 @@
 #include "memory_kernels.hpp"
 
 #include <emplace/calibrate/cuda_device.hpp>
+#include <emplace/graphs/quantiles.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -236,8 +238,9 @@ double CudaTimer::empty_kernel_us() {
   if (runs.empty()) {
     throw DeviceFailure("the profiler lost all runs of an empty kernel");
   }
-  std::ranges::sort(runs, {}, &TimedRun::us);
-  return runs[runs.size() / 2].us;
+  std::vector<double> times_us;
+  std::ranges::transform(runs, std::back_inserter(times_us), &TimedRun::us);
+  return upper_median(std::move(times_us));
 }
 
 double CudaTimer::launch_us() {
