@@ -9,6 +9,7 @@
 // same bytes are then uses of one tensor, because an op hands out a value and not a message, and an
 // edge without bytes is a control edge. A stranger's node may have one cost in microseconds.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/graphs/params.hpp>
@@ -54,7 +55,7 @@ class AttributedGraphReader {
   OpGraph graph_;
   std::unordered_map<std::string, OpId> op_of_;  // by id
   std::map<std::pair<OpId, std::int64_t>, std::int32_t> output_of_bytes_;
-  std::vector<bool> lists_outputs_;  // by op: the file says all that it has
+  IdVector<OpId, bool> lists_outputs_;  // the file says all that it has
 };
 
 /// Holds attributes as text, in the order in which they are written.
