@@ -58,7 +58,7 @@ class TaskGraph {
   TaskGraph(std::string name, std::string source, double tasks);
 
   /// Adds a task of relative `work` in `scope`, called `<scope>/<name>`, and returns its first
-  /// result, of relative `volume`. One that nobody reads is never moved.
+  /// result, of relative `volume`. One without readers is never moved.
   Tensor task(const std::string& scope, const std::string& name, double work, double volume,
               std::span<const Tensor> inputs);
   Tensor task(const std::string& scope, const std::string& name, double work, double volume,

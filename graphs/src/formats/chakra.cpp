@@ -137,7 +137,7 @@ class Reader {
   Op whole_op(const Node& node) const {
     const auto whole = node.attributes.find(kWholeOp);
     if (whole == node.attributes.end()) {
-      return stranger(node);
+      return third_party_op(node);
     }
     const auto* text = std::get_if<std::string>(&whole->second);
     const std::string place = fmt::format("{}: node {}: {}", source_, node.id, kWholeOp);
@@ -150,7 +150,7 @@ class Reader {
     return op;
   }
 
-  Op stranger(const Node& node) const {
+  Op third_party_op(const Node& node) const {
     Op op{.name = node.name, .kind = kind_of(node)};
     const bool is_communication = node.type >= NodeType::kCommSend;
     const std::int64_t bytes = quantity(node, is_communication ? "comm_size" : "tensor_size");

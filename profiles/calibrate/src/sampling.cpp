@@ -16,15 +16,15 @@
 namespace emplace::calibrate {
 namespace {
 
-// A run that takes so many times the median was interrupted by something else; the medians of
-// what is left tell the same, their spread does not.
+// A run that takes so many times the median was interrupted by something else. Without it the
+// median stays the same, but the spread does not.
 constexpr double kOutlier = 3;
 
 // The standard deviation of normal errors whose absolute values have the median 1. A run that was
 // interrupted does not move it, as it would a root of mean squares.
 constexpr double kDeviationOfMedianDeviation = 1.4826;
 
-// By so much runs of one length differ on any clock; it tells nothing of ops that are as short.
+// Runs of one length differ by this much on any clock, so for shorter ops a spread means nothing.
 constexpr double kClockNoiseUs = 0.1;
 
 }  // namespace

@@ -40,7 +40,7 @@ double us_between(const CudaEvent& before, const CudaEvent& after) {
   return 1000.0 * static_cast<double>(ms);
 }
 
-// An id for each thing that is timed, in all of the process.
+// An id for each run or copy that is timed, unique in the process.
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> last = 0;
   return ++last;
