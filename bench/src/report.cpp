@@ -3,6 +3,7 @@
 
 #include <emplace/bench/report.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/quantiles.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,15 +15,6 @@ namespace emplace::bench {
 namespace {
 
 constexpr std::string_view kBaseline = "single-gpu";
-
-double median(std::vector<double> values) {
-  if (values.empty()) {
-    return 0;
-  }
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 std::optional<double> median_of_any(std::vector<double> values) {
   return values.empty() ? std::nullopt : std::optional(median(std::move(values)));
@@ -70,12 +62,12 @@ ReportRow sum_up(const std::string& agent, const std::vector<const CellResult*>&
     row.least_us = least;
     row.largest_us = largest;
   }
-  row.step_time_us = median(std::move(step_times_us));
-  row.evaluations = median(std::move(evaluations));
-  row.evaluations_to_best = median(std::move(evaluations_to_best));
+  row.step_time_us = median_of_any(std::move(step_times_us)).value_or(0);
+  row.evaluations = median_of_any(std::move(evaluations)).value_or(0);
+  row.evaluations_to_best = median_of_any(std::move(evaluations_to_best)).value_or(0);
   row.evaluations_to_near_best = median_of_any(std::move(evaluations_to_near_best));
   row.episodes_to_near_best = median_of_any(std::move(episodes_to_near_best));
-  row.wall_s = median(std::move(walls_s));
+  row.wall_s = median_of_any(std::move(walls_s)).value_or(0);
   return row;
 }
 

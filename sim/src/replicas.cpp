@@ -2,6 +2,7 @@
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/op_kind.hpp>
+#include <emplace/graphs/quantiles.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/replicas.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -197,12 +198,9 @@ ReplicaSummary summarize(const Replicas& replicas) {
   EMPLACE_CHECK(!sorted.empty(), "no replicas");
   std::sort(sorted.begin(), sorted.end());
   const auto count = static_cast<double>(sorted.size());
-  const auto percentile = [&](std::size_t percent) {
-    return sorted[(percent * sorted.size() + 99) / 100 - 1];
-  };
-  ReplicaSummary summary{.median_us = percentile(50),
-                         .p05_us = percentile(5),
-                         .p95_us = percentile(95),
+  ReplicaSummary summary{.median_us = nearest_rank(sorted, 50),
+                         .p05_us = nearest_rank(sorted, 5),
+                         .p95_us = nearest_rank(sorted, 95),
                          .out_of_memory = std::count(replicas.status.begin(), replicas.status.end(),
                                                      StepStatus::kOutOfMemory)};
   // From the median on, so that equal replicas have exactly their makespan as mean.

@@ -12,6 +12,13 @@
 
 namespace emplace {
 
+/// Returns `id` as an index of what is not indexed by ids, for example a vertex of an OpGraph.
+/// Requires: id >= 0.
+template <typename Id>
+constexpr std::size_t index_of(Id id) {
+  return static_cast<std::size_t>(id);
+}
+
 /// Is a std::vector with an element for each id from 0.
 template <typename Id, typename T>
 class IdVector : public std::vector<T> {

@@ -1,5 +1,7 @@
-#include <emplace/calibrate/plan_runner.hpp>
-#include <emplace/calibrate/work_plan.hpp>
+#include "bench/src/plan_runner.hpp"
+
+#include "bench/src/execution_plan.hpp"
+
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/graphs/random.hpp>
@@ -12,9 +14,15 @@
 #include <algorithm>
 #include <vector>
 
-namespace emplace::calibrate {
+namespace emplace::bench {
 namespace {
 
+using calibrate::ComputeDevice;
+using calibrate::DeviceFailure;
+using calibrate::Hash;
+using calibrate::hash_of;
+using calibrate::HashingDevice;
+using calibrate::mix;
 using testing::HasSubstr;
 
 // What every op should have hashed, sorted: an op that launches nothing hands its input on, or is
@@ -23,12 +31,12 @@ std::vector<Hash> expected_hashes(const OpGraph& graph) {
   std::vector<std::vector<Hash>> value(boost::num_vertices(graph));
   std::vector<Hash> hashes;
   for (const OpId op : topological_order(graph)) {
-    const auto at = static_cast<std::size_t>(op);
+    const auto at = index_of(op);
     Hash hash = hash_of(graph[at]);
     std::vector<Hash> inputs;
     for (const auto edge : boost::make_iterator_range(boost::in_edges(at, graph))) {
       if (const auto output = graph[edge].output; output != Dependency::kControl) {
-        inputs.push_back(value[boost::source(edge, graph)][static_cast<std::size_t>(output)]);
+        inputs.push_back(value[boost::source(edge, graph)][index_of(output)]);
         hash = mix(hash, inputs.back());
       }
     }
@@ -58,12 +66,11 @@ TEST_P(RunsOfAPlan, GiveEveryOpWhatItReadsWhereverTheOpsAre) {
       used.push_back(&devices[i]);
     }
     RandomStream random(7);
-    std::vector<std::int32_t> device_of;
+    std::vector<DeviceId> device_of;
     for (OpId op = 0; op < num_ops(graph); ++op) {
-      device_of.push_back(
-          static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(num_devices))));
+      device_of.push_back(static_cast<DeviceId>(random.below(index_of(num_devices))));
     }
-    const WorkPlan plan = plan_step(graph, device_of, num_devices, order);
+    const ExecutionPlan plan = plan_step(graph, device_of, num_devices, order);
     PlanRunner runner(graph, plan, used);
     EXPECT_EQ(runner.run(1, 2).size(), 2);
     std::vector<Hash> hashes;
@@ -90,9 +97,9 @@ TEST(PlanRunner, NamesTheOpThatNothingRuns) {
   HashingDevice device("cpu:0");
   device.unsupported = "strange";
   ComputeDevice* const devices[] = {&device};
-  const std::int32_t device_of[] = {0};
+  const DeviceId device_of[] = {0};
   const OpId order[] = {0};
-  const WorkPlan plan = plan_step(graph, device_of, 1, order);
+  const ExecutionPlan plan = plan_step(graph, device_of, 1, order);
   try {
     PlanRunner(graph, plan, devices);
     FAIL();
@@ -102,4 +109,4 @@ TEST(PlanRunner, NamesTheOpThatNothingRuns) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::bench

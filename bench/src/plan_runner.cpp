@@ -1,5 +1,6 @@
+#include "plan_runner.hpp"
+
 #include <emplace/calibrate/cuda_device.hpp>
-#include <emplace/calibrate/plan_runner.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/profiles/op_key.hpp>
 
@@ -11,26 +12,32 @@
 #include <tuple>
 #include <utility>
 
-namespace emplace::calibrate {
+namespace emplace::bench {
+
+using calibrate::ComputeDevice;
+using calibrate::DeviceKind;
+using calibrate::Memory;
+using calibrate::OpProgram;
+using calibrate::Queue;
 
 struct PlanRunner::State {
-  const WorkPlan& plan;
-  std::vector<std::unique_ptr<Memory>> blocks{};      // by device; null where nothing is held
-  std::vector<std::unique_ptr<Memory>> workspaces{};  // by device: its ops run one after the other
-  std::vector<std::unique_ptr<Queue>> queues{};       // as in the plan
+  const ExecutionPlan& plan;
+  IdVector<DeviceId, std::unique_ptr<Memory>> blocks{};      // null where nothing is held
+  IdVector<DeviceId, std::unique_ptr<Memory>> workspaces{};  // ops of one follow one another
+  IdVector<QueueId, std::unique_ptr<Queue>> queues{};
   std::vector<std::unique_ptr<OpProgram>> programs{};
-  std::vector<OpProgram*> program_of{};  // by item; null for a copy
-  std::vector<OpBuffers> buffers{};      // by item
-  std::vector<bool> awaited{};           // by item: another queue waits for it
-  std::vector<std::shared_ptr<Event>> ends{};
-  std::unique_ptr<Recorded> recorded{};  // the whole step, where all devices are GPUs
+  IdVector<ItemId, OpProgram*> program_of{};  // null for a copy
+  IdVector<ItemId, calibrate::OpBuffers> buffers{};
+  IdVector<ItemId, bool> awaited{};  // another queue waits for it
+  IdVector<ItemId, std::shared_ptr<calibrate::Event>> ends{};
+  std::unique_ptr<calibrate::Recorded> recorded{};  // the whole step, where all devices are GPUs
 
-  void* address(const Place& place) const {
-    const Memory* block = blocks[static_cast<std::size_t>(place.device)].get();
-    return block == nullptr ? nullptr : static_cast<std::byte*>(block->data()) + place.offset;
+  void* locate(const Address& address) const {
+    const Memory* block = blocks[address.device].get();
+    return block == nullptr ? nullptr : static_cast<std::byte*>(block->data()) + address.offset;
   }
 
-  void compile(const OpGraph& graph, std::span<ComputeDevice* const> devices);
+  void compile(const OpGraph& graph, IdSpan<DeviceId, ComputeDevice* const> devices);
   void bind(const OpGraph& graph);
   void enqueue();
   void record();
@@ -38,34 +45,36 @@ struct PlanRunner::State {
 };
 
 // Ops that are alike share a program: what a queue runs, it runs one after the other.
-void PlanRunner::State::compile(const OpGraph& graph, std::span<ComputeDevice* const> devices) {
-  using Key = std::tuple<std::int32_t, OpKey, std::vector<std::vector<std::int64_t>>>;
+void PlanRunner::State::compile(const OpGraph& graph,
+                                IdSpan<DeviceId, ComputeDevice* const> devices) {
+  using Key = std::tuple<QueueId, OpKey, std::vector<std::vector<std::int64_t>>>;
   std::map<Key, OpProgram*> known;
-  std::vector<std::int64_t> workspace_bytes(devices.size(), 0);
+  IdVector<DeviceId, std::int64_t> workspace_bytes(devices.size(), 0);
   for (const WorkItem& item : plan.items) {
     if (item.kind == WorkItem::Kind::kCopy) {
       program_of.push_back(nullptr);
       continue;
     }
-    const OpSite site = site_of(graph, item.op);
+    const calibrate::OpSite site = calibrate::site_of(graph, item.op);
     Key key{item.queue, key_of(site.op), {}};
     for (const Output& input : site.inputs) {
       std::get<2>(key).push_back(input.shape);
     }
     OpProgram*& program = known[key];
-    const auto device = static_cast<std::size_t>(item.queue);
+    const DeviceId device = item.queue;
     if (program == nullptr) {
       programs.push_back(devices[device]->compile(site));
       program = programs.back().get();
       if (program == nullptr) {
-        throw DeviceFailure(fmt::format("{}: nothing runs op '{}' of kind {}",
-                                        devices[device]->facts().name, site.op.name, site.op.kind));
+        throw calibrate::DeviceFailure(fmt::format("{}: nothing runs op '{}' of kind {}",
+                                                   devices[device]->facts().name, site.op.name,
+                                                   site.op.kind));
       }
       workspace_bytes[device] = std::max(workspace_bytes[device], program->workspace_bytes());
     }
     program_of.push_back(program);
   }
-  for (std::size_t device = 0; device < devices.size(); ++device) {
+  for (DeviceId device = 0; device < devices.end_id(); ++device) {
     const auto allocate = [&](std::int64_t bytes, bool random) {
       return bytes == 0 ? nullptr : devices[device]->allocate(bytes, random);
     };
@@ -78,19 +87,19 @@ void PlanRunner::State::bind(const OpGraph& graph) {
   awaited.assign(plan.items.size(), false);
   ends.resize(plan.items.size());
   for (const WorkItem& item : plan.items) {
-    for (const std::int32_t before : item.after) {
-      awaited[static_cast<std::size_t>(before)] = true;
+    for (const ItemId before : item.after) {
+      awaited[before] = true;
     }
-    OpBuffers& bound = buffers.emplace_back();
+    calibrate::OpBuffers& bound = buffers.emplace_back();
     std::ranges::transform(item.inputs, std::back_inserter(bound.inputs),
-                           [&](const Place& place) { return address(place); });
+                           [&](const Address& address) { return locate(address); });
     std::ranges::transform(item.outputs, std::back_inserter(bound.outputs),
-                           [&](const Place& place) { return address(place); });
+                           [&](const Address& address) { return locate(address); });
     if (item.kind == WorkItem::Kind::kRun) {
-      if (graph[static_cast<std::size_t>(item.op)].persistent_bytes > 0) {
-        bound.state = address(item.state);
+      if (graph[index_of(item.op)].persistent_bytes > 0) {
+        bound.state = locate(item.state);
       }
-      if (const auto& workspace = workspaces[static_cast<std::size_t>(item.queue)]) {
+      if (const auto& workspace = workspaces[item.queue]) {
         bound.workspace = workspace->data();
       }
     }
@@ -98,11 +107,11 @@ void PlanRunner::State::bind(const OpGraph& graph) {
 }
 
 void PlanRunner::State::enqueue() {
-  for (std::size_t i = 0; i < plan.items.size(); ++i) {
+  for (ItemId i = 0; i < plan.items.end_id(); ++i) {
     const WorkItem& item = plan.items[i];
-    Queue& queue = *queues[static_cast<std::size_t>(item.queue)];
-    for (const std::int32_t before : item.after) {
-      queue.wait(ends[static_cast<std::size_t>(before)]);
+    Queue& queue = *queues[item.queue];
+    for (const ItemId before : item.after) {
+      queue.wait(ends[before]);
     }
     if (item.kind == WorkItem::Kind::kRun) {
       queue.run(*program_of[i], buffers[i]);
@@ -120,7 +129,7 @@ void PlanRunner::State::record() {
   std::vector<Queue*> all;
   std::ranges::transform(queues, std::back_inserter(all),
                          [](const auto& queue) { return queue.get(); });
-  Recording recording(all);
+  calibrate::Recording recording(all);
   enqueue();
   recorded = recording.end();
 }
@@ -131,8 +140,8 @@ void PlanRunner::State::finish() {
   }
 }
 
-PlanRunner::PlanRunner(const OpGraph& graph, const WorkPlan& plan,
-                       std::span<ComputeDevice* const> devices)
+PlanRunner::PlanRunner(const OpGraph& graph, const ExecutionPlan& plan,
+                       IdSpan<DeviceId, ComputeDevice* const> devices)
     : state_(std::make_unique<State>(plan)) {
   EMPLACE_CHECK(plan.memory_bytes.size() == devices.size(), "a plan for {} devices, not {}",
                 plan.memory_bytes.size(), devices.size());
@@ -140,8 +149,8 @@ PlanRunner::PlanRunner(const OpGraph& graph, const WorkPlan& plan,
   state_->bind(graph);
   for (const WorkQueue& queue : plan.queues) {
     // A copy is a GPU's work where one of its ends is a GPU.
-    ComputeDevice& from = *devices[static_cast<std::size_t>(queue.device)];
-    ComputeDevice& to = *devices[static_cast<std::size_t>(queue.to)];
+    ComputeDevice& from = *devices[queue.device];
+    ComputeDevice& to = *devices[queue.to];
     ComputeDevice& owner = to.facts().kind == DeviceKind::kGpu ? to : from;
     state_->queues.push_back((from.facts().kind == DeviceKind::kGpu ? from : owner).make_queue());
   }
@@ -176,4 +185,4 @@ std::vector<double> PlanRunner::run(std::int32_t warm_up, std::int32_t steps) {
   return times_us;
 }
 
-}  // namespace emplace::calibrate
+}  // namespace emplace::bench

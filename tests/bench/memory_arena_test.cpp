@@ -1,4 +1,4 @@
-#include "profiles/calibrate/src/memory_arena.hpp"
+#include "bench/src/memory_arena.hpp"
 
 #include <emplace/graphs/random.hpp>
 
@@ -8,7 +8,7 @@
 #include <iterator>
 #include <map>
 
-namespace emplace::calibrate {
+namespace emplace::bench {
 namespace {
 
 TEST(MemoryArena, HandsOutRangesThatNeverOverlapAndUsesThemAgain) {
@@ -54,4 +54,4 @@ TEST(MemoryArena, JoinsNeighbours) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::bench

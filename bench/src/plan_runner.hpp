@@ -1,25 +1,27 @@
 #pragma once
 
-// Runs a planned step on real devices, again and again, and times it. Where all devices are GPUs
+// Runs a planned step on real devices repeatedly and times it. Where all devices are GPUs
 // the step is a CUDA graph, which the host launches at once; where CPUs take part, it enqueues each
 // step.
 
+#include "execution_plan.hpp"
+
 #include <emplace/calibrate/compute_device.hpp>
-#include <emplace/calibrate/work_plan.hpp>
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
-namespace emplace::calibrate {
+namespace emplace::bench {
 
-/// Holds the memory, programs and queues of a plan.
+/// Holds the memory, programs and queues of a plan. Not thread-safe.
 class PlanRunner {
  public:
   /// Prepares `plan` of `graph` on `devices`, all of which must outlive the runner. Throws
-  /// DeviceFailure where a device has too little memory, or cannot run an op, which it names.
-  PlanRunner(const OpGraph& graph, const WorkPlan& plan, std::span<ComputeDevice* const> devices);
+  /// calibrate::DeviceFailure where a device has too little memory, or cannot run an op, which it
+  /// names.
+  PlanRunner(const OpGraph& graph, const ExecutionPlan& plan,
+             IdSpan<DeviceId, calibrate::ComputeDevice* const> devices);
   ~PlanRunner();
   PlanRunner(const PlanRunner&) = delete;
   PlanRunner& operator=(const PlanRunner&) = delete;
@@ -33,4 +35,4 @@ class PlanRunner {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace emplace::calibrate
+}  // namespace emplace::bench

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 
-namespace emplace::calibrate {
+namespace emplace::bench {
 
 /// Hands out ranges of a block that grows as needed.
 class MemoryArena {
  public:
-  /// Returns the offset of `bytes` that nobody has; a multiple of kAlignment.
+  /// Returns the offset of `bytes` that are not handed out; a multiple of kAlignment.
   std::int64_t take(std::int64_t bytes);
 
   /// Takes back what take() returned for as many `bytes`.
@@ -27,4 +27,4 @@ class MemoryArena {
   std::int64_t end_ = 0;
 };
 
-}  // namespace emplace::calibrate
+}  // namespace emplace::bench
