@@ -45,7 +45,7 @@ TEST(PlacetoJoint, FindsTheOptimumThatAFixedGroupingExcludes) {
 
 TEST(PlacetoJoint, TakesOneEvaluationMoreThanThereAreMergedGroups) {
   const Problem problem = test::make_problem(test::fork_join_graph(20, 20));
-  const auto agent = make("placeto-joint:groups=5,workers=2,reuse=false");
+  const auto agent = make("placeto-joint:groups=5,workers=2,skip-unchanged=false");
   EXPECT_EQ(trainable(*agent).evaluations_per_episode(problem), 6);
   Session session(problem, {.seed = 1, .max_evaluations = 60});
   Session* const sessions[] = {&session};
@@ -73,9 +73,9 @@ TEST(PlacetoJoint, LearnsTheSameBitsOnOneAndTwoThreads) {
   EXPECT_EQ(policy(1), alone);
 }
 
-// What the conformance suite asks of all, where groups are merged: its problems are too small for
-// the default.
-TEST(PlacetoJoint, GoesOnTrainingWithTheSameBits) {
+// As in the conformance suite, whose problems are too small for a merging with the default
+// `groups`.
+TEST(PlacetoJoint, ResumesWithTheSameBits) {
   const Problem one = test::make_problem(two_ways());
   const Problem other = test::make_problem(test::fork_join_graph(12, 20));
   std::vector<Session::State> states;
@@ -111,23 +111,22 @@ TEST(PlacetoJoint, GoesOnTrainingWithTheSameBits) {
         .load_training(training, "training.json");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "training.json: /grouper/draws: expected as many as there are courses");
+    EXPECT_STREQ(error.what(), "training.json: /grouper/draws: expected one for each environment");
   }
 }
 
-TEST(PlacetoJoint, UsesOnAnotherGraphWhatItLearned) {
+TEST(PlacetoJoint, UsesItsPolicyOnAnotherGraph) {
   const Problem one = test::make_problem(test::fork_join_graph(12, 20));
   const Problem other = test::make_problem(two_ways());
   Session training(one, {.seed = 1, .max_evaluations = 300});
-  const auto teacher = make("placeto-joint:groups=4");
-  teacher->place(one, training);
-  const auto pupil = make("placeto-joint:groups=4");
-  trainable(*pupil).load(trainable(*teacher).save(), "policy.json");
+  const auto trained = make("placeto-joint:groups=4");
+  trained->place(one, training);
+  const auto loaded = make("placeto-joint:groups=4");
+  trainable(*loaded).load(trainable(*trained).save(), "policy.json");
   Session session(other, {.seed = 2, .max_evaluations = 100});
-  EXPECT_EQ(trainable(*pupil).place_with_policy(other, session).size(), 8);
+  EXPECT_EQ(trainable(*loaded).place_with_policy(other, session).size(), 8);
   EXPECT_LE(session.evaluations(), 5);
-  EXPECT_EQ(trainable(*pupil).save(), trainable(*teacher).save());
+  EXPECT_EQ(trainable(*loaded).save(), trainable(*trained).save());
 }
 
 std::string load_mistake(const std::string& spec, const std::string& text) {
@@ -139,7 +138,7 @@ std::string load_mistake(const std::string& spec, const std::string& text) {
   return "none";
 }
 
-TEST(PlacetoJoint, TellsWhyAPolicyDoesNotFit) {
+TEST(PlacetoJoint, RefusesAPolicyThatDoesNotFit) {
   const Problem problem = test::make_problem(two_ways());
   const auto policy_of = [&](const char* spec) {
     const auto agent = make(spec);
@@ -153,7 +152,7 @@ TEST(PlacetoJoint, TellsWhyAPolicyDoesNotFit) {
   EXPECT_EQ(load_mistake("placeto-joint", policy_of("placeto")),
             "policy.json: /agent: expected 'placeto-joint'");
   std::string cut = policy;
-  cut.replace(cut.find("grouper/up/update"), 17, "grouper/up/upward");
+  cut.replace(cut.find("grouper/forward/update"), 22, "grouper/forward/upward");
   EXPECT_THAT(load_mistake("placeto-joint", cut), testing::StartsWith("policy.json: /grouper"));
 }
 

@@ -137,7 +137,7 @@ std::string suite_of_families(const std::string& from = "", const std::string& t
     "clusters": ["p2-8xlarge-2"],
     "policies": [{"name": "net", "agent": "placeto:rounds=1", "episodes": 3}],
     "agents": ["random", {"policy": "net", "learns": false, "name": "zero-shot"},
-               {"policy": "net", "agent": "placeto:rounds=1,entropy=0", "max_evaluations": 9}]
+               {"policy": "net", "agent": "placeto:rounds=1,entropy-weight=0", "max_evaluations": 9}]
   })";
   if (!from.empty()) {
     const std::size_t at = text.find(from);
@@ -167,7 +167,7 @@ TEST(Suite, AgentsWithAPolicyAreThoseOfThePolicyUnlessTheySayMore) {
   EXPECT_EQ(suite.agents[1].agent, "placeto:rounds=1");
   EXPECT_EQ(suite.agents[1].policy, "net");
   EXPECT_FALSE(suite.agents[1].learns);
-  EXPECT_EQ(suite.agents[2].agent, "placeto:rounds=1,entropy=0");
+  EXPECT_EQ(suite.agents[2].agent, "placeto:rounds=1,entropy-weight=0");
   EXPECT_TRUE(suite.agents[2].learns);
 }
 
@@ -332,7 +332,7 @@ INSTANTIATE_TEST_SUITE_P(
                 suite_of_families(R"({"policy": "net", "learns")", R"({"policy": "nut", "learns")"),
                 "/agents/1/policy"},
         Hostile{"PolicyOfAnotherAgent",
-                suite_of_families("\"placeto:rounds=1,entropy=0\"", "\"random\""),
+                suite_of_families("\"placeto:rounds=1,entropy-weight=0\"", "\"random\""),
                 "/agents/2/agent"},
         Hostile{"PolicyForGraphsWithoutAFamily",
                 suite_of_families("\"clusters\"", "\"graphs\": [\"nmt\"], \"clusters\""),

@@ -186,7 +186,7 @@ TEST(Training, RefusesAGraphThatHasChangedSince) {
 // A group that stays where it is is not simulated again, so simulations are left.
 TEST(Training, EndsAfterItsEpisodesWhereTheyTakeFewerSimulations) {
   TrainingPlan plan = kPlan;
-  plan.agent = "placeto:rounds=1,reuse=true";
+  plan.agent = "placeto:rounds=1,skip-unchanged=true";
   Training training(plan);
   EXPECT_EQ(training.run(1, go_on), TrainingEnd::kEpisodes);
   EXPECT_EQ(training.curve().episodes(), 24);

@@ -78,10 +78,10 @@ Placement RnnAgent::place_with_policy(const Problem& problem, Session& session) 
   ensure_policy(sessions);
   const std::vector<Item> items = items_of(problem);
   nn::Tape<float> tape(policy_->parameters());
-  Chooser likeliest(nullptr);
+  ActionSampler greedy(nullptr);
   std::deque<GroupedDraw> draws(1);
   draws.front().draw.placements = 1;
-  policy_->place(tape, items, likeliest, 0, draws);
+  policy_->place(tape, items, greedy, 0, draws);
   std::vector<Placement> placements;
   read_placements(draws, problem, items, placements);
   session.evaluate(placements.front());
@@ -127,7 +127,7 @@ std::unique_ptr<RecurrentPolicy<float>> RnnAgent::read_policy(const JsonCursor& 
 }
 
 std::string RnnAgent::save_training() const {
-  EMPLACE_CHECK(training_ != nullptr && !loaded_, "no training was begun");
+  EMPLACE_CHECK(training_ != nullptr && !loaded_, "no training was started");
   return fmt::format(
       "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"{}\",\n\"policy\": {},"
       "\"training\": {}\n}}\n",

@@ -1,6 +1,6 @@
-#include "row_sums.hpp"
+#include "segment_sum.hpp"
 
-#include "numbers.hpp"
+#include <algorithm>
 
 namespace emplace::agents::nn {
 namespace {
@@ -41,14 +41,14 @@ Scalar factor_of(Combine combine, std::size_t count) {
 }  // namespace
 
 template <class Scalar>
-void sum_rows(const RowSums& sums, std::size_t lanes, Combine combine,
-              std::span<const MatrixView<Scalar>> sources, const MatrixView<Scalar>& out) {
-  numbers(out).setZero();
+void segment_sum(const SegmentSum& sums, std::size_t lanes, Combine combine,
+                 std::span<const MatrixView<Scalar>> sources, const MatrixView<Scalar>& out) {
+  std::fill_n(out.data, out.size(), Scalar{0});
   const auto add = adder<Scalar>(lanes);
   for (std::size_t row = 0; row < sums.rows(); ++row) {
-    const std::span<const RowSums::Entry> entries = sums.of_row(row);
+    const std::span<const SegmentSum::Entry> entries = sums.of_row(row);
     const auto factor = factor_of<Scalar>(combine, entries.size());
-    for (const RowSums::Entry entry : entries) {
+    for (const SegmentSum::Entry entry : entries) {
       const MatrixView<Scalar>& in = sources[static_cast<std::size_t>(entry.source)];
       add(in.row(static_cast<std::size_t>(entry.row) * lanes), out.row(row * lanes), out.columns,
           factor);
@@ -57,13 +57,14 @@ void sum_rows(const RowSums& sums, std::size_t lanes, Combine combine,
 }
 
 template <class Scalar>
-void add_sum_gradients(const RowSums& sums, std::size_t lanes, Combine combine,
-                       const MatrixView<Scalar>& out, std::span<const MatrixView<Scalar>> sources) {
+void add_segment_sum_gradients(const SegmentSum& sums, std::size_t lanes, Combine combine,
+                               const MatrixView<Scalar>& out,
+                               std::span<const MatrixView<Scalar>> sources) {
   const auto add = adder<Scalar>(lanes);
   for (std::size_t row = 0; row < sums.rows(); ++row) {
-    const std::span<const RowSums::Entry> entries = sums.of_row(row);
+    const std::span<const SegmentSum::Entry> entries = sums.of_row(row);
     const auto factor = factor_of<Scalar>(combine, entries.size());
-    for (const RowSums::Entry entry : entries) {
+    for (const SegmentSum::Entry entry : entries) {
       const MatrixView<Scalar>& to = sources[static_cast<std::size_t>(entry.source)];
       if (to.data != nullptr) {
         add(out.row(row * lanes), to.row(static_cast<std::size_t>(entry.row) * lanes), out.columns,
@@ -73,13 +74,15 @@ void add_sum_gradients(const RowSums& sums, std::size_t lanes, Combine combine,
   }
 }
 
-template void sum_rows(const RowSums&, std::size_t, Combine, std::span<const MatrixView<float>>,
-                       const MatrixView<float>&);
-template void sum_rows(const RowSums&, std::size_t, Combine, std::span<const MatrixView<double>>,
-                       const MatrixView<double>&);
-template void add_sum_gradients(const RowSums&, std::size_t, Combine, const MatrixView<float>&,
-                                std::span<const MatrixView<float>>);
-template void add_sum_gradients(const RowSums&, std::size_t, Combine, const MatrixView<double>&,
-                                std::span<const MatrixView<double>>);
+template void segment_sum(const SegmentSum&, std::size_t, Combine,
+                          std::span<const MatrixView<float>>, const MatrixView<float>&);
+template void segment_sum(const SegmentSum&, std::size_t, Combine,
+                          std::span<const MatrixView<double>>, const MatrixView<double>&);
+template void add_segment_sum_gradients(const SegmentSum&, std::size_t, Combine,
+                                        const MatrixView<float>&,
+                                        std::span<const MatrixView<float>>);
+template void add_segment_sum_gradients(const SegmentSum&, std::size_t, Combine,
+                                        const MatrixView<double>&,
+                                        std::span<const MatrixView<double>>);
 
 }  // namespace emplace::agents::nn

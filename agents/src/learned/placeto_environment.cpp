@@ -24,7 +24,7 @@ Placement random_placement(const Problem& problem, RandomStream& random) {
   return placement;
 }
 
-// The time of all ops one after the other, each on the device that runs it fastest.
+// The total work: the time of all ops in sequence, each on the device that runs it fastest.
 double work_us(const Problem& problem) {
   double sum_us = 0;
   for (OpId op = 0; op < problem.num_ops(); ++op) {
@@ -92,12 +92,12 @@ void StepBaseline::load(const JsonCursor& json, std::size_t steps) {
   }
 }
 
-Course::Course(Session& course_session, const Options& all_options)
-    : session(&course_session),
+Environment::Environment(Session& environment_session, const Options& all_options)
+    : session(&environment_session),
       options(all_options.episode),
-      graph(course_session.problem()),
-      fixed_start(course_session.problem().num_groups(),
-                  course_session.problem().placeable_devices().front()),
+      graph(environment_session.problem()),
+      fixed_start(environment_session.problem().num_groups(),
+                  environment_session.problem().placeable_devices().front()),
       baseline(all_options.learning.baseline_episodes) {
   const Problem& problem = session->problem();
   order = visiting_order(problem, options.order, session->random());
@@ -108,8 +108,9 @@ Course::Course(Session& course_session, const Options& all_options)
   us_per_unit = options.relative_times && work > 0 ? work : kUsPerSecond;
 }
 
-Course::Course(const Course& fine, Placement start, std::shared_ptr<const Problem> coarse_problem,
-               std::vector<GroupId> coarse_of_group)
+Environment::Environment(const Environment& fine, Placement start,
+                         std::shared_ptr<const Problem> coarse_problem,
+                         IdVector<GroupId, GroupId> coarse_of_group)
     : session(fine.session),
       options(fine.options),
       coarse(std::move(coarse_problem)),
@@ -119,8 +120,8 @@ Course::Course(const Course& fine, Placement start, std::shared_ptr<const Proble
       fixed_start(std::move(start)),
       us_per_unit(fine.us_per_unit),
       baseline(0) {
-  options.start = Start::kRandom;  // the one that was given
-  options.fresh = 0;
+  options.start = Start::kRandom;  // which is `start`
+  options.random_start = 0;
 }
 
 GroupId visited_groups(const EpisodeOptions& options, const Problem& problem) {
@@ -133,24 +134,26 @@ std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Proble
   if (options.reward == Reward::kTerminal) {
     return first;
   }
-  // A merged group may have members on other devices than its own.
+  // Members of a merged group may be on other devices than the group, so that no action leaves all
+  // of them where they are.
   const auto num_devices = static_cast<std::int64_t>(problem.placeable_devices().size());
   const std::int64_t each =
-      options.all_devices ? num_devices - (options.groups > 0 ? 0 : 1) : std::int64_t{1};
+      options.all_actions ? num_devices - (options.groups > 0 ? 0 : 1) : std::int64_t{1};
   return visited_groups(options, problem) * static_cast<std::int64_t>(options.sweeps) * each +
          first;
 }
 
-Course Course::restored(Session& session, const Options& options, const JsonCursor& json) {
+Environment Environment::restored(Session& session, const Options& options,
+                                  const JsonCursor& json) {
   const RandomStream random = session.random();
-  Course course(session, options);
-  session.random() = random;  // what a new course draws of it was drawn before
+  Environment environment(session, options);
+  session.random() = random;  // its state already follows the draws of the constructor
   json.expect_only({"order", "start", "baseline"});
   const auto read = [&](const char* key, std::int32_t count) {
     const std::vector<JsonCursor> elements = json.at(key).elements();
-    if (elements.size() != course.graph.size()) {
+    if (elements.size() != environment.graph.size()) {
       json.at(key).fail(fmt::format("expected one for each of {} groups, found {}",
-                                    course.graph.size(), elements.size()));
+                                    environment.graph.size(), elements.size()));
     }
     std::vector<std::int32_t> numbers;
     for (const JsonCursor& element : elements) {
@@ -158,30 +161,30 @@ Course Course::restored(Session& session, const Options& options, const JsonCurs
     }
     return numbers;
   };
-  course.order = read("order", session.problem().num_groups());
-  std::vector<GroupId> sorted = course.order;
+  environment.order = read("order", session.problem().num_groups());
+  std::vector<GroupId> sorted = environment.order;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) {
     json.at("order").fail("expected each group once");
   }
-  course.fixed_start = Placement(read("start", session.problem().num_devices()));
+  environment.fixed_start = Placement(read("start", session.problem().num_devices()));
   const GroupId visited = visited_groups(options.episode, session.problem());
-  course.baseline.load(json.at("baseline"),
-                       static_cast<std::size_t>(visited) * options.episode.sweeps);
-  return course;
+  environment.baseline.load(json.at("baseline"),
+                            static_cast<std::size_t>(visited) * options.episode.sweeps);
+  return environment;
 }
 
-std::string Course::to_json() const {
+std::string Environment::to_json() const {
   return fmt::format(R"({{"order": [{}], "start": [{}], "baseline": {}}})", fmt::join(order, ", "),
                      fmt::join(fixed_start.devices(), ", "), baseline.to_json());
 }
 
-Placement Course::next_start(bool greedy) const {
-  if (!greedy && options.fresh > 0 && session->random().uniform() < options.fresh) {
+Placement Environment::next_start(bool greedy) const {
+  if (!greedy && options.random_start > 0 && session->random().uniform() < options.random_start) {
     return random_placement(session->problem(), session->random());
   }
   switch (options.start) {
-    case Start::kEachEpisode:
+    case Start::kRandomEachEpisode:
       return random_placement(session->problem(), session->random());
     case Start::kBest:
       return session->best_placement().value_or(fixed_start);
@@ -198,7 +201,7 @@ Placement Course::next_start(bool greedy) const {
   return fixed_start;
 }
 
-double Course::time_of(const Evaluation& evaluation, const StepOutline& outline) const {
+double Environment::time_of(const Evaluation& evaluation, const StepOutline& outline) const {
   const Problem& problem = session->problem();
   double time = evaluation.step_time_us / us_per_unit;
   if (options.log_time) {
@@ -209,58 +212,55 @@ double Course::time_of(const Evaluation& evaluation, const StepOutline& outline)
     const double limit = options.memory_limit_gb > 0
                              ? options.memory_limit_gb * kBytesPerGigabyte
                              : static_cast<double>(problem.memory_bytes(device));
-    const auto peak = static_cast<double>(outline.peak_bytes[static_cast<std::size_t>(device)]);
+    const auto peak = static_cast<double>(outline.peak_bytes[device]);
     over = std::max(over, (peak - limit) / kBytesPerGigabyte);
   }
-  return std::min(time + options.memory_penalty * over, options.cap);
+  return std::min(time + options.memory_penalty * over, options.time_cap);
 }
 
-void Course::read_devices(const Placement& placement, std::span<std::int32_t> devices) const {
+void Environment::read_devices(const Placement& placement, std::span<std::int32_t> devices) const {
   const Problem& problem = session->problem();
   const std::span<const DeviceId> placeable = problem.placeable_devices();
-  const auto number_of = [&](DeviceId device) {
+  const auto index_of = [&](DeviceId device) {
     return static_cast<std::int32_t>(std::ranges::find(placeable, device) - placeable.begin());
   };
   if (coarse_of.empty()) {
-    for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      devices[static_cast<std::size_t>(group)] = number_of(placement[group]);
-    }
+    std::ranges::transform(placement.devices(), devices.begin(), index_of);
     return;
   }
   std::vector<double> times_us(devices.size() * placeable.size(), 0.0);  // by coarse group, device
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
     const DeviceId device = placement[group];
-    times_us[static_cast<std::size_t>(coarse_of[static_cast<std::size_t>(group)]) *
-                 placeable.size() +
-             static_cast<std::size_t>(number_of(device))] += problem.group_cost_us(group, device);
+    const std::size_t row = static_cast<std::size_t>(coarse_of[group]) * placeable.size();
+    times_us[row + static_cast<std::size_t>(index_of(device))] +=
+        problem.group_cost_us(group, device);
   }
   for (std::size_t group = 0; group < devices.size(); ++group) {
-    const auto first = times_us.begin() + static_cast<std::ptrdiff_t>(group * placeable.size());
-    devices[group] = static_cast<std::int32_t>(
-        std::max_element(first, first + static_cast<std::ptrdiff_t>(placeable.size())) - first);
+    const auto row = std::span(times_us).subspan(group * placeable.size(), placeable.size());
+    devices[group] = static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin());
   }
 }
 
-std::vector<double> Course::starts_us(const StepOutline& outline) const {
+IdVector<GroupId, double> Environment::starts_us(const StepOutline& outline) const {
   if (coarse_of.empty()) {
     return outline.group_start_us;
   }
-  std::vector<double> starts_us(graph.size(), std::numeric_limits<double>::infinity());
-  for (std::size_t group = 0; group < coarse_of.size(); ++group) {
-    double& start_us = starts_us[static_cast<std::size_t>(coarse_of[group])];
+  IdVector<GroupId, double> starts_us(graph.size(), std::numeric_limits<double>::infinity());
+  for (GroupId group = 0; group < coarse_of.end_id(); ++group) {
+    double& start_us = starts_us[coarse_of[group]];
     start_us = std::min(start_us, outline.group_start_us[group]);
   }
   return starts_us;
 }
 
-void Course::put(Placement& placement, GroupId group, DeviceId device) const {
+void Environment::assign(Placement& placement, GroupId group, DeviceId device) const {
   if (coarse_of.empty()) {
     placement[group] = device;
     return;
   }
-  for (std::size_t member = 0; member < coarse_of.size(); ++member) {
+  for (GroupId member = 0; member < coarse_of.end_id(); ++member) {
     if (coarse_of[member] == group) {
-      placement[static_cast<GroupId>(member)] = device;
+      placement[member] = device;
     }
   }
 }
