@@ -22,6 +22,7 @@
 #include <memory>
 #include <set>
 #include <system_error>
+#include <utility>
 
 namespace emplace::cli {
 namespace {
@@ -166,8 +167,8 @@ bench::Policies train_or_read(const std::vector<bench::SuiteTraining>& trainings
     std::size_t done = trainings.size() - left.size();
     bench::train_policies(
         left, options.threads, stop,
-        [&](const bench::SuiteTraining& training, const bench::PolicyFile& policy) {
-          write_text_file(policy_path(folder, training), bench::write_policy_file(policy));
+        [&](const bench::SuiteTraining& training, const std::string& file) {
+          write_text_file(policy_path(folder, training), file);
           line.show(fmt::format("[{}/{}] trained {} on {}", ++done, trainings.size(),
                                 training.policy, training.family));
         });
@@ -178,11 +179,11 @@ bench::Policies train_or_read(const std::vector<bench::SuiteTraining>& trainings
       return {};
     }
     const std::string path = policy_path(folder, training);
-    const bench::PolicyFile file = bench::read_policy_file(read_text_file(path), path);
-    if (file.plan != training.plan) {
+    bench::PolicyFile file = bench::read_policy_file(read_text_file(path), path);
+    if (file.origin.plan != training.plan) {
       throw Error(ErrorCode::kFormat, path + ": the policy was trained by another plan");
     }
-    policies.emplace(bench::hash_of(training.plan), file.policy);
+    policies.emplace(bench::hash_of(training.plan), std::move(file.policy));
   }
   return policies;
 }

@@ -94,20 +94,20 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
   const bench::PolicyFile file = bench::read_policy_file(read_text_file(with.path), with.path);
   ProblemOptions options = problem_options;
   if (with.groups_as_trained) {
-    options.groups = file.plan.groups;
-    options.grouping = file.plan.grouping;
+    options.groups = file.origin.plan.groups;
+    options.grouping = file.origin.plan.grouping;
   }
-  const std::unique_ptr<agents::TrainableAgent> agent = bench::agent_of(file, with.path);
+  const std::unique_ptr<agents::TrainableAgent> agent = bench::agent_of(file);
   PlacedStep step{.entry = with_bounds(bench::load_problem(options.graph, options.cluster,
                                                            options.groups, options.grouping)),
                   .graph = options.graph,
                   .cluster = options.cluster,
                   .grouping = options.grouping,
-                  .placed_by = fmt::format("{} with {}", file.plan.agent, with.path)};
+                  .placed_by = fmt::format("{} with {}", file.origin.plan.agent, with.path)};
   const Problem& problem = step.entry.problem;
   const bench::Cell cell{.graph = options.graph,
                          .cluster = options.cluster,
-                         .agent = file.plan.agent,
+                         .agent = file.origin.plan.agent,
                          .groups = options.groups,
                          .grouping = options.grouping,
                          .root_seed = static_cast<std::uint64_t>(with.seed)};

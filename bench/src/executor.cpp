@@ -46,7 +46,7 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
   auto* const learner = dynamic_cast<agents::TrainableAgent*>(agent.get());
   if (!cell.policy.empty()) {
     EMPLACE_CHECK(learner != nullptr, "{} has no policies", cell.agent);
-    learner->load(policies.at(cell.training), "policy " + cell.policy);
+    learner->load(policies.at(cell.training).root());
   }
   Placement placement =
       cell.learns ? agent->place(problem, session) : learner->place_with_policy(problem, session);

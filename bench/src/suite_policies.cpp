@@ -102,15 +102,15 @@ std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteT
 
 void train_policies(std::span<const SuiteTraining> trainings, int threads,
                     const std::atomic<bool>& stop,
-                    const std::function<void(const SuiteTraining&, const PolicyFile&)>& sink) {
-  run_in_parallel<PolicyFile>(
+                    const std::function<void(const SuiteTraining&, const std::string&)>& sink) {
+  run_in_parallel<std::string>(
       trainings.size(), threads, stop,
       [&](std::size_t at) {
         Training training(trainings[at].plan);
         training.run(threads, [&] { return !stop; });
-        return training.policy();
+        return training.policy_file();
       },
-      [&](std::size_t at, const PolicyFile& policy) { sink(trainings[at], policy); });
+      [&](std::size_t at, const std::string& file) { sink(trainings[at], file); });
 }
 
 }  // namespace emplace::bench

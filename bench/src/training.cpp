@@ -161,13 +161,14 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
   return end;
 }
 
-PolicyFile Training::policy() const {
+PolicyOrigin Training::origin() const {
   const auto& rows = curve_.rows();
   return {.plan = plan_,
           .episodes_played = curve_.episodes(),
-          .updates = rows.empty() ? 0 : rows.back().update,
-          .policy = agent_->save()};
+          .updates = rows.empty() ? 0 : rows.back().update};
 }
+
+std::string Training::policy_file() const { return write_policy_file(origin(), agent_->save()); }
 
 std::string Training::checkpoint() const {
   nlohmann::ordered_json problems = nlohmann::ordered_json::array();
@@ -214,7 +215,7 @@ void Training::resume(std::string_view checkpoint, const std::string& source) {
   for (const JsonCursor& row : root.at("curve").elements()) {
     curve_.add(update_from_json(row, sessions_.size()));
   }
-  agent_->load_training(root.at("training").json_text(), source + ": /training");
+  agent_->load_training(root.at("training"));
 }
 
 }  // namespace emplace::bench

@@ -308,8 +308,6 @@ bool JsonCursor::boolean() const {
 
 bool JsonCursor::is_array() const { return value_->is_array(); }
 bool JsonCursor::is_object() const { return value_->is_object(); }
-std::string JsonCursor::json_text() const { return value_->dump(); }
-
 bool JsonCursor::is_text() const { return value_->is_string(); }
 bool JsonCursor::is_integer() const { return value_->is_number_integer(); }
 
@@ -319,16 +317,19 @@ void JsonCursor::fail_expected(std::string_view expected) const {
   fail(fmt::format("expected {}, found {}", expected, describe(*value_)));
 }
 
-JsonDocument::JsonDocument()
-    : value_(std::make_unique<json>()), source_(std::make_unique<std::string>()) {}
+JsonDocument JsonCursor::copy() const { return {*value_, source_, pointer_}; }
+
+JsonDocument::JsonDocument(json value, std::string_view source, std::string pointer)
+    : value_(std::make_unique<json>(std::move(value))),
+      source_(std::make_unique<std::string>(source)),
+      pointer_(std::move(pointer)) {}
 
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
 JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 JsonDocument::~JsonDocument() = default;
 
-JsonDocument JsonDocument::parse(std::string_view text, std::string source) {
-  JsonDocument document;
-  *document.source_ = std::move(source);
+JsonDocument JsonDocument::parse(std::string_view text, std::string_view source) {
+  JsonDocument document(json(), source, "");
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     fail_at(*document.source_, "", "not valid JSON: the text is empty");
   }
@@ -344,7 +345,7 @@ JsonDocument JsonDocument::read(const std::string& path) {
   return parse(read_text_file(path), path == "-" ? "standard input" : path);
 }
 
-JsonCursor JsonDocument::root() const { return {*value_, *source_, ""}; }
+JsonCursor JsonDocument::root() const { return {*value_, *source_, pointer_}; }
 
 std::vector<std::string> json_root_members(std::string_view text) {
   RootMembers members;

@@ -4,6 +4,7 @@
 #include "support/problems.hpp"
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -228,7 +229,7 @@ TEST_P(Conformance, TrainsWithinItsBudgetsAndComesBackFromItsText) {
 
   const std::string policy = trainable->save();
   const auto other = make();
-  dynamic_cast<TrainableAgent&>(*other).load(policy, "policy");
+  dynamic_cast<TrainableAgent&>(*other).load(JsonDocument::parse(policy, "policy").root());
   EXPECT_EQ(dynamic_cast<TrainableAgent&>(*other).save(), policy);
   Session session(large, {.seed = 3, .max_evaluations = 40});
   expect_valid(large, other->place(large, session));
@@ -265,7 +266,7 @@ TEST_P(Conformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
     Session as_it_is(problem, {.seed = seed, .max_evaluations = 60});
     trainable.place_with_policy(problem, as_it_is);
     const auto other = make();
-    dynamic_cast<TrainableAgent&>(*other).load(policy, "policy");
+    dynamic_cast<TrainableAgent&>(*other).load(JsonDocument::parse(policy, "policy").root());
     Session session(problem, {.seed = seed, .max_evaluations = 60});
     other->place(problem, session);
     EXPECT_FALSE(as_it_is.best_evaluation().better_than(session.best_evaluation()));
@@ -290,7 +291,7 @@ TEST_P(Conformance, GoesOnTrainingWithTheSameBits) {
     if (resumes) {
       on_small.restore(states[0]);
       on_large.restore(states[1]);
-      trainable.load_training(training, "training");
+      trainable.load_training(JsonDocument::parse(training, "training").root());
     }
     trainable.train(sessions, [&](const TrainingUpdate& update) {
       if (!resumes && update.update == 2 && update.is_last) {

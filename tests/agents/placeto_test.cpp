@@ -2,6 +2,7 @@
 #include "support/problems.hpp"
 
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,7 +96,7 @@ double greedy_us(const Problem& problem, const std::string& spec, std::uint64_t 
   Session* const sessions[] = {&training};
   trainable(*teacher).train(sessions, {});
   const auto pupil = make("placeto:" + spec);
-  trainable(*pupil).load(trainable(*teacher).save(), "policy.json");
+  trainable(*pupil).load(JsonDocument::parse(trainable(*teacher).save(), "policy.json").root());
   Session session(problem, {.seed = seed + 100, .max_evaluations = problem.num_groups() + 1});
   trainable(*pupil).place_with_policy(problem, session);
   return session.best_evaluation().step_time_us;
@@ -235,7 +236,7 @@ Left train_until(const std::string& spec, std::int64_t updates, const Left* from
     }
   }
   if (from != nullptr) {
-    trainable(*agent).load_training(from->training, "training");
+    trainable(*agent).load_training(JsonDocument::parse(from->training, "training").root());
   }
   Left left;
   trainable(*agent).train(pointers, [&](const TrainingUpdate& update) {
@@ -288,7 +289,7 @@ TEST(Placeto, GoesOnWithTheSameBitsAfterACut) {
 
 std::string training_mistake(const std::string& text) {
   try {
-    trainable(*make("placeto")).load_training(text, "training.json");
+    trainable(*make("placeto")).load_training(JsonDocument::parse(text, "training.json").root());
   } catch (const Error& error) {
     return error.what();
   }
@@ -306,7 +307,7 @@ TEST(Placeto, TellsWhyATrainingCannotGoOn) {
   Session session(problem, {.max_evaluations = 100});
   Session* const sessions[] = {&session};
   const auto agent = make("placeto");
-  trainable(*agent).load_training(left.training, "training.json");
+  trainable(*agent).load_training(JsonDocument::parse(left.training, "training.json").root());
   try {
     trainable(*agent).train(sessions, {});
     FAIL();
@@ -317,7 +318,7 @@ TEST(Placeto, TellsWhyATrainingCannotGoOn) {
 
 std::string load_mistake(const std::string& spec, const std::string& text) {
   try {
-    trainable(*make(spec)).load(text, "policy.json");
+    trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root());
   } catch (const Error& error) {
     return error.what();
   }

@@ -39,8 +39,8 @@ const Suite kSuite{
 std::map<std::string, std::string> train(int threads) {
   std::map<std::string, std::string> files;
   train_policies(trainings_of(kSuite, 7), threads, kNeverStop,
-                 [&](const SuiteTraining& training, const PolicyFile& policy) {
-                   files.emplace(training.file_name(), write_policy_file(policy));
+                 [&](const SuiteTraining& training, const std::string& file) {
+                   files.emplace(training.file_name(), file);
                  });
   return files;
 }
@@ -48,8 +48,8 @@ std::map<std::string, std::string> train(int threads) {
 Policies policies_of(const std::map<std::string, std::string>& files) {
   Policies policies;
   for (const auto& [name, text] : files) {
-    const PolicyFile file = read_policy_file(text, name);
-    policies.emplace(hash_of(file.plan), file.policy);
+    PolicyFile file = read_policy_file(text, name);
+    policies.emplace(hash_of(file.origin.plan), std::move(file.policy));
   }
   return policies;
 }
@@ -127,8 +127,9 @@ TEST(SuitePolicies, ACellWhosePolicyIsNoneFails) {
   const std::vector<Cell> cells = cells_of(kSuite, 7);
   const ProblemSet problems(cells);
   const Cell& cell = *std::ranges::find(cells, "net", &Cell::policy);
-  const CellResult result =
-      run_cell(cell, problems.find(cell), {{cell.training, "{}"}}, kNeverStop);
+  Policies policies;
+  policies.emplace(cell.training, JsonDocument::parse("{}", "policy net"));
+  const CellResult result = run_cell(cell, problems.find(cell), policies, kNeverStop);
   EXPECT_EQ(result.status, CellStatus::kFailed);
   EXPECT_THAT(result.message, HasSubstr("policy net"));
 }
@@ -161,7 +162,7 @@ TEST(SuitePolicies, AreNotTrainedOnWhatIsTested) {
 TEST(SuitePolicies, StopBetweenUpdates) {
   std::atomic<bool> stop{true};
   train_policies(trainings_of(kSuite, 7), 2, stop,
-                 [](const SuiteTraining&, const PolicyFile&) { FAIL() << "handed over"; });
+                 [](const SuiteTraining&, const std::string&) { FAIL() << "handed over"; });
 }
 
 }  // namespace

@@ -33,6 +33,10 @@
 #include <string_view>
 #include <vector>
 
+namespace emplace {
+class JsonCursor;
+}  // namespace emplace
+
 namespace emplace::agents {
 
 /// Says how an agent decides.
@@ -119,21 +123,22 @@ class TrainableAgent : public Agent {
   /// Returns the most evaluations that an episode takes of `problem`.
   virtual std::int64_t evaluations_per_episode(const Problem& problem) const = 0;
 
-  /// Returns the policy as a text that load() reads. Requires: there is one.
+  /// Returns the policy as JSON that load() reads. Requires: there is one.
   virtual std::string save() const = 0;
 
-  /// Takes a policy; `source` is its name in errors. Throws kFormat if it is none of this agent
-  /// with these parameters.
-  virtual void load(std::string_view text, const std::string& source) = 0;
+  /// Takes a policy. Throws kFormat, with its place in the file, if it is none of this agent with
+  /// these parameters.
+  virtual void load(const JsonCursor& policy) = 0;
 
-  /// Returns all that train() needs to go on with the same bits, besides the states of the
-  /// sessions. Requires: train() was called; it may be running, and then `callback` calls this.
+  /// Returns, as JSON, all that train() needs to go on with the same bits, besides the states of
+  /// the sessions. Requires: train() was called; it may be running, and then `callback` calls this.
   virtual std::string save_training() const = 0;
 
-  /// Takes what save_training() of this agent with the same parameters gave; `source` is its name
-  /// in errors. Throws kFormat if it is something else. The next train() needs sessions of the same
-  /// problems and options, in the same order, restored to where they were.
-  virtual void load_training(std::string_view text, const std::string& source) = 0;
+  /// Takes what save_training() of this agent with the same parameters gave, and keeps what it
+  /// needs of it. Throws kFormat, with its place in the file, if it is something else. The next
+  /// train() needs sessions of the same problems and options, in the same order, restored to where
+  /// they were.
+  virtual void load_training(const JsonCursor& training) = 0;
 
   /// Returns the layers of a policy for so many placeable devices.
   virtual std::vector<PolicyLayer> layers(DeviceId num_devices) const = 0;

@@ -6,6 +6,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -29,26 +30,31 @@ struct TrainingPlan {
   bool operator==(const TrainingPlan&) const = default;
 };
 
-/// Holds a policy and where it comes from.
-struct PolicyFile {
+/// Says where a policy comes from.
+struct PolicyOrigin {
   TrainingPlan plan{};
   std::int64_t episodes_played = 0;  ///< over all graphs and clusters
   std::int64_t updates = 0;
-  std::string policy{};  ///< a text that load() of the agent reads
+};
+
+/// Holds what a policy file says.
+struct PolicyFile {
+  PolicyOrigin origin{};
+  JsonDocument policy;  ///< for load() of the agent
 };
 
 /// Makes the agent of `spec`; throws kUsage, with the names of those that do, if it trains no
 /// policy, and what AgentRegistry::make() throws.
 std::unique_ptr<agents::TrainableAgent> make_trainable(std::string_view spec);
 
-/// Returns the text of a policy file.
-std::string write_policy_file(const PolicyFile& file);
+/// Returns the text of a policy file; `policy` is what save() of the agent returned.
+std::string write_policy_file(const PolicyOrigin& origin, std::string_view policy);
 
 /// Reads a policy file; `source` is its name in errors. Throws kFormat. The policy itself is
 /// checked by its agent.
 PolicyFile read_policy_file(std::string_view text, const std::string& source);
 
 /// Makes the agent of a policy file with its policy. Throws what make_trainable() and load() throw.
-std::unique_ptr<agents::TrainableAgent> agent_of(const PolicyFile& file, const std::string& source);
+std::unique_ptr<agents::TrainableAgent> agent_of(const PolicyFile& file);
 
 }  // namespace emplace::bench

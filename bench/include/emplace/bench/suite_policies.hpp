@@ -45,14 +45,14 @@ std::vector<SuiteTraining> trainings_of(const Suite& suite, std::uint64_t root_s
 std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteTraining> trainings,
                                       std::span<const ProblemHash> tested);
 
-/// Trains every policy and hands each to `sink`, one at a time but from any thread and in any
-/// order. `threads`, `stop` and exceptions of `sink` are as in run_cells(). Throws what training
-/// throws.
+/// Trains every policy and hands the text of its file to `sink`, one at a time but from any thread
+/// and in any order. `threads`, `stop` and exceptions of `sink` are as in run_cells(). Throws what
+/// training throws.
 void train_policies(std::span<const SuiteTraining> trainings, int threads,
                     const std::atomic<bool>& stop,
-                    const std::function<void(const SuiteTraining&, const PolicyFile&)>& sink);
+                    const std::function<void(const SuiteTraining&, const std::string&)>& sink);
 
-/// Holds trained policies, as texts that their agents load, by the hashes of their plans.
-using Policies = std::map<std::string, std::string>;
+/// Holds trained policies by the hashes of their plans.
+using Policies = std::map<std::string, JsonDocument>;
 
 }  // namespace emplace::bench

@@ -51,8 +51,11 @@ class Training {
   /// Returns all that resume() needs. Requires: run() was called.
   std::string checkpoint() const;
 
-  /// Returns the policy as it is now. Requires: run() was called.
-  PolicyFile policy() const;
+  /// Returns where the policy comes from.
+  PolicyOrigin origin() const;
+
+  /// Returns the text of a policy file with the policy as it is now. Requires: run() was called.
+  std::string policy_file() const;
 
   /// Returns how the training went so far.
   const LearningCurve& curve() const { return curve_; }

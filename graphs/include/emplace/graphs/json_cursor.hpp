@@ -20,6 +20,8 @@
 
 namespace emplace {
 
+class JsonDocument;
+
 /// Points at one value of a JSON document, and knows where it stands.
 class JsonCursor {
  public:
@@ -63,8 +65,9 @@ class JsonCursor {
   /// Returns this truth value.
   bool boolean() const;
 
-  /// Returns this value as JSON; parsed again, it has the same texts and the same bits of numbers.
-  std::string json_text() const;
+  /// Returns a document of its own that holds a copy of this value and names the same place in
+  /// errors.
+  JsonDocument copy() const;
 
   /// Says whether this is an array, an object, a text, a whole number written without a point.
   bool is_array() const;
@@ -83,13 +86,13 @@ class JsonCursor {
   std::string pointer_;
 };
 
-/// Owns a parsed JSON text.
+/// Owns a parsed JSON value.
 class JsonDocument {
  public:
   /// Parses `text`; `source` is its name in errors. Throws kFormat with line and column where it is
   /// no JSON in UTF-8, and where it has a duplicate member, a number that no double holds or more
   /// than 64 levels.
-  static JsonDocument parse(std::string_view text, std::string source);
+  static JsonDocument parse(std::string_view text, std::string_view source);
 
   /// Reads and parses the file `path` ("-": standard input).
   static JsonDocument read(const std::string& path);
@@ -102,10 +105,13 @@ class JsonDocument {
   JsonCursor root() const;
 
  private:
-  JsonDocument();
+  friend class JsonCursor;
+
+  JsonDocument(nlohmann::json value, std::string_view source, std::string pointer);
 
   std::unique_ptr<nlohmann::json> value_;
   std::unique_ptr<std::string> source_;
+  std::string pointer_;  // where the value stands in the source
 };
 
 /// Returns the names of the members of the object that `text` is, in order, up to the first mistake
