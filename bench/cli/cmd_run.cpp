@@ -3,12 +3,10 @@
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
-#include <emplace/agents/registry.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/suite_policies.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/graphs/params.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <CLI/Validators.hpp>
@@ -85,14 +83,12 @@ class Progress {
     ++done_;
     work_done_ += work_of(cell);
     work_left_ -= work_of(cell);
-    show(fmt::format("{} on {}: {}", cell.graph, cell.cluster, cell.agent));
+    show(fmt::format("{} on {}: {}", cell.graph, cell.cluster, cell.agent.text()));
   }
 
  private:
   static double work_of(const Cell& cell) {
-    const std::string agent = Spec::parse(cell.agent).name;
-    const bool one_shot = agents::AgentRegistry::global().info(agent).deterministic;
-    return one_shot ? 1 : static_cast<double>(cell.max_evaluations);
+    return cell.agent.info().deterministic ? 1 : static_cast<double>(cell.max_evaluations);
   }
 
   void show(const std::string& last) {

@@ -1,10 +1,8 @@
 #include "parallel_runs.hpp"
 
-#include <emplace/agents/registry.hpp>
 #include <emplace/agents/session.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/params.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -16,8 +14,6 @@
 
 namespace emplace::bench {
 namespace {
-
-using agents::AgentRegistry;
 
 void check_placement(const Placement& placement, const Problem& problem) {
   EMPLACE_CHECK(placement.size() == problem.num_groups(), "the agent placed {} of {} groups",
@@ -41,11 +37,10 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
                                     .max_evaluations = cell.max_evaluations,
                                     .stop = &stop,
                                     .progress = {}});
-  const std::unique_ptr<agents::Agent> agent =
-      AgentRegistry::global().make(Spec::parse(cell.agent));
+  const std::unique_ptr<agents::Agent> agent = cell.agent.make();
   auto* const learner = dynamic_cast<agents::TrainableAgent*>(agent.get());
   if (!cell.policy.empty()) {
-    EMPLACE_CHECK(learner != nullptr, "{} has no policies", cell.agent);
+    EMPLACE_CHECK(learner != nullptr, "{} has no policies", cell.agent.name());
     learner->load(policies.at(cell.training).root());
   }
   Placement placement =
@@ -72,9 +67,8 @@ std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
   for (const Cell& cell : cells) {
     order.push_back(&cell);
   }
-  std::ranges::stable_partition(order, [](const Cell* cell) {
-    return !AgentRegistry::global().info(Spec::parse(cell->agent).name).deterministic;
-  });
+  std::ranges::stable_partition(order,
+                                [](const Cell* cell) { return !cell->agent.info().deterministic; });
   return order;
 }
 

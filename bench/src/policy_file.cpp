@@ -2,7 +2,6 @@
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/graphs/params.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,13 +30,12 @@ std::string trainable_names() {
 
 }  // namespace
 
-std::unique_ptr<TrainableAgent> make_trainable(std::string_view text) {
-  const Spec spec = Spec::parse(text);
-  std::unique_ptr<agents::Agent> agent = AgentRegistry::global().make(spec);
+std::unique_ptr<TrainableAgent> make_trainable(const agents::AgentSpec& spec) {
+  std::unique_ptr<agents::Agent> agent = spec.make();
   auto* const trainable = dynamic_cast<TrainableAgent*>(agent.get());
   if (trainable == nullptr) {
     throw Error(ErrorCode::kUsage, fmt::format("agent '{}' trains no policy; those that do: {}",
-                                               spec.name, trainable_names()));
+                                               spec.name(), trainable_names()));
   }
   agent.release();
   return std::unique_ptr<TrainableAgent>(trainable);

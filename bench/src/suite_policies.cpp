@@ -44,7 +44,7 @@ std::string hash_of(const TrainingPlan& plan) {
                      stable_hash(fmt::format(
                          "training agent{} graphs {}{} clusters {}{} groups {} grouping{} "
                          "root {} episodes {} patience {}",
-                         in_full({plan.agent}), plan.graphs.size(), in_full(plan.graphs),
+                         in_full({plan.agent.text()}), plan.graphs.size(), in_full(plan.graphs),
                          plan.clusters.size(), in_full(plan.clusters), plan.groups,
                          in_full({plan.grouping}), plan.root_seed, plan.episodes, plan.patience)));
 }
@@ -90,8 +90,8 @@ std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteT
       const auto test = std::ranges::find(tested, problem.hash, &ProblemHash::hash);
       if (test != tested.end()) {
         throw Error(ErrorCode::kFormat,
-                    fmt::format("suite {}: family '{}': {} to test on is the same problem as {} to "
-                                "train on",
+                    fmt::format("suite {}: family '{}': the test graph {} is the same problem as the "
+                                "training graph {}",
                                 suite.name, training.family, test->graph, problem.graph));
       }
       hashes.push_back(problem);

@@ -69,7 +69,7 @@ std::string difference(const TrainingPlan& stored, const TrainingPlan& wanted) {
     return fmt::format("it was begun with {} {}, not {}", option, was, is);
   };
   if (stored.agent != wanted.agent) {
-    return fmt::format("it trains {}, not {}", stored.agent, wanted.agent);
+    return fmt::format("it trains {}, not {}", stored.agent.text(), wanted.agent.text());
   }
   if (stored.graphs != wanted.graphs) {
     return "it was begun with other --graphs";

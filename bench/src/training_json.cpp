@@ -63,15 +63,15 @@ std::uint64_t word_from_json(const JsonCursor& json) {
 }  // namespace
 
 Json to_json(const TrainingPlan& plan) {
-  return {{"agent", plan.agent},       {"graphs", plan.graphs},     {"clusters", plan.clusters},
-          {"groups", plan.groups},     {"grouping", plan.grouping}, {"root_seed", plan.root_seed},
-          {"episodes", plan.episodes}, {"patience", plan.patience}};
+  return {{"agent", plan.agent.text()}, {"graphs", plan.graphs},     {"clusters", plan.clusters},
+          {"groups", plan.groups},      {"grouping", plan.grouping}, {"root_seed", plan.root_seed},
+          {"episodes", plan.episodes},  {"patience", plan.patience}};
 }
 
 TrainingPlan plan_from_json(const JsonCursor& json) {
   json.expect_only(
       {"agent", "graphs", "clusters", "groups", "grouping", "root_seed", "episodes", "patience"});
-  return {.agent = json.at("agent").non_empty_text(),
+  return {.agent = agents::AgentSpec::from_json(json.at("agent")),
           .graphs = names_from_json(json.at("graphs")),
           .clusters = names_from_json(json.at("clusters")),
           .groups = json.at("groups").integer(0, kMaxInteger),

@@ -109,7 +109,7 @@ TEST(SuitePolicies, AreUsedAsTheyAreForOneEpisodeOrLearnedFrom) {
     std::map<std::string, std::string> lines;
     run_cells(cells, problems, policies, threads, kNeverStop, [&](CellResult result) {
       EXPECT_EQ(result.status, CellStatus::kOk) << result.message;
-      // An episode visits ten groups: 11 simulations with that of its start.
+      // An episode visits ten groups: 11 evaluations with that of its start.
       const std::int64_t budget = result.cell.learns ? 33 : 11;
       EXPECT_EQ(result.evaluations, budget) << result.cell.agent;
       EXPECT_EQ(result.evaluations_per_episode, result.cell.agent == "random" ? 0 : 11);
@@ -134,7 +134,7 @@ TEST(SuitePolicies, ACellWhosePolicyIsNoneFails) {
   EXPECT_THAT(result.message, HasSubstr("policy net"));
 }
 
-TEST(SuitePolicies, TellWhatTheyWereTrainedOn) {
+TEST(SuitePolicies, ListTheProblemsTheyWereTrainedOn) {
   const std::vector<SuiteTraining> trainings = trainings_of(kSuite, 7);
   const ProblemSet tested(cells_of(kSuite, 7));
   const auto hashes = hash_trained(kSuite, trainings, tested.hashes());
@@ -154,8 +154,8 @@ TEST(SuitePolicies, AreNotTrainedOnWhatIsTested) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kFormat);
     EXPECT_THAT(error.what(),
-                HasSubstr("family 'cells': cifar10:split=train,member=0 to test on is "
-                          "the same problem as cifar10:member=0 to train on"));
+                HasSubstr("family 'cells': the test graph cifar10:split=train,member=0 is the same "
+                          "problem as the training graph cifar10:member=0"));
   }
 }
 

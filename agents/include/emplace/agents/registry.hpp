@@ -34,6 +34,10 @@ class AgentRegistry {
   /// it is for the life of the registry.
   const AgentInfo& info(std::string_view name) const;
 
+  /// Returns a value for each parameter of the agent of `spec`: what it gives, else the default.
+  /// Throws kUnknownName or kUsage.
+  Params resolve(const Spec& spec) const;
+
   /// Makes the agent of `spec` (`NAME[:key=value,...]`); throws kUnknownName or kUsage.
   std::unique_ptr<Agent> make(const Spec& spec) const;
 

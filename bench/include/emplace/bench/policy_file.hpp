@@ -4,7 +4,7 @@
 // names the agent with its parameters, so that the right one is made, and says what the policy was
 // trained on. The format is schema/policy.schema.json.
 
-#include <emplace/agents/agent.hpp>
+#include <emplace/agents/agent_spec.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
@@ -18,7 +18,7 @@ namespace emplace::bench {
 
 /// Says what a policy is trained on: every graph on every cluster.
 struct TrainingPlan {
-  std::string agent{};                     ///< NAME[:key=value,...]
+  agents::AgentSpec agent{};
   std::vector<std::string> graphs{};       ///< no family, but its members
   std::vector<std::string> clusters{};     ///< names or paths
   std::int64_t groups = 0;                 ///< target count; 0: the default of the grouping
@@ -43,9 +43,9 @@ struct PolicyFile {
   JsonDocument policy;  ///< for load() of the agent
 };
 
-/// Makes the agent of `spec`; throws kUsage, with the names of those that do, if it trains no
-/// policy, and what AgentRegistry::make() throws.
-std::unique_ptr<agents::TrainableAgent> make_trainable(std::string_view spec);
+/// Makes an agent that trains a policy; throws kUsage, with the names of those that do, if it
+/// trains none, and what AgentSpec::make() throws.
+std::unique_ptr<agents::TrainableAgent> make_trainable(const agents::AgentSpec& spec);
 
 /// Returns the text of a policy file; `policy` is what save() of the agent returned.
 std::string write_policy_file(const PolicyOrigin& origin, std::string_view policy);
