@@ -61,7 +61,8 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
   result.placement = std::move(placement);
 }
 
-// Those that spend their budget come first, so that no thread is left alone with one at the end.
+// Cells that use their whole budget start first, so that the last thread does not run alone for
+// long.
 std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
   std::vector<const Cell*> order;
   for (const Cell& cell : cells) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Many runs on the threads of one machine, whose results are handed over one at a time.
+// Computes many results on the threads of one machine and passes them on one at a time.
 
 #include <emplace/graphs/check.hpp>
 
@@ -15,10 +15,11 @@
 
 namespace emplace::bench {
 
-/// Computes `compute(i)`, a Result, for each i below `count`, in parallel and begun in order, and
-/// hands it to `sink(i, result)`, one at a time but from any thread and in any order. `threads` of
-/// 0 means all cores. When `stop` turns true no further run starts, and what those in flight give
-/// is thrown away. An exception of either ends all and is rethrown.
+/// Computes `compute(i)`, a Result, for each i below `count`, in parallel, and passes it to
+/// `sink(i, result)`, one at a time but from any thread and in any order. Computations start in the
+/// order of i. `threads` of 0 means all cores. When `stop` turns true no further one starts, and
+/// the results of those that run are dropped. An exception of either function ends all and is
+/// rethrown.
 template <class Result, class Compute, class Sink>
 void run_in_parallel(std::size_t count, int threads, const std::atomic<bool>& stop,
                      const Compute& compute, const Sink& sink) {

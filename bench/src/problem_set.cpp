@@ -21,7 +21,7 @@ std::shared_ptr<const Cluster> share_cluster(std::string_view name) {
   return std::make_shared<const Cluster>(load_cluster(name));
 }
 
-// Collects values in a byte order of its own, so that the hash is the same on every machine.
+// Collects values in a fixed byte order, so that the hash is the same on every machine.
 class Fingerprint {
  public:
   void add(std::uint64_t value) {
@@ -104,7 +104,7 @@ Grouping group_graph(const OpGraph& graph, std::int64_t groups, std::string_view
 
 Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups,
                      std::string_view grouping) {
-  find_grouping(grouping);  // a mistyped name is told before the graph is built
+  find_grouping(grouping);  // report a mistyped name before the graph is built
   std::shared_ptr<const OpGraph> ops = share_graph(graph);
   Grouping grouped = group_graph(*ops, groups, grouping);
   return compile(graph, std::move(ops), std::move(grouped), share_cluster(cluster));

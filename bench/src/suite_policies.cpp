@@ -15,7 +15,7 @@
 namespace emplace::bench {
 namespace {
 
-// Each text stands behind its length, so no two plans are the same in writing.
+// Each text is preceded by its length, so that no two plans are the same in writing.
 std::string in_full(const std::vector<std::string>& texts) {
   std::string written;
   for (const std::string& text : texts) {
@@ -89,10 +89,11 @@ std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteT
     for (const ProblemHash& problem : problems.hashes()) {
       const auto test = std::ranges::find(tested, problem.hash, &ProblemHash::hash);
       if (test != tested.end()) {
-        throw Error(ErrorCode::kFormat,
-                    fmt::format("suite {}: family '{}': the test graph {} is the same problem as the "
-                                "training graph {}",
-                                suite.name, training.family, test->graph, problem.graph));
+        throw Error(
+            ErrorCode::kFormat,
+            fmt::format("suite {}: family '{}': the test graph {} is the same problem as the "
+                        "training graph {}",
+                        suite.name, training.family, test->graph, problem.graph));
       }
       hashes.push_back(problem);
     }

@@ -58,7 +58,7 @@ Json list_of(const std::vector<T>& values) {
   return list;
 }
 
-// Graphs that are of no family, and those of each family.
+// Adds the graphs that belong to no family, and the families.
 void add_graphs(Json& json, const Suite& suite) {
   Json graphs = Json::array();
   for (const SuiteGraph& graph : suite.graphs) {

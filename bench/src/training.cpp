@@ -29,7 +29,7 @@ void refuse_twice(const std::vector<std::string>& names) {
   }
 }
 
-// A mistyped agent, or one that trains nothing, is told before graphs are built.
+// A mistyped agent, or one that trains no policy, is reported before graphs are built.
 TrainingPlan checked(TrainingPlan plan) {
   make_trainable(plan.agent);
   refuse_twice(plan.graphs);
@@ -63,7 +63,7 @@ std::vector<ProblemName> names_of(const std::vector<Cell>& cells) {
   return names;
 }
 
-// Says what differs between the plan of a checkpoint and the one that is wanted.
+// Describes the first difference between the plan of a checkpoint and the one that is wanted.
 std::string difference(const TrainingPlan& stored, const TrainingPlan& wanted) {
   const auto numbers = [](std::string_view option, auto was, auto is) {
     return fmt::format("it was begun with {} {}, not {}", option, was, is);
@@ -145,7 +145,7 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
       return true;
     }
     if (update.episodes >= num_episodes()) {
-      return false;  // where episodes take fewer simulations than they may, budgets are left
+      return false;  // episodes may need fewer evaluations than were budgeted
     }
     if (patience > 0 && curve_.episodes_without_gain() >= patience) {
       end = TrainingEnd::kPatience;

@@ -49,7 +49,7 @@ double number_from_json(const JsonCursor& json) {
   return kValues[json.one_of(kNotFinite)];
 }
 
-// Integers of 64 bits are more than every JSON reader holds.
+// Written as text, because many JSON readers hold 53 bits of an integer only.
 std::uint64_t word_from_json(const JsonCursor& json) {
   const std::string text = json.text();
   std::uint64_t word = 0;
@@ -109,7 +109,7 @@ Session::State session_state_from_json(const JsonCursor& json, const Problem& pr
     state.random[i] = word_from_json(random[i]);
   }
   if (state.random == RandomStream::State{}) {
-    json.at("random").fail("no stream is ever there");
+    json.at("random").fail("expected words that are not all zero");
   }
   state.evaluations = json.at("evaluations").integer(0, kMaxInteger);
   if (const auto best = json.find("best")) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// A trained policy in a file: what `emplace train` writes and `emplace place --policy` reads. It
-// names the agent with its parameters, so that the right one is made, and says what the policy was
-// trained on. The format is schema/policy.schema.json.
+// A trained policy in a file: what `emplace train` writes and `emplace place --policy` reads. The
+// file names the agent with its parameters and holds the plan by which the policy was trained. The
+// format is schema/policy.schema.json.
 
 #include <emplace/agents/agent_spec.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
@@ -16,10 +16,10 @@
 
 namespace emplace::bench {
 
-/// Says what a policy is trained on: every graph on every cluster.
+/// Describes a training: every graph is placed on every cluster.
 struct TrainingPlan {
   agents::AgentSpec agent{};
-  std::vector<std::string> graphs{};       ///< no family, but its members
+  std::vector<std::string> graphs{};       ///< members, not families
   std::vector<std::string> clusters{};     ///< names or paths
   std::int64_t groups = 0;                 ///< target count; 0: the default of the grouping
   std::string grouping{kDefaultGrouping};  ///< strategy
@@ -30,14 +30,14 @@ struct TrainingPlan {
   bool operator==(const TrainingPlan&) const = default;
 };
 
-/// Says where a policy comes from.
+/// Describes how a policy was trained.
 struct PolicyOrigin {
   TrainingPlan plan{};
   std::int64_t episodes_played = 0;  ///< over all graphs and clusters
   std::int64_t updates = 0;
 };
 
-/// Holds what a policy file says.
+/// Holds the contents of a policy file.
 struct PolicyFile {
   PolicyOrigin origin{};
   JsonDocument policy;  ///< for load() of the agent

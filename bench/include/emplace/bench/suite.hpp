@@ -113,8 +113,8 @@ struct Suite {
 /// it extends is opened.
 Suite read_suite(std::string_view text, const std::string& source);
 
-/// Returns the suite as JSON text, which read_suite() accepts. It is complete: agents are listed one
-/// by one, and it extends no other.
+/// Returns the suite as JSON text, which read_suite() accepts. It is complete: agents are listed
+/// one by one, and it extends no other.
 std::string write_suite(const Suite& suite);
 
 /// Returns the names of the shipped suites, sorted.
