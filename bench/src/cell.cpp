@@ -1,3 +1,5 @@
+#include "length_prefixed.hpp"
+
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/suite_policies.hpp>
 #include <emplace/graphs/check.hpp>
@@ -10,22 +12,20 @@
 namespace emplace::bench {
 namespace {
 
-// Each text is preceded by its length, so that no two cells have the same coordinates in writing.
 // The default grouping and the lack of a policy are not written.
 std::string coordinates_without_budget(const Cell& cell) {
-  const std::string grouping =
-      cell.grouping == kDefaultGrouping
-          ? ""
-          : fmt::format(" grouping {}:{}", cell.grouping.size(), cell.grouping);
-  const std::string policy =
-      cell.policy.empty()
-          ? ""
-          : fmt::format(" policy {}:{} training {} {}", cell.policy.size(), cell.policy,
-                        cell.training, cell.learns ? "learns" : "as it is");
-  return fmt::format("graph {}:{} cluster {}:{} agent {}:{} repetition {} groups {}{} root {}{}",
-                     cell.graph.size(), cell.graph, cell.cluster.size(), cell.cluster,
-                     cell.agent.text().size(), cell.agent.text(), cell.repetition, cell.groups,
-                     grouping, cell.root_seed, policy);
+  std::string text = fmt::format("graph {} cluster {} agent {} repetition {} groups {}",
+                                 length_prefixed(cell.graph), length_prefixed(cell.cluster),
+                                 length_prefixed(cell.agent.text()), cell.repetition, cell.groups);
+  if (cell.grouping != kDefaultGrouping) {
+    text += fmt::format(" grouping {}", length_prefixed(cell.grouping));
+  }
+  text += fmt::format(" root {}", cell.root_seed);
+  if (!cell.policy.empty()) {
+    text += fmt::format(" policy {} training {} {}", length_prefixed(cell.policy), cell.training,
+                        cell.learns ? "learns" : "as it is");
+  }
+  return text;
 }
 
 // Fills in the policy that the agent of a cell starts from.

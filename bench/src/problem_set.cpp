@@ -1,3 +1,5 @@
+#include "length_prefixed.hpp"
+
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/check.hpp>
@@ -44,8 +46,8 @@ class Fingerprint {
 };
 
 std::string key_of(const Cell& cell) {
-  return fmt::format("{}:{} {}:{} {} {}", cell.graph.size(), cell.graph, cell.cluster.size(),
-                     cell.cluster, cell.groups, cell.grouping);
+  return fmt::format("{} {} {} {}", length_prefixed(cell.graph), length_prefixed(cell.cluster),
+                     cell.groups, cell.grouping);
 }
 
 }  // namespace

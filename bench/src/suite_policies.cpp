@@ -1,3 +1,4 @@
+#include "length_prefixed.hpp"
 #include "parallel_runs.hpp"
 
 #include <emplace/bench/cell.hpp>
@@ -15,13 +16,12 @@
 namespace emplace::bench {
 namespace {
 
-// Each text is preceded by its length, so that no two plans are the same in writing.
-std::string in_full(const std::vector<std::string>& texts) {
-  std::string written;
+std::string length_prefixed_list(const std::vector<std::string>& texts) {
+  std::string joined = fmt::format("{}", texts.size());
   for (const std::string& text : texts) {
-    written += fmt::format(" {}:{}", text.size(), text);
+    joined += " " + length_prefixed(text);
   }
-  return written;
+  return joined;
 }
 
 }  // namespace
@@ -40,13 +40,14 @@ TrainingPlan plan_of(const Suite& suite, const SuitePolicy& policy, const SuiteF
 }
 
 std::string hash_of(const TrainingPlan& plan) {
-  return fmt::format("{:016x}",
-                     stable_hash(fmt::format(
-                         "training agent{} graphs {}{} clusters {}{} groups {} grouping{} "
-                         "root {} episodes {} patience {}",
-                         in_full({plan.agent.text()}), plan.graphs.size(), in_full(plan.graphs),
-                         plan.clusters.size(), in_full(plan.clusters), plan.groups,
-                         in_full({plan.grouping}), plan.root_seed, plan.episodes, plan.patience)));
+  return fmt::format(
+      "{:016x}",
+      stable_hash(fmt::format(
+          "training agent {} graphs {} clusters {} groups {} grouping {} root {} episodes {} "
+          "patience {}",
+          length_prefixed(plan.agent.text()), length_prefixed_list(plan.graphs),
+          length_prefixed_list(plan.clusters), plan.groups, length_prefixed(plan.grouping),
+          plan.root_seed, plan.episodes, plan.patience)));
 }
 
 std::string SuiteTraining::file_name() const {

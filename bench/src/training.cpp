@@ -1,3 +1,4 @@
+#include "parallel_runs.hpp"
 #include "training_json.hpp"
 
 #include <emplace/bench/cell.hpp>
@@ -7,9 +8,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/task_arena.h>
 
 #include <set>
 #include <utility>
@@ -132,7 +130,6 @@ std::int64_t Training::num_episodes() const {
 }
 
 TrainingEnd Training::run(int threads, const std::function<bool()>& after_update) {
-  threads = threads == 0 ? tbb::info::default_concurrency() : threads;
   std::vector<agents::Session*> sessions;
   for (const auto& session : sessions_) {
     sessions.push_back(session.get());
@@ -154,10 +151,7 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
     }
     return end == TrainingEnd::kEpisodes;
   };
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
-                                  static_cast<std::size_t>(threads));
-  tbb::task_arena arena(threads);
-  arena.execute([&] { agent_->train(sessions, callback); });
+  run_on_threads(threads, [&](int) { agent_->train(sessions, callback); });
   return end;
 }
 

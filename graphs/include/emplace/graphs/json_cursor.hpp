@@ -92,7 +92,7 @@ class JsonDocument {
   /// Parses `text`; `source` is its name in errors. Throws kFormat with line and column where it is
   /// no JSON in UTF-8, and where it has a duplicate member, a number that no double holds or more
   /// than 64 levels.
-  static JsonDocument parse(std::string_view text, std::string_view source);
+  static JsonDocument parse(std::string_view text, std::string source);
 
   /// Reads and parses the file `path` ("-": standard input).
   static JsonDocument read(const std::string& path);
@@ -106,12 +106,13 @@ class JsonDocument {
 
  private:
   friend class JsonCursor;
+  struct Place;
 
-  JsonDocument(nlohmann::json value, std::string_view source, std::string pointer);
+  JsonDocument(nlohmann::json value, Place place);
 
+  // On the heap, so that cursors still point at them when the document is moved.
   std::unique_ptr<nlohmann::json> value_;
-  std::unique_ptr<std::string> source_;
-  std::string pointer_;  // where the value stands in the source
+  std::unique_ptr<Place> place_;
 };
 
 /// Returns the names of the members of the object that `text` is, in order, up to the first mistake
