@@ -14,7 +14,7 @@
 namespace emplace::bench {
 namespace {
 
-// In pixels: the picture, and within it the field that the axes span.
+// In pixels: the picture, and within it the area that the axes span.
 constexpr double kWidth = 860;
 constexpr double kHeight = 460;
 constexpr double kLeft = 80;
@@ -26,11 +26,11 @@ constexpr double kLegendStep = 18;
 
 constexpr std::array kRoundDigits = {1.0, 2.0, 5.0};
 constexpr std::array kFineDigits = {1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0};
-constexpr double kShort = 4;  // the least times this is more than the most of an axis that is short
-constexpr int kManyDecades = 3;     // of an axis on which only powers of ten are labelled
-constexpr int kTooManyDecades = 9;  // of which only every other is
+constexpr double kShort = 4;        // an axis is short if its ends differ by less than this factor
+constexpr int kManyDecades = 3;     // from here on, only powers of ten are labelled
+constexpr int kTooManyDecades = 9;  // from here on, only every other power of ten is
 constexpr double kMostSteps = 10;   // of a linear axis
-constexpr double kSlack = 1e-9;     // what rounding may add to a number that is round
+constexpr double kSlack = 1e-9;     // tolerance for rounding errors
 
 double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
 
@@ -108,7 +108,7 @@ LogPlot::Scale LogPlot::rounded(Axis axis) {
   return {std::move(axis), std::move(numbers)};
 }
 
-// Returns where the axis has lines with labels.
+// Returns the positions of labelled lines.
 std::vector<double> LogPlot::ticks_of(const Scale& scale) {
   if (scale.axis.linear) {
     return scale.numbers;
@@ -196,7 +196,7 @@ void LogPlot::draw_grid(std::string& text) const {
       kTop + kFieldHeight / 2, escape_markup(y_.axis.title));
 }
 
-// In a viewport of its own, which cuts off what lies outside the axes.
+// A viewport of its own cuts off what lies outside the axes.
 void LogPlot::draw_data(std::string& text) const {
   append(text, "<svg x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">\n", kLeft, kTop,
          kFieldWidth, kFieldHeight);

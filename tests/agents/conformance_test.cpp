@@ -5,6 +5,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -235,7 +236,7 @@ TEST_P(Conformance, TrainsWithinItsBudgetsAndLoadsWhatItSaved) {
 
   const std::string policy = trainable->save();
   const auto other = make();
-  dynamic_cast<TrainableAgent&>(*other).load(policy, "policy");
+  dynamic_cast<TrainableAgent&>(*other).load(JsonDocument::parse(policy, "policy").root());
   EXPECT_EQ(dynamic_cast<TrainableAgent&>(*other).save(), policy);
   Session session(large, {.seed = 3, .max_evaluations = 40});
   expect_valid(large, other->place(large, session));
@@ -272,7 +273,7 @@ TEST_P(Conformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
     Session as_it_is(problem, {.seed = seed, .max_evaluations = 60});
     trainable.place_with_policy(problem, as_it_is);
     const auto other = make();
-    dynamic_cast<TrainableAgent&>(*other).load(policy, "policy");
+    dynamic_cast<TrainableAgent&>(*other).load(JsonDocument::parse(policy, "policy").root());
     Session session(problem, {.seed = seed, .max_evaluations = 60});
     other->place(problem, session);
     EXPECT_FALSE(as_it_is.best_evaluation().better_than(session.best_evaluation()));
@@ -297,7 +298,7 @@ TEST_P(Conformance, ResumesTrainingWithTheSameBits) {
     if (resumes) {
       on_small.restore(states[0]);
       on_large.restore(states[1]);
-      trainable.load_training(training, "training");
+      trainable.load_training(JsonDocument::parse(training, "training").root());
     }
     trainable.train(sessions, [&](const TrainingUpdate& update) {
       if (!resumes && update.update == 2 && update.is_last) {
@@ -341,7 +342,7 @@ TEST_P(Conformance, RefusesPoliciesAndTrainingsThatDoNotFit) {
   const auto other = make();
   auto& loaded = dynamic_cast<TrainableAgent&>(*other);
   const auto policy_error = [&](const std::string& text) {
-    return error_of([&] { loaded.load(text, "policy.json"); });
+    return error_of([&] { loaded.load(JsonDocument::parse(text, "policy.json").root()); });
   };
   EXPECT_EQ(policy_error(policy), "none");
   EXPECT_THAT(policy_error("{}"), testing::StartsWith("policy.json: "));
@@ -349,7 +350,8 @@ TEST_P(Conformance, RefusesPoliciesAndTrainingsThatDoNotFit) {
   EXPECT_THAT(policy_error(policy.substr(0, policy.size() / 2)),
               testing::StartsWith("policy.json"));
   const auto training_error = [&](const std::string& text) {
-    return error_of([&] { loaded.load_training(text, "training.json"); });
+    return error_of(
+        [&] { loaded.load_training(JsonDocument::parse(text, "training.json").root()); });
   };
   EXPECT_THAT(training_error(policy), testing::StartsWith("training.json: "));
   EXPECT_THAT(training_error(training.substr(0, training.size() / 2)),

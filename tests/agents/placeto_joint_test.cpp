@@ -3,6 +3,7 @@
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -88,7 +89,7 @@ TEST(PlacetoJoint, ResumesWithTheSameBits) {
     if (resumes) {
       on_one.restore(states[0]);
       on_other.restore(states[1]);
-      trainable(*agent).load_training(training, "training.json");
+      trainable(*agent).load_training(JsonDocument::parse(training, "training.json").root());
     }
     trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
       if (!resumes && update.update == 7) {
@@ -108,7 +109,7 @@ TEST(PlacetoJoint, ResumesWithTheSameBits) {
   training.replace(draws, training.find("], [", draws) + 3 - draws, "");
   try {
     trainable(*make("placeto-joint:groups=3,order=random,start=best"))
-        .load_training(training, "training.json");
+        .load_training(JsonDocument::parse(training, "training.json").root());
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "training.json: /grouper/draws: expected one for each environment");
@@ -122,7 +123,7 @@ TEST(PlacetoJoint, UsesItsPolicyOnAnotherGraph) {
   const auto trained = make("placeto-joint:groups=4");
   trained->place(one, training);
   const auto loaded = make("placeto-joint:groups=4");
-  trainable(*loaded).load(trainable(*trained).save(), "policy.json");
+  trainable(*loaded).load(JsonDocument::parse(trainable(*trained).save(), "policy.json").root());
   Session session(other, {.seed = 2, .max_evaluations = 100});
   EXPECT_EQ(trainable(*loaded).place_with_policy(other, session).size(), 8);
   EXPECT_LE(session.evaluations(), 5);
@@ -131,7 +132,7 @@ TEST(PlacetoJoint, UsesItsPolicyOnAnotherGraph) {
 
 std::string load_mistake(const std::string& spec, const std::string& text) {
   try {
-    trainable(*make(spec)).load(text, "policy.json");
+    trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root());
   } catch (const Error& error) {
     return error.what();
   }

@@ -2,6 +2,7 @@
 #include "support/problems.hpp"
 
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,7 +96,7 @@ double greedy_us(const Problem& problem, const std::string& spec, std::uint64_t 
   Session* const sessions[] = {&training};
   trainable(*trained).train(sessions, {});
   const auto loaded = make("placeto:" + spec);
-  trainable(*loaded).load(trainable(*trained).save(), "policy.json");
+  trainable(*loaded).load(JsonDocument::parse(trainable(*trained).save(), "policy.json").root());
   Session session(problem, {.seed = seed + 100, .max_evaluations = problem.num_groups() + 1});
   trainable(*loaded).place_with_policy(problem, session);
   return session.best_evaluation().step_time_us;
@@ -237,7 +238,7 @@ Left train_until(const std::string& spec, std::int64_t updates, const Left* from
     }
   }
   if (from != nullptr) {
-    trainable(*agent).load_training(from->training, "training");
+    trainable(*agent).load_training(JsonDocument::parse(from->training, "training").root());
   }
   Left left;
   trainable(*agent).train(pointers, [&](const TrainingUpdate& update) {
@@ -290,7 +291,7 @@ TEST(Placeto, ResumesWithTheSameBits) {
 
 std::string load_mistake(const std::string& spec, const std::string& text) {
   try {
-    trainable(*make(spec)).load(text, "policy.json");
+    trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root());
   } catch (const Error& error) {
     return error.what();
   }

@@ -7,6 +7,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -170,7 +171,7 @@ Left train_until(const std::string& spec, std::int64_t updates, const Left* from
   if (from != nullptr) {
     first.restore(from->sessions[0]);
     second.restore(from->sessions[1]);
-    trainable(*agent).load_training(from->training, "training.json");
+    trainable(*agent).load_training(JsonDocument::parse(from->training, "training.json").root());
   }
   trainable(*agent).train(sessions, [&](const TrainingUpdate& u) { return u.update < updates; });
   EXPECT_TRUE(updates < 1000 || (first.exhausted() && second.exhausted()));
@@ -231,7 +232,7 @@ TEST(RnnTraining, PlacesGraphsOfAnotherSize) {
 
 std::string load_mistake(const std::string& spec, const std::string& text) {
   try {
-    trainable(*make(spec)).load(text, "policy.json");
+    trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root());
   } catch (const Error& error) {
     return error.what();
   }

@@ -30,9 +30,9 @@ class PlacetoAgent : public TrainableAgent {
   Placement place_with_policy(const Problem& problem, Session& session) override;
   void train(std::span<Session* const> sessions, const TrainingCallback& callback) override;
   std::string save() const override;
-  void load(std::string_view text, const std::string& source) override;
+  void load(const JsonCursor& policy) override;
   std::string save_training() const override;
-  void load_training(std::string_view text, const std::string& source) override;
+  void load_training(const JsonCursor& root) override;
   std::vector<PolicyLayer> layers(DeviceId num_devices) const override;
 
   std::int64_t evaluations_per_episode(const Problem& problem) const override {

@@ -43,8 +43,8 @@ std::string PlacetoAgent::save() const {
       policy_->network.parameters().to_json(), grouper);
 }
 
-void PlacetoAgent::load(std::string_view text, const std::string& source) {
-  policy_ = read_policy(JsonDocument::parse(text, source).root());
+void PlacetoAgent::load(const JsonCursor& policy) {
+  policy_ = read_policy(policy);
   training_.reset();
   loaded_.reset();
 }
@@ -73,9 +73,7 @@ std::string PlacetoAgent::save_training() const {
       grouper);
 }
 
-void PlacetoAgent::load_training(std::string_view text, const std::string& source) {
-  JsonDocument document = JsonDocument::parse(text, source);
-  const JsonCursor root = document.root();
+void PlacetoAgent::load_training(const JsonCursor& root) {
   root.expect_schema(kTrainingSchema, kVersion);
   root.expect_only({"schema", "version", "agent", "evaluations_before", "round", "next", "episodes",
                     "policy", "learner", "environments", "grouper"});
@@ -97,7 +95,7 @@ void PlacetoAgent::load_training(std::string_view text, const std::string& sourc
   }
   policy_ = std::move(policy);
   training_ = std::move(training);
-  loaded_ = std::move(document);
+  loaded_ = root.copy();
 }
 
 std::unique_ptr<Policy> PlacetoAgent::read_policy(const JsonCursor& root) const {

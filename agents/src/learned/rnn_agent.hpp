@@ -25,9 +25,9 @@ class RnnAgent : public TrainableAgent {
   Placement place_with_policy(const Problem& problem, Session& session) override;
   std::int64_t evaluations_per_episode(const Problem&) const override { return 1; }
   std::string save() const override;
-  void load(std::string_view text, const std::string& source) override;
+  void load(const JsonCursor& policy) override;
   std::string save_training() const override;
-  void load_training(std::string_view text, const std::string& source) override;
+  void load_training(const JsonCursor& training) override;
   std::vector<PolicyLayer> layers(DeviceId num_devices) const override;
 
  private:

@@ -34,6 +34,10 @@
 #include <string_view>
 #include <vector>
 
+namespace emplace {
+class JsonCursor;
+}  // namespace emplace
+
 namespace emplace::agents {
 
 /// Says how an agent decides.
@@ -123,18 +127,19 @@ class TrainableAgent : public Agent {
   /// Returns the policy as JSON that load() reads. Requires: there is a policy.
   virtual std::string save() const = 0;
 
-  /// Replaces the policy by a saved one; `source` names it in errors. Throws kFormat if it is not a
+  /// Replaces the policy by a saved one. Throws kFormat, with its place in the file, if it is not a
   /// policy of this agent with these parameters.
-  virtual void load(std::string_view text, const std::string& source) = 0;
+  virtual void load(const JsonCursor& policy) = 0;
 
-  /// Returns a checkpoint: all that train() needs to continue with the same bits, besides the
-  /// states of the sessions. Requires: train() was called; `callback` may call this.
+  /// Returns a checkpoint as JSON: all that train() needs to continue with the same bits, besides
+  /// the states of the sessions. Requires: train() was called; `callback` may call this.
   virtual std::string save_training() const = 0;
 
-  /// Restores what save_training() of this agent with the same parameters returned; `source` names
-  /// it in errors. Throws kFormat if it is something else. The next train() needs sessions of the
-  /// same problems and options, in the same order, restored to their states.
-  virtual void load_training(std::string_view text, const std::string& source) = 0;
+  /// Restores what save_training() of this agent with the same parameters returned, and keeps what
+  /// it needs of it. Throws kFormat, with its place in the file, if it is something else. The next
+  /// train() needs sessions of the same problems and options, in the same order, restored to their
+  /// states.
+  virtual void load_training(const JsonCursor& training) = 0;
 
   /// Returns the layers of a policy for `num_devices` placeable devices.
   virtual std::vector<PolicyLayer> layers(DeviceId num_devices) const = 0;

@@ -33,6 +33,10 @@ class AgentRegistry {
   /// kUnknownName with the nearest names.
   const AgentInfo& info(std::string_view name) const;
 
+  /// Returns a value for each parameter of the agent of `spec`: what it gives, else the default.
+  /// Throws kUnknownName or kUsage.
+  Params resolve(const Spec& spec) const;
+
   /// Makes the agent of `spec` (`NAME[:key=value,...]`); throws kUnknownName or kUsage.
   std::unique_ptr<Agent> make(const Spec& spec) const;
 

@@ -15,14 +15,14 @@ Json to_json(const SuiteGraph& graph) {
 }
 
 Json to_json(const SuitePolicy& policy) {
-  return {{"name", policy.name}, {"agent", policy.agent}, {"episodes", policy.episodes}};
+  return {{"name", policy.name}, {"agent", policy.agent.text()}, {"episodes", policy.episodes}};
 }
 
 Json to_json(const SuiteAgent& agent) {
   if (agent == SuiteAgent{.agent = agent.agent}) {
-    return agent.agent;
+    return agent.agent.text();
   }
-  Json json = {{"agent", agent.agent}};
+  Json json = {{"agent", agent.agent.text()}};
   if (!agent.name.empty()) {
     json["name"] = agent.name;
   }
@@ -58,7 +58,7 @@ Json list_of(const std::vector<T>& values) {
   return list;
 }
 
-// Graphs that are of no family, and those of each family.
+// Adds the graphs that belong to no family, and the families.
 void add_graphs(Json& json, const Suite& suite) {
   Json graphs = Json::array();
   for (const SuiteGraph& graph : suite.graphs) {
@@ -103,8 +103,8 @@ Json suite_to_json(const Suite& suite) {
   json["max_evaluations"] = suite.max_evaluations;
   json["groups"] = suite.groups;
   json["grouping"] = suite.grouping;
-  if (!suite.rivals.empty()) {
-    json["rivals"] = suite.rivals;
+  if (!suite.baselines.empty()) {
+    json["baselines"] = suite.baselines;
   }
   if (suite.published) {
     json["published"] = {{"source", suite.published->source},
