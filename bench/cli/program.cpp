@@ -50,6 +50,9 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   add_doctor(*app, action);
   add_help(*app, action);
   add_version(*app, action);
+  add_man(*app, action);
+  add_completion(*app, action);
+  add_docs(*app, action);
   return app;
 }
 
