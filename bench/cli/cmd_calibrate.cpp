@@ -206,7 +206,7 @@ void run(const Options& options) {
   const std::vector<OpGraph> graphs =
       options.cluster.empty() ? load_graphs(options.graphs) : std::vector<OpGraph>();
   load_graphs(options.validate);
-  ProgressLine line(true);
+  ProgressLine line;
   const calibrate::Progress progress = [&](const std::string& what) { line.show(what); };
   const bool was_profiled =
       options.cluster.empty() && calibrate_and_write(options, graphs, progress);

@@ -34,7 +34,6 @@ struct Options {
   bool resume = false;
   int threads = 0;
   std::int64_t seed = 0;
-  bool quiet = false;
   bool json = false;
 };
 
@@ -71,8 +70,8 @@ std::string choose_folder(const Options& options, const std::string& suite) {
 // use.
 class Progress {
  public:
-  Progress(const std::vector<Cell>& cells, const std::vector<Cell>& remaining, bool enabled)
-      : line_(enabled), total_(cells.size()), done_(cells.size() - remaining.size()) {
+  Progress(const std::vector<Cell>& cells, const std::vector<Cell>& remaining)
+      : total_(cells.size()), done_(cells.size() - remaining.size()) {
     for (const Cell& cell : remaining) {
       work_left_ += work_of(cell);
     }
@@ -155,11 +154,9 @@ bench::Policies train_or_read(const std::vector<bench::SuiteTraining>& trainings
       left.push_back(training);
     }
   }
-  if (!options.quiet) {
-    note(fmt::format("{} of {} policies to train", left.size(), trainings.size()));
-  }
+  note(fmt::format("{} of {} policies to train", left.size(), trainings.size()));
   {
-    ProgressLine line(!options.quiet);
+    ProgressLine line;
     std::size_t done = trainings.size() - left.size();
     bench::train_policies(
         left, options.threads, stop,
@@ -216,10 +213,8 @@ Outcome run(const Options& options, const Invocation& invocation) {
                                options.resume);
   warn_of_other_build(store.manifest());
   const std::vector<Cell> left = unfinished(cells, store.finished());
-  if (!options.quiet) {
-    note(fmt::format("{}: {} of {} cells to run, results in {}", suite.name, left.size(),
-                     cells.size(), folder));
-  }
+  note(fmt::format("{}: {} of {} cells to run, results in {}", suite.name, left.size(),
+                   cells.size(), folder));
 
   const std::atomic<bool>& stop = stop_on_signal();
   bench::Policies policies;
@@ -227,7 +222,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
     policies = train_or_read(wanted, folder, options, stop);
   }
   {
-    Progress progress(cells, left, !options.quiet);
+    Progress progress(cells, left);
     bench::run_cells(left, problems, policies, options.threads, stop,
                      [&](const CellResult& result) {
                        store.append(result);
@@ -266,7 +261,6 @@ void add_run(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   add_seed(*command, options->seed);
-  command->add_flag("--quiet", options->quiet, "No progress");
   command->add_flag("--json", options->json, "Answer in JSON");
   command->callback([options, &action] {
     action = [options](const Invocation& invocation) { return run(*options, invocation); };

@@ -80,7 +80,7 @@ void save(const Options& options, const Training& training) {
 class Progress {
  public:
   explicit Progress(const Training& training)
-      : line_(true), training_(training), begun_at_(training.curve().episodes()) {}
+      : training_(training), begun_at_(training.curve().episodes()) {}
 
   void show() {
     const agents::TrainingUpdate& update = training_.curve().rows().back();

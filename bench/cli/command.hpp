@@ -18,6 +18,7 @@ enum class Outcome { kOk, kSomeCellsFailed, kInterrupted };
 struct Invocation {
   std::vector<std::string> arguments{};  ///< of the process, with its name
   std::string color = "auto";            ///< "auto", "always" or "never"
+  bool quiet = false;                    ///< only errors go to standard error
 };
 
 /// Runs a command. Throws Error for a user's mistake.
@@ -25,11 +26,15 @@ using Action = std::function<Outcome(const Invocation&)>;
 
 /// Add a command to the program; if the user chose it, parsing sets `action`.
 void add_calibrate(CLI::App& app, Action& action);
+void add_completion(CLI::App& app, Action& action);
+void add_docs(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
+void add_help(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
+void add_man(CLI::App& app, Action& action);
 void add_place(CLI::App& app, Action& action);
 void add_profile(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
@@ -37,5 +42,6 @@ void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
+void add_version(CLI::App& app, Action& action);
 
 }  // namespace emplace::cli

@@ -1,16 +1,16 @@
 // The program `emplace`. Only here do outcomes and errors become exit codes:
-//   0 ok, 1 internal error, 2 usage, 3 bad input, 4 some cells failed, 5 regression, 130
-//   interrupted.
+//   0 ok, 1 internal error, 2 usage, 3 bad input, 4 some cells failed, 130 interrupted.
 
 #include "command.hpp"
+#include "help_text.hpp"
 #include "options.hpp"
+#include "program.hpp"
 #include "terminal.hpp"
 
-#include <emplace/bench/manifest.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -40,50 +40,25 @@ int exit_code(ErrorCode code) { return code == ErrorCode::kUsage ? 2 : 3; }
 
 // An error is one line, whatever a file that it quotes may hold.
 int report_error(std::string_view prefix, const std::string& text, int code) {
-  emplace::cli::note(
+  emplace::cli::print_error(
       fmt::format("{}: {}", prefix, emplace::bench::without_control_characters(text)));
   return code;
 }
 
-std::string version_text() {
-  const emplace::bench::BuildInfo build = emplace::bench::build_info();
-  return fmt::format("emplace {} (git {}, {}, {})", build.version, build.git_revision,
-                     build.build_type, build.compiler);
-}
-
 int run(int argc, const char* const* argv) {
-  CLI::App app("On which device should every operation of a neural network run?", "emplace");
   emplace::cli::Invocation invocation;
   invocation.arguments.assign(argv, argv + argc);
-  app.set_version_flag("--version", version_text(), "Print version, git revision and build type");
-  app.add_option("--color", invocation.color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->type_name("WHEN");
-  app.fallthrough();
-
   emplace::cli::Action action;
-  emplace::cli::add_run(app, action);
-  emplace::cli::add_report(app, action);
-  emplace::cli::add_list(app, action);
-  emplace::cli::add_show(app, action);
-  emplace::cli::add_simulate(app, action);
-  emplace::cli::add_explain(app, action);
-  emplace::cli::add_place(app, action);
-  emplace::cli::add_train(app, action);
-  emplace::cli::add_profile(app, action);
-  emplace::cli::add_import(app, action);
-  emplace::cli::add_export(app, action);
-  emplace::cli::add_calibrate(app, action);
-  emplace::cli::add_doctor(app, action);
-
-  if (!emplace::cli::parse(app, argc, argv)) {
+  const auto program = emplace::cli::make_program(invocation, action);
+  if (!emplace::cli::parse(*program, argc, argv)) {
     emplace::cli::flush();
     return 0;
   }
   if (!action) {
-    emplace::cli::note(app.help());
+    emplace::cli::print_error(emplace::cli::help_of(*program));
     return exit_code(ErrorCode::kUsage);
   }
+  emplace::cli::show_notes(!invocation.quiet);
   const Outcome outcome = action(invocation);
   emplace::cli::flush();
   return exit_code(outcome);
@@ -110,6 +85,8 @@ int main(int argc, char** argv) {
     return report_error("emplace", error.what(), exit_code(error.code()));
   } catch (const std::bad_alloc&) {
     return report_error("emplace", "out of memory", 1);
+  } catch (const emplace::InternalError& error) {
+    return report_error("emplace", error.what(), 1);
   } catch (const std::exception& error) {
     return report_error("emplace: internal error", error.what(), 1);
   }

@@ -7,6 +7,7 @@
 #include <CLI/App.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace emplace::cli {
@@ -56,6 +57,10 @@ CLI::Option* add_evaluations(CLI::App& command, std::int64_t& evaluations);
 
 /// Adds --seed.
 CLI::Option* add_seed(CLI::App& command, std::int64_t& seed);
+
+/// Returns the command of these names, one below the other; `app` itself for none. Throws Error of
+/// kUsage, with the nearest names for a command that does not exist.
+const CLI::App& find_command(const CLI::App& app, std::span<const std::string> names);
 
 /// Parses the command line. Returns false if it asked for help or the version, which are then
 /// printed. Throws Error of kUsage, with the nearest names for a command or option that does not

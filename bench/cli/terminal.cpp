@@ -16,6 +16,8 @@
 namespace emplace::cli {
 namespace {
 
+bool notes_are_shown = true;
+
 [[noreturn]] void fail_to_write() {
   throw Error(ErrorCode::kIo,
               std::string("cannot write to standard output: ") + std::strerror(errno));
@@ -56,8 +58,16 @@ void flush() {
   }
 }
 
-void note(std::string_view line) {
+void print_error(std::string_view line) {
   std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+}
+
+void show_notes(bool shown) { notes_are_shown = shown; }
+
+void note(std::string_view line) {
+  if (notes_are_shown) {
+    print_error(line);
+  }
 }
 
 bool use_color(std::string_view mode) {
@@ -69,7 +79,7 @@ bool use_color(std::string_view mode) {
   return isatty(STDOUT_FILENO) == 1 && !dumb && !set_and_not_empty("NO_COLOR");
 }
 
-ProgressLine::ProgressLine(bool enabled) : enabled_(enabled && isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine() : enabled_(notes_are_shown && isatty(STDERR_FILENO) == 1) {}
 
 ProgressLine::~ProgressLine() { show(""); }
 

@@ -22,7 +22,13 @@ void print_json(const nlohmann::ordered_json& answer);
 /// Hands everything printed so far to the system; throws kIo if that fails.
 void flush();
 
-/// Writes a line for people to standard error.
+/// Writes an error for people to standard error.
+void print_error(std::string_view line);
+
+/// Says whether note() and progress lines show anything; at first they do.
+void show_notes(bool shown);
+
+/// Writes a line for people to standard error: what is worth to know but no error.
 void note(std::string_view line);
 
 /// Says whether standard output gets colour. `mode` is "always", "never" or "auto": at a terminal,
@@ -30,11 +36,10 @@ void note(std::string_view line);
 bool use_color(std::string_view mode);
 
 /// Shows one line on standard error that is rewritten in place; shows nothing where that is no
-/// terminal.
+/// terminal or notes are not shown.
 class ProgressLine {
  public:
-  /// Prepares the line; `enabled` of false keeps it hidden.
-  explicit ProgressLine(bool enabled);
+  ProgressLine();
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;

@@ -1,0 +1,230 @@
+#include "help_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+
+namespace emplace::cli {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kMaxNameColumns = 26;
+
+// Adds a name and its description beside it, or below where the name is long.
+void add_entry(std::string& text, std::string_view name, std::string_view description,
+               std::size_t name_columns) {
+  text += fmt::format("  {:<{}}", name, name_columns);
+  const std::string indent(name_columns + 4, ' ');
+  std::size_t column = 2 + std::max(name.size(), name_columns);
+  if (name.size() > name_columns) {
+    column = kColumns;
+  }
+  std::istringstream words{std::string(description)};
+  bool is_first = true;
+  for (std::string word; words >> word;) {
+    if (is_first && column < kColumns) {
+      text += "  ";
+      column += 2;
+    } else if (is_first || column + 1 + word.size() > kColumns) {
+      text += '\n' + indent;
+      column = indent.size();
+    } else {
+      text += ' ';
+      ++column;
+    }
+    is_first = false;
+    text += word;
+    column += word.size();
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  text += '\n';
+}
+
+struct Entry {
+  std::string name{};
+  std::string description{};
+};
+
+struct Section {
+  std::string title{};
+  std::vector<Entry> entries{};
+};
+
+std::vector<Section> sections_of(const CLI::App& command) {
+  std::vector<Section> sections;
+  for (const CommandGroup& group : command_groups_of(command)) {
+    Section& section = sections.emplace_back(Section{.title = group.title});
+    for (const CLI::App* each : group.commands) {
+      section.entries.push_back({each->get_name(), each->get_description()});
+    }
+  }
+  for (const OptionGroup& group : option_groups_of(command)) {
+    Section& section = sections.emplace_back(Section{.title = group.title});
+    for (const CLI::Option* option : group.options) {
+      section.entries.push_back({signature_of(*option), description_of(*option)});
+    }
+  }
+  return sections;
+}
+
+// "GRAPH" or "GRAPH..."
+std::string with_dots(std::string name, const CLI::Option& option) {
+  return option.get_items_expected_max() > 1 ? name + "..." : name;
+}
+
+const CLI::App& root_of(const CLI::App& command) {
+  return command.get_parent() == nullptr ? command : root_of(*command.get_parent());
+}
+
+// Adds an option to the group of this title; new groups come last.
+void add_option(std::vector<OptionGroup>& groups, const std::string& title,
+                const CLI::Option* option) {
+  auto group = std::ranges::find(groups, title, &OptionGroup::title);
+  if (group == groups.end()) {
+    group = groups.insert(groups.end(), {.title = title});
+  }
+  group->options.push_back(option);
+}
+
+}  // namespace
+
+void set_examples(CLI::App& command, const std::vector<std::string>& examples) {
+  command.footer(fmt::format("{}", fmt::join(examples, "\n")));
+}
+
+std::vector<std::string> examples_of(const CLI::App& command) {
+  std::vector<std::string> examples;
+  std::istringstream lines(command.get_footer());
+  for (std::string line; std::getline(lines, line);) {
+    examples.push_back(std::move(line));
+  }
+  return examples;
+}
+
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : full_name(*parent) + ' ' + command.get_name();
+}
+
+std::string usage_of(const CLI::App& command) {
+  std::string usage = full_name(command);
+  if (!command.get_subcommands({}).empty()) {
+    return usage + " COMMAND [options]";
+  }
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional()) {
+      const std::string name = with_dots(option->get_name(true), *option);
+      usage += option->get_required() ? ' ' + name : " [" + name + ']';
+    }
+  }
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_required() && !option->get_positional()) {
+      usage +=
+          fmt::format(" {} {}", option->get_name(), with_dots(option->get_type_name(), *option));
+    }
+  }
+  return usage + " [options]";
+}
+
+std::string signature_of(const CLI::Option& option) {
+  if (option.get_positional()) {
+    return with_dots(option.get_name(true), option);
+  }
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) {
+    names.push_back('-' + name);
+  }
+  for (const std::string& name : option.get_lnames()) {
+    names.push_back("--" + name);
+  }
+  std::string text = fmt::format("{}", fmt::join(names, ", "));
+  if (option.get_type_size() != 0) {
+    text += ' ' + with_dots(option.get_type_name(), option);
+  }
+  return text;
+}
+
+std::string description_of(const CLI::Option& option) {
+  std::string text = option.get_description();
+  if (option.get_positional() && option.nonpositional()) {
+    text += fmt::format(" (or --{} {})", option.get_lnames().front(), option.get_type_name());
+  }
+  std::vector<std::string> notes;
+  if (option.get_required() && !option.get_positional()) {
+    notes.emplace_back("required");
+  }
+  if (!option.get_needs().empty()) {
+    std::vector<std::string> needed;
+    std::ranges::transform(option.get_needs(), std::back_inserter(needed),
+                           [](const CLI::Option* other) { return other->get_name(); });
+    notes.push_back(fmt::format("needs {}", fmt::join(needed, ", ")));
+  }
+  if (!option.get_default_str().empty()) {
+    notes.push_back("default: " + option.get_default_str());
+  }
+  return notes.empty() ? text : fmt::format("{} [{}]", text, fmt::join(notes, "; "));
+}
+
+std::vector<OptionGroup> option_groups_of(const CLI::App& command) {
+  std::vector<OptionGroup> groups;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional()) {
+      add_option(groups, "Arguments", option);
+    }
+  }
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_positional() && option != command.get_help_ptr() &&
+        command.get_parent() != nullptr) {
+      add_option(groups, option->get_group(), option);
+    }
+  }
+  for (const CLI::Option* option : root_of(command).get_options()) {
+    add_option(groups, "General options", option);
+  }
+  return groups;
+}
+
+std::vector<CommandGroup> command_groups_of(const CLI::App& command) {
+  std::vector<CommandGroup> groups;
+  for (const CLI::App* each : command.get_subcommands({})) {
+    auto group = std::ranges::find(groups, each->get_group(), &CommandGroup::title);
+    if (group == groups.end()) {
+      group = groups.insert(groups.end(), {.title = each->get_group()});
+    }
+    group->commands.push_back(each);
+  }
+  return groups;
+}
+
+std::string help_of(const CLI::App& command) {
+  std::string text =
+      fmt::format("{}.\n\nUsage: {}\n", command.get_description(), usage_of(command));
+  const std::vector<Section> sections = sections_of(command);
+  std::size_t name_columns = 0;
+  for (const Section& section : sections) {
+    for (const Entry& entry : section.entries) {
+      if (entry.name.size() <= kMaxNameColumns) {
+        name_columns = std::max(name_columns, entry.name.size());
+      }
+    }
+  }
+  for (const Section& section : sections) {
+    text += fmt::format("\n{}:\n", section.title);
+    for (const Entry& entry : section.entries) {
+      add_entry(text, entry.name, entry.description, name_columns);
+    }
+  }
+  if (const std::vector<std::string> examples = examples_of(command); !examples.empty()) {
+    text += "\nExamples:\n";
+    for (const std::string& example : examples) {
+      text += fmt::format("  {}\n", example);
+    }
+  }
+  return text;
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,59 @@
+#include "program.hpp"
+
+#include "help_text.hpp"
+
+#include <emplace/bench/manifest.hpp>
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <CLI/Validators.hpp>
+#include <fmt/format.h>
+
+#include <string>
+
+namespace emplace::cli {
+
+std::string version_text() {
+  const bench::BuildInfo build = bench::build_info();
+  return fmt::format("emplace {} (git {}, {}, {})", build.version, build.git_revision,
+                     build.build_type, build.compiler);
+}
+
+std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
+  auto app = std::make_unique<CLI::App>(
+      "Decide on which device each operation of a neural network runs", "emplace");
+  app->get_help_ptr()->description("Show this help");
+  app->set_version_flag("-V,--version", version_text(), "Show the version and how it was built");
+  app->add_flag("-q,--quiet", invocation.quiet,
+                "Print errors only on standard error: no progress, notes or warnings");
+  app->add_option("--color", invocation.color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN")
+      ->capture_default_str();
+  app->fallthrough();
+  set_examples(*app, {"emplace run quickstart",
+                      "emplace place inception-v3 --cluster p2-8xlarge-2 --agent hill-climb",
+                      "emplace help place"});
+
+  add_run(*app, action);
+  add_report(*app, action);
+  add_train(*app, action);
+  add_place(*app, action);
+  add_simulate(*app, action);
+  add_explain(*app, action);
+  add_list(*app, action);
+  add_show(*app, action);
+  add_profile(*app, action);
+  add_import(*app, action);
+  add_export(*app, action);
+  add_calibrate(*app, action);
+  add_doctor(*app, action);
+  add_help(*app, action);
+  add_version(*app, action);
+  add_man(*app, action);
+  add_completion(*app, action);
+  add_docs(*app, action);
+  return app;
+}
+
+}  // namespace emplace::cli
