@@ -4,6 +4,8 @@
 // points of several series, which a legend names, and curves. Text may come from users' files and
 // is escaped.
 
+#include <emplace/graphs/svg.hpp>
+
 #include <cstddef>
 #include <span>
 #include <string>
@@ -77,10 +79,9 @@ class LogPlot {
   static double part_of(const Scale& scale, double value);
 
   bool has(const Place& place) const;
-  std::string draw() const;
-  void draw_grid(std::string& text) const;
-  void draw_data(std::string& text) const;
-  void draw_legend(std::string& text) const;
+  void draw_grid(Svg& svg) const;
+  void draw_data(Svg& svg) const;
+  void draw_legend(Svg& svg) const;
   double across(double x) const;
   double down(double y) const;
 

@@ -14,10 +14,6 @@ namespace emplace::bench {
 /// obey.
 std::string without_control_characters(std::string text);
 
-/// Returns `text` for the insides of an element or a quoted attribute of HTML or SVG; control
-/// characters are replaced.
-std::string escape_markup(std::string text);
-
 /// Collects rows and lays them out.
 class TextTable {
  public:
