@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <ranges>
 #include <utility>
@@ -13,10 +12,9 @@ namespace {
 
 using NodeId = std::int32_t;  // of a node, or of a waypoint, which come after the nodes
 
-constexpr int kShortenPasses = 8;
+constexpr int kShortenPasses = 4;
 constexpr int kOrderSweeps = 24;
 constexpr int kPositionSweeps = 48;
-constexpr int kSettlingSweeps = 24;  // of these, by neighbours above and below
 
 // How hard neighbours pull, by the number of waypoints among the two.
 constexpr double kPull[] = {1, 2, 8};
@@ -49,12 +47,12 @@ class Layers {
   void choose_layers();
   void add_waypoints();
   void connect(NodeId above, NodeId below, double weight);
-  NodeId waypoint(NodeId from, NodeId layer);
+  const std::vector<NodeId>& duct(NodeId from, std::size_t count);
   void order_layers();
   void sort_layer(std::size_t layer, const std::vector<std::vector<Neighbour>>& neighbours);
   std::int64_t crossings() const;
   void choose_positions();
-  void move_layer(std::size_t layer, bool by_above, bool by_below);
+  void move_layer(std::size_t layer);
   LayeredLayout result() const;
 
   bool is_waypoint(NodeId node) const { return node >= num_nodes_; }
@@ -70,17 +68,17 @@ class Layers {
 
   NodeId num_nodes_;
   LayeredSizes sizes_;
-  std::vector<LayeredEdge> edges_;                      // acyclic after break_cycles()
-  std::vector<bool> turned_;                            // by edge
-  std::vector<NodeId> order_;                           // topological, of the nodes
-  std::vector<std::int32_t> layer_;                     // by node and waypoint
-  std::vector<std::vector<Neighbour>> above_;           // neighbours in the layer above
-  std::vector<std::vector<Neighbour>> below_;           // and below
-  std::vector<std::vector<NodeId>> waypoints_;          // by edge, from its upper end
-  std::map<std::pair<NodeId, NodeId>, NodeId> shared_;  // waypoint by source and layer
-  std::vector<std::vector<NodeId>> layers_;             // by layer, from the left
-  std::vector<std::int32_t> position_;                  // in its layer, by node and waypoint
-  std::vector<double> x_;                               // of the center, by node and waypoint
+  std::vector<LayeredEdge> edges_;             // acyclic after break_cycles()
+  std::vector<bool> turned_;                   // by edge
+  std::vector<NodeId> order_;                  // topological, of the nodes
+  std::vector<std::int32_t> layer_;            // by node and waypoint
+  std::vector<std::vector<Neighbour>> above_;  // neighbours in the layer above
+  std::vector<std::vector<Neighbour>> below_;  // and below
+  std::vector<std::vector<NodeId>> ducts_;     // by node: waypoints in the layers below
+  std::vector<std::size_t> num_waypoints_;     // by edge, from the duct of its upper end
+  std::vector<std::vector<NodeId>> layers_;    // by layer, from the left
+  std::vector<std::int32_t> position_;         // in its layer, by node and waypoint
+  std::vector<double> x_;                      // of the center, by node and waypoint
 };
 
 void Layers::break_cycles() {
@@ -142,17 +140,20 @@ void Layers::choose_layers() {
   for (const NodeId node : order_) {
     layer_[index(node)] = first_layer(node);
   }
+  // Who may as well move does so downwards, and gives way to what waits above.
   for (int pass = 0; pass < kShortenPasses; ++pass) {
-    for (const NodeId node : pass % 2 == 0 ? std::vector(order_.rbegin(), order_.rend()) : order_) {
-      const std::size_t num_before = before[index(node)].size();
-      const std::size_t num_after = after[index(node)].size();
-      if (num_after > num_before) {
-        std::int32_t layer = std::numeric_limits<std::int32_t>::max();
-        for (const NodeId other : after[index(node)]) {
-          layer = std::min(layer, layer_[index(other)] - 1);
-        }
-        layer_[index(node)] = layer;
-      } else if (num_before > num_after) {
+    for (const NodeId node : order_ | std::views::reverse) {
+      if (after[index(node)].empty() || after[index(node)].size() < before[index(node)].size()) {
+        continue;
+      }
+      std::int32_t layer = std::numeric_limits<std::int32_t>::max();
+      for (const NodeId other : after[index(node)]) {
+        layer = std::min(layer, layer_[index(other)] - 1);
+      }
+      layer_[index(node)] = layer;
+    }
+    for (const NodeId node : order_) {
+      if (before[index(node)].size() > after[index(node)].size()) {
         layer_[index(node)] = first_layer(node);
       }
     }
@@ -176,40 +177,45 @@ void Layers::connect(NodeId above, NodeId below, double weight) {
   add(above_[index(below)], above);
 }
 
-// Returns the waypoint that edges from a node share in a layer.
-NodeId Layers::waypoint(NodeId from, NodeId layer) {
-  const auto id = static_cast<NodeId>(layer_.size());
-  const auto [at, is_new] = shared_.try_emplace({from, layer}, id);
-  if (is_new) {
-    layer_.push_back(layer);
+// Returns the waypoints below a node, of which its edges share the first ones: at least `count`.
+const std::vector<NodeId>& Layers::duct(NodeId from, std::size_t count) {
+  std::vector<NodeId>& waypoints = ducts_[index(from)];
+  while (waypoints.size() < count) {
+    const auto next = static_cast<NodeId>(layer_.size());
+    const NodeId last = waypoints.empty() ? from : waypoints.back();
+    layer_.push_back(layer_[index(last)] + 1);
     above_.emplace_back();
     below_.emplace_back();
+    waypoints.push_back(next);
   }
-  return at->second;
+  return waypoints;
 }
 
 void Layers::add_waypoints() {
   above_.resize(index(num_nodes_));
   below_.resize(index(num_nodes_));
-  waypoints_.resize(edges_.size());
+  ducts_.resize(index(num_nodes_));
+  num_waypoints_.resize(edges_.size());
   std::vector<std::size_t> by_length(edges_.size());
   std::iota(by_length.begin(), by_length.end(), std::size_t{0});
   const auto length = [&](std::size_t edge) {
-    return layer_[index(edges_[edge].to)] - layer_[index(edges_[edge].from)];
+    return index(layer_[index(edges_[edge].to)] - layer_[index(edges_[edge].from)]);
   };
   std::ranges::stable_sort(by_length, {}, length);
+  std::size_t left = LayeredLayout::kMaxWaypoints;
   for (const std::size_t edge : by_length) {
     const auto& [from, to, weight] = edges_[edge];
-    const auto used = static_cast<std::int64_t>(layer_.size()) - num_nodes_;
-    if (used + length(edge) - 1 > LayeredLayout::kMaxWaypoints) {
-      continue;
+    const std::size_t count = length(edge) - 1;
+    if (count > left) {
+      return;  // the rest is as long or longer
     }
+    left -= count;
+    num_waypoints_[edge] = count;
+    const std::vector<NodeId>& waypoints = duct(from, count);
     NodeId last = from;
-    for (NodeId layer = layer_[index(from)] + 1; layer < layer_[index(to)]; ++layer) {
-      const NodeId next = waypoint(from, layer);
-      connect(last, next, weight);
-      waypoints_[edge].push_back(next);
-      last = next;
+    for (std::size_t at = 0; at < count; ++at) {
+      connect(last, waypoints[at], weight);
+      last = waypoints[at];
     }
     connect(last, to, weight);
   }
@@ -317,7 +323,7 @@ void Layers::order_layers() {
 // Moves a layer to where its neighbours pull it: the x that minimize the sum of weight (x -
 // wanted)^2 under x[i + 1] - x[i] >= room. With the rooms taken off, that is isotonic regression,
 // which pooling adjacent violators solves.
-void Layers::move_layer(std::size_t layer, bool by_above, bool by_below) {
+void Layers::move_layer(std::size_t layer) {
   struct Pool {
     double wanted;
     double weight;
@@ -341,12 +347,8 @@ void Layers::move_layer(std::size_t layer, bool by_above, bool by_below) {
         weight += force;
       }
     };
-    if (by_above) {
-      pull(above_[index(node)]);
-    }
-    if (by_below) {
-      pull(below_[index(node)]);
-    }
+    pull(above_[index(node)]);
+    pull(below_[index(node)]);
     constexpr double kStays = 0.01;  // the weight of where it is
     sum += kStays * x_[index(node)];
     weight += kStays;
@@ -371,17 +373,19 @@ void Layers::move_layer(std::size_t layer, bool by_above, bool by_below) {
 
 void Layers::choose_positions() {
   x_.resize(layer_.size());
-  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-    const std::vector<NodeId>& nodes = layers_[layer];
+  // Layers start centered, so that the whole is upright.
+  for (const std::vector<NodeId>& nodes : layers_) {
     for (std::size_t at = 1; at < nodes.size(); ++at) {
       x_[index(nodes[at])] = x_[index(nodes[at - 1])] + room_between(nodes[at - 1], nodes[at]);
     }
+    const double middle = nodes.empty() ? 0 : x_[index(nodes.back())] / 2;
+    for (const NodeId node : nodes) {
+      x_[index(node)] -= middle;
+    }
   }
   for (int sweep = 0; sweep < kPositionSweeps; ++sweep) {
-    const bool is_last = sweep + kSettlingSweeps >= kPositionSweeps;
     for (std::size_t step = 0; step < layers_.size(); ++step) {
-      const bool down = sweep % 2 == 0;
-      move_layer(down ? step : layers_.size() - 1 - step, down || is_last, !down || is_last);
+      move_layer(sweep % 2 == 0 ? step : layers_.size() - 1 - step);
     }
   }
   double left = std::numeric_limits<double>::infinity();
@@ -412,8 +416,8 @@ LayeredLayout Layers::result() const {
       std::max(0.0, num_layers * (sizes_.node_height + sizes_.layer_gap) - sizes_.layer_gap);
   for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
     std::vector<LayeredLayout::Point>& route = layout.route.emplace_back();
-    for (const NodeId node : waypoints_[edge]) {
-      route.push_back(point(node));
+    for (std::size_t at = 0; at < num_waypoints_[edge]; ++at) {
+      route.push_back(point(ducts_[index(edges_[edge].from)][at]));
     }
     if (turned_[edge]) {
       std::ranges::reverse(route);

@@ -147,8 +147,8 @@ TEST(LayeredLayout, TheSameGraphHasTheSameLayout) {
 }
 
 TEST(LayeredLayout, WaypointsOfAThousandNodesAreBounded) {
-  // A chain in which each node also reads all before it: half a million edges, and without bounds
-  // as many waypoints.
+  // A chain in which each node also reads all before it: fifty thousand edges, and without bounds
+  // millions of waypoints.
   constexpr std::int32_t kNodes = 1000;
   std::vector<LayeredEdge> edges;
   for (std::int32_t to = 1; to < kNodes; ++to) {
@@ -158,14 +158,12 @@ TEST(LayeredLayout, WaypointsOfAThousandNodesAreBounded) {
     }
   }
   const LayeredLayout layout = layered_layout(kNodes, edges);
-  std::map<std::pair<double, double>, int> waypoints;
+  std::size_t waypoints = 0;
   for (const auto& route : layout.route) {
-    for (const auto& [x, y] : route) {
-      ++waypoints[{x, y}];
-    }
+    waypoints += route.size();
   }
-  EXPECT_GT(waypoints.size(), 1000U);
-  EXPECT_LE(waypoints.size(), static_cast<std::size_t>(LayeredLayout::kMaxWaypoints));
+  EXPECT_GT(waypoints, LayeredLayout::kMaxWaypoints / 2);
+  EXPECT_LE(waypoints, LayeredLayout::kMaxWaypoints);
   expect_edges_run_down(layout, edges);
 }
 

@@ -3,19 +3,20 @@
 // Places the nodes of a directed graph in layers, so that edges run down (Sugiyama, Tagawa and Toda
 // 1981). Any graph will do; a grouped graph is what it is for.
 //   1. Edges that close a cycle are turned around, found by a depth-first search.
-//   2. Each node is in the layer after its last predecessor, then moves up or down where that
-//      shortens more edges than it lengthens.
+//   2. Each node is in the layer after its last predecessor, then moves down or up where that
+//      shortens at least as many edges as it lengthens.
 //   3. An edge that crosses layers passes a waypoint in each. Edges from one node share their
 //      waypoints, as cables share a duct.
 //   4. Layers are sorted by the mean position of neighbours in the layer above, then below, and so
 //      on; of all sweeps the order with the fewest crossings is kept.
-//   5. Nodes move as near to their neighbours as the order and the gaps allow: least squares under
-//      constraints, by isotonic regression. Waypoints pull hardest, so that long edges are
-//      straight.
+//   5. Layers start centered, then nodes move to where their neighbours pull them, as far as order
+//      and gaps allow: least squares under constraints, by isotonic regression. Waypoints pull
+//      hardest, so that long edges are straight.
 //
 // Ties are broken by the ids of nodes: the same graph has the same layout everywhere. Complexity:
-// O((nodes + edges + waypoints) log) for a fixed number of sweeps; there are at most kMaxWaypoints,
-// and edges beyond them, longest first, run straight from end to end.
+// O((nodes + edges + waypoints) log) for a fixed number of sweeps; routes have at most
+// kMaxWaypoints together, and the longest edges run straight from end to end where there would be
+// more.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,8 +43,8 @@ struct LayeredSizes {
 
 /// Holds where everything is; the upper left corner is (0, 0).
 struct LayeredLayout {
-  /// Most waypoints of all edges together.
-  static constexpr std::int64_t kMaxWaypoints = 60'000;
+  /// Most waypoints of all routes together.
+  static constexpr std::size_t kMaxWaypoints = 100'000;
 
   /// Holds a place in pixels.
   struct Point {
