@@ -3,6 +3,7 @@
 #include "grouping_report.hpp"
 #include "options.hpp"
 #include "picture.hpp"
+#include "placed_step.hpp"
 #include "policy_facts.hpp"
 #include "terminal.hpp"
 
@@ -19,6 +20,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 namespace emplace::cli {
 namespace {
@@ -36,6 +38,7 @@ struct Options {
   std::int64_t evaluations = kDefaultEvaluations;
   std::int64_t seed = 0;
   std::string picture;
+  std::string placement;  // of ops, to draw the groups in the colors of their devices
   bool json = false;
 };
 
@@ -137,7 +140,12 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
     json["groupings"] = to_json(comparison);
   }
   if (!options.picture.empty()) {
-    write_picture(options.picture, graph, grouping, options.problem.grouping);
+    std::optional<PlacedStep> step;
+    if (!options.placement.empty()) {
+      step = place_from_file(options.problem, options.placement);
+    }
+    write_group_picture(options.picture, graph, grouping, options.problem.grouping,
+                        step ? &*step : nullptr);
   }
   if (options.json) {
     print_json(json);
@@ -173,7 +181,7 @@ void show(const Options& options) {
     return;
   }
   if (!options.picture.empty()) {
-    check_picture_path(options.picture);
+    check_picture_path(options.picture, kGroupPictures);
   }
   const auto& [name, cluster, groups, grouping_name] = options.problem;
   if (cluster.empty()) {
@@ -209,10 +217,16 @@ void add_show(CLI::App& app, Action& action) {
           ->needs(cluster);
   add_evaluations(*command, options->evaluations)->needs(compare);
   add_seed(*command, options->seed)->needs(compare);
+  CLI::Option* picture = command
+                             ->add_option("--picture", options->picture,
+                                          "Draw the groups: FILE.svg, or FILE.dot for Graphviz")
+                             ->type_name("FILE");
   command
-      ->add_option("--picture", options->picture,
-                   "Draw the groups: FILE.svg through Graphviz, or FILE.dot")
-      ->type_name("FILE");
+      ->add_option("--placement", options->placement,
+                   "Color the groups of the picture by the devices of a placement file (JSON)")
+      ->type_name("FILE")
+      ->needs(cluster)
+      ->needs(picture);
   command->add_flag("--json", options->json, "Answer in JSON");
   command->callback([options, &action] {
     action = [options](const Invocation&) {

@@ -1,4 +1,5 @@
 #include "command.hpp"
+#include "picture.hpp"
 #include "placed_step.hpp"
 #include "replicas_report.hpp"
 #include "terminal.hpp"
@@ -23,6 +24,7 @@ struct Options : StepOptions {
   std::string cases;
   ReplicaFlags replicas;
   std::string trace;
+  std::string picture;
   bool json = false;
 };
 
@@ -70,11 +72,19 @@ void simulate_cases(const std::string& path) {
 
 void simulate_problem(const Options& options) {
   refuse_two_answers(options.json, options.trace, "--trace");
+  refuse_two_answers(options.json, options.picture, "--picture");
+  if (!options.picture.empty()) {
+    check_picture_path(options.picture, kStepPictures);
+  }
   const PlacedStep step = place_step(options, "simulate", "--cases FILE, or ");
-  if (!options.trace.empty()) {
-    Simulator simulator(step.entry.problem);
-    write_text_file(options.trace,
-                    write_chrome_trace(step.entry.problem, simulator.record(step.placement)));
+  if (!options.trace.empty() || !options.picture.empty()) {
+    const StepRecord record = Simulator(step.entry.problem).record(step.placement);
+    if (!options.trace.empty()) {
+      write_text_file(options.trace, write_chrome_trace(step.entry.problem, record));
+    }
+    if (!options.picture.empty()) {
+      write_step_picture(options.picture, step, record);
+    }
   }
   note_guesses(step);
   std::optional<ReplicaReport> replicas;
@@ -109,12 +119,15 @@ void add_simulate(CLI::App& app, Action& action) {
                            ->add_option("--trace", options->trace,
                                         "Write a trace for chrome://tracing or ui.perfetto.dev")
                            ->type_name("FILE");
+  CLI::Option* picture =
+      command->add_option("--picture", options->picture, "Draw the step as a timeline: FILE.svg")
+          ->type_name("FILE");
   command->add_flag("--json", options->json, "Answer in JSON");
   for (const char* other :
        {"--graph", "--cluster", "--groups", "--grouping", "--agent", "--replicas"}) {
     cases->excludes(command->get_option(other));
   }
-  cases->excludes(placement)->excludes(trace);
+  cases->excludes(placement)->excludes(trace)->excludes(picture);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       if (options->cases.empty()) {

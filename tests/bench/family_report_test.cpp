@@ -120,7 +120,7 @@ TEST(FamilyReport, ThePictureClimbsAStepForEachGraph) {
   }
   const std::string svg = draw_families(make_report(run));
   EXPECT_THAT(svg, HasSubstr("cells on c"));
-  EXPECT_THAT(svg, HasSubstr("0.0,360.0 280.0,360.0 280.0,300.0 280.0,300.0 280.0,240.0"));
+  EXPECT_THAT(svg, HasSubstr("0,360 280,360 280,300 280,300 280,240"));
 }
 
 TEST(FamilyReport, WithoutFamiliesThereIsNothingToDraw) {

@@ -3,6 +3,8 @@
 // Draws plots with logarithmic or linear axes as self-contained SVG: series of points and curves,
 // with a legend. Text may come from users' files and is escaped.
 
+#include <emplace/graphs/svg.hpp>
+
 #include <cstddef>
 #include <span>
 #include <string>
@@ -76,10 +78,9 @@ class LogPlot {
   static double part_of(const Scale& scale, double value);
 
   bool has(const Place& place) const;
-  std::string draw() const;
-  void draw_grid(std::string& text) const;
-  void draw_data(std::string& text) const;
-  void draw_legend(std::string& text) const;
+  void draw_grid(Svg& svg) const;
+  void draw_data(Svg& svg) const;
+  void draw_legend(Svg& svg) const;
   double across(double x) const;
   double down(double y) const;
 

@@ -14,10 +14,6 @@ namespace emplace::bench {
 /// control a terminal.
 std::string without_control_characters(std::string text);
 
-/// Returns `text` escaped for an element or a quoted attribute of HTML or SVG; control characters
-/// are replaced.
-std::string escape_markup(std::string text);
-
 /// Collects rows and lays them out.
 class TextTable {
  public:
