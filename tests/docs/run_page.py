@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the commands that a page of the documentation tells its reader to type: run_page.py ROOT PROGRAM PAGE
 
-The ```sh blocks of the page run in their order in a copy of the source tree, in which ./emplace is PROGRAM. A block
+The ```sh blocks of the page run in their order in a copy of the source tree, in which emplace and
+./emplace are PROGRAM. A block
 that exits with anything but 0 fails the page. A block that cannot run here has a comment before it that says why:
 
     <!-- not run: takes an hour -->
@@ -71,7 +72,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch) / "emplace"
         copy_tree(root, folder, program)
-        os.environ["NO_COLOR"] = "1"
+        os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
         for block in blocks:
             if block.not_run:
                 continue
