@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the commands that a page of the documentation tells its reader to type: run_page.py ROOT PROGRAM PAGE
 
-The ```sh blocks of the page run in their order in a copy of the source tree, in which emplace and
-./emplace are PROGRAM. A block
-that exits with anything but 0 fails the page. A block that cannot run here has a comment before it that says why:
+The ```sh blocks of the page run in their order in a copy of the source tree, in which emplace and ./emplace are
+PROGRAM. A block that exits with anything but 0 fails the page. A block that cannot run here has a comment before it
+that says why:
 
     <!-- not run: takes an hour -->
 """
