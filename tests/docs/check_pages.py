@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the form of every page of the documentation: check_pages.py ROOT PAGE...
 
-Relative links lead to files and headings that exist. READMEs and lines are short. Commands stand in ```sh blocks, which
+Relative links, and paths in the text, lead to files and headings that exist. READMEs and lines are short. Commands stand in ```sh blocks, which
 run_page.py runs, and not in other blocks. A block that is not run says why. Maps of files name files that exist.
 """
 import pathlib
@@ -51,6 +51,14 @@ def check_links(root, name):
                 yield f"{name}:{number}: no heading {target}"
 
 
+def check_paths(root, name):
+    """Checks inline code that is a path from the root of the repository."""
+    for number, line in without_blocks(root / name):
+        for path in re.findall(r"`([a-z]+/[\w./*-]+)`", line):
+            if (root / path.split("/")[0]).is_dir() and not any(root.glob(path.rstrip("/"))):
+                yield f"{name}:{number}: no file {path}"
+
+
 def check_lengths(root, name):
     lines = (root / name).read_text().splitlines()
     if pathlib.Path(name).name == "README.md":
@@ -90,7 +98,7 @@ def check_map(root, name):
 
 def main():
     root, names = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    checks = (check_links, check_lengths, check_commands, check_map)
+    checks = (check_links, check_paths, check_lengths, check_commands, check_map)
     mistakes = [mistake for name in names for check in checks for mistake in check(root, name)]
     print("\n".join(mistakes) or f"{len(names)} pages are in order")
     sys.exit(1 if mistakes else 0)

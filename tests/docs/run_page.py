@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 LIMIT_S = 300
-NOT_RUN = re.compile(r"<!-- not run: (.*?) *-->")
+NOT_RUN = re.compile(r"<!-- not run: (\S.*?) *-->")
 
 
 class Block:
