@@ -52,10 +52,12 @@ def check_links(root, name):
 
 
 def check_paths(root, name):
-    """Checks inline code that is a path from the root of the repository."""
+    """Checks inline code that is a path from the root of the repository, or from the folder of the page."""
+    places = (root, (root / name).parent)
     for number, line in without_blocks(root / name):
         for path in re.findall(r"`([a-z]+/[\w./*-]+)`", line):
-            if (root / path.split("/")[0]).is_dir() and not any(root.glob(path.rstrip("/"))):
+            known = (root / path.split("/")[0]).is_dir()
+            if known and not any(any(place.glob(path.rstrip("/"))) for place in places):
                 yield f"{name}:{number}: no file {path}"
 
 
