@@ -3,9 +3,11 @@
 
 The ```sh blocks of the page run in their order in a copy of the source tree, in which emplace and ./emplace are
 PROGRAM. A block that exits with anything but 0 fails the page. A block that cannot run here has a comment before it
-that says why:
+that says why. A block that shows what the commands print has a comment, too: each of its lines must begin a line that
+the commands before it printed, so the page shows no figures of yesterday.
 
     <!-- not run: takes an hour -->
+    <!-- printed -->
 """
 import os
 import pathlib
@@ -20,10 +22,13 @@ NOT_RUN = re.compile(r"<!-- not run: (\S.*?) *-->")
 
 
 class Block:
-    """A fenced block of a page: its language, its text, its first line, and why it is not run ('' if it is)."""
+    """A fenced block of a page: its language, first line and text, and what the comment before it says of it."""
 
-    def __init__(self, language, line, not_run):
-        self.language, self.line, self.not_run, self.text = language, line, not_run, ""
+    def __init__(self, language, line, comment):
+        marker = NOT_RUN.fullmatch(comment)
+        self.not_run = marker.group(1) if marker else ""
+        self.is_printed = comment == "<!-- printed -->"
+        self.language, self.line, self.text = language, line, ""
 
 
 def read_blocks(page):
@@ -32,8 +37,7 @@ def read_blocks(page):
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if line.startswith("```"):
             if block is None:
-                marker = NOT_RUN.fullmatch(before)
-                block = Block(line[3:].strip(), number + 1, marker.group(1) if marker else "")
+                block = Block(line[3:].strip(), number + 1, before)
             else:
                 blocks.append(block)
                 block = None
@@ -63,10 +67,19 @@ def run_block(block, folder):
         return 124, f"took more than {LIMIT_S} s"
 
 
+def check_printed(block, said, name):
+    """Fails unless each line of the block begins a line of what was said."""
+    lines = said.splitlines()
+    for number, line in enumerate(block.text.splitlines(), block.line):
+        if line.strip() and not any(each.startswith(line.rstrip()) for each in lines):
+            sys.exit(f"{said}{name}:{number}: was not printed: {line}")
+
+
 def main():
     root, program, name = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
-    blocks = [block for block in read_blocks(root / name) if block.language == "sh"]
+    blocks = [block for block in read_blocks(root / name) if block.language == "sh" or block.is_printed]
     skipped = [block for block in blocks if block.not_run]
+    said = ""
     for block in skipped:
         print(f"{name}:{block.line}: not run: {block.not_run}")
     with tempfile.TemporaryDirectory() as scratch:
@@ -76,10 +89,14 @@ def main():
         for block in blocks:
             if block.not_run:
                 continue
-            code, said = run_block(block, folder)
+            if block.is_printed:
+                check_printed(block, said, name)
+                continue
+            code, answer = run_block(block, folder)
+            said += answer
             if code != 0:
-                sys.exit(f"{said}{name}:{block.line}: exit code {code}")
-    print(f"{name}: {len(blocks) - len(skipped)} blocks ran, {len(skipped)} did not")
+                sys.exit(f"{answer}{name}:{block.line}: exit code {code}")
+    print(f"{name}: {len(blocks) - len(skipped)} blocks in order, {len(skipped)} not run")
 
 
 if __name__ == "__main__":
