@@ -2,7 +2,8 @@
 """Checks the form of every page of the documentation: check_pages.py ROOT PAGE...
 
 Relative links, and paths in the text, lead to files and headings that exist. READMEs and lines are short. Commands stand in ```sh blocks, which
-run_page.py runs, and not in other blocks. A block that is not run says why. Maps of files name files that exist.
+run_page.py runs, and not in other blocks. A block that is not run says why. Maps of files name files that exist. Files that are
+shown are shown as they are.
 """
 import pathlib
 import re
@@ -84,6 +85,14 @@ def check_commands(root, name):
             yield f"{name}:{number}: say why: <!-- not run: REASON -->"
 
 
+def check_files_shown(root, name):
+    """Checks blocks that show a whole file: <!-- file: PATH --> stands before them."""
+    for block in read_blocks(root / name):
+        shown = re.fullmatch(r"<!-- file: (.*) -->", block.comment)
+        if shown and block.text != (root / shown.group(1)).read_text():
+            yield f"{name}:{block.line}: is not the text of {shown.group(1)}"
+
+
 def check_map(root, name):
     """Checks the first column of the table under the heading Files, whose entries are paths without their endings."""
     folder, in_map = (root / name).parent, False
@@ -100,7 +109,7 @@ def check_map(root, name):
 
 def main():
     root, names = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    checks = (check_links, check_paths, check_lengths, check_commands, check_map)
+    checks = (check_links, check_paths, check_lengths, check_commands, check_files_shown, check_map)
     mistakes = [mistake for name in names for check in checks for mistake in check(root, name)]
     print("\n".join(mistakes) or f"{len(names)} pages are in order")
     sys.exit(1 if mistakes else 0)

@@ -28,7 +28,7 @@ class Block:
         marker = NOT_RUN.fullmatch(comment)
         self.not_run = marker.group(1) if marker else ""
         self.is_printed = comment == "<!-- printed -->"
-        self.language, self.line, self.text = language, line, ""
+        self.language, self.line, self.comment, self.text = language, line, comment, ""
 
 
 def read_blocks(page):
