@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the form of every page of the documentation: check_pages.py ROOT PAGE...
 
-Relative links, and paths in the text, lead to files and headings that exist. READMEs and lines are short. Commands stand in ```sh blocks, which
-run_page.py runs, and not in other blocks. A block that is not run says why. Maps of files name files that exist. Files that are
-shown are shown as they are.
+Relative links, and paths in the text, lead to files and headings that exist. READMEs and lines are short. Commands
+stand in ```sh blocks, which run_page.py runs, and not in other blocks. A block that is not run says why. Maps of files
+name files that exist, and a file that is shown is shown as it is.
 """
 import pathlib
 import re
