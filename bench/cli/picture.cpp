@@ -35,10 +35,10 @@ struct PlacedGroup {
 };
 
 std::vector<PlacedGroup> placed_groups(const PlacedStep& step, const Grouping& grouping) {
-  const Problem& problem = step.entry.problem;
+  const Problem& problem = step.problem();
   std::vector<PlacedGroup> groups(index(grouping.size()));
   for (OpId op = 0; op < problem.num_ops(); ++op) {
-    const DeviceId device = step.placement[problem.grouping().group_of(op)];
+    const DeviceId device = step.record.placement[problem.grouping().group_of(op)];
     PlacedGroup& group = groups[index(grouping.group_of(op))];
     group.us.resize(index(problem.num_devices()));
     // Ops that take no time are somewhere, too.
@@ -127,14 +127,14 @@ void write_group_picture(const std::string& path, const OpGraph& graph, const Gr
     throw Error(ErrorCode::kUsage, "--picture: a placement is drawn as .svg, not as .dot");
   }
   caption += fmt::format(", placed on {} by {}: one step in {:.3f} ms", step->cluster,
-                         step->placed_by, step->step_time_us / 1e3);
+                         step->placed_by, step->record.makespan_us / 1e3);
   write_text_file(path,
                   write_grouping_svg(graph, grouping, caption, colors_by_device(*step, grouping)));
 }
 
-void write_step_picture(const std::string& path, const PlacedStep& step, const StepRecord& record) {
-  const Problem& problem = step.entry.problem;
-  write_text_file(path, bench::draw_step(problem, record,
+void write_step_picture(const std::string& path, const PlacedStep& step) {
+  const Problem& problem = step.problem();
+  write_text_file(path, bench::draw_step(problem, step.record,
                                          fmt::format("{} ops, placed by {}", problem.num_ops(),
                                                      step.placed_by)));
 }

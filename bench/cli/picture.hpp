@@ -30,6 +30,6 @@ void write_group_picture(const std::string& path, const OpGraph& graph, const Gr
                          std::string_view grouping_name, const PlacedStep* step);
 
 /// Draws the timeline of a step into `path`, an SVG file. Throws Error.
-void write_step_picture(const std::string& path, const PlacedStep& step, const StepRecord& record);
+void write_step_picture(const std::string& path, const PlacedStep& step);
 
 }  // namespace emplace::cli
