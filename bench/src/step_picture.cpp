@@ -150,8 +150,11 @@ class StepPicture {
     for (const Row& row : rows_) {
       draw_row(svg, row);
     }
-    if (record_.status == StepStatus::kOk || all_ran()) {
+    if (all_ran()) {
       draw_critical_path(svg);
+    }
+    for (const Row& row : rows_) {
+      draw_labels(svg, row);
     }
     return std::move(svg).finish();
   }
@@ -180,6 +183,7 @@ class StepPicture {
   void draw_head(Svg& svg, const std::string& caption) const;
   void draw_axis(Svg& svg, double height) const;
   void draw_row(Svg& svg, const Row& row) const;
+  void draw_labels(Svg& svg, const Row& row) const;
   void draw_box(Svg& svg, const Box& box, double top, double height) const;
   void draw_critical_path(Svg& svg) const;
 
@@ -382,17 +386,28 @@ void StepPicture::draw_box(Svg& svg, const Box& box, double top, double height) 
            fmt::format("fill=\"{}\"",
                        tinted_color(kPhaseColors[static_cast<std::size_t>(box.phase)], strength)),
            title);
-  const LabelWay way = label_way(box, height);
+}
+
+// Above all else, so that nothing crosses them out.
+void StepPicture::draw_labels(Svg& svg, const Row& row) const {
+  svg.open(fmt::format("text-anchor=\"middle\" font-size=\"{}\"", svg_number(kLabelSize)));
   constexpr double kBaseline = 0.36 * kLabelSize;  // below the middle of the letters
-  const double x = left + width / 2;
-  const double y = top + height / 2;
-  if (way == LabelWay::kAcross) {
-    svg.text(x, y + kBaseline, box.layer);
-  } else if (way == LabelWay::kUp) {
-    svg.text(
-        x + kBaseline, y, box.layer,
-        fmt::format("transform=\"rotate(-90 {} {})\"", svg_number(x + kBaseline), svg_number(y)));
+  double y = row.top + row.lane_height() / 2;
+  for (const Lane& lane : row.lanes) {
+    for (const Box& box : boxes_of(lane, depth_)) {
+      const LabelWay way = label_way(box, row.lane_height());
+      const double x = across(box.from_us) + pixels(box.length_us()) / 2;
+      if (way == LabelWay::kAcross) {
+        svg.text(x, y + kBaseline, box.layer);
+      } else if (way == LabelWay::kUp) {
+        svg.text(x + kBaseline, y, box.layer,
+                 fmt::format("transform=\"rotate(-90 {} {})\"", svg_number(x + kBaseline),
+                             svg_number(y)));
+      }
+    }
+    y += row.lane_height();
   }
+  svg.close();
 }
 
 void StepPicture::draw_row(Svg& svg, const Row& row) const {
@@ -407,7 +422,6 @@ void StepPicture::draw_row(Svg& svg, const Row& row) const {
                        bytes_text(static_cast<double>(record_.peak_bytes[index(row.device)]))),
            "font-size=\"10\" fill=\"#555\"");
   svg.rect(kFieldLeft, row.top, kFieldRight - kFieldLeft, row.lanes_height(), "fill=\"#f4f4f4\"");
-  svg.open(fmt::format("text-anchor=\"middle\" font-size=\"{}\"", svg_number(kLabelSize)));
   double top = row.top;
   for (const Lane& lane : row.lanes) {
     for (const Box& box : boxes_of(lane, depth_)) {
@@ -415,7 +429,6 @@ void StepPicture::draw_row(Svg& svg, const Row& row) const {
     }
     top += row.lane_height();
   }
-  svg.close();
   if (row.sendings.empty()) {
     return;
   }
