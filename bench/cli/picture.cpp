@@ -136,10 +136,13 @@ void write_group_picture(const std::string& path, const OpGraph& graph, const Gr
 
 void write_step_picture(const std::string& path, const PlacedStep& step, const StepRecord& record) {
   const Problem& problem = step.entry.problem;
-  std::string caption = fmt::format("{} ops, placed by {}", problem.num_ops(), step.placed_by);
+  std::string caption = fmt::format("{} ops", problem.num_ops());
+  if (problem.num_groups() < problem.num_ops()) {
+    caption += fmt::format(" in {} groups", problem.num_groups());
+  }
+  caption += ", placed by " + step.placed_by;
   if (step.evaluations > 0) {
-    caption +=
-        fmt::format(" in {} groups and {} evaluations", problem.num_groups(), step.evaluations);
+    caption += fmt::format(" in {} evaluations", step.evaluations);
   }
   write_text_file(path, bench::draw_step(problem, record, caption));
 }
