@@ -134,15 +134,8 @@ void write_group_picture(const std::string& path, const OpGraph& graph, const Gr
                   write_grouping_svg(graph, grouping, caption, colors_by_device(*step, grouping)));
 }
 
-<<<<<<< HEAD
 void write_step_picture(const std::string& path, const PlacedStep& step) {
   const Problem& problem = step.problem();
-  write_text_file(path, bench::draw_step(problem, step.record,
-                                         fmt::format("{} ops, placed by {}", problem.num_ops(),
-                                                     step.placed_by)));
-=======
-void write_step_picture(const std::string& path, const PlacedStep& step, const StepRecord& record) {
-  const Problem& problem = step.entry.problem;
   std::string caption = fmt::format("{} ops", problem.num_ops());
   if (problem.num_groups() < problem.num_ops()) {
     caption += fmt::format(" in {} groups", problem.num_groups());
@@ -151,8 +144,7 @@ void write_step_picture(const std::string& path, const PlacedStep& step, const S
   if (step.evaluations > 0) {
     caption += fmt::format(" in {} evaluations", step.evaluations);
   }
-  write_text_file(path, bench::draw_step(problem, record, caption));
->>>>>>> refs/heads/svg
+  write_text_file(path, bench::draw_step(problem, step.record, caption));
 }
 
 }  // namespace emplace::cli

@@ -46,12 +46,6 @@ load cli.bash
   refuses 2 "--seed" run quickstart --seed 9007199254740992
   refuses 2 "--groups" show inception-v3 --groups -5
   refuses 2 "takes no number" show inception-v3 --grouping colocation --groups 5
-<<<<<<< HEAD
-  refuses 2 ".svg" show inception-v3 --picture graph.png
-  refuses 2 "at most 512 groups" show inception-v3 --grouping colocation --picture graph.svg
-=======
-  refuses 2 "agents have no --details" list agents --details
->>>>>>> refs/heads/svg
   refuses 2 "--format" report . --format pdf
   refuses 2 "--color" list agents --color=sometimes
   refuses 2 "WHAT" list
