@@ -41,6 +41,10 @@ class RandomStream {
   /// Returns a number in [0, 1) with 53 random bits.
   double uniform();
 
+  /// Returns two independent samples of the standard normal distribution (Marsaglia's polar
+  /// method).
+  std::pair<double, double> normal_pair();
+
   /// Shuffles `values` in place (Fisher-Yates).
   template <class T>
   void shuffle(std::span<T> values) {
