@@ -1,7 +1,8 @@
 #pragma once
 
-// Random numbers that are the same bits on every machine, compiler and thread count. The standard
-// library fixes its generators but not its distributions, so both are ours here.
+// Deterministic random numbers: equal on every machine, compiler and thread count
+// (docs/concepts/determinism.md). The standard library fixes its generators but not its
+// distributions, so both are implemented here.
 // Generator: xoshiro256** 1.0 (Blackman, Vigna 2018), seeded by SplitMix64.
 // A stream belongs to one thread; independent streams come from `stable_hash` of their coordinates.
 
