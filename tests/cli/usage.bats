@@ -55,7 +55,7 @@ load cli.bash
 
 @test "options that do not go together are usage errors" {
   refuses 2 "--cases" simulate
-  refuses 2 "--graph" simulate inception-v3 --cluster p2-8xlarge-2
+  refuses 2 "give --cases FILE, or GRAPH, --cluster and one of --agent and --placement" simulate inception-v3 --cluster p2-8xlarge-2
   refuses 2 "--cases" simulate --cases - inception-v3
   refuses 2 "--agent" simulate inception-v3 --cluster p2-8xlarge-2 --agent metis --placement p.json
   refuses 2 "--agent" simulate inception-v3 --cluster p2-8xlarge-2 --placement p.json --seed 1
