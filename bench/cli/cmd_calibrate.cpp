@@ -1,5 +1,6 @@
 #include "calibration_report.hpp"
 #include "command.hpp"
+#include "help_text.hpp"
 #include "machine_devices.hpp"
 #include "options.hpp"
 #include "terminal.hpp"
@@ -21,10 +22,12 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 namespace emplace::cli {
@@ -32,10 +35,10 @@ namespace {
 
 struct Options {
   MachineOptions machine;
-  std::string graphs = "inception-v3,nmt";
+  std::vector<std::string> graphs = {"inception-v3", "nmt"};
   std::string output;
   std::string name = "this-machine";
-  std::string validate;
+  std::vector<std::string> validate;
   std::string cluster;
   std::string report;
   std::string record;
@@ -47,9 +50,9 @@ struct Options {
 // A fixture for tests, not a trace of everything.
 constexpr std::size_t kMaxRecordedBytes = std::size_t{1} << 20;
 
-std::vector<OpGraph> load_graphs(const std::string& list) {
+std::vector<OpGraph> load_graphs(const std::vector<std::string>& names) {
   std::vector<OpGraph> graphs;
-  for (const std::string& name : split_specs(list)) {
+  for (const std::string& name : names) {
     graphs.push_back(load_graph(name));
   }
   return graphs;
@@ -131,7 +134,7 @@ void validate(const Options& options, const calibrate::Progress& progress) {
     const MachineDevices machine = find_devices(options.machine);
     has_gpu = machine.has_gpu();
     expect_devices_of(*cluster, path, machine.all());
-    for (const std::string& name : split_specs(options.validate)) {
+    for (const std::string& name : options.validate) {
       auto graph = std::make_shared<const OpGraph>(load_graph(name));
       Grouping grouping = bench::group_graph(*graph, 0);
       const Problem& problem =
@@ -158,11 +161,15 @@ void validate(const Options& options, const calibrate::Progress& progress) {
       "emplace",      "calibrate",
       "--devices",    options.machine.devices,
       "--cluster",    std::filesystem::absolute(options.output).string(),
-      "--validate",   options.validate,
       "--runs",       std::to_string(options.sampling.runs),
       "--placements", std::to_string(options.validation.random_placements),
       "--seconds",    fmt::format("{}", options.validation.seconds_per_placement),
       "--seed",       std::to_string(options.seed)};
+  arguments.emplace_back("--validate");
+  std::ranges::copy(options.validate, std::back_inserter(arguments));
+  if (!notes_shown()) {
+    arguments.emplace_back("--quiet");
+  }
   if (options.machine.full_precision) {
     arguments.emplace_back("--fp32");
   }
@@ -192,9 +199,10 @@ void expect_folder_of(const std::string& path) {
 
 void run(const Options& options) {
   if (options.output.empty() == options.cluster.empty()) {
-    throw Error(ErrorCode::kUsage,
-                "give one of --out, to calibrate, and --cluster, to validate what was calibrated "
-                "before (see emplace calibrate --help)");
+    throw Error(
+        ErrorCode::kUsage,
+        "give one of --output, to calibrate, and --cluster, to validate what was calibrated "
+        "before (see emplace calibrate --help)");
   }
   if (!options.cluster.empty() && options.validate.empty()) {
     throw Error(ErrorCode::kUsage, "--cluster is of use with --validate only");
@@ -225,58 +233,72 @@ void run(const Options& options) {
 void add_calibrate(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("calibrate", "Measure this machine, so that the simulator predicts it");
+  command->group("Exchange and measure");
+  set_examples(*command, {"emplace calibrate --devices cpu -o machine.json",
+                          "emplace calibrate --devices cpu --cluster ./machine.json "
+                          "--validate inception-v3 --report errors.json"});
   const auto options = std::make_shared<Options>();
-  command->add_option("-o,--out", options->output, "Write the cluster that was measured here")
-      ->type_name("FILE");
-  CLI::Option* graphs =
-      command
-          ->add_option("--graphs", options->graphs,
-                       "Measure the ops of these graphs; by default " + options->graphs)
-          ->type_name("GRAPH,...");
+  CLI::Option* graphs = add_graphs(*command, options->graphs)
+                            ->description("Measure the ops of these graphs")
+                            ->default_str("inception-v3 nmt");
   add_machine_options(*command, options->machine);
-  command->add_option("--name", options->name, "Name of the cluster; by default " + options->name)
-      ->type_name("NAME");
-  command
-      ->add_option("--runs", options->sampling.runs,
-                   fmt::format("Runs of each op and copy; by default {}", options->sampling.runs))
-      ->check(CLI::Range(1, 10000));
+  command->add_option("--name", options->name, "Name of the cluster")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group("Measurement");
+  command->add_option("--runs", options->sampling.runs, "Runs of each op and copy")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group("Measurement");
   command
       ->add_option("--max-copy", options->sampling.max_copy_bytes,
-                   "Largest copy to measure in bytes; by default 2^30")
+                   "Largest copy to measure in bytes")
       ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 40))
-      ->type_name("BYTES");
+      ->type_name("BYTES")
+      ->capture_default_str()
+      ->group("Measurement");
   CLI::Option* validate_option =
       command
           ->add_option("--validate", options->validate,
                        "Run placements of these graphs and compare with their simulation")
-          ->type_name("GRAPH,...");
+          ->type_name("GRAPH")
+          ->group("Validation");
   command
       ->add_option("--cluster", options->cluster,
                    "Validate this cluster, calibrated before, instead of calibrating")
       ->type_name("CLUSTER")
+      ->group("Validation")
       ->excludes(graphs)
       ->excludes("--name")
       ->excludes("--max-copy");
+  add_output(*command, options->output, "Write the cluster that was measured here");
   command->add_option("--report", options->report, "Write the validation here, in JSON")
       ->type_name("FILE")
-      ->needs(validate_option);
+      ->needs(validate_option)
+      ->group("Output");
   command
-      ->add_option("--record", options->record,
-                   "Write what CUPTI recorded of the first ops here, to be replayed without a GPU")
-      ->type_name("FILE");
+      ->add_option(
+          "--record", options->record,
+          "Write what CUPTI recorded of the first ops here, to be read again without a GPU")
+      ->type_name("FILE")
+      ->group("Output");
   command
       ->add_option("--placements", options->validation.random_placements,
-                   fmt::format("Random placements to validate, beside those on one device and two; "
-                               "by default {}",
-                               options->validation.random_placements))
-      ->check(CLI::Range(0, 1000));
+                   "Random placements to validate, beside those on one device and two")
+      ->check(CLI::Range(0, 1000))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group("Validation");
   command
       ->add_option("--seconds", options->validation.seconds_per_placement,
-                   fmt::format("Time for each placement, within {} to {} steps; by default {}",
-                               options->validation.min_steps, options->validation.max_steps,
-                               options->validation.seconds_per_placement))
-      ->check(CLI::Range(0.0, 3600.0));
-  add_seed(*command, options->seed);
+                   fmt::format("Seconds for each placement, within {} to {} steps",
+                               options->validation.min_steps, options->validation.max_steps))
+      ->check(CLI::Range(0.0, 3600.0))
+      ->type_name("S")
+      ->default_str(fmt::format("{}", options->validation.seconds_per_placement))
+      ->group("Validation");
+  add_seed(*command, options->seed)->group("Validation");
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       run(*options);

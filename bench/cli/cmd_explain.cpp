@@ -1,5 +1,6 @@
 #include "command.hpp"
 #include "explanation_report.hpp"
+#include "help_text.hpp"
 #include "memory_chart.hpp"
 #include "placed_step.hpp"
 #include "terminal.hpp"
@@ -23,31 +24,34 @@ void explain_step(const Options& options) {
   if (!options.memory.empty()) {
     device = find_device(step, options.memory);
   }
-  const Problem& problem = step.entry.problem;
-  const StepRecord record = Simulator(problem).record(step.placement);
   note_guesses(step);
   if (device && options.json) {
-    print_json(memory_to_json(step, record, *device));
+    print_json(memory_to_json(step, *device));
   } else if (device) {
-    print(memory_to_text(step, record, *device));
+    print(memory_to_text(step, *device));
   } else if (options.json) {
-    print_json(to_json(step, record, explain(problem, record)));
+    print_json(to_json(step, explain(step.problem(), step.record)));
   } else {
-    print(to_text(step, record, explain(problem, record)));
+    print(to_text(step, explain(step.problem(), step.record)));
   }
 }
 
 }  // namespace
 
 void add_explain(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("explain", "Tell what bounds the step of a placed graph");
+  CLI::App* command = app.add_subcommand("explain", "Find the bottleneck of a placed graph");
+  command->group("Place a graph");
+  set_examples(*command,
+               {"emplace explain inception-v3 --cluster p2-8xlarge-2 --agent heft",
+                "emplace explain nmt --cluster p2-8xlarge-2 --agent single-gpu --memory gpu:0"});
   const auto options = std::make_shared<Options>();
   add_step_options(*command, *options);
   command
       ->add_option("--memory", options->memory,
                    "Show how the memory of this device fills and empties instead")
-      ->type_name("DEVICE");
-  command->add_flag("--json", options->json, "Answer in JSON");
+      ->type_name("DEVICE")
+      ->group("Output");
+  add_json(*command, options->json);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       explain_step(*options);

@@ -1,4 +1,6 @@
 #include "command.hpp"
+#include "help_text.hpp"
+#include "options.hpp"
 #include "terminal.hpp"
 
 #include <emplace/graphs/catalog.hpp>
@@ -38,19 +40,18 @@ void add_export(CLI::App& app, Action& action) {
     bool json = false;
   };
   CLI::App* command = app.add_subcommand("export", "Write a graph for another program");
+  command->group("Exchange and measure");
+  set_examples(*command, {"emplace export inception-v3 -o inception.graphml",
+                          "emplace export nmt:batch=16 --format dot"});
   const auto options = std::make_shared<Options>();
-  command->add_option("GRAPH", options->graph, "NAME[:key=value,...], or a graph file")
-      ->required()
-      ->type_name("");
-  command
-      ->add_option("--format", options->format,
-                   "NAME[:key=value,...], see emplace list formats; by default what the ending of "
-                   "the output file tells")
-      ->type_name("FORMAT");
+  add_graph(*command, options->graph)->required();
+  command->add_option("--format", options->format, "NAME[:key=value,...] (emplace list formats)")
+      ->type_name("FORMAT")
+      ->default_str("as the ending of FILE tells")
+      ->group("Output");
   CLI::Option* output =
-      command->add_option("-o,--output", options->output, "File to write; by default the answer")
-          ->type_name("FILE");
-  command->add_flag("--json", options->json, "Tell in JSON what was written")->needs(output);
+      add_output(*command, options->output, "Write the graph here")->default_str("standard output");
+  add_json(*command, options->json, "Tell in JSON what was written")->needs(output);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       refuse_two_answers(options->json, options->output, "--output");

@@ -1,4 +1,6 @@
 #include "command.hpp"
+#include "help_text.hpp"
+#include "options.hpp"
 #include "terminal.hpp"
 
 #include <emplace/graphs/graph_format.hpp>
@@ -20,21 +22,22 @@ void add_import(CLI::App& app, Action& action) {
     std::string output;
     bool json = false;
   };
-  CLI::App* command = app.add_subcommand("import", "Turn another program's graph into ours");
+  CLI::App* command =
+      app.add_subcommand("import", "Read a graph of another program; write a graph file");
+  command->group("Exchange and measure");
+  set_examples(*command, {"emplace import graph.dot -o graph.json",
+                          "emplace import pipedream.txt --format pipedream:device-class=gpu-k80 "
+                          "-o pipedream.json"});
   const auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->input, "What to read, '-' for standard input")
+  command->add_option("FILE", options->input, "The file to read; - for standard input")
       ->required()
-      ->type_name("");
-  command
-      ->add_option("--format", options->format,
-                   "NAME[:key=value,...], see emplace list formats; by default what the file's "
-                   "content or ending tells")
-      ->type_name("FORMAT");
-  command
-      ->add_option("-o,--output", options->output,
-                   "Graph file to write; by default it is the answer")
       ->type_name("FILE");
-  command->add_flag("--json", options->json, "Tell in JSON what was written");
+  command->add_option("--format", options->format, "NAME[:key=value,...] (emplace list formats)")
+      ->type_name("FORMAT")
+      ->default_str("as its content or ending tells");
+  CLI::Option* output = add_output(*command, options->output, "Write the graph file here")
+                            ->default_str("standard output");
+  add_json(*command, options->json, "Tell in JSON what was written")->needs(output);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       refuse_two_answers(options->json, options->output, "--output");

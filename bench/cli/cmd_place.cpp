@@ -1,6 +1,9 @@
 #include "command.hpp"
+#include "help_text.hpp"
+#include "memory_overflow.hpp"
 #include "placed_step.hpp"
 #include "terminal.hpp"
+#include "threads.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -32,10 +35,16 @@ void add_place(CLI::App& app, Action& action) {
     AgentOptions agent;
     PolicyOptions policy;
     std::string output;
+    int threads = 0;
     bool json = false;
   };
   CLI::App* command =
       app.add_subcommand("place", "Let an agent place a graph; write the placement");
+  command->group("Place a graph");
+  set_examples(
+      *command,
+      {"emplace place inception-v3 --cluster p2-8xlarge-2 --agent hill-climb -o placement.json",
+       "emplace place nmt --cluster p2-8xlarge-2 --policy policy.json --json"});
   const auto options = std::make_shared<Options>();
   add_problem_options(*command, options->problem);
   add_agent_options(*command, options->agent);
@@ -49,28 +58,33 @@ void add_place(CLI::App& app, Action& action) {
                        "Policy file of emplace train instead of an agent; groups as it was trained "
                        "with unless --groups or --grouping is given")
           ->excludes(agent)
-          ->type_name("FILE");
+          ->type_name("FILE")
+          ->group("Placement");
   command
       ->add_option("--episodes", options->policy.episodes,
-                   "Go on to train the policy so long on this graph; by default it stays as it is")
+                   "Go on to train the policy for so many episodes on this graph")
       ->needs(policy)
       ->check(CLI::Range(std::int64_t{1}, kMaxEpisodes))
-      ->type_name("N");
+      ->type_name("N")
+      ->group("Placement")
+      ->default_str("the policy stays as it is");
   command->get_option("--seed")->remove_needs(agent);
-  command
-      ->add_option("-o,--output", options->output,
-                   "Write the placement here; by default it is the answer")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json,
-                    "Answer with the step in JSON; without --output it holds the placement too");
+  add_threads(*command, options->threads)->group("Placement");
+  add_output(*command, options->output, "Write the placement here")->default_str("standard output");
+  add_json(*command, options->json,
+           "Answer with the step in JSON; without --output it holds the placement too");
   command->callback([options, command, &action] {
     options->policy.seed = options->agent.seed;
     options->policy.groups_as_trained =
         command->count("--groups") == 0 && command->count("--grouping") == 0;
     action = [options](const Invocation&) {
       refuse_two_answers(options->json, options->output, "--output");
-      const PlacedStep step = place(options->problem, options->agent, options->policy);
-      const std::string file = write_placement_json(step.entry.problem, step.placement);
+      const PlacedStep step = on_threads(options->threads, [&] {
+        return place(options->problem, options->agent, options->policy);
+      });
+      note_guesses(step);
+      note_out_of_memory(step);
+      const std::string file = write_placement_json(step.problem(), step.record.placement);
       if (options->output.empty() && !options->json) {
         print(file);
         return Outcome::kOk;
@@ -81,7 +95,6 @@ void add_place(CLI::App& app, Action& action) {
       } else {
         write_text_file(options->output, file);
       }
-      note_guesses(step);
       if (options->json) {
         print_json(answer);
       } else {

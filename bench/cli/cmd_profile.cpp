@@ -1,4 +1,6 @@
 #include "command.hpp"
+#include "help_text.hpp"
+#include "options.hpp"
 #include "profile_picture.hpp"
 #include "profile_report.hpp"
 #include "terminal.hpp"
@@ -73,23 +75,28 @@ void show(const Options& options) {
 }  // namespace
 
 void add_profile(CLI::App& app, Action& action) {
-  CLI::App* profile = app.add_subcommand("profile", "Look at what is known of a device");
+  CLI::App* profile = app.add_subcommand("profile", "Look at device profiles");
+  profile->group("Look up");
   profile->require_subcommand(1);
   CLI::App* command =
       profile->add_subcommand("show", "Show rooflines, measurements and how well they agree");
+  command->group("Commands");
+  set_examples(*command, {"emplace profile show p2-8xlarge-2",
+                          "emplace profile show gpu-k80 --picture k80.svg"});
   const auto options = std::make_shared<Options>();
   command
       ->add_option("PROFILE", options->profile,
-                   "Device profile or cluster: a name (emplace list profiles) or a file")
+                   "Device profile or cluster: a name (emplace list profiles), or a file")
       ->required()
-      ->type_name("");
+      ->type_name("PROFILE");
   command->add_option("--only", options->only, "Of a cluster: the profile of this name")
       ->type_name("NAME");
   command
       ->add_option("--picture", options->picture,
                    "Draw roofs, measured rates and residuals: FILE.svg, or FILE.html with tables")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "Answer in JSON");
+      ->type_name("FILE")
+      ->group("Output");
+  add_json(*command, options->json);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       show(*options);

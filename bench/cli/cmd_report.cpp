@@ -1,4 +1,6 @@
 #include "command.hpp"
+#include "help_text.hpp"
+#include "options.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/report.hpp>
@@ -16,22 +18,32 @@ void add_report(CLI::App& app, Action& action) {
   struct Options {
     std::string folder;
     std::string format = "terminal";
+    std::string output;
     std::string picture;
   };
   CLI::App* command = app.add_subcommand("report", "Show the results of a run again");
+  command->group("Experiments");
+  set_examples(*command, {"emplace report results/quickstart",
+                          "emplace report results/quickstart --format markdown -o report.md"});
   const auto options = std::make_shared<Options>();
-  command->add_option("DIR", options->folder, "Folder of a run")->required()->type_name("");
+  command->add_option("DIR", options->folder, "Folder of a run")->required()->type_name("DIR");
   CLI::Option* format =
-      command->add_option("--format", options->format, "terminal (the default), markdown or json");
-  format->check(CLI::IsMember({"terminal", "markdown", "json"}))->type_name("FORMAT");
+      command->add_option("--format", options->format, "terminal, markdown or json");
+  format->check(CLI::IsMember({"terminal", "markdown", "json"}))
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group("Output");
   command
       ->add_flag_callback(
           "--json", [options] { options->format = "json"; }, "Same as --format json")
-      ->excludes(format);
+      ->excludes(format)
+      ->group("Output");
+  add_output(*command, options->output, "Write the report here")->default_str("standard output");
   command
       ->add_option("--picture", options->picture,
                    "Of a suite with families: draw how near agents come to the best, to FILE.svg")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->group("Output");
   command->callback([options, &action] {
     action = [options](const Invocation& invocation) {
       if (!options->picture.empty() && !options->picture.ends_with(".svg")) {
@@ -43,12 +55,15 @@ void add_report(CLI::App& app, Action& action) {
       if (!options->picture.empty()) {
         write_text_file(options->picture, bench::draw_families(report));
       }
-      if (options->format == "json") {
-        print(bench::write_json(report));
-      } else if (options->format == "markdown") {
-        print(bench::write_markdown(report));
+      const std::string text = options->format == "json" ? bench::write_json(report)
+                               : options->format == "markdown"
+                                   ? bench::write_markdown(report)
+                                   : bench::write_terminal(report, options->output.empty() &&
+                                                                       use_color(invocation.color));
+      if (options->output.empty()) {
+        print(text);
       } else {
-        print(bench::write_terminal(report, use_color(invocation.color)));
+        write_text_file(options->output, text);
       }
       return Outcome::kOk;
     };

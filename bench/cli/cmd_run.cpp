@@ -1,4 +1,5 @@
 #include "command.hpp"
+#include "help_text.hpp"
 #include "options.hpp"
 #include "stop_signal.hpp"
 #include "terminal.hpp"
@@ -31,7 +32,7 @@ using bench::CellResult;
 
 struct Options {
   std::string suite;
-  std::string out;
+  std::string output;
   bool resume = false;
   int threads = 0;
   std::int64_t seed = 0;
@@ -45,8 +46,8 @@ std::string default_folder(const std::string& suite, int number) {
 
 // A new run gets the first folder that is free; a resumed one the last that is not.
 std::string choose_folder(const Options& options, const std::string& suite) {
-  if (!options.out.empty()) {
-    return options.out;
+  if (!options.output.empty()) {
+    return options.output;
   }
   namespace fs = std::filesystem;
   std::error_code error;
@@ -67,7 +68,7 @@ std::string choose_folder(const Options& options, const std::string& suite) {
   return default_folder(suite, number);
 }
 
-// Tells how far a run is. Time is spent by simulations, so cells count by the number that they may
+// Tells how far a run is. Time is spent by evaluations, so cells count by the number that they may
 // use.
 class Progress {
  public:
@@ -144,43 +145,38 @@ std::string policy_path(const std::string& folder, const bench::SuiteTraining& t
   return folder + "/policies/" + training.file_name();
 }
 
-// Trains the policies that the folder lacks and reads those that it has. Empty if it was stopped.
+// Trains the policies that the folder lacks and reads those that it has. Not all of
+// them if it was stopped.
 bench::Policies train_or_read(const std::vector<bench::SuiteTraining>& trainings,
                               const std::string& folder, const Options& options,
                               const std::atomic<bool>& stop) {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories(folder + "/policies", error);  // writing tells why it could not
+  bench::Policies policies;
   std::vector<bench::SuiteTraining> left;
   for (const bench::SuiteTraining& training : trainings) {
-    if (!fs::exists(policy_path(folder, training), error)) {
-      left.push_back(training);
-    }
-  }
-  note(fmt::format("{} of {} policies to train", left.size(), trainings.size()));
-  {
-    ProgressLine line;
-    std::size_t done = trainings.size() - left.size();
-    bench::train_policies(
-        left, options.threads, stop,
-        [&](const bench::SuiteTraining& training, const bench::PolicyFile& policy) {
-          write_text_file(policy_path(folder, training), bench::write_policy_file(policy));
-          line.show(fmt::format("[{}/{}] trained {} on {}", ++done, trainings.size(),
-                                training.policy, training.family));
-        });
-  }
-  bench::Policies policies;
-  for (const bench::SuiteTraining& training : trainings) {
-    if (stop) {
-      return {};
-    }
     const std::string path = policy_path(folder, training);
+    if (!fs::exists(path, error)) {
+      left.push_back(training);
+      continue;
+    }
     const bench::PolicyFile file = bench::read_policy_file(read_text_file(path), path);
     if (file.plan != training.plan) {
       throw Error(ErrorCode::kFormat, path + ": the policy was trained by another plan");
     }
     policies.emplace(bench::hash_of(training.plan), file.policy);
   }
+  note(fmt::format("{} of {} policies to train", left.size(), trainings.size()));
+  ProgressLine line;
+  bench::train_policies(
+      left, options.threads, stop,
+      [&](const bench::SuiteTraining& training, const bench::PolicyFile& file) {
+        write_text_file(policy_path(folder, training), bench::write_policy_file(file));
+        policies.emplace(bench::hash_of(training.plan), file.policy);
+        line.show(fmt::format("[{}/{}] trained {} on {}", policies.size(), trainings.size(),
+                              training.policy, training.family));
+      });
   return policies;
 }
 
@@ -235,8 +231,8 @@ Outcome run(const Options& options, const Invocation& invocation) {
 
   const bench::Report report = bench::make_report(bench::read_store(folder));
   if (report.cells_finished < report.cells_total) {
-    note(fmt::format(
-        "emplace: interrupted after {} of {} cells; go on with: emplace run {} --out {} "
+    print_error(fmt::format(
+        "emplace: interrupted after {} of {} cells; go on with: emplace run {} -o {} "
         "--seed {} --resume",
         report.cells_finished, report.cells_total, options.suite, folder, options.seed));
     return Outcome::kInterrupted;
@@ -249,22 +245,21 @@ Outcome run(const Options& options, const Invocation& invocation) {
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("run", "Run a suite and show who wins");
+  CLI::App* command = app.add_subcommand("run", "Run a suite of experiments and compare agents");
+  command->group("Experiments");
+  set_examples(*command,
+               {"emplace run quickstart", "emplace run quickstart -o results/again --seed 1"});
   const auto options = std::make_shared<Options>();
-  command->add_option("SUITE", options->suite, "Name, or the path of a suite file")
+  command->add_option("SUITE", options->suite, "Name (emplace list suites), or a suite file")
       ->required()
-      ->type_name("");
-  command
-      ->add_option("--out", options->out,
-                   "Folder of the results; by default results/SUITE, then results/SUITE-2, ...")
-      ->type_name("DIR");
+      ->type_name("SUITE");
   command->add_flag("--resume", options->resume,
                     "Keep the cells that are there and run the others");
-  command->add_option("--threads", options->threads, "By default all cores")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
+  add_threads(*command, options->threads);
   add_seed(*command, options->seed);
-  command->add_flag("--json", options->json, "Answer in JSON");
+  add_output(*command, options->output, "Folder of the results", "DIR")
+      ->default_str("results/SUITE, then results/SUITE-2, ...");
+  add_json(*command, options->json);
   command->callback([options, &action] {
     action = [options](const Invocation& invocation) { return run(*options, invocation); };
   });

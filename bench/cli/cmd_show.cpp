@@ -1,10 +1,12 @@
 #include "command.hpp"
 #include "graph_facts.hpp"
 #include "grouping_report.hpp"
+#include "help_text.hpp"
 #include "options.hpp"
 #include "picture.hpp"
 #include "policy_facts.hpp"
 #include "terminal.hpp"
+#include "threads.hpp"
 
 #include <emplace/bench/grouping_comparison.hpp>
 #include <emplace/bench/problem_set.hpp>
@@ -12,6 +14,7 @@
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
@@ -35,6 +38,7 @@ struct Options {
   bool compares_groupings = false;
   std::int64_t evaluations = kDefaultEvaluations;
   std::int64_t seed = 0;
+  int threads = 0;
   std::string picture;
   bool json = false;
 };
@@ -59,14 +63,15 @@ ClusterFacts cluster_facts_of(const Problem& problem) {
   ClusterFacts facts{.name = problem.cluster().name,
                      .bound_us = lower_bounds(problem).best_us(),
                      .largest_share = bench::numbers_of(problem).largest_share};
+  const IdSpan<DeviceId, const Device> devices(std::span(problem.cluster().devices));
   std::vector<bool> seen(problem.cluster().profiles.size());
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
-    const std::size_t index = problem.cluster().devices[static_cast<std::size_t>(device)].profile;
-    if (seen[index]) {
+    const std::size_t at = devices[device].profile;
+    if (seen[at]) {
       continue;
     }
-    seen[index] = true;
-    const DeviceProfile& profile = problem.cluster().profiles[index];
+    seen[at] = true;
+    const DeviceProfile& profile = problem.cluster().profiles[at];
     ClassTotals totals{profile.name, profile.device_class, 0, {}};
     for (OpId op = 0; op < problem.num_ops(); ++op) {
       totals.all_ops_us += problem.cost_us(op, device);
@@ -130,9 +135,11 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
     add_to_json(json, on_cluster);
   }
   if (options.compares_groupings) {
-    const bench::GroupingComparison comparison = bench::compare_groupings(
-        options.problem.graph, options.problem.cluster, options.problem.groups, options.evaluations,
-        static_cast<std::uint64_t>(options.seed));
+    const bench::GroupingComparison comparison = on_threads(options.threads, [&] {
+      return bench::compare_groupings(options.problem.graph, options.problem.cluster,
+                                      options.problem.groups, options.evaluations,
+                                      static_cast<std::uint64_t>(options.seed));
+    });
     text += to_text(comparison);
     json["groupings"] = to_json(comparison);
   }
@@ -152,7 +159,7 @@ void show_policy(const Options& options) {
   if (cluster.empty()) {
     throw Error(
         ErrorCode::kUsage,
-        fmt::format("what policy agent '{}' trains depends on the devices; say --cluster", agent));
+        fmt::format("the policy of agent '{}' depends on the devices; say --cluster", agent));
   }
   if (options.compares_groupings || !options.picture.empty()) {
     throw Error(ErrorCode::kUsage, fmt::format("'{}' is an agent; --compare-groupings and "
@@ -189,31 +196,34 @@ void show(const Options& options) {
 }  // namespace
 
 void add_show(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "show", "Show what a graph computes and what it costs on a cluster, or an agent's policy");
+  CLI::App* command =
+      app.add_subcommand("show", "Show a graph, what it costs on a cluster, or an agent's policy");
+  command->group("Look up");
+  set_examples(*command, {"emplace show inception-v3 --cluster p2-8xlarge-2",
+                          "emplace show placeto --cluster p2-8xlarge-2"});
   const auto options = std::make_shared<Options>();
-  command
-      ->add_option("GRAPH", options->problem.graph,
-                   "NAME[:key=value,...] of a graph or an agent, or a graph file")
+  add_graph(*command, options->problem.graph)
       ->required()
-      ->type_name("");
-  CLI::Option* cluster =
-      command
-          ->add_option("--cluster", options->problem.cluster, "Name, or the path of a cluster file")
-          ->type_name("CLUSTER");
+      ->description(
+          "NAME[:key=value,...] of a graph (emplace list graphs) or of an agent (emplace "
+          "list agents), or a graph file");
+  CLI::Option* cluster = add_cluster(*command, options->problem.cluster);
   add_grouping_options(*command, options->problem);
   CLI::Option* compare =
       command
           ->add_flag("--compare-groupings", options->compares_groupings,
                      "Search a placement with every grouping and compare their numbers")
-          ->needs(cluster);
-  add_evaluations(*command, options->evaluations)->needs(compare);
-  add_seed(*command, options->seed)->needs(compare);
+          ->needs(cluster)
+          ->group("Comparison");
+  add_evaluations(*command, options->evaluations)->needs(compare)->group("Comparison");
+  add_seed(*command, options->seed)->needs(compare)->group("Comparison");
+  add_threads(*command, options->threads)->needs(compare)->group("Comparison");
   command
       ->add_option("--picture", options->picture,
                    "Draw the groups: FILE.svg through Graphviz, or FILE.dot")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "Answer in JSON");
+      ->type_name("FILE")
+      ->group("Output");
+  add_json(*command, options->json);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       show(*options);

@@ -1,12 +1,16 @@
 #include "command.hpp"
+#include "help_text.hpp"
+#include "memory_overflow.hpp"
 #include "placed_step.hpp"
 #include "replicas_report.hpp"
 #include "terminal.hpp"
+#include "threads.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/chrome_trace.hpp>
+#include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -72,14 +76,15 @@ void simulate_problem(const Options& options) {
   refuse_two_answers(options.json, options.trace, "--trace");
   const PlacedStep step = place_step(options, "simulate", "--cases FILE, or ");
   if (!options.trace.empty()) {
-    Simulator simulator(step.entry.problem);
-    write_text_file(options.trace,
-                    write_chrome_trace(step.entry.problem, simulator.record(step.placement)));
+    write_text_file(options.trace, write_chrome_trace(step.problem(), step.record));
   }
   note_guesses(step);
+  note_out_of_memory(step);
   std::optional<ReplicaReport> replicas;
   if (options.replicas.replicas > 0) {
-    replicas = simulate_replicas(step, options.problem, options.replicas, options.agent.seed);
+    replicas = on_threads(options.threads, [&] {
+      return simulate_replicas(step, options.problem, options.replicas, options.agent.seed);
+    });
     note_exact_costs(*replicas);
   }
   if (options.json) {
@@ -97,19 +102,27 @@ void simulate_problem(const Options& options) {
 
 void add_simulate(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("simulate", "Simulate one step of a placed graph");
+  command->group("Place a graph");
+  set_examples(*command,
+               {"emplace simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu",
+                "emplace simulate inception-v3 --cluster p2-8xlarge-2 --placement placement.json "
+                "--trace trace.json"});
   const auto options = std::make_shared<Options>();
   CLI::Option* cases =
       command
           ->add_option("--cases", options->cases,
-                       "Case file (JSON lines), '-' for standard input; answers in JSON lines")
-          ->type_name("FILE");
+                       "Case file (JSON lines) instead of GRAPH, - for standard input; answers in "
+                       "JSON lines")
+          ->type_name("FILE")
+          ->group("Problem");
   CLI::Option* placement = add_step_options(*command, *options);
   add_replica_options(*command, options->replicas);
   CLI::Option* trace = command
                            ->add_option("--trace", options->trace,
                                         "Write a trace for chrome://tracing or ui.perfetto.dev")
-                           ->type_name("FILE");
-  command->add_flag("--json", options->json, "Answer in JSON");
+                           ->type_name("FILE")
+                           ->group("Output");
+  add_json(*command, options->json);
   for (const char* other :
        {"--graph", "--cluster", "--groups", "--grouping", "--agent", "--replicas"}) {
     cases->excludes(command->get_option(other));

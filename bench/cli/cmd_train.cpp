@@ -1,4 +1,5 @@
 #include "command.hpp"
+#include "help_text.hpp"
 #include "options.hpp"
 #include "stop_signal.hpp"
 #include "terminal.hpp"
@@ -150,7 +151,7 @@ std::string to_text(const Options& options, const Training& training, TrainingEn
   bench::TextTable table({{"graph"},
                           {"cluster"},
                           {"best [ms]", Align::kRight},
-                          {"simulations", Align::kRight},
+                          {"evaluations", Align::kRight},
                           {"best after", Align::kRight},
                           {"note"}});
   for (std::size_t i = 0; i < training.sessions().size(); ++i) {
@@ -202,7 +203,7 @@ Outcome run(const Options& options) {
   const TrainingEnd end = train(options, training);
   save(options, training);
   if (end == TrainingEnd::kStopped) {
-    note(
+    print_error(
         fmt::format("emplace: interrupted after {} of {} episodes; go on with the same command "
                     "and --resume",
                     training.curve().episodes(), training.num_episodes()));
@@ -223,50 +224,57 @@ Outcome run(const Options& options) {
 void add_train(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("train", "Train an agent's policy on graphs; write the policy");
+  command->group("Experiments");
+  set_examples(*command, {"emplace train placeto inception-v3 --cluster p2-8xlarge-2 --groups 20 "
+                          "--episodes 10 -o policy.json"});
   const auto options = std::make_shared<Options>();
-  command->add_option("AGENT", options->agent, "NAME[:key=value,...]")->required()->type_name("");
-  command
-      ->add_option("--graphs", options->graphs,
-                   "NAME[:key=value,...] or paths of graph files; a family stands for its members "
-                   "to train on")
+  command->add_option("AGENT", options->agent, "NAME[:key=value,...] (emplace list agents)")
       ->required()
-      ->type_name("GRAPH");
+      ->type_name("AGENT");
+  add_graphs(*command, options->graphs)
+      ->required()
+      ->description(
+          "NAME[:key=value,...] (emplace list graphs), or graph files; a family stands for its "
+          "members to train on");
   command
       ->add_option("--cluster", options->clusters,
-                   "Names, or paths of cluster files; every graph is placed on each")
+                   "Names (emplace list clusters), or cluster files; every graph is placed on each")
       ->required()
-      ->type_name("CLUSTER");
+      ->type_name("CLUSTER")
+      ->group("Problem");
   add_grouping_options(*command, options->grouping);
-  command->add_option("--episodes", options->episodes, "On each graph and cluster")
+  command->add_option("--episodes", options->episodes, "Episodes on each graph and cluster")
       ->required()
       ->check(CLI::Range(std::int64_t{1}, kMaxEpisodes))
-      ->type_name("N");
+      ->type_name("N")
+      ->group("Training");
   command
       ->add_option("--patience", options->patience,
                    "End when N episodes for each graph and cluster found no better placement of "
                    "any; 0: never")
       ->check(CLI::Range(std::int64_t{0}, kMaxEpisodes))
-      ->type_name("N");
-  add_seed(*command, options->seed);
-  command->add_option("--threads", options->threads, "By default all cores")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  command->add_option("-o,--output", options->output, "Write the policy here")
-      ->required()
-      ->type_name("FILE");
+      ->type_name("N")
+      ->group("Training")
+      ->capture_default_str();
+  add_seed(*command, options->seed)->group("Training");
+  add_threads(*command, options->threads)->group("Training");
+  command->add_flag("--resume", options->resume, "Go on from OUTPUT.checkpoint")->group("Training");
+  add_output(*command, options->output, "Write the policy here")->required();
   command->add_option("--curve", options->curve, "Write the learning curve here, as CSV")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->group("Output");
   command->add_option("--picture", options->picture, "Draw the learning curve here, as SVG")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->group("Output");
   command
       ->add_option("--checkpoint-every", options->checkpoint_every_s,
-                   fmt::format("Seconds between two times at which all files are written, and "
-                               "OUTPUT.checkpoint with them; by default {}; 0: at each update",
-                               kDefaultCheckpointSeconds))
+                   "Seconds between two times at which all files are written, and "
+                   "OUTPUT.checkpoint with them; 0: at each update")
       ->check(CLI::Range(0.0, 1e9))
-      ->type_name("S");
-  command->add_flag("--resume", options->resume, "Go on from OUTPUT.checkpoint");
-  command->add_flag("--json", options->json, "Answer in JSON");
+      ->type_name("S")
+      ->default_str(fmt::format("{}", kDefaultCheckpointSeconds))
+      ->group("Output");
+  add_json(*command, options->json);
   command->callback(
       [options, &action] { action = [options](const Invocation&) { return run(*options); }; });
 }

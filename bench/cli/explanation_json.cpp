@@ -7,10 +7,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-std::string name_of(const PlacedStep& step, OpId op) {
-  return step.entry.problem.graph()[index(op)].name;
+const std::string& link_name(const Explanation& explanation, std::int32_t link) {
+  return explanation.links[static_cast<std::size_t>(link)].name;
 }
 
 std::string_view to_string(Allocation::Kind kind) {
@@ -32,11 +30,11 @@ Json path_to_json(const PlacedStep& step, const Explanation& explanation) {
                  {"queued", segment.is_queued},
                  {"from_us", segment.from_us},
                  {"to_us", segment.to_us},
-                 {"op", name_of(step, segment.op)}};
+                 {"op", step.op_name(segment.op)}};
     if (segment.link == PathSegment::kNone) {
-      json["device"] = step.devices[index(segment.device)].name;
+      json["device"] = step.devices[segment.device].name;
     } else {
-      json["link"] = explanation.links[index(segment.link)].name;
+      json["link"] = link_name(explanation, segment.link);
     }
     path.push_back(std::move(json));
   }
@@ -48,9 +46,9 @@ Json gains_to_json(const PlacedStep& step, const Explanation& explanation) {
   for (const Gain& gain : explanation.gains) {
     Json json = {{"what", to_string(gain.what)}};
     if (gain.what == Gain::What::kDevice) {
-      json["name"] = step.devices[index(gain.index)].name;
+      json["name"] = step.devices[gain.index].name;
     } else if (gain.what == Gain::What::kLink) {
-      json["name"] = explanation.links[index(gain.index)].name;
+      json["name"] = link_name(explanation, gain.index);
     }
     json["at_most_us"] = gain.at_most_us;
     gains.push_back(std::move(json));
@@ -61,17 +59,17 @@ Json gains_to_json(const PlacedStep& step, const Explanation& explanation) {
 Json overflow_to_json(const PlacedStep& step, const MemoryOverflow& overflow) {
   Json largest = Json::array();
   for (const Allocation& allocation : overflow.largest) {
-    Json json = {{"op", name_of(step, allocation.op)},
+    Json json = {{"op", step.op_name(allocation.op)},
                  {"kind", to_string(allocation.kind)},
                  {"bytes", allocation.bytes},
                  {"since_us", allocation.from_us}};
     if (allocation.kind != Allocation::Kind::kWorkspace &&
         allocation.output != Allocation::kAllOutputs) {
-      json["output"] = allocation.output - step.entry.problem.outputs(allocation.op).first;
+      json["output"] = allocation.output - step.problem().outputs(allocation.op).first;
     }
     largest.push_back(std::move(json));
   }
-  return {{"device", step.devices[index(overflow.device)].name},
+  return {{"device", step.devices[overflow.device].name},
           {"at_us", overflow.at_us},
           {"bytes_over", overflow.bytes_over},
           {"persistent_bytes", overflow.persistent_bytes},
@@ -81,7 +79,7 @@ Json overflow_to_json(const PlacedStep& step, const MemoryOverflow& overflow) {
 
 }  // namespace
 
-Json to_json(const PlacedStep& step, const StepRecord& record, const Explanation& explanation) {
+Json to_json(const PlacedStep& step, const Explanation& explanation) {
   Json kinds = Json::array();
   for (std::size_t kind = 0; kind < kNumPathKinds; ++kind) {
     kinds.push_back({{"kind", to_string(static_cast<PathKind>(kind))},
@@ -89,8 +87,8 @@ Json to_json(const PlacedStep& step, const StepRecord& record, const Explanation
                      {"queued_us", explanation.path_kinds[kind].queued_us}});
   }
   Json devices = Json::array();
-  for (std::size_t device = 0; device < explanation.devices.size(); ++device) {
-    const DeviceLoad& load = explanation.devices[device];
+  for (DeviceId device = 0; device < step.devices.end_id(); ++device) {
+    const DeviceLoad& load = IdSpan<DeviceId, const DeviceLoad>(explanation.devices)[device];
     devices.push_back({{"name", step.devices[device].name},
                        {"path_us", load.path_us},
                        {"busy_us", load.busy_us},
@@ -98,7 +96,7 @@ Json to_json(const PlacedStep& step, const StepRecord& record, const Explanation
                        {"transfer_wait_us", load.transfer_wait_us},
                        {"ops", load.ops},
                        {"most_at_once", load.most_at_once},
-                       {"peak_bytes", record.peak_bytes[device]},
+                       {"peak_bytes", step.devices[device].peak_bytes},
                        {"capacity_bytes", step.devices[device].capacity_bytes}});
   }
   Json links = Json::array();
@@ -117,8 +115,10 @@ Json to_json(const PlacedStep& step, const StepRecord& record, const Explanation
           {"graph", step.graph},
           {"cluster", step.cluster},
           {"placed_by", step.placed_by},
-          {"status", to_string(record.status)},
+          {"status", to_string(step.record.status)},
           {"step_time_us", explanation.makespan_us},
+          {"bound_us", step.entry.bounds.best_us()},
+          {"gap", step.gap()},
           {"exposed_communication_us", explanation.exposed_us},
           {"path_kinds", std::move(kinds)},
           {"devices", std::move(devices)},

@@ -1,6 +1,6 @@
 #pragma once
 
-// What bounded a step, as `explain` tells it.
+// The bottleneck of a step, as `explain` tells it.
 
 #include "placed_step.hpp"
 
@@ -12,13 +12,10 @@
 
 namespace emplace::cli {
 
-/// Returns an answer for people: what bounded the step first, then short tables. `record` is the
-/// run that is explained.
-std::string to_text(const PlacedStep& step, const StepRecord& record,
-                    const Explanation& explanation);
+/// Returns an answer for people: the bottleneck first, then short tables.
+std::string to_text(const PlacedStep& step, const Explanation& explanation);
 
 /// Returns a JSON answer, schema_version first.
-nlohmann::ordered_json to_json(const PlacedStep& step, const StepRecord& record,
-                               const Explanation& explanation);
+nlohmann::ordered_json to_json(const PlacedStep& step, const Explanation& explanation);
 
 }  // namespace emplace::cli

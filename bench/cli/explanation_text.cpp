@@ -1,4 +1,5 @@
 #include "explanation_report.hpp"
+#include "memory_overflow.hpp"
 
 #include <emplace/bench/text_table.hpp>
 
@@ -26,19 +27,7 @@ constexpr std::size_t kMaxRows = 6;
 // Nor is what would be told as 0 %.
 constexpr double kAnything = 0.005;
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-std::string duration(double us) {
-  return us >= 1e6   ? fmt::format("{:.3f} s", us / 1e6)
-         : us >= 1e3 ? fmt::format("{:.3f} ms", us / 1e3)
-                     : fmt::format("{:.3f} us", us);
-}
-
 std::string milliseconds(double us) { return fmt::format("{:.3f}", us / 1e3); }
-
-std::string gigabytes(std::int64_t bytes) {
-  return fmt::format("{:.3f}", static_cast<double>(bytes) / 1e9);
-}
 
 std::string count(std::size_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
@@ -56,8 +45,8 @@ std::string listed(const std::vector<std::string>& items) {
 
 class Report {
  public:
-  Report(const PlacedStep& step, const StepRecord& record, const Explanation& explanation)
-      : step_(step), record_(record), explanation_(explanation) {}
+  Report(const PlacedStep& step, const Explanation& explanation)
+      : step_(step), explanation_(explanation) {}
 
   std::string write() {
     say(bench::without_control_characters(
@@ -65,7 +54,7 @@ class Report {
     if (explanation_.overflow) {
       write_overflow(*explanation_.overflow);
     }
-    write_bound();
+    write_bottleneck();
     write_path();
     write_devices();
     write_links();
@@ -92,15 +81,17 @@ class Report {
   std::string percent(double us) const { return fmt::format("{:.1f}", 100 * share(us)); }
   std::string whole_percent(double us) const { return fmt::format("{:.0f} %", 100 * share(us)); }
 
+  const DeviceLoad& load_of(DeviceId device) const {
+    return IdSpan<DeviceId, const DeviceLoad>(explanation_.devices)[device];
+  }
+
   const PathShare& of_kind(PathKind kind) const {
     return explanation_.path_kinds[static_cast<std::size_t>(kind)];
   }
 
-  std::string device_name(std::size_t device) const {
+  std::string device_name(DeviceId device) const {
     return bench::without_control_characters(step_.devices[device].name);
   }
-
-  std::string op_name(OpId op) const { return step_.entry.problem.graph()[index(op)].name; }
 
   // Returns the indices of `loads` by falling time on the path, and as they stand where it is the
   // same.
@@ -116,8 +107,8 @@ class Report {
     return order;
   }
 
-  // The first sentence: what bounded the step, and who had how much of it.
-  void write_bound() {
+  // The first sentences: the bottleneck, and who had how much of the step.
+  void write_bottleneck() {
     double links_us = 0;
     for (const LinkLoad& load : explanation_.links) {
       links_us += load.path_us;
@@ -127,8 +118,8 @@ class Report {
       std::string text;
     };
     std::vector<Part> parts;
-    for (std::size_t device = 0; device < explanation_.devices.size(); ++device) {
-      parts.push_back({explanation_.devices[device].path_us, device_name(device) + " at work"});
+    for (DeviceId device = 0; device < step_.devices.end_id(); ++device) {
+      parts.push_back({load_of(device).path_us, device_name(device) + " at work"});
     }
     parts.push_back({links_us, "transfers" + over_links(links_us)});
     std::stable_sort(parts.begin(), parts.end(),
@@ -138,7 +129,7 @@ class Report {
     for (const Part& part : parts) {
       if (told.size() < kMaxParts && share(part.us) >= kWorthAWord) {
         told.push_back(fmt::format("{} {}{}", whole_percent(part.us),
-                                   told.empty() ? "of it is " : "", part.text));
+                                   told.empty() ? "of the step is " : "", part.text));
         rest_us -= part.us;
       }
     }
@@ -146,21 +137,22 @@ class Report {
       told.push_back(whole_percent(rest_us) + " the rest");
     }
     say("");
-    say(fmt::format("The step takes {}{}, bounded by {}{}.", duration(explanation_.makespan_us),
-                    explanation_.overflow ? " if all had memory enough" : "", culprit(links_us),
-                    told.empty() ? "" : ": " + listed(told)));
+    say(fmt::format("The step takes {}{}, {:.1f} % above the lower bound; its bottleneck is {}{}.",
+                    duration(explanation_.makespan_us),
+                    explanation_.overflow ? " if all had memory enough" : "", 100 * step_.gap(),
+                    culprit(links_us), told.empty() ? "" : ": " + listed(told)));
     double queued_us = 0;
     for (const PathShare& kind : explanation_.path_kinds) {
       queued_us += kind.queued_us;
     }
     if (share(queued_us) >= kWorthAWord) {
-      say(
-          fmt::format("For {} of it, what comes next on the critical path was ready and waited its "
-                      "turn in a queue.",
-                      whole_percent(queued_us)));
+      say(fmt::format(
+          "For {} of the step, what comes next on the critical path was ready and waited "
+          "in a queue.",
+          whole_percent(queued_us)));
     }
     if (share(explanation_.exposed_us) >= kAnything) {
-      say(fmt::format("For {} of it, no device computed while tensors were on their way.",
+      say(fmt::format("For {} of the step, no device computed while tensors were on their way.",
                       whole_percent(explanation_.exposed_us)));
     }
   }
@@ -180,7 +172,7 @@ class Report {
   }
 
   std::string culprit(double links_us) const {
-    const std::size_t device = by_path_time(explanation_.devices).front();
+    const auto device = static_cast<DeviceId>(by_path_time(explanation_.devices).front());
     const double overhead_us = of_kind(PathKind::kLaunch).path_us + of_kind(PathKind::kGap).path_us;
     if (share(links_us) >= 0.5) {
       return "transfers";
@@ -188,7 +180,7 @@ class Report {
     if (share(overhead_us) >= 0.5) {
       return "launches and rests";
     }
-    if (share(explanation_.devices[device].path_us) >= 0.5) {
+    if (share(load_of(device).path_us) >= 0.5) {
       return device_name(device);
     }
     return share(links_us) >= 0.25 ? "several devices and the transfers between them"
@@ -242,10 +234,10 @@ class Report {
                      {"busy [%]", Align::kRight},
                      {"idle for transfers [ms]", Align::kRight},
                      {"memory [%]", Align::kRight}});
-    for (std::size_t device = 0; device < explanation_.devices.size(); ++device) {
-      const DeviceLoad& load = explanation_.devices[device];
+    for (DeviceId device = 0; device < step_.devices.end_id(); ++device) {
+      const DeviceLoad& load = load_of(device);
       if (load.ops > 0) {
-        const double memory = static_cast<double>(record_.peak_bytes[device]) /
+        const double memory = static_cast<double>(step_.devices[device].peak_bytes) /
                               static_cast<double>(step_.devices[device].capacity_bytes);
         table.add_row({device_name(device), milliseconds(load.path_us), percent(load.path_us),
                        fmt::format("{:.1f}", 100 * load.utilization),
@@ -279,9 +271,9 @@ class Report {
   std::string gain_name(const Gain& gain) const {
     switch (gain.what) {
       case Gain::What::kDevice:
-        return step_.devices[index(gain.index)].name;
+        return step_.devices[gain.index].name;
       case Gain::What::kLink:
-        return explanation_.links[index(gain.index)].name;
+        return explanation_.links[static_cast<std::size_t>(gain.index)].name;
       case Gain::What::kAllLinks:
         return "all transfers";
       case Gain::What::kLaunches:
@@ -316,95 +308,31 @@ class Report {
     }
   }
 
-  std::string tensor_name(const Allocation& allocation) const {
-    return allocation.output == Allocation::kAllOutputs ||
-                   allocation.kind == Allocation::Kind::kWorkspace
-               ? op_name(allocation.op)
-               : fmt::format("{}:{}", op_name(allocation.op),
-                             allocation.output - step_.entry.problem.outputs(allocation.op).first);
-  }
-
   void write_overflow(const MemoryOverflow& overflow) {
-    const std::size_t device = index(overflow.device);
-    const std::string name = device_name(device);
     say("");
-    say(
-        fmt::format("The placement does not fit: {} into the step {} needs {} GB more than its "
-                    "{} GB.",
-                    duration(overflow.at_us), name, gigabytes(overflow.bytes_over),
-                    gigabytes(step_.devices[device].capacity_bytes)));
-    say(advice(overflow));
+    say("The placement does not fit: " + to_text(step_, overflow));
+    say(advice(step_, overflow));
     TextTable table({{"tensor"}, {"what"}, {"GB", Align::kRight}, {"since [ms]", Align::kRight}});
     for (const Allocation& allocation : overflow.largest) {
       static constexpr std::array<std::string_view, 3> kNames = {"output", "copy", "workspace"};
-      table.add_row({tensor_name(allocation),
+      table.add_row({tensor_name(step_, allocation),
                      std::string(kNames[static_cast<std::size_t>(allocation.kind)]),
                      gigabytes(allocation.bytes), milliseconds(allocation.from_us)});
     }
     table.add_row({"other tensors", "", gigabytes(overflow.other_bytes), ""});
     table.add_row({"weights and optimizer slots", "", gigabytes(overflow.persistent_bytes), ""});
-    add_table(fmt::format("What {} holds at that moment", name), table);
-  }
-
-  // What would have to move, and where there is room.
-  std::string advice(const MemoryOverflow& overflow) const {
-    const std::size_t device = index(overflow.device);
-    const std::int64_t over_at_peak =
-        record_.peak_bytes[device] - step_.devices[device].capacity_bytes;
-    std::string text = fmt::format("At its peak it needs {} GB more, which must move elsewhere: ",
-                                   gigabytes(over_at_peak));
-    std::size_t tensors = 0;
-    std::int64_t bytes = 0;
-    while (tensors < overflow.largest.size() && bytes < over_at_peak) {
-      bytes += overflow.largest[tensors++].bytes;
-    }
-    if (overflow.persistent_bytes > step_.devices[device].capacity_bytes) {
-      text += "weights and optimizer slots alone are more than it has";
-    } else if (bytes < over_at_peak) {
-      text += "more than its largest tensors together";
-    } else {
-      text += tensors == 1 ? "as much as its largest tensor"
-                           : fmt::format("as much as its {} largest tensors", tensors);
-    }
-    return fmt::format("{}; {}.", text, room_for(over_at_peak));
-  }
-
-  // Where there is room for so many bytes, among the devices on which agents may place.
-  std::string room_for(std::int64_t bytes) const {
-    std::size_t roomiest = 0;
-    std::int64_t most = 0;
-    std::int64_t all = 0;
-    for (const DeviceId device : step_.entry.problem.placeable_devices()) {
-      const std::size_t at = index(device);
-      const std::int64_t room =
-          std::max<std::int64_t>(step_.devices[at].capacity_bytes - record_.peak_bytes[at], 0);
-      all += room;
-      if (room > most) {
-        roomiest = at;
-        most = room;
-      }
-    }
-    return most >= bytes
-               ? fmt::format("{} has {} GB to spare", device_name(roomiest), gigabytes(most))
-           : all >= bytes
-               ? fmt::format("the other devices have {} GB to spare together", gigabytes(all))
-               : fmt::format(
-                     "the other devices have only {} GB to spare together, so the graph "
-                     "or its batch must shrink",
-                     gigabytes(all));
+    add_table(fmt::format("What {} holds at that moment", device_name(overflow.device)), table);
   }
 
   const PlacedStep& step_;
-  const StepRecord& record_;
   const Explanation& explanation_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string to_text(const PlacedStep& step, const StepRecord& record,
-                    const Explanation& explanation) {
-  return Report(step, record, explanation).write();
+std::string to_text(const PlacedStep& step, const Explanation& explanation) {
+  return Report(step, explanation).write();
 }
 
 }  // namespace emplace::cli

@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 std::string to_text(const bench::GroupingComparison& comparison) {
   std::string text =
-      fmt::format("\nbest placements found by {}, {} simulations, seed {}; ", comparison.agent,
+      fmt::format("\nbest placements found by {}, {} evaluations, seed {}; ", comparison.agent,
                   comparison.max_evaluations, comparison.root_seed);
   text += comparison.best_step_time_us
               ? fmt::format("the best known without a grouping takes {:.3f} ms\n\n",

@@ -71,6 +71,12 @@ std::vector<Section> sections_of(const CLI::App& command) {
   return sections;
 }
 
+// CLI11 appends what an option's value must hold: "N:INT in [1 - 1024]".
+std::string type_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
 // "GRAPH" or "GRAPH..."
 std::string with_dots(std::string name, const CLI::Option& option) {
   return option.get_items_expected_max() > 1 ? name + "..." : name;
@@ -123,8 +129,7 @@ std::string usage_of(const CLI::App& command) {
   }
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_required() && !option->get_positional()) {
-      usage +=
-          fmt::format(" {} {}", option->get_name(), with_dots(option->get_type_name(), *option));
+      usage += fmt::format(" {} {}", option->get_name(), with_dots(type_of(*option), *option));
     }
   }
   return usage + " [options]";
@@ -143,7 +148,7 @@ std::string signature_of(const CLI::Option& option) {
   }
   std::string text = fmt::format("{}", fmt::join(names, ", "));
   if (option.get_type_size() != 0) {
-    text += ' ' + with_dots(option.get_type_name(), option);
+    text += ' ' + with_dots(type_of(option), option);
   }
   return text;
 }
@@ -151,7 +156,7 @@ std::string signature_of(const CLI::Option& option) {
 std::string description_of(const CLI::Option& option) {
   std::string text = option.get_description();
   if (option.get_positional() && option.nonpositional()) {
-    text += fmt::format(" (or --{} {})", option.get_lnames().front(), option.get_type_name());
+    text += fmt::format(" (or --{} {})", option.get_lnames().front(), type_of(option));
   }
   std::vector<std::string> notes;
   if (option.get_required() && !option.get_positional()) {
@@ -182,8 +187,11 @@ std::vector<OptionGroup> option_groups_of(const CLI::App& command) {
       add_option(groups, option->get_group(), option);
     }
   }
-  for (const CLI::Option* option : root_of(command).get_options()) {
-    add_option(groups, "General options", option);
+  const CLI::App& root = root_of(command);
+  for (const CLI::Option* option : root.get_options()) {
+    if (&command == &root || option != root.get_version_ptr()) {
+      add_option(groups, "General options", option);
+    }
   }
   return groups;
 }

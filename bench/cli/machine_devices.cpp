@@ -81,12 +81,14 @@ void add_gpus(const Wanted& wanted, const MachineOptions& options,
 
 void add_machine_options(CLI::App& command, MachineOptions& options) {
   command
-      .add_option(
-          "--devices", options.devices,
-          "gpu, cpu, or parts of them such as gpu/2 or cpu/4; by default " + options.devices)
-      ->type_name("DEVICE,...");
-  command.add_flag("--fp32", options.full_precision,
-                   "Compute in float32 on GPUs, not in TF32, as frameworks do by default");
+      .add_option("--devices", options.devices, "gpu, cpu, or parts of them such as gpu/2 or cpu/4")
+      ->type_name("DEVICE,...")
+      ->capture_default_str()
+      ->group("Measurement");
+  command
+      .add_flag("--fp32", options.full_precision,
+                "Compute in float32 on GPUs, not in TF32, as frameworks do by default")
+      ->group("Measurement");
 }
 
 std::vector<calibrate::ComputeDevice*> MachineDevices::all() const {
@@ -141,20 +143,6 @@ void expect_devices_of(const Cluster& cluster, const std::string& source,
                 fmt::format("cluster {} has the devices {}; --devices gives {} of this machine",
                             source, fmt::join(expected, ", "), fmt::join(found, ", ")));
   }
-}
-
-std::vector<std::string> split_specs(const std::string& list) {
-  std::vector<std::string> specs;
-  for (std::string& part : split(list, ',')) {
-    const std::size_t equals = part.find('=');
-    const bool is_parameter = equals != std::string::npos && part.find(':') > equals;
-    if (is_parameter && !specs.empty()) {
-      specs.back() += "," + part;
-    } else {
-      specs.push_back(std::move(part));
-    }
-  }
-  return specs;
 }
 
 }  // namespace emplace::cli

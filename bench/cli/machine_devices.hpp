@@ -46,7 +46,4 @@ MachineDevices find_devices(const MachineOptions& options,
 void expect_devices_of(const Cluster& cluster, const std::string& source,
                        std::span<calibrate::ComputeDevice* const> devices);
 
-/// Returns the names of a comma-separated list of graphs: "a:x=1,y=2,b" holds "a:x=1,y=2" and "b".
-std::vector<std::string> split_specs(const std::string& list);
-
 }  // namespace emplace::cli

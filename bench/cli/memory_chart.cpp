@@ -54,16 +54,17 @@ DeviceId find_device(const PlacedStep& step, std::string_view name) {
   throw_unknown_name("device", name, names);
 }
 
-std::string memory_to_text(const PlacedStep& step, const StepRecord& record, DeviceId device) {
-  const Problem& problem = step.entry.problem;
+std::string memory_to_text(const PlacedStep& step, DeviceId device) {
+  const Problem& problem = step.problem();
+  const StepRecord& record = step.record;
   const std::vector<MemoryPoint> curve = memory_curve(problem, record, device);
   const MemoryPoint peak = peak_of(curve);
   const std::int64_t capacity = problem.memory_bytes(device);
   std::string text = fmt::format(
       "{} holds at most {:.3f} GB, {:.1f} % of its {:.3f} GB, at {:.3f} ms of {:.3f} ms\n\n",
-      bench::without_control_characters(step.devices[static_cast<std::size_t>(device)].name),
-      gigabytes(peak.bytes), static_cast<double>(peak.bytes) / static_cast<double>(capacity) * 100,
-      gigabytes(capacity), peak.at_us / 1e3, record.makespan_us / 1e3);
+      bench::without_control_characters(step.devices[device].name), gigabytes(peak.bytes),
+      static_cast<double>(peak.bytes) / static_cast<double>(capacity) * 100, gigabytes(capacity),
+      peak.at_us / 1e3, record.makespan_us / 1e3);
   const std::vector<std::int64_t> most = most_by_column(curve, record.makespan_us);
   for (std::size_t row = 0; row < kRows; ++row) {
     // A row stands for what is above its lower edge.
@@ -81,9 +82,8 @@ std::string memory_to_text(const PlacedStep& step, const StepRecord& record, Dev
   return text + fmt::format("{:14}0{:>{}.3f} ms\n", "", record.makespan_us / 1e3, kColumns - 3);
 }
 
-nlohmann::ordered_json memory_to_json(const PlacedStep& step, const StepRecord& record,
-                                      DeviceId device) {
-  const std::vector<MemoryPoint> curve = memory_curve(step.entry.problem, record, device);
+nlohmann::ordered_json memory_to_json(const PlacedStep& step, DeviceId device) {
+  const std::vector<MemoryPoint> curve = memory_curve(step.problem(), step.record, device);
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
   for (const MemoryPoint& point : curve) {
     points.push_back({point.at_us, point.bytes});
@@ -93,9 +93,9 @@ nlohmann::ordered_json memory_to_json(const PlacedStep& step, const StepRecord& 
           {"graph", step.graph},
           {"cluster", step.cluster},
           {"placed_by", step.placed_by},
-          {"device", step.devices[static_cast<std::size_t>(device)].name},
-          {"step_time_us", record.makespan_us},
-          {"capacity_bytes", step.entry.problem.memory_bytes(device)},
+          {"device", step.devices[device].name},
+          {"step_time_us", step.record.makespan_us},
+          {"capacity_bytes", step.problem().memory_bytes(device)},
           {"peak_bytes", peak.bytes},
           {"peak_at_us", peak.at_us},
           {"curve", std::move(points)}};

@@ -16,10 +16,9 @@ DeviceId find_device(const PlacedStep& step, std::string_view name);
 
 /// Returns the peak and a chart of 60 x 10 characters: in each column the most that was taken at
 /// once in a sixtieth of the step.
-std::string memory_to_text(const PlacedStep& step, const StepRecord& record, DeviceId device);
+std::string memory_to_text(const PlacedStep& step, DeviceId device);
 
 /// Returns a JSON answer, schema_version first, with every change of the memory.
-nlohmann::ordered_json memory_to_json(const PlacedStep& step, const StepRecord& record,
-                                      DeviceId device);
+nlohmann::ordered_json memory_to_json(const PlacedStep& step, DeviceId device);
 
 }  // namespace emplace::cli

@@ -22,6 +22,8 @@ namespace {
 
 constexpr std::int64_t kMaxGroups = 1'000'000;
 constexpr std::int64_t kMaxEvaluations = 1'000'000'000;
+constexpr const char* kGraphText = "NAME[:key=value,...] (emplace list graphs), or a graph file";
+constexpr const char* kClusterText = "Name (emplace list clusters), or a cluster file";
 
 std::string listed(const std::vector<std::string>& items) {
   return fmt::format("{}", fmt::join(items, ", "));
@@ -110,6 +112,17 @@ std::vector<std::string> commands_with(const CLI::App& app, const std::string& o
                          nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest[0])));
 }
 
+// Names all that is missing at once.
+[[noreturn]] void fail_incomplete(const CLI::App& command, const std::string& otherwise) {
+  std::vector<std::string> missing;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_required() && option->count() == 0) {
+      missing.push_back(signature_of(*option));
+    }
+  }
+  fail_usage(command, missing.empty() ? otherwise : "missing " + listed(missing));
+}
+
 [[noreturn]] void fail_extra(const CLI::App& app) {
   const CLI::App& command = chosen_command(app);
   const std::vector<std::string> extras = app.remaining(true);
@@ -127,48 +140,79 @@ std::vector<std::string> commands_with(const CLI::App& app, const std::string& o
 
 }  // namespace
 
+CLI::Option* add_graph(CLI::App& command, std::string& graph) {
+  return command.add_option("GRAPH,--graph", graph, kGraphText)->type_name("GRAPH");
+}
+
+CLI::Option* add_graphs(CLI::App& command, std::vector<std::string>& graphs) {
+  return command.add_option("GRAPH,--graph", graphs, kGraphText)->type_name("GRAPH");
+}
+
+CLI::Option* add_cluster(CLI::App& command, std::string& cluster) {
+  return command.add_option("--cluster", cluster, kClusterText)
+      ->type_name("CLUSTER")
+      ->group("Problem");
+}
+
 void add_grouping_options(CLI::App& command, ProblemOptions& options) {
-  command
-      .add_option(
-          "--groups", options.groups,
-          fmt::format("Target count of the groups that agents place; 0: {}", kDefaultGroups))
+  command.add_option("--groups", options.groups, "Number of groups of ops to place, about")
       ->check(CLI::Range(std::int64_t{0}, kMaxGroups))
-      ->type_name("N");
+      ->type_name("N")
+      ->group("Problem")
+      ->default_str(std::to_string(kDefaultGroups));
   command
-      .add_option("--grouping", options.grouping,
-                  fmt::format("How ops are grouped (emplace list groupings); by default {}",
-                              kDefaultGrouping))
-      ->type_name("NAME");
+      .add_option("--grouping", options.grouping, "How ops are grouped (emplace list groupings)")
+      ->type_name("GROUPING")
+      ->group("Problem")
+      ->default_str(std::string(kDefaultGrouping));
+}
+
+void add_problem_options(CLI::App& command, ProblemOptions& options) {
+  add_graph(command, options.graph);
+  add_cluster(command, options.cluster);
+  add_grouping_options(command, options);
 }
 
 CLI::Option* add_evaluations(CLI::App& command, std::int64_t& evaluations) {
   return command
-      .add_option(
-          "--evaluations", evaluations,
-          fmt::format("Simulations that an agent may use; by default {}", kDefaultEvaluations))
+      .add_option("--evaluations", evaluations, "How many placements an agent may simulate")
       ->check(CLI::Range(std::int64_t{1}, kMaxEvaluations))
-      ->type_name("N");
+      ->type_name("N")
+      ->default_str(std::to_string(evaluations));
 }
 
 CLI::Option* add_seed(CLI::App& command, std::int64_t& seed) {
-  return command.add_option("--seed", seed, "Root of all random streams; by default 0")
+  return command.add_option("--seed", seed, "Seed of all random numbers")
       ->check(CLI::Range(std::int64_t{0}, bench::kMaxRootSeed))
-      ->type_name("N");
+      ->type_name("N")
+      ->default_str(std::to_string(seed));
 }
 
-void add_problem_options(CLI::App& command, ProblemOptions& options) {
-  command.add_option("--graph", options.graph, "NAME[:key=value,...], or the path of a graph file")
-      ->type_name("GRAPH");
-  command.add_option("--cluster", options.cluster, "Name, or the path of a cluster file")
-      ->type_name("CLUSTER");
-  add_grouping_options(command, options);
+CLI::Option* add_threads(CLI::App& command, int& threads) {
+  return command.add_option("-j,--threads", threads, "Number of threads; results are the same")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N")
+      ->default_str("all cores");
+}
+
+CLI::Option* add_output(CLI::App& command, std::string& output, const std::string& what,
+                        const std::string& type) {
+  return command.add_option("-o,--output", output, what)->type_name(type)->group("Output");
+}
+
+CLI::Option* add_json(CLI::App& command, bool& json, const std::string& what) {
+  return command.add_flag("--json", json, what)->group("Output");
 }
 
 void add_agent_options(CLI::App& command, AgentOptions& options) {
-  CLI::Option* agent =
-      command.add_option("--agent", options.agent, "NAME[:key=value,...]")->type_name("AGENT");
-  add_evaluations(command, options.evaluations)->needs(agent);
-  add_seed(command, options.seed)->needs(agent);
+  CLI::Option* agent = command
+                           .add_option("--agent", options.agent,
+                                       "The agent that places: NAME[:key=value,...] (emplace list "
+                                       "agents)")
+                           ->type_name("AGENT")
+                           ->group("Placement");
+  add_evaluations(command, options.evaluations)->needs(agent)->group("Placement");
+  add_seed(command, options.seed)->needs(agent)->group("Placement");
 }
 
 CLI::Option* add_step_options(CLI::App& command, StepOptions& options) {
@@ -176,10 +220,12 @@ CLI::Option* add_step_options(CLI::App& command, StepOptions& options) {
   add_agent_options(command, options.agent);
   CLI::Option* placement =
       command.add_option("--placement", options.placement, "Placement file instead of an agent")
-          ->type_name("FILE");
+          ->type_name("FILE")
+          ->group("Placement");
   for (const char* other : {"--agent", "--groups", "--grouping"}) {
     placement->excludes(command.get_option(other));
   }
+  add_threads(command, options.threads)->group("Placement");
   return placement;
 }
 
@@ -198,6 +244,8 @@ bool parse(CLI::App& app, int argc, const char* const* argv) {
     print(std::string(version.what()) + "\n");
   } catch (const CLI::ExtrasError&) {
     fail_extra(app);
+  } catch (const CLI::RequiredError& error) {
+    fail_incomplete(chosen_command(app), error.what());
   } catch (const CLI::ParseError& error) {
     fail_usage(chosen_command(app), error.what());
   }

@@ -9,10 +9,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace emplace::cli {
 
-/// Simulations that an agent may use in `simulate` and `place` unless told otherwise.
+/// Evaluations that an agent may use unless told otherwise.
 inline constexpr std::int64_t kDefaultEvaluations = 1000;
 
 /// Most episodes that a user may ask for.
@@ -38,18 +39,28 @@ struct StepOptions {
   ProblemOptions problem{};
   AgentOptions agent{};
   std::string placement{};  ///< path of a file, or empty
+  int threads = 0;          ///< 0: all cores
 };
+
+/// Adds GRAPH, which may also be given as --graph.
+CLI::Option* add_graph(CLI::App& command, std::string& graph);
+
+/// Adds GRAPH..., which may also be given as --graph.
+CLI::Option* add_graphs(CLI::App& command, std::vector<std::string>& graphs);
+
+/// Adds --cluster.
+CLI::Option* add_cluster(CLI::App& command, std::string& cluster);
 
 /// Adds --groups and --grouping.
 void add_grouping_options(CLI::App& command, ProblemOptions& options);
 
-/// Adds --graph, --cluster, --groups and --grouping.
+/// Adds GRAPH, --cluster, --groups and --grouping.
 void add_problem_options(CLI::App& command, ProblemOptions& options);
 
 /// Adds --agent, --evaluations and --seed.
 void add_agent_options(CLI::App& command, AgentOptions& options);
 
-/// Adds the options of a problem and of an agent, and --placement, which it returns.
+/// Adds the options of a problem and of an agent, --placement, which it returns, and --threads.
 CLI::Option* add_step_options(CLI::App& command, StepOptions& options);
 
 /// Adds --evaluations.
@@ -57,6 +68,16 @@ CLI::Option* add_evaluations(CLI::App& command, std::int64_t& evaluations);
 
 /// Adds --seed.
 CLI::Option* add_seed(CLI::App& command, std::int64_t& seed);
+
+/// Adds -j, --threads; 0 stands for all cores.
+CLI::Option* add_threads(CLI::App& command, int& threads);
+
+/// Adds -o, --output for what `what` says, a TYPE such as "FILE".
+CLI::Option* add_output(CLI::App& command, std::string& output, const std::string& what,
+                        const std::string& type = "FILE");
+
+/// Adds --json.
+CLI::Option* add_json(CLI::App& command, bool& json, const std::string& what = "Answer in JSON");
 
 /// Returns the command of these names, one below the other; `app` itself for none. Throws Error of
 /// kUsage, with the nearest names for a command that does not exist.

@@ -1,6 +1,7 @@
 #include "placed_step.hpp"
 
 #include "terminal.hpp"
+#include "threads.hpp"
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/executor.hpp>
@@ -12,6 +13,7 @@
 #include <emplace/graphs/params.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/placement_file.hpp>
+#include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,6 +21,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <span>
 
 namespace emplace::cli {
 namespace {
@@ -33,31 +36,41 @@ ProblemSet::Entry with_bounds(Problem problem) {
 }
 
 // Simulates the placement and fills in what the step gave.
-void simulate(PlacedStep& step) {
-  const Problem& problem = step.entry.problem;
-  Simulator simulator(problem);
-  const SimResult& result = simulator.run(step.placement);
-  step.status = result.status;
-  step.step_time_us = result.makespan_us;
+void simulate(PlacedStep& step, const Placement& placement) {
+  const Problem& problem = step.problem();
+  step.record = Simulator(problem).record(placement);
+  const IdSpan<DeviceId, const std::int64_t> peak_bytes(std::span(step.record.peak_bytes));
+  const IdSpan<OpId, const double> start_us(std::span(step.record.start_us));
+  const IdSpan<OpId, const double> end_us(std::span(step.record.end_us));
+  const IdSpan<DeviceId, const Device> devices(std::span(problem.cluster().devices));
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
-    const auto at = static_cast<std::size_t>(device);
-    step.devices.push_back({.name = problem.cluster().devices[at].name,
-                            .peak_bytes = result.peak_bytes[at],
+    step.devices.push_back({.name = devices[device].name,
+                            .peak_bytes = peak_bytes[device],
                             .capacity_bytes = problem.memory_bytes(device)});
   }
   for (OpId op = 0; op < problem.num_ops(); ++op) {
-    const auto at = static_cast<std::size_t>(op);
-    const DeviceId device = step.placement[problem.grouping().group_of(op)];
-    step.devices[static_cast<std::size_t>(device)].busy_us +=
-        result.end_us[at] - result.start_us[at];
+    const DeviceId device = placement[problem.grouping().group_of(op)];
+    step.devices[device].busy_us += end_us[op] - start_us[op];
     ++step.ops_by_cost_source[static_cast<std::size_t>(problem.cost_source(op, device))];
   }
+  const double step_time_us = step.record.makespan_us;
   for (DeviceUse& device : step.devices) {
-    device.utilization = step.step_time_us > 0 ? device.busy_us / step.step_time_us : 0;
+    device.utilization = step_time_us > 0 ? device.busy_us / step_time_us : 0;
   }
 }
 
+PlacedStep place_step(const StepOptions& options) {
+  return options.placement.empty() ? place_with_agent(options.problem, options.agent)
+                                   : place_from_file(options.problem, options.placement);
+}
+
 }  // namespace
+
+const std::string& PlacedStep::op_name(OpId op) const {
+  return problem().graph()[static_cast<std::size_t>(op)].name;
+}
+
+double PlacedStep::gap() const { return gap_to_bound(record.makespan_us, entry.bounds.best_us()); }
 
 PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent) {
   // A mistyped agent is told before the graph is built.
@@ -83,10 +96,9 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("agent {} failed: {}", agent.agent, result.message));
   }
-  step.placement = std::move(result.placement);
   step.evaluations = result.evaluations;
   step.evaluations_to_best = result.evaluations_to_best;
-  simulate(step);
+  simulate(step, result.placement);
   return step;
 }
 
@@ -104,7 +116,7 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
                   .cluster = options.cluster,
                   .grouping = options.grouping,
                   .placed_by = fmt::format("{} with {}", file.plan.agent, with.path)};
-  const Problem& problem = step.entry.problem;
+  const Problem& problem = step.problem();
   const bench::Cell cell{.graph = options.graph,
                          .cluster = options.cluster,
                          .agent = file.plan.agent,
@@ -116,11 +128,11 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
   agents::Session session(
       problem,
       {.seed = cell.seed(), .max_evaluations = episodes * agent->evaluations_per_episode(problem)});
-  step.placement = with.episodes == 0 ? agent->place_with_policy(problem, session)
-                                      : agent->place(problem, session);
+  const Placement placement = with.episodes == 0 ? agent->place_with_policy(problem, session)
+                                                 : agent->place(problem, session);
   step.evaluations = session.evaluations();
   step.evaluations_to_best = session.evaluations_to_best();
-  simulate(step);
+  simulate(step, placement);
   return step;
 }
 
@@ -134,9 +146,9 @@ PlacedStep place_from_file(const ProblemOptions& problem, const std::string& pat
       .graph = problem.graph,
       .cluster = problem.cluster,
       .grouping = "ungrouped",
-      .placed_by = path};
-  step.placement = read_placement_json(read_text_file(path), path, step.entry.problem);
-  simulate(step);
+      .placed_by = path,
+      .from_file = true};
+  simulate(step, read_placement_json(read_text_file(path), path, step.problem()));
   return step;
 }
 
@@ -146,12 +158,11 @@ PlacedStep place_step(const StepOptions& options, std::string_view command,
   if (options.problem.graph.empty() || options.problem.cluster.empty() ||
       by_agent == !options.placement.empty()) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("give {}--graph, --cluster and one of --agent and --placement "
+                fmt::format("give {}GRAPH, --cluster and one of --agent and --placement "
                             "(see emplace {} --help)",
                             instead, command));
   }
-  return by_agent ? place_with_agent(options.problem, options.agent)
-                  : place_from_file(options.problem, options.placement);
+  return on_threads(options.threads, [&] { return place_step(options); });
 }
 
 void note_guesses(const PlacedStep& step) {
@@ -161,7 +172,7 @@ void note_guesses(const PlacedStep& step) {
     note(fmt::format(
         "emplace: warning: the costs of {} of {} ops are guesses: the devices of {} have neither a "
         "measured cost nor an efficiency for them (see emplace show {} --cluster {})",
-        guesses, step.entry.problem.num_ops(), step.cluster, step.graph, step.cluster));
+        guesses, step.problem().num_ops(), step.cluster, step.graph, step.cluster));
   }
 }
 
@@ -169,13 +180,13 @@ std::string to_text(const PlacedStep& step, std::string_view more_times) {
   const double bound_us = step.entry.bounds.best_us();
   std::string text =
       fmt::format("{} on {}, placed by {}\n", step.graph, step.cluster, step.placed_by);
-  text += fmt::format("  status       {}\n", to_string(step.status));
-  text += fmt::format("  step time    {:.3f} ms\n", step.step_time_us / 1e3);
+  text += fmt::format("  status       {}\n", to_string(step.record.status));
+  text += fmt::format("  step time    {:.3f} ms, {:.1f} % above the lower bound\n",
+                      step.record.makespan_us / 1e3, step.gap() * 100);
   text += more_times;
-  text += fmt::format("  lower bound  {:.3f} ms ({:.1f} % below)\n", bound_us / 1e3,
-                      step.step_time_us > 0 ? (1 - bound_us / step.step_time_us) * 100 : 0);
+  text += fmt::format("  lower bound  {:.3f} ms\n", bound_us / 1e3);
   if (step.evaluations > 0) {
-    text += fmt::format("  simulations  {} (best after {})\n", step.evaluations,
+    text += fmt::format("  evaluations  {} (best after {})\n", step.evaluations,
                         step.evaluations_to_best);
   }
   using Align = TextTable::Align;
@@ -194,7 +205,6 @@ std::string to_text(const PlacedStep& step, std::string_view more_times) {
 }
 
 Json to_json(const PlacedStep& step) {
-  const double bound_us = step.entry.bounds.best_us();
   Json cost_sources = Json::object();
   for (std::size_t source = 0; source < step.ops_by_cost_source.size(); ++source) {
     cost_sources[std::string(to_string(static_cast<CostSource>(source)))] =
@@ -214,14 +224,14 @@ Json to_json(const PlacedStep& step) {
           {"graph", step.graph},
           {"cluster", step.cluster},
           {"placed_by", step.placed_by},
-          {"ops", step.entry.problem.num_ops()},
-          {"groups", step.entry.problem.num_groups()},
+          {"ops", step.problem().num_ops()},
+          {"groups", step.problem().num_groups()},
           {"grouping", step.grouping},
           {"ops_by_cost_source", std::move(cost_sources)},
-          {"status", to_string(step.status)},
-          {"step_time_us", step.step_time_us},
-          {"bound_us", bound_us},
-          {"gap", gap_to_bound(step.step_time_us, bound_us)},
+          {"status", to_string(step.record.status)},
+          {"step_time_us", step.record.makespan_us},
+          {"bound_us", step.entry.bounds.best_us()},
+          {"gap", step.gap()},
           {"peak_bytes", std::move(peak_bytes)},
           {"devices", std::move(devices)},
           {"evaluations", step.evaluations},

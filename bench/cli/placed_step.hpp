@@ -1,12 +1,14 @@
 #pragma once
 
-// A problem, a placement of it and the simulated step, as `simulate` and `place` tell it.
+// A problem, a placement of it and the simulated step, which `place`, `simulate` and `explain` tell
+// in their ways. The step is simulated once.
 
 #include "options.hpp"
 
 #include <emplace/bench/problem_set.hpp>
-#include <emplace/sim/placement.hpp>
-#include <emplace/sim/simulator.hpp>
+#include <emplace/graphs/id_vector.hpp>
+#include <emplace/sim/problem.hpp>
+#include <emplace/sim/step_record.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -14,7 +16,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace emplace::cli {
 
@@ -30,17 +31,25 @@ struct DeviceUse {
 /// Holds a placement and the step that it gives.
 struct PlacedStep {
   bench::ProblemSet::Entry entry;
-  Placement placement{};
+  StepRecord record{};  ///< of the placement
   std::string graph{};
   std::string cluster{};
   std::string grouping{};   ///< strategy; "ungrouped" for a placement file
   std::string placed_by{};  ///< an agent, or the path of a placement file
-  StepStatus status = StepStatus::kOk;
-  double step_time_us = 0;
-  std::vector<DeviceUse> devices{};
+  bool from_file = false;   ///< the placement is a file's
+  IdVector<DeviceId, DeviceUse> devices{};
   std::array<std::int32_t, 4> ops_by_cost_source{};  ///< by CostSource, of the ops on their devices
   std::int64_t evaluations = 0;                      ///< of the agent; 0 for a file
   std::int64_t evaluations_to_best = 0;              ///< of the agent; 0 for a file
+
+  /// Returns the problem that is placed.
+  const Problem& problem() const { return entry.problem; }
+
+  /// Returns the name of an op.
+  const std::string& op_name(OpId op) const;
+
+  /// Returns how far the step is above the lower bound, as a fraction of the bound.
+  double gap() const;
 };
 
 /// Lets an agent place a problem: the same cell as the first repetition in a suite with this seed,
@@ -62,7 +71,7 @@ PlacedStep place_with_policy(const ProblemOptions& problem, const PolicyOptions&
 PlacedStep place_from_file(const ProblemOptions& problem, const std::string& path);
 
 /// Places as the options say. Throws Error, of kUsage if they name no problem or not one way to
-/// place it: "give --graph, ... (see emplace COMMAND --help)", with `instead` after "give ".
+/// place it: "give GRAPH, ... (see emplace COMMAND --help)", with `instead` after "give ".
 PlacedStep place_step(const StepOptions& options, std::string_view command,
                       std::string_view instead = "");
 

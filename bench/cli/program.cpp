@@ -24,13 +24,13 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
       "Decide on which device each operation of a neural network runs", "emplace");
   app->get_help_ptr()->description("Show this help");
   app->set_version_flag("-V,--version", version_text(), "Show the version and how it was built");
-  app->add_flag("-q,--quiet", invocation.quiet,
-                "Print errors only on standard error: no progress, notes or warnings");
+  app->add_flag("-q,--quiet", invocation.quiet, "Show no progress, notes or warnings, only errors");
   app->add_option("--color", invocation.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN")
       ->capture_default_str();
   app->fallthrough();
+  app->require_subcommand(0, 1);
   set_examples(*app, {"emplace run quickstart",
                       "emplace place inception-v3 --cluster p2-8xlarge-2 --agent hill-climb",
                       "emplace help place"});
@@ -44,10 +44,13 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   add_list(*app, action);
   add_show(*app, action);
   add_profile(*app, action);
+  add_doctor(*app, action);
+  for (const char* command : {"list", "doctor"}) {
+    app->get_subcommand(command)->group("Look up");
+  }
   add_import(*app, action);
   add_export(*app, action);
   add_calibrate(*app, action);
-  add_doctor(*app, action);
   add_help(*app, action);
   add_version(*app, action);
   add_man(*app, action);

@@ -62,12 +62,14 @@ void add_replica_options(CLI::App& command, ReplicaFlags& flags) {
                               .add_option("--replicas", flags.replicas,
                                           "Simulate so many draws of the costs that carry a spread")
                               ->check(CLI::Range(std::int64_t{1}, kMaxReplicas))
-                              ->type_name("N");
+                              ->type_name("N")
+                              ->group("Uncertain costs");
   command
       .add_option("--against", flags.against,
                   "Placement file: how probable is it that the placement beats this one?")
       ->type_name("FILE")
-      ->needs(replicas);
+      ->needs(replicas)
+      ->group("Uncertain costs");
   CLI::Option* agent = command.get_option("--agent");
   CLI::Option* seed = command.get_option("--seed");
   seed->remove_needs(agent);
@@ -84,16 +86,17 @@ ReplicaReport simulate_replicas(const PlacedStep& step, const ProblemOptions& pr
                                .seed = static_cast<std::uint64_t>(seed)};
   ReplicaReport report{.replicas = flags.replicas, .seed = seed};
   if (flags.against.empty()) {
-    const std::array placements{step.placement};
+    const std::array placements{step.record.placement};
     const std::vector<Replicas> replicas =
-        emplace::simulate_replicas(step.entry.problem, placements, options);
-    report.side = side_of(step.entry.problem, placements[0], replicas[0]);
+        emplace::simulate_replicas(step.problem(), placements, options);
+    report.side = side_of(step.problem(), placements[0], replicas[0]);
     return report;
   }
   // A file names ops, so both placements are compared op by op.
   const PlacedStep other = place_from_file(problem, flags.against);
-  const Problem& ops = other.entry.problem;
-  const std::array placements{op_by_op(step.entry.problem, step.placement), other.placement};
+  const Problem& ops = other.problem();
+  const std::array placements{op_by_op(step.problem(), step.record.placement),
+                              other.record.placement};
   const std::vector<Replicas> replicas = emplace::simulate_replicas(ops, placements, options);
   report.side = side_of(ops, placements[0], replicas[0]);
   report.other = {.path = flags.against,

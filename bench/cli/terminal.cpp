@@ -64,6 +64,8 @@ void print_error(std::string_view line) {
 
 void show_notes(bool shown) { notes_are_shown = shown; }
 
+bool notes_shown() { return notes_are_shown; }
+
 void note(std::string_view line) {
   if (notes_are_shown) {
     print_error(line);

@@ -28,6 +28,9 @@ void print_error(std::string_view line);
 /// Says whether note() and progress lines show anything; at first they do.
 void show_notes(bool shown);
 
+/// Returns what show_notes() said.
+bool notes_shown();
+
 /// Writes a line for people to standard error: what is worth to know but no error.
 void note(std::string_view line);
 

@@ -72,7 +72,7 @@ std::string difference(const TrainingPlan& stored, const TrainingPlan& wanted) {
     return fmt::format("it trains {}, not {}", stored.agent, wanted.agent);
   }
   if (stored.graphs != wanted.graphs) {
-    return "it was begun with other --graphs";
+    return "it was begun with other graphs";
   }
   if (stored.clusters != wanted.clusters) {
     return fmt::format("it was begun with --cluster {}, not {}", fmt::join(stored.clusters, " "),

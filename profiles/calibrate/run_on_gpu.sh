@@ -39,13 +39,13 @@ timeout 120 "$here/gpu_self_test" >"$out/self_test.txt" 2>&1 || true
 tail -n 5 "$out/self_test.txt" | tee -a "$out/log.txt"
 # The whole GPU; the GPU as two devices, for placements; and the GPU with the CPU, at a batch that
 # the CPU manages.
-emplace calibrate --devices gpu --graphs inception-v3,nmt,bert-base,resnet-50 --name this-gpu \
-  --out "$out/profile.json" --record "$out/activities.bin" --validate inception-v3,vgg-16:batch=32 \
+emplace calibrate --devices gpu inception-v3 nmt bert-base resnet-50 --name this-gpu \
+  --output "$out/profile.json" --record "$out/activities.bin" --validate inception-v3 vgg-16:batch=32 \
   --report "$out/validation.json"
-emplace calibrate --devices gpu/2 --graphs inception-v3 --name two-halves --out "$out/halves.json" \
+emplace calibrate --devices gpu/2 inception-v3 --name two-halves --output "$out/halves.json" \
   --validate inception-v3 --report "$out/halves_validation.json"
-emplace calibrate --devices gpu,cpu --graphs inception-v3:batch=8 --name gpu-and-cpu \
-  --out "$out/gpu_cpu.json" --validate inception-v3:batch=8 --report "$out/gpu_cpu_validation.json"
+emplace calibrate --devices gpu,cpu inception-v3:batch=8 --name gpu-and-cpu \
+  --output "$out/gpu_cpu.json" --validate inception-v3:batch=8 --report "$out/gpu_cpu_validation.json"
 status=0
 for part in profile validation halves halves_validation gpu_cpu gpu_cpu_validation; do
   if [ ! -s "$out/$part.json" ]; then

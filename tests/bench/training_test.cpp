@@ -131,7 +131,7 @@ TEST(Training, RefusesTheCheckpointOfAnotherCommand) {
   other = kPlan;
   other.graphs.pop_back();
   EXPECT_EQ(resume_mistake(other, checkpoint),
-            "p.checkpoint: cannot resume: it was begun with other --graphs");
+            "p.checkpoint: cannot resume: it was begun with other graphs");
   other = kPlan;
   other.groups = 9;
   EXPECT_THAT(resume_mistake(other, checkpoint), testing::HasSubstr("--groups 8, not 9"));

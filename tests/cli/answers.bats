@@ -58,7 +58,7 @@ load cli.bash
   answers 0 "${problem[@]}" --compare-groupings --evaluations 20 --groups 20 --json
   [ "$output" = "$first" ]
   answers 0 "${problem[@]}" --compare-groupings --evaluations 20
-  [[ "$output" == *"hill-climb:start=heft, 20 simulations"*"lost [%]"* ]]
+  [[ "$output" == *"hill-climb:start=heft, 20 evaluations"*"lost [%]"* ]]
 }
 
 @test "show --picture draws the groups with Graphviz, or writes what it would draw" {
@@ -143,7 +143,7 @@ load cli.bash
 }
 
 @test "simulate with an agent tells step time, bound, memory and devices" {
-  answers 0 simulate --graph inception-v3 --cluster p2-8xlarge-2 --agent single-gpu --json
+  answers 0 simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu --json
   holds 'd["schema_version"] == 1 and d["status"] == "ok" and d["placed_by"] == "single-gpu"' \
     '0 < d["bound_us"] <= d["step_time_us"]' \
     'abs(d["gap"] - (d["step_time_us"] / d["bound_us"] - 1)) < 1e-9' \
@@ -151,12 +151,12 @@ load cli.bash
     'd["peak_bytes"][0] > 1e9 and d["peak_bytes"][1:] == [0, 0]' \
     '0.5 < d["devices"][0]["utilization"] <= 1 and d["devices"][1]["busy_us"] == 0' \
     'd["devices"][0]["busy_us"] <= d["step_time_us"]'
-  answers 0 simulate --graph inception-v3 --cluster p2-8xlarge-2 --agent single-gpu
+  answers 0 simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu
   [[ "$output" == *"status       ok"* ]]
 }
 
 @test "simulate keeps to --evaluations, --seed and --groups" {
-  local common=(simulate --graph inception-v3:batch=2 --cluster p2-8xlarge-2 --agent random --json)
+  local common=(simulate inception-v3:batch=2 --cluster p2-8xlarge-2 --agent random --json)
   answers 0 "${common[@]}" --evaluations 7 --groups 60
   holds 'd["evaluations"] == 7' 'd["groups"] <= 120'
   local first=$output
@@ -171,21 +171,21 @@ load cli.bash
 }
 
 @test "an out-of-memory placement is an answer, not an error" {
-  answers 0 simulate --graph inception-v3:batch=1024 --cluster p2-8xlarge-2 --agent single-gpu --json
+  answers 0 simulate inception-v3:batch=1024 --cluster p2-8xlarge-2 --agent single-gpu --json
   holds 'd["status"] == "out_of_memory" and d["step_time_us"] > 0' \
     'd["peak_bytes"][0] > d["devices"][0]["capacity_bytes"]'
 }
 
 @test "simulate --trace writes a Chrome trace" {
   tiny_graph tiny.json
-  answers 0 simulate --graph ./tiny.json --cluster p2-8xlarge-2 --agent single-gpu --trace trace.json
+  answers 0 simulate ./tiny.json --cluster p2-8xlarge-2 --agent single-gpu --trace trace.json
   output=$(cat trace.json)
   holds '{"left", "right", "sum"} <= {e["name"] for e in d["traceEvents"]}'
 }
 
 @test "place writes a placement that simulate reads" {
   tiny_graph tiny.json
-  local problem=(--graph ./tiny.json --cluster p2-8xlarge-2)
+  local problem=(./tiny.json --cluster p2-8xlarge-2)
   answers 0 place "${problem[@]}" --agent single-gpu
   holds 'd["schema"] == "emplace-placement" and set(d["devices"].values()) == {"gpu:0"}'
   answers 0 place "${problem[@]}" --agent single-gpu -o placement.json --json
@@ -203,7 +203,7 @@ load cli.bash
   tiny_graph tiny.json
   echo '{"schema": "emplace-placement", "version": 1,
     "devices": {"x": "gpu:0", "left": "gpu:0", "right": "gpu:1", "sum": "gpu:0"}}' >placement.json
-  answers 0 simulate --graph ./tiny.json --cluster p2-8xlarge-2 --placement placement.json --json
+  answers 0 simulate ./tiny.json --cluster p2-8xlarge-2 --placement placement.json --json
   holds 'd["devices"][0]["busy_us"] > 0 and d["devices"][1]["busy_us"] > 0'
 }
 

@@ -10,13 +10,13 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
 
 @test "calibrate without a GPU says what is missing and how to go on" {
   if command -v nvidia-smi >/dev/null; then skip "there is a GPU"; fi
-  refuses 2 "no GPU to calibrate: " calibrate --out machine.json
+  refuses 2 "no GPU to calibrate: " calibrate -o machine.json
   [[ "$stderr" == *"to calibrate the CPU alone, "*"--devices cpu"* ]]
   [ ! -e machine.json ]
 }
 
 @test "calibrate writes a cluster on which the ops of its graphs are measured" {
-  answers 0 calibrate "${quick[@]}" --graphs "$graph" --name my-machine --out machine.json
+  answers 0 calibrate "${quick[@]}" "$graph" --name my-machine -o machine.json
   [[ "$output" == *"cpu:0"*"ops measured"* || "$output" == *"ops measured"*"cpu:0"* ]]
   answers 0 show "$graph" --cluster ./machine.json --json
   holds 'd["cluster"] == "my-machine"' 'len(d["device_classes"]) == 1' \
@@ -28,7 +28,7 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
 
 @test "calibrate --validate runs placements and compares" {
   if [ "$(nproc)" -lt 2 ]; then skip "one core can't be cut into two devices"; fi
-  answers 0 calibrate --devices cpu/2 --runs 3 --max-copy 4096 --graphs "$graph" --out two.json \
+  answers 0 calibrate --devices cpu/2 --runs 3 --max-copy 4096 "$graph" -o two.json \
     --validate "$graph" --placements 2 --seconds 0.01 --report report.json
   [[ "$output" == *"cpu:0 then cpu:1, 1:1"*"Kendall's tau"* ]]
   output=$(cat report.json)
@@ -44,22 +44,22 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
 }
 
 @test "mistakes are told before anything is measured" {
-  refuses 2 "give one of --out, to calibrate, and --cluster" calibrate --devices cpu
-  refuses 2 "give one of --out, to calibrate, and --cluster" \
-    calibrate --devices cpu --out a.json --cluster b.json
+  refuses 2 "give one of --output, to calibrate, and --cluster" calibrate --devices cpu
+  refuses 2 "give one of --output, to calibrate, and --cluster" \
+    calibrate --devices cpu -o a.json --cluster b.json
   refuses 2 "--name" calibrate --devices cpu --cluster b.json --validate "$graph" --name mine
   refuses 2 "--cluster is of use with --validate only" calibrate --devices cpu --cluster b.json
-  refuses 3 "inception-v3" calibrate --devices cpu --graphs inception-v33 --out a.json
-  refuses 3 "inception-v3" calibrate --devices cpu --graphs "$graph" --validate inception-v33 --out a.json
+  refuses 3 "inception-v3" calibrate --devices cpu inception-v33 -o a.json
+  refuses 3 "inception-v3" calibrate --devices cpu "$graph" --validate inception-v33 -o a.json
   refuses 2 "--devices: expected gpu, cpu, gpu/PARTS or cpu/PARTS, found 'tpu'" \
-    calibrate --devices tpu --graphs "$graph" --out a.json
-  refuses 2 "found 'cpu/0'" calibrate --devices cpu/0 --graphs "$graph" --out a.json
-  refuses 2 "--devices: cpu comes twice" calibrate --devices cpu,cpu/2 --graphs "$graph" --out a.json
-  refuses 2 "can't be cut into 4096 parts" calibrate --devices cpu/4096 --graphs "$graph" --out a.json
-  refuses 2 "--record is of use with GPUs only" calibrate "${quick[@]}" --graphs "$graph" --record r.bin --out a.json
+    calibrate --devices tpu "$graph" -o a.json
+  refuses 2 "found 'cpu/0'" calibrate --devices cpu/0 "$graph" -o a.json
+  refuses 2 "--devices: cpu comes twice" calibrate --devices cpu,cpu/2 "$graph" -o a.json
+  refuses 2 "can't be cut into 4096 parts" calibrate --devices cpu/4096 "$graph" -o a.json
+  refuses 2 "--record is of use with GPUs only" calibrate "${quick[@]}" "$graph" --record r.bin -o a.json
   [ ! -e a.json ]
 }
 
-@test "an unwritable --out is told" {
-  refuses 3 "there is no folder 'no/such/folder'" calibrate "${quick[@]}" --graphs "$graph" --out no/such/folder/a.json
+@test "an unwritable -o is told" {
+  refuses 3 "there is no folder 'no/such/folder'" calibrate "${quick[@]}" "$graph" -o no/such/folder/a.json
 }

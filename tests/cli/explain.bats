@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016,SC2154  # programs in single quotes; stderr is set by run
-# What bounds a step: emplace explain.
+# The bottleneck of a step: emplace explain.
 
 load cli.bash
 
@@ -18,17 +18,17 @@ two_devices() {
 END
   echo '{"schema": "emplace-placement", "version": 1,
     "devices": {"x": "gpu:0", "left": "gpu:0", "right": "gpu:1", "sum": "gpu:0"}}' >placement.json
-  problem=(--graph ./tiny.json --cluster ./pair.json)
+  problem=(./tiny.json --cluster ./pair.json)
 }
 
-@test "explain says first what bounds the step" {
+@test "explain names the bottleneck first" {
   two_devices
   # Two tensors of 4000 bytes at 0.1 bytes/us take 80 ms, the ops a few hundred microseconds each.
   answers 0 explain "${problem[@]}" --placement placement.json
-  [[ "${lines[1]}" =~ ^"The step takes 81."[0-9]+" ms, bounded by transfers: "[0-9]+" % of it is transfers (" ]]
+  [[ "${lines[1]}" =~ ^"The step takes 81."[0-9]+" ms, "[0-9.]+" % above the lower bound; its bottleneck is transfers: "[0-9]+" % of the step is transfers (" ]]
   [[ "$output" == *", 2 transfers)"* ]]
   answers 0 explain "${problem[@]}" --agent single-gpu
-  [[ "${lines[1]}" == *"bounded by gpu:0: 100 % of it is gpu:0 at work." ]]
+  [[ "${lines[1]}" == *"its bottleneck is gpu:0: 100 % of the step is gpu:0 at work." ]]
   [[ "$output" == *"Nothing was sent: no bandwidth or latency has an effect."* ]]
 }
 
@@ -49,7 +49,7 @@ END
 }
 
 @test "explain tells what overflowed a memory, and what would have to move" {
-  local problem=(--graph inception-v3:batch=1024 --cluster p2-8xlarge-2 --agent single-gpu)
+  local problem=(inception-v3:batch=1024 --cluster p2-8xlarge-2 --agent single-gpu)
   answers 0 explain "${problem[@]}"
   [[ "${lines[1]}" == "The placement does not fit: "*" ms into the step gpu:0 needs "*" GB more than its 11.000 GB." ]]
   [[ "${lines[2]}" == "At its peak it needs "*"must shrink." ]]
@@ -61,7 +61,7 @@ END
 }
 
 @test "explain --memory draws how a memory fills" {
-  local problem=(--graph inception-v3:batch=8 --cluster p2-8xlarge-2 --agent single-gpu)
+  local problem=(inception-v3:batch=8 --cluster p2-8xlarge-2 --agent single-gpu)
   answers 0 explain "${problem[@]}" --memory gpu:0
   [[ "${lines[0]}" == "gpu:0 holds at most "*" of its 11.000 GB"* ]]
   [ "${#lines[@]}" -eq 13 ]
@@ -74,7 +74,7 @@ END
 
 @test "explain refuses what it cannot explain" {
   refuses 2 "give --graph, --cluster and one of --agent and --placement" explain
-  refuses 2 "--agent" explain --graph inception-v3 --cluster p2-8xlarge-2 --agent heft --placement p.json
-  refuses 3 "unknown device 'gpu:7'; did you mean 'gpu:0'" explain --graph inception-v3:batch=2 \
+  refuses 2 "--agent" explain inception-v3 --cluster p2-8xlarge-2 --agent heft --placement p.json
+  refuses 3 "unknown device 'gpu:7'; did you mean 'gpu:0'" explain inception-v3:batch=2 \
     --cluster p2-8xlarge-2 --agent single-gpu --memory gpu:7
 }

@@ -79,7 +79,7 @@ refuses_cluster() {
 refuses_placement() {
   tiny_graph tiny.json
   printf '%b' "$2" >bad.json
-  refuses 3 "bad.json" simulate --graph ./tiny.json --cluster p2-8xlarge-2 --placement bad.json
+  refuses 3 "bad.json" simulate ./tiny.json --cluster p2-8xlarge-2 --placement bad.json
   [[ "$stderr" == *"$1"* ]]
 }
 
@@ -151,23 +151,23 @@ refuses_suite() {
   refuses 3 "/proc/self/mem" show /proc/self/mem
   tiny_graph tiny.json
   cp tiny.json $'odd\xff.json'
-  answers 0 simulate --graph $'./odd\xff.json' --cluster p2-8xlarge-2 --agent heft --json
+  answers 0 simulate $'./odd\xff.json' --cluster p2-8xlarge-2 --agent heft --json
   holds 'd["status"] == "ok"'
 }
 
 @test "two answers do not share standard output" {
   tiny_graph tiny.json
-  refuses 2 "--trace" simulate --graph ./tiny.json --cluster p2-8xlarge-2 --agent heft --trace - --json
-  refuses 2 "--output" place --graph ./tiny.json --cluster p2-8xlarge-2 --agent heft -o - --json
+  refuses 2 "--trace" simulate ./tiny.json --cluster p2-8xlarge-2 --agent heft --trace - --json
+  refuses 2 "--output" place ./tiny.json --cluster p2-8xlarge-2 --agent heft -o - --json
 }
 
 @test "guessed costs are told" {
   tiny_graph tiny.json
-  answers 0 simulate --graph ./tiny.json --cluster p2-8xlarge-2 --agent heft --json
+  answers 0 simulate ./tiny.json --cluster p2-8xlarge-2 --agent heft --json
   [ -z "$stderr" ]
   holds 'd["ops_by_cost_source"] == {"measured": 0, "interpolated": 0, "roofline": 4, "guess": 0}'
   change tiny.json '"kind": "add"' '"kind": "made_up"'
-  answers 0 simulate --graph ./tiny.json --cluster p2-8xlarge-2 --agent heft --json
+  answers 0 simulate ./tiny.json --cluster p2-8xlarge-2 --agent heft --json
   [[ "$stderr" == *"1 of 4 ops are guesses"* ]]
   holds 'd["ops_by_cost_source"]["guess"] == 1'
 }

@@ -25,7 +25,7 @@ placement() {
 @test "--replicas tells an interval around the step time" {
   measured_graph graph.json 0.1
   placement together.json gpu:0
-  local common=(simulate --graph ./graph.json --cluster p2-8xlarge-2 --placement together.json)
+  local common=(simulate ./graph.json --cluster p2-8xlarge-2 --placement together.json)
   answers 0 "${common[@]}" --replicas 1000 --json
   [ -z "$stderr" ]
   # Both branches, one by one, each 1000 us with a standard deviation of 100 us: 141 us together.
@@ -41,16 +41,16 @@ placement() {
 
 @test "without --replicas nothing is said of them" {
   measured_graph graph.json 0.1
-  answers 0 simulate --graph ./graph.json --cluster p2-8xlarge-2 --agent heft --json
+  answers 0 simulate ./graph.json --cluster p2-8xlarge-2 --agent heft --json
   holds '"replicas" not in d'
-  answers 0 simulate --graph ./graph.json --cluster p2-8xlarge-2 --agent heft
+  answers 0 simulate ./graph.json --cluster p2-8xlarge-2 --agent heft
   [[ "$output" != *"replicas"* ]]
 }
 
 @test "replicas depend on the seed alone" {
   measured_graph graph.json 0.1
   placement together.json gpu:0
-  local common=(simulate --graph ./graph.json --cluster p2-8xlarge-2 --placement together.json --json
+  local common=(simulate ./graph.json --cluster p2-8xlarge-2 --placement together.json --json
     --replicas 300)
   answers 0 "${common[@]}" --seed 5
   local first=$output
@@ -64,7 +64,7 @@ placement() {
   measured_graph graph.json 0.1
   placement together.json gpu:0
   placement apart.json gpu:1
-  local common=(simulate --graph ./graph.json --cluster p2-8xlarge-2 --replicas 200 --json)
+  local common=(simulate ./graph.json --cluster p2-8xlarge-2 --replicas 200 --json)
   answers 0 "${common[@]}" --placement apart.json --against together.json
   holds 'd["replicas"]["against"]["placed_by"] == "together.json"' \
     'd["replicas"]["against"]["probability_beaten"] == 1' \
@@ -74,18 +74,18 @@ placement() {
     'abs(d["replicas"]["mean_us"] - d["replicas"]["against"]["mean_us"] -
          d["replicas"]["against"]["mean_difference_us"]) < 1e-6'
   # An agent's placement of groups is compared op by op: with itself it always ties.
-  "$EMPLACE" place --graph ./graph.json --cluster p2-8xlarge-2 --agent single-gpu -o own.json
+  "$EMPLACE" place ./graph.json --cluster p2-8xlarge-2 --agent single-gpu -o own.json
   answers 0 "${common[@]}" --agent single-gpu --against own.json
   holds 'd["replicas"]["against"]["probability_beaten"] == 0.5' \
     'd["replicas"]["against"]["mean_difference_us"] == 0'
-  answers 0 simulate --graph ./graph.json --cluster p2-8xlarge-2 --replicas 200 \
+  answers 0 simulate ./graph.json --cluster p2-8xlarge-2 --replicas 200 \
     --placement apart.json --against together.json
   [[ "$output" == *"against      together.json: mean "*"beaten with probability 1.000 (95 % interval 0.98"*"shorter"* ]]
 }
 
 @test "a profile's spread counts, and exact costs are told" {
   tiny_graph graph.json
-  answers 0 simulate --graph ./graph.json --cluster p2-8xlarge-2 --agent single-gpu --replicas 20 --json
+  answers 0 simulate ./graph.json --cluster p2-8xlarge-2 --agent single-gpu --replicas 20 --json
   [[ "$stderr" == *"all replicas are equal"*'"spread"'* ]]
   holds 'd["replicas"]["uncertain_costs"] == 0 and d["replicas"]["standard_deviation_us"] == 0' \
     'd["replicas"]["p05_us"] == d["replicas"]["p95_us"] == d["step_time_us"]'
@@ -97,14 +97,14 @@ profile["op_classes"]["matmul"]["spread"] = 0.2
 cluster["devices"][0]["profile"] = profile
 json.dump(cluster, open("cluster.json", "w"))
 END
-  answers 0 simulate --graph ./graph.json --cluster ./cluster.json --agent single-gpu --replicas 20 --json
+  answers 0 simulate ./graph.json --cluster ./cluster.json --agent single-gpu --replicas 20 --json
   [ -z "$stderr" ]
   holds 'd["replicas"]["uncertain_costs"] == 2 and d["replicas"]["standard_deviation_us"] > 0'
 }
 
 @test "wrong spreads and options are refused" {
   tiny_graph tiny.json
-  local simulate=(simulate --graph ./tiny.json --cluster p2-8xlarge-2)
+  local simulate=(simulate ./tiny.json --cluster p2-8xlarge-2)
   refuses 2 "--replicas" "${simulate[@]}" --agent heft --replicas 0
   refuses 2 "--replicas" "${simulate[@]}" --agent heft --replicas -3
   refuses 2 "--replicas" "${simulate[@]}" --agent heft --replicas 1000001
@@ -117,7 +117,7 @@ END
   for spread in -0.1 1.5 NaN 1e999; do
     measured_graph graph.json 0.5
     sed -i "s/\"spread\": 0.5/\"spread\": $spread/" graph.json
-    refuses 3 "graph.json: /ops/1/measured/0/spread: " simulate --graph ./graph.json \
+    refuses 3 "graph.json: /ops/1/measured/0/spread: " simulate ./graph.json \
       --cluster p2-8xlarge-2 --agent heft --replicas 3
   done
 }

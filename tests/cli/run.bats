@@ -44,11 +44,11 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
 @test "the manifest says what was run, by what, where and when" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json
-  "$EMPLACE" run ./suite.json --quiet --seed 5 --out r >/dev/null
+  "$EMPLACE" run ./suite.json --quiet --seed 5 -o r >/dev/null
   output=$(cat r/manifest.json)
   holds 'd["schema"] == "emplace-run" and d["root_seed"] == 5 and d["num_cells"] == 14' \
     'd["suite"]["agents"][0] == "single-gpu"' \
-    'd["starts"][0]["arguments"][1:] == ["run", "./suite.json", "--quiet", "--seed", "5", "--out", "r"]' \
+    'd["starts"][0]["arguments"][1:] == ["run", "./suite.json", "--quiet", "--seed", "5", "-o", "r"]' \
     'd["starts"][0]["build"]["git_revision"] and d["starts"][0]["machine"]["cores"] >= 1' \
     'len(d["problems"]) == 2 and all(len(p["hash"]) == 16 for p in d["problems"])'
 }
@@ -56,9 +56,9 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
 @test "the same seed gives the same bits on 1 and 2 threads, another seed does not" {
   tiny_graph tiny.json
   suite suite.json 20 inception-v3:batch=2
-  "$EMPLACE" run ./suite.json --quiet --out one --threads 1 --seed 4 >/dev/null
-  "$EMPLACE" run ./suite.json --quiet --out two --threads 2 --seed 4 >/dev/null
-  "$EMPLACE" run ./suite.json --quiet --out other --threads 2 --seed 5 >/dev/null
+  "$EMPLACE" run ./suite.json --quiet -o one --threads 1 --seed 4 >/dev/null
+  "$EMPLACE" run ./suite.json --quiet -o two --threads 2 --seed 4 >/dev/null
+  "$EMPLACE" run ./suite.json --quiet -o other --threads 2 --seed 5 >/dev/null
   deterministic() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
   [ "$(deterministic one)" = "$(deterministic two)" ]
   "$EMPLACE" report one --format json >one.json
@@ -70,8 +70,8 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
 
 @test "simulate gives what the first repetition in a suite gives" {
   suite suite.json 20 inception-v3:batch=2
-  "$EMPLACE" run ./suite.json --quiet --out r --seed 4 >/dev/null
-  answers 0 simulate --graph inception-v3:batch=2 --cluster p2-8xlarge-4 --agent random \
+  "$EMPLACE" run ./suite.json --quiet -o r --seed 4 >/dev/null
+  answers 0 simulate inception-v3:batch=2 --cluster p2-8xlarge-4 --agent random \
     --evaluations 20 --seed 4 --json
   local line
   line=$(grep '"cluster":"p2-8xlarge-4","agent":"random","repetition":0' r/cells.jsonl)
@@ -80,53 +80,53 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
 
 @test "a killed run is resumed with the same bits" {
   long_suite
-  "$EMPLACE" run ./suite.json --quiet --out whole --json >whole.json
-  [ "$(interrupted SIGKILL run ./suite.json --out half --threads 2)" -eq -9 ]
+  "$EMPLACE" run ./suite.json --quiet -o whole --json >whole.json
+  [ "$(interrupted SIGKILL run ./suite.json -o half --threads 2)" -eq -9 ]
   answers 0 report half --format json
   holds '2 <= d["cells_finished"] < 14'
   # As if the last line had been torn too.
   truncate -s -20 half/cells.jsonl
-  "$EMPLACE" run ./suite.json --quiet --out half --resume --json >half.json
+  "$EMPLACE" run ./suite.json --quiet -o half --resume --json >half.json
   cmp whole.json half.json
   output=$(cat half/manifest.json)
   holds 'len(d["starts"]) == 2'
   # All is done: resuming again only reports.
-  "$EMPLACE" run ./suite.json --quiet --out half --resume --json | cmp - whole.json
+  "$EMPLACE" run ./suite.json --quiet -o half --resume --json | cmp - whole.json
 }
 
 @test "Ctrl-C ends a run in good order with exit code 130" {
   long_suite
-  [ "$(interrupted SIGINT run ./suite.json --out half --threads 2)" -eq 130 ]
+  [ "$(interrupted SIGINT run ./suite.json -o half --threads 2)" -eq 130 ]
   answers 0 report half --format json
   holds '2 <= d["cells_finished"] < 14'
   [ "$(tail -c 1 half/cells.jsonl | od -An -c | tr -d ' ')" = '\n' ]
-  "$EMPLACE" run ./suite.json --quiet --out half --resume --json >half.json
-  "$EMPLACE" run ./suite.json --quiet --out whole --json | cmp - half.json
+  "$EMPLACE" run ./suite.json --quiet -o half --resume --json >half.json
+  "$EMPLACE" run ./suite.json --quiet -o whole --json | cmp - half.json
 }
 
 @test "a full disk ends a run in good order" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json
   # Files of at most 4 KiB have room for the manifest and some of the cells.
-  run -3 --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 4; "$EMPLACE" run ./suite.json --quiet --out r'
+  run -3 --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 4; "$EMPLACE" run ./suite.json --quiet -o r'
   [ -z "$output" ]
   [[ "$stderr" == "emplace: r/cells.jsonl: cannot write: "* ]]
   answers 0 report r --json
   holds '1 <= d["cells_finished"] < 14'
-  answers 0 run ./suite.json --quiet --out r --resume --json
+  answers 0 run ./suite.json --quiet -o r --resume --json
   holds 'd["cells_finished"] == 14'
 }
 
 @test "at a terminal a run shows how far it is" {
   command -v script >/dev/null || skip "no script(1) here"
   suite suite.json 200 inception-v3:batch=2
-  script -qec "$EMPLACE run ./suite.json --out r --threads 1" screen.txt >/dev/null </dev/null
+  script -qec "$EMPLACE run ./suite.json -o r --threads 1" screen.txt >/dev/null </dev/null
   grep -q "\[3/14\] about .* s left  inception-v3:batch=2 on p2-8xlarge" screen.txt
-  "$EMPLACE" run ./suite.json --out again 2>errors.txt >/dev/null
+  "$EMPLACE" run ./suite.json -o again 2>errors.txt >/dev/null
   lacks 'left' <errors.txt
 }
 
-@test "--resume without --out goes on with the latest run" {
+@test "--resume without -o goes on with the latest run" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json
   "$EMPLACE" run ./suite.json --quiet --resume >/dev/null
@@ -140,24 +140,24 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
 @test "a store is neither overwritten nor mixed" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json
-  "$EMPLACE" run ./suite.json --quiet --out r >/dev/null
-  refuses 2 "--resume" run ./suite.json --out r
-  refuses 2 "seed 0, not 1" run ./suite.json --out r --resume --seed 1
+  "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
+  refuses 2 "--resume" run ./suite.json -o r
+  refuses 2 "seed 0, not 1" run ./suite.json -o r --resume --seed 1
   suite suite.json 6 ./tiny.json
-  refuses 2 "suite" run ./suite.json --out r --resume
+  refuses 2 "suite" run ./suite.json -o r --resume
   suite suite.json 5 ./tiny.json
   sed -i 's/"flops": 1000,/"flops": 1000000,/' tiny.json
-  refuses 2 "has changed" run ./suite.json --out r --resume
+  refuses 2 "has changed" run ./suite.json -o r --resume
 }
 
 @test "damaged stores are refused" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json
-  "$EMPLACE" run ./suite.json --quiet --out r >/dev/null
+  "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
   cp -r r good
   sed -i '3s/"status":"ok"/"status":"fine"/' r/cells.jsonl
   refuses 3 "r/cells.jsonl:3: /status" report r
-  refuses 3 "r/cells.jsonl:3: /status" run ./suite.json --out r --resume
+  refuses 3 "r/cells.jsonl:3: /status" run ./suite.json -o r --resume
   cp good/cells.jsonl r
   sed -i 's/"version": 1/"version": 2/' r/manifest.json
   refuses 3 "r/manifest.json: /" report r
@@ -170,7 +170,7 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
 @test "report writes the terminal's table, Markdown and JSON" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json
-  "$EMPLACE" run ./suite.json --quiet --out r >run.txt
+  "$EMPLACE" run ./suite.json --quiet -o r >run.txt
   "$EMPLACE" report r | cmp - run.txt
   answers 0 report r --format markdown
   [[ "$output" == *"| agent | step \[ms\] |"* ]]
@@ -183,9 +183,9 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
 @test "a run whose standard streams are closed leaves its store alone" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json
-  "$EMPLACE" run suite.json --out no_error 2>&- >/dev/null
+  "$EMPLACE" run suite.json -o no_error 2>&- >/dev/null
   answers 0 report no_error
-  run sh -c '"$1" run suite.json --out no_output --quiet >&-' sh "$EMPLACE"
+  run sh -c '"$1" run suite.json -o no_output --quiet >&-' sh "$EMPLACE"
   answers 0 report no_output
 }
 

@@ -23,10 +23,10 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
 
 @test "policies are trained first, kept, and the same bits on 1 and 2 threads" {
   held_out suite.json
-  answers 0 run ./suite.json --out one --threads 1
+  answers 0 run ./suite.json -o one --threads 1
   [[ "$stderr" == *"2 of 2 policies to train"* ]]
   [[ "$output" == *"cells on p2-8xlarge-2, 2 graphs to test on"* ]]
-  "$EMPLACE" run ./suite.json --out two --threads 2 --quiet --json >two.json
+  "$EMPLACE" run ./suite.json -o two --threads 2 --quiet --json >two.json
   diff -r one/policies two/policies
   [ "$(find one/policies -name 'net-*.json' | wc -l)" -eq 2 ]
   [ "$(but_for_times one)" = "$(but_for_times two)" ]
@@ -35,16 +35,16 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
 
 @test "a resumed run trains only the policies that are missing and wanted" {
   held_out suite.json
-  "$EMPLACE" run ./suite.json --quiet --out r --json >whole.json
+  "$EMPLACE" run ./suite.json --quiet -o r --json >whole.json
   cp -r r/policies kept
   # All cells are there: no policy is wanted.
   rm r/policies/*
-  answers 0 run ./suite.json --out r --resume
+  answers 0 run ./suite.json -o r --resume
   [[ "$stderr" != *"to train"* ]]
   # The cells of one repetition are gone, and its policy.
   grep -v '"repetition":1' r/cells.jsonl >left
   cp left r/cells.jsonl
-  answers 0 run ./suite.json --out r --resume --json
+  answers 0 run ./suite.json -o r --resume --json
   [[ "$stderr" == *"1 of 1 policies to train"* ]]
   [ "$output" = "$(cat whole.json)" ]
   for policy in r/policies/*; do cmp "$policy" "kept/${policy##*/}"; done
@@ -52,15 +52,15 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
 
 @test "a kept policy can be used by place, and a damaged one is refused" {
   held_out suite.json
-  "$EMPLACE" run ./suite.json --quiet --out r >/dev/null
+  "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
   local policy
   policy=$(find r/policies -name '*.json' | head -n 1)
-  answers 0 place --graph cifar10:split=test,member=5 --cluster p2-8xlarge-2 --policy "$policy" --json
+  answers 0 place cifar10:split=test,member=5 --cluster p2-8xlarge-2 --policy "$policy" --json
   holds 'd["evaluations"] == 11'
   : >"$policy"
   sed -i '$d' r/cells.jsonl
   sed -i '/"learns":/d' r/cells.jsonl
-  refuses 3 "$policy" run ./suite.json --quiet --out r --resume
+  refuses 3 "$policy" run ./suite.json --quiet -o r --resume
 }
 
 @test "no graph may be on both sides" {
@@ -74,14 +74,14 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
 
 @test "report draws how near agents come to the best" {
   held_out suite.json
-  "$EMPLACE" run ./suite.json --quiet --out r >/dev/null
+  "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
   answers 0 report r --picture cells.svg
   grep -q 'cells on p2-8xlarge-2' cells.svg
   python3 -c 'import sys, xml.dom.minidom as m; m.parse("cells.svg")'
   refuses 2 "expected a name that ends in .svg" report r --picture cells.png
   tiny_graph tiny.json
   suite plain.json 5 ./tiny.json
-  "$EMPLACE" run ./plain.json --quiet --out p >/dev/null
+  "$EMPLACE" run ./plain.json --quiet -o p >/dev/null
   refuses 2 "no results of families" report p --picture p.svg
 }
 
@@ -98,7 +98,7 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
    {"graph": "./tiny.json", "cluster": "p2-8xlarge-2", "agent": "patient", "step_time_s": 2, "evaluations": 30},
    {"graph": "./tiny.json", "cluster": "p2-8xlarge-2", "agent": "random", "step_time_s": 4, "evaluations": 60}]}}
 END
-  answers 0 run ./suite.json --quiet --out r
+  answers 0 run ./suite.json --quiet -o r
   [[ "$output" == *"Beside Someone 2000 (recalled, not checked against a copy)"* ]]
   answers 0 report r --json
   holds 'd["rivals"] == ["random"] and d["tables"][0]["rival"] == "random"' \

@@ -29,12 +29,12 @@ END
 
 # Episodes are short, so there are many.
 training() {
-  echo train "placeto:rounds=2,workers=2,start=best" --graphs fork-join:width=3,stages=2 in-tree:levels=4 \
+  echo train "placeto:rounds=2,workers=2,start=best" fork-join:width=3,stages=2 in-tree:levels=4 \
     --cluster p2-8xlarge-2 --groups 8 --seed 3 --episodes 400
 }
 
 @test "train writes a policy that says where it comes from" {
-  answers 0 train placeto:rounds=1 --graphs in-tree:levels=3 fft:log2-points=2 --cluster p2-8xlarge-2 \
+  answers 0 train placeto:rounds=1 in-tree:levels=3 fft:log2-points=2 --cluster p2-8xlarge-2 \
     --groups 5 --grouping metis --episodes 6 --seed 9 -o policy.json
   [ -z "$stderr" ]
   [[ "$output" == "placeto:rounds=1: 12 of 12 episodes, 12 updates, policy in policy.json"* ]]
@@ -51,7 +51,7 @@ training() {
 }
 
 @test "a family stands for its members to train on" {
-  answers 0 train placeto:rounds=1 --graphs cifar10:members=2 ptb:members=1 --cluster p2-8xlarge-2 \
+  answers 0 train placeto:rounds=1 cifar10:members=2 ptb:members=1 --cluster p2-8xlarge-2 \
     --groups 4 --episodes 1 -o policy.json --json
   holds 'd["schema_version"] == 1 and d["ended_by"] == "episodes" and d["episodes"] == 3' \
     '[p["graph"] for p in d["problems"]] == ["cifar10:member=0", "cifar10:member=1", "ptb:member=0"]' \
@@ -59,16 +59,16 @@ training() {
 }
 
 @test "one policy may serve clusters of any number of devices" {
-  answers 0 train placeto-plus:rounds=1 --graphs in-tree:levels=4 --cluster p2-8xlarge-2 p2-8xlarge-4 \
+  answers 0 train placeto-plus:rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 p2-8xlarge-4 \
     --groups 6 --episodes 3 -o policy.json --json
   holds 'd["ended_by"] == "episodes" and d["episodes"] == 6' \
     '[p["cluster"] for p in d["problems"]] == ["p2-8xlarge-2", "p2-8xlarge-4"]'
-  answers 0 place --graph in-tree:levels=4 --cluster dgx-1-v100 --policy policy.json --json
+  answers 0 place in-tree:levels=4 --cluster dgx-1-v100 --policy policy.json --json
   holds 'd["groups"] == 6 and d["evaluations"] >= 1'
 }
 
 @test "the same seed gives the same bits on 1 and 2 threads, another seed does not" {
-  local command=(train placeto:rounds=1,workers=2 --graphs in-tree:levels=4 --cluster p2-8xlarge-2
+  local command=(train placeto:rounds=1,workers=2 in-tree:levels=4 --cluster p2-8xlarge-2
     --groups 8 --episodes 20)
   "$EMPLACE" "${command[@]}" --threads 1 -o one.json >/dev/null
   "$EMPLACE" "${command[@]}" --threads 2 -o two.json >/dev/null
@@ -83,7 +83,7 @@ training() {
   "$EMPLACE" "${command[@]}" -o whole.json --curve whole.csv --picture whole.svg >/dev/null
   [ "$(interrupted SIGKILL "${command[@]}" -o half.json --curve half.csv --checkpoint-every 0)" -eq -9 ]
   # What is there can be used, and is less than the whole.
-  answers 0 place --graph in-tree:levels=4 --cluster p2-8xlarge-2 --policy half.json
+  answers 0 place in-tree:levels=4 --cluster p2-8xlarge-2 --policy half.json
   run -1 cmp -s whole.json half.json
   refuses 2 "half.json.checkpoint: there is a training already" "${command[@]}" -o half.json
   refuses 2 "--episodes 400, not 500" "${command[@]/400/500}" -o half.json --resume
@@ -122,7 +122,7 @@ training() {
 }
 
 @test "the curve is a table and a picture" {
-  "$EMPLACE" train placeto:rounds=1 --graphs fork-join:width=3,stages=2 --cluster p2-8xlarge-2 --groups 8 \
+  "$EMPLACE" train placeto:rounds=1 fork-join:width=3,stages=2 --cluster p2-8xlarge-2 --groups 8 \
     --episodes 10 -o policy.json --curve curve.csv --picture curve.svg >/dev/null
   python3 - <<'END'
 import csv, xml.dom.minidom
@@ -138,16 +138,16 @@ END
 }
 
 @test "patience ends a training early" {
-  answers 0 train placeto:rounds=1,start=best --graphs in-tree:levels=3 --cluster p2-8xlarge-2 --episodes 5000 \
+  answers 0 train placeto:rounds=1,start=best in-tree:levels=3 --cluster p2-8xlarge-2 --episodes 5000 \
     --patience 20 -o policy.json --json
   holds 'd["ended_by"] == "patience" and 20 < d["episodes"] < 5000'
 }
 
 @test "a policy places graphs that it has not seen, and learns more if it is told to" {
-  "$EMPLACE" train placeto:rounds=1 --graphs in-tree:levels=4 --cluster p2-8xlarge-2 --groups 6 --episodes 20 \
+  "$EMPLACE" train placeto:rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 --groups 6 --episodes 20 \
     -o policy.json >/dev/null
   cp policy.json before.json
-  local problem=(--graph out-tree:levels=5 --cluster p2-8xlarge-2)
+  local problem=(out-tree:levels=5 --cluster p2-8xlarge-2)
   answers 0 place "${problem[@]}" --policy policy.json --json
   # An episode is a start and its groups, of which there are as many as in training.
   holds 'd["groups"] == 6 and d["evaluations"] == 7 and d["placed_by"] == "placeto:rounds=1 with policy.json"' \
@@ -160,23 +160,23 @@ END
 }
 
 @test "trainings and policies that cannot be are told" {
-  local problem=(--graphs in-tree:levels=3 --cluster p2-8xlarge-2 --episodes 2)
+  local problem=(in-tree:levels=3 --cluster p2-8xlarge-2 --episodes 2)
   refuses 2 "agent 'metis' trains no policy; those that do: " train metis "${problem[@]}" -o p.json
   refuses 3 "did you mean 'placeto'" train placet "${problem[@]}" -o p.json
-  refuses 3 "did you mean 'in-tree'" train placeto --graphs in-tre --cluster p2-8xlarge-2 --episodes 2 -o p.json
-  refuses 2 "'in-tree:levels=3' is given twice" train placeto --graphs in-tree:levels=3 "${problem[@]}" -o p.json
+  refuses 3 "did you mean 'in-tree'" train placeto in-tre --cluster p2-8xlarge-2 --episodes 2 -o p.json
+  refuses 2 "'in-tree:levels=3' is given twice" train placeto in-tree:levels=3 "${problem[@]}" -o p.json
   refuses 3 "for 2 devices cannot place in-tree:levels=3 on the 4 of p2-8xlarge-4" \
     train placeto "${problem[@]}" --cluster p2-8xlarge-4 -o p.json
   refuses 3 "no-folder" train placeto "${problem[@]}" -o no-folder/p.json
   refuses 3 "no-folder" train placeto "${problem[@]}" -o p.json --curve no-folder/c.csv
   refuses 2 ".svg" train placeto "${problem[@]}" -o p.json --picture p.png
   refuses 2 "--output" train placeto "${problem[@]}" -o -
-  refuses 2 "--episodes" train placeto --graphs in-tree --cluster p2-8xlarge-2 -o p.json
+  refuses 2 "--episodes" train placeto in-tree --cluster p2-8xlarge-2 -o p.json
   refuses 2 "--output" train placeto "${problem[@]}"
   rm -f p.json*
 
   "$EMPLACE" train placeto "${problem[@]}" -o p.json >/dev/null
-  local place=(place --graph in-tree:levels=3)
+  local place=(place in-tree:levels=3)
   refuses 3 "for 2 devices" "${place[@]}" --cluster p2-8xlarge-4 --policy p.json
   refuses 2 "excludes" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json --agent heft
   refuses 2 "one of --agent and --policy" "${place[@]}" --cluster p2-8xlarge-2
@@ -191,7 +191,7 @@ END
 
 @test "at a terminal a training shows how far it is" {
   command -v script >/dev/null || skip "no script(1) here"
-  script -qec "$EMPLACE train placeto:rounds=1 --graphs in-tree:levels=4 --cluster p2-8xlarge-2 --episodes 5 -o p.json" \
+  script -qec "$EMPLACE train placeto:rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 --episodes 5 -o p.json" \
     screen.txt >/dev/null </dev/null
   grep -q "\[4/5\] about 0 s left  in-tree:levels=4 on p2-8xlarge-2: .* ms, best " screen.txt
 }

@@ -33,7 +33,7 @@ load cli.bash
   refuses 2 "cannot list 'agent'; did you mean 'agents'" list agent
   refuses 3 "did you mean 'inception-v3'" show inception-v2
   refuses 3 "did you mean 'p2-8xlarge-2'" show inception-v3 --cluster p2-8xlarge2
-  refuses 3 "did you mean 'hill-climb'" place --graph inception-v3 --cluster p2-8xlarge-2 --agent hil-climb
+  refuses 3 "did you mean 'hill-climb'" place inception-v3 --cluster p2-8xlarge-2 --agent hil-climb
   refuses 3 "did you mean 'quickstart'" run quick-start
   refuses 3 "unknown agent 'hil-climb'; did you mean 'hill-climb'" list agents hil-climb
   refuses 3 "did you mean 'heavy-edge'" show inception-v3 --grouping heavy-edges
@@ -57,12 +57,12 @@ load cli.bash
 
 @test "options that do not go together are usage errors" {
   refuses 2 "--cases" simulate
-  refuses 2 "--graph" simulate --graph inception-v3 --cluster p2-8xlarge-2
-  refuses 2 "--cases" simulate --cases - --graph inception-v3
-  refuses 2 "--agent" simulate --graph inception-v3 --cluster p2-8xlarge-2 --agent metis --placement p.json
-  refuses 2 "--agent" simulate --graph inception-v3 --cluster p2-8xlarge-2 --placement p.json --seed 1
-  refuses 2 "--cluster" place --graph inception-v3 --agent metis
-  refuses 2 "--grouping" simulate --graph inception-v3 --cluster p2-8xlarge-2 --placement p.json --grouping scope
+  refuses 2 "--graph" simulate inception-v3 --cluster p2-8xlarge-2
+  refuses 2 "--cases" simulate --cases - inception-v3
+  refuses 2 "--agent" simulate inception-v3 --cluster p2-8xlarge-2 --agent metis --placement p.json
+  refuses 2 "--agent" simulate inception-v3 --cluster p2-8xlarge-2 --placement p.json --seed 1
+  refuses 2 "--cluster" place inception-v3 --agent metis
+  refuses 2 "--grouping" simulate inception-v3 --cluster p2-8xlarge-2 --placement p.json --grouping scope
   refuses 2 "--cluster" show inception-v3 --compare-groupings
   refuses 2 "--compare-groupings" show inception-v3 --evaluations 5
 }
@@ -70,7 +70,7 @@ load cli.bash
 @test "files that cannot be read or written are told" {
   refuses 3 "missing.json" show ./missing.json
   refuses 3 "missing.jsonl" simulate --cases missing.jsonl
-  refuses 3 "results-of-nobody" report results-of-nobody
+  refuses 3 "no-results" report no-results
   mkdir folder.json
   refuses 3 "folder.json" show ./folder.json
   refuses 3 "folder.json" simulate --cases folder.json
@@ -92,7 +92,7 @@ load cli.bash
 @test "only a terminal gets colour, unless it is asked for" {
   tiny_graph tiny.json
   suite suite.json 2 ./tiny.json
-  "$EMPLACE" run ./suite.json --out r --quiet >plain.txt
+  "$EMPLACE" run ./suite.json -o r --quiet >plain.txt
   lacks $'\x1b' <plain.txt
   "$EMPLACE" report r --color=always | grep -q $'\x1b'
   "$EMPLACE" --color always report r | grep -q $'\x1b'

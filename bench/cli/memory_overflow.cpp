@@ -1,0 +1,142 @@
+#include "memory_overflow.hpp"
+
+#include "terminal.hpp"
+
+#include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/catalog.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace emplace::cli {
+namespace {
+
+constexpr std::size_t kNamedTensors = 3;
+
+std::string device_name(const PlacedStep& step, DeviceId device) {
+  return bench::without_control_characters(step.devices[device].name);
+}
+
+std::int64_t bytes_over_at_peak(const DeviceUse& device) {
+  return device.peak_bytes - device.capacity_bytes;
+}
+
+// Where there is room for so many bytes, among the devices on which agents may place.
+std::string room_for(const PlacedStep& step, std::int64_t bytes) {
+  DeviceId roomiest = 0;
+  std::int64_t most = 0;
+  std::int64_t all = 0;
+  for (const DeviceId device : step.problem().placeable_devices()) {
+    const std::int64_t room = std::max<std::int64_t>(-bytes_over_at_peak(step.devices[device]), 0);
+    all += room;
+    if (room > most) {
+      roomiest = device;
+      most = room;
+    }
+  }
+  return most >= bytes
+             ? fmt::format("{} has {} GB to spare", device_name(step, roomiest), gigabytes(most))
+         : all >= bytes
+             ? fmt::format("the other devices have {} GB to spare together", gigabytes(all))
+             : fmt::format(
+                   "the other devices have only {} GB to spare together, so the graph "
+                   "or its batch must shrink",
+                   gigabytes(all));
+}
+
+// "left:0 (0.822 GB), right (0.411 GB)", and the weights if they are among the most.
+std::string largest_to_text(const PlacedStep& step, const MemoryOverflow& overflow) {
+  std::vector<std::string> parts;
+  for (const Allocation& allocation : overflow.largest) {
+    if (parts.size() < kNamedTensors) {
+      parts.push_back(
+          fmt::format("{} ({} GB)", tensor_name(step, allocation), gigabytes(allocation.bytes)));
+    }
+  }
+  if (overflow.persistent_bytes > 0) {
+    parts.push_back(
+        fmt::format("weights and optimizer slots ({} GB)", gigabytes(overflow.persistent_bytes)));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// "a smaller batch (inception-v3:batch=N)" where the graph has such a parameter.
+std::string smaller_batch(const PlacedStep& step) {
+  const std::string name = step.graph.substr(0, step.graph.find(':'));
+  const GraphCatalog& catalog = GraphCatalog::global();
+  const std::vector<std::string> names = catalog.names();
+  const bool has_batch =
+      std::ranges::find(names, name) != names.end() &&
+      std::ranges::count(catalog.find(name).parameters, "batch", &ParamSpec::name) > 0;
+  return has_batch ? fmt::format("a smaller batch ({}:batch=N)", name) : "a smaller batch";
+}
+
+}  // namespace
+
+std::string duration(double us) {
+  return us >= 1e6   ? fmt::format("{:.3f} s", us / 1e6)
+         : us >= 1e3 ? fmt::format("{:.3f} ms", us / 1e3)
+                     : fmt::format("{:.3f} us", us);
+}
+
+std::string gigabytes(std::int64_t bytes) {
+  return fmt::format("{:.3f}", static_cast<double>(bytes) / 1e9);
+}
+
+std::string tensor_name(const PlacedStep& step, const Allocation& allocation) {
+  return allocation.output == Allocation::kAllOutputs ||
+                 allocation.kind == Allocation::Kind::kWorkspace
+             ? step.op_name(allocation.op)
+             : fmt::format("{}:{}", step.op_name(allocation.op),
+                           allocation.output - step.problem().outputs(allocation.op).first);
+}
+
+std::string to_text(const PlacedStep& step, const MemoryOverflow& overflow) {
+  return fmt::format("{} into the step {} needs {} GB more than its {} GB.",
+                     duration(overflow.at_us), device_name(step, overflow.device),
+                     gigabytes(overflow.bytes_over),
+                     gigabytes(step.devices[overflow.device].capacity_bytes));
+}
+
+std::string advice(const PlacedStep& step, const MemoryOverflow& overflow) {
+  const DeviceUse& device = step.devices[overflow.device];
+  const std::int64_t over_at_peak = bytes_over_at_peak(device);
+  std::string text = fmt::format("At its peak it needs {} GB more, which must move elsewhere: ",
+                                 gigabytes(over_at_peak));
+  std::size_t tensors = 0;
+  std::int64_t bytes = 0;
+  while (tensors < overflow.largest.size() && bytes < over_at_peak) {
+    bytes += overflow.largest[tensors++].bytes;
+  }
+  if (overflow.persistent_bytes > device.capacity_bytes) {
+    text += "weights and optimizer slots alone are more than it has";
+  } else if (bytes < over_at_peak) {
+    text += "more than its largest tensors together";
+  } else {
+    text += tensors == 1 ? "as much as its largest tensor"
+                         : fmt::format("as much as its {} largest tensors", tensors);
+  }
+  return fmt::format("{}; {}.", text, room_for(step, over_at_peak));
+}
+
+void note_out_of_memory(const PlacedStep& step) {
+  const std::optional<MemoryOverflow> overflow = first_overflow(step.problem(), step.record);
+  if (!overflow) {
+    return;
+  }
+  note(bench::without_control_characters(fmt::format(
+      "emplace: out of memory: {} {}", to_text(step, *overflow), advice(step, *overflow))));
+  note(bench::without_control_characters(
+      fmt::format("  Then it holds {}.", largest_to_text(step, *overflow))));
+  const std::string finer = step.from_file ? ""
+                                           : fmt::format(", or finer groups (--groups {})",
+                                                         2 * step.problem().num_groups());
+  note(fmt::format("  Try another {}, a cluster of more devices or memory (--cluster), {}{}.",
+                   step.from_file ? "placement" : "agent (--agent)", smaller_batch(step), finer));
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,202 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154  # stderr is set by run
+# The help of the program and of each command, and options that all commands have alike.
+
+load cli.bash
+
+# commands: prints the name of every command, as the program's help lists them.
+commands() {
+  "$EMPLACE" --help | sed -n '/^General options:/q; s/^  \([a-z]\+\)  .*/\1/p'
+}
+
+# examples COMMAND...: prints the examples in its help.
+examples() {
+  "$EMPLACE" help "$@" | sed -n '1,/^Examples:/d; s/^  //p'
+}
+
+@test "the help lists every command with one line on each" {
+  [ "$(commands | wc -l)" -ge 15 ]
+  [ "$("$EMPLACE" help)" = "$("$EMPLACE" --help)" ]
+  [ "$("$EMPLACE" -h)" = "$("$EMPLACE" --help)" ]
+}
+
+@test "help of every command says how to call it, fits 80 columns and has an example" {
+  local command
+  for command in $(commands) "profile show"; do
+    read -ra words <<<"$command"
+    answers 0 help "${words[@]}"
+    [[ "$output" == *$'\n\n'"Usage: emplace $command "* ]]
+    [ "$output" = "$("$EMPLACE" "${words[@]}" --help)" ]
+    sed '/^Examples:/q' <<<"$output" | lacks '.\{81\}'
+    sed '1,/^Examples:/d' <<<"$output" | lacks '.\{101\}'
+    [ "$command" = profile ] || [ -n "$(examples "${words[@]}")" ]
+  done
+}
+
+@test "usage names what is required, and defaults are told once" {
+  answers 0 help run
+  [[ "$output" == *"Usage: emplace run SUITE [options]"* ]]
+  answers 0 train --help
+  [[ "$output" == *"Usage: emplace train AGENT GRAPH... --cluster CLUSTER... --episodes N --output FILE [options]"* ]]
+  answers 0 place --help
+  [[ "$output" == *"[needs --agent; default: 1000]"* ]]
+  local command
+  for command in $(commands); do
+    "$EMPLACE" help "$command" | lacks 'by default\|REQUIRED'
+  done
+}
+
+# What takes longer than a few seconds was understood, which is all that is asked here.
+@test "the examples of every command are valid, in the order of the help" {
+  "$EMPLACE" export in-tree -o graph.dot
+  cp "$EMPLACE_SOURCE_DIR/tests/graphs/data/pipedream.txt" .
+  "$EMPLACE" calibrate --devices cpu --runs 1 --max-copy 4096 -o machine.json \
+    rnnlm:layers=1,hidden=32,steps=2,batch=4,vocabulary=200 >/dev/null
+  local command example status
+  for command in $(commands) "profile show"; do
+    read -ra words <<<"$command"
+    while read -ra words; do
+      [ "${words[0]}" = emplace ]
+      status=0
+      timeout $([[ "$command" =~ ^(run|train)$ ]] && echo 120 || echo 5) \
+        "$EMPLACE" "${words[@]:1}" >out.txt 2>err.txt </dev/null || status=$?
+      if [ "$status" -ne 0 ] && [ "$status" -ne 124 ]; then
+        printf '%s\nexits %s: ' "${words[*]}" "$status"
+        cat err.txt
+        return 1
+      fi
+    done < <(examples "${words[@]}")
+  done
+}
+
+@test "version answers as --version and -V do" {
+  answers 0 version
+  [[ "$output" =~ ^emplace\ [0-9]+\.[0-9]+\.[0-9]+\ \(git\ .+,\ [A-Z].+\)$ ]]
+  [ "$output" = "$("$EMPLACE" --version)" ]
+  [ "$output" = "$("$EMPLACE" -V)" ]
+}
+
+@test "help of what is no command suggests one" {
+  refuses 2 "unknown command 'plac'; did you mean 'place'" help plac
+  refuses 2 "unknown command 'shaw'; did you mean 'show'" help profile shaw
+}
+
+@test "a graph is given by position or as --graph" {
+  tiny_graph tiny.json
+  local command
+  for command in "simulate --cluster p2-8xlarge-2 --agent heft" "place --cluster p2-8xlarge-2 --agent heft" \
+    "explain --cluster p2-8xlarge-2 --agent heft" "show --cluster p2-8xlarge-2" "export --format dot"; do
+    read -ra words <<<"$command"
+    answers 0 "${words[@]}" --graph ./tiny.json
+    local named=$output
+    answers 0 "${words[0]}" ./tiny.json "${words[@]:1}"
+    [ "$output" = "$named" ]
+    refuses 2 "GRAPH" "${words[@]}" ./tiny.json --graph ./tiny.json
+  done
+  local options=(--cluster p2-8xlarge-2 --groups 4 --episodes 1 --json)
+  answers 0 train placeto:rounds=1 --graph in-tree:levels=3 fft:log2-points=2 "${options[@]}" -o named.json
+  answers 0 train placeto:rounds=1 in-tree:levels=3 fft:log2-points=2 "${options[@]}" -o placed.json
+  cmp named.json placed.json
+}
+
+@test "all that is missing is named at once" {
+  refuses 2 "missing GRAPH, --cluster CLUSTER (see emplace place --help)" place --agent heft
+  refuses 2 "missing --cluster CLUSTER..., --episodes N, -o, --output FILE" train placeto in-tree
+  refuses 2 "missing SUITE" run
+}
+
+@test "an option that is meant is suggested, and one of other commands is told to be theirs" {
+  refuses 2 "unknown option '--evaluation'; did you mean '--evaluations'?" \
+    place inception-v3 --cluster p2-8xlarge-2 --agent heft --evaluation 5
+  [[ "$stderr" != *" or "* ]]
+  refuses 2 "emplace run takes no option '--evaluations', which is one of emplace place, emplace simulate" \
+    run quickstart --evaluations 5
+  refuses 2 "unknown option '-x'" list agents -x
+  refuses 2 "unexpected argument 'threads'; did you mean '--threads'?" run quickstart threads 2
+  refuses 2 "unexpected argument '5'" run quickstart 5
+}
+
+@test "an unknown command far from all lists all of them" {
+  answers 2 xyzzy-42
+  local command
+  for command in $(commands); do
+    [[ "$stderr" == *"$command"* ]]
+  done
+}
+
+@test "--quiet leaves standard error empty, before the command and after it" {
+  tiny_graph tiny.json
+  sed 's/"matmul"/"mystery"/' tiny.json >guess.json
+  local problem=(--cluster p2-8xlarge-2 --agent single-gpu)
+  answers 0 simulate ./guess.json "${problem[@]}"
+  [[ "$stderr" == *"guesses"* ]]
+  answers 0 --quiet simulate ./guess.json "${problem[@]}"
+  [ -z "$stderr" ]
+  answers 0 place ./guess.json "${problem[@]}" -q
+  [ -z "$stderr" ]
+  answers 0 simulate inception-v3:batch=1024 "${problem[@]}" --quiet
+  [ -z "$stderr" ]
+  [[ "$output" == *"out_of_memory"* ]]
+  "$EMPLACE" export ./tiny.json -o tiny.graphml
+  answers 0 import tiny.graphml --quiet
+  [ -z "$stderr" ]
+  suite suite.json 1 ./tiny.json
+  answers 0 run ./suite.json -q -o r
+  [ -z "$stderr" ]
+  refuses 3 "unknown graph" show --quiet inception
+}
+
+@test "out of memory says what overflowed and what to try" {
+  local problem=(inception-v3:batch=1024 --cluster p2-8xlarge-2 --agent single-gpu)
+  local command
+  for command in simulate place; do
+    answers 0 "$command" "${problem[@]}" --json
+    holds 'd["status"] == "out_of_memory"'
+    [[ "${stderr_lines[0]}" =~ ^"emplace: out of memory: "[0-9.]+" "m?s" into the step gpu:0 needs "[0-9.]+" GB more than its "[0-9.]+" GB. At its peak it needs "[0-9.]+" GB more" ]]
+    [[ "${stderr_lines[1]}" == "  Then it holds "*" GB), weights and optimizer slots ("*" GB)." ]]
+    [[ "${stderr_lines[2]}" == "  Try another agent (--agent), "*"(--cluster)"*"(inception-v3:batch=N)"*"(--groups "* ]]
+  done
+  answers 0 place "${problem[@]}" -o placement.json
+  answers 0 simulate inception-v3:batch=1024 --cluster p2-8xlarge-2 --placement placement.json
+  [[ "$stderr" == *"Try another placement, "* ]]
+  [[ "$stderr" != *"--groups"* ]]
+  answers 0 simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu
+  [ -z "$stderr" ]
+}
+
+@test "the gap to the lower bound is one number in text and JSON" {
+  local problem=(inception-v3 --cluster p2-8xlarge-2 --agent single-gpu)
+  answers 0 simulate "${problem[@]}" --json
+  local gap
+  gap=$(python3 -c 'import json, sys; d = json.load(sys.stdin); print(f"{100 * d[\"gap\"]:.1f} % above the lower bound")' <<<"$output")
+  holds 'd["gap"] == (d["step_time_us"] - d["bound_us"]) / d["bound_us"]'
+  answers 0 simulate "${problem[@]}"
+  [[ "$output" == *"$gap"* ]]
+  answers 0 explain "${problem[@]}"
+  [[ "$output" == *"$gap"* ]]
+  answers 0 explain "${problem[@]}" --json
+  holds 'd["gap"] == (d["step_time_us"] - d["bound_us"]) / d["bound_us"]'
+}
+
+@test "the number of threads changes no answer" {
+  local command
+  for command in "place inception-v3:batch=2 --cluster p2-8xlarge-2 --agent random --evaluations 50" \
+    "simulate inception-v3:batch=2 --cluster p2-8xlarge-2 --agent heft --replicas 20" \
+    "show inception-v3:batch=2 --cluster p2-8xlarge-2 --compare-groupings --evaluations 5"; do
+    read -ra words <<<"$command"
+    answers 0 "${words[@]}" -j 1
+    local one=$output
+    answers 0 "${words[@]}" --threads 3
+    [ "$output" = "$one" ]
+  done
+}
+
+@test "report writes to a file" {
+  tiny_graph tiny.json
+  suite suite.json 1 ./tiny.json
+  "$EMPLACE" run ./suite.json -q -o r >run.txt
+  answers 0 report r -o report.txt --color always
+  [ -z "$output" ]
+  cmp report.txt run.txt
+  refuses 3 "no-folder" report r -o no-folder/report.txt
+}
