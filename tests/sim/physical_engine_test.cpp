@@ -1,5 +1,5 @@
-// The rules of the `physical` engine (sim/README.md) about time, as worked examples: numbers are
-// round, and the derivation of each moment stands beside it.
+// The rules of the `physical` engine (docs/concepts/simulation.md) about time, as worked examples:
+// numbers are round, and the derivation of each moment stands beside it.
 
 #include "support/machines.hpp"
 

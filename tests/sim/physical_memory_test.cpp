@@ -1,4 +1,4 @@
-// Rule 4 of the `physical` engine (sim/README.md), memory, as worked examples.
+// Rule 4 of the `physical` engine (docs/concepts/simulation.md), memory, as worked examples.
 
 #include "support/machines.hpp"
 

@@ -1,7 +1,7 @@
 // The hand-checked cases of the `placeto` engine: small graphs whose times follow from the rules in
-// sim/README.md by mental arithmetic. A device rests 5.7 us after an op, a channel 25 us after a
-// transfer and moves 7600 bytes/us, so 7600 bytes take 1 us, 76,000 take 10 us and 760,000 take 100
-// us. The makespan is the last event of any kind: it includes these rests.
+// docs/concepts/simulation.md by mental arithmetic. A device rests 5.7 us after an op, a channel 25
+// us after a transfer and moves 7600 bytes/us, so 7600 bytes take 1 us, 76,000 take 10 us and
+// 760,000 take 100 us. The makespan is the last event of any kind: it includes these rests.
 
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -203,9 +203,7 @@ TEST(PlacetoEngine, DevicesAreServedInTheByteOrderOfTheirNames) {
   const Times times = simulate(12, fmt::format("{}", fmt::join(nodes, ",")),
                                fmt::format("{}", fmt::join(edges, ",")),
                                fmt::format("{}", fmt::join(placement, ",")));
-  const auto start = [&](int device) {
-    return times.ops[static_cast<std::size_t>(12 + device)].first;
-  };
+  const auto start = [&](int device) { return times.ops[12 + device].first; };
   EXPECT_LT(start(0), start(1));
   EXPECT_LT(start(1), start(10));
   EXPECT_LT(start(10), start(11));

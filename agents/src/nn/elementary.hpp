@@ -1,7 +1,7 @@
 #pragma once
 
-// Elementary functions by basic operations only, within 1e-15 of the true value: those of the
-// C library may differ in the last bit between processors, and one bit can turn an action.
+// Elementary functions from basic operations only, within 1e-15 of the true value. Those of the C
+// library may differ in the last bit between processors, and one bit can change an action.
 
 namespace emplace::agents::nn {
 
