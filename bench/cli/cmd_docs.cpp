@@ -1,5 +1,6 @@
 #include "command.hpp"
 #include "help_text.hpp"
+#include "options.hpp"
 #include "program.hpp"
 #include "reference/pages.hpp"
 #include "terminal.hpp"
@@ -65,12 +66,9 @@ void add_docs(CLI::App& app, Action& action) {
   command->group("Help");
   set_examples(*command, {"emplace docs --output reference"});
   const auto folder = std::make_shared<std::string>();
-  command
-      ->add_option("-o,--output", *folder,
-                   "Folder for the pages; pages that it wrote there before and that are obsolete "
-                   "are removed")
-      ->required()
-      ->type_name("DIR");
+  add_output(*command, *folder,
+             "Folder for the pages; obsolete pages that it wrote there before are removed", "DIR")
+      ->required();
   command->callback([folder, &action] {
     action = [folder](const Invocation&) {
       write_pages(*folder);

@@ -1,6 +1,7 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "optional_parts.hpp"
+#include "options.hpp"
 #include "terminal.hpp"
 
 #include <emplace/agents/registry.hpp>
@@ -134,7 +135,7 @@ void add_doctor(CLI::App& app, Action& action) {
       "doctor", "Show what this program and machine offer, and how to get what is missing");
   set_examples(*command, {"emplace doctor"});
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Answer in JSON");
+  add_json(*command, *json);
   command->callback([json, &action] {
     action = [json](const Invocation&) {
       const Diagnosis diagnosis = diagnose();

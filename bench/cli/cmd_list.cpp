@@ -2,6 +2,7 @@
 #include "graph_facts.hpp"
 #include "help_text.hpp"
 #include "listings.hpp"
+#include "options.hpp"
 #include "terminal.hpp"
 
 #include <emplace/graphs/error.hpp>
@@ -207,7 +208,7 @@ void add_list(CLI::App& app, Action& action) {
   command->add_flag(
       "--details", options->details,
       "Tell all of each; of graphs the sizes, for which each is built at its defaults");
-  command->add_flag("--json", options->json, "Answer in JSON");
+  add_json(*command, options->json);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       list(*options);

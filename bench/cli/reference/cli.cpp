@@ -39,6 +39,7 @@ void add_command(MarkdownPage& page, const CLI::App& command) {
   page.paragraph(fmt::format("Usage: `{}`", usage_of(command)));
   for (const OptionGroup& group : option_groups_of(command)) {
     if (group.title != kGeneralOptions) {
+      page.paragraph(group.title + ":");
       add_options(page, group);
     }
   }
