@@ -9,6 +9,7 @@
 #include <emplace/bench/validation.hpp>
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/calibration.hpp>
+#include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/calibrate/machine_facts.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
@@ -236,7 +237,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   command->group("Exchange and measure");
   set_examples(*command, {"emplace calibrate --devices cpu -o machine.json",
                           "emplace calibrate --devices cpu --cluster ./machine.json "
-                          "--validate inception-v3 --report errors.json"});
+                          "--validate inception-v3"});
   const auto options = std::make_shared<Options>();
   CLI::Option* graphs = add_graphs(*command, options->graphs)
                             ->description("Measure the ops of these graphs")

@@ -81,8 +81,8 @@ void add_profile(CLI::App& app, Action& action) {
   CLI::App* command =
       profile->add_subcommand("show", "Show rooflines, measurements and how well they agree");
   command->group("Commands");
-  set_examples(*command, {"emplace profile show p2-8xlarge-2",
-                          "emplace profile show gpu-k80 --picture k80.svg"});
+  set_examples(*command,
+               {"emplace profile show p2-8xlarge-2", "emplace profile show k80 --picture k80.svg"});
   const auto options = std::make_shared<Options>();
   command
       ->add_option("PROFILE", options->profile,

@@ -14,34 +14,32 @@ namespace {
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kMaxNameColumns = 26;
 
-// Adds a name and its description beside it, or below where the name is long.
-void add_entry(std::string& text, std::string_view name, std::string_view description,
-               std::size_t name_columns) {
-  text += fmt::format("  {:<{}}", name, name_columns);
-  const std::string indent(name_columns + 4, ' ');
-  std::size_t column = 2 + std::max(name.size(), name_columns);
-  if (name.size() > name_columns) {
-    column = kColumns;
-  }
-  std::istringstream words{std::string(description)};
+// Adds words to a line that is `column` wide already; further lines begin with `indent` blanks.
+void add_words(std::string& text, std::string_view words, std::size_t column, std::size_t indent) {
+  std::istringstream stream{std::string(words)};
   bool is_first = true;
-  for (std::string word; words >> word;) {
-    if (is_first && column < kColumns) {
-      text += "  ";
-      column += 2;
-    } else if (is_first || column + 1 + word.size() > kColumns) {
-      text += '\n' + indent;
-      column = indent.size();
+  for (std::string word; stream >> word; is_first = false) {
+    const std::size_t blanks = is_first ? 0 : 1;
+    if (column + blanks + word.size() > kColumns) {
+      text += '\n' + std::string(indent, ' ');
+      column = indent;
     } else {
-      text += ' ';
-      ++column;
+      text.append(blanks, ' ');
+      column += blanks;
     }
-    is_first = false;
     text += word;
     column += word.size();
   }
-  text.erase(text.find_last_not_of(' ') + 1);
   text += '\n';
+}
+
+// Adds a name and its description beside it, or below where the name is long.
+void add_entry(std::string& text, std::string_view name, std::string_view description,
+               std::size_t name_columns) {
+  const std::size_t indent = name_columns + 4;
+  const bool is_long = name.size() > name_columns;
+  text += is_long ? fmt::format("  {}", name) : fmt::format("  {:<{}}  ", name, name_columns);
+  add_words(text, description, is_long ? kColumns : indent, indent);
 }
 
 struct Entry {
@@ -209,8 +207,10 @@ std::vector<CommandGroup> command_groups_of(const CLI::App& command) {
 }
 
 std::string help_of(const CLI::App& command) {
-  std::string text =
-      fmt::format("{}.\n\nUsage: {}\n", command.get_description(), usage_of(command));
+  std::string text;
+  add_words(text, command.get_description() + '.', 0, 0);
+  text += "\nUsage: ";
+  add_words(text, usage_of(command), 7, 7 + full_name(command).size() + 1);
   const std::vector<Section> sections = sections_of(command);
   std::size_t name_columns = 0;
   for (const Section& section : sections) {

@@ -87,7 +87,7 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
       ->group("Measurement");
   command
       .add_flag("--fp32", options.full_precision,
-                "Compute in float32 on GPUs, not in TF32, as frameworks do by default")
+                "Compute in float32 on GPUs, not in TF32 as frameworks do")
       ->group("Measurement");
 }
 

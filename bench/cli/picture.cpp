@@ -80,7 +80,9 @@ GroupColors colors_by_device(const PlacedStep& step, const Grouping& grouping) {
   }
   for (std::size_t device = 0; device < step.devices.size(); ++device) {
     colors.legend.push_back(
-        fmt::format("{} ({:.3f} ms)", step.devices[device].name, device_us[device] / 1e3));
+        device_us[device] == 0
+            ? ""
+            : fmt::format("{} ({:.3f} ms)", step.devices[device].name, device_us[device] / 1e3));
   }
   for (const PlacedGroup& group : groups) {
     const double us = group.total_us();
@@ -134,9 +136,15 @@ void write_group_picture(const std::string& path, const OpGraph& graph, const Gr
 
 void write_step_picture(const std::string& path, const PlacedStep& step) {
   const Problem& problem = step.problem();
-  write_text_file(path, bench::draw_step(problem, step.record,
-                                         fmt::format("{} ops, placed by {}", problem.num_ops(),
-                                                     step.placed_by)));
+  std::string caption = fmt::format("{} ops", problem.num_ops());
+  if (problem.num_groups() < problem.num_ops()) {
+    caption += fmt::format(" in {} groups", problem.num_groups());
+  }
+  caption += ", placed by " + step.placed_by;
+  if (step.evaluations > 0) {
+    caption += fmt::format(" in {} evaluations", step.evaluations);
+  }
+  write_text_file(path, bench::draw_step(problem, step.record, caption));
 }
 
 }  // namespace emplace::cli

@@ -14,7 +14,7 @@
 namespace emplace::cli {
 
 /// Most groups that a picture shows: more are not legible.
-inline constexpr GroupId kMaxPictureGroups = 2000;
+inline constexpr GroupId kMaxPictureGroups = 4000;
 
 /// Throws kUsage unless `path` ends in one of `endings`, such as ".svg".
 void check_picture_path(std::string_view path, std::span<const std::string_view> endings);

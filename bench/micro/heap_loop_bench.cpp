@@ -53,7 +53,7 @@ class HeapLoop {
   }
 
  private:
-  // At one instant an op is there before the device is asked.
+  // At one time an op becomes ready before the device is free.
   static constexpr int kOpIsThere = 0;
   static constexpr int kDeviceIsFree = 1;
 

@@ -1,6 +1,7 @@
 #include "plan_runner.hpp"
 
 #include <emplace/calibrate/cuda_device.hpp>
+#include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/profiles/op_key.hpp>
 

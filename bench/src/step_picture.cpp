@@ -1,4 +1,5 @@
 #include "round_steps.hpp"
+#include "step_timeline.hpp"
 
 #include <emplace/bench/step_picture.hpp>
 #include <emplace/graphs/svg.hpp>
@@ -10,9 +11,7 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <span>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,7 +30,6 @@ constexpr double kSendHeight = 7;
 constexpr double kPathRoom = 8;  // between a row and what is below: the critical path
 constexpr double kRowGap = 14;
 constexpr double kLabelSize = 9;
-constexpr double kJoinedGap = 0.8;  // boxes that are no further apart touch
 constexpr int kMostTicks = 10;
 
 constexpr std::array<std::size_t, 3> kPhaseColors = {0, 1, 2};  // of kPictureColors, by Phase
@@ -55,77 +53,13 @@ std::string bytes_text(double bytes) {
                         : fmt::format("{:.3g} kB", bytes / 1e3);
 }
 
-// The first `depth` elements of a scope.
-std::string_view layer_of(std::string_view scope, int depth) {
-  std::size_t end = 0;
-  for (int i = 0; i < depth && end < scope.size(); ++i) {
-    end = std::min(scope.find('/', end + (i == 0 ? 0 : 1)), scope.size());
-  }
-  return scope.substr(0, end);
-}
-
-// What is drawn as one: an op, or neighbours.
-struct Box {
-  double from_us = 0;
-  double to_us = 0;
-  Phase phase = Phase::kForward;
-  std::string_view layer{};
-  std::int64_t ops = 1;
-
-  double length_us() const { return to_us - from_us; }
-  bool looks_like(const Box& other) const { return phase == other.phase && layer == other.layer; }
-
-  // Adds what follows.
-  void add(const Box& next) {
-    to_us = std::max(to_us, next.to_us);
-    ops += next.ops;
-  }
-};
-
-// Ops or transfers that do not overlap.
-struct Lane {
-  std::vector<std::size_t> items{};
-  double busy_until_us = 0;
-};
-
-// Puts items, by their times, on as few lanes as they need.
-std::vector<Lane> lanes_of(std::vector<std::size_t> items, std::span<const double> start_us,
-                           std::span<const double> end_us) {
-  std::ranges::sort(
-      items, {}, [&](std::size_t item) { return std::tuple(start_us[item], end_us[item], item); });
-  std::vector<Lane> lanes;
-  for (const std::size_t item : items) {
-    auto lane = std::ranges::find_if(
-        lanes, [&](const Lane& one) { return one.busy_until_us <= start_us[item]; });
-    if (lane == lanes.end()) {
-      lane = lanes.emplace(lanes.end());
-    }
-    lane->items.push_back(item);
-    lane->busy_until_us = std::max(lane->busy_until_us, end_us[item]);
-  }
-  return lanes;
-}
-
-// Transfers of one device that overlap or follow one another.
-struct Sending {
-  double from_us = 0;
-  double to_us = 0;
-  std::int64_t transfers = 0;
-  std::int64_t bytes = 0;
-};
-
-struct Row {
-  DeviceId device = 0;
-  std::vector<Lane> lanes{};
-  std::vector<Sending> sendings{};
-  double busy_us = 0;
+// A row with its place in the picture.
+struct Row : TimelineRow {
   double top = 0;
   double send_top = 0;
 
   double lane_height() const { return lanes.size() > 1 ? kNarrowLane : kLaneHeight; }
-  double lanes_height() const {
-    return lane_height() * static_cast<double>(std::max<std::size_t>(lanes.size(), 1));
-  }
+  double lanes_height() const { return lane_height() * static_cast<double>(lanes.size()); }
 };
 
 class StepPicture {
@@ -134,8 +68,11 @@ class StepPicture {
       : problem_(problem),
         record_(record),
         // A step of no time has a picture too.
-        length_us_(record.makespan_us > 0 ? record.makespan_us : 1) {
-    collect_rows();
+        length_us_(record.makespan_us > 0 ? record.makespan_us : 1),
+        timeline_(problem, record, length_us_ / (kFieldRight - kFieldLeft)) {
+    for (TimelineRow& row : timeline_.rows()) {
+      rows_.push_back({std::move(row)});
+    }
     choose_depth();
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
       layers_.try_emplace(layer_of(problem_.graph()[index(op)].scope, depth_), layers_.size());
@@ -150,8 +87,11 @@ class StepPicture {
     for (const Row& row : rows_) {
       draw_row(svg, row);
     }
-    if (record_.status == StepStatus::kOk || all_ran()) {
+    if (all_ran()) {
       draw_critical_path(svg);
+    }
+    for (const Row& row : rows_) {
+      draw_labels(svg, row);
     }
     return std::move(svg).finish();
   }
@@ -168,116 +108,24 @@ class StepPicture {
 
   enum class LabelWay { kNone, kAcross, kUp };
 
-  void collect_rows();
   void choose_depth();
-  bool touches(const Box& last, const Box& next) const {
-    return pixels(next.from_us - last.to_us) <= kJoinedGap;
-  }
-  std::vector<Box> runs_of(const Lane& lane, int depth) const;
-  std::vector<Box> boxes_of(const Lane& lane, int depth) const;
-  LabelWay label_way(const Box& box, double height) const;
+  LabelWay label_way(const TimelineBox& box, double height) const;
   double place_rows();
   void draw_head(Svg& svg, const std::string& caption) const;
   void draw_axis(Svg& svg, double height) const;
   void draw_row(Svg& svg, const Row& row) const;
-  void draw_box(Svg& svg, const Box& box, double top, double height) const;
+  void draw_labels(Svg& svg, const Row& row) const;
+  void draw_box(Svg& svg, const TimelineBox& box, double top, double height) const;
   void draw_critical_path(Svg& svg) const;
 
   const Problem& problem_;
   const StepRecord& record_;
   double length_us_;
+  StepTimeline timeline_;
   std::vector<Row> rows_;                           // of devices that did something
   int depth_ = 1;                                   // of layers in scopes
   std::map<std::string_view, std::size_t> layers_;  // numbered in the order of the graph
 };
-
-void StepPicture::collect_rows() {
-  std::vector<std::vector<std::size_t>> ops(index(problem_.num_devices()));
-  std::vector<double> busy_us(index(problem_.num_devices()));
-  for (OpId op = 0; op < problem_.num_ops(); ++op) {
-    if (record_.start_us[index(op)] >= 0) {
-      const std::size_t device = index(record_.placement[problem_.grouping().group_of(op)]);
-      busy_us[device] += record_.end_us[index(op)] - record_.start_us[index(op)];
-      ops[device].push_back(index(op));
-    }
-  }
-  std::vector<std::vector<const Transfer*>> transfers(index(problem_.num_devices()));
-  for (const Transfer& transfer : record_.transfers) {
-    if (transfer.end_us >= 0) {
-      transfers[index(transfer.from)].push_back(&transfer);
-    }
-  }
-  for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
-    const std::size_t at = index(device);
-    if (ops[at].empty()) {
-      continue;
-    }
-    Row row{.device = device,
-            .lanes = lanes_of(std::move(ops[at]), record_.start_us, record_.end_us),
-            .busy_us = busy_us[at]};
-    std::ranges::stable_sort(transfers[at], {}, &Transfer::start_us);
-    for (const Transfer* transfer : transfers[at]) {
-      if (row.sendings.empty() ||
-          pixels(transfer->start_us - row.sendings.back().to_us) > kJoinedGap) {
-        row.sendings.push_back({.from_us = transfer->start_us, .to_us = transfer->end_us});
-      }
-      Sending& sending = row.sendings.back();
-      sending.to_us = std::max(sending.to_us, transfer->end_us);
-      ++sending.transfers;
-      sending.bytes += problem_.output_bytes(transfer->output);
-    }
-    rows_.push_back(std::move(row));
-  }
-}
-
-// Joins neighbours of one phase and layer.
-std::vector<Box> StepPicture::runs_of(const Lane& lane, int depth) const {
-  std::vector<Box> runs;
-  for (const std::size_t op : lane.items) {
-    const Op& facts = problem_.graph()[op];
-    const Box box{.from_us = record_.start_us[op],
-                  .to_us = record_.end_us[op],
-                  .phase = facts.phase,
-                  .layer = layer_of(facts.scope, depth)};
-    if (!runs.empty() && touches(runs.back(), box) && runs.back().looks_like(box)) {
-      runs.back().add(box);
-    } else {
-      runs.push_back(box);
-    }
-  }
-  return runs;
-}
-
-// Joins what is too thin to be seen with its neighbour, too.
-std::vector<Box> StepPicture::boxes_of(const Lane& lane, int depth) const {
-  std::vector<Box> boxes;
-  double thin_us = 0;  // at the end of the last box, of what looks different
-  for (const Box& run : runs_of(lane, depth)) {
-    if (boxes.empty() || !touches(boxes.back(), run)) {
-      boxes.push_back(run);
-      thin_us = 0;
-      continue;
-    }
-    Box& last = boxes.back();
-    if (last.looks_like(run)) {
-      last.add(run);
-      thin_us = 0;
-    } else if (pixels(last.length_us()) < kLeastBox) {
-      if (run.length_us() > last.length_us()) {
-        last.phase = run.phase;
-        last.layer = run.layer;
-      }
-      last.add(run);
-    } else if (pixels(thin_us + run.length_us()) < kLeastBox) {
-      last.add(run);
-      thin_us += run.length_us();
-    } else {
-      boxes.push_back(run);
-      thin_us = 0;
-    }
-  }
-  return boxes;
-}
 
 // Chooses the depth at which boxes with a legible name take most of the time; the deepest of these.
 void StepPicture::choose_depth() {
@@ -286,8 +134,8 @@ void StepPicture::choose_depth() {
   for (int depth = kDeepest; depth > 0; --depth) {
     double named_us = 0;
     for (const Row& row : rows_) {
-      for (const Lane& lane : row.lanes) {
-        for (const Box& box : boxes_of(lane, depth)) {
+      for (const TimelineLane& lane : row.lanes) {
+        for (const TimelineBox& box : timeline_.boxes_of(lane, depth)) {
           named_us += label_way(box, row.lane_height()) == LabelWay::kNone ? 0 : box.length_us();
         }
       }
@@ -300,7 +148,7 @@ void StepPicture::choose_depth() {
 }
 
 // Says how the name of its layer fits into a box.
-StepPicture::LabelWay StepPicture::label_way(const Box& box, double height) const {
+StepPicture::LabelWay StepPicture::label_way(const TimelineBox& box, double height) const {
   const double length = text_width(box.layer, kLabelSize) + 6;
   const double width = pixels(box.length_us());
   if (box.layer.empty()) {
@@ -371,7 +219,7 @@ void StepPicture::draw_axis(Svg& svg, double height) const {
            "text-anchor=\"end\" font-size=\"11\" fill=\"#555\"");
 }
 
-void StepPicture::draw_box(Svg& svg, const Box& box, double top, double height) const {
+void StepPicture::draw_box(Svg& svg, const TimelineBox& box, double top, double height) const {
   const double left = across(box.from_us);
   const double width = std::max(pixels(box.length_us()), 0.5);
   const std::string title = fmt::format(
@@ -382,17 +230,28 @@ void StepPicture::draw_box(Svg& svg, const Box& box, double top, double height) 
            fmt::format("fill=\"{}\"",
                        tinted_color(kPhaseColors[static_cast<std::size_t>(box.phase)], strength)),
            title);
-  const LabelWay way = label_way(box, height);
+}
+
+// Above all else, so that nothing crosses them out.
+void StepPicture::draw_labels(Svg& svg, const Row& row) const {
+  svg.open(fmt::format("text-anchor=\"middle\" font-size=\"{}\"", svg_number(kLabelSize)));
   constexpr double kBaseline = 0.36 * kLabelSize;  // below the middle of the letters
-  const double x = left + width / 2;
-  const double y = top + height / 2;
-  if (way == LabelWay::kAcross) {
-    svg.text(x, y + kBaseline, box.layer);
-  } else if (way == LabelWay::kUp) {
-    svg.text(
-        x + kBaseline, y, box.layer,
-        fmt::format("transform=\"rotate(-90 {} {})\"", svg_number(x + kBaseline), svg_number(y)));
+  double y = row.top + row.lane_height() / 2;
+  for (const TimelineLane& lane : row.lanes) {
+    for (const TimelineBox& box : timeline_.boxes_of(lane, depth_)) {
+      const LabelWay way = label_way(box, row.lane_height());
+      const double x = across(box.from_us) + pixels(box.length_us()) / 2;
+      if (way == LabelWay::kAcross) {
+        svg.text(x, y + kBaseline, box.layer);
+      } else if (way == LabelWay::kUp) {
+        svg.text(x + kBaseline, y, box.layer,
+                 fmt::format("transform=\"rotate(-90 {} {})\"", svg_number(x + kBaseline),
+                             svg_number(y)));
+      }
+    }
+    y += row.lane_height();
   }
+  svg.close();
 }
 
 void StepPicture::draw_row(Svg& svg, const Row& row) const {
@@ -407,15 +266,13 @@ void StepPicture::draw_row(Svg& svg, const Row& row) const {
                        bytes_text(static_cast<double>(record_.peak_bytes[index(row.device)]))),
            "font-size=\"10\" fill=\"#555\"");
   svg.rect(kFieldLeft, row.top, kFieldRight - kFieldLeft, row.lanes_height(), "fill=\"#f4f4f4\"");
-  svg.open(fmt::format("text-anchor=\"middle\" font-size=\"{}\"", svg_number(kLabelSize)));
   double top = row.top;
-  for (const Lane& lane : row.lanes) {
-    for (const Box& box : boxes_of(lane, depth_)) {
+  for (const TimelineLane& lane : row.lanes) {
+    for (const TimelineBox& box : timeline_.boxes_of(lane, depth_)) {
       draw_box(svg, box, top, row.lane_height());
     }
     top += row.lane_height();
   }
-  svg.close();
   if (row.sendings.empty()) {
     return;
   }
@@ -433,39 +290,42 @@ void StepPicture::draw_row(Svg& svg, const Row& row) const {
   svg.close();
 }
 
-// Along the foot of the rows, up and down where the path goes to another.
+// Along the foot of the rows; thin lines lead from one to the next.
 void StepPicture::draw_critical_path(Svg& svg) const {
-  std::string path;
+  const auto row_of = [&](DeviceId device) -> const Row& {
+    return *std::ranges::find(rows_, device, &Row::device);
+  };
+  std::string along;
+  std::string between;
   double last_y = 0;
   double last_x = 0;
-  const auto row_of = [&](DeviceId device) {
-    return std::ranges::find(rows_, device, &Row::device);
-  };
   for (const PathSegment& segment : critical_path(problem_, record_)) {
     double y = last_y;
     if (segment.transfer != PathSegment::kNone) {
-      const auto row = row_of(record_.transfers[index(segment.transfer)].from);
-      y = row->send_top + kSendHeight + 3;
+      y = row_of(record_.transfers[index(segment.transfer)].from).send_top + kSendHeight + 3;
     } else if (segment.device != PathSegment::kNone) {
-      const auto row = row_of(segment.device);
-      y = row->top + row->lanes_height() + 3;
+      const Row& row = row_of(segment.device);
+      y = row.top + row.lanes_height() + 3;
     }
-    const double from = across(segment.from_us);
-    if (path.empty()) {
-      path = fmt::format("M{} {}", svg_number(from), svg_number(y));
+    if (along.empty()) {
+      last_x = across(segment.from_us);
+      along = fmt::format("M{} {}", svg_number(last_x), svg_number(y));
     } else if (y != last_y) {
-      path += fmt::format("H{}V{}", svg_number(last_x), svg_number(y));
+      along += fmt::format("H{}M{} {}", svg_number(last_x), svg_number(last_x), svg_number(y));
+      between += fmt::format("M{} {}V{}", svg_number(last_x), svg_number(last_y), svg_number(y));
     }
     last_y = y;
     last_x = across(segment.to_us);
   }
-  if (!path.empty()) {
-    svg.path(
-        path + "H" + svg_number(last_x),
-        fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"",
-                    kPathColor),
-        "critical path");
+  if (along.empty()) {
+    return;
   }
+  svg.open(fmt::format("fill=\"none\" stroke=\"{}\"", kPathColor), "critical path");
+  if (!between.empty()) {
+    svg.path(between, "stroke-width=\"0.8\"");
+  }
+  svg.path(along + "H" + svg_number(last_x), "stroke-width=\"2.4\" stroke-linecap=\"square\"");
+  svg.close();
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <emplace/bench/rank_correlation.hpp>
 #include <emplace/bench/validation.hpp>
+#include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>

@@ -217,7 +217,7 @@ class GroupingSvg {
   static constexpr double kInset = 7;        // of the text in a box
   static constexpr double kPassWeight = 8;   // of edges within a pass, which make its column
   static constexpr double kArrow = 5;        // the length of an arrow's head
-  static constexpr double kLightest = 0.12;  // tints on which black text is legible
+  static constexpr double kLightest = 0.18;  // tints on which black text is legible
   static constexpr double kDarkest = 0.62;
 
   struct Edge {
@@ -241,6 +241,9 @@ class GroupingSvg {
     double x = 0;
     double y = 0;
     for (std::size_t color = 0; color < colors_.legend.size(); ++color) {
+      if (colors_.legend[color].empty()) {
+        continue;
+      }
       std::string name = fitted_text(colors_.legend[color], 300, 12);
       const double needed = 20 + text_width(name, 12) + 24;
       if (x > 0 && x + needed > width - 2 * kMargin) {

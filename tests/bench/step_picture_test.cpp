@@ -39,7 +39,7 @@ TEST(StepPicture, HasARowForEachDeviceAndABoxForWhatItRuns) {
   EXPECT_THAT(svg, HasSubstr(">gpu:1</text>"));
   EXPECT_THAT(svg, HasSubstr(">by &lt;hand&gt;</text>"));
   // a for 100 us and b for 200 on the first; c from 110 to 310, then d from 320 to 370.
-  EXPECT_THAT(svg, HasSubstr("test on test: one step in 370 us"));
+  EXPECT_THAT(svg, HasSubstr("diamond on test: one step in 370 us"));
   EXPECT_THAT(svg, HasSubstr("<title>forward: 2 ops, 0 us to 300 us</title>"));
   EXPECT_THAT(svg, HasSubstr("<title>forward: 1 op, 110 us to 310 us</title>"));
   EXPECT_THAT(svg, HasSubstr("<title>1 transfer, 0.01 kB, 100 us to 110 us</title>"));

@@ -61,29 +61,6 @@ load cli.bash
   [[ "$output" == *"hill-climb:start=heft, 20 evaluations"*"lost [%]"* ]]
 }
 
-@test "show --picture draws the groups with Graphviz, or writes what it would draw" {
-  answers 0 show inception-v3 --picture graph.dot
-  [[ "$(head -n 1 graph.dot)" == "digraph"* ]]
-  # Without dot on the PATH.
-  run -0 --separate-stderr env PATH=/nowhere "$EMPLACE" show inception-v3 --picture beside.svg
-  [[ "$stderr" == *"Graphviz is not installed"*beside.dot* ]]
-  cmp graph.dot beside.dot
-  [ ! -e beside.svg ]
-  command -v dot >/dev/null || skip "no Graphviz here"
-  answers 0 show inception-v3 --picture graph.svg
-  [ -z "$stderr" ]
-  python3 -c 'import xml.dom.minidom; assert len(xml.dom.minidom.parse("graph.svg").getElementsByTagName("g")) > 128'
-}
-
-@test "a dot that fails or cannot run is told" {
-  mkdir bin
-  printf '#!/bin/sh\necho "no fonts" >&2\nexit 3\n' >bin/dot
-  chmod +x bin/dot
-  PATH=$PWD/bin:$PATH refuses 3 "dot failed: no fonts" show inception-v3 --picture graph.svg
-  printf 'no program' >bin/dot
-  PATH=$PWD/bin:$PATH refuses 3 "cannot run" show inception-v3 --picture graph.svg
-}
-
 @test "list --json has schema_version first, names and parameters" {
   answers 0 list agents --json
   holds 'next(iter(d)) == "schema_version" and d["schema_version"] == 1' \

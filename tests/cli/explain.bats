@@ -73,7 +73,7 @@ END
 }
 
 @test "explain refuses what it cannot explain" {
-  refuses 2 "give --graph, --cluster and one of --agent and --placement" explain
+  refuses 2 "give GRAPH, --cluster and one of --agent and --placement" explain
   refuses 2 "--agent" explain inception-v3 --cluster p2-8xlarge-2 --agent heft --placement p.json
   refuses 3 "unknown device 'gpu:7'; did you mean 'gpu:0'" explain inception-v3:batch=2 \
     --cluster p2-8xlarge-2 --agent single-gpu --memory gpu:7

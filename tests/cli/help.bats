@@ -37,9 +37,9 @@ examples() {
   answers 0 help run
   [[ "$output" == *"Usage: emplace run SUITE [options]"* ]]
   answers 0 train --help
-  [[ "$output" == *"Usage: emplace train AGENT GRAPH... --cluster CLUSTER... --episodes N --output FILE [options]"* ]]
+  [[ "$(tr -s ' \n' ' ' <<<"$output")" == *"Usage: emplace train AGENT GRAPH... --cluster CLUSTER... --episodes N --output FILE [options]"* ]]
   answers 0 place --help
-  [[ "$output" == *"[needs --agent; default: 1000]"* ]]
+  [[ "$(tr -s ' \n' ' ' <<<"$output")" == *"[needs --agent; default: 1000]"* ]]
   local command
   for command in $(commands); do
     "$EMPLACE" help "$command" | lacks 'by default\|REQUIRED'
@@ -91,7 +91,7 @@ examples() {
     local named=$output
     answers 0 "${words[0]}" ./tiny.json "${words[@]:1}"
     [ "$output" = "$named" ]
-    refuses 2 "GRAPH" "${words[@]}" ./tiny.json --graph ./tiny.json
+    refuses 2 "--graph" "${words[@]}" ./tiny.json --graph ./tiny.json
   done
   local options=(--cluster p2-8xlarge-2 --groups 4 --episodes 1 --json)
   answers 0 train placeto:rounds=1 --graph in-tree:levels=3 fft:log2-points=2 "${options[@]}" -o named.json
@@ -168,7 +168,7 @@ examples() {
   local problem=(inception-v3 --cluster p2-8xlarge-2 --agent single-gpu)
   answers 0 simulate "${problem[@]}" --json
   local gap
-  gap=$(python3 -c 'import json, sys; d = json.load(sys.stdin); print(f"{100 * d[\"gap\"]:.1f} % above the lower bound")' <<<"$output")
+  gap=$(python3 -c 'import json, sys; d = json.load(sys.stdin); print("%.1f %% above the lower bound" % (100 * d["gap"]))' <<<"$output")
   holds 'd["gap"] == (d["step_time_us"] - d["bound_us"]) / d["bound_us"]'
   answers 0 simulate "${problem[@]}"
   [[ "$output" == *"$gap"* ]]

@@ -46,8 +46,6 @@ load cli.bash
   refuses 2 "--seed" run quickstart --seed 9007199254740992
   refuses 2 "--groups" show inception-v3 --groups -5
   refuses 2 "takes no number" show inception-v3 --grouping colocation --groups 5
-  refuses 2 ".svg" show inception-v3 --picture graph.png
-  refuses 2 "at most 512 groups" show inception-v3 --grouping colocation --picture graph.svg
   refuses 2 "--format" report . --format pdf
   refuses 2 "--color" list agents --color=sometimes
   refuses 2 "WHAT" list
@@ -57,7 +55,7 @@ load cli.bash
 
 @test "options that do not go together are usage errors" {
   refuses 2 "--cases" simulate
-  refuses 2 "--graph" simulate inception-v3 --cluster p2-8xlarge-2
+  refuses 2 "give --cases FILE, or GRAPH, --cluster and one of --agent and --placement" simulate inception-v3 --cluster p2-8xlarge-2
   refuses 2 "--cases" simulate --cases - inception-v3
   refuses 2 "--agent" simulate inception-v3 --cluster p2-8xlarge-2 --agent metis --placement p.json
   refuses 2 "--agent" simulate inception-v3 --cluster p2-8xlarge-2 --placement p.json --seed 1

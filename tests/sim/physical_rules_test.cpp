@@ -107,7 +107,7 @@ class RuleBook {
   // Rule 1.
   void start_ops() {
     for (auto& [device, ready] : ready_) {
-      while (!ready.empty() && running_[device].size() < problem_.slots(device)) {
+      while (!ready.empty() && std::ssize(running_[device]) < problem_.slots(device)) {
         const OpId op = std::get<OpId>(*ready.begin());
         ready.erase(ready.begin());
         running_[device].insert(op);

@@ -170,7 +170,7 @@ TEST(PlacetoEngine, IndependentOpsRunInGraphOrder) {
 
 TEST(PlacetoEngine, OutputsStayUntilJustBeforeTheEndOfTheirLastConsumer) {
   // a's 1000 bytes live from 0 to 304 (b ends at 305.7, truncated, minus 1); b's 500 from 105.7 to
-  // 610; c's 70, which nobody reads, are freed when it starts.
+  // 610; c's 70, which no op reads, are freed when it starts.
   const Times times = simulate(1,
                                R"({"id":0,"cost_us":100,"outputs":[1000]},
                                   {"id":1,"cost_us":200,"outputs":[500]},
@@ -186,7 +186,7 @@ TEST(PlacetoEngine, OutputsAreCountedWhereTheyAreMadeAndNotWhereTheyAreSent) {
 
 TEST(PlacetoEngine, DevicesAreServedInTheByteOrderOfTheirNames) {
   // Twelve ops of no cost, one on each device, feed one op each on device 0, all at time 0. Devices
-  // take turns in the order gpu:0, gpu:1, gpu:10, gpu:11, gpu:2, so their consumers queue in this
+  // are served in the order gpu:0, gpu:1, gpu:10, gpu:11, gpu:2, so their consumers queue in this
   // order.
   std::vector<std::string> nodes;
   std::vector<std::string> edges;

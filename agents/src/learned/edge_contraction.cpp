@@ -1,8 +1,7 @@
 #include "edge_contraction.hpp"
 
-#include "nn/elementary.hpp"
-
 #include <emplace/graphs/contractible_dag.hpp>
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +12,7 @@ namespace {
 
 // Returns a sample of Gumbel's distribution. Of edges whose scores s each have such a number added,
 // the largest is that of an edge with probability proportional to e^s (Yellott 1977).
-double gumbel(RandomStream& random) { return -nn::log_of(-nn::log_of(random.uniform() + 0x1p-54)); }
+double gumbel(RandomStream& random) { return -log_of(-log_of(random.uniform() + 0x1p-54)); }
 
 // Orders edges by decreasing score, or samples an order (Gumbel-max trick).
 void sort_edges(std::vector<std::size_t>& edges, std::span<const float> scores,
@@ -74,7 +73,7 @@ EdgeContraction::Draw EdgeContraction::draw(std::span<const float> scores,
   std::vector<double> exponentials;
   const double largest = scores.empty() ? 0 : *std::ranges::max_element(scores);
   for (const float score : scores) {
-    exponentials.push_back(nn::exp_of(score - largest));
+    exponentials.push_back(exp_of(score - largest));
   }
 
   std::vector<std::size_t> deferred(ends_.size());

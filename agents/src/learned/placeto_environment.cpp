@@ -1,7 +1,8 @@
 #include "learned/edge_contraction.hpp"
 #include "learned/placeto_episode.hpp"
-#include "nn/elementary.hpp"
 #include "nn/number_list.hpp"
+
+#include <emplace/graphs/elementary.hpp>
 
 #include <fmt/format.h>
 
@@ -205,7 +206,7 @@ double Environment::time_of(const Evaluation& evaluation, const StepOutline& out
   const Problem& problem = session->problem();
   double time = evaluation.step_time_us / us_per_unit;
   if (options.log_time) {
-    time = nn::log_of(std::max(time, 1e-300));
+    time = log_of(std::max(time, 1e-300));
   }
   double over = 0;
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {

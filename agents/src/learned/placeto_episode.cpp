@@ -1,6 +1,6 @@
 #include "placeto_episode.hpp"
 
-#include "nn/elementary.hpp"
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -227,7 +227,7 @@ void RolloutCollector::act(Environment& environment, std::size_t step, bool gree
   for (std::size_t worker = 0; worker < workers; ++worker) {
     nn::softmax<float>(tape_.value(logits).row(worker), nn::kLanes, probabilities_);
     for (const double probability : probabilities_) {
-      rollout.entropy_sum_ -= probability > 0 ? probability * nn::log_of(probability) : 0;
+      rollout.entropy_sum_ -= probability > 0 ? probability * log_of(probability) : 0;
     }
     std::size_t action = 0;
     if (greedy) {

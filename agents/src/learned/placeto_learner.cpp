@@ -1,6 +1,6 @@
 #include "placeto_learner.hpp"
 
-#include "nn/elementary.hpp"
+#include <emplace/graphs/elementary.hpp>
 
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -141,7 +141,7 @@ void Learner::add_piece(Workspace& workspace, const Experience& experience, std:
         first_log_probabilities[i] = now;
       }
       // The derivative of min(ratio A, clip(ratio) A), which is 0 where the ratio is clipped.
-      const double ratio = nn::exp_of(now - first_log_probabilities[i]);
+      const double ratio = exp_of(now - first_log_probabilities[i]);
       const bool is_clipped =
           advantage > 0 ? ratio > 1 + options_.ppo_clip : ratio < 1 - options_.ppo_clip;
       weight = is_clipped ? 0 : advantage * ratio;

@@ -1,7 +1,8 @@
 #include "post_policy.hpp"
 
-#include "nn/elementary.hpp"
 #include "nn/tape.hpp"
+
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 
@@ -41,7 +42,7 @@ void Policy::minimize_cross_entropy(std::span<const Choices> elite, double unifo
     }
   }
   for (std::size_t i = 0; i < logits_.size(); ++i) {
-    logits_[i] = nn::log_of(std::max(probabilities_[i], kLeastProbability));
+    logits_[i] = log_of(std::max(probabilities_[i], kLeastProbability));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "rnn_items.hpp"
 
-#include "nn/elementary.hpp"
-
+#include <emplace/graphs/elementary.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
@@ -101,7 +100,7 @@ std::vector<Item> items_of(const Problem& problem) {
 
 double scaled_dimension(std::int64_t dimension, double absent) {
   constexpr double kScale = 10;
-  return dimension < 0 ? absent : nn::log_of(1 + static_cast<double>(dimension)) / kScale;
+  return dimension < 0 ? absent : log_of(1 + static_cast<double>(dimension)) / kScale;
 }
 
 }  // namespace emplace::agents::rnn

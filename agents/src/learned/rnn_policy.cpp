@@ -1,6 +1,6 @@
 #include "rnn_policy.hpp"
 
-#include "nn/elementary.hpp"
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 #include <array>

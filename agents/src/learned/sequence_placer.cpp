@@ -1,6 +1,6 @@
 #include "sequence_placer.hpp"
 
-#include "nn/elementary.hpp"
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,6 @@ std::int32_t ActionSampler::sample(const Scalar* logits, std::size_t count) {
   return static_cast<std::int32_t>(action);
 }
 
-// Marsaglia's polar method, which gives two samples at a time.
 double ActionSampler::normal() {
   if (random_ == nullptr) {
     return 0;
@@ -37,17 +36,9 @@ double ActionSampler::normal() {
   if (!has_spare_) {
     return spare_;
   }
-  double x = 0;
-  double y = 0;
-  double square = 0;
-  do {
-    x = 2 * random_->uniform() - 1;
-    y = 2 * random_->uniform() - 1;
-    square = x * x + y * y;
-  } while (square >= 1 || square < 1e-300);
-  const double factor = std::sqrt(-2 * nn::log_of(square) / square);
-  spare_ = y * factor;
-  return x * factor;
+  const auto [sample, spare] = random_->normal_pair();
+  spare_ = spare;
+  return sample;
 }
 
 template <class Scalar>

@@ -1,8 +1,7 @@
 #include "tape.hpp"
 
-#include "elementary.hpp"
-
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 

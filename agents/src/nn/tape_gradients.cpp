@@ -1,10 +1,10 @@
 // The backward pass of Tape.
 
-#include "elementary.hpp"
 #include "elementwise.hpp"
 #include "tape.hpp"
 
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 

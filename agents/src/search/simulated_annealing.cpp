@@ -1,4 +1,5 @@
 #include <emplace/agents/agent.hpp>
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,21 +12,6 @@ namespace {
 // chain of square roots, which are the same bits everywhere (std::pow is not).
 constexpr int kSquareRoots = 10;
 constexpr std::int64_t kTemperatures = 1 << kSquareRoots;
-
-// Returns exp(-x) for x >= 0 within 1e-12, from basic operations only: std::exp may differ in the
-// last bit between processors.
-double exp_of_minus(double x) {
-  if (x > 700) {
-    return 0;
-  }
-  constexpr int kHalvings = 12;
-  const double y = -x / (1 << kHalvings);
-  double result = 1 + y * (1 + y / 2 * (1 + y / 3 * (1 + y / 4 * (1 + y / 5))));
-  for (int i = 0; i < kHalvings; ++i) {
-    result *= result;
-  }
-  return result;
-}
 
 // Simulated annealing: a random move is accepted if it improves the step, otherwise with
 // probability exp(-increase / T), while T falls geometrically over the whole budget. A move puts
@@ -65,8 +51,7 @@ class SimulatedAnnealing final : public Agent {
       Placement next = moved(problem, session.random(), current);
       const double next_us = session.evaluate(next).objective_us();
       const double increase_us = next_us - objective_us;
-      if (increase_us <= 0 ||
-          session.random().uniform() < exp_of_minus(increase_us / temperature_us)) {
+      if (increase_us <= 0 || session.random().uniform() < exp_of(-increase_us / temperature_us)) {
         current = std::move(next);
         objective_us = next_us;
       }

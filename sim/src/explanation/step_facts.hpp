@@ -18,7 +18,7 @@ class StepFacts {
  public:
   static constexpr std::int32_t kNone = -1;
 
-  /// Tells what an op got last of all that it waited for.
+  /// Says what an op got last of all that it waited for.
   struct Arrival {
     double at_us = 0;
     OpId producer = kNone;          ///< kNone if it waits for nothing

@@ -311,8 +311,8 @@ void Network::set_rate(Route& route, double rate, double now_us) {
   }
 }
 
-// The flows of a route are a pairing heap (Fredman et al. 1986) by the moment of their ends: those
-// of the same moment in the order of their names.
+// The flows of a route are a pairing heap (Fredman et al. 1986) by the times of their ends: those
+// of the same time in the order of their ids.
 
 void Network::push(Route& route, std::int32_t flow) {
   route.first = route.first == kNone ? flow : meld(route.first, flow);

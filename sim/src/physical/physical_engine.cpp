@@ -55,9 +55,9 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, Simulator::Options option
   const std::size_t num_ops = start_us_.size();
   const std::size_t max_transfers = problem.uses().size();
   events_.reserve(num_ops + max_transfers);
-  instant_.ended_ops.reserve(num_ops);
-  instant_.arrived.reserve(max_transfers);
-  instant_.ended_flows.reserve(max_transfers);
+  batch_.ended_ops.reserve(num_ops);
+  batch_.arrived.reserve(max_transfers);
+  batch_.ended_flows.reserve(max_transfers);
   woken_.reserve(num_ops);
   idle_.reserve(2 * num_ops);
   result_.start_us = start_us_;
@@ -80,13 +80,13 @@ const SimResult& PhysicalEngine::run(const Placement& placement) {
       break;
     }
     now_us_ = next_us;
-    for (const OpId op : instant_.ended_ops) {
+    for (const OpId op : batch_.ended_ops) {
       finish_op(op);
     }
-    for (const Network::Ended& flow : instant_.ended_flows) {
+    for (const Network::Ended& flow : batch_.ended_flows) {
       deliver(flow.flow, flow.at_us);
     }
-    for (const TransferId transfer : instant_.arrived) {
+    for (const TransferId transfer : batch_.arrived) {
       enter_network(transfer);
     }
     start_transfers();
@@ -126,9 +126,9 @@ void PhysicalEngine::reset(const Placement& placement) {
 // Advances to the next instant: takes out all events that belong to it, in the order of ids, and
 // returns when the last of them happens; infinity if there is none.
 double PhysicalEngine::take_next_events() {
-  instant_.ended_ops.clear();
-  instant_.arrived.clear();
-  instant_.ended_flows.clear();
+  batch_.ended_ops.clear();
+  batch_.arrived.clear();
+  batch_.ended_flows.clear();
   const double first_us = std::min(events_.next_us(), network_.next_end_us());
   if (first_us == kInfinity) {
     return kInfinity;
@@ -139,18 +139,18 @@ double PhysicalEngine::take_next_events() {
     const EventList::Event event = events_.pop();
     last_us = std::max(last_us, event.at_us);
     if (event.id < problem_.num_ops()) {
-      instant_.ended_ops.push_back(event.id);
+      batch_.ended_ops.push_back(event.id);
     } else {
-      instant_.arrived.push_back(event.id - problem_.num_ops());
+      batch_.arrived.push_back(event.id - problem_.num_ops());
     }
   }
-  network_.take_ended(until_us, instant_.ended_flows);
-  for (const Network::Ended& flow : instant_.ended_flows) {
+  network_.take_ended(until_us, batch_.ended_flows);
+  for (const Network::Ended& flow : batch_.ended_flows) {
     last_us = std::max(last_us, flow.at_us);
   }
-  std::sort(instant_.ended_ops.begin(), instant_.ended_ops.end());
-  std::sort(instant_.arrived.begin(), instant_.arrived.end());
-  std::sort(instant_.ended_flows.begin(), instant_.ended_flows.end(),
+  std::sort(batch_.ended_ops.begin(), batch_.ended_ops.end());
+  std::sort(batch_.arrived.begin(), batch_.arrived.end());
+  std::sort(batch_.ended_flows.begin(), batch_.ended_flows.end(),
             [](const Network::Ended& a, const Network::Ended& b) { return a.flow < b.flow; });
   return last_us;
 }

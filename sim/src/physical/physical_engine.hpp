@@ -36,8 +36,8 @@ class PhysicalEngine final : public Engine {
  private:
   static constexpr double kNotYet = -1.0;
 
-  // The events of the present instant, each kind by id.
-  struct Instant {
+  // The events of the present instant, each kind in the order of ids.
+  struct EventBatch {
     std::vector<OpId> ended_ops;
     std::vector<TransferId> arrived;  // transfers whose latency is over
     std::vector<Network::Ended> ended_flows;
@@ -90,7 +90,7 @@ class PhysicalEngine final : public Engine {
   IdVector<OpId, DeviceId> device_of_;
   IdVector<OpId, std::int32_t> waiting_;          // inputs that the op does not have yet
   IdVector<OutputId, std::int32_t> output_uses_;  // local consumers and transfers to end
-  Instant instant_;
+  EventBatch batch_;
   std::vector<OpId> woken_;
   std::vector<DeviceId> idle_;  // devices that may start an op
   IdVector<DeviceId, std::int32_t> num_ops_on_;

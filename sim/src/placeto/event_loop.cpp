@@ -30,8 +30,8 @@ void EventLoop::run(const Placement& placement, IdSpan<DeviceId, const std::size
   }
 }
 
-// Runs the next op of a device, sends what other devices want of it, and tells its consumers when
-// they will have what they read (rules 7 to 9).
+// Runs the next op of a device, sends what other devices want of it, and notifies its consumers
+// when they will have what they read (rules 7 to 9).
 void EventLoop::dispatch(DeviceState& device) {
   const Dispatched dispatched = start_next_op(device);
   if (!send_only_output(device, dispatched)) [[unlikely]] {

@@ -7,7 +7,7 @@
 // from it. A channel serves outputs in the order in which its device computes them, so when an op
 // starts, it is known when each consumer will have its output. An op that is notified by its last
 // producer joins the ready queue of its device, sorted by the time at which it will be ready.
-// Dispatches happen in the order of time, so nothing that is ready earlier can turn up later. Where
+// Dispatches happen in the order of time, so no op that is ready earlier can come later. Where
 // times coincide, `EventKey::order` is the place of the event among all events of that time, so
 // that queues are those of the rules to the last tie.
 //

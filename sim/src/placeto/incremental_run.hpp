@@ -12,7 +12,7 @@
 // sorts the ops since by what has been found out about them, and goes through them again. The
 // results are those of a full run to the last bit. It gives up, for a full run to follow, where too
 // much would have to be gone through again, and where two ops are ready at one time and only the
-// events of that time could tell which is first.
+// events of that time could show which is first.
 
 #include "step_times.hpp"
 

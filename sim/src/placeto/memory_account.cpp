@@ -18,7 +18,7 @@ MemoryAccount::MemoryAccount(const Problem& problem, const OpTable& table, const
   ends_.resize(num_devices);
 }
 
-// The queues tell in which order a device started its ops.
+// The queues hold the ops of each device in the order of their starts.
 void MemoryAccount::after_full_run(const Placement& placement, const EventLoop& loop) {
   free_outputs();
   std::fill(peak_bytes_.begin(), peak_bytes_.end(), 0);
@@ -37,8 +37,9 @@ void MemoryAccount::after_full_run(const Placement& placement, const EventLoop& 
   is_remembered_ = false;
 }
 
-// The dispatch order of all devices tells. Ops that allocate nothing are left out: each op is
-// written behind the others of its device, and stays if their end moves behind it.
+// The dispatch order holds the ops of all devices in the order of their starts. Ops that allocate
+// nothing are left out: each op is written behind the others of its device, and stays if their end
+// moves behind it.
 void MemoryAccount::after_incremental_run(const Placement& placement,
                                           IdSpan<DeviceId, const std::size_t> num_ops_on) {
   free_outputs();

@@ -108,7 +108,7 @@ std::int64_t MemoryPeaks::peak_again(std::span<const double> start_us,
   for (std::size_t position = 0; position < n; ++position) {
     live += bytes[position] - freed_before_[position];
     peak = std::max(peak, live);
-    // What is remembered may be on another device by now; the times tell whether it is right.
+    // What is remembered may be on another device by now; the times show whether it is right.
     const double freed_us = free_us[position];
     OpId& later_op = later_[ops[position]];
     std::size_t later = std::clamp(static_cast<std::size_t>(position_[later_op]), position + 1, n);

@@ -3,7 +3,7 @@
 // The consumers and outputs of all ops, laid out for the event loop and the memory pass.
 //
 // Consumers come in blocks of two that are visited together, without a branch for each. Blocks are
-// filled up with a sentinel: the op after the last, which is on no device and waits for ever.
+// filled up with a sentinel: the op after the last, which is on no device and never becomes ready.
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/problem.hpp>

@@ -27,9 +27,10 @@ struct GroupColors {
     std::string note{};     ///< more, for viewers that show it when one points at the group
   };
 
-  std::vector<std::string> legend{};  ///< what the colors of kPictureColors stand for
-  std::vector<Mark> marks{};          ///< by group
-  std::string edge_legend{};          ///< what edges between groups of different colors are
+  /// What the colors of kPictureColors stand for; empty where no group has that color.
+  std::vector<std::string> legend{};
+  std::vector<Mark> marks{};  ///< by group
+  std::string edge_legend{};  ///< what edges between groups of different colors are
 };
 
 /// Returns blue for forward, orange for backward and updates, and green for both, and shares of the

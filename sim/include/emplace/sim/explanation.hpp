@@ -5,7 +5,7 @@
 // The critical path is found by going back from the last event of the step. An op started when it
 // did because its last input came, or, if it was ready before, because its device ended another op.
 // A transfer ended when it did because of its latency, its bytes, and others on its links; it set
-// out when its producer ended, or its turn came when the transfer before it was through. So the
+// out when its producer ended, or was admitted when the transfer before it was through. So the
 // path is a chain of ops and transfers of which each waited for the one before, and its segments
 // cover [0, makespan] without a gap.
 //

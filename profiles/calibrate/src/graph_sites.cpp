@@ -1,4 +1,4 @@
-#include <emplace/calibrate/op_site.hpp>
+#include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/profiles/op_key.hpp>

@@ -1,9 +1,9 @@
-#include "elementary.hpp"
+#include <emplace/graphs/elementary.hpp>
 
 #include <cmath>
 #include <limits>
 
-namespace emplace::agents::nn {
+namespace emplace {
 namespace {
 
 // ln 2 in two parts: a multiple of the first with a small whole number is exact.
@@ -67,4 +67,4 @@ double sigmoid_of(double x) {
   return x < 0 ? e / (1 + e) : 1 / (1 + e);
 }
 
-}  // namespace emplace::agents::nn
+}  // namespace emplace
