@@ -34,6 +34,7 @@ offers() {
   offers "emplace report --format=m" "markdown"
   offers "emplace --color al" "always"
   offers "emplace run --col" "--color"
+  offers "emplace list ag" "agents"
   offers "emplace list agents --js" "--json"
   offers "emplace run qui" "quickstart"
   offers "emplace run --threads 2 qui" "quickstart"
@@ -47,7 +48,7 @@ offers() {
   touch graph.json
   offers "emplace report res" "results"
   offers "emplace show gra" "graph.json"
-  offers "emplace show gra --threads" ""
+  offers "emplace run quickstart --seed 1" ""
 }
 
 @test "bash knows each command and each option" {

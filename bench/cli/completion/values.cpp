@@ -1,5 +1,7 @@
 #include "completion/values.hpp"
 
+#include "listings.hpp"
+
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/catalog.hpp>
@@ -48,6 +50,14 @@ std::vector<std::string> command_names(const CLI::App& program) {
   return names;
 }
 
+std::vector<std::string> listing_names() {
+  std::vector<std::string> names;
+  for (const Listing& listing : listings()) {
+    names.emplace_back(listing.what);
+  }
+  return names;
+}
+
 }  // namespace
 
 Values values_of(const CLI::Option& option, const CLI::App& program) {
@@ -78,6 +88,8 @@ Values values_of(const CLI::Option& option, const CLI::App& program) {
     set(grouping_names(), false);
   } else if (values.name == "COMMAND") {
     set(command_names(program), false);
+  } else if (values.name == "WHAT") {
+    set(listing_names(), false);
   } else if (values.name == "FILE") {
     values.files = true;
   } else if (values.name == "DIR") {

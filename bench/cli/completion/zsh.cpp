@@ -70,7 +70,7 @@ fi
     const std::string description = escaped(option.get_description(), "[]:\\");
     const std::string action =
         values.name.empty() ? ""
-                            : fmt::format(":{}:{}", values.name, escaped(action_of(values), ""));
+                            : fmt::format(":{}:{}", values.name, escaped(action_of(values), ":"));
     std::vector<std::string> specs;
     for (const std::string& name : names_of(option)) {
       specs.push_back(fmt::format("'{}{}[{}]{}'", option.get_items_expected_max() > 1 ? "*" : "",

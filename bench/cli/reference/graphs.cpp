@@ -28,7 +28,8 @@ std::string graph_page() {
       "trained, the backward pass and the updates. Use one of these by its name, with parameters "
       "after "
       "it (`inception-v3:batch=32`), or the path of a file ([formats](formats.md)). "
-      "`emplace list graphs` lists them; `emplace show NAME` tells more of one.");
+      "`emplace list graphs` lists them; `emplace show NAME` tells more of one. "
+      "[Kinds of ops](op-kinds.md) says what the ops compute.");
   page.paragraph(
       "The table holds for the parameters' defaults. Memory is what a step on one device keeps: "
       "weights, "

@@ -40,20 +40,6 @@ Pages reference_pages(const CLI::App& program) {
   pages["profiles.md"] = profile_page();
   pages["schemas.md"] = schema_page();
   pages["suites.md"] = suite_page();
-  pages["README.md"] =
-      MarkdownPage("Reference")
-          .paragraph("What the program knows, name by name.")
-          .item(link("Agents", "agents.md") + ": who places, with a page for each")
-          .item(link("Graphs", "graphs.md") + ": neural networks that are built by name")
-          .item(link("Clusters", "clusters.md") + " and " + link("device profiles", "profiles.md") +
-                ": the machines to place on")
-          .item(link("Groupings", "groupings.md") + ": which ops are placed together")
-          .item(link("Suites", "suites.md") + ": comparisons that are ready to run")
-          .item(link("The command line", "cli.md") + ": every command and option, exit codes")
-          .item(link("File formats of graphs", "formats.md") + ": what is imported and exported")
-          .item(link("JSON files", "schemas.md") + ": every member of the files of emplace")
-          .item(link("Kinds of ops", "op-kinds.md") + ": what the ops of a graph compute")
-          .text();
   return pages;
 }
 
