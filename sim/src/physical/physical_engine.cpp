@@ -133,15 +133,16 @@ double PhysicalEngine::take_next_events() {
   if (first_us == kInfinity) {
     return kInfinity;
   }
+  const OpId num_ops = problem_.num_ops();
   const double until_us = end_of_instant(first_us);
   double last_us = first_us;
   while (events_.next_us() <= until_us) {
     const EventList::Event event = events_.pop();
     last_us = std::max(last_us, event.at_us);
-    if (event.id < problem_.num_ops()) {
+    if (event.id < num_ops) {
       batch_.ended_ops.push_back(event.id);
     } else {
-      batch_.arrived.push_back(event.id - problem_.num_ops());
+      batch_.arrived.push_back(event.id - num_ops);
     }
   }
   network_.take_ended(until_us, batch_.ended_flows);
@@ -153,6 +154,13 @@ double PhysicalEngine::take_next_events() {
   std::sort(batch_.ended_flows.begin(), batch_.ended_flows.end(),
             [](const Network::Ended& a, const Network::Ended& b) { return a.flow < b.flow; });
   return last_us;
+}
+
+// Counts off one input of an op, and marks it as ready after the last.
+inline void PhysicalEngine::wake(OpId op) {
+  if (--waiting_[op] == 0) {
+    woken_.push_back(op);
+  }
 }
 
 // Frees what the op used, and wakes those that waited for it on its device (rules 1 and 4).
@@ -194,11 +202,8 @@ void PhysicalEngine::hand_on_outputs(OpId op, DeviceId device) {
     while (use < last_use && uses[use].output == output) {
       ++use;
     }
-    const std::int32_t num_local = wake_local(first_use, use, device);
-    output_uses_[output] = num_local;
-    if (num_local < use - first_use) {
-      output_uses_[output] += transfers_.add(first_use, use, device_of_, now_us_);
-    }
+    output_uses_[output] = transfers_.hand_on(first_use, use, device_of_, now_us_,
+                                              [this](OpId consumer) { wake(consumer); });
     if (output_uses_[output] == 0) {  // no op reads it
       output_uses_[output] = 1;
       release_output(output, device);
@@ -207,19 +212,6 @@ void PhysicalEngine::hand_on_outputs(OpId op, DeviceId device) {
   for (; use < last_use; ++use) {  // control edges
     wake(uses[use].consumer);
   }
-}
-
-// Wakes the consumers on a device; returns how many there are.
-std::int32_t PhysicalEngine::wake_local(UseId first_use, UseId last_use, DeviceId device) {
-  std::int32_t num_local = 0;
-  for (UseId use = first_use; use < last_use; ++use) {
-    const OpId consumer = problem_.uses()[use].consumer;
-    if (device_of_[consumer] == device) {
-      ++num_local;
-      wake(consumer);
-    }
-  }
-  return num_local;
 }
 
 void PhysicalEngine::deliver(TransferId transfer, double at_us) {
@@ -293,13 +285,6 @@ void PhysicalEngine::release_output(OutputId output, DeviceId device) {
   if (--output_uses_[output] == 0) {
     output_freed_us_[output] = now_us_;
     memory_.free(device, problem_.output_allocated_bytes(output));
-  }
-}
-
-// Counts off one input of an op, and marks it as ready after the last.
-void PhysicalEngine::wake(OpId op) {
-  if (--waiting_[op] == 0) {
-    woken_.push_back(op);
   }
 }
 

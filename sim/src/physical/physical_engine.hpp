@@ -48,7 +48,6 @@ class PhysicalEngine final : public Engine {
   void finish_op(OpId op);
   void free_inputs(OpId op, DeviceId device);
   void hand_on_outputs(OpId op, DeviceId device);
-  std::int32_t wake_local(UseId first_use, UseId last_use, DeviceId device);
   void deliver(TransferId transfer, double at_us);
   void enter_network(TransferId transfer);
   void start_transfers();
