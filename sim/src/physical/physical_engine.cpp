@@ -21,6 +21,8 @@ bool is_grappler(const Problem& problem) {
 PhysicalEngine::PhysicalEngine(const Problem& problem, Simulator::Options options)
     : problem_(problem),
       stop_when_out_of_memory_(options.stop_when_out_of_memory),
+      num_ops_(problem.num_ops()),
+      num_devices_(problem.num_devices()),
       bytes_of_overhead_(is_grappler(problem) ? problem.cluster().grappler.latency_us *
                                                     problem.cluster().grappler.bytes_per_us
                                               : 0.0),
@@ -102,10 +104,10 @@ void PhysicalEngine::reset(const Placement& placement) {
   for (GroupId group = 0; group < problem_.num_groups(); ++group) {
     num_ops_on_[placement[group]] += num_ops_in_[group];
   }
-  for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
+  for (DeviceId device = 0; device < num_devices_; ++device) {
     free_slots_[device] = problem_.slots(device);
   }
-  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+  for (OpId op = 0; op < num_ops_; ++op) {
     device_of_[op] = placement[problem_.grouping().group_of(op)];
   }
   std::copy(num_inputs_.begin(), num_inputs_.end(), waiting_.begin());
@@ -133,16 +135,15 @@ double PhysicalEngine::take_next_events() {
   if (first_us == kInfinity) {
     return kInfinity;
   }
-  const OpId num_ops = problem_.num_ops();
   const double until_us = end_of_instant(first_us);
   double last_us = first_us;
   while (events_.next_us() <= until_us) {
     const EventList::Event event = events_.pop();
     last_us = std::max(last_us, event.at_us);
-    if (event.id < num_ops) {
+    if (event.id < num_ops_) {
       batch_.ended_ops.push_back(event.id);
     } else {
-      batch_.arrived.push_back(event.id - num_ops);
+      batch_.arrived.push_back(event.id - num_ops_);
     }
   }
   network_.take_ended(until_us, batch_.ended_flows);
@@ -241,12 +242,12 @@ void PhysicalEngine::enter_network(TransferId transfer) {
 // Starts the transfers of the outputs that were handed on: takes memory for the copies, and lets
 // the latencies of the routes pass (rules 2 and 4).
 void PhysicalEngine::start_transfers() {
-  for (; num_sent_ < transfers_.all().end_id(); ++num_sent_) {
+  for (const TransferId end = transfers_.all().end_id(); num_sent_ < end; ++num_sent_) {
     const TransferState& sent = transfers_[num_sent_];
     memory_.allocate(sent.to, problem_.output_bytes(sent.output));
-    const auto route = static_cast<std::size_t>(sent.from * problem_.num_devices() + sent.to);
+    const auto route = static_cast<std::size_t>(sent.from * num_devices_ + sent.to);
     if (latency_us_[route] > 0) {
-      events_.push(now_us_ + latency_us_[route], problem_.num_ops() + num_sent_);
+      events_.push(now_us_ + latency_us_[route], num_ops_ + num_sent_);
     } else {
       enter_network(num_sent_);
     }
@@ -317,7 +318,7 @@ void PhysicalEngine::add_allocations(StepRecord& record) const {
                                   .until_us = transfer.freed_us,
                                   .bytes = problem_.output_bytes(transfer.output)});
   }
-  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+  for (OpId op = 0; op < num_ops_; ++op) {
     const auto [begin, end] = problem_.outputs(op);
     for (OutputId output = begin; output < end; ++output) {
       record.allocations.push_back({.op = op,

@@ -61,6 +61,8 @@ class PhysicalEngine final : public Engine {
 
   const Problem& problem_;
   const bool stop_when_out_of_memory_;
+  const OpId num_ops_;
+  const DeviceId num_devices_;
   const double bytes_of_overhead_;  // grappler: what a channel's fixed time is worth
   const double min_bytes_;          // transfers of less want no link
 
