@@ -1,5 +1,7 @@
 #include "partition_graph.hpp"
 
+#include <emplace/graphs/id_vector.hpp>
+
 #include <cstddef>
 #include <numeric>
 #include <vector>
@@ -8,10 +10,10 @@ namespace emplace::agents {
 
 PartitionGraph partition_graph(const Problem& problem) {
   const auto num_groups = static_cast<std::size_t>(problem.num_groups());
-  std::vector<double> costs(num_groups, 0.0);
+  IdVector<GroupId, double> costs(num_groups, 0.0);
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
     for (const DeviceId device : problem.placeable_devices()) {
-      costs[static_cast<std::size_t>(group)] += problem.group_cost_us(group, device);
+      costs[group] += problem.group_cost_us(group, device);
     }
   }
   // Groups form a DAG, so two of them share at most one edge.

@@ -1,6 +1,6 @@
 #pragma once
 
-// A problem's groups as partitioning libraries read them.
+// A problem's groups as input of partitioning libraries.
 
 #include <emplace/graphs/partition_graph.hpp>
 #include <emplace/sim/problem.hpp>

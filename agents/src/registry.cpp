@@ -52,10 +52,12 @@ const AgentRegistry::Entry& AgentRegistry::entry(std::string_view name) const {
 
 const AgentInfo& AgentRegistry::info(std::string_view name) const { return entry(name).info; }
 
+Params AgentRegistry::resolve(const Spec& spec) const {
+  return resolve_params(info(spec.name).parameters, spec, fmt::format("agent {}", spec.name));
+}
+
 std::unique_ptr<Agent> AgentRegistry::make(const Spec& spec) const {
-  const Entry& agent = entry(spec.name);
-  return agent.factory(
-      resolve_params(agent.info.parameters, spec, fmt::format("agent {}", spec.name)));
+  return entry(spec.name).factory(resolve(spec));
 }
 
 }  // namespace emplace::agents

@@ -9,6 +9,7 @@
 #include <emplace/bench/validation.hpp>
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/calibration.hpp>
+#include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/calibrate/machine_facts.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>

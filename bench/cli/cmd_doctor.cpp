@@ -1,4 +1,7 @@
 #include "command.hpp"
+#include "help_text.hpp"
+#include "optional_parts.hpp"
+#include "options.hpp"
 #include "terminal.hpp"
 
 #include <emplace/agents/registry.hpp>
@@ -22,22 +25,6 @@ namespace emplace::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// A part of emplace that a build may lack.
-struct OptionalPart {
-  std::string_view name;
-  std::string_view agent;  ///< whose presence tells
-  std::string_view how_to_get;
-};
-
-constexpr OptionalPart kOptionalParts[] = {
-    {"METIS", "metis", "apt-get install libmetis-dev, then build again"},
-    {"Scotch", "scotch", "apt-get install libscotch-dev, then build again"},
-};
-
-bool is_present(const OptionalPart& part) {
-  return std::ranges::binary_search(agents::AgentRegistry::global().names(), part.agent);
-}
 
 // The GPUs that calibrate can measure, by product, or why there are none.
 struct Gpus {
@@ -73,6 +60,18 @@ Diagnosis diagnose() {
   return diagnosis;
 }
 
+std::string parts_as_text() {
+  std::string text = "\noptional parts\n";
+  for (const OptionalPart& part : optional_parts()) {
+    text += fmt::format("  {:<18}{:<9}{}\n", part.name, part.present ? "present" : "missing",
+                        part.brings);
+    if (!part.present) {
+      text += fmt::format("{:<29}to get it: {}\n", "", part.how_to_get);
+    }
+  }
+  return text;
+}
+
 std::string to_text(const Diagnosis& diagnosis) {
   std::string text;
   const auto line = [&](std::string_view what, const std::string& value) {
@@ -92,13 +91,10 @@ std::string to_text(const Diagnosis& diagnosis) {
     libraries += fmt::format("{}{} {}", libraries.empty() ? "" : ", ", name, version);
   }
   line("libraries", libraries);
-  for (const OptionalPart& part : kOptionalParts) {
-    line(part.name, is_present(part) ? "present" : fmt::format("missing: {}", part.how_to_get));
-  }
   line("GPUs", diagnosis.gpus.products.empty()
                    ? fmt::format("none to calibrate: {}", diagnosis.gpus.missing)
                    : fmt::format("{}", fmt::join(diagnosis.gpus.products, ", ")));
-  return text;
+  return text + parts_as_text();
 }
 
 Json to_json(const Diagnosis& diagnosis) {
@@ -107,12 +103,11 @@ Json to_json(const Diagnosis& diagnosis) {
     libraries[name] = version;
   }
   Json parts = Json::array();
-  for (const OptionalPart& part : kOptionalParts) {
-    Json json = {{"name", part.name}, {"present", is_present(part)}};
-    if (!is_present(part)) {
-      json["how_to_get"] = part.how_to_get;
-    }
-    parts.push_back(std::move(json));
+  for (const OptionalPart& part : optional_parts()) {
+    parts.push_back({{"name", part.name},
+                     {"brings", part.brings},
+                     {"present", part.present},
+                     {"how_to_get", part.how_to_get}});
   }
   return {{"schema_version", 1},
           {"version", diagnosis.build.version},
@@ -136,9 +131,11 @@ Json to_json(const Diagnosis& diagnosis) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("doctor", "Show what this program and machine offer");
+  CLI::App* command = app.add_subcommand(
+      "doctor", "Show what this program and machine offer, and how to get what is missing");
+  set_examples(*command, {"emplace doctor"});
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Answer in JSON");
+  add_json(*command, *json);
   command->callback([json, &action] {
     action = [json](const Invocation&) {
       const Diagnosis diagnosis = diagnose();

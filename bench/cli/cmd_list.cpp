@@ -1,111 +1,127 @@
 #include "command.hpp"
 #include "graph_facts.hpp"
+#include "help_text.hpp"
+#include "listings.hpp"
+#include "options.hpp"
 #include "terminal.hpp"
 
-#include <emplace/agents/registry.hpp>
-#include <emplace/bench/suite.hpp>
-#include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/grouping_strategy.hpp>
-#include <emplace/profiles/cluster.hpp>
 
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
-#include <span>
+#include <optional>
 
 namespace emplace::cli {
 namespace {
 
-using agents::AgentRegistry;
 using bench::TextTable;
 using Json = nlohmann::ordered_json;
 
-Json to_json(const ParamValue& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value);
-}
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kLeastSummary = 20;
 
-Json to_json(std::span<const ParamSpec> parameters) {
-  Json list = Json::array();
-  for (const ParamSpec& parameter : parameters) {
-    Json json = {{"name", parameter.name}, {"default", to_json(parameter.default_value)}};
-    if (std::holds_alternative<std::int64_t>(parameter.default_value) ||
-        std::holds_alternative<double>(parameter.default_value)) {
-      json["min"] = parameter.min;
-      json["max"] = parameter.max;
+struct Options {
+  std::string what;
+  std::string name;
+  bool details = false;
+  bool json = false;
+};
+
+// Lines of at most `width` characters, broken at blanks.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  while (text.size() > width) {
+    std::size_t end = text.rfind(' ', width);
+    if (end == std::string_view::npos || end == 0) {
+      end = std::min(text.find(' '), text.size());
     }
-    if (!parameter.choices.empty()) {
-      json["choices"] = parameter.choices;
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  lines.emplace_back(text);
+  return lines;
+}
+
+// A table whose last column goes on in the next line where 80 columns are full.
+std::string fitted_table(std::vector<TextTable::Column> columns,
+                         const std::vector<std::vector<std::string>>& rows) {
+  std::size_t before = 2;
+  for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+    std::size_t width = columns[i].title.size();
+    for (const auto& row : rows) {
+      width = std::max(width, row[i].size());
     }
-    json["summary"] = parameter.summary;
-    list.push_back(std::move(json));
+    before += width + 2;
   }
-  return list;
-}
-
-// Parameters with their defaults, as a user would write them after the name.
-std::string defaults_of(std::span<const ParamSpec> parameters) {
-  std::string text;
-  for (const ParamSpec& parameter : parameters) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", parameter.name,
-                        to_string(parameter.default_value));
-  }
-  return text;
-}
-
-std::string agents_as_text() {
-  TextTable table({{"agent"}, {"kind"}, {"parameters"}, {"summary"}});
-  for (const std::string& name : AgentRegistry::global().names()) {
-    const agents::AgentInfo& info = AgentRegistry::global().info(name);
-    table.add_row(
-        {name, std::string(to_string(info.kind)), defaults_of(info.parameters), info.summary});
+  TextTable table(std::move(columns));
+  for (const auto& row : rows) {
+    std::vector<std::string> cells = row;
+    for (std::string& line :
+         wrapped(row.back(), std::max(kColumns, before + kLeastSummary) - before)) {
+      cells.back() = std::move(line);
+      table.add_row(cells);
+      cells.assign(row.size(), "");
+    }
   }
   return table.to_terminal(false);
 }
 
-Json agents_as_json() {
-  Json list = Json::array();
-  for (const std::string& name : AgentRegistry::global().names()) {
-    const agents::AgentInfo& info = AgentRegistry::global().info(name);
-    list.push_back({{"name", name},
-                    {"kind", to_string(info.kind)},
-                    {"summary", info.summary},
-                    {"reference", info.reference},
-                    {"deterministic", info.deterministic},
-                    {"trainable", info.trainable},
-                    {"parameters", to_json(info.parameters)}});
+std::string table_of(const Listing& listing, const std::vector<std::string>& names) {
+  std::vector<TextTable::Column> columns = {{std::string(listing.one)}};
+  columns.insert(columns.end(), listing.columns.begin(), listing.columns.end());
+  columns.push_back({"summary"});
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& name : names) {
+    const ListingEntry entry = listing.entry(name);
+    std::vector<std::string>& row = rows.emplace_back(std::vector{name});
+    row.insert(row.end(), entry.cells.begin(), entry.cells.end());
+    row.push_back(entry.summary);
   }
-  return list;
+  return fitted_table(std::move(columns), rows);
 }
 
-std::string graphs_as_text() {
-  // Parameters are last, because they are long.
-  TextTable table({{"graph"}, {"summary"}, {"parameters"}});
-  for (const std::string& name : GraphCatalog::global().names()) {
-    const GraphModel& model = GraphCatalog::global().find(name);
-    table.add_row({name, model.summary, defaults_of(model.parameters)});
+std::string paragraph(std::string_view text) {
+  std::string lines;
+  for (const std::string& line : wrapped(text, kColumns - 2)) {
+    lines += fmt::format("  {}\n", line);
   }
-  return table.to_terminal(false);
+  return text.empty() ? "" : lines;
 }
 
-Json graphs_as_json() {
-  Json list = Json::array();
-  for (const std::string& name : GraphCatalog::global().names()) {
-    const GraphModel& model = GraphCatalog::global().find(name);
-    list.push_back({{"name", name},
-                    {"summary", model.summary},
-                    {"reference", model.reference},
-                    {"parameters", to_json(model.parameters)}});
+// Those for experts last, else in the order in which they are listed.
+std::string parameters_of(const ListingEntry& entry) {
+  std::vector<std::vector<std::string>> rows;
+  for (const bool expert : {false, true}) {
+    for (const ParamSpec& parameter : entry.parameters) {
+      if (parameter.expert == expert) {
+        rows.push_back({parameter.name, to_string(parameter.default_value), parameter.summary});
+      }
+    }
   }
-  return list;
+  return rows.empty() ? "" : "\n" + fitted_table({{"parameter"}, {"default"}, {"meaning"}}, rows);
 }
 
-std::string graph_details_as_text() {
+std::string details_of(const Listing& listing, const std::string& name) {
+  const ListingEntry entry = listing.entry(name);
+  std::string text = name + "\n" + paragraph(entry.summary);
+  for (std::size_t i = 0; i < entry.cells.size(); ++i) {
+    if (!entry.cells[i].empty()) {
+      text += fmt::format("  {}: {}\n", listing.columns[i].title, entry.cells[i]);
+    }
+  }
+  if (!entry.reference.empty()) {
+    text += paragraph("reference: " + entry.reference);
+  }
+  if (!entry.description.empty()) {
+    text += "\n" + paragraph(entry.description);
+  }
+  return text + parameters_of(entry);
+}
+
+// The sizes of all graphs, which are built for that.
+std::string sizes_as_text(const std::vector<GraphFacts>& all) {
   using Align = TextTable::Align;
   TextTable table({{"graph"},
                    {"ops", Align::kRight},
@@ -113,225 +129,89 @@ std::string graph_details_as_text() {
                    {"groups", Align::kRight},
                    {"parameters", Align::kRight},
                    {"GFLOP", Align::kRight},
-                   {"memory [GB]", Align::kRight},
-                   {"source"}});
-  for (const GraphFacts& facts : facts_of_catalog()) {
+                   {"memory [GB]", Align::kRight}});
+  for (const GraphFacts& facts : all) {
     table.add_row({facts.name, fmt::format("{}", facts.ops), fmt::format("{}", facts.edges),
                    fmt::format("{}", facts.groups), fmt::format("{}", facts.totals.parameters),
                    fmt::format("{:.3f}", static_cast<double>(facts.totals.flops) / 1e9),
-                   fmt::format("{:.3f}", static_cast<double>(facts.memory_bytes()) / 1e9),
-                   facts.source});
+                   fmt::format("{:.3f}", static_cast<double>(facts.memory_bytes()) / 1e9)});
   }
   return table.to_terminal(false);
 }
 
-Json graph_details_as_json() {
-  Json list = graphs_as_json();
-  const std::vector<GraphFacts> all = facts_of_catalog();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    list[i].update({{"ops", all[i].ops},
-                    {"edges", all[i].edges},
-                    {"groups", all[i].groups},
-                    {"parameter_count", all[i].totals.parameters},
-                    {"flops", all[i].totals.flops},
-                    {"memory_bytes", all[i].memory_bytes()},
-                    {"source", all[i].source}});
-  }
-  return list;
+Json with_size(Json graph, const GraphFacts& facts) {
+  graph.update({{"ops", facts.ops},
+                {"edges", facts.edges},
+                {"groups", facts.groups},
+                {"parameter_count", facts.totals.parameters},
+                {"flops", facts.totals.flops},
+                {"memory_bytes", facts.memory_bytes()},
+                {"source", facts.source}});
+  return graph;
 }
 
-std::string formats_as_text() {
-  TextTable table({{"format"}, {"read"}, {"write"}, {"parameters"}, {"summary"}});
-  for (const std::string& name : GraphFormats::global().names()) {
-    const GraphFormat& format = GraphFormats::global().find(name);
-    std::vector<ParamSpec> parameters = format.read_parameters;
-    for (const ParamSpec& parameter : format.write_parameters) {
-      if (std::ranges::find(parameters, parameter.name, &ParamSpec::name) == parameters.end()) {
-        parameters.push_back(parameter);
-      }
+// All names, or the one that the user gave.
+std::vector<std::string> names_of(const Listing& listing, const Options& options) {
+  std::vector<std::string> names = listing.names();
+  if (options.name.empty()) {
+    return names;
+  }
+  if (std::ranges::find(names, options.name) == names.end()) {
+    throw_unknown_name(listing.one, options.name, names);
+  }
+  return {options.name};
+}
+
+void list(const Options& options) {
+  const Listing& listing = find_listing(options.what);
+  const std::vector<std::string> names = names_of(listing, options);
+  std::vector<GraphFacts> sizes;
+  if (listing.what == "graphs" && options.details && options.name.empty()) {
+    sizes = facts_of_catalog();
+  }
+  if (options.json) {
+    Json entries = Json::array();
+    for (const std::string& name : names) {
+      entries.push_back(listing.entry(name).json);
     }
-    table.add_row({name, format.read ? "yes" : "", format.write ? "yes" : "",
-                   defaults_of(parameters), format.summary});
-  }
-  return table.to_terminal(false);
-}
-
-Json formats_as_json() {
-  Json list = Json::array();
-  for (const std::string& name : GraphFormats::global().names()) {
-    const GraphFormat& format = GraphFormats::global().find(name);
-    list.push_back({{"name", name},
-                    {"summary", format.summary},
-                    {"reference", format.reference},
-                    {"endings", format.endings},
-                    {"can_read", format.read != nullptr},
-                    {"can_write", format.write != nullptr},
-                    {"read_parameters", to_json(format.read_parameters)},
-                    {"write_parameters", to_json(format.write_parameters)}});
-  }
-  return list;
-}
-
-std::string groupings_as_text() {
-  TextTable table({{"grouping"}, {"takes --groups"}, {"summary"}});
-  for (const GroupingStrategy& strategy : grouping_strategies()) {
-    table.add_row({std::string(strategy.name), strategy.takes_target ? "yes" : "no",
-                   std::string(strategy.summary)});
-  }
-  return table.to_terminal(false);
-}
-
-Json groupings_as_json() {
-  Json list = Json::array();
-  for (const GroupingStrategy& strategy : grouping_strategies()) {
-    list.push_back({{"name", strategy.name},
-                    {"summary", strategy.summary},
-                    {"reference", strategy.reference},
-                    {"takes_target", strategy.takes_target},
-                    {"default", strategy.name == kDefaultGrouping}});
-  }
-  return list;
-}
-
-std::string clusters_as_text() {
-  TextTable table({{"cluster"}, {"devices", TextTable::Align::kRight}, {"summary"}});
-  for (const std::string& name : cluster_names()) {
-    const Cluster cluster = load_cluster(name);
-    table.add_row({name, fmt::format("{}", cluster.devices.size()), cluster.summary});
-  }
-  return table.to_terminal(false);
-}
-
-Json clusters_as_json() {
-  Json list = Json::array();
-  for (const std::string& name : cluster_names()) {
-    const Cluster cluster = load_cluster(name);
-    Json devices = Json::array();
-    for (const Device& device : cluster.devices) {
-      const DeviceProfile& profile = cluster.profiles[device.profile];
-      devices.push_back({{"name", device.name},
-                         {"profile", profile.name},
-                         {"device_class", profile.device_class},
-                         {"memory_bytes", profile.memory_bytes},
-                         {"placeable", device.placeable}});
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      entries[i] = with_size(std::move(entries[i]), sizes[i]);
     }
-    list.push_back({{"name", name}, {"summary", cluster.summary}, {"devices", std::move(devices)}});
-  }
-  return list;
-}
-
-std::string profiles_as_text() {
-  TextTable table({{"profile"},
-                   {"device class"},
-                   {"TFLOP/s", TextTable::Align::kRight},
-                   {"GB/s", TextTable::Align::kRight},
-                   {"GB", TextTable::Align::kRight},
-                   {"summary"}});
-  for (const std::string& name : device_profile_names()) {
-    const DeviceProfile profile = load_device_profile(name);
-    table.add_row(
-        {name, profile.device_class, fmt::format("{:.3f}", profile.peak_flops_per_us / 1e6),
-         fmt::format("{:.1f}", profile.memory_bytes_per_us / 1e3),
-         fmt::format("{:.1f}", static_cast<double>(profile.memory_bytes) / 1e9), profile.summary});
-  }
-  return table.to_terminal(false);
-}
-
-Json profiles_as_json() {
-  Json list = Json::array();
-  for (const std::string& name : device_profile_names()) {
-    const DeviceProfile profile = load_device_profile(name);
-    list.push_back({{"name", name},
-                    {"device_class", profile.device_class},
-                    {"summary", profile.summary},
-                    {"peak_flops_per_us", profile.peak_flops_per_us},
-                    {"memory_bytes_per_us", profile.memory_bytes_per_us},
-                    {"memory_bytes", profile.memory_bytes},
-                    {"provenance", profile.provenance.kind}});
-  }
-  return list;
-}
-
-std::string suites_as_text() {
-  TextTable table({{"suite"}, {"summary"}});
-  for (const std::string& name : bench::suite_names()) {
-    table.add_row({name, bench::load_suite(name).summary});
-  }
-  return table.to_terminal(false);
-}
-
-Json suites_as_json() {
-  Json list = Json::array();
-  for (const std::string& name : bench::suite_names()) {
-    Json suite = Json::parse(bench::write_suite(bench::load_suite(name)));
-    suite.erase("schema");
-    suite.erase("version");
-    list.push_back(std::move(suite));
-  }
-  return list;
-}
-
-struct Listing {
-  std::string_view what;
-  std::string (*as_text)();
-  Json (*as_json)();
-  std::string (*details_as_text)() = nullptr;  // what takes longer than a blink to tell
-  Json (*details_as_json)() = nullptr;
-};
-
-constexpr Listing kListings[] = {
-    {"agents", agents_as_text, agents_as_json},
-    {"clusters", clusters_as_text, clusters_as_json},
-    {"formats", formats_as_text, formats_as_json},
-    {"graphs", graphs_as_text, graphs_as_json, graph_details_as_text, graph_details_as_json},
-    {"groupings", groupings_as_text, groupings_as_json},
-    {"profiles", profiles_as_text, profiles_as_json},
-    {"suites", suites_as_text, suites_as_json},
-};
-
-const Listing& find_listing(const std::string& what) {
-  std::vector<std::string> names;
-  for (const Listing& listing : kListings) {
-    if (listing.what == what) {
-      return listing;
+    print_json(Json{{"schema_version", 1}, {listing.what, std::move(entries)}});
+  } else if (!sizes.empty()) {
+    print(sizes_as_text(sizes));
+  } else if (options.details || !options.name.empty()) {
+    std::string text;
+    for (const std::string& name : names) {
+      text += (text.empty() ? "" : "\n") + details_of(listing, name);
     }
-    names.emplace_back(listing.what);
+    print(text);
+  } else {
+    print(table_of(listing, names));
   }
-  throw Error(ErrorCode::kUsage,
-              fmt::format("cannot list '{}'{}", excerpt(what), suggest_names(what, names)));
 }
 
 }  // namespace
 
 void add_list(CLI::App& app, Action& action) {
-  struct Options {
-    std::string what;
-    bool details = false;
-    bool json = false;
-  };
   CLI::App* command = app.add_subcommand(
       "list", "List agents, graphs, formats, groupings, clusters, profiles or suites");
+  set_examples(*command, {"emplace list agents", "emplace list agents placeto",
+                          "emplace list graphs --details"});
   const auto options = std::make_shared<Options>();
   command
       ->add_option("WHAT", options->what,
                    "agents, graphs, formats, groupings, clusters, profiles or suites")
       ->required()
       ->type_name("");
-  command->add_flag("--details", options->details,
-                    "Of graphs: build each at its defaults and tell its size");
-  command->add_flag("--json", options->json, "Answer in JSON");
+  command->add_option("NAME", options->name, "Tell all of this one, parameters too")->type_name("");
+  command->add_flag(
+      "--details", options->details,
+      "Tell all of each; of graphs the sizes, for which each is built at its defaults");
+  add_json(*command, options->json);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
-      const Listing& listing = find_listing(options->what);
-      if (options->details && listing.details_as_text == nullptr) {
-        throw Error(ErrorCode::kUsage, fmt::format("{} have no --details", listing.what));
-      }
-      if (options->json) {
-        const auto as_json = options->details ? listing.details_as_json : listing.as_json;
-        print_json(Json{{"schema_version", 1}, {listing.what, as_json()}});
-      } else {
-        print(options->details ? listing.details_as_text() : listing.as_text());
-      }
+      list(*options);
       return Outcome::kOk;
     };
   });

@@ -4,12 +4,10 @@
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
-#include <emplace/agents/registry.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/suite_policies.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/graphs/params.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <CLI/Validators.hpp>
@@ -23,6 +21,7 @@
 #include <memory>
 #include <set>
 #include <system_error>
+#include <utility>
 
 namespace emplace::cli {
 namespace {
@@ -84,14 +83,12 @@ class Progress {
     ++done_;
     work_done_ += work_of(cell);
     work_left_ -= work_of(cell);
-    show(fmt::format("{} on {}: {}", cell.graph, cell.cluster, cell.agent));
+    show(fmt::format("{} on {}: {}", cell.graph, cell.cluster, cell.agent.text()));
   }
 
  private:
   static double work_of(const Cell& cell) {
-    const std::string agent = Spec::parse(cell.agent).name;
-    const bool one_shot = agents::AgentRegistry::global().info(agent).deterministic;
-    return one_shot ? 1 : static_cast<double>(cell.max_evaluations);
+    return cell.agent.info().deterministic ? 1 : static_cast<double>(cell.max_evaluations);
   }
 
   void show(const std::string& last) {
@@ -153,30 +150,36 @@ bench::Policies train_or_read(const std::vector<bench::SuiteTraining>& trainings
   namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories(folder + "/policies", error);  // writing tells why it could not
-  bench::Policies policies;
   std::vector<bench::SuiteTraining> left;
   for (const bench::SuiteTraining& training : trainings) {
-    const std::string path = policy_path(folder, training);
-    if (!fs::exists(path, error)) {
+    if (!fs::exists(policy_path(folder, training), error)) {
       left.push_back(training);
-      continue;
     }
-    const bench::PolicyFile file = bench::read_policy_file(read_text_file(path), path);
-    if (file.plan != training.plan) {
-      throw Error(ErrorCode::kFormat, path + ": the policy was trained by another plan");
-    }
-    policies.emplace(bench::hash_of(training.plan), file.policy);
   }
   note(fmt::format("{} of {} policies to train", left.size(), trainings.size()));
-  ProgressLine line;
-  bench::train_policies(
-      left, options.threads, stop,
-      [&](const bench::SuiteTraining& training, const bench::PolicyFile& file) {
-        write_text_file(policy_path(folder, training), bench::write_policy_file(file));
-        policies.emplace(bench::hash_of(training.plan), file.policy);
-        line.show(fmt::format("[{}/{}] trained {} on {}", policies.size(), trainings.size(),
-                              training.policy, training.family));
-      });
+  {
+    ProgressLine line;
+    std::size_t done = trainings.size() - left.size();
+    bench::train_policies(
+        left, options.threads, stop,
+        [&](const bench::SuiteTraining& training, const std::string& file) {
+          write_text_file(policy_path(folder, training), file);
+          line.show(fmt::format("[{}/{}] trained {} on {}", ++done, trainings.size(),
+                                training.policy, training.family));
+        });
+  }
+  bench::Policies policies;
+  for (const bench::SuiteTraining& training : trainings) {
+    if (stop) {
+      return {};
+    }
+    const std::string path = policy_path(folder, training);
+    bench::PolicyFile file = bench::read_policy_file(read_text_file(path), path);
+    if (file.origin.plan != training.plan) {
+      throw Error(ErrorCode::kFormat, path + ": the policy was trained by another plan");
+    }
+    policies.emplace(bench::hash_of(training.plan), std::move(file.policy));
+  }
   return policies;
 }
 

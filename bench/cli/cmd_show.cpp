@@ -4,6 +4,7 @@
 #include "help_text.hpp"
 #include "options.hpp"
 #include "picture.hpp"
+#include "placed_step.hpp"
 #include "policy_facts.hpp"
 #include "terminal.hpp"
 #include "threads.hpp"
@@ -22,6 +23,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 namespace emplace::cli {
 namespace {
@@ -40,6 +42,7 @@ struct Options {
   std::int64_t seed = 0;
   int threads = 0;
   std::string picture;
+  std::string placement;  // of ops, to draw the groups in the colors of their devices
   bool json = false;
 };
 
@@ -144,7 +147,12 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
     json["groupings"] = to_json(comparison);
   }
   if (!options.picture.empty()) {
-    write_picture(options.picture, graph, grouping, options.problem.grouping);
+    std::optional<PlacedStep> step;
+    if (!options.placement.empty()) {
+      step = place_from_file(options.problem, options.placement);
+    }
+    write_group_picture(options.picture, graph, grouping, options.problem.grouping,
+                        step ? &*step : nullptr);
   }
   if (options.json) {
     print_json(json);
@@ -180,7 +188,7 @@ void show(const Options& options) {
     return;
   }
   if (!options.picture.empty()) {
-    check_picture_path(options.picture);
+    check_picture_path(options.picture, kGroupPictures);
   }
   const auto& [name, cluster, groups, grouping_name] = options.problem;
   if (cluster.empty()) {
@@ -218,10 +226,17 @@ void add_show(CLI::App& app, Action& action) {
   add_evaluations(*command, options->evaluations)->needs(compare)->group("Comparison");
   add_seed(*command, options->seed)->needs(compare)->group("Comparison");
   add_threads(*command, options->threads)->needs(compare)->group("Comparison");
+  CLI::Option* picture = command
+                             ->add_option("--picture", options->picture,
+                                          "Draw the groups: FILE.svg, or FILE.dot for Graphviz")
+                             ->type_name("FILE")
+                             ->group("Output");
   command
-      ->add_option("--picture", options->picture,
-                   "Draw the groups: FILE.svg through Graphviz, or FILE.dot")
+      ->add_option("--placement", options->placement,
+                   "Color the groups of the picture by the devices of a placement file (JSON)")
       ->type_name("FILE")
+      ->needs(cluster)
+      ->needs(picture)
       ->group("Output");
   add_json(*command, options->json);
   command->callback([options, &action] {

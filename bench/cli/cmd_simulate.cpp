@@ -1,6 +1,7 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "memory_overflow.hpp"
+#include "picture.hpp"
 #include "placed_step.hpp"
 #include "replicas_report.hpp"
 #include "terminal.hpp"
@@ -27,6 +28,7 @@ struct Options : StepOptions {
   std::string cases;
   ReplicaFlags replicas;
   std::string trace;
+  std::string picture;
   bool json = false;
 };
 
@@ -74,9 +76,16 @@ void simulate_cases(const std::string& path) {
 
 void simulate_problem(const Options& options) {
   refuse_two_answers(options.json, options.trace, "--trace");
+  refuse_two_answers(options.json, options.picture, "--picture");
+  if (!options.picture.empty()) {
+    check_picture_path(options.picture, kStepPictures);
+  }
   const PlacedStep step = place_step(options, "simulate", "--cases FILE, or ");
   if (!options.trace.empty()) {
     write_text_file(options.trace, write_chrome_trace(step.problem(), step.record));
+  }
+  if (!options.picture.empty()) {
+    write_step_picture(options.picture, step);
   }
   note_guesses(step);
   note_out_of_memory(step);
@@ -122,12 +131,16 @@ void add_simulate(CLI::App& app, Action& action) {
                                         "Write a trace for chrome://tracing or ui.perfetto.dev")
                            ->type_name("FILE")
                            ->group("Output");
+  CLI::Option* picture =
+      command->add_option("--picture", options->picture, "Draw the step as a timeline: FILE.svg")
+          ->type_name("FILE")
+          ->group("Output");
   add_json(*command, options->json);
   for (const char* other :
        {"--graph", "--cluster", "--groups", "--grouping", "--agent", "--replicas"}) {
     cases->excludes(command->get_option(other));
   }
-  cases->excludes(placement)->excludes(trace);
+  cases->excludes(placement)->excludes(trace)->excludes(picture);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       if (options->cases.empty()) {

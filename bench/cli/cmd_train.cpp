@@ -67,7 +67,7 @@ bench::TrainingPlan plan_of(const Options& options) {
 
 // Writes all that a training leaves; the checkpoint last, so that what it belongs to is there.
 void save(const Options& options, const Training& training) {
-  write_text_file(options.output, bench::write_policy_file(training.policy()));
+  write_text_file(options.output, training.policy_file());
   if (!options.curve.empty()) {
     write_text_file(options.curve, training.curve().to_csv());
   }
@@ -142,7 +142,7 @@ TrainingEnd train(const Options& options, Training& training) {
 }
 
 std::string to_text(const Options& options, const Training& training, TrainingEnd end) {
-  const bench::PolicyFile policy = training.policy();
+  const bench::PolicyOrigin policy = training.origin();
   std::string text = fmt::format("{}: {} of {} episodes{}, {} updates, policy in {}\n\n",
                                  options.agent, policy.episodes_played, training.num_episodes(),
                                  end == TrainingEnd::kPatience ? " (out of patience)" : "",
@@ -167,7 +167,7 @@ std::string to_text(const Options& options, const Training& training, TrainingEn
 }
 
 Json to_json(const Options& options, const Training& training, TrainingEnd end) {
-  const bench::PolicyFile policy = training.policy();
+  const bench::PolicyOrigin policy = training.origin();
   Json problems = Json::array();
   for (std::size_t i = 0; i < training.sessions().size(); ++i) {
     const agents::Session& session = *training.sessions()[i];

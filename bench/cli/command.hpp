@@ -26,12 +26,15 @@ using Action = std::function<Outcome(const Invocation&)>;
 
 /// Add a command to the program; if the user chose it, parsing sets `action`.
 void add_calibrate(CLI::App& app, Action& action);
+void add_completion(CLI::App& app, Action& action);
+void add_docs(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_help(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
+void add_man(CLI::App& app, Action& action);
 void add_place(CLI::App& app, Action& action);
 void add_profile(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);

@@ -179,7 +179,7 @@ void add_grouping_options(CLI::App& command, ProblemOptions& options) {
       ->default_str(std::to_string(kDefaultGroups));
   command
       .add_option("--grouping", options.grouping, "How ops are grouped (emplace list groupings)")
-      ->type_name("NAME")
+      ->type_name("GROUPING")
       ->group("Problem")
       ->default_str(std::string(kDefaultGrouping));
 }

@@ -1,58 +1,151 @@
 #include "picture.hpp"
 
-#include "graphviz.hpp"
-#include "terminal.hpp"
-
+#include <emplace/bench/step_picture.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_picture.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <optional>
+#include <algorithm>
+#include <cstddef>
+#include <vector>
 
 namespace emplace::cli {
 namespace {
 
-constexpr std::string_view kSvg = ".svg";
 constexpr std::string_view kDot = ".dot";
-constexpr int kLimitS = 60;
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+// What a placement makes of a group. One that was read op by op may part it.
+struct PlacedGroup {
+  std::vector<double> us{};  // by device: what the members take there
+  std::int64_t kept_bytes = 0;
+  std::int64_t made_bytes = 0;
+
+  double total_us() const {
+    double total = 0;
+    for (const double one : us) {
+      total += one;
+    }
+    return total;
+  }
+};
+
+std::vector<PlacedGroup> placed_groups(const PlacedStep& step, const Grouping& grouping) {
+  const Problem& problem = step.problem();
+  std::vector<PlacedGroup> groups(index(grouping.size()));
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    const DeviceId device = step.record.placement[problem.grouping().group_of(op)];
+    PlacedGroup& group = groups[index(grouping.group_of(op))];
+    group.us.resize(index(problem.num_devices()));
+    // Ops that take no time are somewhere, too.
+    constexpr double kLeastUs = 1e-9;
+    group.us[index(device)] += std::max(problem.busy_us(op, device), kLeastUs);
+    group.kept_bytes += problem.graph()[index(op)].persistent_bytes;
+    group.made_bytes += problem.allocated_bytes(op);
+  }
+  return groups;
+}
+
+// Says where the group is: most of its time first.
+std::string devices_text(const PlacedStep& step, const PlacedGroup& group) {
+  std::vector<std::size_t> devices;
+  for (std::size_t device = 0; device < group.us.size(); ++device) {
+    if (group.us[device] > 0) {
+      devices.push_back(device);
+    }
+  }
+  std::ranges::stable_sort(devices, std::ranges::greater(),
+                           [&](std::size_t device) { return group.us[device]; });
+  std::vector<std::string> names;
+  names.reserve(devices.size());
+  for (const std::size_t device : devices) {
+    names.push_back(step.devices[device].name);
+  }
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+GroupColors colors_by_device(const PlacedStep& step, const Grouping& grouping) {
+  const std::vector<PlacedGroup> groups = placed_groups(step, grouping);
+  GroupColors colors{.edge_legend = "between devices"};
+  std::vector<double> device_us(step.devices.size());
+  double longest_us = 0;
+  for (const PlacedGroup& group : groups) {
+    for (std::size_t device = 0; device < group.us.size(); ++device) {
+      device_us[device] += group.us[device];
+    }
+    longest_us = std::max(longest_us, group.total_us());
+  }
+  for (std::size_t device = 0; device < step.devices.size(); ++device) {
+    colors.legend.push_back(
+        device_us[device] == 0
+            ? ""
+            : fmt::format("{} ({:.3f} ms)", step.devices[device].name, device_us[device] / 1e3));
+  }
+  for (const PlacedGroup& group : groups) {
+    const double us = group.total_us();
+    const auto most = std::ranges::max_element(group.us);
+    colors.marks.push_back(
+        {.color = static_cast<std::size_t>(most - group.us.begin()),
+         .share = longest_us > 0 ? us / longest_us : 0,
+         .label = fmt::format("{:.3f} ms on {}", us / 1e3, devices_text(step, group)),
+         .note = fmt::format(", {:.3f} ms on {}, keeps {:.3f} MB, makes {:.3f} MB", us / 1e3,
+                             devices_text(step, group), static_cast<double>(group.kept_bytes) / 1e6,
+                             static_cast<double>(group.made_bytes) / 1e6)});
+  }
+  return colors;
+}
 
 }  // namespace
 
-void check_picture_path(std::string_view path) {
-  if (!path.ends_with(kSvg) && !path.ends_with(kDot)) {
+void check_picture_path(std::string_view path, std::span<const std::string_view> endings) {
+  if (std::ranges::none_of(endings, [&](std::string_view one) { return path.ends_with(one); })) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("--picture: expected a name that ends in .svg or .dot, found '{}'",
-                            excerpt(path)));
+                fmt::format("--picture: expected a name that ends in {}, found '{}'",
+                            fmt::join(endings, " or "), excerpt(path)));
   }
 }
 
-void write_picture(const std::string& path, const OpGraph& graph, const Grouping& grouping,
-                   std::string_view grouping_name) {
+void write_group_picture(const std::string& path, const OpGraph& graph, const Grouping& grouping,
+                         std::string_view grouping_name, const PlacedStep* step) {
   if (grouping.size() > kMaxPictureGroups) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("--picture: expected at most {} groups, found {}; give --groups N, or "
                             "another --grouping",
                             kMaxPictureGroups, grouping.size()));
   }
-  const std::string dot = write_grouping_dot(
-      graph, grouping,
-      fmt::format("{} ops in {} groups by {}", num_ops(graph), grouping.size(), grouping_name));
+  std::string caption =
+      fmt::format("{} ops in {} groups by {}", num_ops(graph), grouping.size(), grouping_name);
+  if (step == nullptr) {
+    write_text_file(
+        path, path.ends_with(kDot)
+                  ? write_grouping_dot(graph, grouping, caption)
+                  : write_grouping_svg(graph, grouping, caption, colors_by_pass(graph, grouping)));
+    return;
+  }
   if (path.ends_with(kDot)) {
-    write_text_file(path, dot);
-    return;
+    throw Error(ErrorCode::kUsage, "--picture: a placement is drawn as .svg, not as .dot");
   }
-  if (const std::optional<std::string> program = find_program("dot")) {
-    write_text_file(path, draw_svg(*program, dot, kLimitS));
-    return;
+  caption += fmt::format(", placed on {} by {}: one step in {:.3f} ms", step->cluster,
+                         step->placed_by, step->record.makespan_us / 1e3);
+  write_text_file(path,
+                  write_grouping_svg(graph, grouping, caption, colors_by_device(*step, grouping)));
+}
+
+void write_step_picture(const std::string& path, const PlacedStep& step) {
+  const Problem& problem = step.problem();
+  std::string caption = fmt::format("{} ops", problem.num_ops());
+  if (problem.num_groups() < problem.num_ops()) {
+    caption += fmt::format(" in {} groups", problem.num_groups());
   }
-  const std::string beside = path.substr(0, path.size() - kSvg.size()) + std::string(kDot);
-  write_text_file(beside, dot);
-  note(
-      fmt::format("emplace: Graphviz is not installed, so {} is written instead of {}; "
-                  "apt-get install graphviz, then dot -Tsvg draws it",
-                  beside, path));
+  caption += ", placed by " + step.placed_by;
+  if (step.evaluations > 0) {
+    caption += fmt::format(" in {} evaluations", step.evaluations);
+  }
+  write_text_file(path, bench::draw_step(problem, step.record, caption));
 }
 
 }  // namespace emplace::cli

@@ -3,14 +3,12 @@
 #include "terminal.hpp"
 #include "threads.hpp"
 
-#include <emplace/agents/registry.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping.hpp>
-#include <emplace/graphs/params.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -74,7 +72,8 @@ double PlacedStep::gap() const { return gap_to_bound(record.makespan_us, entry.b
 
 PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent) {
   // A mistyped agent is told before the graph is built.
-  agents::AgentRegistry::global().make(Spec::parse(agent.agent));
+  const agents::AgentSpec spec = agent.agent;
+  spec.make();
 
   PlacedStep step{.entry = with_bounds(bench::load_problem(problem.graph, problem.cluster,
                                                            problem.groups, problem.grouping)),
@@ -84,7 +83,7 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
                   .placed_by = agent.agent};
   const bench::Cell cell{.graph = problem.graph,
                          .cluster = problem.cluster,
-                         .agent = agent.agent,
+                         .agent = spec,
                          .repetition = 0,
                          .max_evaluations = agent.evaluations,
                          .groups = problem.groups,
@@ -106,20 +105,20 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
   const bench::PolicyFile file = bench::read_policy_file(read_text_file(with.path), with.path);
   ProblemOptions options = problem_options;
   if (with.groups_as_trained) {
-    options.groups = file.plan.groups;
-    options.grouping = file.plan.grouping;
+    options.groups = file.origin.plan.groups;
+    options.grouping = file.origin.plan.grouping;
   }
-  const std::unique_ptr<agents::TrainableAgent> agent = bench::agent_of(file, with.path);
+  const std::unique_ptr<agents::TrainableAgent> agent = bench::agent_of(file);
   PlacedStep step{.entry = with_bounds(bench::load_problem(options.graph, options.cluster,
                                                            options.groups, options.grouping)),
                   .graph = options.graph,
                   .cluster = options.cluster,
                   .grouping = options.grouping,
-                  .placed_by = fmt::format("{} with {}", file.plan.agent, with.path)};
+                  .placed_by = fmt::format("{} with {}", file.origin.plan.agent.text(), with.path)};
   const Problem& problem = step.problem();
   const bench::Cell cell{.graph = options.graph,
                          .cluster = options.cluster,
-                         .agent = file.plan.agent,
+                         .agent = file.origin.plan.agent,
                          .groups = options.groups,
                          .grouping = options.grouping,
                          .root_seed = static_cast<std::uint64_t>(with.seed)};

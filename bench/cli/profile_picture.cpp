@@ -5,6 +5,7 @@
 #include <emplace/bench/log_plot.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/svg.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
@@ -191,14 +192,14 @@ std::string profile_svg(const DeviceProfile& profile) {
 }
 
 std::string profile_html(const DeviceProfile& profile) {
-  const std::string title = bench::escape_markup(profile.name);
+  const std::string title = escape_markup(profile.name);
   std::string text = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{0}</title>\n"
       "<style>\nbody {{ font-family: sans-serif; max-width: 60em; margin: 2em auto; }}\n"
       "table {{ border-collapse: collapse; margin: 1em 0; }}\n"
       "th, td {{ padding: 0.2em 0.7em; border-bottom: 1px solid #ddd; text-align: left; }}\n"
       ".number {{ text-align: right; }}\n</style>\n</head>\n<body>\n<h1>{0}</h1>\n<p>{1}</p>\n",
-      title, bench::escape_markup(profile.summary));
+      title, escape_markup(profile.summary));
   bench::TextTable facts({{""}, {""}});
   for (const auto& [what, value] : facts_of(profile)) {
     facts.add_row({what, value});

@@ -50,6 +50,9 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   add_calibrate(*app, action);
   add_help(*app, action);
   add_version(*app, action);
+  add_man(*app, action);
+  add_completion(*app, action);
+  add_docs(*app, action);
   // Last, for commands begin with the examples of their parent.
   set_examples(*app, {"emplace run quickstart",
                       "emplace place inception-v3 --cluster p2-8xlarge-2 --agent hill-climb",

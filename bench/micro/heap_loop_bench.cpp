@@ -4,6 +4,7 @@
 
 #include "random_problem.hpp"
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <benchmark/benchmark.h>
@@ -22,7 +23,7 @@ class HeapLoop {
   explicit HeapLoop(const Problem& problem) : problem_(problem) {}
 
   double run(const Placement& placement) {
-    const std::size_t num_devices = static_cast<std::size_t>(problem_.num_devices());
+    const DeviceId num_devices = problem_.num_devices();
     device_free_us_.assign(num_devices, 0);
     channel_free_us_.assign(num_devices, 0);
     ready_.assign(num_devices, {});
@@ -33,51 +34,50 @@ class HeapLoop {
         ready_[device_of(placement, op)].emplace(0, op);
       }
     }
-    for (std::size_t device = 0; device < num_devices; ++device) {
-      events_.emplace(0, kDeviceIsFree, static_cast<std::int32_t>(device));
+    for (DeviceId device = 0; device < num_devices; ++device) {
+      events_.emplace(0, kDeviceIsFree, device);
     }
     double makespan_us = 0;
     while (!events_.empty()) {
       const auto [now_us, kind, id] = events_.top();
       events_.pop();
       if (kind == kOpIsThere) {
-        const std::size_t device = device_of(placement, id);
+        const DeviceId device = device_of(placement, id);
         ready_[device].emplace(now_us, id);
         start_next(device, placement, now_us, makespan_us);
       } else {
-        start_next(static_cast<std::size_t>(id), placement, now_us, makespan_us);
+        start_next(id, placement, now_us, makespan_us);
       }
     }
     return makespan_us;
   }
 
  private:
-  // At one instant an op is there before the device is asked.
+  // At one time an op becomes ready before the device is free.
   static constexpr int kOpIsThere = 0;
   static constexpr int kDeviceIsFree = 1;
 
   using Ready = std::pair<double, OpId>;
   using Event = std::tuple<double, int, std::int32_t>;
 
-  std::size_t device_of(const Placement& placement, OpId op) const {
-    return static_cast<std::size_t>(placement[problem_.grouping().group_of(op)]);
+  DeviceId device_of(const Placement& placement, OpId op) const {
+    return placement[problem_.grouping().group_of(op)];
   }
 
-  void start_next(std::size_t device, const Placement& placement, double now_us,
-                  double& makespan_us) {
+  void start_next(DeviceId device, const Placement& placement, double now_us, double& makespan_us) {
     if (device_free_us_[device] > now_us || ready_[device].empty()) {
       return;
     }
     const OpId op = ready_[device].top().second;
     ready_[device].pop();
-    const double end_us = now_us + problem_.cost_us(op, static_cast<DeviceId>(device));
+    const double end_us = now_us + problem_.cost_us(op, device);
     device_free_us_[device] = end_us + problem_.gap_us(op);
-    events_.emplace(device_free_us_[device], kDeviceIsFree, static_cast<std::int32_t>(device));
+    events_.emplace(device_free_us_[device], kDeviceIsFree, device);
     makespan_us = std::max(makespan_us, device_free_us_[device]);
     double sent_us = -1;
     const PlacetoModel& model = problem_.cluster().placeto;
     for (const Problem::Child& child : problem_.children(op)) {
-      const std::size_t to = device_of(placement, child.op);
+      const DeviceId to = device_of(placement, child.op);
       if (to != device && sent_us < 0) {  // the ops of these problems have one output each
         sent_us = std::max(end_us, channel_free_us_[device]) +
                   static_cast<double>(problem_.output_bytes(child.output)) / model.bytes_per_us;
@@ -86,23 +86,22 @@ class HeapLoop {
       }
     }
     for (const Problem::Child& child : problem_.children(op)) {
-      const auto at = static_cast<std::size_t>(child.op);
       known_us_.resize(waiting_.size());
       const double there_us = device_of(placement, child.op) == device ? end_us : sent_us;
-      known_us_[at] =
-          std::max(waiting_[at] == problem_.num_parents(child.op) ? 0 : known_us_[at], there_us);
-      if (--waiting_[at] == 0) {
-        events_.emplace(known_us_[at], kOpIsThere, child.op);
+      known_us_[child.op] = std::max(
+          waiting_[child.op] == problem_.num_parents(child.op) ? 0 : known_us_[child.op], there_us);
+      if (--waiting_[child.op] == 0) {
+        events_.emplace(known_us_[child.op], kOpIsThere, child.op);
       }
     }
   }
 
   const Problem& problem_;
-  std::vector<double> device_free_us_;
-  std::vector<double> channel_free_us_;
-  std::vector<std::priority_queue<Ready, std::vector<Ready>, std::greater<>>> ready_;
-  std::vector<std::int32_t> waiting_;
-  std::vector<double> known_us_;
+  IdVector<DeviceId, double> device_free_us_;
+  IdVector<DeviceId, double> channel_free_us_;
+  IdVector<DeviceId, std::priority_queue<Ready, std::vector<Ready>, std::greater<>>> ready_;
+  IdVector<OpId, std::int32_t> waiting_;
+  IdVector<OpId, double> known_us_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
 

@@ -3,27 +3,27 @@
 
 #include "random_problem.hpp"
 
+#include <emplace/graphs/id_vector.hpp>
+
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace emplace::micro {
 namespace {
 
 void BM_LongestPath(benchmark::State& state) {
   const Problem problem = random_problem(static_cast<OpId>(state.range(0)), 4);
-  const std::span<const double> costs_us = problem.costs_us(0);
-  std::vector<double> earliest_us(static_cast<std::size_t>(problem.num_ops()));
+  const IdSpan<OpId, const double> costs_us = problem.costs_us(0);
+  IdVector<OpId, double> earliest_us(problem.num_ops());
   for (auto _ : state) {
     std::fill(earliest_us.begin(), earliest_us.end(), 0.0);
     double longest_us = 0;
     for (const OpId op : problem.topological_order()) {
-      const double end_us =
-          earliest_us[static_cast<std::size_t>(op)] + costs_us[static_cast<std::size_t>(op)];
+      const double end_us = earliest_us[op] + costs_us[op];
       longest_us = std::max(longest_us, end_us);
       for (const Problem::Child& child : problem.children(op)) {
-        double& child_us = earliest_us[static_cast<std::size_t>(child.op)];
+        double& child_us = earliest_us[child.op];
         child_us = std::max(child_us, end_us);
       }
     }

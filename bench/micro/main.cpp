@@ -2,10 +2,11 @@
 // a multiple of the two yardsticks of the same size in the same run: other figures do not carry
 // over from one machine to another.
 
+#include <emplace/graphs/quantiles.hpp>
+
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -43,7 +44,8 @@ class RatioReporter : public benchmark::BenchmarkReporter {
       const std::string ops = name.substr(begin, name.find('/', begin + 1) - begin);
       for (const char* yardstick : {"BM_LongestPath", "BM_HeapLoop"}) {
         if (const auto found = seconds_.find(yardstick + ops); found != seconds_.end()) {
-          fmt::print(stderr, "{} = {:.3g} x {}\n", name, median(seconds) / median(found->second),
+          fmt::print(stderr, "{} = {:.3g} x {}\n", name,
+                     emplace::upper_median(seconds) / emplace::upper_median(found->second),
                      found->first);
         }
       }
@@ -51,11 +53,6 @@ class RatioReporter : public benchmark::BenchmarkReporter {
   }
 
  private:
-  static double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-  }
-
   std::unique_ptr<benchmark::BenchmarkReporter> reporter_{
       benchmark::CreateDefaultDisplayReporter()};
   std::map<std::string, std::vector<double>> seconds_;  // by benchmark, one for each repetition

@@ -35,12 +35,13 @@ double flops_of_decision(const Network<float>& network, const Graph& graph, int 
     double rows = 1;  // the head and what follows the pools
     if (layer.name.starts_with("transform")) {
       rows = num_groups;
-    } else if (layer.name.starts_with("down/message") || layer.name.starts_with("up/message")) {
+    } else if (layer.name.starts_with("forward/message") ||
+               layer.name.starts_with("backward/message")) {
       rows = num_groups * rounds;
-    } else if (layer.name.starts_with("down/update")) {
-      rows = static_cast<double>(graph.down().heard.rows()) * rounds;
-    } else if (layer.name.starts_with("up/update")) {
-      rows = static_cast<double>(graph.up().heard.rows()) * rounds;
+    } else if (layer.name.starts_with("forward/update")) {
+      rows = static_cast<double>(graph.forward().aggregate.rows()) * rounds;
+    } else if (layer.name.starts_with("backward/update")) {
+      rows = static_cast<double>(graph.backward().aggregate.rows()) * rounds;
     } else if (layer.name.find("/message") != std::string::npos) {
       rows = (num_groups - 1) / 3;  // the three pools share all others
     }
@@ -49,38 +50,39 @@ double flops_of_decision(const Network<float>& network, const Graph& graph, int 
   return flops;
 }
 
-void play_and_learn(benchmark::State& state, const Problem& problem) {
+void run_episode(benchmark::State& state, const Problem& problem) {
   const tbb::global_control one_core(tbb::global_control::max_allowed_parallelism, 1);
   const Options options;
   agents::Session session(problem, {.max_evaluations = std::numeric_limits<std::int64_t>::max()});
-  Course course(session, options);
+  Environment environment(session, options);
   Network<float> network(options.network, problem.placeable_devices().size());
   network.parameters().initialize(session.random());
-  Player player(network);
+  RolloutCollector collector(network);
   Learner learner(options.learning, network);
   agents::Session simulations(problem,
                               {.max_evaluations = std::numeric_limits<std::int64_t>::max()});
 
-  double playing = 0;
+  double collecting = 0;
   double learning = 0;
   double simulating = 0;
   for (auto _ : state) {
     const double begin = cpu_seconds();
-    player.play(course, 1, false);
-    const double played = cpu_seconds();
-    Experience experience{&course.graph, &course.rollout, course.rollout.returns(options.episode)};
-    course.baseline.subtract_from(experience.advantages, 1);
+    collector.collect(environment, 1, false);
+    const double collected = cpu_seconds();
+    Experience experience{&environment.graph, &environment.rollout,
+                          environment.rollout.returns(options.episode)};
+    environment.baseline.subtract_from(experience.advantages, 1);
     learner.update({&experience, 1});
     const double learned = cpu_seconds();
-    playing += played - begin;
-    learning += learned - played;
+    collecting += collected - begin;
+    learning += learned - collected;
 
     state.PauseTiming();  // the same placements again, without the network
     std::vector<Placement> placements;
-    for (std::size_t i = 0; i < course.rollout.num_decisions(); ++i) {
+    for (std::size_t i = 0; i < environment.rollout.num_decisions(); ++i) {
       std::vector<DeviceId> devices;
-      for (const std::int32_t device : course.rollout.decision(i).devices) {
-        devices.push_back(problem.placeable_devices()[static_cast<std::size_t>(device)]);
+      for (const std::int32_t device : environment.rollout.observation(i).devices) {
+        devices.push_back(problem.placeable_devices()[device]);
       }
       placements.emplace_back(std::move(devices));
     }
@@ -92,20 +94,20 @@ void play_and_learn(benchmark::State& state, const Problem& problem) {
     simulating += cpu_seconds() - again;
     state.ResumeTiming();
   }
-  const double total = playing + learning;
+  const double total = collecting + learning;
   state.counters["simulation"] = simulating / total;
-  state.counters["decisions"] = (playing - simulating) / total;
+  state.counters["decisions"] = (collecting - simulating) / total;
   state.counters["update"] = learning / total;
   // Forward once to decide; forward again and twice as much backward to learn.
-  const double flops = 4 * static_cast<double>(course.graph.size()) *
-                       flops_of_decision(network, course.graph, options.network.rounds);
+  const double flops = 4 * static_cast<double>(environment.graph.size()) *
+                       flops_of_decision(network, environment.graph, options.network.rounds);
   state.counters["MFLOP"] = flops / 1e6;
   state.counters["GFLOP/s"] = flops * static_cast<double>(state.iterations()) / total / 1e9;
 }
 
 void BM_PlacetoEpisode(benchmark::State& state) {
-  play_and_learn(state, random_problem(static_cast<OpId>(state.range(0)),
-                                       static_cast<DeviceId>(state.range(1))));
+  run_episode(state, random_problem(static_cast<OpId>(state.range(0)),
+                                    static_cast<DeviceId>(state.range(1))));
 }
 BENCHMARK(BM_PlacetoEpisode)
     ->ArgNames({"groups", "devices"})
@@ -116,8 +118,8 @@ BENCHMARK(BM_PlacetoEpisode)
 void BM_PlacetoEpisodeInception(benchmark::State& state, const char* cluster) {
   auto graph = std::make_shared<const OpGraph>(load_graph("inception-v3"));
   Grouping grouping = group_ops(*graph);
-  play_and_learn(state, Problem(graph, std::move(grouping),
-                                std::make_shared<const Cluster>(load_cluster(cluster))));
+  run_episode(state, Problem(graph, std::move(grouping),
+                             std::make_shared<const Cluster>(load_cluster(cluster))));
 }
 BENCHMARK_CAPTURE(BM_PlacetoEpisodeInception, two, "p2-8xlarge-2")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_PlacetoEpisodeInception, four, "p2-8xlarge-4")->Unit(benchmark::kMillisecond);

@@ -9,7 +9,8 @@
 
 namespace emplace::micro {
 
-/// How many placements a benchmark takes in turn, so that branches are not learned by heart.
+/// How many placements a benchmark takes in turn, so that the processor cannot learn their
+/// branches.
 inline constexpr std::uint64_t kPlacements = 16;
 
 /// Makes a problem of `ops` ops on `devices` devices, the same at every call; each op is a group.

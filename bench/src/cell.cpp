@@ -1,8 +1,8 @@
-#include <emplace/agents/registry.hpp>
+#include "length_prefixed.hpp"
+
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/suite_policies.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/params.hpp>
 #include <emplace/graphs/random.hpp>
 
 #include <fmt/format.h>
@@ -12,26 +12,23 @@
 namespace emplace::bench {
 namespace {
 
-// Each text stands behind its length, so no two cells have the same coordinates in writing. The
-// default grouping is not written, nor is the lack of a policy: cells of the time before there were
-// any keep their ids.
+// The default grouping and the lack of a policy are not written.
 std::string coordinates_without_budget(const Cell& cell) {
-  const std::string grouping =
-      cell.grouping == kDefaultGrouping
-          ? ""
-          : fmt::format(" grouping {}:{}", cell.grouping.size(), cell.grouping);
-  const std::string policy =
-      cell.policy.empty()
-          ? ""
-          : fmt::format(" policy {}:{} training {} {}", cell.policy.size(), cell.policy,
-                        cell.training, cell.learns ? "learns" : "as it is");
-  return fmt::format("graph {}:{} cluster {}:{} agent {}:{} repetition {} groups {}{} root {}{}",
-                     cell.graph.size(), cell.graph, cell.cluster.size(), cell.cluster,
-                     cell.agent.size(), cell.agent, cell.repetition, cell.groups, grouping,
-                     cell.root_seed, policy);
+  std::string text = fmt::format("graph {} cluster {} agent {} repetition {} groups {}",
+                                 length_prefixed(cell.graph), length_prefixed(cell.cluster),
+                                 length_prefixed(cell.agent.text()), cell.repetition, cell.groups);
+  if (cell.grouping != kDefaultGrouping) {
+    text += fmt::format(" grouping {}", length_prefixed(cell.grouping));
+  }
+  text += fmt::format(" root {}", cell.root_seed);
+  if (!cell.policy.empty()) {
+    text += fmt::format(" policy {} training {} {}", length_prefixed(cell.policy), cell.training,
+                        cell.learns ? "learns" : "as it is");
+  }
+  return text;
 }
 
-// Fills in what a cell of an agent with a policy needs to know of it.
+// Fills in the policy that the agent of a cell starts from.
 void add_policy(Cell& cell, const Suite& suite, const SuiteGraph& graph, const SuiteAgent& agent) {
   const auto policy = std::ranges::find(suite.policies, agent.policy, &SuitePolicy::name);
   const auto family = std::ranges::find(suite.families, graph.family, &SuiteFamily::name);
@@ -77,9 +74,7 @@ std::vector<Cell> cells_of(const Suite& suite, std::uint64_t root_seed) {
   for (const SuiteGraph& graph : suite.graphs) {
     for (const std::string& cluster : suite.clusters) {
       for (const SuiteAgent& agent : suite.agents) {
-        const agents::AgentInfo& info =
-            agents::AgentRegistry::global().info(Spec::parse(agent.agent).name);
-        const std::int64_t repetitions = info.deterministic ? 1 : suite.repetitions;
+        const std::int64_t repetitions = agent.agent.info().deterministic ? 1 : suite.repetitions;
         for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {
           cells.push_back(cell_of(suite, graph, cluster, agent, repetition, root_seed));
         }

@@ -34,7 +34,7 @@ std::string write_cell_result(const CellResult& result) {
   nlohmann::ordered_json json = {{"id", cell.id()},
                                  {"graph", cell.graph},
                                  {"cluster", cell.cluster},
-                                 {"agent", cell.agent},
+                                 {"agent", cell.agent.text()},
                                  {"repetition", cell.repetition},
                                  {"max_evaluations", cell.max_evaluations},
                                  {"groups", cell.groups},
@@ -52,9 +52,7 @@ std::string write_cell_result(const CellResult& result) {
   json["peak_bytes"] = result.peak_bytes;
   json["evaluations"] = result.evaluations;
   json["evaluations_to_best"] = result.evaluations_to_best;
-  if (result.evaluations_to_near_best) {
-    json["evaluations_to_near_best"] = *result.evaluations_to_near_best;
-  }
+  json["evaluations_to_near_best"] = result.evaluations_to_near_best;
   json["evaluations_per_episode"] = result.evaluations_per_episode;
   json["placement_hash"] = result.placement_hash;
   json["measured"] = {{"wall_s", result.wall_s}};
@@ -92,13 +90,11 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
   Cell& cell = result.cell;
   cell.graph = json.at("graph").non_empty_text();
   cell.cluster = json.at("cluster").non_empty_text();
-  cell.agent = json.at("agent").non_empty_text();
+  cell.agent = agents::AgentSpec::from_json(json.at("agent"));
   cell.repetition = json.at("repetition").integer(0, kMaxInteger);
   cell.max_evaluations = json.at("max_evaluations").integer(1, kMaxInteger);
   cell.groups = json.at("groups").integer(0, kMaxInteger);
-  if (const auto grouping = json.find("grouping")) {
-    cell.grouping = grouping->non_empty_text();
-  }
+  cell.grouping = json.at("grouping").non_empty_text();
   cell.root_seed = static_cast<std::uint64_t>(json.at("root_seed").integer(0, kMaxRootSeed));
   if (const auto policy = json.find("policy")) {
     cell.policy = policy->non_empty_text();
@@ -117,13 +113,8 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
   }
   result.evaluations = json.at("evaluations").integer(0, kMaxInteger);
   result.evaluations_to_best = json.at("evaluations_to_best").integer(0, kMaxInteger);
-  // Stores of the time before these were counted lack them.
-  if (const auto near_best = json.find("evaluations_to_near_best")) {
-    result.evaluations_to_near_best = near_best->integer(0, kMaxInteger);
-  }
-  if (const auto per_episode = json.find("evaluations_per_episode")) {
-    result.evaluations_per_episode = per_episode->integer(0, kMaxInteger);
-  }
+  result.evaluations_to_near_best = json.at("evaluations_to_near_best").integer(0, kMaxInteger);
+  result.evaluations_per_episode = json.at("evaluations_per_episode").integer(0, kMaxInteger);
   result.placement_hash = json.at("placement_hash").text();
   const JsonCursor measured = json.at("measured");
   measured.expect_only({"wall_s"});

@@ -1,10 +1,8 @@
 #include "parallel_runs.hpp"
 
-#include <emplace/agents/registry.hpp>
 #include <emplace/agents/session.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/params.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -16,8 +14,6 @@
 
 namespace emplace::bench {
 namespace {
-
-using agents::AgentRegistry;
 
 void check_placement(const Placement& placement, const Problem& problem) {
   EMPLACE_CHECK(placement.size() == problem.num_groups(), "the agent placed {} of {} groups",
@@ -41,12 +37,11 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
                                     .max_evaluations = cell.max_evaluations,
                                     .stop = &stop,
                                     .progress = {}});
-  const std::unique_ptr<agents::Agent> agent =
-      AgentRegistry::global().make(Spec::parse(cell.agent));
+  const std::unique_ptr<agents::Agent> agent = cell.agent.make();
   auto* const learner = dynamic_cast<agents::TrainableAgent*>(agent.get());
   if (!cell.policy.empty()) {
-    EMPLACE_CHECK(learner != nullptr, "{} has no policies", cell.agent);
-    learner->load(policies.at(cell.training), "policy " + cell.policy);
+    EMPLACE_CHECK(learner != nullptr, "{} has no policies", cell.agent.name());
+    learner->load(policies.at(cell.training).root());
   }
   Placement placement =
       cell.learns ? agent->place(problem, session) : learner->place_with_policy(problem, session);
@@ -66,15 +61,15 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
   result.placement = std::move(placement);
 }
 
-// Those that spend their budget come first, so that no thread is left alone with one at the end.
+// Cells that use their whole budget start first, so that the last thread does not run alone for
+// long.
 std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
   std::vector<const Cell*> order;
   for (const Cell& cell : cells) {
     order.push_back(&cell);
   }
-  std::ranges::stable_partition(order, [](const Cell* cell) {
-    return !AgentRegistry::global().info(Spec::parse(cell->agent).name).deterministic;
-  });
+  std::ranges::stable_partition(order,
+                                [](const Cell* cell) { return !cell->agent.info().deterministic; });
   return order;
 }
 

@@ -15,11 +15,11 @@ namespace {
 
 using agents::TrainingUpdate;
 
-// By Okabe and Ito, told apart by all eyes.
+// From the palette of Okabe and Ito, which colour-blind readers can tell apart.
 constexpr const char* kLastColor = "#56b4e9";
 constexpr const char* kBestColor = "#d55e00";
 
-// A field of CSV (RFC 4180): in quotes if it holds what would end it.
+// Returns a field of CSV (RFC 4180), in quotes if it contains a separator.
 std::string field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) {
     return text;
@@ -34,21 +34,22 @@ std::string field(const std::string& text) {
   return quoted + '"';
 }
 
-// A time at the end of episodes, and the best so far, after some number of episodes.
-struct Moment {
+// The step time at the end of episodes, and the best so far, after a number of episodes.
+struct CurvePoint {
   double episodes = 0;
   double last = 0;
   double best = 0;
 };
 
-// After each row, the geometric means over problems of last and best times over the best of the
-// training; from the row on with which all problems have one. `best_us` is by problem.
-std::vector<Moment> mean_moments(std::span<const TrainingUpdate> rows,
-                                 std::span<const double> best_us) {
+// Returns, after each row, the geometric means over problems of the last and best times relative to
+// the best of the training, from the row on at which every problem has one. `best_us` is by
+// problem.
+std::vector<CurvePoint> mean_points(std::span<const TrainingUpdate> rows,
+                                    std::span<const double> best_us) {
   std::map<std::size_t, const TrainingUpdate*> latest;  // by problem
   double sum_last = 0;                                  // of logarithms
   double sum_best = 0;
-  std::vector<Moment> moments;
+  std::vector<CurvePoint> points;
   for (const TrainingUpdate& row : rows) {
     const double best_of_all_us = best_us[row.session];
     const auto [at, is_first] = latest.try_emplace(row.session, &row);
@@ -61,29 +62,29 @@ std::vector<Moment> mean_moments(std::span<const TrainingUpdate> rows,
     sum_best += std::log(row.best_us / best_of_all_us);
     if (latest.size() == best_us.size()) {
       const auto count = static_cast<double>(latest.size());
-      moments.push_back({.episodes = static_cast<double>(row.episodes),
-                         .last = std::exp(sum_last / count),
-                         .best = std::exp(sum_best / count)});
+      points.push_back({.episodes = static_cast<double>(row.episodes),
+                        .last = std::exp(sum_last / count),
+                        .best = std::exp(sum_best / count)});
     }
   }
-  return moments;
+  return points;
 }
 
 LogPlot plot_of(const std::string& title, const std::string& unit,
-                const std::vector<Moment>& moments) {
-  const auto by_last = std::ranges::minmax(moments, {}, &Moment::last);
+                const std::vector<CurvePoint>& points) {
+  const auto by_last = std::ranges::minmax(points, {}, &CurvePoint::last);
   const double least =
-      std::min(by_last.min.last, std::ranges::min(moments, {}, &Moment::best).best);
-  // Axes need some length.
+      std::min(by_last.min.last, std::ranges::min(points, {}, &CurvePoint::best).best);
+  // An axis must not be empty.
   const double most = std::max(by_last.max.last, 1.01 * least);
-  const double first = moments.front().episodes;
-  LogPlot plot(title, {"episodes", first, std::max(moments.back().episodes, first + 1)},
+  const double first = points.front().episodes;
+  LogPlot plot(title, {"episodes", first, std::max(points.back().episodes, first + 1)},
                {"step time " + unit, least, most});
   std::vector<LogPlot::Place> last;
   std::vector<LogPlot::Place> best;
-  for (const Moment& moment : moments) {
-    last.push_back({moment.episodes, moment.last});
-    best.push_back({moment.episodes, moment.best});
+  for (const CurvePoint& point : points) {
+    last.push_back({point.episodes, point.last});
+    best.push_back({point.episodes, point.best});
   }
   plot.add_curve("end of episodes", std::move(last), {kLastColor, false});
   plot.add_curve("best so far", std::move(best), {kBestColor, false});
@@ -96,8 +97,8 @@ void LearningCurve::add(const TrainingUpdate& update) {
   EMPLACE_CHECK(update.session < problems_.size(), "problem {} of {}", update.session,
                 problems_.size());
   best_us_.resize(problems_.size(), std::numeric_limits<double>::infinity());
-  // The best changes only for the better. (Its objective may grow: what fits is better than what
-  // does not.)
+  // A change of the best is an improvement, even if its step time grows: a placement that fits is
+  // better than one that is out of memory.
   if (update.best_us != best_us_[update.session]) {
     best_us_[update.session] = update.best_us;
     last_gain_ = update.episodes;
@@ -119,7 +120,7 @@ std::string LearningCurve::to_csv() const {
 }
 
 std::string LearningCurve::to_svg() const {
-  std::vector<std::vector<Moment>> by_problem(problems_.size());
+  std::vector<std::vector<CurvePoint>> by_problem(problems_.size());
   for (const TrainingUpdate& row : rows_) {
     by_problem[row.session].push_back({.episodes = static_cast<double>(row.episodes),
                                        .last = row.last_us / 1e3,
@@ -127,8 +128,8 @@ std::string LearningCurve::to_svg() const {
   }
   std::vector<LogPlot> plots;
   if (problems_.size() > 1) {
-    if (const std::vector<Moment> moments = mean_moments(rows_, best_us_); !moments.empty()) {
-      plots.push_back(plot_of("All problems", "/ best of the training", moments));
+    if (const std::vector<CurvePoint> points = mean_points(rows_, best_us_); !points.empty()) {
+      plots.push_back(plot_of("All problems", "/ best of the training", points));
     }
   }
   for (std::size_t problem = 0; problem < problems_.size(); ++problem) {

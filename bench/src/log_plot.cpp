@@ -1,12 +1,13 @@
+#include "round_steps.hpp"
+
 #include <emplace/bench/log_plot.hpp>
-#include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/svg.hpp>
 
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -14,7 +15,7 @@
 namespace emplace::bench {
 namespace {
 
-// In pixels: the picture, and within it the field that the axes span.
+// In pixels: the picture, and within it the area that the axes span.
 constexpr double kWidth = 860;
 constexpr double kHeight = 460;
 constexpr double kLeft = 80;
@@ -26,11 +27,10 @@ constexpr double kLegendStep = 18;
 
 constexpr std::array kRoundDigits = {1.0, 2.0, 5.0};
 constexpr std::array kFineDigits = {1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0};
-constexpr double kShort = 4;  // the least times this is more than the most of an axis that is short
-constexpr int kManyDecades = 3;     // of an axis on which only powers of ten are labelled
-constexpr int kTooManyDecades = 9;  // of which only every other is
-constexpr double kMostSteps = 10;   // of a linear axis
-constexpr double kSlack = 1e-9;     // what rounding may add to a number that is round
+constexpr double kShort = 4;        // an axis is short if its ends differ by less than this factor
+constexpr int kManyDecades = 3;     // from here on, only powers of ten are labelled
+constexpr int kTooManyDecades = 9;  // from here on, only every other power of ten is
+constexpr int kMostSteps = 10;      // of a linear axis
 
 double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
 
@@ -65,34 +65,9 @@ std::vector<double> round_numbers(double least, double most) {
   }
 }
 
-// Returns the least of 1, 2, 5, 10, 20, ... and their tenths, hundredths, ... that is at least
-// `least`.
-double round_up(double least) {
-  const double unit = power_of_ten(static_cast<int>(std::floor(std::log10(least))));
-  for (const double digit : kRoundDigits) {
-    if (digit * unit >= least * (1 - kSlack)) {
-      return digit * unit;
-    }
-  }
-  return 10 * unit;
-}
-
-// Returns multiples of a round number, of which at most kMostSteps or so lie between the ends, from
-// the last that is at most `least` to the first that is at least `most`.
-std::vector<double> round_steps(double least, double most) {
-  const double step = round_up((most - least) / kMostSteps);
-  std::vector<double> steps;
-  for (double multiple = std::floor(least / step + kSlack);; ++multiple) {
-    steps.push_back(multiple * step);
-    if (multiple >= most / step - kSlack) {
-      return steps;
-    }
-  }
-}
-
-template <class... Values>
-void append(std::string& text, fmt::format_string<Values...> format, Values&&... values) {
-  fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
+std::string stroke_of(const LogPlot::Pen& pen) {
+  return fmt::format("stroke=\"{}\" stroke-width=\"1.5\"{}", escape_markup(pen.color),
+                     pen.dashed ? " stroke-dasharray=\"5 4\"" : "");
 }
 
 }  // namespace
@@ -101,14 +76,14 @@ LogPlot::Scale LogPlot::rounded(Axis axis) {
   EMPLACE_CHECK((axis.linear || axis.least > 0) && axis.least < axis.most &&
                     std::isfinite(axis.most - axis.least),
                 "an axis from {} to {}", axis.least, axis.most);
-  std::vector<double> numbers =
-      axis.linear ? round_steps(axis.least, axis.most) : round_numbers(axis.least, axis.most);
+  std::vector<double> numbers = axis.linear ? round_steps(axis.least, axis.most, kMostSteps)
+                                            : round_numbers(axis.least, axis.most);
   axis.least = numbers.front();
   axis.most = numbers.back();
   return {std::move(axis), std::move(numbers)};
 }
 
-// Returns where the axis has lines with labels.
+// Returns the positions of labelled lines.
 std::vector<double> LogPlot::ticks_of(const Scale& scale) {
   if (scale.axis.linear) {
     return scale.numbers;
@@ -164,105 +139,78 @@ double LogPlot::across(double x) const { return kFieldWidth * part_of(x_, x); }
 
 double LogPlot::down(double y) const { return kFieldHeight * (1 - part_of(y_, y)); }
 
-void LogPlot::draw_grid(std::string& text) const {
+void LogPlot::draw_grid(Svg& svg) const {
   for (const double tick : ticks_of(x_)) {
     const double at = kLeft + across(tick);
-    append(text,
-           "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#ddd\"/>\n",
-           at, kTop, kTop + kFieldHeight);
-    append(text, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", at,
-           kTop + kFieldHeight + 16, label_of(tick));
+    svg.line(at, kTop, at, kTop + kFieldHeight, "stroke=\"#ddd\"");
+    svg.text(at, kTop + kFieldHeight + 16, label_of(tick), "text-anchor=\"middle\"");
   }
   for (const double tick : ticks_of(y_)) {
     const double at = kTop + down(tick);
-    append(text,
-           "<line x1=\"{1:.1f}\" y1=\"{0:.1f}\" x2=\"{2:.1f}\" y2=\"{0:.1f}\" stroke=\"#ddd\"/>\n",
-           at, kLeft, kLeft + kFieldWidth);
-    append(text, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 6,
-           at + 4, label_of(tick));
+    svg.line(kLeft, at, kLeft + kFieldWidth, at, "stroke=\"#ddd\"");
+    svg.text(kLeft - 6, at + 4, label_of(tick), "text-anchor=\"end\"");
   }
-  append(text,
-         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" "
-         "stroke=\"#333\"/>\n",
-         kLeft, kTop, kFieldWidth, kFieldHeight);
-  append(text, "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"15\" font-weight=\"bold\">{}</text>\n",
-         kLeft, kTop - 14, escape_markup(title_));
-  append(text, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-         kLeft + kFieldWidth / 2, kTop + kFieldHeight + 38, escape_markup(x_.axis.title));
-  append(
-      text,
-      "<text x=\"18\" y=\"{0:.1f}\" text-anchor=\"middle\" transform=\"rotate(-90 18 {0:.1f})\">{1}"
-      "</text>\n",
-      kTop + kFieldHeight / 2, escape_markup(y_.axis.title));
+  svg.rect(kLeft, kTop, kFieldWidth, kFieldHeight, "fill=\"none\" stroke=\"#333\"");
+  svg.text(kLeft, kTop - 14, title_, "font-size=\"15\" font-weight=\"bold\"");
+  svg.text(kLeft + kFieldWidth / 2, kTop + kFieldHeight + 38, x_.axis.title,
+           "text-anchor=\"middle\"");
+  const double middle = kTop + kFieldHeight / 2;
+  svg.text(
+      18, middle, y_.axis.title,
+      fmt::format("text-anchor=\"middle\" transform=\"rotate(-90 18 {})\"", svg_number(middle)));
 }
 
-// In a viewport of its own, which cuts off what lies outside the axes.
-void LogPlot::draw_data(std::string& text) const {
-  append(text, "<svg x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">\n", kLeft, kTop,
-         kFieldWidth, kFieldHeight);
+// A viewport of its own cuts off what lies outside the axes.
+void LogPlot::draw_data(Svg& svg) const {
+  svg.open(fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", svg_number(kLeft),
+                       svg_number(kTop), svg_number(kFieldWidth), svg_number(kFieldHeight)),
+           {}, "svg");
   for (const Curve& curve : curves_) {
-    text += "<polyline points=\"";
-    for (std::size_t at = 0; at < curve.places.size(); ++at) {
-      append(text, "{}{:.1f},{:.1f}", at == 0 ? "" : " ", across(curve.places[at].x),
-             down(curve.places[at].y));
+    std::string points;
+    for (const Place& place : curve.places) {
+      points += fmt::format("{}{},{}", points.empty() ? "" : " ", svg_number(across(place.x)),
+                            svg_number(down(place.y)));
     }
-    append(text, "\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"{}/>\n",
-           escape_markup(curve.pen.color), curve.pen.dashed ? " stroke-dasharray=\"5 4\"" : "");
+    svg.polyline(points, "fill=\"none\" " + stroke_of(curve.pen));
   }
   for (const Point& point : points_) {
-    append(text,
-           "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\" "
-           "fill-opacity=\"0.7\"><title>{}</title></circle>\n",
-           across(point.at.x), down(point.at.y), escape_markup(series_[point.series].color),
-           escape_markup(point.text));
+    svg.circle(
+        across(point.at.x), down(point.at.y), 3,
+        fmt::format("fill=\"{}\" fill-opacity=\"0.7\"", escape_markup(series_[point.series].color)),
+        point.text);
   }
-  text += "</svg>\n";
+  svg.close("svg");
 }
 
-void LogPlot::draw_legend(std::string& text) const {
+void LogPlot::draw_legend(Svg& svg) const {
   double at = kTop + 6;
   const auto name = [&](const std::string& entry) {
-    append(text, "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", kLegendLeft + 26, at + 4,
-           escape_markup(entry));
+    svg.text(kLegendLeft + 26, at + 4, entry);
     at += kLegendStep;
   };
   for (const Curve& curve : curves_) {
     if (!curve.name.empty()) {
-      append(text,
-             "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
-             "stroke-width=\"1.5\"{}/>\n",
-             kLegendLeft, at, kLegendLeft + 20, at, escape_markup(curve.pen.color),
-             curve.pen.dashed ? " stroke-dasharray=\"5 4\"" : "");
+      svg.line(kLegendLeft, at, kLegendLeft + 20, at, stroke_of(curve.pen));
       name(curve.name);
     }
   }
   for (const Series& series : series_) {
-    append(text, "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n", kLegendLeft + 10,
-           at, escape_markup(series.color));
+    svg.circle(kLegendLeft + 10, at, 4, fmt::format("fill=\"{}\"", escape_markup(series.color)));
     name(series.name);
   }
 }
 
-std::string LogPlot::draw() const {
-  std::string text;
-  draw_grid(text);
-  draw_data(text);
-  draw_legend(text);
-  return text;
-}
-
 std::string LogPlot::to_svg(std::span<const LogPlot> plots) {
-  const double height = kHeight * static_cast<double>(plots.size());
-  std::string text = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-      "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-      kWidth, height);
+  Svg svg(kWidth, kHeight * static_cast<double>(plots.size()));
   for (std::size_t at = 0; at < plots.size(); ++at) {
-    append(text, "<g transform=\"translate(0 {:.0f})\">\n", kHeight * static_cast<double>(at));
-    text += plots[at].draw() + "</g>\n";
+    svg.open(fmt::format("transform=\"translate(0 {})\"",
+                         svg_number(kHeight * static_cast<double>(at))));
+    plots[at].draw_grid(svg);
+    plots[at].draw_data(svg);
+    plots[at].draw_legend(svg);
+    svg.close();
   }
-  return text + "</svg>\n";
+  return std::move(svg).finish();
 }
 
 }  // namespace emplace::bench

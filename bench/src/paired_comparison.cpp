@@ -15,7 +15,8 @@ namespace {
 constexpr double kConfidence = 0.95;
 constexpr std::size_t kMostExact = 64;
 
-// Ranks of the differences by size, with ties at their mean, doubled so that they are whole.
+// The ranks of the absolute differences, with the mean rank for ties, doubled so that they are
+// integers.
 struct SignedRanks {
   std::vector<std::int64_t> doubled{};
   std::int64_t doubled_sum_of_positive = 0;
@@ -49,7 +50,7 @@ SignedRanks rank(std::span<const double> differences) {
   return ranks;
 }
 
-// The share of all choices of signs whose sum of positive ranks is at most `most`.
+// The share of all sign assignments whose sum of positive ranks is at most `most`.
 double share_of_signs(const std::vector<std::int64_t>& doubled_ranks, std::int64_t most) {
   std::vector<double> shares(static_cast<std::size_t>(most) + 1, 0.0);  // by sum so far
   shares[0] = 1;

@@ -2,7 +2,6 @@
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/graphs/params.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,24 +30,23 @@ std::string trainable_names() {
 
 }  // namespace
 
-std::unique_ptr<TrainableAgent> make_trainable(std::string_view text) {
-  const Spec spec = Spec::parse(text);
-  std::unique_ptr<agents::Agent> agent = AgentRegistry::global().make(spec);
+std::unique_ptr<TrainableAgent> make_trainable(const agents::AgentSpec& spec) {
+  std::unique_ptr<agents::Agent> agent = spec.make();
   auto* const trainable = dynamic_cast<TrainableAgent*>(agent.get());
   if (trainable == nullptr) {
     throw Error(ErrorCode::kUsage, fmt::format("agent '{}' trains no policy; those that do: {}",
-                                               spec.name, trainable_names()));
+                                               spec.name(), trainable_names()));
   }
   agent.release();
   return std::unique_ptr<TrainableAgent>(trainable);
 }
 
-std::string write_policy_file(const PolicyFile& file) {
+std::string write_policy_file(const PolicyOrigin& origin, std::string_view policy) {
   return fmt::format(
       "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"episodes_played\": {},\n"
       "\"updates\": {},\n\"policy\": {}\n}}\n",
-      kSchema, kVersion, to_json(file.plan).dump(2), file.episodes_played, file.updates,
-      file.policy.substr(0, file.policy.find_last_not_of('\n') + 1));
+      kSchema, kVersion, to_json(origin.plan).dump(2), origin.episodes_played, origin.updates,
+      policy.substr(0, policy.find_last_not_of('\n') + 1));
 }
 
 PolicyFile read_policy_file(std::string_view text, const std::string& source) {
@@ -56,15 +54,15 @@ PolicyFile read_policy_file(std::string_view text, const std::string& source) {
   const JsonCursor root = document.root();
   root.expect_schema(kSchema, kVersion);
   root.expect_only({"schema", "version", "plan", "episodes_played", "updates", "policy"});
-  return {.plan = plan_from_json(root.at("plan")),
-          .episodes_played = root.at("episodes_played").integer(0, kMaxInteger),
-          .updates = root.at("updates").integer(0, kMaxInteger),
-          .policy = root.at("policy").json_text()};
+  return {.origin = {.plan = plan_from_json(root.at("plan")),
+                     .episodes_played = root.at("episodes_played").integer(0, kMaxInteger),
+                     .updates = root.at("updates").integer(0, kMaxInteger)},
+          .policy = root.at("policy").copy()};
 }
 
-std::unique_ptr<TrainableAgent> agent_of(const PolicyFile& file, const std::string& source) {
-  std::unique_ptr<TrainableAgent> agent = make_trainable(file.plan.agent);
-  agent->load(file.policy, source + ": /policy");
+std::unique_ptr<TrainableAgent> agent_of(const PolicyFile& file) {
+  std::unique_ptr<TrainableAgent> agent = make_trainable(file.origin.plan.agent);
+  agent->load(file.policy.root());
   return agent;
 }
 

@@ -1,3 +1,5 @@
+#include "length_prefixed.hpp"
+
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/check.hpp>
@@ -21,7 +23,7 @@ std::shared_ptr<const Cluster> share_cluster(std::string_view name) {
   return std::make_shared<const Cluster>(load_cluster(name));
 }
 
-// Collects values in a byte order of its own, so that the hash is the same on every machine.
+// Collects values in a fixed byte order, so that the hash is the same on every machine.
 class Fingerprint {
  public:
   void add(std::uint64_t value) {
@@ -44,8 +46,8 @@ class Fingerprint {
 };
 
 std::string key_of(const Cell& cell) {
-  return fmt::format("{}:{} {}:{} {} {}", cell.graph.size(), cell.graph, cell.cluster.size(),
-                     cell.cluster, cell.groups, cell.grouping);
+  return fmt::format("{} {} {} {}", length_prefixed(cell.graph), length_prefixed(cell.cluster),
+                     cell.groups, cell.grouping);
 }
 
 }  // namespace
@@ -104,7 +106,7 @@ Grouping group_graph(const OpGraph& graph, std::int64_t groups, std::string_view
 
 Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups,
                      std::string_view grouping) {
-  find_grouping(grouping);  // a mistyped name is told before the graph is built
+  find_grouping(grouping);  // report a mistyped name before the graph is built
   std::shared_ptr<const OpGraph> ops = share_graph(graph);
   Grouping grouped = group_graph(*ops, groups, grouping);
   return compile(graph, std::move(ops), std::move(grouped), share_cluster(cluster));

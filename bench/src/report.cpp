@@ -3,6 +3,7 @@
 
 #include <emplace/bench/report.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/quantiles.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -13,22 +14,14 @@
 namespace emplace::bench {
 namespace {
 
-constexpr std::string_view kBaseline = "single-gpu";
-
-double median(std::vector<double> values) {
-  if (values.empty()) {
-    return 0;
-  }
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
+// The agent that speed-ups are relative to.
+constexpr std::string_view kSpeedupReference = "single-gpu";
 
 std::optional<double> median_of_any(std::vector<double> values) {
   return values.empty() ? std::nullopt : std::optional(median(std::move(values)));
 }
 
-ReportRow sum_up(const std::string& agent, const std::vector<const CellResult*>& results) {
+ReportRow summarize(const std::string& agent, const std::vector<const CellResult*>& results) {
   ReportRow row;
   row.agent = agent;
   row.repetitions = static_cast<std::int64_t>(results.size());
@@ -48,13 +41,11 @@ ReportRow sum_up(const std::string& agent, const std::vector<const CellResult*>&
     }
     evaluations.push_back(static_cast<double>(result->evaluations));
     evaluations_to_best.push_back(static_cast<double>(result->evaluations_to_best));
-    if (result->evaluations_to_near_best) {
-      const auto near_best = static_cast<double>(*result->evaluations_to_near_best);
-      evaluations_to_near_best.push_back(near_best);
-      if (result->evaluations_per_episode > 0) {
-        episodes_to_near_best.push_back(
-            std::ceil(near_best / static_cast<double>(result->evaluations_per_episode)));
-      }
+    const auto near_best = static_cast<double>(result->evaluations_to_near_best);
+    evaluations_to_near_best.push_back(near_best);
+    if (result->evaluations_per_episode > 0) {
+      episodes_to_near_best.push_back(
+          std::ceil(near_best / static_cast<double>(result->evaluations_per_episode)));
     }
     for (const std::int64_t bytes : result->peak_bytes) {
       row.peak_bytes = std::max(row.peak_bytes, bytes);
@@ -70,25 +61,25 @@ ReportRow sum_up(const std::string& agent, const std::vector<const CellResult*>&
     row.least_us = least;
     row.largest_us = largest;
   }
-  row.step_time_us = median(std::move(step_times_us));
-  row.evaluations = median(std::move(evaluations));
-  row.evaluations_to_best = median(std::move(evaluations_to_best));
+  row.step_time_us = median_of_any(std::move(step_times_us)).value_or(0);
+  row.evaluations = median_of_any(std::move(evaluations)).value_or(0);
+  row.evaluations_to_best = median_of_any(std::move(evaluations_to_best)).value_or(0);
   row.evaluations_to_near_best = median_of_any(std::move(evaluations_to_near_best));
   row.episodes_to_near_best = median_of_any(std::move(episodes_to_near_best));
-  row.wall_s = median(std::move(walls_s));
+  row.wall_s = median_of_any(std::move(walls_s)).value_or(0);
   return row;
 }
 
-// Fills in what compares a row with the bound and with the baseline, and sorts.
+// Compares every row with the lower bound and with single-gpu, and sorts the rows.
 void finish(ReportTable& table) {
-  const auto baseline = std::ranges::find(table.rows, kBaseline, &ReportRow::agent);
-  const double baseline_us = baseline == table.rows.end() ? 0 : baseline->step_time_us;
+  const auto reference = std::ranges::find(table.rows, kSpeedupReference, &ReportRow::agent);
+  const double reference_us = reference == table.rows.end() ? 0 : reference->step_time_us;
   for (ReportRow& row : table.rows) {
     if (!row.ok()) {
       continue;
     }
     row.gap = gap_to_bound(row.step_time_us, table.bound_us);
-    row.speedup = row.step_time_us > 0 ? baseline_us / row.step_time_us : 0;
+    row.speedup = row.step_time_us > 0 ? reference_us / row.step_time_us : 0;
   }
   std::ranges::sort(table.rows, {}, [](const ReportRow& row) {
     const int rank = row.ok() ? 0 : row.out_of_memory > 0 ? 1 : 2;
@@ -96,19 +87,19 @@ void finish(ReportTable& table) {
   });
 }
 
-// What two agents are compared by.
+// The numbers by which two agents are compared.
 struct Performance {
   double step_time = 0;  // in any unit
   std::optional<double> evaluations{};
 };
 
-RivalComparison compare(const Performance& mine, const Performance& rival) {
-  RivalComparison comparison;
-  if (rival.step_time > 0) {
-    comparison.gain = (rival.step_time - mine.step_time) / rival.step_time;
+BaselineComparison compare(const Performance& mine, const Performance& baseline) {
+  BaselineComparison comparison;
+  if (baseline.step_time > 0) {
+    comparison.gain = (baseline.step_time - mine.step_time) / baseline.step_time;
   }
-  if (mine.evaluations.value_or(0) > 0 && rival.evaluations.value_or(0) > 0) {
-    comparison.sampling_speedup = *rival.evaluations / *mine.evaluations;
+  if (mine.evaluations.value_or(0) > 0 && baseline.evaluations.value_or(0) > 0) {
+    comparison.sampling_speedup = *baseline.evaluations / *mine.evaluations;
   }
   return comparison;
 }
@@ -126,21 +117,21 @@ Performance performance_of(const PublishedFigure& figure) {
   return performance;
 }
 
-bool is_rival(const std::string& agent, const Suite& suite) {
-  return std::ranges::find(suite.rivals, agent) != suite.rivals.end();
+bool is_baseline(const std::string& agent, const Suite& suite) {
+  return std::ranges::find(suite.baselines, agent) != suite.baselines.end();
 }
 
 // Rows are sorted from fastest to slowest.
-void compare_with_rival(ReportTable& table, const Suite& suite) {
-  const auto rival = std::ranges::find_if(
-      table.rows, [&](const ReportRow& row) { return row.ok() && is_rival(row.agent, suite); });
-  if (rival == table.rows.end()) {
+void compare_with_baseline(ReportTable& table, const Suite& suite) {
+  const auto baseline = std::ranges::find_if(
+      table.rows, [&](const ReportRow& row) { return row.ok() && is_baseline(row.agent, suite); });
+  if (baseline == table.rows.end()) {
     return;
   }
-  table.rival = rival->agent;
+  table.baseline = baseline->agent;
   for (ReportRow& row : table.rows) {
     if (row.ok()) {
-      row.against_rival = compare(performance_of(row), performance_of(*rival));
+      row.against_baseline = compare(performance_of(row), performance_of(*baseline));
     }
   }
 }
@@ -149,22 +140,22 @@ void add_published(ReportTable& table, const Suite& suite) {
   if (!suite.published) {
     return;
   }
-  std::optional<Performance> rival;
+  std::optional<Performance> baseline;
   for (ReportRow& row : table.rows) {
     for (const PublishedFigure& figure : suite.published->figures) {
       if (figure.graph == table.graph && figure.cluster == table.cluster &&
           figure.agent == row.agent) {
         row.published = figure;
-        if (figure.step_time_s && is_rival(row.agent, suite) &&
-            (!rival || *figure.step_time_s < rival->step_time)) {
-          rival = performance_of(figure);
+        if (figure.step_time_s && is_baseline(row.agent, suite) &&
+            (!baseline || *figure.step_time_s < baseline->step_time)) {
+          baseline = performance_of(figure);
         }
       }
     }
   }
   for (ReportRow& row : table.rows) {
-    if (rival && row.published && row.published->step_time_s) {
-      row.published_against_rival = compare(performance_of(*row.published), *rival);
+    if (baseline && row.published && row.published->step_time_s) {
+      row.published_against_baseline = compare(performance_of(*row.published), *baseline);
     }
   }
 }
@@ -178,7 +169,7 @@ Report make_report(const StoredRun& run) {
   report.root_seed = run.manifest.root_seed;
   report.cells_finished = static_cast<std::int64_t>(run.results.size());
   report.cells_total = run.manifest.num_cells;
-  report.rivals = suite.rivals;
+  report.baselines = suite.baselines;
   report.published = suite.published;
 
   // The repetitions of each agent, by the positions of graph and cluster.
@@ -187,7 +178,8 @@ Report make_report(const StoredRun& run) {
   const SuiteIndex index(suite, run.manifest.root_seed);
   for (const CellResult& result : run.results) {
     const std::optional<CellPosition> position = index.find(result.cell);
-    EMPLACE_CHECK(position.has_value(), "a cell of {} is not of the suite", result.cell.agent);
+    EMPLACE_CHECK(position.has_value(), "a cell of {} is not of the suite",
+                  result.cell.agent.text());
     cells[{position->graph, position->cluster}][position->agent].push_back(&result);
     if (result.status == CellStatus::kFailed) {
       ++report.cells_failed;
@@ -199,14 +191,14 @@ Report make_report(const StoredRun& run) {
                       .family = suite.graphs[place.first].family,
                       .bound_us = agents.begin()->second.front()->bound_us};
     for (const auto& [agent, results] : agents) {
-      table.rows.push_back(sum_up(suite.agents[agent].label(), results));
+      table.rows.push_back(summarize(suite.agents[agent].label(), results));
     }
     finish(table);
-    compare_with_rival(table, suite);
+    compare_with_baseline(table, suite);
     add_published(table, suite);
     report.tables.push_back(std::move(table));
   }
-  report.families = sum_up_families(report.tables, suite);
+  report.families = summarize_families(report.tables, suite);
   return report;
 }
 

@@ -13,11 +13,11 @@ using Json = nlohmann::ordered_json;
 
 Json if_any(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-Json to_json(const PublishedFigure& figure, const RivalComparison& against_rival) {
+Json to_json(const PublishedFigure& figure, const BaselineComparison& against_baseline) {
   return {{"step_time_s", if_any(figure.step_time_s)},
           {"evaluations", figure.evaluations ? Json(*figure.evaluations) : Json(nullptr)},
-          {"gain", if_any(against_rival.gain)},
-          {"sampling_speedup", if_any(against_rival.sampling_speedup)}};
+          {"gain", if_any(against_baseline.gain)},
+          {"sampling_speedup", if_any(against_baseline.sampling_speedup)}};
 }
 
 Json to_json(const ReportRow& row) {
@@ -36,11 +36,11 @@ Json to_json(const ReportRow& row) {
                {"evaluations_to_best", row.evaluations_to_best},
                {"evaluations_to_near_best", if_any(row.evaluations_to_near_best)},
                {"episodes_to_near_best", if_any(row.episodes_to_near_best)},
-               {"gain", if_any(row.against_rival.gain)},
-               {"sampling_speedup", if_any(row.against_rival.sampling_speedup)},
+               {"gain", if_any(row.against_baseline.gain)},
+               {"sampling_speedup", if_any(row.against_baseline.sampling_speedup)},
                {"peak_bytes", row.peak_bytes}};
   if (row.published) {
-    json["published"] = to_json(*row.published, row.published_against_rival);
+    json["published"] = to_json(*row.published, row.published_against_baseline);
   }
   return json;
 }
@@ -52,13 +52,13 @@ Json to_json(const FamilyRow& row) {
                {"mean_us", if_graphs(row.mean_us)},
                {"over_best", if_graphs(row.over_best)},
                {"times_best", row.times_best}};
-  if (row.against_rival) {
-    const PairedComparison& pairs = *row.against_rival;
-    json["against_rival"] = {{"pairs", pairs.pairs},    {"faster", pairs.less},
-                             {"slower", pairs.greater}, {"ratio", pairs.ratio},
-                             {"interval", nullptr},     {"p", pairs.p}};
+  if (row.against_baseline) {
+    const PairedComparison& pairs = *row.against_baseline;
+    json["against_baseline"] = {{"pairs", pairs.pairs},    {"faster", pairs.less},
+                                {"slower", pairs.greater}, {"ratio", pairs.ratio},
+                                {"interval", nullptr},     {"p", pairs.p}};
     if (pairs.interval) {
-      json["against_rival"]["interval"] = {pairs.interval->first, pairs.interval->second};
+      json["against_baseline"]["interval"] = {pairs.interval->first, pairs.interval->second};
     }
   }
   return json;
@@ -88,16 +88,16 @@ std::string write_json(const Report& report) {
                       {"cluster", table.cluster},
                       {"family", table.family.empty() ? Json(nullptr) : Json(table.family)},
                       {"bound_us", table.bound_us},
-                      {"rival", table.rival.empty() ? Json(nullptr) : Json(table.rival)},
+                      {"baseline", table.baseline.empty() ? Json(nullptr) : Json(table.baseline)},
                       {"rows", std::move(rows)}});
   }
-  Json json = {{"schema_version", 1},
+  Json json = {{"schema_version", 2},
                {"suite", report.suite},
                {"root_seed", report.root_seed},
                {"cells_finished", report.cells_finished},
                {"cells_total", report.cells_total},
                {"cells_failed", report.cells_failed},
-               {"rivals", report.rivals}};
+               {"baselines", report.baselines}};
   if (report.published) {
     json["published"] = {{"source", report.published->source},
                          {"recalled", report.published->recalled},

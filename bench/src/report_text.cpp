@@ -1,7 +1,5 @@
 // The report as aligned text and as Markdown: the same tables, laid out twice.
 
-#include "family_report.hpp"
-
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/text_table.hpp>
 
@@ -42,7 +40,7 @@ std::string note_of(const ReportRow& row) {
 
 const std::string kBlank = "-";
 
-// An agent that simulates nothing has no count.
+// An agent that evaluates nothing has no count.
 std::string count_of(const std::optional<double>& value) {
   return value.value_or(0) > 0 ? fmt::format("{:.0f}", *value) : kBlank;
 }
@@ -66,19 +64,22 @@ bool any_row(const Report& report, Predicate predicate) {
 TextTable layout(const ReportTable& table, const Report& report) {
   const bool with_episodes =
       any_row(report, [](const ReportRow& row) { return row.episodes_to_near_best.has_value(); });
-  const bool with_rival = !report.rivals.empty();
-  std::vector<TextTable::Column> columns = {
-      {"", Align::kLeft},           {"agent", Align::kLeft},
-      {"step [ms]", Align::kRight}, {"least .. largest", Align::kRight},
-      {"speed-up", Align::kRight},  {"gap [%]", Align::kRight},
-      {"peak [GB]", Align::kRight}, {"simulations", Align::kRight},
-      {"to 2 %", Align::kRight}};
+  const bool with_baseline = !report.baselines.empty();
+  std::vector<TextTable::Column> columns = {{"", Align::kLeft},
+                                            {"agent", Align::kLeft},
+                                            {"step [ms]", Align::kRight},
+                                            {"least .. largest", Align::kRight},
+                                            {"speed-up", Align::kRight},
+                                            {"gap [%]", Align::kRight},
+                                            {"peak [GB]", Align::kRight},
+                                            {"evaluations", Align::kRight},
+                                            {"to within 2 %", Align::kRight}};
   if (with_episodes) {
     columns.push_back({"episodes", Align::kRight});
   }
-  if (with_rival) {
+  if (with_baseline) {
     columns.push_back({"gain [%]", Align::kRight});
-    columns.push_back({"sampling", Align::kRight});
+    columns.push_back({"sampling speed-up", Align::kRight});
   }
   columns.push_back({"search [s]", Align::kRight});
   columns.push_back({"note", Align::kLeft});
@@ -101,9 +102,9 @@ TextTable layout(const ReportTable& table, const Report& report) {
     if (with_episodes) {
       cells.push_back(count_of(row.episodes_to_near_best));
     }
-    if (with_rival) {
-      cells.push_back(percent_of(row.against_rival.gain));
-      cells.push_back(factor_of(row.against_rival.sampling_speedup));
+    if (with_baseline) {
+      cells.push_back(percent_of(row.against_baseline.gain));
+      cells.push_back(factor_of(row.against_baseline.sampling_speedup));
     }
     cells.push_back(fmt::format("{:.2f}", row.wall_s));
     cells.push_back(note_of(row));
@@ -123,11 +124,11 @@ TextTable layout_published(const Report& report) {
                   {"agent", Align::kLeft},
                   {"step [s]", Align::kRight},
                   {"published", Align::kRight},
-                  {"to 2 %", Align::kRight},
+                  {"to within 2 %", Align::kRight},
                   {"published", Align::kRight},
                   {"gain [%]", Align::kRight},
                   {"published", Align::kRight},
-                  {"sampling", Align::kRight},
+                  {"sampling speed-up", Align::kRight},
                   {"published", Align::kRight}});
   for (const ReportTable& table : report.tables) {
     for (const ReportRow& row : table.rows) {
@@ -139,10 +140,10 @@ TextTable layout_published(const Report& report) {
       const bool failed = row.failed == row.repetitions;
       text.add_row({table.graph, table.cluster, row.agent, failed ? "failed" : step_of(step_time_s),
                     step_of(row.published->step_time_s), count_of(row.evaluations_to_near_best),
-                    count_of(row.published->evaluations), percent_of(row.against_rival.gain),
-                    percent_of(row.published_against_rival.gain),
-                    factor_of(row.against_rival.sampling_speedup),
-                    factor_of(row.published_against_rival.sampling_speedup)});
+                    count_of(row.published->evaluations), percent_of(row.against_baseline.gain),
+                    percent_of(row.published_against_baseline.gain),
+                    factor_of(row.against_baseline.sampling_speedup),
+                    factor_of(row.published_against_baseline.sampling_speedup)});
     }
   }
   return text;
@@ -175,18 +176,20 @@ std::string progress_of(const Report& report) {
 // What the columns mean, once for all tables.
 std::string legend_of(const Report& report) {
   std::string text =
-      "step: simulated time of one step, median over repetitions; speed-up: over single-gpu; gap: "
-      "above the lower bound;\npeak: fullest device; simulations and search: what the agent used, "
-      "median; to 2 %: simulations until it had a\nplacement within 2 % of its own best";
+      "step: simulated time of one training step, median over repetitions; speed-up: over "
+      "single-gpu; gap: (step - lower\nbound) / lower bound; peak: memory of the fullest device; "
+      "evaluations and search: placements that the agent simulated\nand seconds that it took, "
+      "medians; to within 2 %: evaluations until it had a placement at most 2 % slower than its\n"
+      "own best";
   if (any_row(report, [](const ReportRow& row) { return row.episodes_to_near_best.has_value(); })) {
-    text += ", and episodes of a learning agent until then";
+    text += ", and in the next column the same in episodes, of agents that learn";
   }
   text += ".";
-  if (!report.rivals.empty()) {
+  if (!report.baselines.empty()) {
     text += fmt::format(
-        "\ngain: of step time over the fastest of {}; sampling: its simulations to 2 % over those "
-        "of the agent.",
-        fmt::join(report.rivals, ", "));
+        "\ngain: how much shorter the step is than that of the fastest baseline ({}); sampling "
+        "speed-up: the evaluations\nto within 2 % of that baseline over those of the agent.",
+        fmt::join(report.baselines, ", "));
   }
   return text + " * marks the fastest.\n";
 }
@@ -201,6 +204,63 @@ std::string failures_of(const ReportTable& table) {
   return text;
 }
 
+// 1.035 is 3.5 % more.
+std::string percent_more(double ratio) { return fmt::format("{:+.1f}", (ratio - 1) * 100); }
+
+std::string interval_of(const PairedComparison& pairs) {
+  return pairs.interval
+             ? percent_more(pairs.interval->first) + " .. " + percent_more(pairs.interval->second)
+             : "-";
+}
+
+TextTable layout(const FamilyTable& table) {
+  TextTable text({{"agent", Align::kLeft},
+                  {"graphs", Align::kRight},
+                  {"mean [ms]", Align::kRight},
+                  {"over best [%]", Align::kRight},
+                  {"over baseline [%]", Align::kRight},
+                  {"95 % interval", Align::kRight},
+                  {"faster", Align::kRight},
+                  {"slower", Align::kRight},
+                  {"p", Align::kRight}});
+  for (const FamilyRow& row : table.rows) {
+    std::vector<std::string> cells = {row.agent, fmt::format("{}", row.graphs)};
+    if (row.graphs > 0) {
+      cells.push_back(fmt::format("{:.1f}", row.mean_us / 1e3));
+      cells.push_back(percent_more(row.over_best));
+    }
+    if (const auto& pairs = row.against_baseline) {
+      cells.push_back(percent_more(pairs->ratio));
+      cells.push_back(interval_of(*pairs));
+      cells.push_back(fmt::format("{}", pairs->less));
+      cells.push_back(fmt::format("{}", pairs->greater));
+      cells.push_back(fmt::format("{:.2g}", pairs->p));
+    }
+    cells.resize(9, "-");
+    text.add_row(std::move(cells));
+  }
+  return text;
+}
+
+std::string title_of(const FamilyTable& table) {
+  return without_control_characters(
+      fmt::format("{} on {}, {} test graphs", table.family, table.cluster, table.graphs));
+}
+
+std::string legend_of_families(const Report& report) {
+  std::string text =
+      "mean: of the step times over graphs, each a median over repetitions; over best: how much "
+      "slower than the fastest\nagent on the same graph, geometric mean.";
+  if (!report.baselines.empty()) {
+    text += fmt::format(
+        "\nover baseline: the same compared with the fastest of {}, with the 95 % confidence "
+        "interval of Student's paired t\non logarithms; faster, slower: number of graphs on which "
+        "the agent is; p: Wilcoxon's signed-rank test of these\npairs, two-sided.",
+        fmt::join(report.baselines, ", "));
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string write_terminal(const Report& report, bool color) {
@@ -212,8 +272,7 @@ std::string write_terminal(const Report& report, bool color) {
       continue;
     }
     has_graphs = true;
-    text += fmt::format("\n{}, no placement is faster than {:.1f} ms\n", title_of(table),
-                        table.bound_us / 1e3);
+    text += fmt::format("\n{}, lower bound {:.1f} ms\n", title_of(table), table.bound_us / 1e3);
     text += layout(table, report).to_terminal(color) + failures_of(table);
   }
   if (report.published && has_graphs) {
@@ -239,7 +298,7 @@ std::string write_markdown(const Report& report) {
     text += "\n" + legend_of_families(report);
   }
   for (const ReportTable& table : report.tables) {
-    text += fmt::format("\n## {}\n\nNo placement is faster than {:.1f} ms.\n\n", title_of(table),
+    text += fmt::format("\n## {}\n\nLower bound: {:.1f} ms.\n\n", title_of(table),
                         table.bound_us / 1e3);
     text += layout(table, report).to_markdown();
     if (const std::string failures = failures_of(table); !failures.empty()) {

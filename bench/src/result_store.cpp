@@ -33,7 +33,7 @@ std::string cells_path(const std::string& folder) { return folder + "/cells.json
   throw Error(ErrorCode::kIo, fmt::format("{}: {}: {}", path, what, std::strerror(error)));
 }
 
-// Returns the part of `text` that is whole lines: a run that was killed may have torn the last one.
+// Returns the complete lines of `text`: the last line of a run that was killed may be torn.
 std::string_view whole_lines(std::string_view text) { return text.substr(0, text.rfind('\n') + 1); }
 
 std::vector<CellResult> read_lines(std::string_view text, const std::string& path,
@@ -62,7 +62,7 @@ std::vector<CellResult> read_lines(std::string_view text, const std::string& pat
 }
 
 std::string read_cells_text(const std::string& folder) {
-  // Killed between writing the manifest and making this file, a run has no results yet.
+  // A run that was killed before it made this file has no results yet.
   std::error_code error;
   return fs::exists(cells_path(folder), error) ? read_text_file(cells_path(folder)) : "";
 }
@@ -105,7 +105,7 @@ void make_folder(const std::string& path) {
 }  // namespace
 
 bool holds_store(const std::string& path) {
-  // An empty cells.jsonl alone is what a run leaves that was killed before it wrote its manifest.
+  // A run that was killed before it wrote its manifest leaves an empty cells.jsonl.
   std::error_code error;
   if (fs::exists(manifest_path(path), error)) {
     return true;
@@ -124,7 +124,7 @@ struct ResultStore::Impl {
     }
   }
 
-  // Opens the folder's cells and keeps every other writer out.
+  // Opens the file of cells and locks it against other writers.
   void open_cells(const std::string& folder) {
     path = cells_path(folder);
     file = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -160,8 +160,8 @@ ResultStore ResultStore::open(const std::string& path, const Manifest& manifest,
   if (exists && !resume) {
     throw Error(ErrorCode::kUsage,
                 path +
-                    ": there is a run already; finish it with --resume, or choose another "
-                    "folder with --out");
+                    ": the folder holds a run already; finish it with --resume, or choose "
+                    "another folder with --out");
   }
   impl->manifest = manifest;
   if (exists) {
@@ -195,7 +195,7 @@ void ResultStore::append(const CellResult& result) {
     const ssize_t written = ::write(impl_->file, left.data(), left.size());
     if (written < 0 && errno != EINTR) {
       const int error = errno;
-      // Where this fails too, the torn line is dropped when the store is opened again.
+      // If this fails too, the torn line is dropped when the store is opened again.
       std::error_code ignored;
       fs::resize_file(impl_->path, impl_->size, ignored);
       fail_io(impl_->path, "cannot write", error);

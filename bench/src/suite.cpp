@@ -1,10 +1,8 @@
 #include "suite_json.hpp"
-#include "suite_names.hpp"
 
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/embedded.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -16,10 +14,46 @@ std::span<const Document> suites();
 }  // namespace emplace::embedded
 
 namespace emplace::bench {
+namespace {
+
+JsonDocument open_suite(std::string_view name_or_path) {
+  if (names_file(name_or_path)) {
+    return JsonDocument::read(std::string(name_or_path));
+  }
+  for (const embedded::Document& document : embedded::suites()) {
+    if (name_or_path == document.name) {
+      return JsonDocument::parse(document.text, "suite " + std::string(document.name));
+    }
+  }
+  throw_unknown_name("suite", name_or_path, suite_names());
+}
+
+JsonDocument open_extended(const JsonCursor& name) {
+  try {
+    return open_suite(name.non_empty_text());
+  } catch (const Error& error) {
+    name.fail(error.what());
+  }
+}
+
+Suite read_suite(const JsonDocument& document) {
+  const JsonCursor root = document.root();
+  const std::optional<JsonCursor> name = root.is_object() ? root.find("extends") : std::nullopt;
+  if (!name) {
+    return suite_from_json(root, KnownNames::kRequired);
+  }
+  const JsonDocument extended = open_extended(*name);
+  return suite_from_json(root, KnownNames::kRequired, extended.root());
+}
+
+}  // namespace
+
+bool names_file(std::string_view name_or_path) {
+  return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
+}
 
 Suite read_suite(std::string_view text, const std::string& source) {
-  const JsonDocument document = JsonDocument::parse(text, source);
-  return suite_from_json(document.root(), KnownNames::kRequired);
+  return read_suite(JsonDocument::parse(text, source));
 }
 
 std::string write_suite(const Suite& suite) { return suite_to_json(suite).dump(2) + "\n"; }
@@ -33,17 +67,6 @@ std::vector<std::string> suite_names() {
   return names;
 }
 
-Suite load_suite(std::string_view name_or_path) {
-  if (names_file(name_or_path)) {
-    const std::string path(name_or_path);
-    return read_suite(read_text_file(path), path);
-  }
-  for (const embedded::Document& document : embedded::suites()) {
-    if (name_or_path == document.name) {
-      return read_suite(document.text, "suite " + std::string(document.name));
-    }
-  }
-  throw_unknown_name("suite", name_or_path, suite_names());
-}
+Suite load_suite(std::string_view name_or_path) { return read_suite(open_suite(name_or_path)); }
 
 }  // namespace emplace::bench

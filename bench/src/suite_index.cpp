@@ -11,15 +11,17 @@ SuiteIndex::SuiteIndex(const Suite& suite, std::uint64_t root_seed)
     clusters_.emplace(cluster, clusters_.size());
   }
   for (const SuiteAgent& agent : suite.agents) {
-    agents_.emplace(AgentKey(agent.agent, suite.evaluations_of(agent), agent.policy, agent.learns),
-                    agents_.size());
+    agents_.emplace(
+        AgentKey(agent.agent.text(), suite.evaluations_of(agent), agent.policy, agent.learns),
+        agents_.size());
   }
 }
 
 std::optional<CellPosition> SuiteIndex::find(const Cell& cell) const {
   const auto graph = graphs_.find(cell.graph);
   const auto cluster = clusters_.find(cell.cluster);
-  const auto agent = agents_.find({cell.agent, cell.max_evaluations, cell.policy, cell.learns});
+  const auto agent =
+      agents_.find({cell.agent.text(), cell.max_evaluations, cell.policy, cell.learns});
   if (graph == graphs_.end() || cluster == clusters_.end() || agent == agents_.end() ||
       cell.repetition >= suite_.repetitions ||
       cell != cell_of(suite_, suite_.graphs[graph->second], cell.cluster,

@@ -1,7 +1,6 @@
 #pragma once
 
-// Finds the place of a cell in its suite: which of the suite's graphs, clusters and agents it is
-// of.
+// Finds the position of a cell in its suite: the indices of its graph, cluster and agent.
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/suite.hpp>
@@ -16,7 +15,7 @@
 
 namespace emplace::bench {
 
-/// Says where a cell stands in the lists of its suite. Positions are in the order of cells_of().
+/// Holds the indices of a cell in the lists of its suite. They sort in the order of cells_of().
 struct CellPosition {
   std::size_t graph = 0;
   std::size_t cluster = 0;

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace emplace::bench {
@@ -20,10 +21,15 @@ inline constexpr std::int64_t kSuiteVersion = 1;
 /// can be read and reported without its agents.
 enum class KnownNames { kRequired, kAny };
 
-/// Reads the suite at `json`. Throws kFormat.
-Suite suite_from_json(const JsonCursor& json, KnownNames known_names);
+/// Reads the suite at `json`. Members that it lacks are those of `extended`, the suite that it
+/// extends, if there is one. Throws kFormat.
+Suite suite_from_json(const JsonCursor& json, KnownNames known_names,
+                      const std::optional<JsonCursor>& extended = std::nullopt);
 
 /// Returns the suite as JSON.
 nlohmann::ordered_json suite_to_json(const Suite& suite);
+
+/// Says whether a name of a suite or cluster is the path of a file.
+bool names_file(std::string_view name_or_path);
 
 }  // namespace emplace::bench

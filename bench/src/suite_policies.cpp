@@ -1,3 +1,4 @@
+#include "length_prefixed.hpp"
 #include "parallel_runs.hpp"
 
 #include <emplace/bench/cell.hpp>
@@ -15,13 +16,12 @@
 namespace emplace::bench {
 namespace {
 
-// Each text stands behind its length, so no two plans are the same in writing.
-std::string in_full(const std::vector<std::string>& texts) {
-  std::string written;
+std::string length_prefixed_list(const std::vector<std::string>& texts) {
+  std::string joined = fmt::format("{}", texts.size());
   for (const std::string& text : texts) {
-    written += fmt::format(" {}:{}", text.size(), text);
+    joined += " " + length_prefixed(text);
   }
-  return written;
+  return joined;
 }
 
 }  // namespace
@@ -40,13 +40,14 @@ TrainingPlan plan_of(const Suite& suite, const SuitePolicy& policy, const SuiteF
 }
 
 std::string hash_of(const TrainingPlan& plan) {
-  return fmt::format("{:016x}",
-                     stable_hash(fmt::format(
-                         "training agent{} graphs {}{} clusters {}{} groups {} grouping{} "
-                         "root {} episodes {} patience {}",
-                         in_full({plan.agent}), plan.graphs.size(), in_full(plan.graphs),
-                         plan.clusters.size(), in_full(plan.clusters), plan.groups,
-                         in_full({plan.grouping}), plan.root_seed, plan.episodes, plan.patience)));
+  return fmt::format(
+      "{:016x}",
+      stable_hash(fmt::format(
+          "training agent {} graphs {} clusters {} groups {} grouping {} root {} episodes {} "
+          "patience {}",
+          length_prefixed(plan.agent.text()), length_prefixed_list(plan.graphs),
+          length_prefixed_list(plan.clusters), plan.groups, length_prefixed(plan.grouping),
+          plan.root_seed, plan.episodes, plan.patience)));
 }
 
 std::string SuiteTraining::file_name() const {
@@ -89,10 +90,11 @@ std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteT
     for (const ProblemHash& problem : problems.hashes()) {
       const auto test = std::ranges::find(tested, problem.hash, &ProblemHash::hash);
       if (test != tested.end()) {
-        throw Error(ErrorCode::kFormat,
-                    fmt::format("suite {}: family '{}': {} to test on is the same problem as {} to "
-                                "train on",
-                                suite.name, training.family, test->graph, problem.graph));
+        throw Error(
+            ErrorCode::kFormat,
+            fmt::format("suite {}: family '{}': the test graph {} is the same problem as the "
+                        "training graph {}",
+                        suite.name, training.family, test->graph, problem.graph));
       }
       hashes.push_back(problem);
     }
@@ -102,15 +104,15 @@ std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteT
 
 void train_policies(std::span<const SuiteTraining> trainings, int threads,
                     const std::atomic<bool>& stop,
-                    const std::function<void(const SuiteTraining&, const PolicyFile&)>& sink) {
-  run_in_parallel<PolicyFile>(
+                    const std::function<void(const SuiteTraining&, const std::string&)>& sink) {
+  run_in_parallel<std::string>(
       trainings.size(), threads, stop,
       [&](std::size_t at) {
         Training training(trainings[at].plan);
         training.run(threads, [&] { return !stop; });
-        return training.policy();
+        return training.policy_file();
       },
-      [&](std::size_t at, const PolicyFile& policy) { sink(trainings[at], policy); });
+      [&](std::size_t at, const std::string& file) { sink(trainings[at], file); });
 }
 
 }  // namespace emplace::bench

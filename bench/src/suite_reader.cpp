@@ -1,9 +1,10 @@
 #include "suite_json.hpp"
-#include "suite_names.hpp"
 
 #include <emplace/agents/registry.hpp>
+#include <emplace/bench/policy_file.hpp>
+#include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/graphs/params.hpp>
+#include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>
 
@@ -21,16 +22,25 @@ constexpr std::int64_t kMaxGroups = 1'000'000;
 constexpr double kMaxStepTimeS = 1e9;
 // A million cells of the cheapest agents take hours; a longer list is a mistake in the file.
 constexpr std::int64_t kMaxCells = 1'000'000;
+constexpr std::size_t kMaxNameLength = 64;
+
+using Names = std::vector<std::string>;
 
 // Reads a suite. What a name stands for is asked only where names must be known.
 class Reader {
  public:
-  Reader(const JsonCursor& json, KnownNames known_names) : json_(json), known_names_(known_names) {}
+  Reader(const JsonCursor& json, KnownNames known_names, const std::optional<JsonCursor>& extended)
+      : json_(json), extended_(extended), known_names_(known_names) {}
 
   Suite read();
 
  private:
-  Names expanded(const JsonCursor& name, Names (*expand)(const std::string&)) const;
+  std::optional<JsonCursor> find(std::string_view key) const;
+  JsonCursor at(std::string_view key) const;
+  template <class Check>
+  void check_name(const JsonCursor& json, const Check& check) const;
+  Names read_graph_names(const JsonCursor& json) const;
+  agents::AgentSpec read_agent_spec(const JsonCursor& json) const;
   void read_graphs(const JsonCursor& list);
   void read_families(const JsonCursor& list);
   void read_test_graph(const JsonCursor& name, const SuiteFamily& family);
@@ -41,34 +51,78 @@ class Reader {
   void read_clusters(const JsonCursor& list);
   void read_agents(const JsonCursor& list);
   void read_grouping(const JsonCursor& name);
-  void read_rivals(const JsonCursor& list);
+  void read_baselines(const JsonCursor& list);
   void read_published(const JsonCursor& published);
   PublishedFigure read_figure(const JsonCursor& figure) const;
   bool has_agent(const std::string& label) const;
+  void check_extended() const;
   void check_number_of_cells() const;
 
   const JsonCursor& json_;
+  const std::optional<JsonCursor>& extended_;
   KnownNames known_names_;
   Suite suite_;
   std::set<std::string> graphs_;  // seen so far
 };
 
-std::optional<std::int64_t> find_integer(const JsonCursor& json, std::string_view key,
-                                         std::int64_t min, std::int64_t max) {
-  const std::optional<JsonCursor> member = json.find(key);
-  return member ? std::optional(member->integer(min, max)) : std::nullopt;
+std::optional<std::int64_t> integer_of(const std::optional<JsonCursor>& json, std::int64_t min,
+                                       std::int64_t max) {
+  return json ? std::optional(json->integer(min, max)) : std::nullopt;
 }
 
-Names Reader::expanded(const JsonCursor& name, Names (*expand)(const std::string&)) const {
-  const std::string text = name.non_empty_text();
+// Names of suites and policies are parts of names of files.
+void expect_kebab_case(const JsonCursor& json) {
+  const std::string name = json.text();
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  if (name.empty() || name.size() > kMaxNameLength || !plain(name.front()) || !plain(name.back()) ||
+      !std::ranges::all_of(name, [&](char c) { return plain(c) || c == '-'; }) ||
+      name.find("--") != std::string::npos) {
+    json.fail("expected lower-case letters, digits and single '-', at most 64 of them");
+  }
+}
+
+void expect_cluster(const std::string& name) {
+  const Names names = cluster_names();
+  if (!names_file(name) && !std::ranges::binary_search(names, name)) {
+    throw_unknown_name("cluster", name, names);
+  }
+}
+
+// Returns a member of the suite, or of the one that it extends.
+std::optional<JsonCursor> Reader::find(std::string_view key) const {
+  std::optional<JsonCursor> member = json_.find(key);
+  return member || !extended_ ? member : extended_->find(key);
+}
+
+JsonCursor Reader::at(std::string_view key) const {
+  const std::optional<JsonCursor> member = find(key);
+  return member ? *member : json_.at(key);
+}
+
+// Calls `check` where names must be known, and tells what it throws at the place of `json`.
+template <class Check>
+void Reader::check_name(const JsonCursor& json, const Check& check) const {
   if (known_names_ == KnownNames::kAny) {
-    return {text};
+    return;
   }
   try {
-    return expand(text);
+    check();
   } catch (const Error& error) {
-    name.fail(error.what());
+    json.fail(error.what());
   }
+}
+
+// A family stands for its members.
+Names Reader::read_graph_names(const JsonCursor& json) const {
+  Names names = {json.non_empty_text()};
+  check_name(json, [&] { names = expand_graphs(names.front()); });
+  return names;
+}
+
+agents::AgentSpec Reader::read_agent_spec(const JsonCursor& json) const {
+  agents::AgentSpec agent = agents::AgentSpec::from_json(json);
+  check_name(json, [&] { agent.resolve(); });
+  return agent;
 }
 
 // Returns the elements of a list, of which there must be one.
@@ -94,7 +148,7 @@ void Reader::read_graphs(const JsonCursor& list) {
       graph.groups = element.at("groups").integer(0, kMaxGroups);
     }
     const JsonCursor name = element.is_object() ? element.at("graph") : element;
-    for (std::string& member : expanded(name, expand_graph)) {
+    for (std::string& member : read_graph_names(name)) {
       insert_or_fail(graphs_, member, name);
       graph.graph = std::move(member);
       suite_.graphs.push_back(graph);
@@ -107,11 +161,11 @@ void Reader::read_families(const JsonCursor& list) {
   for (const JsonCursor& element : elements_of(list)) {
     element.expect_only({"name", "groups", "train", "test"});
     SuiteFamily family{.name = element.at("name").non_empty_text(),
-                       .groups = find_integer(element, "groups", 0, kMaxGroups)};
+                       .groups = integer_of(element.find("groups"), 0, kMaxGroups)};
     insert_or_fail(names, family.name, element.at("name"));
     std::set<std::string> seen;
     for (const JsonCursor& name : elements_of(element.at("train"))) {
-      for (std::string& graph : expanded(name, expand_graph)) {
+      for (std::string& graph : read_graph_names(name)) {
         insert_or_fail(seen, graph, name);
         family.train.push_back(std::move(graph));
       }
@@ -124,10 +178,10 @@ void Reader::read_families(const JsonCursor& list) {
 }
 
 void Reader::read_test_graph(const JsonCursor& name, const SuiteFamily& family) {
-  for (std::string& graph : expanded(name, expand_graph)) {
+  for (std::string& graph : read_graph_names(name)) {
     insert_or_fail(graphs_, graph, name);
     if (std::ranges::find(family.train, graph) != family.train.end()) {
-      name.fail("'" + graph + "' is among the graphs to train on, too");
+      name.fail("'" + graph + "' is a training graph too");
     }
     suite_.graphs.push_back(
         {.graph = std::move(graph), .groups = family.groups, .family = family.name});
@@ -137,10 +191,9 @@ void Reader::read_test_graph(const JsonCursor& name, const SuiteFamily& family) 
 void Reader::read_clusters(const JsonCursor& list) {
   std::set<std::string> seen;
   for (const JsonCursor& name : elements_of(list)) {
-    for (std::string& cluster : expanded(name, expand_cluster)) {
-      insert_or_fail(seen, cluster, name);
-      suite_.clusters.push_back(std::move(cluster));
-    }
+    suite_.clusters.push_back(name.non_empty_text());
+    check_name(name, [&] { expect_cluster(suite_.clusters.back()); });
+    insert_or_fail(seen, suite_.clusters.back(), name);
   }
 }
 
@@ -149,22 +202,21 @@ void Reader::read_agents(const JsonCursor& list) {
     if (list.text() != "*") {
       list.fail("expected a list of agents, or \"*\" for all");
     }
-    for (std::string& name : agents::AgentRegistry::global().names()) {
-      suite_.agents.push_back({.agent = std::move(name)});
+    for (const std::string& name : agents::AgentRegistry::global().names()) {
+      suite_.agents.push_back({.agent = name});
     }
     return;
   }
   std::set<std::string> labels;
   std::set<std::tuple<std::string, std::int64_t, std::string, bool>> cells;
   for (const JsonCursor& element : elements_of(list)) {
-    SuiteAgent agent = element.is_object()
-                           ? read_agent(element)
-                           : SuiteAgent{.agent = expanded(element, expand_agent).front()};
+    SuiteAgent agent =
+        element.is_object() ? read_agent(element) : SuiteAgent{.agent = read_agent_spec(element)};
     insert_or_fail(labels, agent.label(), element);
     const std::int64_t evaluations = suite_.evaluations_of(agent);
-    if (!cells.emplace(agent.agent, evaluations, agent.policy, agent.learns).second) {
-      element.fail(
-          fmt::format("'{}' with {} evaluations is in the list already", agent.agent, evaluations));
+    if (!cells.emplace(agent.agent.text(), evaluations, agent.policy, agent.learns).second) {
+      element.fail(fmt::format("'{}' with {} evaluations is in the list already",
+                               agent.agent.text(), evaluations));
     }
     suite_.agents.push_back(std::move(agent));
   }
@@ -176,12 +228,12 @@ SuiteAgent Reader::read_agent(const JsonCursor& json) const {
   if (const auto name = json.find("name")) {
     agent.name = name->non_empty_text();
   }
-  agent.max_evaluations = find_integer(json, "max_evaluations", 1, kMaxEvaluations);
+  agent.max_evaluations = integer_of(json.find("max_evaluations"), 1, kMaxEvaluations);
   if (const auto policy = json.find("policy")) {
     agent.policy = policy->non_empty_text();
     read_policy_of(json, agent);
   } else {
-    agent.agent = expanded(json.at("agent"), expand_agent).front();
+    agent.agent = read_agent_spec(json.at("agent"));
   }
   if (const auto learns = json.find("learns")) {
     agent.learns = learns->boolean();
@@ -205,9 +257,9 @@ void Reader::read_policy_of(const JsonCursor& json, SuiteAgent& agent) const {
   }
   agent.agent = policy->agent;
   if (const auto spec = json.find("agent")) {
-    agent.agent = expanded(*spec, expand_agent).front();
-    if (Spec::parse(agent.agent).name != Spec::parse(policy->agent).name) {
-      spec->fail("the policy is of '" + policy->agent + "'");
+    agent.agent = read_agent_spec(*spec);
+    if (agent.agent.name() != policy->agent.name()) {
+      spec->fail("the policy is of '" + policy->agent.text() + "'");
     }
   }
 }
@@ -216,14 +268,12 @@ void Reader::read_policies(const JsonCursor& list) {
   std::set<std::string> names;
   for (const JsonCursor& element : elements_of(list)) {
     element.expect_only({"name", "agent", "episodes"});
+    expect_kebab_case(element.at("name"));
     SuitePolicy policy{.name = element.at("name").text(),
+                       .agent = read_agent_spec(element.at("agent")),
                        .episodes = element.at("episodes").integer(1, kMaxEpisodes)};
-    // Files are called after policies.
-    if (!is_kebab_case(policy.name)) {
-      element.at("name").fail(kKebabCase);
-    }
     insert_or_fail(names, policy.name, element.at("name"));
-    policy.agent = expanded(element.at("agent"), expand_trainable_agent).front();
+    check_name(element.at("agent"), [&] { make_trainable(policy.agent); });
     suite_.policies.push_back(std::move(policy));
   }
 }
@@ -239,24 +289,19 @@ void Reader::check_that_policies_are_used(const JsonCursor& list) const {
 
 void Reader::read_grouping(const JsonCursor& name) {
   suite_.grouping = name.non_empty_text();
-  if (known_names_ == KnownNames::kAny) {
-    return;
-  }
-  try {
+  check_name(name, [&] {
     target_of(find_grouping(suite_.grouping), suite_.groups);
     for (const SuiteGraph& graph : suite_.graphs) {
       target_of(find_grouping(suite_.grouping), suite_.groups_of(graph));
     }
-  } catch (const Error& error) {
-    name.fail(error.what());
-  }
+  });
 }
 
 bool Reader::has_agent(const std::string& label) const {
   return std::ranges::find(suite_.agents, label, &SuiteAgent::label) != suite_.agents.end();
 }
 
-void Reader::read_rivals(const JsonCursor& list) {
+void Reader::read_baselines(const JsonCursor& list) {
   std::set<std::string> seen;
   for (const JsonCursor& name : elements_of(list)) {
     const std::string label = name.non_empty_text();
@@ -264,7 +309,7 @@ void Reader::read_rivals(const JsonCursor& list) {
       name.fail("'" + label + "' is none of the suite's agents");
     }
     insert_or_fail(seen, label, name);
-    suite_.rivals.push_back(label);
+    suite_.baselines.push_back(label);
   }
 }
 
@@ -287,7 +332,7 @@ PublishedFigure Reader::read_figure(const JsonCursor& figure) const {
   } else if (step.text() != "out of memory") {
     step.fail("expected seconds, or \"out of memory\"");
   }
-  read.evaluations = find_integer(figure, "evaluations", 1, kMaxEvaluations);
+  read.evaluations = integer_of(figure.find("evaluations"), 1, kMaxEvaluations);
   return read;
 }
 
@@ -309,6 +354,19 @@ void Reader::read_published(const JsonCursor& published) {
   suite_.published = std::move(read);
 }
 
+void Reader::check_extended() const {
+  const std::optional<JsonCursor> name = json_.find("extends");
+  if (name && !extended_) {
+    name->fail("expected a suite that is written out in full");
+  }
+  if (extended_) {
+    extended_->expect_schema(kSuiteSchema, kSuiteVersion);
+    if (extended_->find("extends")) {
+      name->fail("expected a suite that does not extend another itself");
+    }
+  }
+}
+
 void Reader::check_number_of_cells() const {
   const double cells =
       static_cast<double>(suite_.graphs.size()) * static_cast<double>(suite_.clusters.size()) *
@@ -320,45 +378,44 @@ void Reader::check_number_of_cells() const {
 
 Suite Reader::read() {
   json_.expect_schema(kSuiteSchema, kSuiteVersion);
-  json_.expect_only({"schema", "version", "name", "summary", "graphs", "families", "clusters",
-                     "policies", "agents", "repetitions", "max_evaluations", "groups", "grouping",
-                     "rivals", "published"});
+  json_.expect_only({"schema", "version", "extends", "name", "summary", "graphs", "families",
+                     "clusters", "policies", "agents", "repetitions", "max_evaluations", "groups",
+                     "grouping", "baselines", "published"});
+  check_extended();
+  expect_kebab_case(json_.at("name"));  // never that of another: results are kept under it
   suite_.name = json_.at("name").text();
-  if (!is_kebab_case(suite_.name)) {
-    json_.at("name").fail(kKebabCase);
-  }
-  if (const auto summary = json_.find("summary")) {
+  if (const auto summary = find("summary")) {
     suite_.summary = summary->text();
   }
   // Numbers come first: lists refer to them.
   suite_.repetitions =
-      find_integer(json_, "repetitions", 1, kMaxRepetitions).value_or(suite_.repetitions);
+      integer_of(find("repetitions"), 1, kMaxRepetitions).value_or(suite_.repetitions);
   suite_.max_evaluations =
-      find_integer(json_, "max_evaluations", 1, kMaxEvaluations).value_or(suite_.max_evaluations);
-  suite_.groups = find_integer(json_, "groups", 0, kMaxGroups).value_or(suite_.groups);
-  const std::optional<JsonCursor> families = json_.find("families");
-  if (const auto graphs = json_.find("graphs"); graphs || !families) {
-    read_graphs(json_.at("graphs"));
+      integer_of(find("max_evaluations"), 1, kMaxEvaluations).value_or(suite_.max_evaluations);
+  suite_.groups = integer_of(find("groups"), 0, kMaxGroups).value_or(suite_.groups);
+  const std::optional<JsonCursor> families = find("families");
+  if (const auto graphs = find("graphs"); graphs || !families) {
+    read_graphs(at("graphs"));
   }
   if (families) {
     read_families(*families);
   }
-  read_clusters(json_.at("clusters"));
-  const std::optional<JsonCursor> policies = json_.find("policies");
+  read_clusters(at("clusters"));
+  const std::optional<JsonCursor> policies = find("policies");
   if (policies) {
     read_policies(*policies);
   }
-  read_agents(json_.at("agents"));
+  read_agents(at("agents"));
   if (policies) {
     check_that_policies_are_used(*policies);
   }
-  if (const auto grouping = json_.find("grouping")) {
+  if (const auto grouping = find("grouping")) {
     read_grouping(*grouping);
   }
-  if (const auto rivals = json_.find("rivals")) {
-    read_rivals(*rivals);
+  if (const auto baselines = find("baselines")) {
+    read_baselines(*baselines);
   }
-  if (const auto published = json_.find("published")) {
+  if (const auto published = find("published")) {
     read_published(*published);
   }
   check_number_of_cells();
@@ -367,8 +424,9 @@ Suite Reader::read() {
 
 }  // namespace
 
-Suite suite_from_json(const JsonCursor& json, KnownNames known_names) {
-  return Reader(json, known_names).read();
+Suite suite_from_json(const JsonCursor& json, KnownNames known_names,
+                      const std::optional<JsonCursor>& extended) {
+  return Reader(json, known_names, extended).read();
 }
 
 }  // namespace emplace::bench

@@ -1,5 +1,6 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/svg.hpp>
 
 #include <fmt/format.h>
 
@@ -32,32 +33,6 @@ std::string without_control_characters(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
   return text;
-}
-
-std::string escape_markup(std::string text) {
-  std::string escaped;
-  for (const char c : without_control_characters(std::move(text))) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
 }
 
 TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}

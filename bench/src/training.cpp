@@ -1,3 +1,4 @@
+#include "parallel_runs.hpp"
 #include "training_json.hpp"
 
 #include <emplace/bench/cell.hpp>
@@ -7,9 +8,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/task_arena.h>
 
 #include <set>
 #include <utility>
@@ -29,7 +27,7 @@ void refuse_twice(const std::vector<std::string>& names) {
   }
 }
 
-// A mistyped agent, or one that trains nothing, is told before graphs are built.
+// A mistyped agent, or one that trains no policy, is reported before graphs are built.
 TrainingPlan checked(TrainingPlan plan) {
   make_trainable(plan.agent);
   refuse_twice(plan.graphs);
@@ -63,13 +61,13 @@ std::vector<ProblemName> names_of(const std::vector<Cell>& cells) {
   return names;
 }
 
-// Says what differs between the plan of a checkpoint and the one that is wanted.
+// Describes the first difference between the plan of a checkpoint and the one that is wanted.
 std::string difference(const TrainingPlan& stored, const TrainingPlan& wanted) {
   const auto numbers = [](std::string_view option, auto was, auto is) {
     return fmt::format("it was begun with {} {}, not {}", option, was, is);
   };
   if (stored.agent != wanted.agent) {
-    return fmt::format("it trains {}, not {}", stored.agent, wanted.agent);
+    return fmt::format("it trains {}, not {}", stored.agent.text(), wanted.agent.text());
   }
   if (stored.graphs != wanted.graphs) {
     return "it was begun with other graphs";
@@ -132,7 +130,6 @@ std::int64_t Training::num_episodes() const {
 }
 
 TrainingEnd Training::run(int threads, const std::function<bool()>& after_update) {
-  threads = threads == 0 ? tbb::info::default_concurrency() : threads;
   std::vector<agents::Session*> sessions;
   for (const auto& session : sessions_) {
     sessions.push_back(session.get());
@@ -145,7 +142,7 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
       return true;
     }
     if (update.episodes >= num_episodes()) {
-      return false;  // where episodes take fewer simulations than they may, budgets are left
+      return false;  // episodes may need fewer evaluations than were budgeted
     }
     if (patience > 0 && curve_.episodes_without_gain() >= patience) {
       end = TrainingEnd::kPatience;
@@ -154,20 +151,18 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
     }
     return end == TrainingEnd::kEpisodes;
   };
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
-                                  static_cast<std::size_t>(threads));
-  tbb::task_arena arena(threads);
-  arena.execute([&] { agent_->train(sessions, callback); });
+  run_on_threads(threads, [&](int) { agent_->train(sessions, callback); });
   return end;
 }
 
-PolicyFile Training::policy() const {
+PolicyOrigin Training::origin() const {
   const auto& rows = curve_.rows();
   return {.plan = plan_,
           .episodes_played = curve_.episodes(),
-          .updates = rows.empty() ? 0 : rows.back().update,
-          .policy = agent_->save()};
+          .updates = rows.empty() ? 0 : rows.back().update};
 }
+
+std::string Training::policy_file() const { return write_policy_file(origin(), agent_->save()); }
 
 std::string Training::checkpoint() const {
   nlohmann::ordered_json problems = nlohmann::ordered_json::array();
@@ -214,7 +209,7 @@ void Training::resume(std::string_view checkpoint, const std::string& source) {
   for (const JsonCursor& row : root.at("curve").elements()) {
     curve_.add(update_from_json(row, sessions_.size()));
   }
-  agent_->load_training(root.at("training").json_text(), source + ": /training");
+  agent_->load_training(root.at("training"));
 }
 
 }  // namespace emplace::bench

@@ -49,7 +49,7 @@ double number_from_json(const JsonCursor& json) {
   return kValues[json.one_of(kNotFinite)];
 }
 
-// Integers of 64 bits are more than every JSON reader holds.
+// Written as text, because many JSON readers hold 53 bits of an integer only.
 std::uint64_t word_from_json(const JsonCursor& json) {
   const std::string text = json.text();
   std::uint64_t word = 0;
@@ -63,15 +63,15 @@ std::uint64_t word_from_json(const JsonCursor& json) {
 }  // namespace
 
 Json to_json(const TrainingPlan& plan) {
-  return {{"agent", plan.agent},       {"graphs", plan.graphs},     {"clusters", plan.clusters},
-          {"groups", plan.groups},     {"grouping", plan.grouping}, {"root_seed", plan.root_seed},
-          {"episodes", plan.episodes}, {"patience", plan.patience}};
+  return {{"agent", plan.agent.text()}, {"graphs", plan.graphs},     {"clusters", plan.clusters},
+          {"groups", plan.groups},      {"grouping", plan.grouping}, {"root_seed", plan.root_seed},
+          {"episodes", plan.episodes},  {"patience", plan.patience}};
 }
 
 TrainingPlan plan_from_json(const JsonCursor& json) {
   json.expect_only(
       {"agent", "graphs", "clusters", "groups", "grouping", "root_seed", "episodes", "patience"});
-  return {.agent = json.at("agent").non_empty_text(),
+  return {.agent = agents::AgentSpec::from_json(json.at("agent")),
           .graphs = names_from_json(json.at("graphs")),
           .clusters = names_from_json(json.at("clusters")),
           .groups = json.at("groups").integer(0, kMaxInteger),
@@ -109,7 +109,7 @@ Session::State session_state_from_json(const JsonCursor& json, const Problem& pr
     state.random[i] = word_from_json(random[i]);
   }
   if (state.random == RandomStream::State{}) {
-    json.at("random").fail("no stream is ever there");
+    json.at("random").fail("expected words that are not all zero");
   }
   state.evaluations = json.at("evaluations").integer(0, kMaxInteger);
   if (const auto best = json.find("best")) {

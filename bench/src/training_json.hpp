@@ -15,19 +15,19 @@ namespace emplace::bench {
 /// Returns a plan as JSON.
 nlohmann::ordered_json to_json(const TrainingPlan& plan);
 
-/// Reads a plan; throws kFormat. Its names need not be known to this program.
+/// Reads a plan; throws kFormat. This program need not know its graphs, clusters and agent.
 TrainingPlan plan_from_json(const JsonCursor& json);
 
-/// Returns where a session is as JSON, the same bits when it is read.
+/// Returns the state of a session as JSON, the same bits when it is read.
 nlohmann::ordered_json to_json(const agents::Session::State& state);
 
-/// Reads where a session of `problem` was; throws kFormat.
+/// Reads the state of a session of `problem`; throws kFormat.
 agents::Session::State session_state_from_json(const JsonCursor& json, const Problem& problem);
 
 /// Returns an update as a JSON array, the same bits when it is read.
 nlohmann::ordered_json to_json(const agents::TrainingUpdate& update);
 
-/// Reads an update of one of `num_sessions`; throws kFormat.
+/// Reads an update of one of `num_sessions` sessions; throws kFormat.
 agents::TrainingUpdate update_from_json(const JsonCursor& json, std::size_t num_sessions);
 
 }  // namespace emplace::bench

@@ -1,8 +1,11 @@
+#include "execution_plan.hpp"
+#include "plan_runner.hpp"
+
 #include <emplace/bench/rank_correlation.hpp>
 #include <emplace/bench/validation.hpp>
-#include <emplace/calibrate/plan_runner.hpp>
-#include <emplace/calibrate/work_plan.hpp>
+#include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -48,8 +51,7 @@ Placement cut_in_two(const Problem& problem, DeviceId first, DeviceId second, do
 // topological order.
 std::vector<OpId> order_of(const Problem& problem, std::span<const double> start_us) {
   std::vector<OpId> order(problem.topological_order().begin(), problem.topological_order().end());
-  std::ranges::stable_sort(order, {},
-                           [&](OpId op) { return start_us[static_cast<std::size_t>(op)]; });
+  std::ranges::stable_sort(order, {}, [&](OpId op) { return start_us[index_of(op)]; });
   return order;
 }
 
@@ -58,7 +60,7 @@ class Validator {
   Validator(const Problem& problem, std::span<ComputeDevice* const> devices,
             const ValidationOptions& options, const calibrate::Progress& progress)
       : problem_(problem), devices_(devices), options_(options), progress_(progress) {
-    EMPLACE_CHECK(devices.size() == static_cast<std::size_t>(problem.num_devices()),
+    EMPLACE_CHECK(devices.size() == index_of(problem.num_devices()),
                   "{} devices for a problem of {}", devices.size(), problem.num_devices());
   }
 
@@ -68,9 +70,9 @@ class Validator {
       progress_(fmt::format("{}: {}", result.graph, named.name));
       const SimResult& predicted = simulator.run(named.placement);
       if (predicted.status == StepStatus::kOutOfMemory) {
-        result.left_out.push_back(fmt::format(
-            "{}: {} has too little memory", named.name,
-            problem_.cluster().devices[static_cast<std::size_t>(predicted.worst_device)].name));
+        result.left_out.push_back(
+            fmt::format("{}: {} has too little memory", named.name,
+                        problem_.cluster().devices[index_of(predicted.worst_device)].name));
         continue;
       }
       try {
@@ -100,14 +102,13 @@ class Validator {
 
  private:
   std::vector<double> run_placement(const Placement& placement, const SimResult& predicted) const {
-    std::vector<std::int32_t> device_of;
+    std::vector<DeviceId> device_of;
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
       device_of.push_back(placement[problem_.grouping().group_of(op)]);
     }
-    const calibrate::WorkPlan plan =
-        calibrate::plan_step(problem_.graph(), device_of, problem_.num_devices(),
-                             order_of(problem_, predicted.start_us));
-    calibrate::PlanRunner runner(problem_.graph(), plan, devices_);
+    const ExecutionPlan plan = plan_step(problem_.graph(), device_of, problem_.num_devices(),
+                                         order_of(problem_, predicted.start_us));
+    PlanRunner runner(problem_.graph(), plan, devices_);
     const double wanted = options_.seconds_per_placement * 1e6 / predicted.makespan_us;
     const auto steps = static_cast<std::int32_t>(
         std::clamp(wanted, double{1} * options_.min_steps, double{1} * options_.max_steps));
@@ -161,7 +162,7 @@ std::vector<NamedPlacement> validation_placements(const Problem& problem,
                                                   std::uint64_t seed) {
   std::vector<NamedPlacement> placements;
   const auto name_of = [&](DeviceId device) {
-    return problem.cluster().devices[static_cast<std::size_t>(device)].name;
+    return problem.cluster().devices[index_of(device)].name;
   };
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     placements.push_back({name_of(device), Placement(problem.num_groups(), device)});

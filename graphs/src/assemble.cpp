@@ -2,6 +2,7 @@
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <utility>
@@ -66,8 +67,8 @@ OpId append_op(OpGraph& graph, Op op, std::initializer_list<Tensor> inputs) {
 
 const Output& value_of(const OpGraph& graph, Tensor tensor) {
   EMPLACE_CHECK(tensor.op >= 0 && tensor.op < num_ops(graph), "tensor of op {}", tensor.op);
-  const auto& outputs = graph[static_cast<std::size_t>(tensor.op)].outputs;
-  const auto output = static_cast<std::size_t>(tensor.output);
+  const auto& outputs = graph[index_of(tensor.op)].outputs;
+  const auto output = index_of(tensor.output);
   EMPLACE_CHECK(output < outputs.size(), "output {} of op {}", tensor.output, tensor.op);
   return outputs[output];
 }

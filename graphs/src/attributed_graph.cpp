@@ -4,6 +4,7 @@
 #include "utf8.hpp"
 
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,8 +23,6 @@ constexpr std::array<std::string_view, 6> kTexts = {"name",       "kind",  "phas
 
 // Doubles beyond this do not fit 64 bits.
 constexpr double kMaxBytes = 9.2e18;
-
-std::size_t index(OpId id) { return static_cast<std::size_t>(id); }
 
 // Reads `text` as JSON; what is none stays a text, which the reader of the attribute then refuses.
 // A whole number may be written as 1e9, as SimGrid does.
@@ -85,7 +84,7 @@ void AttributedGraphReader::add_edge(const std::string& source, const std::strin
   const OpId consumer = find(target, attributes);
   if (producer == consumer) {
     attributes.fail(
-        fmt::format("op '{}' would wait for itself", excerpt(graph_[index(producer)].name)));
+        fmt::format("op '{}' would wait for itself", excerpt(graph_[index_of(producer)].name)));
   }
   add_dependency(graph_, producer, output_of(producer, attributes), consumer);
 }
@@ -109,16 +108,16 @@ OpId AttributedGraphReader::find(const std::string& id, const JsonCursor& edge) 
 
 // Returns which output of the producer the edge takes; adds one if the file lists none.
 std::int32_t AttributedGraphReader::output_of(OpId producer, const JsonCursor& edge) {
-  std::vector<Output>& outputs = graph_[index(producer)].outputs;
+  std::vector<Output>& outputs = graph_[index_of(producer)].outputs;
   const auto bytes_place = edge.find(bytes_);
   const std::int64_t bytes = bytes_place ? std::llround(bytes_place->number(0, kMaxBytes)) : 0;
   if (const auto output = edge.find("output")) {
     const auto last = static_cast<std::int64_t>(outputs.size()) - 1;
     const std::int64_t chosen = output->integer(Dependency::kControl, last);
-    const std::int64_t moved = chosen < 0 ? 0 : outputs[static_cast<std::size_t>(chosen)].bytes;
+    const std::int64_t moved = chosen < 0 ? 0 : outputs[index_of(chosen)].bytes;
     if (bytes_place && bytes != moved) {
       bytes_place->fail(fmt::format("expected {} as output {} of '{}' has, found {}", moved, chosen,
-                                    excerpt(graph_[index(producer)].name), bytes));
+                                    excerpt(graph_[index_of(producer)].name), bytes));
     }
     return static_cast<std::int32_t>(chosen);
   }
@@ -128,9 +127,9 @@ std::int32_t AttributedGraphReader::output_of(OpId producer, const JsonCursor& e
   const auto [found, is_new] =
       output_of_bytes_.try_emplace({producer, bytes}, static_cast<std::int32_t>(outputs.size()));
   if (is_new) {
-    if (lists_outputs_[index(producer)]) {
+    if (lists_outputs_[producer]) {
       bytes_place->fail(fmt::format("no output of '{}' has {} bytes",
-                                    excerpt(graph_[index(producer)].name), bytes));
+                                    excerpt(graph_[index_of(producer)].name), bytes));
     }
     outputs.push_back({.bytes = bytes});
   }
@@ -163,8 +162,7 @@ TextAttributes text_attributes(const OpGraph& graph,
   TextAttributes attributes = {{"output", fmt::to_string(output)}};
   if (output != Dependency::kControl) {
     const Op& producer = graph[boost::source(edge, graph)];
-    attributes.emplace_back(
-        "bytes", fmt::to_string(producer.outputs[static_cast<std::size_t>(output)].bytes));
+    attributes.emplace_back("bytes", fmt::to_string(producer.outputs[index_of(output)].bytes));
   }
   return attributes;
 }

@@ -5,10 +5,11 @@
 //
 // A node's attributes are the members of an op in our own format, under the same names; what no op
 // has is ignored. An edge has `output`, the index among the producer's `outputs` or -1 for a
-// control edge, and `bytes`. Files of strangers have no `output`: edges of one producer with the
+// control edge, and `bytes`. Third-party files have no `output`: edges of one producer with the
 // same bytes are then uses of one tensor, because an op hands out a value and not a message, and an
-// edge without bytes is a control edge. A stranger's node may have one cost in microseconds.
+// edge without bytes is a control edge. A third-party node may have one cost in microseconds.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/graphs/params.hpp>
@@ -54,7 +55,7 @@ class AttributedGraphReader {
   OpGraph graph_;
   std::unordered_map<std::string, OpId> op_of_;  // by id
   std::map<std::pair<OpId, std::int64_t>, std::int32_t> output_of_bytes_;
-  std::vector<bool> lists_outputs_;  // by op: the file says all that it has
+  IdVector<OpId, bool> lists_outputs_;  // the file says all that it has
 };
 
 /// Holds attributes as text, in the order in which they are written.

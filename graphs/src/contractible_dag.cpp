@@ -24,26 +24,26 @@ class ContractibleDag::Search {
         goal_(goal),
         mark_(mark),
         other_mark_(other_mark),
-        forward_(dag.label_[index(start)] < dag.label_[index(goal)]),
+        forward_(dag.label_[start] < dag.label_[goal]),
         found_{start},
-        at_(adjacency[index(start)].begin()) {}
+        at_(adjacency[start].begin()) {}
 
   Outcome step() {
-    while (at_ == adjacency_[index(found_[current_])].end()) {
+    while (at_ == adjacency_[found_[current_]].end()) {
       if (++current_ == found_.size()) {
         return Outcome::kExhausted;
       }
-      at_ = adjacency_[index(found_[current_])].begin();
+      at_ = adjacency_[found_[current_]].begin();
     }
     const Node node = (at_++)->first;
     if (node == goal_) {
       return current_ == 0 ? Outcome::kContinue : Outcome::kFoundPath;
     }
-    auto& mark = dag_.mark_[index(node)];
+    auto& mark = dag_.mark_[node];
     if (mark == other_mark_) {
       return Outcome::kFoundPath;
     }
-    if (mark != mark_ && (dag_.label_[index(node)] < dag_.label_[index(goal_)]) == forward_) {
+    if (mark != mark_ && (dag_.label_[node] < dag_.label_[goal_]) == forward_) {
       mark = mark_;
       found_.push_back(node);
     }
@@ -53,7 +53,7 @@ class ContractibleDag::Search {
   // Returns what was found, without the start, in topological order.
   std::span<const Node> sorted_found() {
     const auto found = std::span(found_).subspan(1);
-    std::ranges::sort(found, {}, [&](Node node) { return dag_.label_[index(node)]; });
+    std::ranges::sort(found, {}, [&](Node node) { return dag_.label_[node]; });
     return found;
   }
 
@@ -88,23 +88,23 @@ ContractibleDag::ContractibleDag(std::span<const Edge> edges, std::span<const st
   for (std::size_t edge = 0; edge < edges.size(); ++edge) {
     add_weight(edges[edge].first, edges[edge].second, weights[edge]);
   }
-  next_[index(head_)] = tail_;
-  previous_[index(tail_)] = head_;
-  label_[index(tail_)] = kLastLabel;
+  next_[head_] = tail_;
+  previous_[tail_] = head_;
+  label_[tail_] = kLastLabel;
   link_run(head_, order);
 }
 
 ContractibleDag::Node ContractibleDag::find(Node member) {
-  while (parent_[index(member)] != member) {
-    parent_[index(member)] = parent_[index(parent_[index(member)])];
-    member = parent_[index(member)];
+  while (parent_[member] != member) {
+    parent_[member] = parent_[parent_[member]];
+    member = parent_[member];
   }
   return member;
 }
 
 std::vector<ContractibleDag::Node> ContractibleDag::order() const {
   std::vector<Node> nodes;
-  for (Node node = next_[index(head_)]; node != tail_; node = next_[index(node)]) {
+  for (Node node = next_[head_]; node != tail_; node = next_[node]) {
     nodes.push_back(node);
   }
   return nodes;
@@ -128,11 +128,11 @@ std::optional<ContractibleDag::Node> ContractibleDag::contract(Node from, Node t
 // Sets `place` to where in the list the contracted node can stand, having moved others out of its
 // way.
 bool ContractibleDag::make_room(Node from, Node to, Node& place) {
-  if (successors_[index(from)].size() == 1) {
+  if (successors_[from].size() == 1) {
     place = to;
     return true;
   }
-  if (predecessors_[index(to)].size() == 1) {
+  if (predecessors_[to].size() == 1) {
     place = from;
     return true;
   }
@@ -151,7 +151,7 @@ bool ContractibleDag::make_room(Node from, Node to, Node& place) {
           const auto run = search->sorted_found();
           std::ranges::for_each(run, [&](Node node) { unlink(node); });
           place = search == &forward ? to : from;
-          link_run(search == &forward ? to : previous_[index(from)], run);
+          link_run(search == &forward ? to : previous_[from], run);
           return true;
         }
       }
@@ -163,74 +163,74 @@ bool ContractibleDag::make_room(Node from, Node to, Node& place) {
 // Merges the edges of the node that has fewer into the other and returns the latter.
 ContractibleDag::Node ContractibleDag::join(Node from, Node to) {
   const auto degree = [&](Node node) {
-    return successors_[index(node)].size() + predecessors_[index(node)].size();
+    return successors_[node].size() + predecessors_[node].size();
   };
   const Node kept = degree(from) >= degree(to) ? from : to;
   const Node gone = kept == from ? to : from;
   narrowed_.clear();
   thickened_.clear();
-  for (const auto& [successor, weight] : successors_[index(gone)]) {
-    predecessors_[index(successor)].erase(gone);
+  for (const auto& [successor, weight] : successors_[gone]) {
+    predecessors_[successor].erase(gone);
     if (successor != kept) {
       add_weight(kept, successor, weight);
     }
   }
-  for (const auto& [predecessor, weight] : predecessors_[index(gone)]) {
-    successors_[index(predecessor)].erase(gone);
+  for (const auto& [predecessor, weight] : predecessors_[gone]) {
+    successors_[predecessor].erase(gone);
     if (predecessor != kept) {
       add_weight(predecessor, kept, weight);
-      if (successors_[index(predecessor)].size() == 1) {
+      if (successors_[predecessor].size() == 1) {
         narrowed_.push_back(predecessor);
       }
     }
   }
-  successors_[index(gone)].clear();
-  predecessors_[index(gone)].clear();
-  parent_[index(gone)] = kept;
+  successors_[gone].clear();
+  predecessors_[gone].clear();
+  parent_[gone] = kept;
   return kept;
 }
 
 void ContractibleDag::add_weight(Node from, Node to, std::int64_t weight) {
-  const auto [edge, is_new] = successors_[index(from)].try_emplace(to, 0);
+  const auto [edge, is_new] = successors_[from].try_emplace(to, 0);
   // A tensor counts for each of its readers, so the sum may leave 64 bits where the graph's does
   // not.
   edge->second += std::min(weight, std::numeric_limits<std::int64_t>::max() - edge->second);
-  predecessors_[index(to)][from] = edge->second;
+  predecessors_[to][from] = edge->second;
   if (!is_new) {
     thickened_.emplace_back(from, to);
   }
 }
 
 void ContractibleDag::unlink(Node node) {
-  next_[index(previous_[index(node)])] = next_[index(node)];
-  previous_[index(next_[index(node)])] = previous_[index(node)];
+  next_[previous_[node]] = next_[node];
+  previous_[next_[node]] = previous_[node];
 }
 
 // Puts `node`, which is in no place, in the place of `old`.
 void ContractibleDag::replace(Node old, Node node) {
-  label_[index(node)] = label_[index(old)];
-  next_[index(node)] = next_[index(old)];
-  previous_[index(node)] = previous_[index(old)];
-  next_[index(previous_[index(node)])] = node;
-  previous_[index(next_[index(node)])] = node;
+  label_[node] = label_[old];
+  next_[node] = next_[old];
+  previous_[node] = previous_[old];
+  next_[previous_[node]] = node;
+  previous_[next_[node]] = node;
 }
 
 // Puts the nodes of `run` behind `before`, in this order.
 void ContractibleDag::link_run(Node before, std::span<const Node> run) {
-  const Node after = next_[index(before)];
-  const auto low = label_[index(before)];
-  const auto gap = (label_[index(after)] - low) / (run.size() + 1);
+  const Node after = next_[before];
+  const auto low = label_[before];
+  const auto gap = (label_[after] - low) / (run.size() + 1);
   Node last = before;
   std::uint64_t label = low;
   for (const Node node : run) {
     label += gap;
-    label_[index(node)] = label;
-    next_[index(last)] = node;
-    previous_[index(node)] = last;
+    label_[node] = label;
+    next_[last] = node;
+    previous_[node] = last;
     last = node;
   }
-  next_[index(last)] = after;
-  previous_[index(after)] = last;
+  next_[last] = after;
+  previous_[after] = last;
   if (gap == 0) {
     relabel();
   }
@@ -239,9 +239,9 @@ void ContractibleDag::link_run(Node before, std::span<const Node> run) {
 void ContractibleDag::relabel() {
   const auto gap = kLastLabel / (num_present_ + 1);
   std::uint64_t label = 0;
-  for (Node node = next_[index(head_)]; node != tail_; node = next_[index(node)]) {
+  for (Node node = next_[head_]; node != tail_; node = next_[node]) {
     label += gap;
-    label_[index(node)] = label;
+    label_[node] = label;
   }
 }
 

@@ -13,15 +13,15 @@
 namespace emplace {
 
 GradientStep::GradientStep(OpGraph& graph, OpId op, std::vector<std::optional<Tensor>> gradients,
-                           const std::vector<bool>& wanted, std::vector<OutputGradients>& given)
+                           const IdVector<OpId, bool>& wanted,
+                           IdVector<OpId, OutputGradients>& given)
     : graph_(graph),
       op_(op),
       gradients_(std::move(gradients)),
       used_(gradients_.size(), false),
       wanted_(wanted),
       given_(given) {
-  for (const auto edge :
-       boost::make_iterator_range(boost::in_edges(static_cast<std::size_t>(op), graph))) {
+  for (const auto edge : boost::make_iterator_range(boost::in_edges(index_of(op), graph))) {
     if (graph[edge].output != Dependency::kControl) {
       inputs_.push_back({static_cast<OpId>(boost::source(edge, graph)), graph[edge].output});
     }
@@ -36,8 +36,8 @@ Tensor GradientStep::input(std::size_t index) const {
 }
 
 Tensor GradientStep::output(std::int32_t index) const {
-  if (static_cast<std::size_t>(index) >= op().outputs.size()) {
-    fail_arity("outputs", static_cast<std::size_t>(index));
+  if (index_of(index) >= op().outputs.size()) {
+    fail_arity("outputs", index_of(index));
   }
   return {op_, index};
 }
@@ -62,7 +62,7 @@ void GradientStep::fail_output(std::size_t index) const {
 }
 
 bool GradientStep::has_gradient(std::int32_t output) const {
-  const auto index = static_cast<std::size_t>(output);
+  const std::size_t index = index_of(output);
   return index < gradients_.size() && gradients_[index].has_value();
 }
 
@@ -72,7 +72,7 @@ Tensor GradientStep::gradient(std::int32_t output) {
         std::ranges::find_if(gradients_, [](const auto& g) { return g.has_value(); });
     fail_output(static_cast<std::size_t>(other - gradients_.begin()));
   }
-  const auto index = static_cast<std::size_t>(output);
+  const std::size_t index = index_of(output);
   used_[index] = true;
   return *gradients_[index];
 }
@@ -93,9 +93,7 @@ void GradientStep::expect_all_gradients_used() const {
 
 Output GradientStep::input_value(std::size_t index) const { return value_of(graph_, input(index)); }
 
-bool GradientStep::wants(std::size_t index) const {
-  return wanted_[static_cast<std::size_t>(input(index).op)];
-}
+bool GradientStep::wants(std::size_t index) const { return wanted_[input(index).op]; }
 
 Op GradientStep::make_op(std::string_view kind, std::string_view suffix) const {
   const Op forward = op();
@@ -122,8 +120,7 @@ void GradientStep::give(std::size_t index, Tensor gradient) {
   if (!wants(index)) {
     return;
   }
-  given_[static_cast<std::size_t>(receiver.op)][static_cast<std::size_t>(receiver.output)]
-      .push_back(gradient);
+  given_[receiver.op][index_of(receiver.output)].push_back(gradient);
 }
 
 void GradientStep::give_by_op(std::size_t index, std::string_view kind, std::string_view suffix,

@@ -5,6 +5,7 @@
 // knows neither the graph nor the other rules. Rules stand in files by subject; each file has a
 // table of its own.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/model_builder.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
@@ -30,10 +31,10 @@ class GradientStep {
   /// that is differentiated reads the output. `wanted` says of each op whether a variable is
   /// upstream of it; `given` receives the gradients of the inputs.
   GradientStep(OpGraph& graph, OpId op, std::vector<std::optional<Tensor>> gradients,
-               const std::vector<bool>& wanted, std::vector<OutputGradients>& given);
+               const IdVector<OpId, bool>& wanted, IdVector<OpId, OutputGradients>& given);
 
   /// Returns the forward op; a copy, because adding ops moves them.
-  Op op() const { return graph_[static_cast<std::size_t>(op_)]; }
+  Op op() const { return graph_[index_of(op_)]; }
 
   /// Returns an entry of the forward op's shape; throws kFormat if it has no such entry.
   std::int64_t dimension(std::size_t index) const;
@@ -63,7 +64,7 @@ class GradientStep {
   /// Throws kUnsupported if an output has a gradient that the rule did not ask for.
   void expect_all_gradients_used() const;
 
-  /// Says whether anyone needs the gradient of an input.
+  /// Says whether the gradient of an input is needed.
   bool wants(std::size_t index) const;
 
   /// Starts a backward op called `<forward name>/<suffix>` in the forward op's scope, with its
@@ -75,12 +76,12 @@ class GradientStep {
   Tensor emit(Op op, std::span<const Tensor> inputs);
   Tensor emit(Op op, std::initializer_list<Tensor> inputs);
 
-  /// Hands over the gradient of an input; one that nobody wants is dropped.
+  /// Hands over the gradient of an input; one that is not needed is dropped.
   void give(std::size_t index, Tensor gradient);
 
   /// Adds a backward op of `kind` called `<forward name>/<suffix>` that reads `inputs` and makes
   /// the gradient of an input, of which it has shape and type, and hands it over. An op for a
-  /// gradient that nobody wants is not added.
+  /// gradient that is not needed is not added.
   void give_by_op(std::size_t index, std::string_view kind, std::string_view suffix,
                   std::int64_t flops, std::initializer_list<Tensor> inputs);
 
@@ -92,8 +93,8 @@ class GradientStep {
   OpId op_;
   std::vector<std::optional<Tensor>> gradients_;
   std::vector<bool> used_;  // which of the gradients the rule has asked for
-  const std::vector<bool>& wanted_;
-  std::vector<OutputGradients>& given_;
+  const IdVector<OpId, bool>& wanted_;
+  IdVector<OpId, OutputGradients>& given_;
   std::vector<Tensor> inputs_;
 };
 

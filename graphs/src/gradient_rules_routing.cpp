@@ -3,6 +3,8 @@
 #include "assemble.hpp"
 #include "gradient_rules.hpp"
 
+#include <emplace/graphs/id_vector.hpp>
+
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -20,7 +22,7 @@ void top_k(GradientStep& step) {
 void dispatch(GradientStep& step) {
   const Op forward = step.op();
   std::vector<Tensor> inputs;
-  for (std::int32_t i = 0; static_cast<std::size_t>(i) < forward.outputs.size(); ++i) {
+  for (std::int32_t i = 0; index_of(i) < forward.outputs.size(); ++i) {
     if (step.has_gradient(i)) {
       inputs.push_back(step.gradient(i));
     }

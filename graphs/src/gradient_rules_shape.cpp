@@ -3,6 +3,8 @@
 #include "assemble.hpp"
 #include "gradient_rules.hpp"
 
+#include <emplace/graphs/id_vector.hpp>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -33,7 +35,7 @@ void split(GradientStep& step) {
       parts.push_back(step.gradient(i));
     } else {
       Op zeros = step.make_op("zeros", fmt::format("grad_part_{}", i));
-      zeros.outputs = {like(forward.outputs[static_cast<std::size_t>(i)])};
+      zeros.outputs = {like(forward.outputs[index_of(i)])};
       zeros.shape = zeros.outputs[0].shape;
       parts.push_back(step.emit(std::move(zeros), {}));
     }

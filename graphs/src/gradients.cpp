@@ -4,6 +4,7 @@
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/gradients.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <boost/range/iterator_range.hpp>
 #include <fmt/format.h>
@@ -23,15 +24,13 @@
 namespace emplace {
 namespace {
 
-std::size_t index(OpId op) { return static_cast<std::size_t>(op); }
-
 // Kinds whose result, a scalar, a step makes small.
 constexpr std::array<std::string_view, 4> kLosses = {
     "add_losses", "mean_squared_error", "sigmoid_cross_entropy", "softmax_cross_entropy"};
 
 bool is_loss(const OpGraph& graph, OpId op) {
-  const auto uses = boost::make_iterator_range(boost::out_edges(index(op), graph));
-  return std::ranges::find(kLosses, graph[index(op)].kind) != kLosses.end() &&
+  const auto uses = boost::make_iterator_range(boost::out_edges(index_of(op), graph));
+  return std::ranges::find(kLosses, graph[index_of(op)].kind) != kLosses.end() &&
          std::none_of(uses.begin(), uses.end(), [&](auto use) { return graph[use].output == 0; });
 }
 
@@ -55,8 +54,8 @@ OpId find_loss(const OpGraph& graph) {
         ErrorCode::kFormat,
         fmt::format("graph '{}' has {} losses, among them '{}' and '{}'; join them by an op "
                     "of kind add_losses",
-                    name, losses.size(), graph[index(losses[0])].name,
-                    graph[index(losses[1])].name));
+                    name, losses.size(), graph[index_of(losses[0])].name,
+                    graph[index_of(losses[1])].name));
   }
   return losses[0];
 }
@@ -71,21 +70,21 @@ class Differentiator {
         trained_(order_.size(), false),
         gradients_(order_.size()) {
     for (const OpId op : order_) {
-      gradients_[index(op)].resize(forward[index(op)].outputs.size());
+      gradients_[op].resize(forward[index_of(op)].outputs.size());
     }
   }
 
   OpGraph run() && {
     const OpId loss = find_loss(graph_);
     mark_trained();
-    if (!trained_[index(loss)]) {
+    if (!trained_[loss]) {
       throw Error(
           ErrorCode::kFormat,
           fmt::format("graph '{}': loss '{}' depends on no variable, so there is nothing to train",
-                      graph_[boost::graph_bundle].name, graph_[index(loss)].name));
+                      graph_[boost::graph_bundle].name, graph_[index_of(loss)].name));
     }
     expect_rules(loss);
-    gradients_[index(loss)][0] = {kConstantGradient};
+    gradients_[loss][0] = {kConstantGradient};
     std::vector<std::pair<OpId, Tensor>> updates;
     // Not std::views::reverse: clang up to 15 cannot read libstdc++'s.
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
@@ -94,7 +93,7 @@ class Differentiator {
       if (std::ranges::none_of(gradients, [](const auto& g) { return g.has_value(); })) {
         continue;
       }
-      if (graph_[index(op)].kind == "variable") {
+      if (graph_[index_of(op)].kind == "variable") {
         updates.emplace_back(op, gradients[0].value());
       } else {
         differentiate(op, std::move(gradients));
@@ -111,29 +110,29 @@ class Differentiator {
   // An op is trained if it is a variable or reads something that is trained.
   void mark_trained() {
     for (const OpId op : order_) {
-      const auto inputs = boost::make_iterator_range(boost::in_edges(index(op), graph_));
-      trained_[index(op)] = graph_[index(op)].kind == "variable" ||
-                            std::any_of(inputs.begin(), inputs.end(), [&](auto input) {
-                              return graph_[input].output != Dependency::kControl &&
-                                     trained_[boost::source(input, graph_)];
-                            });
+      const auto inputs = boost::make_iterator_range(boost::in_edges(index_of(op), graph_));
+      trained_[op] = graph_[index_of(op)].kind == "variable" ||
+                     std::any_of(inputs.begin(), inputs.end(), [&](auto input) {
+                       return graph_[input].output != Dependency::kControl &&
+                              trained_[boost::source(input, graph_)];
+                     });
     }
   }
 
   // Throws if ops from a variable to the loss have no rule: for all of their kinds at once.
   void expect_rules(OpId loss) const {
-    std::vector<bool> is_on_way(order_.size(), false);
-    is_on_way[index(loss)] = true;
+    IdVector<OpId, bool> is_on_way(order_.size(), false);
+    is_on_way[loss] = true;
     std::map<std::string_view, int> missing;
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
-      const Op& op = graph_[index(*at)];
-      if (!is_on_way[index(*at)] || !trained_[index(*at)] || op.kind == "variable") {
+      const Op& op = graph_[index_of(*at)];
+      if (!is_on_way[*at] || !trained_[*at] || op.kind == "variable") {
         continue;
       }
       if (find_gradient_rule(op.kind) == nullptr) {
         ++missing[op.kind];
       }
-      for (const auto input : boost::make_iterator_range(boost::in_edges(index(*at), graph_))) {
+      for (const auto input : boost::make_iterator_range(boost::in_edges(index_of(*at), graph_))) {
         if (graph_[input].output != Dependency::kControl) {
           is_on_way[boost::source(input, graph_)] = true;
         }
@@ -153,9 +152,9 @@ class Differentiator {
 
   // The gradient of each output; none where nothing that is differentiated reads it.
   std::vector<std::optional<Tensor>> sum_gradients(OpId op) {
-    std::vector<std::optional<Tensor>> sums(gradients_[index(op)].size());
+    std::vector<std::optional<Tensor>> sums(gradients_[op].size());
     for (std::size_t output = 0; output < sums.size(); ++output) {
-      if (const auto& terms = gradients_[index(op)][output]; !terms.empty()) {
+      if (const auto& terms = gradients_[op][output]; !terms.empty()) {
         sums[output] = sum_of(op, output, terms);
       }
     }
@@ -163,7 +162,7 @@ class Differentiator {
   }
 
   Tensor sum_of(OpId op, std::size_t output, std::span<const Tensor> terms) {
-    const Op& forward = graph_[index(op)];
+    const Op& forward = graph_[index_of(op)];
     const auto constants =
         std::ranges::count(terms, kConstantGradient.op, [](Tensor term) { return term.op; });
     if (terms.size() == 1 || constants == std::ssize(terms)) {
@@ -186,7 +185,7 @@ class Differentiator {
   }
 
   void differentiate(OpId op, std::vector<std::optional<Tensor>> gradients) {
-    const Op& forward = graph_[index(op)];
+    const Op& forward = graph_[index_of(op)];
     const GradientRule rule = find_gradient_rule(forward.kind);
     EMPLACE_CHECK(rule != nullptr, "no rule for kind {}", forward.kind);
     GradientStep step(graph_, op, std::move(gradients), trained_, gradients_);
@@ -195,11 +194,11 @@ class Differentiator {
   }
 
   void update(OpId variable, Tensor gradient) {
-    Op& maker = graph_[index(gradient.op)];
+    Op& maker = graph_[index_of(gradient.op)];
     if (maker.colocation.empty()) {
       maker.colocation = maker.name;
     }
-    const Op& trained = graph_[index(variable)];
+    const Op& trained = graph_[index_of(variable)];
     const Output& value = trained.outputs[0];
     const auto slot_bytes = product({optimizer_.slots, value.bytes});
     // A gradient of fewer numbers is that of the rows that were looked up; the others stay.
@@ -221,9 +220,9 @@ class Differentiator {
 
   OpGraph graph_;
   const Optimizer& optimizer_;
-  std::vector<OpId> order_;                 // of the forward ops
-  std::vector<bool> trained_;               // by forward op
-  std::vector<OutputGradients> gradients_;  // by forward op
+  std::vector<OpId> order_;                    // of the forward ops
+  IdVector<OpId, bool> trained_;               // forward ops
+  IdVector<OpId, OutputGradients> gradients_;  // of forward ops
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "op_json.hpp"
 
 #include <emplace/graphs/graph_json.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/json_cursor.hpp>
+#include <emplace/graphs/json_text.hpp>
 
 #include <fmt/format.h>
 
@@ -38,7 +40,7 @@ void read_edges(const JsonCursor& list, OpGraph& graph) {
     }
     const auto producer = static_cast<OpId>(ends[0].integer(0, last_op));
     const auto consumer = static_cast<OpId>(ends[2].integer(0, last_op));
-    const auto num_outputs = std::ssize(graph[static_cast<std::size_t>(producer)].outputs);
+    const auto num_outputs = std::ssize(graph[index_of(producer)].outputs);
     const std::int64_t output = ends[1].integer(Dependency::kControl, num_outputs - 1);
     add_dependency(graph, producer, static_cast<std::int32_t>(output), consumer);
   }
@@ -54,7 +56,7 @@ std::string write_graph_json(const OpGraph& graph) {
   text += " \"ops\": [";
   for (OpId op = 0; op < num_ops(graph); ++op) {
     text += op == 0 ? "\n" : ",\n";
-    write_op(text, graph[static_cast<std::size_t>(op)]);
+    write_op(text, graph[index_of(op)]);
   }
   text += "\n],\n \"edges\": [";
   bool is_first = true;

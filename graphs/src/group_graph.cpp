@@ -3,6 +3,7 @@
 #include "topological_sort.hpp"
 
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <boost/graph/strong_components.hpp>
 #include <boost/range/iterator_range.hpp>
@@ -13,15 +14,13 @@
 namespace emplace {
 namespace {
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 // Ops with the same label form a group, any other op one of its own.
 std::vector<GroupId> groups_of_labels(const OpGraph& graph) {
   std::unordered_map<std::string_view, OpId> first_with;
   std::vector<GroupId> group_of;
   group_of.reserve(boost::num_vertices(graph));
   for (OpId op = 0; op < num_ops(graph); ++op) {
-    const std::string& label = graph[index(op)].colocation;
+    const std::string& label = graph[index_of(op)].colocation;
     group_of.push_back(label.empty() ? op : first_with.try_emplace(label, op).first->second);
   }
   return numbered_by_first_op(group_of);
@@ -29,11 +28,11 @@ std::vector<GroupId> groups_of_labels(const OpGraph& graph) {
 
 // Joins the groups on each cycle: where labels tie an early op to a late one, whatever lies between
 // the two must be with them.
-std::vector<GroupId> without_cycles(const OpGraph& graph, const std::vector<GroupId>& group_of) {
+std::vector<GroupId> without_cycles(const OpGraph& graph, IdSpan<OpId, const GroupId> group_of) {
   boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS> groups(
-      index(count_groups(group_of)));
+      index_of(count_groups(group_of)));
   for (const auto& [from, to] : edges_between(graph, group_of).ends) {
-    boost::add_edge(index(from), index(to), groups);
+    boost::add_edge(index_of(from), index_of(to), groups);
   }
   std::vector<GroupId> component(boost::num_vertices(groups));
   boost::strong_components(groups, boost::make_iterator_property_map(
@@ -41,7 +40,7 @@ std::vector<GroupId> without_cycles(const OpGraph& graph, const std::vector<Grou
   std::vector<GroupId> result;
   result.reserve(group_of.size());
   for (const GroupId group : group_of) {
-    result.push_back(component[index(group)]);
+    result.push_back(component[index_of(group)]);
   }
   return numbered_by_first_op(result);
 }
@@ -91,7 +90,7 @@ std::vector<GroupId> colocated_groups(const OpGraph& graph) {
   return without_cycles(graph, groups_of_labels(graph));
 }
 
-std::vector<GroupId> numbered_by_first_op(const std::vector<GroupId>& group_of) {
+std::vector<GroupId> numbered_by_first_op(IdSpan<OpId, const GroupId> group_of) {
   std::unordered_map<GroupId, GroupId> number;
   std::vector<GroupId> result;
   result.reserve(group_of.size());
@@ -101,17 +100,17 @@ std::vector<GroupId> numbered_by_first_op(const std::vector<GroupId>& group_of) 
   return result;
 }
 
-GroupId count_groups(const std::vector<GroupId>& group_of) {
+GroupId count_groups(IdSpan<OpId, const GroupId> group_of) {
   return group_of.empty() ? 0 : *std::ranges::max_element(group_of) + 1;
 }
 
-GroupEdges edges_between(const OpGraph& graph, const std::vector<GroupId>& group_of) {
+GroupEdges edges_between(const OpGraph& graph, IdSpan<OpId, const GroupId> group_of) {
   GroupEdges edges;
   std::vector<std::pair<GroupId, std::int32_t>> uses;  // consuming group and output of one op
   for (OpId op = 0; op < num_ops(graph); ++op) {
-    const GroupId from = group_of[index(op)];
+    const GroupId from = group_of[op];
     uses.clear();
-    for (const auto edge : boost::make_iterator_range(boost::out_edges(index(op), graph))) {
+    for (const auto edge : boost::make_iterator_range(boost::out_edges(index_of(op), graph))) {
       const GroupId to = group_of[boost::target(edge, graph)];
       if (to != from) {
         uses.emplace_back(to, graph[edge].output);
@@ -122,19 +121,20 @@ GroupEdges edges_between(const OpGraph& graph, const std::vector<GroupId>& group
     for (const auto& [to, output] : uses) {
       edges.ends.emplace_back(from, to);
       edges.bytes.push_back(
-          output == Dependency::kControl ? 0 : graph[index(op)].outputs[index(output)].bytes);
+          output == Dependency::kControl ? 0 : graph[index_of(op)].outputs[index_of(output)].bytes);
     }
   }
   return edges;
 }
 
-std::vector<GroupContent> contents_of(const OpGraph& graph, const std::vector<GroupId>& group_of) {
-  std::vector<GroupContent> contents;
+IdVector<GroupId, GroupContent> contents_of(const OpGraph& graph,
+                                            IdSpan<OpId, const GroupId> group_of) {
+  IdVector<GroupId, GroupContent> contents;
   for (OpId id = 0; id < num_ops(graph); ++id) {
-    const Op& op = graph[index(id)];
+    const Op& op = graph[index_of(id)];
     const GroupContent single = content_of(op);
-    const auto group = index(group_of[index(id)]);
-    if (group == contents.size()) {
+    const GroupId group = group_of[id];
+    if (group == contents.end_id()) {
       contents.push_back(single);
     } else {
       contents[group] = merged(contents[group], single);
@@ -143,17 +143,17 @@ std::vector<GroupContent> contents_of(const OpGraph& graph, const std::vector<Gr
   return contents;
 }
 
-Grouping in_topological_order(const OpGraph& graph, const std::vector<GroupId>& group_of) {
+Grouping in_topological_order(const OpGraph& graph, IdSpan<OpId, const GroupId> group_of) {
   std::vector<GroupId> numbered = numbered_by_first_op(group_of);
   const auto sorted =
       sort_topologically(count_groups(numbered), edges_between(graph, numbered).ends);
   EMPLACE_CHECK(sorted.cycle.empty(), "grouping made a cycle of {} groups", sorted.cycle.size());
-  std::vector<GroupId> number(sorted.order.size());
+  IdVector<GroupId, GroupId> number(sorted.order.size());
   for (std::size_t position = 0; position < sorted.order.size(); ++position) {
-    number[index(sorted.order[position])] = static_cast<GroupId>(position);
+    number[sorted.order[position]] = static_cast<GroupId>(position);
   }
   for (GroupId& group : numbered) {
-    group = number[index(group)];
+    group = number[group];
   }
   return Grouping(std::move(numbered));
 }

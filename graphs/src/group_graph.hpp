@@ -4,6 +4,7 @@
 // first groups, and in the end groups are numbered in topological order.
 
 #include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
 #include <cstddef>
@@ -47,19 +48,20 @@ int depth_of(std::string_view scope);
 std::vector<GroupId> colocated_groups(const OpGraph& graph);
 
 /// Returns `group_of` with groups numbered in the order of their first ops.
-std::vector<GroupId> numbered_by_first_op(const std::vector<GroupId>& group_of);
+std::vector<GroupId> numbered_by_first_op(IdSpan<OpId, const GroupId> group_of);
 
 /// Returns the number of groups. Requires: ids without a gap.
-GroupId count_groups(const std::vector<GroupId>& group_of);
+GroupId count_groups(IdSpan<OpId, const GroupId> group_of);
 
 /// Returns the edges between different groups, control edges with 0 bytes among them.
-GroupEdges edges_between(const OpGraph& graph, const std::vector<GroupId>& group_of);
+GroupEdges edges_between(const OpGraph& graph, IdSpan<OpId, const GroupId> group_of);
 
 /// Returns what is known of each group. Requires: numbered by first ops.
-std::vector<GroupContent> contents_of(const OpGraph& graph, const std::vector<GroupId>& group_of);
+IdVector<GroupId, GroupContent> contents_of(const OpGraph& graph,
+                                            IdSpan<OpId, const GroupId> group_of);
 
 /// Returns the grouping, numbered in topological order, the group with the first op first where
 /// there is a choice. Requires: groups form a DAG.
-Grouping in_topological_order(const OpGraph& graph, const std::vector<GroupId>& group_of);
+Grouping in_topological_order(const OpGraph& graph, IdSpan<OpId, const GroupId> group_of);
 
 }  // namespace emplace

@@ -4,6 +4,7 @@
 #include "topological_sort.hpp"
 
 #include <emplace/graphs/contractible_dag.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <bit>
 #include <compare>
@@ -11,8 +12,6 @@
 
 namespace emplace {
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 // Two neighbours that may merge, least first. An entry can be checked when its turn comes, since
 // ranks get better in two ways only, which are noticed when they happen.
@@ -27,7 +26,7 @@ struct Candidate {
 class Merger {
  public:
   Merger(const OpGraph& graph, std::vector<GroupId> group_of, GroupId target,
-         const MergeOrder& order, std::vector<std::int32_t> part_of)
+         const MergeOrder& order, IdVector<GroupId, std::int32_t> part_of)
       : Merger(graph, group_of, edges_between(graph, group_of), target, order, std::move(part_of)) {
   }
 
@@ -48,7 +47,7 @@ class Merger {
   static constexpr std::int32_t kNoPart = -1;
 
   Merger(const OpGraph& graph, const std::vector<GroupId>& group_of, const GroupEdges& edges,
-         GroupId target, const MergeOrder& order, std::vector<std::int32_t> part_of)
+         GroupId target, const MergeOrder& order, IdVector<GroupId, std::int32_t> part_of)
       : target_(target),
         order_(order),
         group_of_(group_of),
@@ -57,7 +56,7 @@ class Merger {
         part_of_(std::move(part_of)),
         dag_(edges.ends, edges.bytes, sort_topologically(num_groups_, edges.ends).order,
              kMaxCycleSearch) {
-    part_of_.resize(index(num_groups_), kNoPart);
+    part_of_.resize(index_of(num_groups_), kNoPart);
     for (const GroupContent& content : contents_) {
       average_work_ += content.work;
     }
@@ -73,13 +72,12 @@ class Merger {
     const GroupId from = dag_.find(producer);
     const GroupId to = dag_.find(consumer);
     const auto& successors = dag_.successors(from);
-    const GroupContent both = merged(contents_[index(from)], contents_[index(to)]);
+    const GroupContent both = merged(contents_[from], contents_[to]);
     const auto rank =
         order_.rank({.both = both,
                      .bytes = successors.at(to),
                      .only_consumer = successors.size() == 1,
-                     .same_part = part_of_[index(from)] == part_of_[index(to)] &&
-                                  part_of_[index(to)] != kNoPart,
+                     .same_part = part_of_[from] == part_of_[to] && part_of_[to] != kNoPart,
                      .excess = static_cast<int>(std::bit_width(both.work / average_work_))});
     if (!rank) {
       return std::nullopt;
@@ -111,9 +109,9 @@ class Merger {
       // joins them, and that edge is a candidate too.
       return;
     }
-    contents_[index(*joined)] = merged(contents_[index(from)], contents_[index(to)]);
-    if (part_of_[index(from)] != part_of_[index(to)]) {
-      part_of_[index(*joined)] = kNoPart;
+    contents_[*joined] = merged(contents_[from], contents_[to]);
+    if (part_of_[from] != part_of_[to]) {
+      part_of_[*joined] = kNoPart;
     }
     --num_groups_;
     for (const GroupId producer : dag_.narrowed()) {
@@ -134,8 +132,8 @@ class Merger {
   std::vector<GroupId> group_of_;
   GroupId num_groups_;
   std::uint64_t average_work_ = 0;  // of a group when the target is reached, rounded up
-  std::vector<GroupContent> contents_;
-  std::vector<std::int32_t> part_of_;
+  IdVector<GroupId, GroupContent> contents_;
+  IdVector<GroupId, std::int32_t> part_of_;
   ContractibleDag dag_;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue_;
 };
@@ -144,7 +142,7 @@ class Merger {
 
 std::vector<GroupId> merge_groups(const OpGraph& graph, std::vector<GroupId> group_of,
                                   GroupId target, const MergeOrder& order,
-                                  std::vector<std::int32_t> part_of) {
+                                  IdVector<GroupId, std::int32_t> part_of) {
   return numbered_by_first_op(
       Merger(graph, std::move(group_of), target, order, std::move(part_of)).run());
 }
@@ -156,12 +154,12 @@ std::vector<GroupId> groups_of_parts(const OpGraph& graph, std::vector<GroupId> 
       acyclic_parts(edges_between(graph, colocated).ends, part_of);
   std::vector<GroupId> group_of;
   for (const GroupId group : colocated) {
-    group_of.push_back(piece_of[index(group)]);
+    group_of.push_back(piece_of[index_of(group)]);
   }
   group_of = numbered_by_first_op(group_of);
-  std::vector<std::int32_t> part_of_piece(index(count_groups(group_of)));
+  IdVector<GroupId, std::int32_t> part_of_piece(index_of(count_groups(group_of)));
   for (std::size_t op = 0; op < group_of.size(); ++op) {
-    part_of_piece[index(group_of[op])] = part_of[index(colocated[op])];
+    part_of_piece[group_of[op]] = part_of[index_of(colocated[op])];
   }
   return merge_groups(graph, std::move(group_of), target, order, std::move(part_of_piece));
 }

@@ -5,6 +5,8 @@
 
 #include "group_graph.hpp"
 
+#include <emplace/graphs/id_vector.hpp>
+
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -41,7 +43,7 @@ struct MergeOrder {
 /// with several consumers a search that is bounded by kMaxCycleSearch edges.
 std::vector<GroupId> merge_groups(const OpGraph& graph, std::vector<GroupId> group_of,
                                   GroupId target, const MergeOrder& order,
-                                  std::vector<std::int32_t> part_of = {});
+                                  IdVector<GroupId, std::int32_t> part_of = {});
 
 /// Makes groups of parts of colocated groups: splits parts that wait for one another
 /// (acyclic_parts.hpp), then merges the pieces. `part_of` gives the part of each group.

@@ -1,5 +1,6 @@
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <boost/range/iterator_range.hpp>
 
@@ -8,17 +9,11 @@
 #include <set>
 
 namespace emplace {
-namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-}  // namespace
-
 Grouping::Grouping(std::vector<GroupId> group_of) : group_of_(std::move(group_of)) {
-  offset_.resize(group_of_.empty() ? 1 : index(*std::ranges::max_element(group_of_)) + 2, 0);
+  offset_.resize(group_of_.empty() ? 1 : index_of(*std::ranges::max_element(group_of_)) + 2, 0);
   for (const GroupId group : group_of_) {
     EMPLACE_CHECK(group >= 0, "group {}", group);
-    ++offset_[index(group) + 1];
+    ++offset_[index_of(group) + 1];
   }
   for (std::size_t group = 1; group < offset_.size(); ++group) {
     EMPLACE_CHECK(offset_[group] > 0, "group {} has no ops", group - 1);
@@ -27,13 +22,13 @@ Grouping::Grouping(std::vector<GroupId> group_of) : group_of_(std::move(group_of
   members_.resize(group_of_.size());
   auto next = offset_;
   for (OpId op = 0; op < num_ops(); ++op) {
-    members_[next[index(group_of_[index(op)])]++] = op;
+    members_[next[index_of(group_of_[index_of(op)])]++] = op;
   }
 }
 
 std::span<const OpId> Grouping::members(GroupId group) const {
-  const auto first = offset_[index(group)];
-  return std::span(members_).subspan(first, offset_[index(group) + 1] - first);
+  const auto first = offset_[index_of(group)];
+  return std::span(members_).subspan(first, offset_[index_of(group) + 1] - first);
 }
 
 Grouping ungrouped(const OpGraph& graph) {
@@ -43,17 +38,17 @@ Grouping ungrouped(const OpGraph& graph) {
 }
 
 std::vector<std::int64_t> handed_on_bytes(const OpGraph& graph, const Grouping& grouping) {
-  std::vector<std::int64_t> sums(index(grouping.size()), 0);
+  IdVector<GroupId, std::int64_t> sums(index_of(grouping.size()), 0);
   std::set<std::int32_t> handed_on;  // outputs of one op
   for (OpId op = 0; op < num_ops(graph); ++op) {
     const GroupId group = grouping.group_of(op);
     handed_on.clear();
-    for (const auto edge : boost::make_iterator_range(boost::out_edges(index(op), graph))) {
+    for (const auto edge : boost::make_iterator_range(boost::out_edges(index_of(op), graph))) {
       const std::int32_t output = graph[edge].output;
       const auto consumer = static_cast<OpId>(boost::target(edge, graph));
       if (output != Dependency::kControl && grouping.group_of(consumer) != group &&
           handed_on.insert(output).second) {
-        sums[index(group)] += graph[index(op)].outputs[index(output)].bytes;
+        sums[group] += graph[index_of(op)].outputs[index_of(output)].bytes;
       }
     }
   }

@@ -1,5 +1,6 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
+#include <emplace/graphs/json_text.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
@@ -308,7 +309,11 @@ bool JsonCursor::boolean() const {
 
 bool JsonCursor::is_array() const { return value_->is_array(); }
 bool JsonCursor::is_object() const { return value_->is_object(); }
-std::string JsonCursor::json_text() const { return value_->dump(); }
+
+// Here, where the serializer is compiled anyway.
+std::string json_text(const std::string& text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 bool JsonCursor::is_text() const { return value_->is_string(); }
 bool JsonCursor::is_integer() const { return value_->is_number_integer(); }
@@ -319,23 +324,31 @@ void JsonCursor::fail_expected(std::string_view expected) const {
   fail(fmt::format("expected {}, found {}", expected, describe(*value_)));
 }
 
-JsonDocument::JsonDocument()
-    : value_(std::make_unique<json>()), source_(std::make_unique<std::string>()) {}
+// Where the value of a document stands: in a file, at a JSON pointer.
+struct JsonDocument::Place {
+  std::string source{};
+  std::string pointer{};
+};
+
+JsonDocument JsonCursor::copy() const { return {*value_, {std::string(source_), pointer_}}; }
+
+JsonDocument::JsonDocument(json value, Place place)
+    : value_(std::make_unique<json>(std::move(value))),
+      place_(std::make_unique<Place>(std::move(place))) {}
 
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
 JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 JsonDocument::~JsonDocument() = default;
 
 JsonDocument JsonDocument::parse(std::string_view text, std::string source) {
-  JsonDocument document;
-  *document.source_ = std::move(source);
+  JsonDocument document({}, {.source = std::move(source)});
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    fail_at(*document.source_, "", "not valid JSON: the text is empty");
+    fail_at(document.place_->source, "", "not valid JSON: the text is empty");
   }
   if (text.starts_with("\xEF\xBB\xBF")) {
-    fail_at(*document.source_, "", "not valid JSON: it begins with a byte-order mark");
+    fail_at(document.place_->source, "", "not valid JSON: it begins with a byte-order mark");
   }
-  Builder builder(*document.value_, *document.source_);
+  Builder builder(*document.value_, document.place_->source);
   json::sax_parse(text, &builder);
   return document;
 }
@@ -344,7 +357,7 @@ JsonDocument JsonDocument::read(const std::string& path) {
   return parse(read_text_file(path), path == "-" ? "standard input" : path);
 }
 
-JsonCursor JsonDocument::root() const { return {*value_, *source_, ""}; }
+JsonCursor JsonDocument::root() const { return {*value_, place_->source, place_->pointer}; }
 
 std::vector<std::string> json_root_members(std::string_view text) {
   RootMembers members;

@@ -1,6 +1,7 @@
 #include "assemble.hpp"
 
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/model_builder.hpp>
 
 #include <fmt/format.h>
@@ -57,7 +58,7 @@ Tensor ModelBuilder::emit(Op op, std::span<const Tensor> inputs) {
   // A variable shares its device with the op that reads it first.
   for (const Tensor input : inputs) {
     const bool is_variable = value_of(graph_, input).persistent;
-    const auto producer = static_cast<std::size_t>(input.op);
+    const auto producer = index_of(input.op);
     if (is_variable && boost::out_degree(producer, graph_) == 0) {
       Op& variable = graph_[producer];
       if (op.colocation.empty()) {

@@ -2,6 +2,7 @@
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
 #include <boost/range/iterator_range.hpp>
@@ -15,8 +16,6 @@
 
 namespace emplace {
 namespace {
-
-std::size_t index(OpId op) { return static_cast<std::size_t>(op); }
 
 // A sum that cannot wrap; `quantity` names it in the error.
 class CheckedSum {
@@ -142,8 +141,7 @@ void validate_sums(const OpGraph& graph, std::string_view source) {
   }
   for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
     if (const auto output = graph[edge].output; output != Dependency::kControl) {
-      bytes.add(graph[boost::source(edge, graph)].outputs[static_cast<std::size_t>(output)].bytes,
-                source);
+      bytes.add(graph[boost::source(edge, graph)].outputs[index_of(output)].bytes, source);
     }
   }
   if (!std::isfinite(measured_us)) {
@@ -164,11 +162,11 @@ std::vector<OpId> sorted_ops(const OpGraph& graph, std::string_view source) {
     constexpr std::size_t kMaxNamed = 8;
     std::string path;
     for (std::size_t i = 0; i < std::min(sorted.cycle.size(), kMaxNamed); ++i) {
-      path += fmt::format("'{}' -> ", graph[index(sorted.cycle[i])].name);
+      path += fmt::format("'{}' -> ", graph[index_of(sorted.cycle[i])].name);
     }
     path += sorted.cycle.size() > kMaxNamed
                 ? fmt::format("... ({} ops in all)", sorted.cycle.size())
-                : fmt::format("'{}'", graph[index(sorted.cycle[0])].name);
+                : fmt::format("'{}'", graph[index_of(sorted.cycle[0])].name);
     throw Error(ErrorCode::kFormat, fmt::format("{}: a cycle of ops: {}", source, path));
   }
   return std::move(sorted.order);
@@ -234,7 +232,7 @@ std::string_view to_string(DataType type) {
 void add_dependency(OpGraph& graph, OpId producer, std::int32_t output, OpId consumer) {
   EMPLACE_CHECK(producer >= 0 && producer < num_ops(graph), "producer {}", producer);
   EMPLACE_CHECK(consumer >= 0 && consumer < num_ops(graph), "consumer {}", consumer);
-  boost::add_edge(index(producer), index(consumer), Dependency{output}, graph);
+  boost::add_edge(index_of(producer), index_of(consumer), Dependency{output}, graph);
 }
 
 std::vector<OpId> topological_order(const OpGraph& graph) {
@@ -250,10 +248,10 @@ void validate(const OpGraph& graph, std::string_view source) {
   }
   std::unordered_set<std::string_view> names;
   for (OpId op = 0; op < num_ops(graph); ++op) {
-    OpValidator(graph[index(op)], op, source).validate();
-    if (!names.insert(graph[index(op)].name).second) {
+    OpValidator(graph[index_of(op)], op, source).validate();
+    if (!names.insert(graph[index_of(op)].name).second) {
       throw Error(ErrorCode::kFormat,
-                  fmt::format("{}: two ops are called '{}'", source, graph[index(op)].name));
+                  fmt::format("{}: two ops are called '{}'", source, graph[index_of(op)].name));
     }
   }
   validate_edges(graph, source);

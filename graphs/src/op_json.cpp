@@ -1,7 +1,8 @@
 #include "op_json.hpp"
 
+#include <emplace/graphs/json_text.hpp>
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <iterator>
@@ -173,10 +174,6 @@ Op read_quantities(const JsonCursor& object) {
 }
 
 }  // namespace
-
-std::string json_text(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 void write_op(std::string& text, const Op& op) {
   ObjectWriter object(text);

@@ -11,9 +11,6 @@
 
 namespace emplace {
 
-/// Returns `text` as a JSON string, with its quotes.
-std::string json_text(const std::string& text);
-
 /// Appends `op` as a JSON object in one line; its first member is the name, and members that have
 /// their default value are left out.
 void write_op(std::string& text, const Op& op);

@@ -1,3 +1,4 @@
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/partition_graph.hpp>
 
 #include <cstddef>
@@ -6,8 +7,6 @@
 
 namespace emplace {
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 // All weights of one kind add up to about this: fine enough for 10^5 vertices, and far from 2^31
 // also when an edge is counted from both ends.
@@ -33,13 +32,15 @@ PartitionGraph partition_graph(std::span<const double> weights,
     values.push_back(edge.weight);
   }
   const std::vector<std::int32_t> edge_weights = scaled(values);
-  std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> adjacent(weights.size());
+  using Vertex = PartitionGraph::Vertex;
+  IdVector<Vertex, std::vector<std::pair<Vertex, std::int32_t>>> adjacent(weights.size());
   for (std::size_t i = 0; i < edges.size(); ++i) {
-    adjacent[index(edges[i].a)].emplace_back(edges[i].b, edge_weights[i]);
-    adjacent[index(edges[i].b)].emplace_back(edges[i].a, edge_weights[i]);
+    adjacent[edges[i].a].emplace_back(edges[i].b, edge_weights[i]);
+    adjacent[edges[i].b].emplace_back(edges[i].a, edge_weights[i]);
   }
   PartitionGraph graph;
-  graph.weights = scaled(weights);
+  const std::vector<std::int32_t> vertex_weights = scaled(weights);
+  graph.weights.assign(vertex_weights.begin(), vertex_weights.end());
   graph.begin.push_back(0);
   for (const auto& list : adjacent) {
     for (const auto& [neighbour, weight] : list) {

@@ -1,7 +1,9 @@
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/elementary.hpp>
 #include <emplace/graphs/random.hpp>
 
 #include <bit>
+#include <cmath>
 
 namespace emplace {
 namespace {
@@ -59,5 +61,18 @@ std::uint64_t RandomStream::below(std::uint64_t bound) {
 }
 
 double RandomStream::uniform() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
+
+std::pair<double, double> RandomStream::normal_pair() {
+  double x = 0;
+  double y = 0;
+  double square = 0;
+  do {
+    x = 2 * uniform() - 1;
+    y = 2 * uniform() - 1;
+    square = x * x + y * y;
+  } while (square >= 1 || square == 0);
+  const double factor = std::sqrt(-2 * log_of(square) / square);
+  return {x * factor, y * factor};
+}
 
 }  // namespace emplace

@@ -1,6 +1,7 @@
 #include "task_graph.hpp"
 
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <boost/range/iterator_range.hpp>
 #include <fmt/format.h>
@@ -10,12 +11,6 @@
 #include <utility>
 
 namespace emplace {
-namespace {
-
-std::size_t index(OpId op) { return static_cast<std::size_t>(op); }
-
-}  // namespace
-
 std::vector<ParamSpec> task_parameters(std::vector<ParamSpec> own) {
   own.push_back({.name = "cost-us",
                  .default_value = 1000.0,
@@ -72,9 +67,9 @@ Tensor TaskGraph::task(const std::string& scope, const std::string& name, double
 }
 
 Tensor TaskGraph::another_result(Tensor first, double volume) {
-  auto& volumes = volumes_[index(first.op)];
+  auto& volumes = volumes_[first.op];
   volumes.push_back(volume);
-  graph_[index(first.op)].outputs.emplace_back();
+  graph_[index_of(first.op)].outputs.emplace_back();
   return {first.op, static_cast<std::int32_t>(volumes.size()) - 1};
 }
 
@@ -89,7 +84,7 @@ OpGraph TaskGraph::finish(const Params& params) && {
   }
   double volume = 0;
   for (const auto edge : boost::make_iterator_range(boost::edges(graph_))) {
-    volume += volumes_[boost::source(edge, graph_)][static_cast<std::size_t>(graph_[edge].output)];
+    volume += volumes_[boost::source(edge, graph_)][index_of(graph_[edge].output)];
   }
   const double cost_us = params.get<double>("cost-us");
   const auto tasks = static_cast<double>(boost::num_vertices(graph_));
@@ -98,11 +93,11 @@ OpGraph TaskGraph::finish(const Params& params) && {
   const double bytes_per_volume =
       volume > 0 ? cost_us * params.get<double>("ccr") * kReferenceBytesPerUs * edges / volume : 0;
   for (OpId id = 0; id < num_ops(graph_); ++id) {
-    Op& op = graph_[index(id)];
-    op.flops = std::llround(works_[index(id)] * flops_per_work);
+    Op& op = graph_[index_of(id)];
+    op.flops = std::llround(works_[id] * flops_per_work);
     op.shape = {op.flops};
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-      op.outputs[i].bytes = std::llround(volumes_[index(id)][i] * bytes_per_volume);
+      op.outputs[i].bytes = std::llround(volumes_[id][i] * bytes_per_volume);
       op.outputs[i].shape = {op.outputs[i].bytes};
       op.outputs[i].type = DataType::kBool;  // a byte each: what they mean does not matter
     }

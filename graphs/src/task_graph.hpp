@@ -16,6 +16,7 @@
 // the p2-8xlarge clusters. A task has FLOPs and no memory traffic, so no device's memory bandwidth
 // enters.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/model_builder.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/graphs/params.hpp>
@@ -57,7 +58,7 @@ class TaskGraph {
   TaskGraph(std::string name, std::string source, double tasks);
 
   /// Adds a task of relative `work` in `scope`, called `<scope>/<name>`, and returns its first
-  /// result, of relative `volume`. One that nobody reads is never moved.
+  /// result, of relative `volume`. One without readers is never moved.
   Tensor task(const std::string& scope, const std::string& name, double work, double volume,
               std::span<const Tensor> inputs);
   Tensor task(const std::string& scope, const std::string& name, double work, double volume,
@@ -74,8 +75,8 @@ class TaskGraph {
 
  private:
   OpGraph graph_;
-  std::vector<double> works_;                 // by task
-  std::vector<std::vector<double>> volumes_;  // of a task's results
+  IdVector<OpId, double> works_;                 // of a task
+  IdVector<OpId, std::vector<double>> volumes_;  // of a task's results
 };
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #include "profile_writer.hpp"
 
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>
@@ -33,8 +34,8 @@ Json link_to_json(const Link& link) {
 
 Json route_to_json(const Cluster& cluster, DeviceId from, DeviceId to) {
   const auto route = cluster.topology.route(from, to);
-  const std::string& from_name = cluster.devices[static_cast<std::size_t>(from)].name;
-  const std::string& to_name = cluster.devices[static_cast<std::size_t>(to)].name;
+  const std::string& from_name = cluster.devices[index_of(from)].name;
+  const std::string& to_name = cluster.devices[index_of(to)].name;
   if (route.empty() || route.size() > kMaxRouteLinks) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("the route from '{}' to '{}' has {} links; a cluster file has 1 to {}",
@@ -42,7 +43,7 @@ Json route_to_json(const Cluster& cluster, DeviceId from, DeviceId to) {
   }
   Json names = Json::array();
   for (const std::int32_t link : route) {
-    names.push_back(cluster.topology.links()[static_cast<std::size_t>(link)].name);
+    names.push_back(cluster.topology.links()[index_of(link)].name);
   }
   return {{"from", from_name}, {"to", to_name}, {"links", std::move(names)}};
 }

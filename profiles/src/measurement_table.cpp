@@ -1,4 +1,5 @@
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/elementary.hpp>
 #include <emplace/profiles/measurement_table.hpp>
 
 #include <algorithm>
@@ -12,24 +13,8 @@ namespace {
 
 using Point = std::array<double, 2>;
 
-// Returns log(x) for x >= 1 by basic operations only, since std::log may differ in the last bit
-// between processors: 2 atanh((m - 1) / (m + 1)) of the mantissa, and the exponent.
-double natural_log(double x) {
-  constexpr double kLogOfTwo = 0.693147180559945309417;
-  int exponent = 0;
-  const double mantissa = std::frexp(x, &exponent);
-  const double z = (mantissa - 1) / (mantissa + 1);
-  double sum = 0;
-  for (int power = 31; power >= 1; power -= 2) {
-    sum = sum * z * z + 1.0 / power;
-  }
-  return exponent * kLogOfTwo + 2 * z * sum;
-}
-
 // Ops that compute nothing, such as a concat, have a place in the plane too.
-Point place_of(double flops, double bytes) {
-  return {natural_log(flops + 1), natural_log(bytes + 1)};
-}
+Point place_of(double flops, double bytes) { return {log_of(flops + 1), log_of(bytes + 1)}; }
 
 // Positive if a, b, c turn to the left.
 double turn(Point a, Point b, Point c) {

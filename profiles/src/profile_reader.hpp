@@ -12,7 +12,7 @@
 
 namespace emplace {
 
-/// Long enough to tell things apart, and short enough to search for near ones.
+/// Bounds names: long enough to be distinct, short enough to search for near ones.
 inline constexpr std::size_t kMaxNameBytes = 100;
 
 /// Bounds a route in a file, so that a hostile one costs seconds at most.

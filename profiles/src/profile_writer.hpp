@@ -11,7 +11,7 @@ namespace emplace {
 /// Returns the object that is a device profile.
 nlohmann::ordered_json to_json(const DeviceProfile& profile);
 
-/// Returns the object that tells where the numbers of a file come from.
+/// Returns the object that says where the numbers of a file come from.
 nlohmann::ordered_json to_json(const Provenance& provenance);
 
 }  // namespace emplace

@@ -17,35 +17,33 @@ RouteCost cost_of(const Link& link) {
   return {.ns = std::llround(us * kNanosecondsPerMicrosecond), .links = 1};
 }
 
-std::size_t at(Place place) { return static_cast<std::size_t>(place); }
-
 }  // namespace
 
 RouteSearch::RouteSearch(DeviceId num_devices, Place num_places)
-    : num_devices_(num_devices), arcs_from_(at(num_places)), arcs_to_(at(num_places)) {}
+    : num_devices_(num_devices), arcs_from_(index_of(num_places)), arcs_to_(index_of(num_places)) {}
 
 void RouteSearch::add_arc(Place from, Place to, std::int32_t index, const Link& link) {
   const Arc arc = {.from = from, .to = to, .link = index, .cost = cost_of(link)};
-  arcs_from_[at(from)].push_back(arc);
-  arcs_to_[at(to)].push_back(arc);
+  arcs_from_[from].push_back(arc);
+  arcs_to_[to].push_back(arc);
 }
 
-std::vector<RouteStep> RouteSearch::steps_to(DeviceId goal) const {
+IdVector<Place, RouteStep> RouteSearch::steps_to(DeviceId goal) const {
   using Entry = std::pair<RouteCost, Place>;
-  std::vector<RouteStep> steps(arcs_to_.size(), {.cost = kNoRoute});
+  IdVector<Place, RouteStep> steps(arcs_to_.size(), {.cost = kNoRoute});
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-  steps[at(goal)].cost = {};
+  steps[goal].cost = {};
   open.emplace(RouteCost{}, goal);
   while (!open.empty()) {
     const auto [cost, place] = open.top();
     open.pop();
-    if (cost != steps[at(place)].cost || !may_enter(place, goal)) {
+    if (cost != steps[place].cost || !may_enter(place, goal)) {
       continue;
     }
-    for (const Arc& arc : arcs_to_[at(place)]) {
+    for (const Arc& arc : arcs_to_[place]) {
       const RouteCost through = arc.cost + cost;
-      if (through < steps[at(arc.from)].cost) {
-        steps[at(arc.from)].cost = through;
+      if (through < steps[arc.from].cost) {
+        steps[arc.from].cost = through;
         open.emplace(through, arc.from);
       }
     }
@@ -54,7 +52,7 @@ std::vector<RouteStep> RouteSearch::steps_to(DeviceId goal) const {
   for (std::size_t place = 0; place < steps.size(); ++place) {
     const auto best =
         std::find_if(arcs_from_[place].begin(), arcs_from_[place].end(), [&](const Arc& arc) {
-          return may_enter(arc.to, goal) && arc.cost + steps[at(arc.to)].cost == steps[place].cost;
+          return may_enter(arc.to, goal) && arc.cost + steps[arc.to].cost == steps[place].cost;
         });
     if (best != arcs_from_[place].end()) {
       steps[place].link = best->link;
@@ -64,9 +62,9 @@ std::vector<RouteStep> RouteSearch::steps_to(DeviceId goal) const {
   return steps;
 }
 
-std::vector<std::int32_t> follow(const std::vector<RouteStep>& steps, DeviceId from) {
+std::vector<std::int32_t> follow(const IdVector<Place, RouteStep>& steps, DeviceId from) {
   std::vector<std::int32_t> links;
-  for (RouteStep step = steps[at(from)]; step.link >= 0; step = steps[at(step.next)]) {
+  for (RouteStep step = steps[from]; step.link >= 0; step = steps[step.next]) {
     links.push_back(step.link);
   }
   return links;

@@ -3,12 +3,13 @@
 // Finds the routes that a cluster file leaves out: the cheapest way over its links, where a link
 // costs its latency and the time for a megabyte (2^20 bytes).
 //
-// Places are numbered: the devices first, then the switches. Switches forward; a device does so for
-// nobody, so a mesh of cables between devices does not relay. Costs are whole nanoseconds, so that
+// Places are numbered: the devices first, then the switches. Switches forward; a device does
+// not, so a mesh of cables between devices does not relay. Costs are whole nanoseconds, so that
 // the order of a sum decides no tie. Of equally cheap routes the one with the fewest links is best,
 // then the one whose links stand first in the file, compared from the start of the route. Dijkstra
 // from each goal: O(arcs log arcs).
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/ids.hpp>
 #include <emplace/profiles/topology.hpp>
 
@@ -53,7 +54,7 @@ class RouteSearch {
 
   /// Returns the step to take towards `goal` from each place; its cost is kNoRoute where there is
   /// no way.
-  std::vector<RouteStep> steps_to(DeviceId goal) const;
+  IdVector<Place, RouteStep> steps_to(DeviceId goal) const;
 
   /// More than any route costs, yet a link may be added to it.
   static constexpr RouteCost kNoRoute{.ns = std::numeric_limits<std::int64_t>::max() / 2};
@@ -71,12 +72,12 @@ class RouteSearch {
   }
 
   DeviceId num_devices_;
-  std::vector<std::vector<Arc>> arcs_from_;  // by place, in the order of the file
-  std::vector<std::vector<Arc>> arcs_to_;
+  IdVector<Place, std::vector<Arc>> arcs_from_;  // in the order of the file
+  IdVector<Place, std::vector<Arc>> arcs_to_;
 };
 
 /// Returns the links of a route, in order. Requires: `steps` from steps_to(), with a way from
 /// `from`.
-std::vector<std::int32_t> follow(const std::vector<RouteStep>& steps, DeviceId from);
+std::vector<std::int32_t> follow(const IdVector<Place, RouteStep>& steps, DeviceId from);
 
 }  // namespace emplace

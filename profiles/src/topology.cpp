@@ -1,4 +1,5 @@
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/profiles/topology.hpp>
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace emplace {
 
 Topology::Topology(DeviceId num_devices, std::vector<Link> links)
     : num_devices_(num_devices), links_(std::move(links)) {
-  routes_.resize(static_cast<std::size_t>(num_devices) * static_cast<std::size_t>(num_devices));
+  routes_.resize(index_of(num_devices) * index_of(num_devices));
 }
 
 void Topology::set_route(DeviceId from, DeviceId to, std::vector<std::int32_t> links) {
@@ -21,7 +22,7 @@ void Topology::set_route(DeviceId from, DeviceId to, std::vector<std::int32_t> l
 double Topology::latency_us(DeviceId from, DeviceId to) const {
   double sum_us = 0;
   for (const std::int32_t link : route(from, to)) {
-    sum_us += links_[static_cast<std::size_t>(link)].latency_us;
+    sum_us += links_[index_of(link)].latency_us;
   }
   return sum_us;
 }
@@ -29,7 +30,7 @@ double Topology::latency_us(DeviceId from, DeviceId to) const {
 double Topology::bytes_per_us(DeviceId from, DeviceId to) const {
   double slowest = std::numeric_limits<double>::infinity();
   for (const std::int32_t link : route(from, to)) {
-    slowest = std::min(slowest, links_[static_cast<std::size_t>(link)].bytes_per_us);
+    slowest = std::min(slowest, links_[index_of(link)].bytes_per_us);
   }
   return slowest;
 }

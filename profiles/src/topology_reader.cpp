@@ -4,6 +4,7 @@
 #include "route_search.hpp"
 
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <fmt/format.h>
 
@@ -63,14 +64,14 @@ class TopologyReader {
 
  private:
   Place add_place(const std::string& name) {
-    const auto [entry, is_new] = place_of_.emplace(name, static_cast<Place>(places_.size()));
+    const auto [entry, is_new] = place_of_.emplace(name, places_.end_id());
     if (is_new) {
       places_.push_back(name);
     }
     return entry->second;
   }
 
-  const std::string& name_of(Place place) const { return places_[static_cast<std::size_t>(place)]; }
+  const std::string& name_of(Place place) const { return places_[place]; }
 
   void read_links(const JsonCursor& json) {
     const std::vector<JsonCursor> elements = json.elements();
@@ -146,20 +147,20 @@ class TopologyReader {
     }
   }
 
-  // A switch where one link ends forwards nothing: somebody has misspelt the name of a place.
+  // A switch where one link ends forwards nothing: the name of a place is misspelt.
   void refuse_dead_ends(const std::vector<JsonCursor>& elements) {
-    std::vector<int> num_ends(places_.size());
+    IdVector<Place, int> num_ends(places_.size());
     for (const Cable& cable : cables_) {
       if (cable.ends) {
-        ++num_ends[static_cast<std::size_t>((*cable.ends)[0])];
-        ++num_ends[static_cast<std::size_t>((*cable.ends)[1])];
+        ++num_ends[(*cable.ends)[0]];
+        ++num_ends[(*cable.ends)[1]];
       }
     }
     for (std::size_t at = 0; at < cables_.size(); ++at) {
       for (std::size_t end = 0; cables_[at].ends && end < 2; ++end) {
         const Place place = (*cables_[at].ends)[end];
-        if (place >= num_devices_ && num_ends[static_cast<std::size_t>(place)] == 1) {
-          std::vector<std::string> others = places_;
+        if (place >= num_devices_ && num_ends[place] == 1) {
+          IdVector<Place, std::string> others = places_;
           others.erase(others.begin() + place);
           elements[at].at("between").elements()[end].fail(
               fmt::format("'{}' is no device, and no other link ends there{}",
@@ -279,8 +280,8 @@ class TopologyReader {
     const auto lacks = [&](std::int32_t link) {
       return std::find(links.begin(), links.end(), link) == links.end();
     };
-    const auto out = engines_[static_cast<std::size_t>(from)].out;
-    const auto in = engines_[static_cast<std::size_t>(to)].in;
+    const auto out = engines_[from].out;
+    const auto in = engines_[to].in;
     if (out && lacks(*out)) {
       links.insert(links.begin(), *out);
     }
@@ -291,26 +292,26 @@ class TopologyReader {
   }
 
   void derive_routes(const JsonCursor& json) {
-    RouteSearch search(num_devices_, static_cast<Place>(places_.size()));
+    RouteSearch search(num_devices_, places_.end_id());
     for (const Cable& cable : cables_) {
       if (cable.ends) {
         const auto [one, two] = *cable.ends;
-        search.add_arc(one, two, cable.forward, links_[static_cast<std::size_t>(cable.forward)]);
-        search.add_arc(two, one, cable.backward, links_[static_cast<std::size_t>(cable.backward)]);
+        search.add_arc(one, two, cable.forward, links_[index_of(cable.forward)]);
+        search.add_arc(two, one, cable.backward, links_[index_of(cable.backward)]);
       }
     }
     for (DeviceId to = 0; to < num_devices_; ++to) {
-      const std::vector<RouteStep> steps = search.steps_to(to);
+      const IdVector<Place, RouteStep> steps = search.steps_to(to);
       for (DeviceId from = 0; from < num_devices_; ++from) {
         if (from == to || !topology_.route(from, to).empty()) {
           continue;
         }
-        const RouteCost cost = steps[static_cast<std::size_t>(from)].cost;
+        const RouteCost cost = steps[from].cost;
         if (cost == RouteSearch::kNoRoute) {
           json.fail(fmt::format("no links lead from '{}' to '{}'", excerpt(name_of(from)),
                                 excerpt(name_of(to))));
         }
-        if (static_cast<std::size_t>(cost.links) > kMaxRouteLinks) {
+        if (index_of(cost.links) > kMaxRouteLinks) {
           json.fail(fmt::format("the route from '{}' to '{}' has {} links, expected at most {}",
                                 excerpt(name_of(from)), excerpt(name_of(to)), cost.links,
                                 kMaxRouteLinks));
@@ -321,13 +322,13 @@ class TopologyReader {
   }
 
   DeviceId num_devices_;
-  std::vector<std::string> places_;
+  IdVector<Place, std::string> places_;
   std::map<std::string, Place> place_of_;
   std::vector<Cable> cables_;
   std::map<std::string, std::size_t> cable_of_;
   std::vector<Link> links_;
   std::set<std::string> link_names_;
-  std::vector<CopyEngines> engines_;
+  IdVector<DeviceId, CopyEngines> engines_;
   Topology topology_;
 };
 

@@ -64,7 +64,7 @@ CaseGraph read_nodes(const JsonCursor& nodes) {
   }
   const std::size_t width = fmt::formatted_size("{}", largest_id);
   for (const auto& [vertex, number] : unnamed) {
-    result.graph[static_cast<std::size_t>(vertex)].name = fmt::format("n{:0{}}", number, width);
+    result.graph[vertex].name = fmt::format("n{:0{}}", number, width);
   }
   return result;
 }
@@ -88,7 +88,7 @@ void read_edges(const JsonCursor& edges, CaseGraph& into) {
     const auto output =
         static_cast<std::int32_t>(parts[1].integer(Dependency::kControl, kMaxOutputs));
     // An output beyond those listed exists all the same, without bytes (rule 3).
-    std::vector<Output>& outputs = into.graph[static_cast<std::size_t>(producer)].outputs;
+    std::vector<Output>& outputs = into.graph[producer].outputs;
     if (output >= static_cast<std::int32_t>(outputs.size())) {
       num_added += output + 1 - static_cast<std::int64_t>(outputs.size());
       if (num_added > kMaxOutputs) {

@@ -21,13 +21,11 @@ namespace {
 constexpr int kCompute = 1;
 constexpr int kSend = 10001;
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 // Writes a run event by event. Process ids are device ids plus 1, because viewers hide process 0.
 class TraceWriter {
  public:
   TraceWriter(const Problem& problem, const StepRecord& record)
-      : problem_(problem), record_(record), op_lane_(index(problem.num_ops())) {}
+      : problem_(problem), record_(record), op_lane_(problem.num_ops()) {}
 
   std::string write() {
     text_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":{";
@@ -60,10 +58,8 @@ class TraceWriter {
 
   DeviceId device_of(OpId op) const { return record_.placement[problem_.grouping().group_of(op)]; }
   int process_of(OpId op) const { return device_of(op) + 1; }
-  bool has_run(OpId op) const { return record_.start_us[index(op)] >= 0; }
-  const std::string& name_of(DeviceId device) const {
-    return problem_.cluster().devices[index(device)].name;
-  }
+  bool has_run(OpId op) const { return record_.start_us[op] >= 0; }
+  const std::string& name_of(DeviceId device) const { return problem_.device(device).name; }
 
   // Gives what starts at `start_us` the first lane that is free, and keeps it busy until `end_us`.
   static int take_lane(std::vector<double>& busy_until_us, double start_us, double end_us) {
@@ -79,19 +75,18 @@ class TraceWriter {
   }
 
   void choose_lanes() {
-    const std::size_t num_devices = index(problem_.num_devices());
-    compute_lanes_.resize(num_devices);
-    send_lanes_.resize(num_devices);
-    std::vector<OpId> ops(index(problem_.num_ops()));
+    compute_lanes_.resize(problem_.num_devices());
+    send_lanes_.resize(problem_.num_devices());
+    std::vector<OpId> ops(problem_.num_ops());
     std::iota(ops.begin(), ops.end(), 0);
     std::stable_sort(ops.begin(), ops.end(), [&](OpId a, OpId b) {
       // What takes no time comes before what starts at the same moment and lasts.
-      return std::pair(record_.start_us[index(a)], record_.end_us[index(a)]) <
-             std::pair(record_.start_us[index(b)], record_.end_us[index(b)]);
+      return std::pair(record_.start_us[a], record_.end_us[a]) <
+             std::pair(record_.start_us[b], record_.end_us[b]);
     });
     for (const OpId op : ops) {
-      op_lane_[index(op)] = take_lane(compute_lanes_[index(device_of(op))],
-                                      record_.start_us[index(op)], record_.end_us[index(op)]);
+      op_lane_[op] =
+          take_lane(compute_lanes_[device_of(op)], record_.start_us[op], record_.end_us[op]);
     }
     std::vector<std::size_t> transfers(record_.transfers.size());
     std::iota(transfers.begin(), transfers.end(), std::size_t{0});
@@ -104,7 +99,7 @@ class TraceWriter {
     for (const std::size_t at : transfers) {
       const Transfer& transfer = record_.transfers[at];
       transfer_lane_[at] =
-          take_lane(send_lanes_[index(transfer.from)], transfer.start_us, transfer.end_us);
+          take_lane(send_lanes_[transfer.from], transfer.start_us, transfer.end_us);
     }
   }
 
@@ -116,15 +111,14 @@ class TraceWriter {
   }
 
   void name_threads() {
-    const Cluster& cluster = problem_.cluster();
     for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
-      const Device& named = cluster.devices[index(device)];
+      const Device& named = problem_.device(device);
       event(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", device + 1,
-            quoted(fmt::format("{} ({})", named.name, cluster.profiles[named.profile].name)));
+            quoted(fmt::format("{} ({})", named.name, problem_.profile(device).name)));
       event(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
             device + 1);
-      name_lanes(device, kCompute, "compute", compute_lanes_[index(device)].size());
-      name_lanes(device, kSend, "send", send_lanes_[index(device)].size());
+      name_lanes(device, kCompute, "compute", compute_lanes_[device].size());
+      name_lanes(device, kSend, "send", send_lanes_[device].size());
     }
   }
 
@@ -137,13 +131,12 @@ class TraceWriter {
   }
 
   void write_op(OpId op) {
-    const Op& facts = problem_.graph()[index(op)];
+    const Op& facts = problem_.op(op);
     event(R"({{"ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},)"
           R"("args":{{"kind":{},"scope":{},"group":{},"flops":{},"output_bytes":{}}}}})",
           quoted(facts.name), quoted(std::string(to_string(facts.phase))), process_of(op),
-          kCompute + op_lane_[index(op)], record_.start_us[index(op)],
-          record_.end_us[index(op)] - record_.start_us[index(op)], quoted(facts.kind),
-          quoted(facts.scope), problem_.grouping().group_of(op), facts.flops,
+          kCompute + op_lane_[op], record_.start_us[op], record_.end_us[op] - record_.start_us[op],
+          quoted(facts.kind), quoted(facts.scope), problem_.grouping().group_of(op), facts.flops,
           problem_.allocated_bytes(op));
   }
 
@@ -151,12 +144,11 @@ class TraceWriter {
     const bool is_to_all = transfer.to == Transfer::kToAll;
     event(R"({{"ph":"X","name":{},"cat":"transfer","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},)"
           R"("args":{{"bytes":{},"to":{}}}}})",
-          quoted(problem_.graph()[index(transfer.producer)].name), transfer.from + 1, thread,
-          transfer.start_us, transfer.end_us - transfer.start_us,
-          problem_.output_bytes(transfer.output),
+          quoted(problem_.op(transfer.producer).name), transfer.from + 1, thread, transfer.start_us,
+          transfer.end_us - transfer.start_us, problem_.output_bytes(transfer.output),
           quoted(is_to_all ? "all that want it" : name_of(transfer.to)));
     for (auto [use, end] = problem_.uses_of(transfer.producer); use < end; ++use) {
-      const Problem::Use& facts = problem_.uses()[index(use)];
+      const Problem::Use& facts = problem_.uses()[use];
       const DeviceId device = device_of(facts.consumer);
       if (facts.output == transfer.output && has_run(facts.consumer) &&
           (is_to_all ? device != transfer.from : device == transfer.to)) {
@@ -173,11 +165,9 @@ class TraceWriter {
             phase, arrows_, process, at, ts, *phase == 'f' ? R"(,"bp":"e")" : "");
     };
     const OpId producer = transfer.producer;
-    step("s", process_of(producer), kCompute + op_lane_[index(producer)],
-         record_.start_us[index(producer)]);
+    step("s", process_of(producer), kCompute + op_lane_[producer], record_.start_us[producer]);
     step("t", process_of(producer), thread, transfer.start_us);
-    step("f", process_of(consumer), kCompute + op_lane_[index(consumer)],
-         record_.start_us[index(consumer)]);
+    step("f", process_of(consumer), kCompute + op_lane_[consumer], record_.start_us[consumer]);
   }
 
   void write_memory() {
@@ -198,8 +188,8 @@ class TraceWriter {
     event(R"({{"ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":0}}}})",
           process);
     for (const PathSegment& segment : critical_path(problem_, record_)) {
-      const std::string name = quoted(
-          fmt::format("{} {}", to_string(segment.kind), problem_.graph()[index(segment.op)].name));
+      const std::string name =
+          quoted(fmt::format("{} {}", to_string(segment.kind), problem_.op(segment.op).name));
       event(R"({{"ph":"b","name":{},"cat":"critical-path","id":1,"pid":{},"tid":1,"ts":{:.3f},)"
             R"("args":{{"kind":"{}","queued":{}}}}})",
             name, process, segment.from_us, to_string(segment.kind), segment.is_queued);
@@ -210,10 +200,10 @@ class TraceWriter {
 
   const Problem& problem_;
   const StepRecord& record_;
-  std::vector<int> op_lane_;
+  IdVector<OpId, int> op_lane_;
   std::vector<int> transfer_lane_;
-  std::vector<std::vector<double>> compute_lanes_;  // by device: until when each is busy
-  std::vector<std::vector<double>> send_lanes_;
+  IdVector<DeviceId, std::vector<double>> compute_lanes_;  // until when each is busy
+  IdVector<DeviceId, std::vector<double>> send_lanes_;
   std::string text_;
   bool first_ = true;
   std::int64_t arrows_ = 0;

@@ -5,39 +5,33 @@
 #include <utility>
 
 namespace emplace {
-namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-}  // namespace
-
 ListSchedule::ListSchedule(const Problem& problem, IdleSlots idle_slots)
     : problem_(problem),
       idle_slots_(idle_slots),
-      num_devices_(index(problem.num_devices())),
+      num_devices_(static_cast<std::size_t>(problem.num_devices())),
       placement_(problem.num_groups()),
-      rank_(index(problem.num_groups())),
-      waiting_for_(index(problem.num_groups())),
-      awaited_by_(index(problem.num_groups())),
-      ready_us_(index(problem.num_groups()) * num_devices_, 0.0),
-      start_us_(index(problem.num_groups()), 0.0),
-      finish_us_(index(problem.num_groups()), 0.0),
+      rank_(problem.num_groups()),
+      waiting_for_(problem.num_groups()),
+      awaited_by_(problem.num_groups()),
+      ready_us_(rank_.size() * num_devices_, 0.0),
+      start_us_(problem.num_groups(), 0.0),
+      finish_us_(problem.num_groups(), 0.0),
       intervals_(num_devices_) {
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     free_bytes_.push_back(problem.memory_bytes(device));
   }
   for (const GroupId group : problem.group_order()) {
-    rank_[index(group)] = static_cast<std::int32_t>(&group - problem.group_order().data());
-    waiting_for_[index(group)] = problem.group_in_edges(group).size();
-    awaited_by_[index(group)] = problem.group_out_edges(group).size();
-    if (waiting_for_[index(group)] == 0) {
+    rank_[group] = static_cast<std::int32_t>(&group - problem.group_order().data());
+    waiting_for_[group] = problem.group_in_edges(group).size();
+    awaited_by_[group] = problem.group_out_edges(group).size();
+    if (waiting_for_[group] == 0) {
       ready_groups_.push_back(group);
     }
   }
 }
 
 double ListSchedule::start_if(GroupId group, DeviceId device) const {
-  const std::vector<Interval>& busy = intervals_[index(device)];
+  const std::vector<Interval>& busy = intervals_[device];
   const double ready = ready_us(group, device);
   if (idle_slots_ == IdleSlots::kLeave) {
     return busy.empty() ? ready : std::max(ready, busy.back().finish_us);
@@ -62,19 +56,19 @@ void ListSchedule::assign(GroupId group, DeviceId device) {
 
   const double start = start_if(group, device);
   const double finish = start + problem_.group_cost_us(group, device);
-  start_us_[index(group)] = start;
-  finish_us_[index(group)] = finish;
+  start_us_[group] = start;
+  finish_us_[group] = finish;
   placement_[group] = device;
   ++num_assigned_;
-  std::vector<Interval>& busy = intervals_[index(device)];
+  std::vector<Interval>& busy = intervals_[device];
   busy.insert(std::partition_point(
                   busy.begin(), busy.end(),
                   [finish](const Interval& interval) { return interval.finish_us <= finish; }),
               {start, finish});
 
-  free_bytes_[index(device)] -= needed_bytes(group);
-  if (awaited_by_[index(group)] == 0) {
-    free_bytes_[index(device)] += problem_.group_output_bytes(group);
+  free_bytes_[device] -= needed_bytes(group);
+  if (awaited_by_[group] == 0) {
+    free_bytes_[device] += problem_.group_output_bytes(group);
   }
   for (const GroupEdge& edge : problem_.group_in_edges(group)) {
     release_outputs(edge.producer);
@@ -84,26 +78,26 @@ void ListSchedule::assign(GroupId group, DeviceId device) {
   }
 }
 
-// Tells the consumer of `edge` when the producer's data can be where.
+// Notes for the consumer of `edge` when the producer's data can be where.
 void ListSchedule::announce(const GroupEdge& edge, DeviceId device, double finish_us) {
   for (DeviceId to = 0; to < problem_.num_devices(); ++to) {
     double& ready = ready_us_[cell(edge.consumer, to)];
     ready = std::max(ready, finish_us + problem_.transfer_us(edge.bytes, device, to));
   }
-  if (--waiting_for_[index(edge.consumer)] == 0) {
+  if (--waiting_for_[edge.consumer] == 0) {
     make_ready(edge.consumer);
   }
 }
 
 void ListSchedule::make_ready(GroupId group) {
-  const auto by_rank = [this](GroupId a, GroupId b) { return rank_[index(a)] < rank_[index(b)]; };
+  const auto by_rank = [this](GroupId a, GroupId b) { return rank_[a] < rank_[b]; };
   ready_groups_.insert(std::upper_bound(ready_groups_.begin(), ready_groups_.end(), group, by_rank),
                        group);
 }
 
 void ListSchedule::release_outputs(GroupId producer) {
-  if (--awaited_by_[index(producer)] == 0) {
-    free_bytes_[index(placement_[producer])] += problem_.group_output_bytes(producer);
+  if (--awaited_by_[producer] == 0) {
+    free_bytes_[placement_[producer]] += problem_.group_output_bytes(producer);
   }
 }
 

@@ -1,20 +1,12 @@
 #pragma once
 
-// Log-normal random factors of mean 1, the same bits on every machine. The logarithm and the
-// exponential are made of basic operations, because the last bits of those of the C library differ
-// between its versions and between processors.
+// Log-normal random factors of mean 1, the same bits on every machine.
 
 #include <emplace/graphs/random.hpp>
 
 #include <span>
 
 namespace emplace {
-
-/// Returns the natural logarithm of x > 0 within a few units in the last place.
-double log_by_basic_operations(double x);
-
-/// Returns e^x for |x| <= 700 within a few units in the last place.
-double exp_by_basic_operations(double x);
 
 /// Fills `normals` with independent numbers of the standard normal distribution, cut off at 7
 /// standard deviations, so that drawn costs add up to times that 64-bit integers hold.

@@ -26,7 +26,7 @@ bool is_taken(const Allocation& allocation) {
   return allocation.bytes > 0 && allocation.from_us >= 0;
 }
 
-// Returns when something is freed; what a stopped step left is there for ever.
+// Returns when something is freed; what a stopped step left is never freed.
 double freed_us(const Allocation& allocation) {
   return allocation.until_us >= 0 ? allocation.until_us : std::numeric_limits<double>::infinity();
 }
@@ -88,7 +88,7 @@ std::optional<MemoryOverflow> first_overflow(const Problem& problem, const StepR
   if (!first) {
     return first;
   }
-  // All that was taken at that very moment counts as alive: what made it overflow is among it.
+  // All that was taken at that very time counts as alive: what made it overflow is among it.
   for (const Allocation& allocation : record.allocations) {
     const bool is_freed = frees_first(problem) ? freed_us(allocation) <= first->at_us
                                                : freed_us(allocation) < first->at_us;

@@ -1,4 +1,5 @@
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/sim/placement_file.hpp>
 
@@ -31,8 +32,7 @@ std::string write_placement_json(const Problem& problem, const Placement& placem
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     const DeviceId device = placement[problem.grouping().group_of(op)];
     fmt::format_to(std::back_inserter(text), "{}\n    {}: {}", op == 0 ? "" : ",",
-                   quoted(graph[static_cast<std::size_t>(op)].name),
-                   quoted(cluster.devices[static_cast<std::size_t>(device)].name));
+                   quoted(problem.op(op).name), quoted(problem.device(device).name));
   }
   return text + "\n  }\n}\n";
 }
@@ -58,12 +58,11 @@ Placement read_placement_json(std::string_view text, const std::string& source,
   }
   std::map<std::string_view, OpId> op_of_name;
   for (OpId op = 0; op < problem.num_ops(); ++op) {
-    op_of_name.emplace(problem.graph()[static_cast<std::size_t>(op)].name, op);
+    op_of_name.emplace(problem.op(op).name, op);
   }
 
   const JsonCursor devices = root.at("devices");
-  std::vector<std::optional<DeviceId>> device_of_group(
-      static_cast<std::size_t>(problem.num_groups()));
+  IdVector<GroupId, std::optional<DeviceId>> device_of_group(problem.num_groups());
   std::size_t num_placed = 0;
   for (const auto& [op_name, device_name] : devices.members()) {
     const auto op = op_of_name.find(op_name);
@@ -78,12 +77,12 @@ Placement read_placement_json(std::string_view text, const std::string& source,
                                    problem.cluster().name, name, fmt::join(device_names, ", ")));
     }
     std::optional<DeviceId>& group_device =
-        device_of_group[static_cast<std::size_t>(problem.grouping().group_of(op->second))];
+        device_of_group[problem.grouping().group_of(op->second)];
     if (group_device && *group_device != device->second) {
       device_name.fail(
           fmt::format("its group is on '{}' by another op; place all ops of a group on "
                       "one device, or simulate without groups",
-                      device_names[static_cast<std::size_t>(*group_device)]));
+                      problem.device(*group_device).name));
     }
     group_device = device->second;
     ++num_placed;

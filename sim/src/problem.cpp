@@ -17,34 +17,32 @@ namespace {
 // Largest sum of microseconds or bytes for which doubles still count in whole units.
 constexpr double kMaxSum = 9007199254740992.0;
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 // Returns the groups in topological order, the least id first where there is a choice.
 std::vector<GroupId> order_groups(GroupId num_groups, std::span<const GroupEdge> edges,
-                                  std::span<const std::size_t> out_begin) {
-  std::vector<std::int32_t> waiting(index(num_groups), 0);
+                                  IdSpan<GroupId, const std::size_t> out_begin) {
+  IdVector<GroupId, std::int32_t> waiting(num_groups, 0);
   for (const GroupEdge& edge : edges) {
-    ++waiting[index(edge.consumer)];
+    ++waiting[edge.consumer];
   }
   std::priority_queue<GroupId, std::vector<GroupId>, std::greater<>> ready;
   for (GroupId group = 0; group < num_groups; ++group) {
-    if (waiting[index(group)] == 0) {
+    if (waiting[group] == 0) {
       ready.push(group);
     }
   }
   std::vector<GroupId> order;
-  order.reserve(index(num_groups));
+  order.reserve(waiting.size());
   while (!ready.empty()) {
     const GroupId group = ready.top();
     ready.pop();
     order.push_back(group);
-    for (std::size_t at = out_begin[index(group)]; at < out_begin[index(group) + 1]; ++at) {
-      if (--waiting[index(edges[at].consumer)] == 0) {
+    for (std::size_t at = out_begin[group]; at < out_begin[group + 1]; ++at) {
+      if (--waiting[edges[at].consumer] == 0) {
         ready.push(edges[at].consumer);
       }
     }
   }
-  EMPLACE_CHECK(order.size() == index(num_groups), "groups form a cycle");
+  EMPLACE_CHECK(std::ssize(order) == num_groups, "groups form a cycle");
   return order;
 }
 
@@ -66,26 +64,21 @@ Problem::Problem(std::shared_ptr<const OpGraph> graph, Grouping grouping,
   compile_groups();
 }
 
-std::int64_t Problem::memory_bytes(DeviceId device) const {
-  return cluster_->profiles[cluster_->devices[index(device)].profile].memory_bytes;
-}
+std::int64_t Problem::memory_bytes(DeviceId device) const { return profile(device).memory_bytes; }
 
 std::int32_t Problem::slots(DeviceId device) const {
-  return cluster_->transfer_model == TransferModel::kPhysical
-             ? cluster_->profiles[cluster_->devices[index(device)].profile].slots
-             : 1;
+  return cluster_->transfer_model == TransferModel::kPhysical ? profile(device).slots : 1;
 }
 
 void Problem::replace_costs(DeviceId device, std::span<const double> costs_us) {
-  EMPLACE_CHECK(costs_us.size() == index(num_ops_), "{} costs for {} ops", costs_us.size(),
-                num_ops_);
+  EMPLACE_CHECK(std::ssize(costs_us) == num_ops_, "{} costs for {} ops", costs_us.size(), num_ops_);
   std::copy(costs_us.begin(), costs_us.end(),
-            cost_us_.begin() + static_cast<std::ptrdiff_t>(cost_row(device)));
+            cost_us_.begin() + static_cast<std::ptrdiff_t>(cost_cell(0, device)));
   ++cost_revision_;
 }
 
 void Problem::compile_costs() {
-  cost_us_.reserve(cluster_->profiles.size() * index(num_ops_));
+  cost_us_.reserve(cluster_->profiles.size() * boost::num_vertices(*graph_));
   cost_source_.reserve(cost_us_.capacity());
   const bool is_placeto = cluster_->transfer_model == TransferModel::kPlaceto;
   const bool is_physical = cluster_->transfer_model == TransferModel::kPhysical;
@@ -94,7 +87,7 @@ void Problem::compile_costs() {
     const double overhead_us = is_physical ? profile.launch_us : gap_us;
     double sum_us = 0;
     for (OpId op = 0; op < num_ops_; ++op) {
-      const Cost cost = op_cost(profile, (*graph_)[index(op)]);
+      const Cost cost = op_cost(profile, (*graph_)[op]);
       cost_us_.push_back(cost.us);
       cost_source_.push_back(cost.source);
       cost_spread_.push_back(cost.spread);
@@ -112,14 +105,14 @@ void Problem::compile_costs() {
     launch_us_.push_back(is_physical ? cluster_->profiles[device.profile].launch_us : 0.0);
   }
   for (OpId op = 0; op < num_ops_; ++op) {
-    launches_.push_back(launches((*graph_)[index(op)].kind));
+    launches_.push_back(launches((*graph_)[op].kind));
     gap_us_.push_back(launches_.back() ? gap_us : 0.0);
   }
 }
 
 void Problem::compile_ops() {
   const OpGraph& graph = *graph_;
-  const std::size_t n = index(num_ops_);
+  const std::size_t n = boost::num_vertices(graph);
 
   // Outputs. A control edge reads output 0 (rule 1), so an op that has one needs at least one
   // output.
@@ -127,18 +120,18 @@ void Problem::compile_ops() {
   double bytes_sum = 0;
   for (OpId op = 0; op < num_ops_; ++op) {
     std::int64_t allocated = 0;
-    for (const Output& output : graph[index(op)].outputs) {
+    for (const Output& output : graph[op].outputs) {
       output_bytes_.push_back(output.bytes);
       output_allocated_bytes_.push_back(output.persistent ? 0 : output.bytes);
       bytes_sum += static_cast<double>(output.bytes);
       allocated += output_allocated_bytes_.back();
     }
-    if (graph[index(op)].outputs.empty() && boost::out_degree(index(op), graph) > 0) {
+    if (graph[op].outputs.empty() && boost::out_degree(op, graph) > 0) {
       output_bytes_.push_back(0);
       output_allocated_bytes_.push_back(0);
     }
-    bytes_sum += static_cast<double>(graph[index(op)].persistent_bytes);
-    bytes_sum += static_cast<double>(graph[index(op)].workspace_bytes);
+    bytes_sum += static_cast<double>(graph[op].persistent_bytes);
+    bytes_sum += static_cast<double>(graph[op].workspace_bytes);
     allocated_bytes_.push_back(allocated);
     output_begin_.push_back(static_cast<std::int32_t>(output_bytes_.size()));
   }
@@ -154,7 +147,7 @@ void Problem::compile_ops() {
   std::vector<std::vector<Child>> children(n);
   num_parents_.assign(n, 0);
   for (OpId op = 0; op < num_ops_; ++op) {
-    for (auto [edge, end] = boost::in_edges(index(op), graph); edge != end; ++edge) {
+    for (auto [edge, end] = boost::in_edges(op, graph); edge != end; ++edge) {
       const std::size_t producer = boost::source(*edge, graph);
       const std::int32_t output = output_begin_[producer] + std::max(graph[*edge].output, 0);
       std::vector<Child>& siblings = children[producer];
@@ -163,7 +156,7 @@ void Problem::compile_ops() {
         siblings.back().output = output;
       } else {
         siblings.push_back({op, output});
-        ++num_parents_[index(op)];
+        ++num_parents_[op];
       }
     }
   }
@@ -176,11 +169,11 @@ void Problem::compile_ops() {
   std::vector<OpId> by_name(n);
   std::iota(by_name.begin(), by_name.end(), 0);
   std::sort(by_name.begin(), by_name.end(), [&](OpId a, OpId b) {
-    return std::tie(graph[index(a)].name, a) < std::tie(graph[index(b)].name, b);
+    return std::tie(graph[a].name, a) < std::tie(graph[b].name, b);
   });
   name_rank_.resize(n);
   for (std::size_t rank = 0; rank < n; ++rank) {
-    name_rank_[index(by_name[rank])] = static_cast<std::int32_t>(rank);
+    name_rank_[by_name[rank]] = static_cast<std::int32_t>(rank);
   }
   if (!std::is_sorted(name_rank_.begin(), name_rank_.end())) {
     children_by_name_ = children_;
@@ -194,20 +187,19 @@ void Problem::compile_ops() {
 
 void Problem::compile_groups() {
   const OpGraph& graph = *graph_;
-  const std::size_t num_groups = index(grouping_.size());
+  const auto num_groups = static_cast<std::size_t>(grouping_.size());
 
-  group_cost_us_.assign(index(num_devices()) * num_groups, 0.0);
+  group_cost_us_.assign(static_cast<std::size_t>(num_devices()) * num_groups, 0.0);
   for (DeviceId device = 0; device < num_devices(); ++device) {
-    double* const row = group_cost_us_.data() + index(device) * num_groups;
     for (OpId op = 0; op < num_ops_; ++op) {
-      row[index(grouping_.group_of(op))] += busy_us(op, device);
+      group_cost_us_[group_cell(grouping_.group_of(op), device)] += busy_us(op, device);
     }
   }
   group_persistent_bytes_.assign(num_groups, 0);
   group_output_bytes_.assign(num_groups, 0);
   for (OpId op = 0; op < num_ops_; ++op) {
-    const std::size_t group = index(grouping_.group_of(op));
-    group_persistent_bytes_[group] += graph[index(op)].persistent_bytes;
+    const GroupId group = grouping_.group_of(op);
+    group_persistent_bytes_[group] += graph[op].persistent_bytes;
     group_output_bytes_[group] += allocated_bytes(op);
   }
 
@@ -243,8 +235,8 @@ void Problem::compile_groups() {
   group_out_begin_.assign(num_groups + 1, 0);
   group_in_begin_.assign(num_groups + 1, 0);
   for (const GroupEdge& edge : group_edges_) {
-    ++group_out_begin_[index(edge.producer) + 1];
-    ++group_in_begin_[index(edge.consumer) + 1];
+    ++group_out_begin_[edge.producer + 1];
+    ++group_in_begin_[edge.consumer + 1];
   }
   std::partial_sum(group_out_begin_.begin(), group_out_begin_.end(), group_out_begin_.begin());
   std::partial_sum(group_in_begin_.begin(), group_in_begin_.end(), group_in_begin_.begin());
@@ -255,13 +247,12 @@ void Problem::compile_devices() {
   const std::vector<Device>& devices = cluster_->devices;
   for (DeviceId device = 0; device < num_devices(); ++device) {
     devices_by_name_.push_back(device);
-    if (devices[index(device)].placeable) {
+    if (devices[device].placeable) {
       placeable_.push_back(device);
     }
   }
-  std::sort(devices_by_name_.begin(), devices_by_name_.end(), [&](DeviceId a, DeviceId b) {
-    return devices[index(a)].name < devices[index(b)].name;
-  });
+  std::sort(devices_by_name_.begin(), devices_by_name_.end(),
+            [&](DeviceId a, DeviceId b) { return devices[a].name < devices[b].name; });
   EMPLACE_CHECK(!placeable_.empty(), "cluster '{}' has no placeable device", cluster_->name);
 }
 

@@ -17,8 +17,6 @@ namespace {
 // Largest sum of microseconds for which doubles still count in whole units.
 constexpr double kMaxSum = 9007199254740992.0;
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 // Returns the channels of the `grappler` model: one for each ordered pair of devices, which
 // transfers pass one after the other.
 Topology channels_of_pairs(const Cluster& cluster) {
@@ -75,32 +73,32 @@ void Problem::compile_uses() {
                           [&](const Use& a, const Use& b) { return key(a) == key(b); }),
               uses_.end());
 
-  const std::size_t n = index(num_ops_);
+  const std::size_t n = boost::num_vertices(graph);
   use_begin_.assign(n + 1, 0);
   input_begin_.assign(n + 1, 0);
   for (const Use& use : uses_) {
-    ++use_begin_[index(use.producer) + 1];
-    ++input_begin_[index(use.consumer) + 1];
+    ++use_begin_[use.producer + 1];
+    ++input_begin_[use.consumer + 1];
   }
   std::partial_sum(use_begin_.begin(), use_begin_.end(), use_begin_.begin());
   std::partial_sum(input_begin_.begin(), input_begin_.end(), input_begin_.begin());
   inputs_.resize(uses_.size());
-  std::vector<std::size_t> next(input_begin_.begin(), input_begin_.end() - 1);
-  for (std::size_t use = 0; use < uses_.size(); ++use) {
-    inputs_[next[index(uses_[use].consumer)]++] = static_cast<std::int32_t>(use);
+  IdVector<OpId, std::size_t> next(input_begin_.begin(), input_begin_.end() - 1);
+  for (UseId use = 0; use < uses_.end_id(); ++use) {
+    inputs_[next[uses_[use].consumer]++] = use;
   }
 
   priority_us_.assign(n, 0.0);
   for (auto op = order_.rbegin(); op != order_.rend(); ++op) {
     double after_us = 0;
     for (auto [use, end] = uses_of(*op); use < end; ++use) {
-      after_us = std::max(after_us, priority_us_[index(uses_[index(use)].consumer)]);
+      after_us = std::max(after_us, priority_us_[uses_[use].consumer]);
     }
     double least_us = busy_us(*op, 0);
     for (DeviceId device = 1; device < num_devices(); ++device) {
       least_us = std::min(least_us, busy_us(*op, device));
     }
-    priority_us_[index(*op)] = least_us + after_us;
+    priority_us_[*op] = least_us + after_us;
   }
 }
 

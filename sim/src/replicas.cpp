@@ -2,6 +2,7 @@
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/op_kind.hpp>
+#include <emplace/graphs/quantiles.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/replicas.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -22,8 +23,6 @@ namespace {
 
 // The quantile of the standard normal distribution at 97.5 %.
 constexpr double kNormalOf95Percent = 1.959963984540054;
-
-std::size_t index(std::int64_t id) { return static_cast<std::size_t>(id); }
 
 bool is_uncertain(const Problem& problem, OpId op, DeviceId device) {
   return problem.cost_us(op, device) > 0 && problem.cost_spread(op, device) > 0;
@@ -48,7 +47,7 @@ class CostDraws {
   explicit CostDraws(const Problem& problem) : problem_(problem) {
     std::vector<bool> seen(problem.cluster().profiles.size(), false);
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {
-      const std::size_t profile = problem.cluster().devices[index(device)].profile;
+      const std::size_t profile = problem.device(device).profile;
       if (!seen[profile]) {
         seen[profile] = true;
         add_device(device);
@@ -68,7 +67,7 @@ class CostDraws {
       const std::span<const double> expected_us = problem_.costs_us(row.device);
       worker.costs_us.assign(expected_us.begin(), expected_us.end());
       for (const UncertainCost& cost : row.costs) {
-        worker.costs_us[index(cost.op)] *= worker.factors[cost.factor];
+        worker.costs_us[cost.op] *= worker.factors[cost.factor];
       }
       worker.problem.replace_costs(row.device, worker.costs_us);
     }
@@ -121,15 +120,13 @@ class CostDraws {
   }
 
   ErrorSource error_source(OpId op, DeviceId device) const {
-    const Cluster& cluster = problem_.cluster();
-    const std::string_view device_class =
-        cluster.profiles[cluster.devices[index(device)].profile].device_class;
+    const std::string_view device_class = problem_.profile(device).device_class;
     switch (problem_.cost_source(op, device)) {
       case CostSource::kMeasured:
       case CostSource::kInterpolated:
         return {device_class, kNoRoofline, op};
       case CostSource::kRoofline: {
-        const OpClass op_class = op_class_of(problem_.graph()[index(op)].kind);
+        const OpClass op_class = op_class_of(problem_.op(op).kind);
         return {device_class, static_cast<std::size_t>(op_class), 0};
       }
       case CostSource::kGuess:
@@ -164,7 +161,7 @@ std::vector<Replicas> simulate_replicas(const Problem& problem,
                                         const ReplicaOptions& options) {
   EMPLACE_CHECK(options.replicas >= 1 && options.replicas <= kMaxReplicas,
                 "expected 1 to {} replicas, found {}", kMaxReplicas, options.replicas);
-  const std::size_t count = index(options.replicas);
+  const std::size_t count = options.replicas;
   std::vector<Replicas> outcomes(placements.size());
   for (Replicas& outcome : outcomes) {
     outcome.makespan_us.resize(count);
@@ -201,12 +198,9 @@ ReplicaSummary summarize(const Replicas& replicas) {
   EMPLACE_CHECK(!sorted.empty(), "no replicas");
   std::sort(sorted.begin(), sorted.end());
   const auto count = static_cast<double>(sorted.size());
-  const auto percentile = [&](std::size_t percent) {
-    return sorted[(percent * sorted.size() + 99) / 100 - 1];
-  };
-  ReplicaSummary summary{.median_us = percentile(50),
-                         .p05_us = percentile(5),
-                         .p95_us = percentile(95),
+  ReplicaSummary summary{.median_us = nearest_rank(sorted, 50),
+                         .p05_us = nearest_rank(sorted, 5),
+                         .p95_us = nearest_rank(sorted, 95),
                          .out_of_memory = std::count(replicas.status.begin(), replicas.status.end(),
                                                      StepStatus::kOutOfMemory)};
   // From the median on, so that equal replicas have exactly their makespan as mean.

@@ -4,6 +4,8 @@
 #include "support/problems.hpp"
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -15,6 +17,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,7 +58,7 @@ class Conformance : public testing::TestWithParam<std::string> {
  protected:
   const AgentInfo& info() const { return AgentRegistry::global().info(GetParam()); }
 
-  // Makes the agent. LSTMs are small: their size changes nothing here but the time it takes.
+  // Makes the agent, with small LSTMs, whose size matters only for the time of the tests.
   std::unique_ptr<Agent> make(std::vector<std::pair<std::string, std::string>> given = {}) const {
     const bool is_recurrent = std::ranges::any_of(
         info().parameters, [](const ParamSpec& parameter) { return parameter.name == "hidden"; });
@@ -88,10 +91,15 @@ class Conformance : public testing::TestWithParam<std::string> {
 TEST_P(Conformance, DescribesItself) {
   EXPECT_THAT(info().name, testing::MatchesRegex("[a-z0-9]+(-[a-z0-9]+)*"));
   EXPECT_FALSE(info().summary.empty());
+  EXPECT_GT(info().description.size(), 80U);
+  EXPECT_EQ(info().description.back(), '.');
   EXPECT_FALSE(info().reference.empty());
   for (const ParamSpec& parameter : info().parameters) {
+    EXPECT_THAT(parameter.name, testing::MatchesRegex("[a-z0-9]+(-[a-z0-9]+)*"));
     EXPECT_FALSE(parameter.summary.empty()) << parameter.name;
   }
+  EXPECT_LE(std::ranges::count(info().parameters, false, &ParamSpec::expert), 15)
+      << "parameters that most users need; make the others expert ones";
 }
 
 TEST_P(Conformance, PlacesEveryGroupOnAnAllowedDevice) {
@@ -203,7 +211,7 @@ TEST_P(Conformance, PlacesAtOnceWhenStopped) {
   }
 }
 
-TEST_P(Conformance, TrainsWithinItsBudgetsAndComesBackFromItsText) {
+TEST_P(Conformance, TrainsWithinItsBudgetsAndLoadsWhatItSaved) {
   const auto agent = make();
   auto* const trainable = dynamic_cast<TrainableAgent*>(agent.get());
   ASSERT_EQ(trainable != nullptr, info().trainable);
@@ -228,13 +236,13 @@ TEST_P(Conformance, TrainsWithinItsBudgetsAndComesBackFromItsText) {
 
   const std::string policy = trainable->save();
   const auto other = make();
-  dynamic_cast<TrainableAgent&>(*other).load(policy, "policy");
+  dynamic_cast<TrainableAgent&>(*other).load(JsonDocument::parse(policy, "policy").root());
   EXPECT_EQ(dynamic_cast<TrainableAgent&>(*other).save(), policy);
   Session session(large, {.seed = 3, .max_evaluations = 40});
   expect_valid(large, other->place(large, session));
 }
 
-TEST_P(Conformance, PlacesWithAPolicyThatStaysAsItIs) {
+TEST_P(Conformance, PlacesWithAPolicyWithoutChangingIt) {
   if (!info().trainable) {
     return;
   }
@@ -265,14 +273,14 @@ TEST_P(Conformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
     Session as_it_is(problem, {.seed = seed, .max_evaluations = 60});
     trainable.place_with_policy(problem, as_it_is);
     const auto other = make();
-    dynamic_cast<TrainableAgent&>(*other).load(policy, "policy");
+    dynamic_cast<TrainableAgent&>(*other).load(JsonDocument::parse(policy, "policy").root());
     Session session(problem, {.seed = seed, .max_evaluations = 60});
     other->place(problem, session);
     EXPECT_FALSE(as_it_is.best_evaluation().better_than(session.best_evaluation()));
   }
 }
 
-TEST_P(Conformance, GoesOnTrainingWithTheSameBits) {
+TEST_P(Conformance, ResumesTrainingWithTheSameBits) {
   if (!info().trainable) {
     return;
   }
@@ -290,7 +298,7 @@ TEST_P(Conformance, GoesOnTrainingWithTheSameBits) {
     if (resumes) {
       on_small.restore(states[0]);
       on_large.restore(states[1]);
-      trainable.load_training(training, "training");
+      trainable.load_training(JsonDocument::parse(training, "training").root());
     }
     trainable.train(sessions, [&](const TrainingUpdate& update) {
       if (!resumes && update.update == 2 && update.is_last) {
@@ -304,6 +312,53 @@ TEST_P(Conformance, GoesOnTrainingWithTheSameBits) {
   const std::string whole = policy(false);
   ASSERT_EQ(states.size(), 2U);
   EXPECT_EQ(policy(true), whole);
+}
+
+// Returns the message of the error that `call` throws.
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST_P(Conformance, RefusesPoliciesAndTrainingsThatDoNotFit) {
+  if (!info().trainable) {
+    return;
+  }
+  const Problem small = test::make_problem(test::diamond_graph(50));
+  const Problem large = test::make_problem(test::fork_join_graph(6, 20));
+  Session on_small(small, {.seed = 1, .max_evaluations = 100});
+  Session on_large(large, {.seed = 2, .max_evaluations = 100});
+  Session* const sessions[] = {&on_small, &on_large};
+  const auto agent = make();
+  auto& trained = dynamic_cast<TrainableAgent&>(*agent);
+  trained.train(sessions, [](const TrainingUpdate&) { return false; });
+  const std::string policy = trained.save();
+  const std::string training = trained.save_training();
+
+  const auto other = make();
+  auto& loaded = dynamic_cast<TrainableAgent&>(*other);
+  const auto policy_error = [&](const std::string& text) {
+    return error_of([&] { loaded.load(JsonDocument::parse(text, "policy.json").root()); });
+  };
+  EXPECT_EQ(policy_error(policy), "none");
+  EXPECT_THAT(policy_error("{}"), testing::StartsWith("policy.json: "));
+  EXPECT_THAT(policy_error(training), testing::StartsWith("policy.json: "));
+  EXPECT_THAT(policy_error(policy.substr(0, policy.size() / 2)),
+              testing::StartsWith("policy.json"));
+  const auto training_error = [&](const std::string& text) {
+    return error_of(
+        [&] { loaded.load_training(JsonDocument::parse(text, "training.json").root()); });
+  };
+  EXPECT_THAT(training_error(policy), testing::StartsWith("training.json: "));
+  EXPECT_THAT(training_error(training.substr(0, training.size() / 2)),
+              testing::StartsWith("training.json"));
+  EXPECT_EQ(training_error(training), "none");
+  EXPECT_THAT(error_of([&] { loaded.train(std::span(sessions).first(1), {}); }),
+              testing::MatchesRegex("training.json: /.*: expected 1 problems, found 2"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Registered, Conformance,

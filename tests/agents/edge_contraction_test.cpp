@@ -57,13 +57,12 @@ TEST(EdgeContraction, LeavesTheTargetOfGroupsInTopologicalOrder) {
     EXPECT_EQ(sorted.back(), target - 1);
     EXPECT_EQ(std::unique(sorted.begin(), sorted.end()) - sorted.begin(), target);
     for (const GroupEdge& edge : problem.group_edges()) {  // so there is no cycle
-      EXPECT_LE(drawn.coarse_of[static_cast<std::size_t>(edge.producer)],
-                drawn.coarse_of[static_cast<std::size_t>(edge.consumer)]);
+      EXPECT_LE(drawn.coarse_of[edge.producer], drawn.coarse_of[edge.consumer]);
     }
   }
 }
 
-TEST(EdgeContraction, LeavesPartsApartThatNothingConnects) {
+TEST(EdgeContraction, KeepsConnectedComponentsApart) {
   const Problem problem = test::make_problem(test::make_graph(
       {{.name = "a"}, {.name = "b", .producers = {0}}, {.name = "c"}, {.name = "d"}}));
   EXPECT_EQ(groups_after_contraction(problem, 1), 3);
@@ -77,7 +76,7 @@ TEST(EdgeContraction, LeavesPartsApartThatNothingConnects) {
 }
 
 // a -> b -> c -> d with e^s of 1, 2 and 5: one contraction takes the last with 5/8.
-TEST(EdgeContraction, DrawsInProportionToTheExponentials) {
+TEST(EdgeContraction, SamplesInProportionToTheExponentials) {
   const Problem problem = test::make_problem(test::chain_graph({10, 10, 10, 10}, 5));
   const EdgeContraction contraction(problem, 3, kAnyBalance);
   const std::vector<float> scores = {0, std::log(2.0F), std::log(5.0F)};
@@ -87,16 +86,16 @@ TEST(EdgeContraction, DrawsInProportionToTheExponentials) {
     const auto drawn = contraction.draw(scores, &random);
     const bool is_last = drawn.coarse_of[2] == drawn.coarse_of[3];
     last += is_last ? 1 : 0;
-    EXPECT_THAT(drawn.slopes[2], DoubleNear((is_last ? 1 : 0) - 5.0 / 8, 1e-7));
+    EXPECT_THAT(drawn.log_probability_gradient[2], DoubleNear((is_last ? 1 : 0) - 5.0 / 8, 1e-7));
   }
   EXPECT_NEAR(last, 2500, 123);  // four standard deviations
   EXPECT_THAT(contraction.draw(scores, nullptr).coarse_of, ElementsAre(0, 1, 2, 2));
 }
 
 // Two contractions of the same chain: the first edge with 1/8 and then the second of the other two
-// with 2/7 have the slopes 1 - 1/8, 1 - 2/8 - 2/7 and -5/8 - 5/7; in the other order, with 2/8 and
-// then 1/6, they are 1 - 1/8 - 1/6, 1 - 2/8 and -5/8 - 5/6.
-TEST(EdgeContraction, TellsTheSlopesOfTheLogProbability) {
+// with 2/7 have the derivatives 1 - 1/8, 1 - 2/8 - 2/7 and -5/8 - 5/7; in the other order, with 2/8
+// and then 1/6, they are 1 - 1/8 - 1/6, 1 - 2/8 and -5/8 - 5/6.
+TEST(EdgeContraction, GivesTheGradientOfTheLogProbability) {
   const Problem problem = test::make_problem(test::chain_graph({10, 10, 10, 10}, 5));
   const EdgeContraction contraction(problem, 2, kAnyBalance);
   const std::vector<float> scores = {0, std::log(2.0F), std::log(5.0F)};
@@ -108,54 +107,57 @@ TEST(EdgeContraction, TellsTheSlopesOfTheLogProbability) {
     if (drawn.coarse_of[0] != drawn.coarse_of[2]) {
       continue;
     }
-    if (drawn.slopes[0] > 0.8) {
+    if (drawn.log_probability_gradient[0] > 0.8) {
       ++first;
-      EXPECT_THAT(drawn.slopes, ElementsAre(DoubleNear(7.0 / 8, 1e-6), DoubleNear(26.0 / 56, 1e-6),
-                                            DoubleNear(-75.0 / 56, 1e-6)));
+      EXPECT_THAT(drawn.log_probability_gradient,
+                  ElementsAre(DoubleNear(7.0 / 8, 1e-6), DoubleNear(26.0 / 56, 1e-6),
+                              DoubleNear(-75.0 / 56, 1e-6)));
     } else {
       ++other;
-      EXPECT_THAT(drawn.slopes, ElementsAre(DoubleNear(17.0 / 24, 1e-6), DoubleNear(3.0 / 4, 1e-6),
-                                            DoubleNear(-35.0 / 24, 1e-6)));
+      EXPECT_THAT(drawn.log_probability_gradient,
+                  ElementsAre(DoubleNear(17.0 / 24, 1e-6), DoubleNear(3.0 / 4, 1e-6),
+                              DoubleNear(-35.0 / 24, 1e-6)));
     }
   }
   EXPECT_NEAR(first, 4000 / 28.0, 47);
   EXPECT_NEAR(other, 4000 / 24.0, 51);
 }
 
-// REINFORCE with the slopes is the derivative of an expectation: over draws of a graph on which
-// edges close one another off, the mean of slope times worth against differences of mean worth.
-TEST(EdgeContraction, TeachesByItsSlopes) {
+// REINFORCE estimates the derivative of an expected reward: over samples on a graph on which
+// contractions exclude one another, the mean of derivative times reward against differences of mean
+// rewards.
+TEST(EdgeContraction, EstimatesGradientsOfExpectations) {
   const Problem problem = test::make_problem(braid());
   const EdgeContraction contraction(problem, 8, 2);
   RandomStream random(5);
   std::vector<float> scores = random_scores(problem, random);
-  const auto worth = [](const EdgeContraction::Draw& drawn) {
+  const auto reward = [](const EdgeContraction::Draw& drawn) {
     return drawn.coarse_of[5] == drawn.coarse_of[6] ? 1.0 : 0.0;
   };
   constexpr int kDraws = 20'000;
-  // That between the two, so that it counts.
+  // The edge between the two, on which the reward depends.
   const auto edge = static_cast<std::size_t>(
       std::ranges::find_if(problem.group_edges(),
                            [](const GroupEdge& e) { return e.producer == 5 && e.consumer == 6; }) -
       problem.group_edges().begin());
-  const auto mean = [&](float shift, bool by_slopes) {
+  const auto mean = [&](float shift, bool is_gradient) {
     scores[edge] += shift;
     double sum = 0;
     for (int i = 0; i < kDraws; ++i) {
       const auto drawn = contraction.draw(scores, &random);
-      sum += worth(drawn) * (by_slopes ? drawn.slopes[edge] : 1);
+      sum += reward(drawn) * (is_gradient ? drawn.log_probability_gradient[edge] : 1);
     }
     scores[edge] -= shift;
     return sum / kDraws;
   };
-  const double slope = mean(0, true);
+  const double derivative = mean(0, true);
   const double difference = mean(0.5F, false) - mean(-0.5F, false);
-  EXPECT_GT(slope, 0.1);
-  EXPECT_NEAR(slope, difference, 0.03);
+  EXPECT_GT(derivative, 0.1);
+  EXPECT_NEAR(derivative, difference, 0.03);
 }
 
 // The first op takes nearly all the time, so that it alone is heavier than an even share.
-TEST(EdgeContraction, KeepsGroupsInBalanceAsLongAsItCan) {
+TEST(EdgeContraction, KeepsGroupsInBalanceWherePossible) {
   const Problem problem = test::make_problem(test::chain_graph({100, 1, 1, 1}, 5));
   RandomStream random(1);
   const std::vector<float> scores = {20, 0, 0};

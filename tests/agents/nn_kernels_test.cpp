@@ -47,7 +47,7 @@ struct Case {
 
   MatrixView<float> matrix(std::size_t columns) {
     MatrixView<float> view{nullptr, shape_.rows, columns};
-    view.data = arena.take(view.size());
+    view.data = arena.allocate(view.size());
     std::fill_n(view.data, view.size(), 0.0F);
     return view;
   }
@@ -143,16 +143,16 @@ TEST(NnKernels, GiveTheSameBitsWithVectorsOfAnyWidth) {
 
 TEST(NnArena, StaysWhereItIsAndIsUsedAgain) {
   Arena<float> arena;
-  float* const first = arena.take(10);
+  float* const first = arena.allocate(10);
   first[9] = 1;
-  float* const large = arena.take(1'000'000);
+  float* const large = arena.allocate(1'000'000);
   large[999'999] = 2;
   EXPECT_EQ(first[9], 1);
   arena.clear();
-  float* const again = arena.take(10);
-  arena.take(1'000'000);
+  float* const again = arena.allocate(10);
+  arena.allocate(1'000'000);
   arena.clear();
-  EXPECT_EQ(arena.take(10), again);  // both fit what is one block now
+  EXPECT_EQ(arena.allocate(10), again);  // both fit what is one block now
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(again) % 64, 0U);
 }
 

@@ -1,4 +1,4 @@
-// What recurrent networks with attention compute, by hand and against central differences.
+// LSTM cells, attention and tanh clipping, by hand and against central differences.
 
 #include "agents/src/nn/arena.hpp"
 #include "agents/src/nn/kernels.hpp"
@@ -40,8 +40,8 @@ TEST_F(NnRecurrent, DifferentiatesLstmCells) {
       const Value x = random_input(tape, rows, 3);
       const Value gates = tape.lstm_gates(tape.affine(x, 0, Activation::kNone));
       const Value before = tape.affine(x, 1, Activation::kNone);
-      const Value state = tape.lstm_state(gates, before);
-      return tape.concat(std::array{tape.lstm_output(gates, state), state});
+      const Value state = tape.lstm_cell(gates, before);
+      return tape.concat(std::array{tape.lstm_hidden(gates, state), state});
     });
   }
 }
@@ -50,16 +50,16 @@ TEST_F(NnRecurrent, DifferentiatesLstmCells) {
 TEST_F(NnRecurrent, DifferentiatesThroughTime) {
   expect_gradient_like_differences(parameters, [](DoubleTape& tape) {
     Value state = tape.input(4, 2);
-    Value said = tape.input(4, 2);
+    Value hidden = tape.input(4, 2);
     for (std::size_t step = 0; step < 3; ++step) {
       const Value table = tape.affine(random_input(tape, 3 + step, 3), 0, Activation::kNone);
-      const Value flow = tape.add_rows(tape.affine(said, 2, Activation::kNone), table,
-                                       std::array<std::int32_t, 4>{0, 2, 0, 1});
-      const Value gates = tape.lstm_gates(flow);
-      state = tape.lstm_state(gates, state);
-      said = tape.lstm_output(gates, state);
+      const Value inputs = tape.add_rows(tape.affine(hidden, 2, Activation::kNone), table,
+                                         std::array<std::int32_t, 4>{0, 2, 0, 1});
+      const Value gates = tape.lstm_gates(inputs);
+      state = tape.lstm_cell(gates, state);
+      hidden = tape.lstm_hidden(gates, state);
     }
-    return said;
+    return hidden;
   });
 }
 
@@ -73,13 +73,13 @@ TEST_F(NnRecurrent, DifferentiatesAttention) {
   }
 }
 
-TEST_F(NnRecurrent, DifferentiatesBounds) {
+TEST_F(NnRecurrent, DifferentiatesTanhClipping) {
   expect_gradient_like_differences(parameters, [](DoubleTape& tape) {
-    return tape.bound(tape.affine(random_input(tape, 5, 3), 0, Activation::kNone), 0.7, 5);
+    return tape.tanh_clip(tape.affine(random_input(tape, 5, 3), 0, Activation::kNone), 0.7, 5);
   });
 }
 
-// One cell: all that flows in is 0 but what is new, which is 1; it holds 2 before.
+// One cell: all pre-activations are 0 but that of the candidate, which is 1; its state was 2.
 TEST_F(NnRecurrent, ComputesACellByHand) {
   DoubleTape tape(parameters);
   const Value x = tape.input(1, 4);
@@ -91,13 +91,13 @@ TEST_F(NnRecurrent, ComputesACellByHand) {
   EXPECT_NEAR(tape.value(gates)(0, 1), 0.731058578630004879, 1e-15);  // sigmoid 1: the bias
   EXPECT_NEAR(tape.value(gates)(0, 2), 0.5, 1e-15);
   EXPECT_NEAR(tape.value(gates)(0, 3), 0.761594155955764888, 1e-15);  // tanh 1
-  const Value state = tape.lstm_state(gates, before);
+  const Value state = tape.lstm_cell(gates, before);
   EXPECT_NEAR(tape.value(state)(0, 0), 1.842914235237892202, 1e-15);
-  const double output = tape.value(tape.lstm_output(gates, state))(0, 0);
+  const double output = tape.value(tape.lstm_hidden(gates, state))(0, 0);
   EXPECT_NEAR(output, 0.475537, 1e-6);  // 0.5 * tanh 1.842914
 }
 
-// A row attends to two: scores tanh(0 + 1) and tanh(2 + 1), times a weight of 1.
+// One query attends to two rows: the scores are tanh(0 + 1) and tanh(2 + 1), times a weight of 1.
 TEST_F(NnRecurrent, AttendsByHand) {
   Parameters<double> one;
   one.add("attention", 1, 1);
@@ -113,7 +113,7 @@ TEST_F(NnRecurrent, AttendsByHand) {
   EXPECT_NEAR(tape.value(context)(0, 0), 2 * second, 1e-15);
 }
 
-TEST_F(NnRecurrent, SharesAttentionsThatSumToOne) {
+TEST_F(NnRecurrent, GivesAttentionWeightsThatSumToOne) {
   DoubleTape tape(parameters);
   const Value memory = tape.affine(random_input(tape, 37, 3), 3, Activation::kNone);
   const Value query = tape.affine(random_input(tape, 20, 4), 4, Activation::kNone);
@@ -128,7 +128,7 @@ TEST_F(NnRecurrent, SharesAttentionsThatSumToOne) {
   }
 }
 
-TEST_F(NnRecurrent, AddsTheRowsThatItIsTold) {
+TEST_F(NnRecurrent, AddsRowsByIndex) {
   DoubleTape tape(parameters);
   const Value x = tape.input(2, 1);
   const Value table = tape.input(3, 1);
@@ -141,12 +141,12 @@ TEST_F(NnRecurrent, AddsTheRowsThatItIsTold) {
   EXPECT_EQ(tape.value(y)(1, 0), 6);
 }
 
-TEST_F(NnRecurrent, BoundsBetweenItsEnds) {
+TEST_F(NnRecurrent, ClipsByTanh) {
   DoubleTape tape(parameters);
   const Value x = tape.input(1, 3);
   tape.value(x)(0, 0) = 10;
   tape.value(x)(0, 1) = -1e9;
-  const MatrixView<double> y = tape.value(tape.bound(x, 10, 5));
+  const MatrixView<double> y = tape.value(tape.tanh_clip(x, 10, 5));
   EXPECT_NEAR(y(0, 0), 5 * std::tanh(1.0), 1e-14);
   EXPECT_EQ(y(0, 1), -5);
   EXPECT_EQ(y(0, 2), 0);
@@ -155,7 +155,7 @@ TEST_F(NnRecurrent, BoundsBetweenItsEnds) {
 template <class Scalar>
 void expect_tanh(const Kernels<Scalar>& loops, double units) {
   Arena<Scalar> arena;
-  Scalar* const numbers = arena.take(16);
+  Scalar* const numbers = arena.allocate(16);
   const double ulp = std::numeric_limits<Scalar>::epsilon();
   for (double x = -30; x < 30; x += 0.00731) {
     for (std::size_t lane = 0; lane < 16; ++lane) {
@@ -175,7 +175,7 @@ TEST(NnTanh, EqualsTheLibraryWithinAFewUnitsOfTheLastPlace) {
   expect_tanh(kernels<double>(), 8);
 }
 
-TEST(NnTanh, ComesWithExponentialsOfTwiceANumber) {
+TEST(NnTanh, ComesWithExponentialsOfTwiceItsArgument) {
   alignas(64) std::array<float, 16> numbers{-19.9F, -3.3F, -1e-4F, 0, 1e-4F, 0.3F, 7.7F, 19.9F};
   numbers[8] = -50;
   numbers[9] = 50;
@@ -187,7 +187,7 @@ TEST(NnTanh, ComesWithExponentialsOfTwiceANumber) {
   }
 }
 
-TEST(NnTanh, KeepsWhatIsNotANumber) {
+TEST(NnTanh, KeepsNaN) {
   alignas(64) std::array<float, 16> numbers{};
   numbers[3] = std::numeric_limits<float>::quiet_NaN();
   numbers[4] = std::numeric_limits<float>::infinity();
@@ -203,14 +203,14 @@ TEST(NnAttention, GivesTheSameBitsWithVectorsOfAnyWidth) {
   Arena<float> arena;
   RandomStream random(5);
   const auto draw = [&](std::size_t count) {
-    float* const numbers = arena.take(count);
+    float* const numbers = arena.allocate(count);
     std::generate_n(numbers, count, [&] { return static_cast<float>(random.uniform() - 0.5); });
     return numbers;
   };
   const float* const memory = draw(kPanels * kRow);
   const float* const weights = draw(kColumns);
   const float* const query = draw(kRow);
-  const float* const shares = draw(kPanels * kLanes);
+  const float* const attention_weights = draw(kPanels * kLanes);
   const float* const d_context = draw(kRow);
   const auto all = [&](const Kernels<float>& loops) {
     // tanh and exponentials of the memory, scores, context, and the gradients of memory, weights,
@@ -220,7 +220,7 @@ TEST(NnAttention, GivesTheSameBitsWithVectorsOfAnyWidth) {
                                       kRow,           kPanels * kLanes};
     std::vector<float*> parts;
     for (const std::size_t size : sizes) {
-      parts.push_back(arena.take(size));
+      parts.push_back(arena.allocate(size));
       std::fill_n(parts.back(), size, 0.0F);
     }
     std::copy_n(memory, sizes[0], parts[0]);
@@ -228,9 +228,9 @@ TEST(NnAttention, GivesTheSameBitsWithVectorsOfAnyWidth) {
     loops.tanh(kPanels * kColumns, parts[0]);
     loops.exp_twice(kPanels * kColumns, memory, parts[1]);
     loops.scores(attention, query, parts[2]);
-    loops.mix(attention, shares, parts[3]);
+    loops.weighted_sum(attention, attention_weights, parts[3]);
     loops.attention_gradient(
-        attention, query, shares, d_context,
+        attention, query, attention_weights, d_context,
         {.memory = parts[4], .weights = parts[5], .query = parts[6], .scores = parts[7]});
     std::vector<float> numbers;
     for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -50,7 +50,7 @@ TEST_F(NnTape, DifferentiatesAValueThatIsReadTwice) {
 }
 
 TEST_F(NnTape, DifferentiatesSumsAndMeansOfRowsOfSeveralSources) {
-  RowSums sums;  // an empty row, a row of one, rows of several and of the same row twice
+  SegmentSum sums;  // an empty row, a row of one, rows of several and of the same row twice
   sums.end_row();
   sums.add(0, 2);
   sums.end_row();
@@ -68,7 +68,7 @@ TEST_F(NnTape, DifferentiatesSumsAndMeansOfRowsOfSeveralSources) {
         const std::array sources = {
             tape.affine(random_input(tape, 3 * lanes, 3), 0, Activation::kTanh),
             tape.affine(random_input(tape, 2 * lanes, 3), 0, Activation::kSigmoid)};
-        const Value summed = tape.sum_rows(sources, sums, lanes, combine);
+        const Value summed = tape.segment_sum(sources, sums, lanes, combine);
         return tape.affine(summed, 1, Activation::kTanh);
       });
     }
@@ -77,20 +77,21 @@ TEST_F(NnTape, DifferentiatesSumsAndMeansOfRowsOfSeveralSources) {
 
 TEST_F(NnTape, DifferentiatesLogProbabilitiesEntropyAndExpectation) {
   constexpr std::array<std::int32_t, 5> kActions = {0, 3, 1, 1, 2};
-  std::vector<double> worths;  // of each row and column
+  std::vector<double> action_values;  // by row, column
   for (int i = 0; i < 20; ++i) {
-    worths.push_back(0.3 * i * (i % 3 - 1));
+    action_values.push_back(0.3 * i * (i % 3 - 1));
   }
   expect_gradient_like_differences(parameters, [&](DoubleTape& tape) {
     const Value logits = tape.affine(tape.affine(random_input(tape, 5, 3), 0, Activation::kTanh), 1,
                                      Activation::kNone);
     const Value p = tape.log_probability(logits, kActions);
-    return tape.concat(std::array{p, tape.entropy(logits), p, tape.expectation(logits, worths)});
+    return tape.concat(
+        std::array{p, tape.entropy(logits), p, tape.expectation(logits, action_values)});
   });
 }
 
-TEST_F(NnTape, SumsTheRowsThatItIsTold) {
-  RowSums sums;  // 0 <- nothing, 1 <- 0 + 2
+TEST_F(NnTape, SumsSegments) {
+  SegmentSum sums;  // 0 <- nothing, 1 <- 0 + 2
   sums.end_row();
   sums.add(0, 0);
   sums.add(0, 2);
@@ -100,13 +101,13 @@ TEST_F(NnTape, SumsTheRowsThatItIsTold) {
   for (std::size_t row = 0; row < 6; ++row) {
     tape.value(x)(row, 0) = std::pow(10, row);
   }
-  const MatrixView<double> y = tape.value(tape.sum_rows({&x, 1}, sums, 2));
+  const MatrixView<double> y = tape.value(tape.segment_sum({&x, 1}, sums, 2));
   ASSERT_EQ(y.rows, 4U);
   EXPECT_EQ(y(0, 0), 0);
   EXPECT_EQ(y(1, 0), 0);
   EXPECT_EQ(y(2, 0), 10'001);
   EXPECT_EQ(y(3, 0), 100'010);
-  const MatrixView<double> mean = tape.value(tape.sum_rows({&x, 1}, sums, 2, Combine::kMean));
+  const MatrixView<double> mean = tape.value(tape.segment_sum({&x, 1}, sums, 2, Combine::kMean));
   EXPECT_EQ(mean(2, 0), 5'000.5);
 }
 
@@ -119,8 +120,9 @@ TEST_F(NnTape, KnowsProbabilitiesEntropyAndExpectation) {
   EXPECT_NEAR(tape.value(tape.log_probability(logits, kSecond))(0, 0), std::log(0.75), 1e-15);
   EXPECT_NEAR(tape.value(tape.entropy(logits))(0, 0),
               -0.25 * std::log(0.251) - 0.75 * std::log(0.751), 1e-15);
-  constexpr std::array<double, 2> kWorths = {8, -4};
-  EXPECT_NEAR(tape.value(tape.expectation(logits, kWorths))(0, 0), 0.25 * 8 - 0.75 * 4, 1e-15);
+  constexpr std::array<double, 2> kActionValues = {8, -4};
+  EXPECT_NEAR(tape.value(tape.expectation(logits, kActionValues))(0, 0), 0.25 * 8 - 0.75 * 4,
+              1e-15);
 }
 
 TEST_F(NnTape, DoesTheSameAgainAfterClear) {

@@ -24,28 +24,28 @@ Problem diamond() {
                         {.name = "d", .cost_us = 30, .producers = {1, 2}}}));
 }
 
-TEST(PlacetoGrouper, ReadsWhatParts) {
+TEST(PlacetoGrouper, ReadsTheFeaturesOfEdges) {
   const Problem problem = diamond();
-  EdgeFacts edges(problem);
+  EdgeFeatures edges(problem);
   EXPECT_EQ(edges.producers.rows(), 4U);
   EXPECT_EQ(edges.producers.of_row(3)[0].row, 2);
   EXPECT_EQ(edges.consumers.of_row(3)[0].row, 3);
   // a -> b: a transfer of 30 us beside 20 us and 10 us; a has another consumer, b no other
   // producer.
-  EXPECT_THAT(std::vector<float>(edges.numbers.begin(), edges.numbers.begin() + 5),
+  EXPECT_THAT(std::vector<float>(edges.values.begin(), edges.values.begin() + 5),
               ElementsAre(0.5F, 0, 1, 1, 0));
   // c -> d: beside 40 us and 30 us; d has another producer.
-  EXPECT_THAT(std::vector<float>(edges.numbers.end() - 5, edges.numbers.end()),
+  EXPECT_THAT(std::vector<float>(edges.values.end() - 5, edges.values.end()),
               ElementsAre(0.3F, 1, 0, 1, 0));
-  edges.look_at(problem, Placement(std::vector<DeviceId>{0, 0, 1, 0}));
-  EXPECT_EQ(edges.numbers[4], 1);
-  EXPECT_EQ(edges.numbers[9], 0);
+  edges.set_start(problem, Placement(std::vector<DeviceId>{0, 0, 1, 0}));
+  EXPECT_EQ(edges.values[4], 1);
+  EXPECT_EQ(edges.values[9], 0);
 }
 
 TEST(PlacetoGrouper, HasTheGradientOfItsDifferences) {
   const Problem problem = diamond();
   const Graph graph(problem);
-  const EdgeFacts edges(problem);
+  const EdgeFeatures edges(problem);
   Grouper<double> grouper;
   RandomStream random(3);
   grouper.parameters().initialize(random);
@@ -83,12 +83,12 @@ TEST(PlacetoGrouper, HasTheGradientOfItsDifferences) {
   }
 }
 
-// A draw that was worth more than the last ones gets likelier, one that was worth less rarer.
+// A positive advantage makes a sampled grouping more probable, a negative one less.
 TEST(PlacetoGrouper, FollowsTheAdvantage) {
   const Problem problem = diamond();
   const Graph graph(problem);
-  const EdgeFacts edges(problem);
-  const std::vector<double> slopes = {0.7, -0.2, -0.2, -0.3};
+  const EdgeFeatures edges(problem);
+  const std::vector<double> log_probability_gradient = {0.7, -0.2, -0.2, -0.3};
   const auto change = [&](double advantage) {
     Grouper<float> grouper;
     RandomStream random(3);
@@ -99,13 +99,16 @@ TEST(PlacetoGrouper, FollowsTheAdvantage) {
       const nn::MatrixView<float> scores = tape.value(grouper.scores(tape, graph, edges));
       double sum = 0;
       for (std::size_t edge = 0; edge < 4; ++edge) {
-        sum += slopes[edge] * scores(edge, 0);
+        sum += log_probability_gradient[edge] * scores(edge, 0);
       }
       return sum;
     };
     const double before = log_probability();
-    EXPECT_GT(learner.update(std::vector<GrouperLearner::Lesson>{
-                  {.graph = &graph, .edges = &edges, .slopes = slopes, .advantage = advantage}}),
+    EXPECT_GT(learner.update(std::vector<GrouperLearner::Sample>{
+                  {.graph = &graph,
+                   .edges = &edges,
+                   .log_probability_gradient = log_probability_gradient,
+                   .advantage = advantage}}),
               0);
     return log_probability() - before;
   };
@@ -113,9 +116,9 @@ TEST(PlacetoGrouper, FollowsTheAdvantage) {
   EXPECT_LT(change(-2), -1e-4);
 }
 
-// Off the mean of those before, over the standard deviation with this one: (5 - 3) / sqrt(4 / 2),
-// then (4 - 7) / sqrt((1 + 1 + 9) / 3).
-TEST(PlacetoGrouper, HoldsATimeAgainstTheLast) {
+// Below the mean of those before, in standard deviations that include this one: (5 - 3) / sqrt(4 /
+// 2), then (4 - 7) / sqrt((1 + 1 + 9) / 3).
+TEST(PlacetoGrouper, StandardizesATimeAgainstTheLastOnes) {
   DrawBaseline baseline;
   EXPECT_EQ(baseline.advantage(5), 0);
   EXPECT_DOUBLE_EQ(baseline.advantage(3), std::sqrt(2.0));

@@ -3,6 +3,7 @@
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ TEST(PlacetoJoint, FindsTheOptimumThatAFixedGroupingExcludes) {
 
 TEST(PlacetoJoint, TakesOneEvaluationMoreThanThereAreMergedGroups) {
   const Problem problem = test::make_problem(test::fork_join_graph(20, 20));
-  const auto agent = make("placeto-joint:groups=5,workers=2,reuse=false");
+  const auto agent = make("placeto-joint:groups=5,workers=2,skip-unchanged=false");
   EXPECT_EQ(trainable(*agent).evaluations_per_episode(problem), 6);
   Session session(problem, {.seed = 1, .max_evaluations = 60});
   Session* const sessions[] = {&session};
@@ -73,9 +74,9 @@ TEST(PlacetoJoint, LearnsTheSameBitsOnOneAndTwoThreads) {
   EXPECT_EQ(policy(1), alone);
 }
 
-// What the conformance suite asks of all, where groups are merged: its problems are too small for
-// the default.
-TEST(PlacetoJoint, GoesOnTrainingWithTheSameBits) {
+// As in the conformance suite, whose problems are too small for a merging with the default
+// `groups`.
+TEST(PlacetoJoint, ResumesWithTheSameBits) {
   const Problem one = test::make_problem(two_ways());
   const Problem other = test::make_problem(test::fork_join_graph(12, 20));
   std::vector<Session::State> states;
@@ -88,7 +89,7 @@ TEST(PlacetoJoint, GoesOnTrainingWithTheSameBits) {
     if (resumes) {
       on_one.restore(states[0]);
       on_other.restore(states[1]);
-      trainable(*agent).load_training(training, "training.json");
+      trainable(*agent).load_training(JsonDocument::parse(training, "training.json").root());
     }
     trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
       if (!resumes && update.update == 7) {
@@ -108,38 +109,37 @@ TEST(PlacetoJoint, GoesOnTrainingWithTheSameBits) {
   training.replace(draws, training.find("], [", draws) + 3 - draws, "");
   try {
     trainable(*make("placeto-joint:groups=3,order=random,start=best"))
-        .load_training(training, "training.json");
+        .load_training(JsonDocument::parse(training, "training.json").root());
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "training.json: /grouper/draws: expected as many as there are courses");
+    EXPECT_STREQ(error.what(), "training.json: /grouper/draws: expected one for each environment");
   }
 }
 
-TEST(PlacetoJoint, UsesOnAnotherGraphWhatItLearned) {
+TEST(PlacetoJoint, UsesItsPolicyOnAnotherGraph) {
   const Problem one = test::make_problem(test::fork_join_graph(12, 20));
   const Problem other = test::make_problem(two_ways());
   Session training(one, {.seed = 1, .max_evaluations = 300});
-  const auto teacher = make("placeto-joint:groups=4");
-  teacher->place(one, training);
-  const auto pupil = make("placeto-joint:groups=4");
-  trainable(*pupil).load(trainable(*teacher).save(), "policy.json");
+  const auto trained = make("placeto-joint:groups=4");
+  trained->place(one, training);
+  const auto loaded = make("placeto-joint:groups=4");
+  trainable(*loaded).load(JsonDocument::parse(trainable(*trained).save(), "policy.json").root());
   Session session(other, {.seed = 2, .max_evaluations = 100});
-  EXPECT_EQ(trainable(*pupil).place_with_policy(other, session).size(), 8);
+  EXPECT_EQ(trainable(*loaded).place_with_policy(other, session).size(), 8);
   EXPECT_LE(session.evaluations(), 5);
-  EXPECT_EQ(trainable(*pupil).save(), trainable(*teacher).save());
+  EXPECT_EQ(trainable(*loaded).save(), trainable(*trained).save());
 }
 
 std::string load_mistake(const std::string& spec, const std::string& text) {
   try {
-    trainable(*make(spec)).load(text, "policy.json");
+    trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root());
   } catch (const Error& error) {
     return error.what();
   }
   return "none";
 }
 
-TEST(PlacetoJoint, TellsWhyAPolicyDoesNotFit) {
+TEST(PlacetoJoint, RefusesAPolicyThatDoesNotFit) {
   const Problem problem = test::make_problem(two_ways());
   const auto policy_of = [&](const char* spec) {
     const auto agent = make(spec);
@@ -153,7 +153,7 @@ TEST(PlacetoJoint, TellsWhyAPolicyDoesNotFit) {
   EXPECT_EQ(load_mistake("placeto-joint", policy_of("placeto")),
             "policy.json: /agent: expected 'placeto-joint'");
   std::string cut = policy;
-  cut.replace(cut.find("grouper/up/update"), 17, "grouper/up/upward");
+  cut.replace(cut.find("grouper/forward/update"), 22, "grouper/forward/upward");
   EXPECT_THAT(load_mistake("placeto-joint", cut), testing::StartsWith("policy.json: /grouper"));
 }
 

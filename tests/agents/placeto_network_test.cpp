@@ -32,39 +32,39 @@ TEST(PlacetoNetwork, HasAsManyWeightsAsTheReleasedCode) {
   EXPECT_EQ(weights("", 3), 20'827U);
   EXPECT_EQ(weights("", 4), 26'338U);
   EXPECT_EQ(weights("", 8), 54'842U);
-  EXPECT_EQ(weights("memory=true", 2), 20'762U);
-  EXPECT_EQ(weights("memory=true", 3), 26'265U);
-  EXPECT_EQ(weights("memory=true", 4), 32'414U);
-  EXPECT_EQ(weights("memory=true", 8), 63'470U);
+  EXPECT_EQ(weights("memory-feature=true", 2), 20'762U);
+  EXPECT_EQ(weights("memory-feature=true", 3), 26'265U);
+  EXPECT_EQ(weights("memory-feature=true", 4), 32'414U);
+  EXPECT_EQ(weights("memory-feature=true", 8), 63'470U);
 }
 
-// A state of every group: all that a decision points at.
+// A state of an episode: what an observation points to.
 struct State {
   State(std::size_t num_groups, std::size_t num_devices, GroupId group, std::uint64_t seed)
       : current(group) {
     RandomStream random(seed);
     for (std::size_t i = 0; i < num_groups; ++i) {
       devices.push_back(static_cast<std::int32_t>(random.below(num_devices)));
-      starts.push_back(static_cast<float>(2 * random.uniform() - 1));
-      done.push_back(static_cast<std::uint8_t>(random.below(2)));
+      start_times.push_back(static_cast<float>(2 * random.uniform() - 1));
+      visits.push_back(static_cast<std::uint8_t>(random.below(2)));
     }
   }
-  Decision decision() const { return {current, devices, starts, done}; }
+  Observation observation() const { return {current, devices, start_times, visits}; }
 
   GroupId current;
   std::vector<std::int32_t> devices;
-  std::vector<float> starts;
-  std::vector<std::uint8_t> done;
+  std::vector<float> start_times;
+  std::vector<std::uint8_t> visits;
 };
 
 template <class Scalar>
 std::vector<std::vector<Scalar>> logits_of(const Network<Scalar>& network, const Graph& graph,
-                                           const std::vector<Decision>& decisions,
+                                           const std::vector<Observation>& observations,
                                            std::size_t lanes) {
   nn::Tape<Scalar> tape(network.parameters());
   typename Network<Scalar>::Lists lists;
   const nn::MatrixView<Scalar> view =
-      tape.value(network.logits(tape, lists, graph, decisions, lanes));
+      tape.value(network.logits(tape, lists, graph, observations, lanes));
   std::vector<std::vector<Scalar>> logits(view.rows);
   for (std::size_t row = 0; row < view.rows; ++row) {
     for (std::size_t device = 0; device < view.columns; ++device) {
@@ -100,19 +100,20 @@ Problem problem_of(const std::vector<int>& ops, DeviceId num_devices = 2) {
   return test::make_problem(test::make_graph(sketches), {.num_devices = num_devices});
 }
 
-const std::vector<std::string> kVariants = {"",
-                                            "messages=sweep",
-                                            "rounds=0",
-                                            "pooling=all,rounds=0",
-                                            "peers=2",
-                                            "small=true",
-                                            "means=true,memory=true",
-                                            "rounds=2",
-                                            "start-time=false,rounds=3",
-                                            "devices=candidates",
-                                            "devices=candidates,memory=true,stay=2",
-                                            "stay=1",
-                                            "logit-bound=0.5"};
+const std::vector<std::string> kVariants = {
+    "",
+    "message-passing=sweep",
+    "rounds=0",
+    "pooling=all,rounds=0",
+    "max-peers=2",
+    "small-network=true",
+    "mean-pooling=true,memory-feature=true",
+    "rounds=2",
+    "start-time-feature=false,rounds=3",
+    "device-encoding=features",
+    "device-encoding=features,memory-feature=true,stay-bias=2",
+    "stay-bias=1",
+    "tanh-clipping=0.5"};
 
 TEST(PlacetoNetwork, GivesTheSameProbabilitiesWhateverTheNumbersOfTheGroups) {
   const std::vector<int> one = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -138,13 +139,13 @@ TEST(PlacetoNetwork, GivesTheSameProbabilitiesWhateverTheNumbersOfTheGroups) {
         const std::size_t from = group_of(first, op);
         const std::size_t to = group_of(second, op);
         renumbered.devices[to] = state.devices[from];
-        renumbered.starts[to] = state.starts[from];
-        renumbered.done[to] = state.done[from];
+        renumbered.start_times[to] = state.start_times[from];
+        renumbered.visits[to] = state.visits[from];
       }
       state.current = static_cast<GroupId>(group_of(first, current));
       renumbered.current = static_cast<GroupId>(group_of(second, current));
-      const auto a = logits_of(network, Graph(first), {state.decision()}, 1);
-      const auto b = logits_of(network, Graph(second), {renumbered.decision()}, 1);
+      const auto a = logits_of(network, Graph(first), {state.observation()}, 1);
+      const auto b = logits_of(network, Graph(second), {renumbered.observation()}, 1);
       std::vector<double> p(2);
       std::vector<double> q(2);
       nn::softmax<float>(a[0].data(), 1, p);
@@ -155,35 +156,36 @@ TEST(PlacetoNetwork, GivesTheSameProbabilitiesWhateverTheNumbersOfTheGroups) {
   }
 }
 
-TEST(PlacetoNetwork, TellsStatesApart) {
+TEST(PlacetoNetwork, DistinguishesStates) {
   const Graph graph(problem_of({0, 1, 2, 3, 4, 5, 6, 7}));
   const auto network = random_network<float>("", 2);
   State state(8, 2, 3, 5);
-  const auto before = logits_of(network, graph, {state.decision()}, 1);
+  const auto before = logits_of(network, graph, {state.observation()}, 1);
   state.devices[7] = 1 - state.devices[7];
-  EXPECT_NE(logits_of(network, graph, {state.decision()}, 1), before);
+  EXPECT_NE(logits_of(network, graph, {state.observation()}, 1), before);
   state.devices[7] = 1 - state.devices[7];
-  state.starts[0] += 0.5F;
-  EXPECT_NE(logits_of(network, graph, {state.decision()}, 1), before);
+  state.start_times[0] += 0.5F;
+  EXPECT_NE(logits_of(network, graph, {state.observation()}, 1), before);
 }
 
-TEST(PlacetoNetwork, GivesDecisionsSideBySideTheBitsThatEachHasAlone) {
+TEST(PlacetoNetwork, GivesParallelDecisionsTheBitsOfSingleOnes) {
   const Graph graph(problem_of({0, 1, 2, 3, 4, 5, 6, 7}, 3));
   for (const std::string& variant : kVariants) {
     SCOPED_TRACE(variant);
     const auto network = random_network<float>(variant, 3);
     std::vector<State> states;
-    std::vector<Decision> decisions;
+    std::vector<Observation> observations;
     for (GroupId group = 0; group < 8; ++group) {
       states.emplace_back(8, 3, group, 100 + group);
     }
     for (const State& state : states) {
-      decisions.push_back(state.decision());
+      observations.push_back(state.observation());
     }
-    const auto together = logits_of(network, graph, decisions, 8);
-    const auto in_wider = logits_of(network, graph, {decisions[0], decisions[1], decisions[2]}, 16);
+    const auto together = logits_of(network, graph, observations, 8);
+    const auto in_wider =
+        logits_of(network, graph, {observations[0], observations[1], observations[2]}, 16);
     for (std::size_t i = 0; i < 8; ++i) {
-      const auto alone = logits_of(network, graph, {decisions[i]}, 1);
+      const auto alone = logits_of(network, graph, {observations[i]}, 1);
       EXPECT_EQ(together[i], alone[0]);
       if (i < 3) {
         EXPECT_EQ(in_wider[i], alone[0]);
@@ -196,7 +198,7 @@ std::vector<double> probabilities_of(const std::string& given, std::size_t num_d
                                      const Problem& problem, const State& state,
                                      std::size_t lanes) {
   const auto network = random_network<float>(given, num_devices);
-  const auto logits = logits_of(network, Graph(problem), {state.decision()}, lanes);
+  const auto logits = logits_of(network, Graph(problem), {state.observation()}, lanes);
   std::vector<double> probabilities(logits[0].size());
   nn::softmax<float>(logits[0].data(), 1, probabilities);
   return probabilities;
@@ -206,78 +208,78 @@ std::vector<double> probabilities_of(const std::string& given, std::size_t num_d
 TEST(PlacetoNetwork, ScoresCandidatesInAnyNumberOfPasses) {
   const Problem problem = test::make_problem(test::fork_join_graph(6, 20), {.num_devices = 5});
   const State state(8, 5, 3, 5);
-  const auto scores = probabilities_of("devices=candidates", 5, problem, state, 8);
+  const auto scores = probabilities_of("device-encoding=features", 5, problem, state, 8);
   EXPECT_EQ(scores.size(), 5U);
-  EXPECT_EQ(probabilities_of("devices=candidates", 5, problem, state, 2), scores);
-  EXPECT_EQ(probabilities_of("devices=candidates", 5, problem, state, 1), scores);
+  EXPECT_EQ(probabilities_of("device-encoding=features", 5, problem, state, 2), scores);
+  EXPECT_EQ(probabilities_of("device-encoding=features", 5, problem, state, 1), scores);
 }
 
-TEST(PlacetoNetwork, KnowsCandidatesByWhatTheyAreNotByNumber) {
-  EXPECT_EQ(weights("devices=candidates", 2), weights("devices=candidates", 64));
+TEST(PlacetoNetwork, KnowsCandidatesByFeaturesNotByNumber) {
+  EXPECT_EQ(weights("device-encoding=features", 2), weights("device-encoding=features", 64));
   const Problem problem = test::make_problem(test::fork_join_graph(6, 20), {.num_devices = 3});
   const State state(8, 3, 3, 5);
   State turned = state;  // 0 is called 1, 1 is called 2 and 2 is called 0
   for (std::int32_t& device : turned.devices) {
     device = (device + 1) % 3;
   }
-  const auto before = probabilities_of("devices=candidates", 3, problem, state, 4);
-  const auto after = probabilities_of("devices=candidates", 3, problem, turned, 4);
+  const auto before = probabilities_of("device-encoding=features", 3, problem, state, 4);
+  const auto after = probabilities_of("device-encoding=features", 3, problem, turned, 4);
   EXPECT_EQ(after, (std::vector<double>{before[2], before[0], before[1]}));
   EXPECT_NE(before[0], before[1]);
-  // Numbers are all that the one-hot network knows.
+  // The one-hot network knows numbers only.
   const auto one_hot = probabilities_of("", 3, problem, state, 1);
   EXPECT_NE(probabilities_of("", 3, problem, turned, 1),
             (std::vector<double>{one_hot[2], one_hot[0], one_hot[1]}));
 }
 
-TEST(PlacetoNetwork, TellsASlowCandidateFromAFastOne) {
+TEST(PlacetoNetwork, DistinguishesASlowCandidateFromAFastOne) {
   const test::ClusterSketch sketch{.num_devices = 1, .with_slow_gpu = true};
   const Problem unlike = test::make_problem(test::fork_join_graph(6, 20), sketch);
   const Problem alike = test::make_problem(test::fork_join_graph(6, 20));
   const State state(8, 2, 3, 5);
-  EXPECT_NE(probabilities_of("devices=candidates", 2, unlike, state, 2),
-            probabilities_of("devices=candidates", 2, alike, state, 2));
+  EXPECT_NE(probabilities_of("device-encoding=features", 2, unlike, state, 2),
+            probabilities_of("device-encoding=features", 2, alike, state, 2));
 }
 
-// With the last weights at 0, only `stay` tells devices apart: e^2 against twice 1.
-TEST(PlacetoNetwork, StaysAtFirstAsOftenAsItIsTold) {
+// With a last layer of zeros only the stay bias is left.
+TEST(PlacetoNetwork, AddsTheStayBias) {
   const Problem problem = test::make_problem(test::fork_join_graph(6, 20), {.num_devices = 3});
   for (const char* devices : {"one-hot", "candidates"}) {
-    Network<float> network(network_options("zero-head=true,stay=2,devices=" + std::string(devices)),
-                           3);
+    Network<float> network(
+        network_options("zero-init=true,stay-bias=2,device-encoding=" + std::string(devices)), 3);
     RandomStream random(11);
     network.initialize(random);
     State state(8, 3, 3, 5);
     state.devices[3] = 1;
-    const auto logits = logits_of(network, Graph(problem), {state.decision()}, 4);
+    const auto logits = logits_of(network, Graph(problem), {state.observation()}, 4);
     EXPECT_EQ(logits[0], (std::vector<float>{0, 2, 0}));
   }
 }
 
-TEST(PlacetoNetwork, KeepsLogitsWithinTheirBound) {
+TEST(PlacetoNetwork, ClipsLogitsByTanh) {
   const Graph graph(problem_of({0, 1, 2, 3, 4, 5, 6, 7}));
   const State state(8, 2, 3, 5);
-  const auto free = logits_of(random_network<double>("", 2), graph, {state.decision()}, 1);
-  const auto bound =
-      logits_of(random_network<double>("logit-bound=0.5", 2), graph, {state.decision()}, 1);
+  const auto unclipped = logits_of(random_network<double>("", 2), graph, {state.observation()}, 1);
+  const auto clipped =
+      logits_of(random_network<double>("tanh-clipping=0.5", 2), graph, {state.observation()}, 1);
   for (std::size_t device = 0; device < 2; ++device) {
-    EXPECT_NEAR(bound[0][device], 0.5 * std::tanh(free[0][device]), 1e-12);
+    EXPECT_NEAR(clipped[0][device], 0.5 * std::tanh(unclipped[0][device]), 1e-12);
   }
 }
 
-// On a graph whose longest way has four groups, what is heard has settled after three rounds, and
-// that is what a sweep in topological order computes.
-TEST(PlacetoNetwork, SweepsToWhatRoundsSettleAt) {
+// On a graph whose longest path has four groups, message passing reaches its fixed point after
+// three rounds, and that is what a sweep in topological order computes.
+TEST(PlacetoNetwork, SweepsToTheFixedPointOfTheRounds) {
   const Graph graph(test::make_problem(test::chain_graph({10, 20, 30, 40}, 5)));
-  const auto sweep = random_network<double>("messages=sweep", 2);
+  const auto sweep = random_network<double>("message-passing=sweep", 2);
   const auto three = random_network<double>("rounds=3", 2);
   const auto many = random_network<double>("rounds=9", 2);
   const auto two = random_network<double>("rounds=2", 2);
   const State state(4, 2, 1, 9);
-  const auto expected = logits_of(three, graph, {state.decision()}, 1);
-  EXPECT_EQ(logits_of(sweep, graph, {state.decision()}, 1), expected);
-  EXPECT_EQ(logits_of(many, graph, {state.decision()}, 1), expected);
-  EXPECT_NE(logits_of(two, graph, {state.decision()}, 1), expected);
+  const auto expected = logits_of(three, graph, {state.observation()}, 1);
+  EXPECT_EQ(logits_of(sweep, graph, {state.observation()}, 1), expected);
+  EXPECT_EQ(logits_of(many, graph, {state.observation()}, 1), expected);
+  EXPECT_NE(logits_of(two, graph, {state.observation()}, 1), expected);
 }
 
 TEST(PlacetoNetwork, HasTheGradientOfItsDifferences) {
@@ -291,13 +293,13 @@ TEST(PlacetoNetwork, HasTheGradientOfItsDifferences) {
     }
     const State one(8, 2, 2, 6);
     const State two(8, 2, 4, 7);
-    const std::vector<Decision> decisions = {one.decision(), two.decision()};
+    const std::vector<Observation> observations = {one.observation(), two.observation()};
     const std::vector<std::int32_t> actions = {0, 1};
     nn::Tape<double> tape(network.parameters());
     Network<double>::Lists lists;
     const auto loss_value = [&] {
       tape.clear();
-      return tape.log_probability(network.logits(tape, lists, graph, decisions, 2), actions);
+      return tape.log_probability(network.logits(tape, lists, graph, observations, 2), actions);
     };
     const auto loss = [&] {
       const nn::MatrixView<double> p = tape.value(loss_value());
@@ -325,7 +327,7 @@ TEST(PlacetoNetwork, HasTheGradientOfItsDifferences) {
 }
 
 // 0 -> 1 -> 3, 0 -> 2 -> 3 and alone 4.
-TEST(PlacetoGraph, KnowsWhoReachesWhom) {
+TEST(PlacetoGraph, KnowsReachability) {
   const Graph graph(test::make_problem(test::make_graph({{.name = "a"},
                                                          {.name = "b", .producers = {0}},
                                                          {.name = "c", .producers = {0}},
@@ -346,18 +348,18 @@ TEST(PlacetoGraph, KnowsWhoReachesWhom) {
   EXPECT_THAT(reached(4), testing::IsEmpty());
 }
 
-TEST(PlacetoGraph, DividesItsNumbersByTheLargest) {
+TEST(PlacetoGraph, NormalizesFeaturesByTheLargest) {
   const Graph graph(test::make_problem(
       test::make_graph({{.name = "a", .cost_us = 20, .output_bytes = 10},
                         {.name = "b", .cost_us = 10, .output_bytes = 40, .producers = {0}},
                         {.name = "c", .cost_us = 5, .output_bytes = 80, .producers = {1}}})));
   EXPECT_THAT(graph.cost(), testing::ElementsAre(1, 0.5, 0.25));
-  EXPECT_THAT(graph.bytes(), testing::ElementsAre(0.25, 1, 0));  // nobody reads the last
+  EXPECT_THAT(graph.bytes(), testing::ElementsAre(0.25, 1, 0));  // no op reads the last
   EXPECT_THAT(graph.memory(), testing::ElementsAre(0.125, 0.5, 1));
 }
 
-// The slow device takes twice as long, so the dearest group's mean cost is (20 + 40) / 2.
-TEST(PlacetoGraph, CountsTimesInCostsOfTheDearestGroup) {
+// The slow device takes twice as long, so the largest mean cost of a group is (20 + 40) / 2.
+TEST(PlacetoGraph, CountsTimesInUnitsOfTheLargestGroupCost) {
   const Graph graph(test::make_problem(
       test::make_graph({{.name = "a", .cost_us = 20, .output_bytes = 60},
                         {.name = "b", .cost_us = 6, .output_bytes = 90, .producers = {0}}}),
@@ -367,7 +369,7 @@ TEST(PlacetoGraph, CountsTimesInCostsOfTheDearestGroup) {
   EXPECT_FLOAT_EQ(graph.cost_on(1, 1), 12.0F / 30);
   EXPECT_FLOAT_EQ(graph.transfer(0, 0, 1), 30.0F / 30);
   EXPECT_FLOAT_EQ(graph.transfer(0, 1, 1), 0);
-  EXPECT_FLOAT_EQ(graph.transfer(1, 0, 1), 0);  // nobody reads it
+  EXPECT_FLOAT_EQ(graph.transfer(1, 0, 1), 0);  // no op reads it
 }
 
 }  // namespace

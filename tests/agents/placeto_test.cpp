@@ -2,6 +2,7 @@
 #include "support/problems.hpp"
 
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +52,7 @@ TEST(PlacetoPlus, FindsTheOptimumOfSmallProblems) {
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
       SCOPED_TRACE(testing::Message() << named.name << ", seed " << seed);
       Session session(named.problem, {.seed = seed, .max_evaluations = 1000});
-      make("placeto-plus:fresh=0.3")->place(named.problem, session);
+      make("placeto-plus:random-start=0.3")->place(named.problem, session);
       EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, best_us);
     }
   }
@@ -86,42 +87,44 @@ TEST(PlacetoTransfer, PlacesOnOtherDevicesThanItWasTrainedFor) {
   }
 }
 
-// What was learned, not what was met on the way: one greedy episode of the trained policy from
-// another start.
+// Tests the policy instead of the best placement of its training: one greedy episode from another
+// start.
 double greedy_us(const Problem& problem, const std::string& spec, std::uint64_t seed,
                  std::int64_t budget) {
   Session training(problem, {.seed = seed, .max_evaluations = budget});
-  const auto teacher = make("placeto:" + spec);
+  const auto trained = make("placeto:" + spec);
   Session* const sessions[] = {&training};
-  trainable(*teacher).train(sessions, {});
-  const auto pupil = make("placeto:" + spec);
-  trainable(*pupil).load(trainable(*teacher).save(), "policy.json");
+  trainable(*trained).train(sessions, {});
+  const auto loaded = make("placeto:" + spec);
+  trainable(*loaded).load(JsonDocument::parse(trainable(*trained).save(), "policy.json").root());
   Session session(problem, {.seed = seed + 100, .max_evaluations = problem.num_groups() + 1});
-  trainable(*pupil).place_with_policy(problem, session);
+  trainable(*loaded).place_with_policy(problem, session);
   return session.best_evaluation().step_time_us;
 }
 
-TEST(Placeto, LearnsToPlaceSmallProblemsAtOnce) {
+TEST(Placeto, LearnsAGreedyPolicyForSmallProblems) {
   for (const Named& named : tiny()) {
     if (std::string(named.name) == "diamond") {
-      continue;  // whose policies at times stay where each single move makes it worse
+      continue;  // its policies sometimes stay in a local optimum
     }
     SCOPED_TRACE(named.name);
-    EXPECT_LE(greedy_us(named.problem, "unit=work,entropy=0.1", 1, 6000),
+    EXPECT_LE(greedy_us(named.problem, "time-unit=work,entropy-weight=0.1", 1, 6000),
               1.1 * test::optimum_us(named.problem));
   }
   const Problem problem = test::make_problem(test::crossing_graph());
-  EXPECT_LE(greedy_us(problem, "unit=work,entropy=0.1,algorithm=ppo", 1, 3000),
+  EXPECT_LE(greedy_us(problem, "time-unit=work,entropy-weight=0.1,algorithm=ppo", 1, 3000),
             1.1 * test::optimum_us(problem));
-  EXPECT_LE(greedy_us(problem, "unit=work,normalize=true,entropy=0.1,all-devices=true,batches=4", 1,
-                      1000),
+  EXPECT_LE(greedy_us(problem,
+                      "time-unit=work,normalize-advantages=true,entropy-weight=0.1,all-actions="
+                      "true,minibatches=4",
+                      1, 1000),
             1.1 * test::optimum_us(problem));
 }
 
 TEST(Placeto, LearnsTheSameBitsOnOneAndTwoThreads) {
   const Problem problem = test::make_problem(test::fork_join_graph(40, 20), {.num_devices = 3});
   const Problem other = test::make_problem(test::crossing_graph(), {.num_devices = 3});
-  for (const char* spec : {"placeto:workers=3", "placeto:algorithm=ppo,messages=sweep",
+  for (const char* spec : {"placeto:workers=3", "placeto:algorithm=ppo,message-passing=sweep",
                            "placeto-transfer:workers=2"}) {
     const auto policy = [&](std::size_t threads) {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
@@ -163,12 +166,12 @@ TEST(Placeto, LeavesAPolicyAsItIsWhenItPlacesWithIt) {
 }
 
 // 40 evaluations are 5 episodes of a start and 7 groups.
-TEST(Placeto, TellsOfEachUpdate) {
+TEST(Placeto, ReportsEachUpdate) {
   const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.seed = 1, .max_evaluations = 40});
   Session* const sessions[] = {&session};
   std::vector<TrainingUpdate> updates;
-  const auto agent = make("placeto:rate=0,rate-end=0");
+  const auto agent = make("placeto:learning-rate=0,learning-rate-end=0");
   trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
     updates.push_back(update);
     EXPECT_EQ(session.evaluations(), 8 * update.episodes);
@@ -188,25 +191,25 @@ TEST(Placeto, TellsOfEachUpdate) {
   }
 }
 
-TEST(Placeto, StopsWhereItIsTold) {
+TEST(Placeto, StopsWhenTheCallbackReturnsFalse) {
   const Problem one = test::make_problem(test::fork_join_graph(4, 20));
   const Problem other = test::make_problem(test::crossing_graph());
   Session first(one, {.seed = 1, .max_evaluations = 700});
   Session second(other, {.seed = 2, .max_evaluations = 700});
   Session* const sessions[] = {&first, &second};
   const auto agent = make("placeto:workers=2");
-  std::vector<std::size_t> told;
+  std::vector<std::size_t> reported;
   trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
-    told.push_back(update.session);
+    reported.push_back(update.session);
     EXPECT_EQ(update.is_last, update.session == 1);
     return update.update < 3 || update.session == 1;  // the first call of the third says no
   });
-  EXPECT_THAT(told, testing::ElementsAre(0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(reported, testing::ElementsAre(0, 1, 0, 1, 0, 1));
   EXPECT_EQ(first.evaluations(), 3 * 7);
   EXPECT_EQ(second.evaluations(), 3 * 8);
 }
 
-// What a training leaves: the policy, its own state and those of its sessions.
+// The state after a training: the policy, the checkpoint and the sessions.
 struct Left {
   std::string policy{};
   std::string training{};
@@ -214,7 +217,7 @@ struct Left {
   std::vector<TrainingUpdate> updates{};
 };
 
-// Trains on three problems until after `updates`, from the beginning or from what another left.
+// Trains on three problems until after `updates`, from the start or from a checkpoint.
 Left train_until(const std::string& spec, std::int64_t updates, const Left* from) {
   const std::vector<Problem> problems = [] {
     std::vector<Problem> all;
@@ -235,7 +238,7 @@ Left train_until(const std::string& spec, std::int64_t updates, const Left* from
     }
   }
   if (from != nullptr) {
-    trainable(*agent).load_training(from->training, "training");
+    trainable(*agent).load_training(JsonDocument::parse(from->training, "training").root());
   }
   Left left;
   trainable(*agent).train(pointers, [&](const TrainingUpdate& update) {
@@ -251,8 +254,8 @@ Left train_until(const std::string& spec, std::int64_t updates, const Left* from
 }
 
 // With a greedy episode each fourth round, so that one lies right before and after a cut.
-TEST(Placeto, GoesOnWithTheSameBitsAfterACut) {
-  for (const char* spec : {"placeto:workers=2,start=best,greedy-every=4,baseline=3",
+TEST(Placeto, ResumesWithTheSameBits) {
+  for (const char* spec : {"placeto:workers=2,start=best,greedy-every=4,baseline-episodes=3",
                            "placeto:workers=2,start=best,greedy-every=4,algorithm=ppo",
                            "placeto:order=random,entropy-decay=exponential,optimizer=rmsprop"}) {
     const Left whole = train_until(spec, 1'000'000, nullptr);
@@ -286,45 +289,16 @@ TEST(Placeto, GoesOnWithTheSameBitsAfterACut) {
   }
 }
 
-std::string training_mistake(const std::string& text) {
-  try {
-    trainable(*make("placeto")).load_training(text, "training.json");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
-}
-
-TEST(Placeto, TellsWhyATrainingCannotGoOn) {
-  const Left left = train_until("placeto", 2, nullptr);
-  EXPECT_EQ(training_mistake(left.training), "none");
-  EXPECT_THAT(training_mistake(left.policy), testing::StartsWith("training.json: "));
-  EXPECT_THAT(training_mistake(left.training.substr(0, left.training.size() / 2)),
-              testing::StartsWith("training.json"));
-
-  const Problem problem = test::make_problem(test::crossing_graph());
-  Session session(problem, {.max_evaluations = 100});
-  Session* const sessions[] = {&session};
-  const auto agent = make("placeto");
-  trainable(*agent).load_training(left.training, "training.json");
-  try {
-    trainable(*agent).train(sessions, {});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "training.json: /courses: expected 1 problems, found 3");
-  }
-}
-
 std::string load_mistake(const std::string& spec, const std::string& text) {
   try {
-    trainable(*make(spec)).load(text, "policy.json");
+    trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root());
   } catch (const Error& error) {
     return error.what();
   }
   return "none";
 }
 
-TEST(Placeto, TellsWhyAPolicyDoesNotFit) {
+TEST(Placeto, RefusesAPolicyThatDoesNotFit) {
   const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.max_evaluations = 8});
   const auto agent = make("placeto");
@@ -333,9 +307,6 @@ TEST(Placeto, TellsWhyAPolicyDoesNotFit) {
   EXPECT_EQ(load_mistake("placeto", policy), "none");
   EXPECT_EQ(load_mistake("placeto:rounds=4", policy),
             "policy.json: /network/rounds: the policy was trained with rounds=8, not rounds=4");
-  EXPECT_THAT(load_mistake("placeto", "{}"), testing::HasSubstr("policy.json"));
-  EXPECT_THAT(load_mistake("placeto", policy.substr(0, policy.size() / 2)),
-              testing::StartsWith("policy.json"));
 
   const Problem wider = test::make_problem(test::crossing_graph(), {.num_devices = 4});
   Session on_wider(wider, {.max_evaluations = 8});

@@ -51,10 +51,12 @@ TEST(PostPolicy, MakesTheStepsOfProximalOptimizationThatAreMadeByHand) {
   const std::vector<Choices> samples = {{0}, {1}};
   const std::vector<double> advantages = {1, -1};
   Policy once(1, 2);
-  once.optimize_proximally(samples, advantages, {.steps = 1, .rate = 1, .penalty = 0.5});
+  once.optimize_proximally(samples, advantages,
+                           {.steps = 1, .learning_rate = 1, .kl_penalty = 0.5});
   EXPECT_NEAR(once.probabilities(0)[0], 1 / (1 + std::exp(-1.0)), 1e-12);
   Policy twice(1, 2);
-  twice.optimize_proximally(samples, advantages, {.steps = 2, .rate = 1, .penalty = 0.5});
+  twice.optimize_proximally(samples, advantages,
+                            {.steps = 2, .learning_rate = 1, .kl_penalty = 0.5});
   EXPECT_NEAR(twice.probabilities(0)[0], 1 / (1 + std::exp(-1.55539)), 1e-5);
 }
 
@@ -90,8 +92,10 @@ TEST(PostPolicy, ClimbsTheProximalObjective) {
   one.minimize_cross_entropy(elite, 0);
   two.minimize_cross_entropy(elite, 0);
   constexpr double kRate = 0.5;
-  one.optimize_proximally(samples, advantages, {.steps = 1, .rate = kRate, .penalty = kPenalty});
-  two.optimize_proximally(samples, advantages, {.steps = 2, .rate = kRate, .penalty = kPenalty});
+  one.optimize_proximally(samples, advantages,
+                          {.steps = 1, .learning_rate = kRate, .kl_penalty = kPenalty});
+  two.optimize_proximally(samples, advantages,
+                          {.steps = 2, .learning_rate = kRate, .kl_penalty = kPenalty});
   for (const std::size_t group : {0U, 1U}) {
     std::vector<double> u;
     for (const double p : one.probabilities(group)) {
@@ -139,8 +143,8 @@ TEST(Post, LearnsWithEitherRuleMoreThanRandomPlacementsFind) {
   };
   const double random_us = best_us("random");
   EXPECT_LT(best_us("post"), 0.8 * random_us);
-  EXPECT_LT(best_us("post:steps=0"), 0.8 * random_us);
-  EXPECT_LT(best_us("post:batches=10000"), 0.8 * random_us);
+  EXPECT_LT(best_us("post:ppo-steps=0"), 0.8 * random_us);
+  EXPECT_LT(best_us("post:cross-entropy-every=10000"), 0.8 * random_us);
 }
 
 TEST(Post, DrawsTheSamePlacementsOnOneAndTwoThreads) {

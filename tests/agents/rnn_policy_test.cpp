@@ -25,8 +25,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr PolicyOptions kItems = {.hidden = 3, .types = 2, .adjacency = 5};
-constexpr PolicyOptions kGroups = {.hidden = 3, .types = 2, .groups = 4, .grouper = 3};
+constexpr PolicyOptions kItems = {.hidden = 3, .embedding = 2, .adjacency = 5};
+constexpr PolicyOptions kGroups = {.hidden = 3, .embedding = 2, .groups = 4, .grouper_hidden = 3};
 
 // a -> b, c -> d; b is consumed twice.
 OpGraph four_ops() {
@@ -37,7 +37,7 @@ OpGraph four_ops() {
                            {.name = "e", .producers = {1}}});
 }
 
-TEST(RnnItems, TellKindsShapesAndNeighbours) {
+TEST(RnnItems, HaveKindsShapesAndNeighbours) {
   const std::vector<Item> items = items_of(test::make_problem(four_ops()));
   ASSERT_EQ(items.size(), 5U);
   const Item& b = items[1];
@@ -57,7 +57,7 @@ TEST(RnnItems, TellKindsShapesAndNeighbours) {
 }
 
 // a, b and c in one group, which hands the outputs of b and c to d, the larger one first.
-TEST(RnnItems, TellWhatLeavesAGroup) {
+TEST(RnnItems, HaveTheShapesThatLeaveAGroup) {
   auto graph = std::make_shared<const OpGraph>(four_ops());
   const Problem problem(graph, Grouping({0, 0, 0, 1, 1}), test::make_cluster({}));
   const std::vector<Item> items = items_of(problem);
@@ -69,27 +69,27 @@ TEST(RnnItems, TellWhatLeavesAGroup) {
   EXPECT_THAT(items[0].consumers, ElementsAre(1));
 }
 
-TEST(RnnChooser, DrawsAsLogitsSayAndTakesTheLikeliest) {
+TEST(RnnActionSampler, SamplesByTheLogitsOrTakesTheGreedyAction) {
   RandomStream random(3);
-  Chooser chooser(&random);
+  ActionSampler sampler(&random);
   std::array<float, 2 * nn::kLanes> logits{};
   logits[nn::kLanes] = static_cast<float>(std::log(3.0));  // one in four against three
   int second = 0;
   for (int i = 0; i < 4000; ++i) {
-    second += chooser.choose(logits.data(), 2);
+    second += sampler.sample(logits.data(), 2);
   }
   EXPECT_NEAR(second, 3000, 4 * std::sqrt(4000 * 0.25 * 0.75));
-  EXPECT_EQ(Chooser(nullptr).choose(logits.data(), 2), 1);
+  EXPECT_EQ(ActionSampler(nullptr).sample(logits.data(), 2), 1);
 }
 
-TEST(RnnChooser, DrawsNormalNumbers) {
+TEST(RnnActionSampler, SamplesTheNormalDistribution) {
   RandomStream random(3);
-  Chooser chooser(&random);
+  ActionSampler sampler(&random);
   double sum = 0;
   double square = 0;
   int beyond_one = 0;
   for (int i = 0; i < 10'000; ++i) {
-    const double x = chooser.normal();
+    const double x = sampler.normal();
     sum += x;
     square += x * x;
     beyond_one += std::abs(x) > 1;
@@ -103,15 +103,15 @@ template <class Scalar>
 void draw(const RecurrentPolicy<Scalar>& policy, nn::Tape<Scalar>& tape,
           const std::vector<Item>& items, double noise, std::deque<GroupedDraw>& draws) {
   RandomStream random(11);
-  Chooser chooser(&random);
+  ActionSampler sampler(&random);
   for (GroupedDraw& drawn : draws) {
     drawn.draw.placements = 3;
   }
-  policy.place(tape, items, chooser, noise, draws);
+  policy.place(tape, items, sampler, noise, draws);
 }
 
-// The log probabilities of what was drawn, by all parameters, through both networks.
-TEST(RnnPolicy, DifferentiatesWhatItDrew) {
+// The gradients of the log probabilities of samples, through both networks.
+TEST(RnnPolicy, DifferentiatesTheLogProbabilitiesOfItsSamples) {
   const std::vector<Item> items = items_of(test::make_problem(four_ops()));
   for (const PolicyOptions& options : {kItems, kGroups}) {
     RecurrentPolicy<double> policy(options, 2);
@@ -119,15 +119,17 @@ TEST(RnnPolicy, DifferentiatesWhatItDrew) {
     std::deque<GroupedDraw> draws(2);
     nn::expect_gradient_like_differences(policy.parameters(), [&](nn::DoubleTape& tape) {
       draw(policy, tape, items, 0, draws);
-      std::vector<nn::Value> parts = draws[0].draw.chances;
+      std::vector<nn::Value> parts = draws[0].draw.log_probabilities;
       parts.insert(parts.end(), draws[0].draw.entropies.begin(), draws[0].draw.entropies.end());
-      parts.insert(parts.end(), draws[1].draw.chances.begin(), draws[1].draw.chances.end());
+      parts.insert(parts.end(), draws[1].draw.log_probabilities.begin(),
+                   draws[1].draw.log_probabilities.end());
       return tape.concat(parts);
     });
     if (options.groups > 0) {
       nn::expect_gradient_like_differences(policy.parameters(), [&](nn::DoubleTape& tape) {
         draw(policy, tape, items, 0, draws);
-        return tape.concat(std::array{*draws[0].chances, *draws[1].chances, *draws[1].entropies});
+        return tape.concat(std::array{*draws[0].log_probabilities, *draws[1].log_probabilities,
+                                      *draws[1].entropies});
       });
     }
   }
@@ -136,18 +138,18 @@ TEST(RnnPolicy, DifferentiatesWhatItDrew) {
 TEST(RnnPolicy, TrainsEveryLayer) {
   const std::vector<Item> items = items_of(test::make_problem(four_ops()));
   for (PolicyOptions options : {kItems, kGroups}) {
-    options.grouper = 8;  // so that some of its ReLUs are not 0
+    options.grouper_hidden = 8;  // so that some of its ReLUs are not 0
     RecurrentPolicy<double> policy(options, 2);
     RandomStream random(2);
     policy.parameters().initialize(random);
     nn::Tape<double> tape(policy.parameters());
     std::deque<GroupedDraw> draws(1);
     draw(policy, tape, items, 0, draws);
-    for (const nn::Value chance : draws[0].draw.chances) {
-      tape.seed(chance)(0, 0) = 1;
+    for (const nn::Value log_probability : draws[0].draw.log_probabilities) {
+      tape.seed(log_probability)(0, 0) = 1;
     }
-    if (draws[0].chances) {
-      tape.seed (*draws[0].chances)(0, 0) = 1;
+    if (draws[0].log_probabilities) {
+      tape.seed (*draws[0].log_probabilities)(0, 0) = 1;
     }
     std::vector<double> gradient(policy.parameters().values().size());
     tape.backward(gradient);
@@ -161,8 +163,8 @@ TEST(RnnPolicy, TrainsEveryLayer) {
   }
 }
 
-// Forward states know of no later item, and backward states of no earlier one.
-TEST(RnnPolicy, EncodesEachItemAtItsPlace) {
+// Forward states depend on no later item, and backward states on no earlier one.
+TEST(RnnPolicy, EncodesItemsFromBothSides) {
   nn::Parameters<double> parameters;
   const SequencePlacer<double> placer({.hidden = 4, .groups = 1}, 2, 2, parameters);
   nn::randomize(parameters);
@@ -170,9 +172,9 @@ TEST(RnnPolicy, EncodesEachItemAtItsPlace) {
     nn::Tape<double> tape(parameters);
     const nn::Value items = nn::random_input(tape, 5, 2);
     tape.value(items)(changed, 1) += 1;
-    Chooser likeliest(nullptr);
+    ActionSampler greedy(nullptr);
     Draw draw{.placements = 1};
-    placer.place(tape, items, likeliest, 0, draw);
+    placer.place(tape, items, greedy, 0, draw);
     std::vector<std::vector<double>> rows(5);
     for (std::size_t row = 0; row < 5; ++row) {
       for (std::size_t column = 0; column < 4; ++column) {
@@ -216,7 +218,7 @@ TEST(RnnPolicy, PlacesAnItemWhereItsGroupIs) {
   EXPECT_GT(together, 0);
 }
 
-// Noise of many times the logits makes other choices, and each counts with the chance it had.
+// Noise of ten times the logits gives other actions; entropies are those with the noise.
 TEST(RnnPolicy, DrawsWithNoise) {
   const std::vector<Item> items = items_of(test::make_problem(test::fork_join_graph(30, 5)));
   RecurrentPolicy<double> policy(kItems, 2);
@@ -258,7 +260,7 @@ TEST(RnnPolicy, HasAsManyWeightsAsItsLayersSay) {
   };
   EXPECT_EQ(weights("rnn-colocrl:hidden=256", 2),
             affine(kinds, 20) + lstm(20 + 24 + 256, 256) + decoder(256, 2));
-  EXPECT_EQ(weights("rnn-colocrl:hidden=64,types=5,adjacency=9", 4),
+  EXPECT_EQ(weights("rnn-colocrl:hidden=64,embedding=5,adjacency=9", 4),
             affine(kinds, 5) + lstm(5 + 24 + 9, 64) + decoder(64, 4));
   EXPECT_EQ(weights("rnn-hdp:hidden=256,groups=256", 2),
             affine(kinds, 20) + affine(20 + 24 + 12, 64) + affine(64, 256) +

@@ -1,7 +1,7 @@
 #pragma once
 
-// How the tests of tapes check a gradient: the operation in a small network that ends in a weighted
-// sum of its outputs, in double, against central differences by each parameter.
+// Gradient checks: a small network with the tested operation ends in a weighted sum of its outputs;
+// its gradient, in double, is compared with central differences for each parameter.
 
 #include "agents/src/nn/tape.hpp"
 

@@ -34,7 +34,7 @@ StoredRun example() {
                                        .families = {{.name = "cells", .train = {"t"}}},
                                        .clusters = {"c"},
                                        .agents = {{"c"}, {"b"}, {"a"}},
-                                       .rivals = {"a"}},
+                                       .baselines = {"a"}},
                              .num_cells = 18}};
   for (int i = 1; i <= 6; ++i) {
     const std::string graph = "g" + std::to_string(i);
@@ -52,7 +52,7 @@ const FamilyRow& row_of(const Report& report, const std::string& agent) {
   return *std::ranges::find(rows, agent, &FamilyRow::agent);
 }
 
-TEST(FamilyReport, TellsMeansOverTheGraphs) {
+TEST(FamilyReport, HasMeansOverTheGraphs) {
   const Report report = make_report(example());
   ASSERT_EQ(report.families.size(), 1U);
   EXPECT_EQ(report.families[0].family, "cells");
@@ -66,16 +66,16 @@ TEST(FamilyReport, TellsMeansOverTheGraphs) {
   EXPECT_NEAR(row_of(report, "b").over_best, 1.034859, 1e-6);
 }
 
-TEST(FamilyReport, PairsEveryAgentWithTheRivalOnTheSameGraphs) {
+TEST(FamilyReport, PairsEveryAgentWithTheBaselineOnTheSameGraphs) {
   const Report report = make_report(example());
-  EXPECT_FALSE(row_of(report, "a").against_rival.has_value());
-  const PairedComparison& b = row_of(report, "b").against_rival.value();
+  EXPECT_FALSE(row_of(report, "a").against_baseline.has_value());
+  const PairedComparison& b = row_of(report, "b").against_baseline.value();
   EXPECT_EQ(b.pairs, 6);
   EXPECT_EQ(b.less, 0);
   EXPECT_EQ(b.greater, 6);
   EXPECT_DOUBLE_EQ(b.p, 2.0 / 64);  // six of one sign
-  EXPECT_EQ(row_of(report, "c").against_rival.value().pairs, 5);
-  EXPECT_DOUBLE_EQ(row_of(report, "c").against_rival.value().p, 2.0 / 32);
+  EXPECT_EQ(row_of(report, "c").against_baseline.value().pairs, 5);
+  EXPECT_DOUBLE_EQ(row_of(report, "c").against_baseline.value().p, 2.0 / 32);
 }
 
 TEST(FamilyReport, RowsGoFromTheNearestToTheBestAndThoseWithFewerGraphsLast) {
@@ -87,13 +87,13 @@ TEST(FamilyReport, RowsGoFromTheNearestToTheBestAndThoseWithFewerGraphsLast) {
   EXPECT_THAT(agents, ElementsAre("a", "b", "c"));
 }
 
-TEST(FamilyReport, TheTerminalSumsUpWhereMarkdownTellsEveryGraph) {
+TEST(FamilyReport, TheTerminalShowsFamiliesAndMarkdownEveryGraphToo) {
   const Report report = make_report(example());
   const std::string terminal = write_terminal(report, false);
-  EXPECT_THAT(terminal, HasSubstr("cells on c, 6 graphs to test on"));
+  EXPECT_THAT(terminal, HasSubstr("cells on c, 6 test graphs"));
   EXPECT_THAT(terminal, Not(HasSubstr("g3 on c")));
   const std::string markdown = write_markdown(report);
-  EXPECT_THAT(markdown, HasSubstr("## cells on c, 6 graphs to test on"));
+  EXPECT_THAT(markdown, HasSubstr("## cells on c, 6 test graphs"));
   EXPECT_THAT(markdown, HasSubstr("| b | 6 | 36.5 | +3.5 | +3.5 | "));
   EXPECT_THAT(markdown, HasSubstr("| 0 | 6 | 0.031 |"));
   EXPECT_THAT(markdown, HasSubstr("## g3 on c"));
@@ -107,7 +107,7 @@ TEST(FamilyReport, JsonHasTheCurves) {
   ASSERT_EQ(curve.size(), 6U);
   EXPECT_THAT(curve.front(), DoubleNear(1.01, 1e-12));
   EXPECT_THAT(curve.back(), DoubleNear(1.06, 1e-12));
-  EXPECT_EQ(b.at("against_rival").at("slower"), 6);
+  EXPECT_EQ(b.at("against_baseline").at("slower"), 6);
 }
 
 // Up to twice as long is shown: on 560 pixels, 1.5 is in the middle.
@@ -120,7 +120,7 @@ TEST(FamilyReport, ThePictureClimbsAStepForEachGraph) {
   }
   const std::string svg = draw_families(make_report(run));
   EXPECT_THAT(svg, HasSubstr("cells on c"));
-  EXPECT_THAT(svg, HasSubstr("0.0,360.0 280.0,360.0 280.0,300.0 280.0,300.0 280.0,240.0"));
+  EXPECT_THAT(svg, HasSubstr("0,360 280,360 280,300 280,300 280,240"));
 }
 
 TEST(FamilyReport, WithoutFamiliesThereIsNothingToDraw) {

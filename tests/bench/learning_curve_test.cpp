@@ -63,8 +63,8 @@ TEST(LearningCurve, IsDrawnOverEpisodesInMilliseconds) {
   curve.add(update(10, 0, 10'000, 10'000));
   curve.add(update(100, 0, 10'000, 1'000));
   const std::string svg = curve.to_svg();
-  EXPECT_THAT(svg, HasSubstr("points=\"0.0,0.0 280.0,180.0 560.0,180.0\""));  // end of episodes
-  EXPECT_THAT(svg, HasSubstr("points=\"0.0,0.0 280.0,180.0 560.0,360.0\""));  // best so far
+  EXPECT_THAT(svg, HasSubstr("points=\"0,0 280,180 560,180\""));  // end of episodes
+  EXPECT_THAT(svg, HasSubstr("points=\"0,0 280,180 560,360\""));  // best so far
   EXPECT_THAT(svg, HasSubstr(">tiny on pair</text>"));
   EXPECT_THAT(svg, HasSubstr(">step time [ms]</text>"));
   EXPECT_THAT(svg, Not(HasSubstr("All problems")));
@@ -79,7 +79,7 @@ TEST(LearningCurve, BeginsWithTheMeanOfSeveralProblems) {
   curve.add(update(100, 0, 100, 100));
   const std::string svg = curve.to_svg();
   EXPECT_THAT(svg, HasSubstr(">All problems</text>"));
-  EXPECT_THAT(svg, HasSubstr("points=\"0.0,0.0 560.0,360.0\""));
+  EXPECT_THAT(svg, HasSubstr("points=\"0,0 560,360\""));
   EXPECT_THAT(svg, HasSubstr("height=\"1380\""));  // three plots
 }
 

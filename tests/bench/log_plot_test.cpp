@@ -21,8 +21,8 @@ TEST(LogPlot, PutsPointsWhereTheirLogarithmsAre) {
   plot.add_point(series, {10, 1}, "ten");
   plot.add_point(series, {1000, 10}, "corner");
   const std::string svg = svg_of(plot);
-  EXPECT_THAT(svg, HasSubstr("cx=\"186.7\" cy=\"180.0\" r=\"3\" fill=\"#00f\""));
-  EXPECT_THAT(svg, HasSubstr("cx=\"560.0\" cy=\"0.0\""));
+  EXPECT_THAT(svg, HasSubstr("cx=\"186.7\" cy=\"180\" r=\"3\" fill=\"#00f\""));
+  EXPECT_THAT(svg, HasSubstr("cx=\"560\" cy=\"0\""));
   EXPECT_THAT(svg, HasSubstr("<title>ten</title>"));
   EXPECT_THAT(svg, HasSubstr(">blue ones</text>"));
 }
@@ -32,8 +32,8 @@ TEST(LogPlot, DrawsCurvesFromPlaceToPlace) {
   plot.add_curve("roof", {{1, 0.1}, {10, 1}, {1000, 1}}, {"#333", true});
   plot.add_curve("", {{1, 10}, {1000, 10}}, {"#999", false});
   const std::string svg = svg_of(plot);
-  EXPECT_THAT(svg, HasSubstr("<polyline points=\"0.0,360.0 186.7,180.0 560.0,180.0\""));
-  EXPECT_THAT(svg, HasSubstr("<polyline points=\"0.0,0.0 560.0,0.0\" fill=\"none\" "
+  EXPECT_THAT(svg, HasSubstr("<polyline points=\"0,360 186.7,180 560,180\""));
+  EXPECT_THAT(svg, HasSubstr("<polyline points=\"0,0 560,0\" fill=\"none\" "
                              "stroke=\"#999\" stroke-width=\"1.5\"/>"));
   EXPECT_THAT(svg, HasSubstr("stroke-dasharray"));
   EXPECT_THAT(svg, HasSubstr(">roof</text>"));
@@ -69,7 +69,7 @@ TEST(LogPlot, MayHaveLinearAxes) {
   EXPECT_THAT(svg, HasSubstr(">0.1</text>"));
   EXPECT_THAT(svg, Not(HasSubstr(">0.95</text>")));
   // 1 is 8 of 20 hundredths from the left: 224 of 560 pixels.
-  EXPECT_THAT(svg, HasSubstr("<polyline points=\"-56.0,360.0 224.0,180.0 644.0,0.0\""));
+  EXPECT_THAT(svg, HasSubstr("<polyline points=\"-56,360 224,180 644,0\""));
 }
 
 TEST(LogPlot, EscapesWhatItIsGiven) {

@@ -119,23 +119,6 @@ TEST(CellResultLine, KeepsThePolicy) {
   EXPECT_THROW(read_cell_result(other, "line"), Error);
 }
 
-// A line of the time before simulations to near the best were counted.
-TEST_F(ResultStoreTest, ReadsOlderStores) {
-  fill(0);
-  std::string line = write_cell_result(result_of("a", 0));
-  for (const std::string member :
-       {"\"evaluations_per_episode\":2,", ",\"evaluations_to_near_best\":3"}) {
-    const std::size_t at = line.find(member);
-    ASSERT_NE(at, std::string::npos) << line;
-    line.erase(at, member.size());
-  }
-  write_cells(line + "\n");
-  const StoredRun run = read_store(folder_);
-  ASSERT_EQ(run.results.size(), 1U);
-  EXPECT_EQ(run.results[0].evaluations_to_near_best, std::nullopt);
-  EXPECT_EQ(run.results[0].evaluations_per_episode, 0);
-}
-
 TEST_F(ResultStoreTest, ListsResultsInTheOrderOfTheSuite) {
   ResultStore store = ResultStore::open(folder_, manifest_of(), false);
   store.append(result_of("b", 0));
@@ -269,6 +252,7 @@ TEST_F(ResultStoreTest, HostileCellsAreRefusedWithTheirLine) {
       with("\"evaluations\":10", "\"evaluations\":10,\"x\":1"),  // unknown member
       with("\"measured\"", "\"measurd\""),                       // mistyped member
       with("\"message\":\"\"", "\"message\":\"\xff\""),          // not UTF-8
+      with("\"agent\":\"a\"", "\"agent\":\"a:\""),               // malformed agent
       good,                                                      // twice
       write_cell_result(result_of("c", 0)),                      // not of the suite
   };
@@ -278,6 +262,18 @@ TEST_F(ResultStoreTest, HostileCellsAreRefusedWithTheirLine) {
     write_cells(good + "\n" + line + "\n" + write_cell_result(result_of("b", 0)) + "\n");
     expect_refused(ErrorCode::kFormat, "cells.jsonl:2");
   }
+}
+
+TEST_F(ResultStoreTest, AnOlderStoreIsRefusedWithTheAdviceToRunAgain) {
+  fill(1);
+  const std::string path = folder_ + "/manifest.json";
+  std::string text = read_text_file(path);
+  const std::string version = "\"version\": 2";
+  text.replace(text.find(version), version.size(), "\"version\": 1");
+  write_text_file(path, text);
+  expect_refused(ErrorCode::kFormat,
+                 "manifest.json: /version: an older program wrote these results; run the suite "
+                 "again");
 }
 
 TEST_F(ResultStoreTest, HostileManifestsAreRefused) {
@@ -293,7 +289,7 @@ TEST_F(ResultStoreTest, HostileManifestsAreRefused) {
   const std::string hostile[] = {
       "",
       good.substr(0, good.size() / 2),
-      with("\"version\": 1", "\"version\": 99"),
+      with("\"version\": 2", "\"version\": 99"),
       with("emplace-run", "emplace-suite"),
       with("\"root_seed\": 7", "\"root_seed\": -7"),
       with("\"root_seed\": 7", "\"root_seed\": 18446744073709551615"),

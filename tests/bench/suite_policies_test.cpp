@@ -39,8 +39,8 @@ const Suite kSuite{
 std::map<std::string, std::string> train(int threads) {
   std::map<std::string, std::string> files;
   train_policies(trainings_of(kSuite, 7), threads, kNeverStop,
-                 [&](const SuiteTraining& training, const PolicyFile& policy) {
-                   files.emplace(training.file_name(), write_policy_file(policy));
+                 [&](const SuiteTraining& training, const std::string& file) {
+                   files.emplace(training.file_name(), file);
                  });
   return files;
 }
@@ -48,8 +48,8 @@ std::map<std::string, std::string> train(int threads) {
 Policies policies_of(const std::map<std::string, std::string>& files) {
   Policies policies;
   for (const auto& [name, text] : files) {
-    const PolicyFile file = read_policy_file(text, name);
-    policies.emplace(hash_of(file.plan), file.policy);
+    PolicyFile file = read_policy_file(text, name);
+    policies.emplace(hash_of(file.origin.plan), std::move(file.policy));
   }
   return policies;
 }
@@ -109,9 +109,9 @@ TEST(SuitePolicies, AreUsedAsTheyAreForOneEpisodeOrLearnedFrom) {
     std::map<std::string, std::string> lines;
     run_cells(cells, problems, policies, threads, kNeverStop, [&](CellResult result) {
       EXPECT_EQ(result.status, CellStatus::kOk) << result.message;
-      // An episode visits ten groups: 11 simulations with that of its start.
+      // An episode visits ten groups: 11 evaluations with that of its start.
       const std::int64_t budget = result.cell.learns ? 33 : 11;
-      EXPECT_EQ(result.evaluations, budget) << result.cell.agent;
+      EXPECT_EQ(result.evaluations, budget) << result.cell.agent.text();
       EXPECT_EQ(result.evaluations_per_episode, result.cell.agent == "random" ? 0 : 11);
       result.wall_s = 0;
       lines.emplace(result.cell.id(), write_cell_result(result));
@@ -127,13 +127,14 @@ TEST(SuitePolicies, ACellWhosePolicyIsNoneFails) {
   const std::vector<Cell> cells = cells_of(kSuite, 7);
   const ProblemSet problems(cells);
   const Cell& cell = *std::ranges::find(cells, "net", &Cell::policy);
-  const CellResult result =
-      run_cell(cell, problems.find(cell), {{cell.training, "{}"}}, kNeverStop);
+  Policies policies;
+  policies.emplace(cell.training, JsonDocument::parse("{}", "policy net"));
+  const CellResult result = run_cell(cell, problems.find(cell), policies, kNeverStop);
   EXPECT_EQ(result.status, CellStatus::kFailed);
   EXPECT_THAT(result.message, HasSubstr("policy net"));
 }
 
-TEST(SuitePolicies, TellWhatTheyWereTrainedOn) {
+TEST(SuitePolicies, ListTheProblemsTheyWereTrainedOn) {
   const std::vector<SuiteTraining> trainings = trainings_of(kSuite, 7);
   const ProblemSet tested(cells_of(kSuite, 7));
   const auto hashes = hash_trained(kSuite, trainings, tested.hashes());
@@ -153,15 +154,15 @@ TEST(SuitePolicies, AreNotTrainedOnWhatIsTested) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kFormat);
     EXPECT_THAT(error.what(),
-                HasSubstr("family 'cells': cifar10:split=train,member=0 to test on is "
-                          "the same problem as cifar10:member=0 to train on"));
+                HasSubstr("family 'cells': the test graph cifar10:split=train,member=0 is the same "
+                          "problem as the training graph cifar10:member=0"));
   }
 }
 
 TEST(SuitePolicies, StopBetweenUpdates) {
   std::atomic<bool> stop{true};
   train_policies(trainings_of(kSuite, 7), 2, stop,
-                 [](const SuiteTraining&, const PolicyFile&) { FAIL() << "handed over"; });
+                 [](const SuiteTraining&, const std::string&) { FAIL() << "handed over"; });
 }
 
 }  // namespace

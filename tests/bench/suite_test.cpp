@@ -98,8 +98,8 @@ TEST(Suite, EntriesMayBeObjectsWithGroupsNamesAndBudgetsOfTheirOwn) {
   EXPECT_EQ(read_suite(write_suite(other), "again"), other);
 }
 
-// What a suite says of rivals and of published figures.
-constexpr const char* kPublished = R"("rivals": ["random"], "published": {
+// Baselines and published figures of a suite.
+constexpr const char* kPublished = R"("baselines": ["random"], "published": {
     "source": "someone", "recalled": true, "comment": "other machine", "figures": [
       {"graph": "inception-v3:batch=2", "cluster": "p2-8xlarge-2", "agent": "random",
        "step_time_s": 1.5, "evaluations": 800},
@@ -118,7 +118,7 @@ std::string suite_with_published(const std::string& from = "", const std::string
 
 TEST(Suite, HoldsPublishedFigures) {
   const Suite suite = read_suite(suite_with_published(), "s.json");
-  EXPECT_THAT(suite.rivals, ElementsAre("random"));
+  EXPECT_THAT(suite.baselines, ElementsAre("random"));
   ASSERT_TRUE(suite.published.has_value());
   EXPECT_TRUE(suite.published->recalled);
   ASSERT_EQ(suite.published->figures.size(), 2U);
@@ -137,7 +137,7 @@ std::string suite_of_families(const std::string& from = "", const std::string& t
     "clusters": ["p2-8xlarge-2"],
     "policies": [{"name": "net", "agent": "placeto:rounds=1", "episodes": 3}],
     "agents": ["random", {"policy": "net", "learns": false, "name": "zero-shot"},
-               {"policy": "net", "agent": "placeto:rounds=1,entropy=0", "max_evaluations": 9}]
+               {"policy": "net", "agent": "placeto:rounds=1,entropy-weight=0", "max_evaluations": 9}]
   })";
   if (!from.empty()) {
     const std::size_t at = text.find(from);
@@ -167,7 +167,7 @@ TEST(Suite, AgentsWithAPolicyAreThoseOfThePolicyUnlessTheySayMore) {
   EXPECT_EQ(suite.agents[1].agent, "placeto:rounds=1");
   EXPECT_EQ(suite.agents[1].policy, "net");
   EXPECT_FALSE(suite.agents[1].learns);
-  EXPECT_EQ(suite.agents[2].agent, "placeto:rounds=1,entropy=0");
+  EXPECT_EQ(suite.agents[2].agent, "placeto:rounds=1,entropy-weight=0");
   EXPECT_TRUE(suite.agents[2].learns);
 }
 
@@ -183,8 +183,24 @@ TEST(Suite, TheShippedSuitesOfThePaperCanBeRead) {
     const Suite suite = load_suite(name);
     EXPECT_EQ(suite.families.size(), 3U);
     EXPECT_FALSE(suite.policies.empty());
-    EXPECT_THAT(suite.rivals, ElementsAre("placeto-transfer zero-shot"));
+    EXPECT_THAT(suite.baselines, ElementsAre("placeto-transfer zero-shot"));
   }
+}
+
+TEST(Suite, TakesMembersThatItLacksFromTheSuiteThatItExtends) {
+  const Suite full = load_suite("paper-table-1");
+  const Suite suite = read_suite(R"({"schema": "emplace-suite", "version": 1, "name": "smaller",
+                                     "extends": "paper-table-1", "repetitions": 1})",
+                                 "s.json");
+  EXPECT_EQ(suite.name, "smaller");
+  EXPECT_EQ(suite.repetitions, 1);
+  EXPECT_EQ(suite.summary, full.summary);
+  EXPECT_EQ(suite.graphs, full.graphs);
+  EXPECT_EQ(suite.agents, full.agents);
+  EXPECT_EQ(suite.published, full.published);
+  // A copy is complete.
+  EXPECT_THAT(write_suite(suite), testing::Not(HasSubstr("extends")));
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
 }
 
 TEST(Suite, SurvivesARoundTrip) {
@@ -285,8 +301,16 @@ INSTANTIATE_TEST_SUITE_P(
                 suite_with(R"(["single-gpu", "random"])",
                            R"(["random", {"agent": "random", "name": "again"}])"),
                 "/agents/1"},
-        Hostile{"RivalThatDoesNotPlay", suite_with_published("[\"random\"]", "[\"heft\"]"),
-                "/rivals/0"},
+        Hostile{"ExtendsAnUnknownSuite",
+                suite_with("\"repetitions\": 2", R"("extends": "paper-table-2")"),
+                "/extends: unknown suite 'paper-table-2'"},
+        Hostile{"ExtendsASuiteThatExtendsAnother",
+                suite_with("\"repetitions\": 2", R"("extends": "paper-table-1-quick")"),
+                "/extends: expected a suite that does not extend another"},
+        Hostile{"ExtendsAndHasNoName",
+                suite_with("\"name\": \"tiny\"", R"("extends": "paper-table-1")"), "'name'"},
+        Hostile{"BaselineThatIsNoAgent", suite_with_published("[\"random\"]", "[\"heft\"]"),
+                "/baselines/0"},
         Hostile{"FigureOfAnotherGraph",
                 suite_with_published(R"("graph": "inception-v3:batch=2")", R"("graph": "nmt")"),
                 "/published/figures/0/graph"},
@@ -307,7 +331,7 @@ INSTANTIATE_TEST_SUITE_P(
                 suite_with("\"graphs\": [\"inception-v3:batch=2\"], ", ""), "graphs"},
         Hostile{"AGraphOnBothSides",
                 suite_of_families("cifar10:split=test,members=2", "cifar10:member=1"),
-                "/families/0/test/0: 'cifar10:member=1' is among the graphs to train on"},
+                "/families/0/test/0: 'cifar10:member=1' is a training graph too"},
         Hostile{"AGraphToTestOnTwice",
                 suite_of_families("[\"cifar10:split=test,members=2\"]",
                                   R"(["cifar10:split=test", "cifar10:split=test,member=3"])"),
@@ -332,7 +356,7 @@ INSTANTIATE_TEST_SUITE_P(
                 suite_of_families(R"({"policy": "net", "learns")", R"({"policy": "nut", "learns")"),
                 "/agents/1/policy"},
         Hostile{"PolicyOfAnotherAgent",
-                suite_of_families("\"placeto:rounds=1,entropy=0\"", "\"random\""),
+                suite_of_families("\"placeto:rounds=1,entropy-weight=0\"", "\"random\""),
                 "/agents/2/agent"},
         Hostile{"PolicyForGraphsWithoutAFamily",
                 suite_of_families("\"clusters\"", "\"graphs\": [\"nmt\"], \"clusters\""),

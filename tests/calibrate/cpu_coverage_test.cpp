@@ -2,7 +2,7 @@
 #include "graph_on_device.hpp"
 
 #include <emplace/calibrate/cpu_device.hpp>
-#include <emplace/calibrate/op_site.hpp>
+#include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/gradients.hpp>
 #include <emplace/graphs/model_builder.hpp>

@@ -1,6 +1,6 @@
 #include "graph_on_device.hpp"
 
-#include <emplace/calibrate/op_site.hpp>
+#include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <boost/range/iterator_range.hpp>

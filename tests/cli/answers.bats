@@ -61,29 +61,6 @@ load cli.bash
   [[ "$output" == *"hill-climb:start=heft, 20 evaluations"*"lost [%]"* ]]
 }
 
-@test "show --picture draws the groups with Graphviz, or writes what it would draw" {
-  answers 0 show inception-v3 --picture graph.dot
-  [[ "$(head -n 1 graph.dot)" == "digraph"* ]]
-  # Without dot on the PATH.
-  run -0 --separate-stderr env PATH=/nowhere "$EMPLACE" show inception-v3 --picture beside.svg
-  [[ "$stderr" == *"Graphviz is not installed"*beside.dot* ]]
-  cmp graph.dot beside.dot
-  [ ! -e beside.svg ]
-  command -v dot >/dev/null || skip "no Graphviz here"
-  answers 0 show inception-v3 --picture graph.svg
-  [ -z "$stderr" ]
-  python3 -c 'import xml.dom.minidom; assert len(xml.dom.minidom.parse("graph.svg").getElementsByTagName("g")) > 128'
-}
-
-@test "a dot that fails or cannot run is told" {
-  mkdir bin
-  printf '#!/bin/sh\necho "no fonts" >&2\nexit 3\n' >bin/dot
-  chmod +x bin/dot
-  PATH=$PWD/bin:$PATH refuses 3 "dot failed: no fonts" show inception-v3 --picture graph.svg
-  printf 'no program' >bin/dot
-  PATH=$PWD/bin:$PATH refuses 3 "cannot run" show inception-v3 --picture graph.svg
-}
-
 @test "list --json has schema_version first, names and parameters" {
   answers 0 list agents --json
   holds 'next(iter(d)) == "schema_version" and d["schema_version"] == 1' \
@@ -106,7 +83,7 @@ load cli.bash
   holds 'd["schema_version"] == 1 and d["agent"] == "placeto" and d["devices"] == 2' \
     'd["weights"] == 15962 == sum(x["weights"] for x in d["layers"])' \
     'all(x["weights"] == (x["inputs"] + 1) * x["outputs"] for x in d["layers"])'
-  answers 0 show placeto:memory=true --cluster p2-8xlarge-4 --json
+  answers 0 show placeto:memory-feature=true --cluster p2-8xlarge-4 --json
   holds 'd["weights"] == 32414'
   refuses 2 "say --cluster" show placeto
   refuses 2 "trains no policy" show heft --cluster p2-8xlarge-2
@@ -222,7 +199,9 @@ load cli.bash
 
 @test "list formats tells what can be read and written, and with which parameters" {
   answers 0 list formats
-  [[ "$output" == *"pipedream"*"yes"*"training=true,device-class=pipedream"* ]]
+  [[ "$output" == *"pipedream"*"yes"* ]]
+  answers 0 list formats pipedream
+  [[ "$output" == *"training "*"true"*"device-class "*"pipedream"* ]]
   answers 0 list formats --json
   holds 'd["schema_version"] == 1' \
     '{"emplace", "node-link", "dot", "graphml"} <= {f["name"] for f in d["formats"] if f["can_read"] and f["can_write"]}' \
@@ -284,23 +263,32 @@ for graph in nx.node_link_graph(json.load(open("links.json"))), nx.read_graphml(
 END
 }
 
-@test "import reads dnn-partitioning files" {
-  local file
-  file=$EMPLACE_SOURCE_DIR/../shared/data/dnn-partitioning/latency-inputs/OperatorGraphs/bert_l-3_inference.json
-  [ -e "$file" ] || skip "the file is not here"
-  answers 0 import "$file" -o graph.json --json
-  holds 'd["ops"] > 10'
-  answers 0 show ./graph.json --json
+@test "doctor's optional parts are those whose names are listed" {
+  answers 0 list agents --json
+  local agents=$output
+  answers 0 list formats --json
+  local formats=$output
+  answers 0 doctor --json
+  AGENTS=$agents FORMATS=$formats python3 - "$output" <<'END'
+import json, os, sys
+present = {part["name"]: part["present"] for part in json.loads(sys.argv[1])["optional_parts"]}
+agents = {agent["name"] for agent in json.loads(os.environ["AGENTS"])["agents"]}
+formats = {f["name"] for f in json.loads(os.environ["FORMATS"])["formats"]}
+assert present["METIS"] == ("metis" in agents), present
+assert present["Scotch"] == ("scotch" in agents), present
+assert present["ONNX"] == ("onnx" in formats), present
+assert present["Protocol Buffers"] == ("tensorflow" in formats), present
+END
 }
 
 @test "doctor tells what is there" {
   answers 0 doctor
-  [[ "$output" == *"libraries"* ]]
+  [[ "$output" == *"libraries"*"optional parts"*"METIS"*"agent and grouping metis"* ]]
   answers 0 doctor --json
   holds 'd["schema_version"] == 1 and d["cores"] >= 1 and d["memory_bytes"] > 0' \
     'd["version"] and d["git_revision"] and d["build_type"] and d["agents"] > 5' \
     '{"boost", "cli11", "fmt", "nlohmann-json", "onetbb"} <= set(d["libraries"])' \
-    '{p["name"] for p in d["optional_parts"]} == {"METIS", "Scotch"}' \
-    'all(p["present"] or p["how_to_get"] for p in d["optional_parts"])' \
+    '[p["name"] for p in d["optional_parts"]] == ["METIS", "Scotch", "ONNX", "Protocol Buffers", "oneDNN", "CUDA", "Google Benchmark"]' \
+    'all(p["brings"] and p["how_to_get"] for p in d["optional_parts"])' \
     'bool(d["gpus"]) != bool(d["why_no_gpus"])'
 }

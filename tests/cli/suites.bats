@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016,SC2154  # programs in single quotes; stderr is set by run
-# Suites with families: policies are trained, kept and used; published figures stand beside ours.
+# Suites with families: policies are trained, kept and used; results are compared with published figures.
 
 load cli.bash
 
@@ -14,18 +14,18 @@ held_out() {
  "policies": [{"name": "net", "agent": "placeto:rounds=1", "episodes": 3}],
  "agents": ["single-gpu", {"policy": "net", "learns": false, "name": "zero-shot"},
             {"policy": "net", "name": "fine-tuned"}],
- "repetitions": 2, "max_evaluations": 22, "rivals": ["zero-shot"]}
+ "repetitions": 2, "max_evaluations": 22, "baselines": ["zero-shot"]}
 END
 }
 
-# but_for_times DIR: the cells of a run without what may differ between equal runs.
+# but_for_times DIR: the cells of a run without their times, which differ between equal runs.
 but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
 
 @test "policies are trained first, kept, and the same bits on 1 and 2 threads" {
   held_out suite.json
   answers 0 run ./suite.json -o one --threads 1
   [[ "$stderr" == *"2 of 2 policies to train"* ]]
-  [[ "$output" == *"cells on p2-8xlarge-2, 2 graphs to test on"* ]]
+  [[ "$output" == *"cells on p2-8xlarge-2, 2 test graphs"* ]]
   "$EMPLACE" run ./suite.json -o two --threads 2 --quiet --json >two.json
   diff -r one/policies two/policies
   [ "$(find one/policies -name 'net-*.json' | wc -l)" -eq 2 ]
@@ -63,13 +63,13 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
   refuses 3 "$policy" run ./suite.json --quiet -o r --resume
 }
 
-@test "no graph may be on both sides" {
+@test "no graph may be trained on and tested on" {
   held_out suite.json
   sed -i 's/cifar10:split=test,members=2/cifar10:member=1/' suite.json
-  refuses 3 "/families/0/test/0: 'cifar10:member=1' is among the graphs to train on" run ./suite.json
+  refuses 3 "/families/0/test/0: 'cifar10:member=1' is a training graph too" run ./suite.json
   # By another name, too.
   sed -i 's/"test": \["cifar10:member=1/"test": ["cifar10:split=train,member=1/' suite.json
-  refuses 3 "is the same problem as cifar10:member=1" run ./suite.json
+  refuses 3 "is the same problem as the training graph cifar10:member=1" run ./suite.json
 }
 
 @test "report draws how near agents come to the best" {
@@ -85,23 +85,23 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
   refuses 2 "no results of families" report p --picture p.svg
 }
 
-@test "published figures and rivals" {
+@test "published figures and baselines" {
   tiny_graph tiny.json
   cat >suite.json <<'END'
 {"schema": "emplace-suite", "version": 1, "name": "table",
  "graphs": [{"graph": "./tiny.json", "groups": 4}], "clusters": ["p2-8xlarge-2"],
  "agents": ["single-gpu", {"agent": "random", "name": "patient", "max_evaluations": 50},
             {"agent": "random", "max_evaluations": 5}],
- "rivals": ["random"],
+ "baselines": ["random"],
  "published": {"source": "Someone 2000", "recalled": true, "figures": [
    {"graph": "./tiny.json", "cluster": "p2-8xlarge-2", "agent": "single-gpu", "step_time_s": "out of memory"},
    {"graph": "./tiny.json", "cluster": "p2-8xlarge-2", "agent": "patient", "step_time_s": 2, "evaluations": 30},
    {"graph": "./tiny.json", "cluster": "p2-8xlarge-2", "agent": "random", "step_time_s": 4, "evaluations": 60}]}}
 END
   answers 0 run ./suite.json --quiet -o r
-  [[ "$output" == *"Beside Someone 2000 (recalled, not checked against a copy)"* ]]
+  [[ "$output" == *"Compared with Someone 2000 (recalled, not checked against a copy)"* ]]
   answers 0 report r --json
-  holds 'd["rivals"] == ["random"] and d["tables"][0]["rival"] == "random"' \
+  holds 'd["schema_version"] == 2 and d["baselines"] == ["random"] and d["tables"][0]["baseline"] == "random"' \
     '{r["agent"]: r["evaluations"] for r in d["tables"][0]["rows"]} == {"single-gpu": 0, "patient": 50, "random": 5}' \
     '[r["published"]["gain"] for r in d["tables"][0]["rows"] if r["agent"] == "patient"] == [0.5]' \
     '[r["published"]["sampling_speedup"] for r in d["tables"][0]["rows"] if r["agent"] == "patient"] == [2]' \

@@ -184,7 +184,7 @@ END
   refuses 2 "--agent" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json --evaluations 3
   refuses 3 "missing.json" "${place[@]}" --cluster p2-8xlarge-2 --policy missing.json
   sed -i 's/"devices": 2/"devices": 3/' p.json
-  refuses 3 "p.json: /policy: " "${place[@]}" --cluster p2-8xlarge-2 --policy p.json
+  refuses 3 "p.json: /policy" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json
   sed -i 's/"version": 1/"version": 2/' p.json
   refuses 3 "p.json: /version" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json
 }

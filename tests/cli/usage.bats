@@ -35,6 +35,7 @@ load cli.bash
   refuses 3 "did you mean 'p2-8xlarge-2'" show inception-v3 --cluster p2-8xlarge2
   refuses 3 "did you mean 'hill-climb'" place inception-v3 --cluster p2-8xlarge-2 --agent hil-climb
   refuses 3 "did you mean 'quickstart'" run quick-start
+  refuses 3 "unknown agent 'hil-climb'; did you mean 'hill-climb'" list agents hil-climb
   refuses 3 "did you mean 'heavy-edge'" show inception-v3 --grouping heavy-edges
 }
 
@@ -45,13 +46,10 @@ load cli.bash
   refuses 2 "--seed" run quickstart --seed 9007199254740992
   refuses 2 "--groups" show inception-v3 --groups -5
   refuses 2 "takes no number" show inception-v3 --grouping colocation --groups 5
-  refuses 2 ".svg" show inception-v3 --picture graph.png
-  refuses 2 "at most 512 groups" show inception-v3 --grouping colocation --picture graph.svg
-  refuses 2 "agents have no --details" list agents --details
   refuses 2 "--format" report . --format pdf
   refuses 2 "--color" list agents --color=sometimes
   refuses 2 "WHAT" list
-  refuses 2 "unexpected argument 'clusters'" list agents clusters
+  refuses 2 "unexpected argument 'clusters'" list agents heft clusters
   refuses 2 "batch" show inception-v3:bach=3
 }
 

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, Lossless,
                            return name;
                          });
 
-// What a stranger's program reads.
+// What a third-party program reads.
 struct ForeignNode {
   std::string id, label, name, kind, scope, phase, shape;
   std::int64_t flops = 0;

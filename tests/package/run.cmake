@@ -1,4 +1,4 @@
-# Installs a build, moves the result elsewhere, and builds and runs the consumer project with it:
+# Installs a build, moves the result elsewhere, and builds and runs examples/agent with it, a project of a third party:
 #   cmake -D BUILD_DIR=... -D WORK_DIR=... -D CXX=... -D BUILD_TYPE=... -D SOURCE_DIR=... -P run.cmake
 cmake_minimum_required(VERSION 3.25)
 function(run)
@@ -24,8 +24,13 @@ foreach(file IN LISTS package)
   endforeach()
 endforeach()
 
-run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK_DIR}/build -G Ninja
+run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/examples/agent -B ${WORK_DIR}/build -G Ninja
     -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
     -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved)
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
-run(${WORK_DIR}/build/consumer)
+execute_process(COMMAND ${WORK_DIR}/build/compare OUTPUT_VARIABLE comparison COMMAND_ECHO STDOUT
+                COMMAND_ERROR_IS_FATAL ANY)
+message(STATUS "${comparison}")
+if(NOT comparison MATCHES "earliest-finish +[0-9.]+ ms")
+  message(FATAL_ERROR "the example's own agent did not place")
+endif()

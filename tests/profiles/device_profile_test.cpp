@@ -54,7 +54,7 @@ TEST(DeviceProfileFile, TakesARooflineAsExactUnlessItGivesASpread) {
   EXPECT_EQ(profile.fallback.spread, 0);
 }
 
-// The profile with what a calibration adds, and in that, one thing changed.
+// The profile with what a calibration adds, and one member of that changed.
 std::string measured_profile(std::string_view from = "", std::string_view to = "") {
   const std::string measured =
       from.empty() ? std::string(kMeasuredText) : with(kMeasuredText, from, to);

@@ -79,13 +79,13 @@ TEST(RouteSearch, FindsWhatTryingEveryWayFinds) {
       search.add_arc(street.from, street.to, index, link_of(static_cast<double>(street.us)));
     }
     for (DeviceId to = 0; to < kDevices; ++to) {
-      const std::vector<RouteStep> steps = search.steps_to(to);
+      const IdVector<Place, RouteStep> steps = search.steps_to(to);
       for (DeviceId from = 0; from < kDevices; ++from) {
         std::optional<Best> best;
         std::vector<bool> seen(kPlaces);
         Best way;
         try_all(streets, kDevices, from, to, seen, way, best);
-        const RouteCost found = steps[static_cast<std::size_t>(from)].cost;
+        const RouteCost found = steps[from].cost;
         ASSERT_EQ(found, best ? best->cost : RouteSearch::kNoRoute);
         if (best) {
           ASSERT_EQ(follow(steps, from), best->links);

@@ -93,8 +93,7 @@ TEST(ChromeTrace, SlicesOfAThreadDoNotOverlapAndMemoryEndsWherePersistentBytesBe
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     const std::vector<std::int64_t>& bytes = live[device + 1];
     EXPECT_EQ(bytes.front(), bytes.back());
-    EXPECT_EQ(*std::max_element(bytes.begin(), bytes.end()),
-              record.peak_bytes[static_cast<std::size_t>(device)]);
+    EXPECT_EQ(*std::max_element(bytes.begin(), bytes.end()), record.peak_bytes[device]);
   }
 }
 

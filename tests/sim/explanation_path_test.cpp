@@ -227,11 +227,11 @@ TEST(CriticalPath, CoversTheStepWithoutAGapAndOnlyWithWhatHappened) {
       ASSERT_EQ(segment.from_us, cursor_us);
       ASSERT_LT(segment.from_us, segment.to_us);
       cursor_us = segment.to_us;
-      const auto op = static_cast<std::size_t>(segment.op);
+      const OpId op = segment.op;
       double from_us = record.start_us[op];
       double to_us = record.end_us[op] + problem.gap_us(segment.op);
       if (segment.link != PathSegment::kNone) {
-        const Transfer& transfer = record.transfers[static_cast<std::size_t>(segment.transfer)];
+        const Transfer& transfer = record.transfers[segment.transfer];
         from_us = transfer.start_us;
         to_us = transfer.end_us + problem.cluster().placeto.gap_after_transfer_us;
       }

@@ -150,13 +150,13 @@ TEST(WithoutEffect, LinksThatAreAlwaysFasterThanOthers) {
     test::route_the_rest(topology, 3);
     const Problem problem =
         test::make_problem(test::diamond_graph(100), test::make_machine(3, std::move(topology)));
-    const auto told =
+    const auto reported =
         Contains("Other links were always slower than trunk: more bandwidth there has no effect.");
     const std::vector<std::string> sentences = explain_run(problem, {0, 1, 2, 1}).without_effect;
     if (is_limit) {
-      EXPECT_THAT(sentences, Not(told));
+      EXPECT_THAT(sentences, Not(reported));
     } else {
-      EXPECT_THAT(sentences, told);
+      EXPECT_THAT(sentences, reported);
     }
   }
 }

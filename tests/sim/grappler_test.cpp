@@ -1,6 +1,6 @@
-// The rules of the `grappler` model (sim/README.md), as worked examples: a serial channel for each
-// ordered pair of devices, which each transfer keeps for latency + bytes / bandwidth, and one
-// transfer for each output and device that wants it.
+// The rules of the `grappler` model (docs/concepts/simulation.md), as worked examples: a serial
+// channel for each ordered pair of devices, which each transfer keeps for latency + bytes /
+// bandwidth, and one transfer for each output and device that wants it.
 
 #include "support/machines.hpp"
 

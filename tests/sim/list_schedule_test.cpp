@@ -102,7 +102,7 @@ TEST(ListSchedule, HoldsWeightsForGoodAndOutputsUntilTheLastConsumerIsAssigned) 
   schedule.assign(1, 0);
   EXPECT_EQ(schedule.free_bytes(0), 600);  // c has not read a yet
   schedule.assign(2, 0);                   // takes more than there is, then a's outputs are freed
-  EXPECT_EQ(schedule.free_bytes(0), 900);  // and its own at once: nobody reads them
+  EXPECT_EQ(schedule.free_bytes(0), 900);  // and its own at once: no group reads them
 }
 
 TEST(ListSchedule, RefusesAGroupBeforeItsProducersOrTwice) {

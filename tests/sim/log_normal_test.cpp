@@ -6,30 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace emplace {
 namespace {
-
-constexpr double kUlp = std::numeric_limits<double>::epsilon();
-
-TEST(LogNormal, LogarithmIsThatOfTheLibraryButForTheLastBits) {
-  for (double x = 1e-300; x < 1e300; x *= 1.37) {
-    EXPECT_NEAR(log_by_basic_operations(x), std::log(x), 2 * kUlp * std::abs(std::log(x))) << x;
-  }
-  for (double x = 0.5; x < 2; x += 0.001) {
-    EXPECT_NEAR(log_by_basic_operations(x), std::log(x), 2 * kUlp * std::abs(std::log(x))) << x;
-  }
-  EXPECT_EQ(log_by_basic_operations(1), 0);
-}
-
-TEST(LogNormal, ExponentialIsThatOfTheLibraryButForTheLastBits) {
-  for (double x = -700; x <= 700; x += 0.37) {
-    EXPECT_NEAR(exp_by_basic_operations(x), std::exp(x), 4 * kUlp * std::exp(x)) << x;
-  }
-  EXPECT_EQ(exp_by_basic_operations(0), 1);
-}
 
 // The moments of n standard normal numbers are 0, 1, 0 and 3, give or take 5 standard errors:
 // the variances of x, x^2, x^3 and x^4 are 1, 2, 15 and 96.

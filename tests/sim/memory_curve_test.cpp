@@ -48,7 +48,7 @@ TEST(MemoryCurve, PeaksAtThePeakAndNeverFallsBelowTheWeights) {
         RC_ASSERT(point.bytes >= weights);
         peak = std::max(peak, point.bytes);
       }
-      RC_ASSERT(peak == run.record.peak_bytes[static_cast<std::size_t>(device)]);
+      RC_ASSERT(peak == run.record.peak_bytes[device]);
     }
   });
 }

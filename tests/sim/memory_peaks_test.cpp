@@ -1,4 +1,4 @@
-#include "sim/src/memory_peaks.hpp"
+#include "sim/src/placeto/memory_peaks.hpp"
 
 #include <emplace/graphs/random.hpp>
 
@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-namespace emplace {
+namespace emplace::placeto {
 namespace {
 
 // Follows the rule to the letter: sort all changes by time, allocations before frees, and add up.
@@ -113,4 +113,4 @@ TEST(MemoryPeaks, StandsTimesThatAreAlmostEqual) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::placeto

@@ -1,7 +1,7 @@
 // How flows share links, as worked examples: bandwidths and bytes are small, and each expected
 // moment is derived beside it.
 
-#include "sim/src/network.hpp"
+#include "sim/src/physical/network.hpp"
 
 #include "support/machines.hpp"
 
@@ -16,12 +16,10 @@
 #include <map>
 #include <vector>
 
-namespace emplace {
+namespace emplace::physical {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 Link fair(double bytes_per_us) { return {.bytes_per_us = bytes_per_us}; }
 Link fifo(double bytes_per_us) {
@@ -253,7 +251,7 @@ TEST(Network, EqualFlowsEndTogether) {
   EXPECT_NEAR(end_us, 13.0 * kFlows / 7, 1e-9);
   std::vector<Network::Ended> ended;
   network.take_ended(end_us, ended);
-  EXPECT_EQ(ended.size(), index(kFlows * 8));
+  EXPECT_EQ(ended.size(), kFlows * 8);
   network.share(end_us);
   EXPECT_EQ(network.next_end_us(), kInfinity);
 }
@@ -314,7 +312,7 @@ class Watched {
   double now_us() const { return now_us_; }
 
  private:
-  const Link& link(std::int32_t id) const { return topology_.links()[index(id)]; }
+  const Link& link(std::int32_t id) const { return topology_.links()[id]; }
 
   bool takes(const Flow& flow, std::int32_t id) const {
     const auto route = topology_.route(flow.from, flow.to);
@@ -342,8 +340,8 @@ class Watched {
     std::vector<double> fastest(used.size());
     for (const auto& [name, flow] : flows_) {
       for (const std::int32_t id : topology_.route(flow.from, flow.to)) {
-        used[index(id)] += rate(flow);
-        fastest[index(id)] = std::max(fastest[index(id)], rate(flow));
+        used[id] += rate(flow);
+        fastest[id] = std::max(fastest[id], rate(flow));
       }
     }
     const auto is_full = [](double bytes_per_us, double bandwidth) {
@@ -360,8 +358,8 @@ class Watched {
           topology_.route(flow.from, flow.to), [&, &flow = flow](std::int32_t id) {
             return link(id).sharing == LinkSharing::kFatpipe
                        ? is_full(rate(flow), link(id).bytes_per_us)
-                       : is_full(used[index(id)], link(id).bytes_per_us) &&
-                             rate(flow) >= fastest[index(id)] * (1 - 1e-9);
+                       : is_full(used[id], link(id).bytes_per_us) &&
+                             rate(flow) >= fastest[id] * (1 - 1e-9);
           });
       EXPECT_TRUE(is_held || !moves(flow)) << "flow " << name << " could be faster";
     }
@@ -416,4 +414,4 @@ TEST(Network, IsMaxMinFairAtEveryMoment) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::physical

@@ -1,5 +1,5 @@
-// The rules of the `physical` engine (sim/README.md) about time, as worked examples: numbers are
-// round, and the derivation of each moment stands beside it.
+// The rules of the `physical` engine (docs/concepts/simulation.md) about time, as worked examples:
+// numbers are round, and the derivation of each time stands beside it.
 
 #include "support/machines.hpp"
 
@@ -179,7 +179,7 @@ TEST(PhysicalEngine, EachOutputHasATransferOfItsOwn) {
                               {.name = "b", .producers = {0}},
                               {.name = "c"}});
   graph[0].outputs.push_back({.bytes = 50});
-  graph[0].outputs.push_back({.bytes = 70});  // read by nobody
+  graph[0].outputs.push_back({.bytes = 70});  // read by no op
   add_dependency(graph, 0, 1, 2);
   const StepRecord record = run(std::move(graph), make_machine(2, bus(2, link())), {0, 1, 1});
   ASSERT_EQ(record.transfers.size(), 2u);

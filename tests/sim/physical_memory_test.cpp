@@ -1,4 +1,4 @@
-// Rule 4 of the `physical` engine (sim/README.md), memory, as worked examples.
+// Rule 4 of the `physical` engine (docs/concepts/simulation.md), memory, as worked examples.
 
 #include "support/machines.hpp"
 
@@ -48,7 +48,7 @@ struct Step {
 
 TEST(PhysicalMemory, AnOutputLivesFromItsOpsStartToTheEndOfItsLastReader) {
   // a 0 to 5, b 5 to 12, c 12 to 23, each with an output of 100 bytes: a's is freed at 12, before
-  // c's is taken, and c's, which nobody reads, at c's end.
+  // c's is taken, and c's, which no op reads, at c's end.
   const Step step(chain_graph({5, 7, 11}, 100), {0, 0, 0});
   EXPECT_EQ(step.curve(0), (Curve{{0, 0}, {0, 100}, {5, 200}, {12, 100}, {12, 200}, {23, 0}}));
   EXPECT_EQ(step.record.peak_bytes, (std::vector<std::int64_t>{200, 0}));

@@ -25,8 +25,6 @@ using test::expect_always;
 using test::RandomStep;
 using test::Trial;
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 double bytes_of(const Trial& run, const Transfer& transfer) {
   return static_cast<double>(run.problem.output_bytes(transfer.output));
 }
@@ -44,13 +42,12 @@ TEST(PhysicalProperties, ADeviceNeverRunsMoreOpsThanItHasSlots) {
   expect_always([] {
     const Trial run(draw_any_step());
     for (OpId op = 0; op < run.problem.num_ops(); ++op) {
-      const double now_us = run.record.start_us[index(op)];
+      const double now_us = run.record.start_us[op];
       const DeviceId device = run.step.placement[op];
       int num_running = 0;
       for (OpId other = 0; other < run.problem.num_ops(); ++other) {
         num_running += run.step.placement[other] == device &&
-                       run.record.start_us[index(other)] <= now_us &&
-                       now_us < run.record.end_us[index(other)];
+                       run.record.start_us[other] <= now_us && now_us < run.record.end_us[other];
       }
       RC_ASSERT(num_running <= run.problem.slots(device));
     }
@@ -61,8 +58,8 @@ TEST(PhysicalProperties, ADeviceNeverRunsMoreOpsThanItHasSlots) {
 double ready_us(const Trial& run, OpId op) {
   double last_us = 0;
   for (const std::int32_t input : run.problem.inputs(op)) {
-    const Problem::Use& use = run.problem.uses()[index(input)];
-    double there_us = run.record.end_us[index(use.producer)];
+    const Problem::Use& use = run.problem.uses()[input];
+    double there_us = run.record.end_us[use.producer];
     for (const Transfer& transfer : run.record.transfers) {
       if (transfer.output == use.output && transfer.to == run.step.placement[op]) {
         there_us = transfer.end_us;
@@ -77,9 +74,9 @@ TEST(PhysicalProperties, AnOpStartsWhenItsInputsAreThereAndTakesItsTime) {
   expect_always([] {
     const Trial run(draw_any_step());
     for (OpId op = 0; op < run.problem.num_ops(); ++op) {
-      const double start_us = run.record.start_us[index(op)];
+      const double start_us = run.record.start_us[op];
       RC_ASSERT(ready_us(run, op) <= start_us);
-      RC_ASSERT(run.record.end_us[index(op)] ==
+      RC_ASSERT(run.record.end_us[op] ==
                 start_us + run.problem.busy_us(op, run.step.placement[op]));
     }
   });
@@ -91,12 +88,12 @@ TEST(PhysicalProperties, NoSlotIsIdleWhileAnOpIsReady) {
     for (OpId op = 0; op < run.problem.num_ops(); ++op) {
       const DeviceId device = run.step.placement[op];
       const double from_us = ready_us(run, op);
-      const double until_us = run.record.start_us[index(op)];
+      const double until_us = run.record.start_us[op];
       double busy_us = 0;
       for (OpId other = 0; other < run.problem.num_ops(); ++other) {
         if (run.step.placement[other] == device) {
-          busy_us += std::max(0.0, std::min(run.record.end_us[index(other)], until_us) -
-                                       std::max(run.record.start_us[index(other)], from_us));
+          busy_us += std::max(0.0, std::min(run.record.end_us[other], until_us) -
+                                       std::max(run.record.start_us[other], from_us));
         }
       }
       RC_ASSERT(is_near(busy_us, (until_us - from_us) * run.problem.slots(device)));
@@ -119,7 +116,7 @@ TEST(PhysicalProperties, EachOutputIsSentOnceToEachDeviceThatWantsItAndArrivesWh
     for (const Transfer& transfer : run.record.transfers) {
       RC_ASSERT(sent.insert({transfer.output, transfer.to}).second);
       RC_ASSERT(transfer.from == run.step.placement[transfer.producer]);
-      RC_ASSERT(is_near(transfer.start_us, run.record.end_us[index(transfer.producer)]));
+      RC_ASSERT(is_near(transfer.start_us, run.record.end_us[transfer.producer]));
       bytes_sent += bytes_of(run, transfer);
     }
     RC_ASSERT(sent == wanted);
@@ -141,10 +138,10 @@ TEST(PhysicalProperties, NoLinkCarriesMoreThanItsBandwidth) {
     std::vector<std::vector<const Transfer*>> taking(links.size());
     for (const Transfer& transfer : run.record.transfers) {
       for (const std::int32_t id : run.problem.topology().route(transfer.from, transfer.to)) {
-        const double alone_us = bytes_of(run, transfer) / links[index(id)].bytes_per_us;
+        const double alone_us = bytes_of(run, transfer) / links[id].bytes_per_us;
         RC_ASSERT(at_most(alone_us, transfer.end_us - entered_us(run, transfer)));
-        if (links[index(id)].sharing != LinkSharing::kFatpipe) {
-          taking[index(id)].push_back(&transfer);
+        if (links[id].sharing != LinkSharing::kFatpipe) {
+          taking[id].push_back(&transfer);
         }
       }
     }
@@ -203,7 +200,7 @@ TEST(PhysicalProperties, ADeviceWithOneSlotAloneTakesTheSumOfItsOps) {
 
 // Returns a random order of 0 to count - 1.
 std::vector<std::int32_t> draw_order(std::int32_t count) {
-  std::vector<std::int32_t> order(index(count));
+  std::vector<std::int32_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   for (std::size_t left = order.size(); left > 1; --left) {
     std::swap(order[left - 1], order[below(left)]);
@@ -216,7 +213,7 @@ RandomStep relabel(const RandomStep& step, const std::vector<OpId>& ops,
                    const std::vector<DeviceId>& devices) {
   OpGraph graph(ops.size());
   for (std::size_t op = 0; op < ops.size(); ++op) {
-    graph[index(ops[op])] = step.graph[op];
+    graph[ops[op]] = step.graph[op];
   }
   for (auto [edge, end] = boost::edges(step.graph); edge != end; ++edge) {
     add_dependency(graph, ops[boost::source(*edge, step.graph)], step.graph[*edge].output,
@@ -225,18 +222,17 @@ RandomStep relabel(const RandomStep& step, const std::vector<OpId>& ops,
   auto cluster = std::make_shared<Cluster>(*step.cluster);
   const auto num_devices = static_cast<DeviceId>(devices.size());
   for (DeviceId from = 0; from < num_devices; ++from) {
-    cluster->devices[index(devices[index(from)])] = step.cluster->devices[index(from)];
+    cluster->devices[devices[from]] = step.cluster->devices[from];
     for (DeviceId to = 0; to < num_devices; ++to) {
       if (from != to) {
         const auto route = step.cluster->topology.route(from, to);
-        cluster->topology.set_route(devices[index(from)], devices[index(to)],
-                                    {route.begin(), route.end()});
+        cluster->topology.set_route(devices[from], devices[to], {route.begin(), route.end()});
       }
     }
   }
   Placement placement(step.placement.size());
   for (std::size_t op = 0; op < ops.size(); ++op) {
-    placement[ops[op]] = devices[index(step.placement[static_cast<GroupId>(op)])];
+    placement[ops[op]] = devices[step.placement[static_cast<GroupId>(op)]];
   }
   return {std::move(graph), std::move(cluster), std::move(placement)};
 }
@@ -276,11 +272,11 @@ TEST(PhysicalProperties, NamesAndNumbersOfOpsAndDevicesDoNotMatter) {
     const Trial other(relabel(step, ops, devices));
     const Trial one(std::move(step));
     for (std::size_t op = 0; op < ops.size(); ++op) {
-      RC_ASSERT(is_near(one.record.start_us[op], other.record.start_us[index(ops[op])]));
-      RC_ASSERT(is_near(one.record.end_us[op], other.record.end_us[index(ops[op])]));
+      RC_ASSERT(is_near(one.record.start_us[op], other.record.start_us[ops[op]]));
+      RC_ASSERT(is_near(one.record.end_us[op], other.record.end_us[ops[op]]));
     }
     for (std::size_t device = 0; device < devices.size(); ++device) {
-      RC_ASSERT(one.record.peak_bytes[device] == other.record.peak_bytes[index(devices[device])]);
+      RC_ASSERT(one.record.peak_bytes[device] == other.record.peak_bytes[devices[device]]);
     }
   });
 }

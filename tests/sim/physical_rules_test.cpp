@@ -1,6 +1,6 @@
-// Does the `physical` engine do what the rules in sim/README.md say? Here they are once more, to
-// the letter: at every event all rates are found anew by filling all flows at one pace, everything
-// is a plain list, and memory is counted from the lists of what lived when.
+// Does the `physical` engine do what the rules in docs/concepts/simulation.md say? Here they are
+// once more, to the letter: at every event all rates are found anew by filling all flows at one
+// pace, everything is a plain list, and memory is counted from the lists of what lived when.
 
 #include "support/machines.hpp"
 
@@ -26,8 +26,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Two moments that are closer are one instant (rule 3).
 double end_of_instant(double us) { return us + 1e-6 + us * 1e-12; }
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 class RuleBook {
  public:
   struct Sent {
@@ -50,14 +48,14 @@ class RuleBook {
       uses_.insert({static_cast<OpId>(boost::source(*edge, graph)), graph[*edge].output,
                     static_cast<OpId>(boost::target(*edge, graph))});
     }
-    start_us.assign(index(problem.num_ops()), -1);
-    end_us.assign(index(problem.num_ops()), -1);
-    waiting_.resize(index(problem.num_ops()));
+    start_us.assign(problem.num_ops(), -1);
+    end_us.assign(problem.num_ops(), -1);
+    waiting_.resize(problem.num_ops());
     for (const auto& [producer, output, consumer] : uses_) {
-      ++waiting_[index(consumer)];
+      ++waiting_[consumer];
     }
     for (OpId op = 0; op < problem.num_ops(); ++op) {
-      if (waiting_[index(op)] == 0) {
+      if (waiting_[op] == 0) {
         make_ready(op);
       }
     }
@@ -69,15 +67,15 @@ class RuleBook {
     count_memory();
   }
 
-  std::vector<double> start_us;
-  std::vector<double> end_us;
+  IdVector<OpId, double> start_us;
+  IdVector<OpId, double> end_us;
   std::vector<Sent> sent;
-  std::vector<std::int64_t> peak_bytes;
+  IdVector<DeviceId, std::int64_t> peak_bytes;
   double makespan_us = 0;
 
  private:
   const Topology& topology() const { return problem_.cluster().topology; }
-  const Link& link(std::int32_t id) const { return topology().links()[index(id)]; }
+  const Link& link(std::int32_t id) const { return topology().links()[id]; }
   std::span<const std::int32_t> route(const Sent& one) const {
     return topology().route(one.from, one.to);
   }
@@ -109,13 +107,12 @@ class RuleBook {
   // Rule 1.
   void start_ops() {
     for (auto& [device, ready] : ready_) {
-      while (!ready.empty() && running_[device].size() < index(problem_.slots(device))) {
+      while (!ready.empty() && std::ssize(running_[device]) < problem_.slots(device)) {
         const OpId op = std::get<OpId>(*ready.begin());
         ready.erase(ready.begin());
         running_[device].insert(op);
-        start_us[index(op)] = now_us_;
-        end_us[index(op)] =
-            now_us_ + (problem_.launch_us(op, device) + problem_.cost_us(op, device));
+        start_us[op] = now_us_;
+        end_us[op] = now_us_ + (problem_.launch_us(op, device) + problem_.cost_us(op, device));
       }
     }
   }
@@ -125,7 +122,7 @@ class RuleBook {
       return false;
     }
     return std::ranges::all_of(route(one), [&](std::int32_t id) {
-      return link(id).sharing != LinkSharing::kFifo || queues_[index(id)].front() == number(one);
+      return link(id).sharing != LinkSharing::kFifo || queues_[id].front() == number(one);
     });
   }
 
@@ -148,12 +145,12 @@ class RuleBook {
       std::vector<int> num_open(left.size());
       for (const Sent* one : open) {
         for (const std::int32_t id : route(*one)) {
-          ++num_open[index(id)];
+          ++num_open[id];
         }
       }
       const auto room = [&](const Sent& one, std::int32_t id) {
         return link(id).sharing == LinkSharing::kFatpipe ? link(id).bytes_per_us - one.rate
-                                                         : left[index(id)] / num_open[index(id)];
+                                                         : left[id] / num_open[id];
       };
       double step = kInfinity;
       for (const Sent* one : open) {
@@ -173,7 +170,7 @@ class RuleBook {
       for (Sent* one : open) {
         one->rate += step;
         for (const std::int32_t id : route(*one)) {
-          left[index(id)] -= step;
+          left[id] -= step;
         }
       }
       open = still_open;
@@ -192,7 +189,7 @@ class RuleBook {
     double first_us = kInfinity;
     for (const auto& [device, ops] : running_) {
       for (const OpId op : ops) {
-        first_us = std::min(first_us, end_us[index(op)]);
+        first_us = std::min(first_us, end_us[op]);
       }
     }
     for (const Sent& one : sent) {
@@ -206,9 +203,9 @@ class RuleBook {
     std::set<OpId> ended_ops;
     for (const auto& [device, ops] : running_) {
       for (const OpId op : ops) {
-        if (end_us[index(op)] <= until_us) {
+        if (end_us[op] <= until_us) {
           ended_ops.insert(op);
-          instant_us = std::max(instant_us, end_us[index(op)]);
+          instant_us = std::max(instant_us, end_us[op]);
         }
       }
     }
@@ -261,8 +258,7 @@ class RuleBook {
       }
     }
     for (const auto& [output, to] : wanted) {
-      const auto bytes =
-          static_cast<double>(problem_.graph()[index(op)].outputs[index(output)].bytes);
+      const auto bytes = static_cast<double>(problem_.graph()[op].outputs[output].bytes);
       const double latency_us = topology().latency_us(from, to);
       sent.push_back({.producer = op,
                       .output = output,
@@ -282,13 +278,13 @@ class RuleBook {
       return;
     }
     for (const std::int32_t id : route(one)) {
-      queues_[index(id)].push_back(number(one));
+      queues_[id].push_back(number(one));
     }
   }
 
   void leave_links(const Sent& one) {
     for (const std::int32_t id : route(one)) {
-      std::erase(queues_[index(id)], number(one));
+      std::erase(queues_[id], number(one));
     }
   }
 
@@ -301,7 +297,7 @@ class RuleBook {
   }
 
   void hand_to(OpId consumer) {
-    if (--waiting_[index(consumer)] == 0) {
+    if (--waiting_[consumer] == 0) {
       make_ready(consumer);
     }
   }
@@ -311,7 +307,7 @@ class RuleBook {
     double last_us = 0;
     for (const auto& [producer, output, consumer] : uses_) {
       if (producer == op && output == read && placement_[consumer] == device) {
-        last_us = std::max(last_us, end_us[index(consumer)]);
+        last_us = std::max(last_us, end_us[consumer]);
       }
     }
     return last_us;
@@ -327,10 +323,10 @@ class RuleBook {
     };
     std::vector<Lived> lived;
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
-      const Op& facts = problem_.graph()[index(op)];
+      const Op& facts = problem_.graph()[op];
       const DeviceId device = placement_[op];
-      const double start = start_us[index(op)];
-      const double end = end_us[index(op)];
+      const double start = start_us[op];
+      const double end = end_us[op];
       lived.push_back({device, 0, kInfinity, facts.persistent_bytes});
       lived.push_back({device, start, end, facts.workspace_bytes});
       for (std::int32_t output = 0; output < std::ssize(facts.outputs); ++output) {
@@ -338,14 +334,14 @@ class RuleBook {
         for (const Sent& one : sent) {
           freed = one.producer == op && one.output == output ? std::max(freed, one.end_us) : freed;
         }
-        lived.push_back({device, start, freed, facts.outputs[index(output)].bytes});
+        lived.push_back({device, start, freed, facts.outputs[output].bytes});
       }
     }
     for (const Sent& one : sent) {
       lived.push_back({one.to, one.start_us, last_reader_us(one.producer, one.output, one.to),
-                       problem_.graph()[index(one.producer)].outputs[index(one.output)].bytes});
+                       problem_.graph()[one.producer].outputs[one.output].bytes});
     }
-    peak_bytes.assign(index(problem_.num_devices()), 0);
+    peak_bytes.assign(problem_.num_devices(), 0);
     for (const Lived& moment : lived) {
       std::int64_t sum = 0;
       for (const Lived& each : lived) {
@@ -354,7 +350,7 @@ class RuleBook {
           sum += each.bytes;
         }
       }
-      std::int64_t& peak = peak_bytes[index(moment.device)];
+      std::int64_t& peak = peak_bytes[moment.device];
       peak = std::max(peak, sum);
     }
   }
@@ -363,7 +359,7 @@ class RuleBook {
   const Placement& placement_;
   std::set<std::tuple<OpId, std::int32_t, OpId>> uses_;
   std::map<OpId, double> priority_us_;
-  std::vector<int> waiting_;
+  IdVector<OpId, int> waiting_;
   std::map<DeviceId, std::set<std::tuple<double, double, OpId>>> ready_;
   std::map<DeviceId, std::set<OpId>> running_;
   std::vector<std::deque<std::size_t>> queues_;  // by link: transfers in the order of arrival
@@ -389,8 +385,8 @@ TEST_P(PhysicalRules, AreFollowed) {
     expect_near(record.makespan_us, expected.makespan_us);
     for (OpId op = 0; op < problem.num_ops(); ++op) {
       SCOPED_TRACE(op);
-      expect_near(record.start_us[index(op)], expected.start_us[index(op)]);
-      expect_near(record.end_us[index(op)], expected.end_us[index(op)]);
+      expect_near(record.start_us[op], expected.start_us[op]);
+      expect_near(record.end_us[op], expected.end_us[op]);
     }
     ASSERT_EQ(record.transfers.size(), expected.sent.size());
     for (std::size_t at = 0; at < record.transfers.size(); ++at) {

@@ -1,7 +1,7 @@
 // The hand-checked cases of the `placeto` engine: small graphs whose times follow from the rules in
-// sim/README.md by mental arithmetic. A device rests 5.7 us after an op, a channel 25 us after a
-// transfer and moves 7600 bytes/us, so 7600 bytes take 1 us, 76,000 take 10 us and 760,000 take 100
-// us. The makespan is the last event of any kind: it includes these rests.
+// docs/concepts/simulation.md by mental arithmetic. A device rests 5.7 us after an op, a channel 25
+// us after a transfer and moves 7600 bytes/us, so 7600 bytes take 1 us, 76,000 take 10 us and
+// 760,000 take 100 us. The makespan is the last event of any kind: it includes these rests.
 
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -170,7 +170,7 @@ TEST(PlacetoEngine, IndependentOpsRunInGraphOrder) {
 
 TEST(PlacetoEngine, OutputsStayUntilJustBeforeTheEndOfTheirLastConsumer) {
   // a's 1000 bytes live from 0 to 304 (b ends at 305.7, truncated, minus 1); b's 500 from 105.7 to
-  // 610; c's 70, which nobody reads, are freed when it starts.
+  // 610; c's 70, which no op reads, are freed when it starts.
   const Times times = simulate(1,
                                R"({"id":0,"cost_us":100,"outputs":[1000]},
                                   {"id":1,"cost_us":200,"outputs":[500]},
@@ -186,7 +186,7 @@ TEST(PlacetoEngine, OutputsAreCountedWhereTheyAreMadeAndNotWhereTheyAreSent) {
 
 TEST(PlacetoEngine, DevicesAreServedInTheByteOrderOfTheirNames) {
   // Twelve ops of no cost, one on each device, feed one op each on device 0, all at time 0. Devices
-  // take turns in the order gpu:0, gpu:1, gpu:10, gpu:11, gpu:2, so their consumers queue in this
+  // are served in the order gpu:0, gpu:1, gpu:10, gpu:11, gpu:2, so their consumers queue in this
   // order.
   std::vector<std::string> nodes;
   std::vector<std::string> edges;
@@ -203,9 +203,7 @@ TEST(PlacetoEngine, DevicesAreServedInTheByteOrderOfTheirNames) {
   const Times times = simulate(12, fmt::format("{}", fmt::join(nodes, ",")),
                                fmt::format("{}", fmt::join(edges, ",")),
                                fmt::format("{}", fmt::join(placement, ",")));
-  const auto start = [&](int device) {
-    return times.ops[static_cast<std::size_t>(12 + device)].first;
-  };
+  const auto start = [&](int device) { return times.ops[12 + device].first; };
   EXPECT_LT(start(0), start(1));
   EXPECT_LT(start(1), start(10));
   EXPECT_LT(start(10), start(11));

@@ -81,7 +81,7 @@ TEST(Problem, ValuesOfVariablesTakeNoMemoryBesideTheVariables) {
                         std::make_shared<const Cluster>(load_cluster("p2-8xlarge-2")));
   std::int64_t allocated = 0;
   for (OpId op = 0; op < problem.num_ops(); ++op) {
-    if ((*graph)[static_cast<std::size_t>(op)].kind == "variable") {
+    if ((*graph)[op].kind == "variable") {
       allocated += problem.allocated_bytes(op);
     }
   }

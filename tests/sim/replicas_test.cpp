@@ -26,7 +26,7 @@ constexpr double kStandardErrors = 5;
 // Gives every measured cost a spread.
 OpGraph with_spread(OpGraph graph, double spread) {
   for (OpId op = 0; op < num_ops(graph); ++op) {
-    for (MeasuredCost& cost : graph[static_cast<std::size_t>(op)].measured) {
+    for (MeasuredCost& cost : graph[op].measured) {
       cost.spread = spread;
     }
   }

@@ -1,7 +1,7 @@
-// Does the engine do what the rules in sim/README.md say? Here they are once more, to the letter: a
-// heap of events (time, kind, who), queues by (time, counter), nothing left out and nothing clever.
-// The graphs are full of what makes ties: equal costs, costs of nothing, outputs without bytes, odd
-// names.
+// Does the engine do what the rules in docs/concepts/simulation.md say? Here they are once more, to
+// the letter: a heap of events (time, kind, who), queues by (time, counter), nothing left out and
+// nothing clever. The graphs are full of what makes ties: equal costs, costs of nothing, outputs
+// without bytes, odd names.
 
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/case_file.hpp>
@@ -36,7 +36,7 @@ class RuleBook {
       events_.erase(events_.begin());
       makespan_us = std::max(makespan_us, now_us);
       if (kind == kRemoveDependency) {
-        if (--waiting_[static_cast<std::size_t>(id)] == 0) {
+        if (--waiting_[id] == 0) {
           make_ready(id, now_us);
         }
       } else if (kind == kRunChannel) {
@@ -51,12 +51,8 @@ class RuleBook {
   enum Kind { kRemoveDependency, kRunChannel, kRunDevice };
 
   std::size_t count() const { return static_cast<std::size_t>(problem_.num_ops()); }
-  const std::string& name(OpId op) const {
-    return problem_.graph()[static_cast<std::size_t>(op)].name;
-  }
-  const std::string& device_name(DeviceId device) const {
-    return problem_.cluster().devices[static_cast<std::size_t>(device)].name;
-  }
+  const std::string& name(OpId op) const { return problem_.op(op).name; }
+  const std::string& device_name(DeviceId device) const { return problem_.device(device).name; }
 
   void make_ready(OpId op, double now_us) {
     const DeviceId device = placement_[op];
@@ -74,8 +70,8 @@ class RuleBook {
     const OpId op = std::get<2>(*ready_[device].begin());
     ready_[device].erase(ready_[device].begin());
     const double end = now_us + problem_.cost_us(op, device);
-    start_us[static_cast<std::size_t>(op)] = now_us;
-    end_us[static_cast<std::size_t>(op)] = end;
+    start_us[op] = now_us;
+    end_us[op] = end;
     events_.insert({end + problem_.gap_us(op), kRunDevice, device_name(device), "", device});
     std::vector<std::int32_t> wanted;
     for (const Problem::Child& child : problem_.children(op)) {
@@ -123,12 +119,12 @@ class RuleBook {
   std::map<DeviceId, std::set<std::tuple<double, int, OpId, std::int32_t>>> to_send_;
   std::set<DeviceId> device_pending_;
   std::set<DeviceId> channel_pending_;
-  std::vector<std::int32_t> waiting_;
+  IdVector<OpId, std::int32_t> waiting_;
   int counter_ = 0;
 
  public:
-  std::vector<double> start_us;
-  std::vector<double> end_us;
+  IdVector<OpId, double> start_us;
+  IdVector<OpId, double> end_us;
   double makespan_us = 0;
 };
 

@@ -61,7 +61,7 @@ TEST_P(Scale, AHundredThousandOpsOnAllDevicesKeepToTheBound) {
   const SimResult& step = simulator.run(placement);
   EXPECT_GE(step.makespan_us, lower_bounds(problem).best_us());
   for (OpId op = 0; op < problem.num_ops(); ++op) {
-    ASSERT_GT(step.end_us[static_cast<std::size_t>(op)], 0) << op;
+    ASSERT_GT(step.end_us[op], 0) << op;
   }
 }
 

@@ -185,7 +185,7 @@ TEST(Simulator, TakesAHundredThousandOpsOnSixtyFourDevices) {
   for (std::size_t op = 0; op < ops.size(); ++op) {
     ASSERT_DOUBLE_EQ(record.end_us[op], record.start_us[op] + 10);
     for (const OpId producer : ops[op].producers) {
-      ASSERT_GE(record.start_us[op], record.end_us[static_cast<std::size_t>(producer)]);
+      ASSERT_GE(record.start_us[op], record.end_us[producer]);
     }
   }
 }

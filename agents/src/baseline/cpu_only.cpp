@@ -3,8 +3,8 @@
 namespace emplace::agents {
 namespace {
 
-// Everything on the first device whose class starts with "cpu"; where there is none, on the first
-// placeable device, so that suites over mixed clusters need no exception.
+// Puts everything on the first device whose class starts with "cpu"; where there is none, on the
+// first placeable device, so that suites over mixed clusters need no exception.
 class CpuOnly final : public Agent {
  public:
   explicit CpuOnly(const Params&) {}
@@ -21,11 +21,16 @@ class CpuOnly final : public Agent {
   }
 };
 
-EMPLACE_REGISTER_AGENT(CpuOnly, {.name = "cpu-only",
-                                 .kind = AgentKind::kBaseline,
-                                 .summary = "everything on the host CPU",
-                                 .reference = "Addanki et al. 2019, CPU only",
-                                 .respects_placeable = false});
+EMPLACE_REGISTER_AGENT(
+    CpuOnly, {.name = "cpu-only",
+              .kind = AgentKind::kBaseline,
+              .summary = "everything on the host CPU",
+              .description = "Puts every group on the first device whose class begins with "
+                             "\"cpu\"; where there is none, on the first placeable device. "
+                             "It is the slow end of a comparison: what the step takes "
+                             "without accelerators.",
+              .reference = "Addanki et al. 2019, CPU only",
+              .respects_placeable = false});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -6,7 +6,7 @@
 namespace emplace::agents {
 namespace {
 
-// Placements drawn and simulated at a time: enough to keep the threads busy, little to hold.
+// Placements sampled and evaluated at a time: enough to keep all threads busy.
 constexpr std::int64_t kBatch = 256;
 
 Placement draw(const Problem& problem, RandomStream& random) {
@@ -18,7 +18,7 @@ Placement draw(const Problem& problem, RandomStream& random) {
   return placement;
 }
 
-// The best of as many uniform draws as the budget allows.
+// Evaluates as many uniform samples as the budget allows and returns the best.
 class Random final : public Agent {
  public:
   explicit Random(const Params&) {}
@@ -38,11 +38,16 @@ class Random final : public Agent {
   }
 };
 
-EMPLACE_REGISTER_AGENT(Random, {.name = "random",
-                                .kind = AgentKind::kBaseline,
-                                .summary = "best of uniformly random placements",
-                                .reference = "Addanki et al. 2019, random policy",
-                                .deterministic = false});
+EMPLACE_REGISTER_AGENT(
+    Random, {.name = "random",
+             .kind = AgentKind::kBaseline,
+             .summary = "best of uniformly random placements",
+             .description = "Evaluates uniformly random placements until the budget is "
+                            "spent and returns the best. Use it to see what a search or a "
+                            "policy adds to mere luck with the same number of "
+                            "evaluations.",
+             .reference = "Addanki et al. 2019, random policy",
+             .deterministic = false});
 
 }  // namespace
 }  // namespace emplace::agents

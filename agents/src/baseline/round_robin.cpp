@@ -23,6 +23,10 @@ EMPLACE_REGISTER_AGENT(RoundRobin,
                        {.name = "round-robin",
                         .kind = AgentKind::kBaseline,
                         .summary = "group i in topological order on placeable device i mod N",
+                        .description = "Deals the groups to the placeable devices in turn, in "
+                                       "topological order, whatever they cost and transfer. Use it "
+                                       "as a lower end of comparisons: it balances the number of "
+                                       "groups and nothing else.",
                         .reference = "folklore; ignores costs, bytes and memory"});
 
 }  // namespace

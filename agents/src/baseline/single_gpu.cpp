@@ -3,8 +3,8 @@
 namespace emplace::agents {
 namespace {
 
-// Everything on one device: of the placeable ones that which does all the work soonest, the first
-// among equals.
+// Puts everything on the placeable device that needs the least time for all groups, the first among
+// equals.
 class SingleGpu final : public Agent {
  public:
   explicit SingleGpu(const Params&) {}
@@ -29,10 +29,15 @@ class SingleGpu final : public Agent {
   }
 };
 
-EMPLACE_REGISTER_AGENT(SingleGpu, {.name = "single-gpu",
-                                   .kind = AgentKind::kBaseline,
-                                   .summary = "everything on the fastest placeable device",
-                                   .reference = "Addanki et al. 2019, single GPU"});
+EMPLACE_REGISTER_AGENT(
+    SingleGpu, {.name = "single-gpu",
+                .kind = AgentKind::kBaseline,
+                .summary = "everything on the fastest placeable device",
+                .description = "Puts every group on the placeable device that runs the whole "
+                               "graph in the shortest time. No transfer is needed, so this "
+                               "is the time that a placement on several devices has to beat, "
+                               "as long as the memory of one device suffices.",
+                .reference = "Addanki et al. 2019, single GPU"});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -1,4 +1,5 @@
 #include <emplace/agents/agent.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <boost/range/iterator_range.hpp>
 
@@ -13,8 +14,8 @@
 namespace emplace::agents {
 namespace {
 
-// Device of each Inception branch before the modulus: 1x1, then 5x5, 7x7 or 3x3, double, pool. It
-// keeps the two heaviest branches apart on two devices, and the double one beside the trunk.
+// Device of each Inception branch before the modulus: 1x1; 5x5, 7x7 or 3x3; double; pool. On two
+// devices it separates the two most expensive branches and keeps the double one with the stem.
 constexpr std::array<std::size_t, 4> kBranchDevice{1, 2, 0, 3};
 
 // Calls `visit` with each element of the path `scope`, outermost first, until it returns true.
@@ -61,8 +62,8 @@ bool has_element(std::string_view scope, std::string_view name) {
   return found;
 }
 
-// Returns the value of `key_of(scope)` in whose ops a group spends most of its time; the least
-// among equals.
+// Returns the value of `key_of(scope)` whose ops take most of a group's time; the least among
+// equals.
 template <class KeyOf>
 auto majority(const Problem& problem, GroupId group, KeyOf key_of) {
   const DeviceId device = problem.placeable_devices().front();
@@ -75,14 +76,13 @@ auto majority(const Problem& problem, GroupId group, KeyOf key_of) {
       ->first;
 }
 
-// What a person does by hand, reading the names of the layers. Where layers are unrolled over time
-// ("layer_<i>" with "step_<t>" in it), each is on a device of its own: layer i of L, of an encoder
-// and of a decoder alike, on device i, or i N / L where devices are fewer; attention and softmax
-// are with the last layer, embeddings and all else with the first (Wu et al. 2016). Where layers
-// are in branches, branch i of each block goes to device kBranchDevice[i] mod N and all else (stem,
-// concatenations, head) to the first. Elsewhere the layers are cut into N contiguous pieces of
-// equal cost, in the order in which they first run, so that the backward pass of a layer stays with
-// its weights.
+// Places by the names of layers, as a person would. Layers that are unrolled over time ("layer_<i>"
+// with "step_<t>" in it) have a device each: layer i of L, of an encoder as of a decoder, is on
+// device i, or i N / L where devices are fewer; attention and softmax are with the last layer,
+// embeddings and all else with the first (Wu et al. 2016). Where layers have branches, branch i of
+// each block goes to device kBranchDevice[i] mod N and all else (stem, concatenations, head) to the
+// first. Otherwise the layers are cut into N contiguous pieces of equal cost, in the order in which
+// they first run, so that the backward pass of a layer stays with its weights.
 class HumanExpert final : public Agent {
  public:
   explicit HumanExpert(const Params&) {}
@@ -91,7 +91,7 @@ class HumanExpert final : public Agent {
     if (const std::size_t layers = count_unrolled_layers(problem.graph()); layers > 0) {
       return spread_layers(problem, layers);
     }
-    std::vector<std::optional<std::size_t>> branches;
+    IdVector<GroupId, std::optional<std::size_t>> branches;
     for (GroupId group = 0; group < problem.num_groups(); ++group) {
       branches.push_back(majority(problem, group, branch_of));
     }
@@ -101,7 +101,7 @@ class HumanExpert final : public Agent {
   }
 
  private:
-  // One more than the largest number of a layer, if any layer has steps; else 0.
+  // Returns the number of layers (the largest index plus 1) if any layer has steps, else 0.
   static std::size_t count_unrolled_layers(const OpGraph& graph) {
     std::size_t layers = 0;
     bool is_unrolled = false;
@@ -135,11 +135,11 @@ class HumanExpert final : public Agent {
   }
 
   static Placement spread_branches(const Problem& problem,
-                                   const std::vector<std::optional<std::size_t>>& branches) {
+                                   const IdVector<GroupId, std::optional<std::size_t>>& branches) {
     const std::span<const DeviceId> devices = problem.placeable_devices();
     Placement placement(problem.num_groups(), devices.front());
     for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      if (const auto branch = branches[static_cast<std::size_t>(group)]) {
+      if (const auto branch = branches[group]) {
         const std::size_t device =
             *branch < kBranchDevice.size() ? kBranchDevice[*branch] : *branch;
         placement[group] = devices[device % devices.size()];
@@ -190,8 +190,14 @@ EMPLACE_REGISTER_AGENT(
     HumanExpert,
     {.name = "human-expert",
      .kind = AgentKind::kExpert,
-     .summary = "a recurrent layer for each device, branches of a block side by side, else layers "
-                "in equal pieces",
+     .summary = "one recurrent layer or one branch of a block for each "
+                "device, else pieces of equal cost",
+     .description = "Places a model as a person would, from the names of its "
+                    "layers. Layers that are unrolled over time go to one device "
+                    "each. Branches of a block go to different devices. Other "
+                    "models are cut into contiguous pieces of equal cost. Use it "
+                    "as the baseline of the papers, for models whose ops carry "
+                    "the names of layers.",
      .reference = "Addanki et al. 2019, human expert (rule of park's Inception); Wu et al. 2016, "
                   "arXiv 1609.08144 (recurrent layers)"});
 

@@ -14,8 +14,8 @@ namespace {
 //     simulator;
 //   - outputs are freed when the last consuming group is scheduled, weights never, as in Baechi;
 //   - transfers do not queue (ListSchedule), where Baechi has one channel for each device;
-//   - where nothing fits, Baechi gives up; here the first ready group goes to the device with most
-//     memory left, so that there is a placement to report as out of memory.
+//   - where nothing fits, Baechi fails; here the first ready group goes to the device with the most
+//     memory left, so that the simulator can report out of memory.
 class MEtf final : public Agent {
  public:
   explicit MEtf(const Params&) {}
@@ -24,7 +24,7 @@ class MEtf final : public Agent {
     ListSchedule schedule(problem);
     while (!schedule.ready_groups().empty()) {
       const auto [group, device] =
-          earliest(problem, schedule).value_or(roomiest(problem, schedule));
+          earliest(problem, schedule).value_or(most_free_memory(problem, schedule));
       schedule.assign(group, device);
     }
     return std::move(schedule).take();
@@ -51,7 +51,7 @@ class MEtf final : public Agent {
     return best;
   }
 
-  static Pair roomiest(const Problem& problem, const ListSchedule& schedule) {
+  static Pair most_free_memory(const Problem& problem, const ListSchedule& schedule) {
     return {schedule.ready_groups().front(),
             *std::ranges::max_element(problem.placeable_devices(), {}, [&](DeviceId device) {
               return schedule.free_bytes(device);
@@ -59,10 +59,16 @@ class MEtf final : public Agent {
   }
 };
 
-EMPLACE_REGISTER_AGENT(MEtf, {.name = "m-etf",
-                              .kind = AgentKind::kHeuristic,
-                              .summary = "ETF among the devices that have memory for the group",
-                              .reference = "Baechi: Jeon et al., SoCC 2020"});
+EMPLACE_REGISTER_AGENT(
+    MEtf, {.name = "m-etf",
+           .kind = AgentKind::kHeuristic,
+           .summary = "ETF among the devices that have memory left for the group",
+           .description = "Etf with the memory rule of Baechi: a group goes only to a "
+                          "device that has memory left for its weights and outputs. Use "
+                          "it for models that do not fit on one device. Where nothing "
+                          "fits, it uses the device with the most memory left, and the "
+                          "simulator reports out of memory.",
+           .reference = "Baechi: Jeon et al., SoCC 2020"});
 
 }  // namespace
 }  // namespace emplace::agents

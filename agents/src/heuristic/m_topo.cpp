@@ -8,8 +8,8 @@ namespace {
 // Baechi's m-TOPO: fills device after device in topological order, each up to an even share of all
 // memory plus the largest group. Adapted to groups: one takes its weights and all outputs of its
 // members, nothing is freed (as in Baechi's test), and a share is no larger than the device. Where
-// the last device is full too, the rest goes to the device with the most memory left; Baechi gives
-// up.
+// the last device is full too, the rest goes to the device with the most memory left; Baechi fails
+// then.
 class MTopo final : public Agent {
  public:
   explicit MTopo(const Params&) {}
@@ -51,11 +51,17 @@ class MTopo final : public Agent {
   }
 };
 
-EMPLACE_REGISTER_AGENT(MTopo,
-                       {.name = "m-topo",
-                        .kind = AgentKind::kHeuristic,
-                        .summary = "fills device after device to an even share of the memory",
-                        .reference = "Baechi: Jeon et al., SoCC 2020"});
+EMPLACE_REGISTER_AGENT(
+    MTopo, {.name = "m-topo",
+            .kind = AgentKind::kHeuristic,
+            .summary = "fills one device after the other to an even share of the "
+                       "memory",
+            .description = "Walks the groups in topological order and fills one device "
+                           "after the other, each up to an even share of the memory that "
+                           "all groups need. It is Baechi's simplest rule: few "
+                           "transfers, no overlap of work. Use it as a quick placement "
+                           "that fits where a single device is too small.",
+            .reference = "Baechi: Jeon et al., SoCC 2020"});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -1,8 +1,7 @@
 #include "edge_contraction.hpp"
 
-#include "nn/elementary.hpp"
-
 #include <emplace/graphs/contractible_dag.hpp>
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -11,15 +10,13 @@
 namespace emplace::agents::placeto {
 namespace {
 
-std::size_t index(GroupId group) { return static_cast<std::size_t>(group); }
+// Returns a sample of Gumbel's distribution. Of edges whose scores s each have such a number added,
+// the largest is that of an edge with probability proportional to e^s (Yellott 1977).
+double gumbel(RandomStream& random) { return -log_of(-log_of(random.uniform() + 0x1p-54)); }
 
-// A number of Gumbel's distribution: the largest of such numbers, each plus a score s, is that of
-// an edge with a probability in proportion to e^s (Yellott 1977).
-double gumbel(RandomStream& random) { return -nn::log_of(-nn::log_of(random.uniform() + 0x1p-54)); }
-
-// Puts the likelier first, or draws an order.
-void put_in_order(std::vector<std::size_t>& edges, std::span<const float> scores,
-                  RandomStream* random) {
+// Orders edges by decreasing score, or samples an order (Gumbel-max trick).
+void sort_edges(std::vector<std::size_t>& edges, std::span<const float> scores,
+                RandomStream* random) {
   std::vector<std::pair<double, std::size_t>> keys;
   for (const std::size_t edge : edges) {
     const double score = scores[edge];
@@ -32,22 +29,22 @@ void put_in_order(std::vector<std::size_t>& edges, std::span<const float> scores
 }  // namespace
 
 GroupId groups_after_contraction(const Problem& problem, GroupId target) {
-  std::vector<GroupId> parent(index(problem.num_groups()));
+  IdVector<GroupId, GroupId> parent(static_cast<std::size_t>(problem.num_groups()));
   std::iota(parent.begin(), parent.end(), 0);
   const auto root = [&](GroupId group) {
-    while (parent[index(group)] != group) {
-      group = parent[index(group)] = parent[index(parent[index(group)])];
+    while (parent[group] != group) {
+      group = parent[group] = parent[parent[group]];
     }
     return group;
   };
-  GroupId parts = problem.num_groups();
+  GroupId components = problem.num_groups();
   for (const GroupEdge& edge : problem.group_edges()) {
     const GroupId from = root(edge.producer);
     const GroupId to = root(edge.consumer);
-    parent[index(from)] = to;
-    parts -= from != to ? 1 : 0;
+    parent[from] = to;
+    components -= from != to ? 1 : 0;
   }
-  return std::max(parts, std::min(target, problem.num_groups()));
+  return std::max(components, std::min(target, problem.num_groups()));
 }
 
 EdgeContraction::EdgeContraction(const Problem& problem, GroupId target, double balance)
@@ -65,73 +62,73 @@ EdgeContraction::EdgeContraction(const Problem& problem, GroupId target, double 
     }
     total_us_ += cost_us;
   }
-  most_us_ = balance * total_us_ / static_cast<double>(target_);
+  limit_us_ = balance * total_us_ / static_cast<double>(target_);
 }
 
 EdgeContraction::Draw EdgeContraction::draw(std::span<const float> scores,
                                             RandomStream* random) const {
   ContractibleDag dag(ends_, bytes_, order_, std::numeric_limits<std::size_t>::max());
-  std::vector<double> cost_us = cost_us_;
-  Draw draw{.coarse_of = {}, .slopes = std::vector<double>(ends_.size(), 0.0)};
-  std::vector<double> odds;
+  IdVector<GroupId, double> cost_us = cost_us_;
+  Draw draw{.coarse_of = {}, .log_probability_gradient = std::vector<double>(ends_.size(), 0.0)};
+  std::vector<double> exponentials;
   const double largest = scores.empty() ? 0 : *std::ranges::max_element(scores);
   for (const float score : scores) {
-    odds.push_back(nn::exp_of(score - largest));
+    exponentials.push_back(exp_of(score - largest));
   }
 
-  std::vector<std::size_t> waiting(ends_.size());
-  std::iota(waiting.begin(), waiting.end(), std::size_t{0});
+  std::vector<std::size_t> deferred(ends_.size());
+  std::iota(deferred.begin(), deferred.end(), std::size_t{0});
   auto left = static_cast<GroupId>(order_.size());
-  for (double most_us = most_us_; left > target_; most_us *= 2) {
+  for (double limit_us = limit_us_; left > target_; limit_us *= 2) {
     const GroupId left_before = left;
-    std::vector<std::size_t> open = std::move(waiting);
-    waiting.clear();
-    const auto close = [&] {
-      std::erase_if(open, [&](std::size_t edge) {
+    std::vector<std::size_t> candidates = std::move(deferred);
+    deferred.clear();
+    const auto remove_ineligible = [&] {
+      std::erase_if(candidates, [&](std::size_t edge) {
         const GroupId from = dag.find(ends_[edge].first);
         const GroupId to = dag.find(ends_[edge].second);
-        const bool too_heavy = cost_us[index(from)] + cost_us[index(to)] > most_us;
+        const bool too_heavy = cost_us[from] + cost_us[to] > limit_us;
         if (from != to && too_heavy) {
-          waiting.push_back(edge);
+          deferred.push_back(edge);
         }
         return from == to || too_heavy;
       });
     };
-    close();
-    put_in_order(open, scores, random);
-    while (left > target_ && !open.empty()) {
+    remove_ineligible();
+    sort_edges(candidates, scores, random);
+    while (left > target_ && !candidates.empty()) {
       double sum = 0;
-      for (const std::size_t edge : open) {
-        sum += odds[edge];
+      for (const std::size_t edge : candidates) {
+        sum += exponentials[edge];
       }
-      for (const std::size_t edge : open) {
-        draw.slopes[edge] -= sum > 0 ? odds[edge] / sum : 0;
+      for (const std::size_t edge : candidates) {
+        draw.log_probability_gradient[edge] -= sum > 0 ? exponentials[edge] / sum : 0;
       }
-      const std::size_t drawn = open.front();
-      draw.slopes[drawn] += 1;
-      open.erase(open.begin());
+      const std::size_t drawn = candidates.front();
+      draw.log_probability_gradient[drawn] += 1;
+      candidates.erase(candidates.begin());
       const GroupId from = dag.find(ends_[drawn].first);
       const GroupId to = dag.find(ends_[drawn].second);
       if (const auto joined = dag.contract(from, to)) {
-        cost_us[index(*joined)] = cost_us[index(from)] + cost_us[index(to)];
+        cost_us[*joined] = cost_us[from] + cost_us[to];
         --left;
-        close();
+        remove_ineligible();
       } else {
-        waiting.push_back(drawn);  // until the second way between its ends has become one with them
+        deferred.push_back(drawn);  // until no second path connects its ends
       }
     }
-    if (left == left_before && most_us >= total_us_) {
+    if (left == left_before && limit_us >= total_us_) {
       break;
     }
   }
 
-  std::vector<GroupId> number(order_.size());
+  IdVector<GroupId, GroupId> number(order_.size());
   GroupId next = 0;
   for (const GroupId group : dag.order()) {
-    number[index(group)] = next++;
+    number[group] = next++;
   }
-  for (GroupId group = 0; group < static_cast<GroupId>(order_.size()); ++group) {
-    draw.coarse_of.push_back(number[index(dag.find(group))]);
+  for (GroupId group = 0; group < number.end_id(); ++group) {
+    draw.coarse_of.push_back(number[dag.find(group)]);
   }
   return draw;
 }

@@ -1,17 +1,18 @@
 #pragma once
 
-// Draws a coarser grouping: groups of a problem become one along edges between them, until a number
-// of groups is left. Each edge has a score; of the edges that may be contracted next, one with
-// score s is drawn with a probability in proportion to e^s (Luce 1959; Plackett 1975). An edge may
-// be contracted if that makes no cycle and no group that takes more than `balance` times its share
-// of all time; where no edge is left, that bound is doubled.
+// Samples a coarser grouping: contracts edges between the groups of a problem until a given number
+// of groups is left. Each edge has a score s. The next edge is sampled, among those that may be
+// contracted, with a probability proportional to e^s (Plackett-Luce: Luce 1959, Plackett 1975). An
+// edge may be contracted if no cycle results and no group gets more than `balance` times an even
+// share of the total time; where no such edge is left, this limit is doubled.
 //
-// Since the result is drawn, what it is worth can teach the scores by REINFORCE: with a draw comes
-// the derivative of its log probability by each score, the sum over the drawn of 1 for the edge
-// that was drawn, less the probability that each edge had.
+// The scores can be trained by REINFORCE: each sample comes with the gradient of its log
+// probability with respect to the scores. Each contraction contributes 1 for the contracted edge,
+// minus the probability of each edge that could have been contracted.
 //
 // Complexity: O(contractions * edges), and for each contraction a search for a second path.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/problem.hpp>
 
@@ -23,26 +24,26 @@
 
 namespace emplace::agents::placeto {
 
-/// Returns how many groups are left of those of `problem` when a contraction aims at `target`: more
-/// where the graph has more parts that nothing connects, fewer where it has fewer groups.
+/// Returns the number of groups after a contraction of `problem` to `target` groups: more where the
+/// graph has more connected components, fewer where it has fewer groups.
 GroupId groups_after_contraction(const Problem& problem, GroupId target);
 
 /// Contracts the groups of one problem.
 class EdgeContraction {
  public:
-  /// Reads `problem`. Requires: a target of 1 at least.
+  /// Reads `problem`. Requires: target >= 1.
   EdgeContraction(const Problem& problem, GroupId target, double balance);
 
-  /// Holds what was drawn.
+  /// Holds a sampled grouping.
   struct Draw {
-    /// Holds the coarse group of each group; they are numbered in topological order.
-    std::vector<GroupId> coarse_of{};
-    /// Holds the derivatives of the log probability by the scores of the problem's group edges.
-    std::vector<double> slopes{};
+    /// Holds the coarse group of each group; coarse groups are numbered in topological order.
+    IdVector<GroupId, GroupId> coarse_of{};
+    /// Holds the gradient of the log probability with respect to the edges' scores.
+    std::vector<double> log_probability_gradient{};
   };
 
-  /// Draws a coarser grouping, given the score of each of the problem's group edges. Without
-  /// `random`, each edge that is contracted is the likeliest.
+  /// Samples a coarser grouping, given the score of each of the problem's group edges. Without
+  /// `random` it is greedy: contracts the edge of the highest score.
   Draw draw(std::span<const float> scores, RandomStream* random) const;
 
  private:
@@ -50,9 +51,9 @@ class EdgeContraction {
   std::vector<std::pair<GroupId, GroupId>> ends_;  // of the edges
   std::vector<std::int64_t> bytes_;
   std::vector<GroupId> order_;
-  std::vector<double> cost_us_;  // by group
+  IdVector<GroupId, double> cost_us_;
   double total_us_ = 0;
-  double most_us_ = 0;  // that a group may take, at first
+  double limit_us_ = 0;  // of a group's time, at first
 };
 
 }  // namespace emplace::agents::placeto

@@ -19,27 +19,28 @@ Placement best_of(const Problem& problem, const Session& session) {
       Placement(problem.num_groups(), problem.placeable_devices().front()));
 }
 
-// Gives advantages a root mean square of 1, so that the entropy weighs as much on every problem;
-// or what sets the gains of devices apart, where they are known.
+// Scales advantages to a root mean square of 1, so that the entropy bonus has the same weight on
+// every problem. Where action values are known, those minus their mean over the actions count
+// instead.
 void normalize(Experience& experience) {
   std::vector<double>& advantages = experience.advantages;
-  std::vector<float>& gains = experience.gains;
+  std::vector<float>& action_values = experience.action_values;
   double square = 0;
   double count = 0;
   const auto add = [&](double number) {
     square += number * number;
     count += 1;
   };
-  if (gains.empty()) {
+  if (action_values.empty()) {
     std::ranges::for_each(advantages, add);
   }
-  const std::size_t num_devices = gains.size() / advantages.size();
-  for (std::size_t first = 0; first < gains.size(); first += num_devices) {
-    const auto of_decision = std::span(gains).subspan(first, num_devices);
+  const std::size_t num_devices = action_values.size() / advantages.size();
+  for (std::size_t first = 0; first < action_values.size(); first += num_devices) {
+    const auto of_decision = std::span(action_values).subspan(first, num_devices);
     const double mean =
         std::reduce(of_decision.begin(), of_decision.end(), 0.0) / static_cast<double>(num_devices);
-    for (const float gain : of_decision) {
-      add(static_cast<double>(gain) - mean);
+    for (const float value : of_decision) {
+      add(static_cast<double>(value) - mean);
     }
   }
   if (square == 0) {
@@ -49,8 +50,8 @@ void normalize(Experience& experience) {
   for (double& advantage : advantages) {
     advantage *= scale;
   }
-  for (float& gain : gains) {
-    gain = static_cast<float>(static_cast<double>(gain) * scale);
+  for (float& value : action_values) {
+    value = static_cast<float>(static_cast<double>(value) * scale);
   }
 }
 
@@ -105,12 +106,13 @@ Placement PlacetoAgent::place_with_policy(const Problem& problem, Session& sessi
   EMPLACE_CHECK(policy_ != nullptr, "no policy was trained or loaded");
   Session* const sessions[] = {&session};
   ensure_policy(sessions);
-  Course course(session, options_);
+  Environment environment(session, options_);
   if (policy_->grouper) {
     Regrouping regrouping(problem, options_);
-    policy_->players.local().play(regrouping.next(course, *policy_->grouper, nullptr), 1, true);
+    policy_->collectors.local().collect(regrouping.next(environment, *policy_->grouper, nullptr), 1,
+                                        true);
   } else {
-    policy_->players.local().play(course, 1, true);
+    policy_->collectors.local().collect(environment, 1, true);
   }
   return best_of(problem, session);
 }
@@ -123,13 +125,13 @@ void PlacetoAgent::train(std::span<Session* const> sessions, const TrainingCallb
   } else {
     begin(sessions);
   }
-  play_and_learn(callback);
+  run_training(callback);
 }
 
 void PlacetoAgent::begin(std::span<Session* const> sessions) {
   training_ = std::make_unique<Training>(options_, *policy_);
   for (Session* session : sessions) {
-    training_->courses.emplace_back(*session, options_);
+    training_->environments.emplace_back(*session, options_);
     if (policy_->grouper) {
       training_->regroupings.emplace_back(session->problem(), options_);
     }
@@ -138,13 +140,14 @@ void PlacetoAgent::begin(std::span<Session* const> sessions) {
 }
 
 void PlacetoAgent::resume(std::span<Session* const> sessions) {
-  const JsonCursor json = loaded_->root().at("courses");
-  const std::vector<JsonCursor> courses = json.elements();
-  if (courses.size() != sessions.size()) {
-    json.fail(fmt::format("expected {} problems, found {}", sessions.size(), courses.size()));
+  const JsonCursor json = loaded_->root().at("environments");
+  const std::vector<JsonCursor> environments = json.elements();
+  if (environments.size() != sessions.size()) {
+    json.fail(fmt::format("expected {} problems, found {}", sessions.size(), environments.size()));
   }
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    training_->courses.push_back(Course::restored(*sessions[i], options_, courses[i]));
+    training_->environments.push_back(
+        Environment::restored(*sessions[i], options_, environments[i]));
     if (policy_->grouper) {
       training_->regroupings.emplace_back(sessions[i]->problem(), options_)
           .baseline()
@@ -154,87 +157,91 @@ void PlacetoAgent::resume(std::span<Session* const> sessions) {
   loaded_.reset();
 }
 
-void PlacetoAgent::play_and_learn(const TrainingCallback& callback) {
-  const auto is_spent = [](const Course& course) {
-    return course.session->evaluations_left() == 0;
+void PlacetoAgent::run_training(const TrainingCallback& callback) {
+  const auto is_exhausted = [](const Environment& environment) {
+    return environment.session->exhausted();
   };
-  for (bool goes_on = true; goes_on && !std::ranges::all_of(training_->courses, is_spent);) {
+  for (bool goes_on = true;
+       goes_on && !std::ranges::all_of(training_->environments, is_exhausted);) {
     const std::int64_t round = training_->round++;
     const std::int64_t every = options_.episode.greedy_every;
     const bool greedy = every > 0 && (round + 1) % every == 0;
     training_->learner.set_progress(training_->progress());
-    std::vector<Play> plays = take_turns(greedy);
-    play(plays, greedy);
-    goes_on = greedy || learn(plays, callback);
+    std::vector<EpisodeBatch> batches = next_episodes(greedy);
+    run_episodes(batches, greedy);
+    goes_on = greedy || learn(batches, callback);
   }
 }
 
-// Each round has an episode for each worker, who take the problems in turn.
-std::vector<Play> PlacetoAgent::take_turns(bool greedy) {
-  std::vector<Course>& courses = training_->courses;
-  std::vector<std::size_t> workers(courses.size(), 0);
+// A round has an episode for each worker, on the problems in turn.
+std::vector<EpisodeBatch> PlacetoAgent::next_episodes(bool greedy) {
+  std::vector<Environment>& environments = training_->environments;
+  std::vector<std::size_t> workers(environments.size(), 0);
   for (std::size_t worker = 0; worker < options_.episode.workers; ++worker) {
-    ++workers[training_->next++ % courses.size()];
+    ++workers[training_->next++ % environments.size()];
   }
-  std::vector<Play> plays;
-  for (std::size_t i = 0; i < courses.size(); ++i) {
-    const std::int64_t left = courses[i].session->evaluations_left();
+  std::vector<EpisodeBatch> batches;
+  for (std::size_t i = 0; i < environments.size(); ++i) {
+    const std::int64_t left = environments[i].session->evaluations_left();
     if (left == 0 || workers[i] == 0) {
       continue;
     }
-    // All likeliest choices are the same; and an episode that is cut short teaches nothing.
-    const std::int64_t whole =
-        std::max<std::int64_t>(1, left / courses[i].evaluations_per_episode());
-    plays.push_back({.problem = i,
-                     .workers = greedy ? 1 : std::min(workers[i], static_cast<std::size_t>(whole)),
-                     .course = &courses[i]});
+    // Greedy episodes are all the same; and nothing is learned from an incomplete episode.
+    const std::int64_t complete =
+        std::max<std::int64_t>(1, left / environments[i].evaluations_per_episode());
+    batches.push_back(
+        {.problem = i,
+         .workers = greedy ? 1 : std::min(workers[i], static_cast<std::size_t>(complete)),
+         .environment = &environments[i]});
   }
-  return plays;
+  return batches;
 }
 
-// Episodes of one problem are played side by side, and problems in parallel.
-void PlacetoAgent::play(std::span<Play> plays, bool greedy) {
+// The workers of one problem share a forward pass; problems run in parallel.
+void PlacetoAgent::run_episodes(std::span<EpisodeBatch> batches, bool greedy) {
   // Isolated, so that a thread which waits here does not start on another cell of the suite.
   tbb::this_task_arena::isolate([&] {
-    tbb::parallel_for(std::size_t{0}, plays.size(), [&](std::size_t i) {
-      Play& play = plays[i];
+    tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
+      EpisodeBatch& batch = batches[i];
       if (policy_->grouper) {
-        RandomStream* const random = greedy ? nullptr : &play.course->session->random();
-        play.course =
-            &training_->regroupings[play.problem].next(*play.course, *policy_->grouper, random);
+        RandomStream* const random = greedy ? nullptr : &batch.environment->session->random();
+        batch.environment = &training_->regroupings[batch.problem].next(*batch.environment,
+                                                                        *policy_->grouper, random);
       }
-      play.is_whole = policy_->players.local().play(*play.course, play.workers, greedy);
+      batch.is_complete =
+          policy_->collectors.local().collect(*batch.environment, batch.workers, greedy);
     });
   });
-  for (const Play& play : plays) {
-    training_->episodes += play.is_whole ? static_cast<std::int64_t>(play.workers) : 0;
+  for (const EpisodeBatch& batch : batches) {
+    training_->episodes += batch.is_complete ? static_cast<std::int64_t>(batch.workers) : 0;
   }
 }
 
-bool PlacetoAgent::learn(std::span<const Play> plays, const TrainingCallback& callback) {
+bool PlacetoAgent::learn(std::span<const EpisodeBatch> batches, const TrainingCallback& callback) {
   Training& training = *training_;
   std::vector<Experience> experiences;
-  std::vector<GrouperLearner::Lesson> lessons;
-  std::vector<TrainingUpdate> told;
-  for (const Play& play : plays) {
-    if (!play.is_whole) {
+  std::vector<GrouperLearner::Sample> samples;
+  std::vector<TrainingUpdate> reports;
+  for (const EpisodeBatch& batch : batches) {
+    if (!batch.is_complete) {
       continue;
     }
-    const Rollout& rollout = play.course->rollout;
-    Course& course = training.courses[play.problem];
-    Experience& experience = experiences.emplace_back(Experience{
-        &play.course->graph, &rollout, rollout.returns(options_.episode), rollout.gains()});
-    course.baseline.subtract_from(experience.advantages, play.workers);
-    if (options_.learning.normalize) {
+    const Rollout& rollout = batch.environment->rollout;
+    Environment& environment = training.environments[batch.problem];
+    Experience& experience = experiences.emplace_back(
+        Experience{&batch.environment->graph, &rollout, rollout.returns(options_.episode),
+                   rollout.action_values()});
+    environment.baseline.subtract_from(experience.advantages, batch.workers);
+    if (options_.learning.normalize_advantages) {
       normalize(experience);
     }
-    told.push_back({.session = play.problem,
-                    .last_us = rollout.last_us(),
-                    .best_us = course.session->best_evaluation().objective_us(),
-                    .entropy = rollout.entropy(),
-                    .is_last = false});
+    reports.push_back({.session = batch.problem,
+                       .last_us = rollout.last_us(),
+                       .best_us = environment.session->best_evaluation().objective_us(),
+                       .entropy = rollout.entropy(),
+                       .is_last = false});
     if (policy_->grouper) {
-      lessons.push_back(training.regroupings[play.problem].lesson(course));
+      samples.push_back(training.regroupings[batch.problem].sample(environment));
     }
   }
   if (experiences.empty()) {
@@ -242,15 +249,15 @@ bool PlacetoAgent::learn(std::span<const Play> plays, const TrainingCallback& ca
   }
   const double norm = training.learner.update(experiences);
   if (training.grouper_learner) {
-    training.grouper_learner->update(lessons);
+    training.grouper_learner->update(samples);
   }
-  told.back().is_last = true;
+  reports.back().is_last = true;
   bool goes_on = true;
-  for (TrainingUpdate& update : told) {
-    update.update = training.learner.updates();
-    update.episodes = training.episodes;
-    update.gradient_norm = norm;
-    goes_on = (!callback || callback(update)) && goes_on;
+  for (TrainingUpdate& report : reports) {
+    report.update = training.learner.updates();
+    report.episodes = training.episodes;
+    report.gradient_norm = norm;
+    goes_on = (!callback || callback(report)) && goes_on;
   }
   return goes_on;
 }

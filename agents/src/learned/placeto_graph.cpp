@@ -16,55 +16,57 @@ std::vector<float> normalized(const std::vector<double>& numbers) {
   return shares;
 }
 
-// Makes the messages among `order`, where each group stands behind those that it hears.
-template <class HeardBy>
-Messages messages(std::span<const GroupId> order, const HeardBy& heard_by) {
-  Messages result;
-  std::vector<std::size_t> level(order.size(), 0);
+// Describes message passing in which group g aggregates the messages of neighbours(g); in `order`
+// each group follows its neighbours.
+template <class Neighbours>
+MessagePassing message_passing(std::span<const GroupId> order, const Neighbours& neighbours) {
+  MessagePassing result;
+  IdVector<GroupId, std::int32_t> level(order.size(), 0);
   std::vector<std::vector<GroupId>> members;
   for (const GroupId group : order) {
-    std::size_t& own = level[static_cast<std::size_t>(group)];
-    for (const GroupId other : heard_by(group)) {
-      own = std::max(own, level[static_cast<std::size_t>(other)] + 1);
+    std::int32_t& own = level[group];
+    for (const GroupId other : neighbours(group)) {
+      own = std::max(own, level[other] + 1);
     }
-    members.resize(std::max(members.size(), own + 1));
-    members[own].push_back(group);
+    const auto at = static_cast<std::size_t>(own);
+    members.resize(std::max(members.size(), at + 1));
+    members[at].push_back(group);
   }
 
-  std::int32_t hearing = 0;
-  for (GroupId group = 0; group < static_cast<GroupId>(order.size()); ++group) {
-    result.joined.add(0, group);
-    const std::vector<GroupId> others = heard_by(group);
+  std::int32_t aggregated = 0;
+  for (GroupId group = 0; group < level.end_id(); ++group) {
+    result.residual.add(0, group);
+    const std::vector<GroupId> others = neighbours(group);
     if (!others.empty()) {
       for (const GroupId other : others) {
-        result.heard.add(0, other);
+        result.aggregate.add(0, other);
       }
-      result.heard.end_row();
-      result.joined.add(1, hearing++);
+      result.aggregate.end_row();
+      result.residual.add(1, aggregated++);
     }
-    result.joined.end_row();
+    result.residual.end_row();
   }
 
-  // Where a group stands within its level.
-  std::vector<std::int32_t> place(order.size());
+  IdVector<GroupId, std::int32_t> row_in_level(order.size());
   for (const std::vector<GroupId>& groups : members) {
-    Messages::Level& now = result.levels.emplace_back();
-    for (std::size_t at = 0; at < groups.size(); ++at) {
-      place[static_cast<std::size_t>(groups[at])] = static_cast<std::int32_t>(at);
-      now.joined.add(0, groups[at]);
-      if (result.levels.size() > 1) {  // all but those of the first level hear somebody
-        for (const GroupId other : heard_by(groups[at])) {
-          now.heard.add(static_cast<std::int32_t>(level[static_cast<std::size_t>(other)]),
-                        place[static_cast<std::size_t>(other)]);
+    MessagePassing::Level& now = result.levels.emplace_back();
+    std::int32_t row = 0;
+    for (const GroupId group : groups) {
+      row_in_level[group] = row;
+      now.residual.add(0, group);
+      if (result.levels.size() > 1) {  // groups of the first level have no neighbours
+        for (const GroupId other : neighbours(group)) {
+          now.aggregate.add(level[other], row_in_level[other]);
         }
-        now.heard.end_row();
-        now.joined.add(1, static_cast<std::int32_t>(at));
+        now.aggregate.end_row();
+        now.residual.add(1, row);
       }
-      now.joined.end_row();
+      now.residual.end_row();
+      ++row;
     }
   }
-  for (std::size_t group = 0; group < order.size(); ++group) {
-    result.from_levels.add(static_cast<std::int32_t>(level[group]), place[group]);
+  for (GroupId group = 0; group < level.end_id(); ++group) {
+    result.from_levels.add(level[group], row_in_level[group]);
     result.from_levels.end_row();
   }
   return result;
@@ -73,7 +75,7 @@ Messages messages(std::span<const GroupId> order, const HeardBy& heard_by) {
 }  // namespace
 
 Graph::Graph(const Problem& problem) : num_devices_(problem.placeable_devices().size()) {
-  read_numbers(problem);
+  read_features(problem);
   const auto producers = [&](GroupId group) {
     std::vector<GroupId> groups;
     for (const GroupEdge& edge : problem.group_in_edges(group)) {
@@ -89,33 +91,32 @@ Graph::Graph(const Problem& problem) : num_devices_(problem.placeable_devices().
     return groups;
   };
   const std::span<const GroupId> order = problem.group_order();
-  down_ = messages(order, producers);
-  up_ = messages(std::vector<GroupId>(order.rbegin(), order.rend()), consumers);
+  forward_ = message_passing(order, producers);
+  backward_ = message_passing(std::vector<GroupId>(order.rbegin(), order.rend()), consumers);
   find_ancestors(problem);
 }
 
-void Graph::read_numbers(const Problem& problem) {
+void Graph::read_features(const Problem& problem) {
   const auto num_groups = static_cast<std::size_t>(problem.num_groups());
-  std::vector<double> cost_us(num_groups);
-  std::vector<double> bytes(num_groups);
-  std::vector<double> memory(num_groups);
+  IdVector<GroupId, double> cost_us(num_groups);
+  IdVector<GroupId, double> bytes(num_groups);
+  IdVector<GroupId, double> memory(num_groups);
   for (OpId op = 0; op < problem.num_ops(); ++op) {
-    const GroupId own = problem.grouping().group_of(op);
-    const auto group = static_cast<std::size_t>(own);
+    const GroupId group = problem.grouping().group_of(op);
     for (const DeviceId device : problem.placeable_devices()) {
-      cost_us[group] += problem.cost_us(op, device);  // the sum is the mean once it is normalized
+      cost_us[group] += problem.cost_us(op, device);  // normalized, the sum equals the mean
     }
     const auto [first, last] = problem.outputs(op);
     if (first != last) {
       memory[group] += static_cast<double>(problem.output_allocated_bytes(first));
     }
-    // Uses of one output stand together.
+    // Uses of one output are adjacent.
     const auto [begin, end] = problem.uses_of(op);
     std::int32_t counted = Dependency::kControl;
     for (std::int32_t at = begin; at < end; ++at) {
       const Problem::Use& use = problem.uses()[static_cast<std::size_t>(at)];
       if (use.output != Dependency::kControl && use.output != counted &&
-          problem.grouping().group_of(use.consumer) != own) {
+          problem.grouping().group_of(use.consumer) != group) {
         counted = use.output;
         bytes[group] += static_cast<double>(problem.output_bytes(use.output));
       }
@@ -127,12 +128,12 @@ void Graph::read_numbers(const Problem& problem) {
   read_times(problem, cost_us, bytes);
 }
 
-void Graph::read_times(const Problem& problem, std::span<const double> cost_us,
-                       std::span<const double> bytes) {
+void Graph::read_times(const Problem& problem, const IdVector<GroupId, double>& cost_us,
+                       const IdVector<GroupId, double>& bytes) {
   const std::span<const DeviceId> devices = problem.placeable_devices();
-  const double dearest_us =
+  const double largest_us =
       *std::ranges::max_element(cost_us) / static_cast<double>(devices.size());
-  const double unit_us = dearest_us > 0 ? dearest_us : 1;
+  const double unit_us = largest_us > 0 ? largest_us : 1;
   std::vector<double> cost_on(size() * devices.size());
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     const auto group = static_cast<std::size_t>(problem.grouping().group_of(op));
@@ -147,8 +148,8 @@ void Graph::read_times(const Problem& problem, std::span<const double> cost_us,
     for (const DeviceId to : devices) {
       const double latency_us = problem.transfer_us(0, from, to);
       const double many_us = problem.transfer_us(kManyBytes, from, to);
-      ways_.push_back({static_cast<float>(latency_us / unit_us),
-                       static_cast<float>((many_us - latency_us) / unit_us / kManyBytes)});
+      routes_.push_back({static_cast<float>(latency_us / unit_us),
+                         static_cast<float>((many_us - latency_us) / unit_us / kManyBytes)});
     }
   }
 }
@@ -159,10 +160,11 @@ void Graph::find_ancestors(const Problem& problem) {
   for (const GroupId group : problem.group_order()) {
     std::uint64_t* const row = ancestors_.data() + static_cast<std::size_t>(group) * words_;
     for (const GroupEdge& edge : problem.group_in_edges(group)) {
-      const auto producer = static_cast<std::size_t>(edge.producer);
+      const std::span<const std::uint64_t> inherited = ancestors_of(edge.producer);
       for (std::size_t word = 0; word < words_; ++word) {
-        row[word] |= ancestors_[producer * words_ + word];
+        row[word] |= inherited[word];
       }
+      const auto producer = static_cast<std::size_t>(edge.producer);
       row[producer / kBits] |= std::uint64_t{1} << producer % kBits;
     }
   }

@@ -1,10 +1,11 @@
 #pragma once
 
-// What Placeto's network reads of a problem: the numbers of its groups that do not change, who
-// sends messages to whom, and who reaches whom.
+// The graph that Placeto's network reads: fixed features of the groups, the neighbourhoods for
+// message passing, and reachability.
 
-#include "nn/row_sums.hpp"
+#include "nn/segment_sum.hpp"
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/ids.hpp>
 #include <emplace/sim/problem.hpp>
 
@@ -14,27 +15,28 @@
 
 namespace emplace::agents::placeto {
 
-/// Says how messages go in one direction.
-struct Messages {
-  /// Has a row for each group that hears of others: the sum of what they say.
-  nn::RowSums heard{};
+/// Describes message passing in one direction: along the edges, or against them.
+struct MessagePassing {
+  /// Has a row for each group that has neighbours: the sum of their messages.
+  nn::SegmentSum aggregate{};
 
-  /// Has a row for each group: its own (source 0), and its row of `heard` (source 1) if it has one.
-  nn::RowSums joined{};
+  /// Has a row for each group: its own embedding (source 0), plus its row of the aggregated
+  /// messages (source 1) if it has neighbours.
+  nn::SegmentSum residual{};
 
-  /// Holds the same by the number of groups on the longest way that leads to a group; sources are
-  /// the levels before, and for `joined` the groups' own and what was heard.
+  /// Holds the same for the groups of one level, the length of the longest path that leads to them.
+  /// Sources of `aggregate` are the levels before; those of `residual` are as above.
   struct Level {
-    nn::RowSums heard{};
-    nn::RowSums joined{};
+    nn::SegmentSum aggregate{};
+    nn::SegmentSum residual{};
   };
   std::vector<Level> levels{};
 
   /// Has a row for each group: its row (source: its level).
-  nn::RowSums from_levels{};
+  nn::SegmentSum from_levels{};
 };
 
-/// Holds what the network reads of a problem.
+/// Holds the features and the edges of a problem's groups.
 class Graph {
  public:
   /// Reads `problem`. Complexity: O(groups * edges / 64).
@@ -43,43 +45,45 @@ class Graph {
   std::size_t size() const { return cost_.size(); }
   std::size_t num_devices() const { return num_devices_; }
 
-  /// Returns numbers by group, each divided by the largest: the mean cost of the members, the bytes
-  /// of the outputs that leave the group, and the bytes of the members' first outputs.
+  /// Returns features by group, each divided by the largest: the mean cost of the members, the
+  /// bytes of the outputs that leave the group, and the bytes of the members' first outputs.
   std::span<const float> cost() const { return cost_; }
   std::span<const float> bytes() const { return bytes_; }
   std::span<const float> memory() const { return memory_; }
 
-  /// Returns times in units of the dearest group's mean cost: of a group on a device, and of moving
-  /// the outputs that leave it. Devices count among the placeable ones.
+  /// Returns times in units of the largest mean cost of a group: of a group on a device, and of the
+  /// transfer of the outputs that leave it. Devices are indices of placeable ones.
   float cost_on(std::size_t group, std::size_t device) const {
     return cost_on_[group * num_devices_ + device];
   }
   float transfer(std::size_t group, std::size_t from, std::size_t to) const {
-    const Way& way = ways_[from * num_devices_ + to];
-    return way.latency + way.per_byte * bytes_out_[group];
+    const Route& route = routes_[from * num_devices_ + to];
+    return route.latency + route.per_byte * bytes_out_[group];
   }
 
-  /// Returns the messages along the edges, and those against them.
-  const Messages& down() const { return down_; }
-  const Messages& up() const { return up_; }
+  /// Returns the message passing along the edges, and that against them.
+  const MessagePassing& forward() const { return forward_; }
+  const MessagePassing& backward() const { return backward_; }
 
-  /// Says whether `to` needs results of `from`, at once or through others.
+  /// Says whether there is a path from `from` to `to`.
   bool reaches(GroupId from, GroupId to) const {
     const auto bit = static_cast<std::size_t>(from);
-    return (ancestors_[static_cast<std::size_t>(to) * words_ + bit / kBits] >> bit % kBits & 1U) !=
-           0;
+    return (ancestors_of(to)[bit / kBits] >> bit % kBits & 1U) != 0;
   }
 
  private:
-  // The time of a transfer; of one to the same device it is 0.
-  struct Way {
+  // The time of a transfer; 0 on the same device.
+  struct Route {
     float latency;
     float per_byte;
   };
 
-  void read_numbers(const Problem& problem);
-  void read_times(const Problem& problem, std::span<const double> cost_us,
-                  std::span<const double> bytes);
+  std::span<const std::uint64_t> ancestors_of(GroupId group) const {
+    return std::span(ancestors_).subspan(static_cast<std::size_t>(group) * words_, words_);
+  }
+  void read_features(const Problem& problem);
+  void read_times(const Problem& problem, const IdVector<GroupId, double>& cost_us,
+                  const IdVector<GroupId, double>& bytes);
   void find_ancestors(const Problem& problem);
 
   static constexpr std::size_t kBits = 64;
@@ -90,9 +94,9 @@ class Graph {
   std::vector<float> memory_;
   std::vector<float> cost_on_;    // by group, device
   std::vector<float> bytes_out_;  // by group
-  std::vector<Way> ways_;         // by device, device
-  Messages down_;
-  Messages up_;
+  std::vector<Route> routes_;     // by device, device
+  MessagePassing forward_;
+  MessagePassing backward_;
   std::size_t words_ = 0;                 // of ancestors_ for each group
   std::vector<std::uint64_t> ancestors_;  // a bit for each group, by group
 };

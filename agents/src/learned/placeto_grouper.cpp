@@ -13,7 +13,7 @@
 namespace emplace::agents::placeto {
 namespace {
 
-constexpr std::size_t kGroupNumbers = 3;
+constexpr std::size_t kGroupFeatures = 3;
 constexpr std::size_t kWidth = 8;
 constexpr std::size_t kHidden = 16;
 constexpr int kRounds = 4;
@@ -25,7 +25,7 @@ bool is_forward(const Problem& problem, GroupId group) {
 
 }  // namespace
 
-EdgeFacts::EdgeFacts(const Problem& problem) {
+EdgeFeatures::EdgeFeatures(const Problem& problem) {
   const auto cost_us = [&](GroupId group) {
     double sum_us = 0;
     for (const DeviceId device : problem.placeable_devices()) {
@@ -42,71 +42,71 @@ EdgeFacts::EdgeFacts(const Problem& problem) {
     const double both_us = cost_us(edge.producer) + cost_us(edge.consumer);
     const double share = transfer_us > 0 ? transfer_us / (transfer_us + both_us) : 0;
     const auto flag = [](bool is) { return is ? 1.0F : 0.0F; };
-    numbers.insert(
-        numbers.end(),
+    values.insert(
+        values.end(),
         {static_cast<float>(share), flag(problem.group_out_edges(edge.producer).size() == 1),
          flag(problem.group_in_edges(edge.consumer).size() == 1),
          flag(is_forward(problem, edge.producer) == is_forward(problem, edge.consumer)), 0.0F});
   }
 }
 
-void EdgeFacts::look_at(const Problem& problem, const Placement& start) {
-  std::size_t last = kNumbers - 1;
+void EdgeFeatures::set_start(const Problem& problem, const Placement& start) {
+  std::size_t last = kFeatures - 1;
   for (const GroupEdge& edge : problem.group_edges()) {
-    numbers[last] = start[edge.producer] == start[edge.consumer] ? 1.0F : 0.0F;
-    last += kNumbers;
+    values[last] = start[edge.producer] == start[edge.consumer] ? 1.0F : 0.0F;
+    last += kFeatures;
   }
 }
 
 template <class Scalar>
 Grouper<Scalar>::Grouper()
-    : first_(parameters_.add("grouper/transform/0", kGroupNumbers, kWidth)),
+    : first_(parameters_.add("grouper/transform/0", kGroupFeatures, kWidth)),
       second_(parameters_.add("grouper/transform/1", kWidth, kWidth)),
-      down_{parameters_.add("grouper/down/message", kWidth, kWidth),
-            parameters_.add("grouper/down/update", kWidth, kWidth)},
-      up_{parameters_.add("grouper/up/message", kWidth, kWidth),
-          parameters_.add("grouper/up/update", kWidth, kWidth)},
-      hidden_(parameters_.add("grouper/score/0", 4 * kWidth + EdgeFacts::kNumbers, kHidden)),
+      forward_{parameters_.add("grouper/forward/message", kWidth, kWidth),
+               parameters_.add("grouper/forward/update", kWidth, kWidth)},
+      backward_{parameters_.add("grouper/backward/message", kWidth, kWidth),
+                parameters_.add("grouper/backward/update", kWidth, kWidth)},
+      hidden_(parameters_.add("grouper/score/0", 4 * kWidth + EdgeFeatures::kFeatures, kHidden)),
       score_(parameters_.add("grouper/score/1", kHidden, 1)) {}
 
 template <class Scalar>
-nn::Value Grouper<Scalar>::heard(nn::Tape<Scalar>& tape, const Messages& messages,
-                                 const Direction& direction, nn::Value s) const {
+nn::Value Grouper<Scalar>::propagate(nn::Tape<Scalar>& tape, const MessagePassing& edges,
+                                     const Direction& direction, nn::Value s) const {
   nn::Value x = s;
   for (int round = 0; round < kRounds; ++round) {
-    const nn::Value said = tape.affine(x, direction.message, nn::Activation::kRelu);
-    const nn::Value sum = tape.sum_rows({&said, 1}, messages.heard);
-    const nn::Value news = tape.affine(sum, direction.update, nn::Activation::kRelu);
-    x = tape.sum_rows(std::array{s, news}, messages.joined);
+    const nn::Value messages = tape.affine(x, direction.message, nn::Activation::kRelu);
+    const nn::Value sum = tape.segment_sum({&messages, 1}, edges.aggregate);
+    const nn::Value aggregated = tape.affine(sum, direction.update, nn::Activation::kRelu);
+    x = tape.segment_sum(std::array{s, aggregated}, edges.residual);
   }
   return x;
 }
 
 template <class Scalar>
 nn::Value Grouper<Scalar>::scores(nn::Tape<Scalar>& tape, const Graph& graph,
-                                  const EdgeFacts& edges) const {
-  const nn::Value groups = tape.input(graph.size(), kGroupNumbers);
+                                  const EdgeFeatures& edges) const {
+  const nn::Value groups = tape.input(graph.size(), kGroupFeatures);
   const nn::MatrixView<Scalar> group = tape.value(groups);
   for (std::size_t row = 0; row < graph.size(); ++row) {
     group(row, 0) = graph.cost()[row];
     group(row, 1) = graph.bytes()[row];
     group(row, 2) = graph.memory()[row];
   }
-  const nn::Value numbers = tape.input(edges.producers.rows(), EdgeFacts::kNumbers);
-  const nn::MatrixView<Scalar> number = tape.value(numbers);
+  const nn::Value features = tape.input(edges.producers.rows(), EdgeFeatures::kFeatures);
+  const nn::MatrixView<Scalar> feature = tape.value(features);
   for (std::size_t row = 0; row < edges.producers.rows(); ++row) {
-    for (std::size_t i = 0; i < EdgeFacts::kNumbers; ++i) {
-      number(row, i) = edges.numbers[row * EdgeFacts::kNumbers + i];
+    for (std::size_t i = 0; i < EdgeFeatures::kFeatures; ++i) {
+      feature(row, i) = edges.values[row * EdgeFeatures::kFeatures + i];
     }
   }
   const nn::Value s = tape.affine(tape.affine(groups, first_, nn::Activation::kRelu), second_,
                                   nn::Activation::kNone);
-  const nn::Value down = heard(tape, graph.down(), down_, s);
-  const nn::Value up = heard(tape, graph.up(), up_, s);
-  const nn::Value ends[] = {tape.sum_rows({&down, 1}, edges.producers),
-                            tape.sum_rows({&up, 1}, edges.producers),
-                            tape.sum_rows({&down, 1}, edges.consumers),
-                            tape.sum_rows({&up, 1}, edges.consumers), numbers};
+  const nn::Value forward = propagate(tape, graph.forward(), forward_, s);
+  const nn::Value backward = propagate(tape, graph.backward(), backward_, s);
+  const nn::Value ends[] = {tape.segment_sum({&forward, 1}, edges.producers),
+                            tape.segment_sum({&backward, 1}, edges.producers),
+                            tape.segment_sum({&forward, 1}, edges.consumers),
+                            tape.segment_sum({&backward, 1}, edges.consumers), features};
   return tape.affine(tape.affine(tape.concat(ends), hidden_, nn::Activation::kRelu), score_,
                      nn::Activation::kNone);
 }
@@ -149,31 +149,31 @@ void DrawBaseline::load(const JsonCursor& json) {
   times_.assign(times.begin(), times.end());
 }
 
-GrouperLearner::GrouperLearner(double rate, double clip, Grouper<float>& grouper)
-    : rate_(rate),
-      clip_(clip),
+GrouperLearner::GrouperLearner(double learning_rate, double max_grad_norm, Grouper<float>& grouper)
+    : learning_rate_(learning_rate),
+      max_grad_norm_(max_grad_norm),
       grouper_(&grouper),
       tape_(grouper.parameters()),
       optimizer_(nn::OptimizerKind::kAdam, grouper.parameters().values().size()),
       gradient_(grouper.parameters().values().size()) {}
 
-double GrouperLearner::update(std::span<const Lesson> lessons) {
+double GrouperLearner::update(std::span<const Sample> samples) {
   std::ranges::fill(gradient_, 0.0F);
-  for (const Lesson& lesson : lessons) {
-    if (lesson.slopes.empty()) {
+  for (const Sample& sample : samples) {
+    if (sample.log_probability_gradient.empty()) {
       continue;
     }
     tape_.clear();
-    const nn::Value scores = grouper_->scores(tape_, *lesson.graph, *lesson.edges);
+    const nn::Value scores = grouper_->scores(tape_, *sample.graph, *sample.edges);
     const nn::MatrixView<float> seed = tape_.seed(scores);
-    for (std::size_t edge = 0; edge < lesson.slopes.size(); ++edge) {
-      seed(edge, 0) = static_cast<float>(-lesson.advantage * lesson.slopes[edge]);
+    for (std::size_t edge = 0; edge < sample.log_probability_gradient.size(); ++edge) {
+      seed(edge, 0) = static_cast<float>(-sample.advantage * sample.log_probability_gradient[edge]);
     }
     tape_.backward(gradient_);
   }
-  const double norm = nn::clip_norm(gradient_, clip_);
+  const double norm = nn::clip_norm(gradient_, max_grad_norm_);
   if (std::isfinite(norm)) {
-    optimizer_.step(grouper_->parameters().values(), gradient_, rate_);
+    optimizer_.step(grouper_->parameters().values(), gradient_, learning_rate_);
   }
   return norm;
 }

@@ -1,19 +1,20 @@
 #pragma once
 
-// The other half of the policy of placeto-joint: which groups become one before the placer visits
-// what is left. A graph network gives each edge between groups a score, and edge_contraction.hpp
-// draws a coarser grouping by them.
+// The grouping policy of placeto-joint: it merges groups before the placement policy visits the
+// merged ones. A graph neural network gives each edge between groups a score, and
+// edge_contraction.hpp samples a coarser grouping by the scores.
 //
-// With the 3 numbers of each group that placeto_graph.hpp tells, FNN(3, [8], 8) makes s_v; along
-// the edges, and with other parameters against them, x_v = s_v + relu(g(sum of relu(f(x_u)) over
-// the neighbours u)), 4 times. The score of u -> v is FNN(37, [16], 1) of both results at both ends
-// and five numbers of the edge: how much of the time of both and of the transfer between them is
-// the transfer's; whether u has no other consumer; whether v has no other producer; whether both
-// are of one pass; whether both are on one device where the episode starts. FNNs have ReLUs between
-// affine layers; f and g are one layer each.
+// An MLP(3, [8], 8) maps the 3 features of group v (placeto_graph.hpp) to s_v. Message passing
+// along the edges, and with other parameters against them, computes
+//     x_v = s_v + relu(g(sum of relu(f(x_u)) over the neighbours u))
+// 4 times from x = s. The score of edge u -> v is an MLP(37, [16], 1) of both embeddings of both
+// ends and of five features of the edge: the transfer's share of the time of both groups and the
+// transfer; whether u has no other consumer; whether v has no other producer; whether both belong
+// to the same phase; whether both are on one device at the start of the episode. f and g have one
+// layer.
 //
-// Its parameters follow REINFORCE: the step time that the episode after a draw reached, against
-// those after the last draws for the same problem.
+// Its parameters are trained by REINFORCE. The return is the best step time of the episode with the
+// sampled grouping; the baseline is that of the last episodes on the same problem.
 
 #include "learned/placeto_graph.hpp"
 #include "nn/optimizer.hpp"
@@ -31,21 +32,21 @@
 
 namespace emplace::agents::placeto {
 
-/// Holds what the grouper reads of the edges between a problem's groups.
-struct EdgeFacts {
-  explicit EdgeFacts(const Problem& problem);
+/// Holds the features of the edges between a problem's groups.
+struct EdgeFeatures {
+  explicit EdgeFeatures(const Problem& problem);
 
-  /// Takes the last number of each edge from `start`.
-  void look_at(const Problem& problem, const Placement& start);
+  /// Sets the last feature of each edge from the start of the episode.
+  void set_start(const Problem& problem, const Placement& start);
 
-  static constexpr std::size_t kNumbers = 5;
+  static constexpr std::size_t kFeatures = 5;
 
-  nn::RowSums producers{};       ///< a row for each edge: the producer's
-  nn::RowSums consumers{};       ///< a row for each edge: the consumer's
-  std::vector<float> numbers{};  ///< by edge, kNumbers each
+  nn::SegmentSum producers{};   ///< a row for each edge: its producer's
+  nn::SegmentSum consumers{};   ///< a row for each edge: its consumer's
+  std::vector<float> values{};  ///< by edge, kFeatures each
 };
 
-/// Computes scores; the parameters are those of the tape.
+/// Computes edge scores with the parameters of a tape.
 template <class Scalar>
 class Grouper {
  public:
@@ -55,30 +56,31 @@ class Grouper {
   nn::Parameters<Scalar>& parameters() { return parameters_; }
   const nn::Parameters<Scalar>& parameters() const { return parameters_; }
 
-  /// Returns the scores of the edges, a column. Requires: there are some.
-  nn::Value scores(nn::Tape<Scalar>& tape, const Graph& graph, const EdgeFacts& edges) const;
+  /// Returns the scores of the edges, a column. Requires: there is an edge.
+  nn::Value scores(nn::Tape<Scalar>& tape, const Graph& graph, const EdgeFeatures& edges) const;
 
  private:
   struct Direction {
     nn::LayerId message{};
     nn::LayerId update{};
   };
-  nn::Value heard(nn::Tape<Scalar>& tape, const Messages& messages, const Direction& direction,
-                  nn::Value s) const;
+  nn::Value propagate(nn::Tape<Scalar>& tape, const MessagePassing& edges,
+                      const Direction& direction, nn::Value s) const;
 
   nn::Parameters<Scalar> parameters_;
   nn::LayerId first_;
   nn::LayerId second_;
-  Direction down_;
-  Direction up_;
+  Direction forward_;
+  Direction backward_;
   nn::LayerId hidden_;
   nn::LayerId score_;
 };
 
-/// Says how much less than after the last draws an episode took, in standard deviations.
+/// Standardizes the times of episodes against those of the last kEpisodes.
 class DrawBaseline {
  public:
-  /// Adds `time`, of which there are at most kEpisodes; returns 0 for the first.
+  /// Returns by how many standard deviations `time` is below the mean of the last times, 0 for the
+  /// first; then adds it to them.
   double advantage(double time);
 
   static constexpr std::size_t kEpisodes = 20;
@@ -86,40 +88,40 @@ class DrawBaseline {
   /// Returns the last times as a JSON array.
   std::string to_json() const;
 
-  /// Takes what to_json() wrote, the same bits; throws kFormat if it is something else.
+  /// Restores what to_json() wrote, the same bits; throws kFormat if it is something else.
   void load(const JsonCursor& json);
 
  private:
   std::deque<double> times_;
 };
 
-/// Changes the parameters of a grouper.
+/// Trains a grouper by REINFORCE.
 class GrouperLearner {
  public:
-  /// Learns for `grouper`. Requires: it outlives this.
-  GrouperLearner(double rate, double clip, Grouper<float>& grouper);
+  /// Trains `grouper`. Requires: it outlives this.
+  GrouperLearner(double learning_rate, double max_grad_norm, Grouper<float>& grouper);
 
-  /// Says what a draw was worth: the slopes of its log probability by the scores, and its
-  /// advantage.
-  struct Lesson {
+  /// Describes a sampled grouping: the gradient of its log probability with respect to the scores,
+  /// and its advantage.
+  struct Sample {
     const Graph* graph;
-    const EdgeFacts* edges;
-    std::span<const double> slopes;
+    const EdgeFeatures* edges;
+    std::span<const double> log_probability_gradient;
     double advantage = 0;
   };
 
-  /// Learns from some draws; returns the norm of the gradient before it was clipped.
-  double update(std::span<const Lesson> lessons);
+  /// Makes one update from `samples`; returns the norm of the gradient before clipping.
+  double update(std::span<const Sample> samples);
 
   /// Returns the optimizer's moments as JSON.
   std::string to_json() const { return optimizer_.to_json(); }
 
-  /// Takes what to_json() wrote, the same bits; throws kFormat if it is something else.
+  /// Restores what to_json() wrote, the same bits; throws kFormat if it is something else.
   void load(const JsonCursor& json) { optimizer_.load(json); }
 
  private:
-  double rate_;
-  double clip_;
+  double learning_rate_;
+  double max_grad_norm_;
   Grouper<float>* grouper_;
   nn::Tape<float> tape_;
   nn::Optimizer optimizer_;

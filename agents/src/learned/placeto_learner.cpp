@@ -1,6 +1,6 @@
 #include "placeto_learner.hpp"
 
-#include "nn/elementary.hpp"
+#include <emplace/graphs/elementary.hpp>
 
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -14,9 +14,9 @@
 namespace emplace::agents::placeto {
 namespace {
 
-constexpr std::size_t kRowsOfPiece = 1024;  // what a pass needs for them fits the caches
-constexpr std::size_t kPiecesAtATime = 32;  // bounds the memory for their gradients
-constexpr double kExponentialDecay = 0.95;  // of the entropy's weight, and how often
+constexpr std::size_t kRowsOfPiece = 1024;  // their values fit the caches
+constexpr std::size_t kPiecesAtATime = 32;  // bounds the memory of their gradients
+constexpr double kExponentialDecay = 0.95;  // of the entropy weight
 constexpr std::int64_t kUpdatesPerDecay = 100;
 
 }  // namespace
@@ -26,7 +26,7 @@ struct Learner::Workspace {
 
   nn::Tape<float> tape;
   Network<float>::Lists lists;
-  std::vector<Decision> decisions;
+  std::vector<Observation> observations;
 };
 
 struct Learner::Workspaces {
@@ -52,21 +52,23 @@ double Learner::update(std::span<const Experience> experiences) {
     first_log_probabilities.emplace_back(experience.rollout->num_decisions());
     most_decisions = std::max(most_decisions, experience.rollout->num_decisions());
   }
-  const std::size_t batches = std::min(options_.batches, most_decisions);
-  const double rate = options_.rate + (options_.rate_end - options_.rate) * progress_;
+  const std::size_t minibatches = std::min(options_.minibatches, most_decisions);
+  const double learning_rate =
+      options_.learning_rate + (options_.learning_rate_end - options_.learning_rate) * progress_;
   double first_norm = 0;
   for (int epoch = 0; epoch < (options_.ppo ? options_.ppo_epochs : 1); ++epoch) {
-    for (std::size_t batch = 0; batch < batches; ++batch) {
+    for (std::size_t minibatch = 0; minibatch < minibatches; ++minibatch) {
       std::ranges::fill(gradient_, 0.0F);
       for (std::size_t i = 0; i < experiences.size(); ++i) {
-        add_gradients(experiences[i], batch, batches, first_log_probabilities[i], epoch == 0);
+        add_gradients(experiences[i], minibatch, minibatches, first_log_probabilities[i],
+                      epoch == 0);
       }
-      const double norm = nn::clip_norm(gradient_, options_.clip);
-      if (epoch == 0 && batch == 0) {
+      const double norm = nn::clip_norm(gradient_, options_.max_grad_norm);
+      if (epoch == 0 && minibatch == 0) {
         first_norm = norm;
       }
       if (std::isfinite(norm)) {
-        optimizer_.step(network_->parameters().values(), gradient_, rate);
+        optimizer_.step(network_->parameters().values(), gradient_, learning_rate);
       }
     }
   }
@@ -84,14 +86,15 @@ void Learner::load(const JsonCursor& json) {
   optimizer_.load(json.at("optimizer"));
 }
 
-void Learner::add_gradients(const Experience& experience, std::size_t batch, std::size_t batches,
-                            std::span<double> first_log_probabilities, bool is_first) {
+void Learner::add_gradients(const Experience& experience, std::size_t minibatch,
+                            std::size_t minibatches, std::span<double> first_log_probabilities,
+                            bool is_first) {
   const std::size_t lanes = std::bit_floor(
       std::clamp<std::size_t>(kRowsOfPiece / experience.graph->size(), 1, nn::kLanes));
   const std::size_t decisions = std::max<std::size_t>(
       1, lanes / network_->lanes_per_decision(experience.graph->num_devices()));
-  const std::size_t begin = experience.rollout->num_decisions() * batch / batches;
-  const std::size_t end = experience.rollout->num_decisions() * (batch + 1) / batches;
+  const std::size_t begin = experience.rollout->num_decisions() * minibatch / minibatches;
+  const std::size_t end = experience.rollout->num_decisions() * (minibatch + 1) / minibatches;
   const std::size_t num_pieces = (end - begin + decisions - 1) / decisions;
   for (std::size_t first = 0; first < num_pieces; first += kPiecesAtATime) {
     const std::size_t count = std::min(kPiecesAtATime, num_pieces - first);
@@ -118,17 +121,17 @@ void Learner::add_piece(Workspace& workspace, const Experience& experience, std:
                         std::size_t end, std::size_t lanes,
                         std::span<double> first_log_probabilities, bool is_first,
                         std::span<float> gradient) const {
-  workspace.decisions.clear();
+  workspace.observations.clear();
   for (std::size_t i = begin; i < end; ++i) {
-    workspace.decisions.push_back(experience.rollout->decision(i));
+    workspace.observations.push_back(experience.rollout->observation(i));
   }
   nn::Tape<float>& tape = workspace.tape;
   tape.clear();
   const nn::Value logits =
-      network_->logits(tape, workspace.lists, *experience.graph, workspace.decisions, lanes);
+      network_->logits(tape, workspace.lists, *experience.graph, workspace.observations, lanes);
   const nn::Value log_probability =
       tape.log_probability(logits, experience.rollout->actions().subspan(begin, end - begin));
-  const nn::MatrixView<float> by_log_probability = tape.seed(log_probability);
+  const nn::MatrixView<float> d_log_probability = tape.seed(log_probability);
   for (std::size_t i = begin; i < end; ++i) {
     const double advantage = experience.advantages[i];
     double weight = advantage;
@@ -137,27 +140,27 @@ void Learner::add_piece(Workspace& workspace, const Experience& experience, std:
       if (is_first) {
         first_log_probabilities[i] = now;
       }
-      // The derivative of min(ratio A, clip(ratio) A), which is flat once it is clipped.
-      const double ratio = nn::exp_of(now - first_log_probabilities[i]);
+      // The derivative of min(ratio A, clip(ratio) A), which is 0 where the ratio is clipped.
+      const double ratio = exp_of(now - first_log_probabilities[i]);
       const bool is_clipped =
           advantage > 0 ? ratio > 1 + options_.ppo_clip : ratio < 1 - options_.ppo_clip;
       weight = is_clipped ? 0 : advantage * ratio;
     }
-    by_log_probability(i - begin, 0) = static_cast<float>(-weight);
+    d_log_probability(i - begin, 0) = static_cast<float>(-weight);
   }
-  if (!experience.gains.empty()) {
+  if (!experience.action_values.empty()) {
     const std::size_t num_devices = experience.graph->num_devices();
-    const auto gains =
-        std::span(experience.gains).subspan(begin * num_devices, (end - begin) * num_devices);
-    const nn::MatrixView<float> by_mean_gain = tape.seed(tape.expectation(logits, gains));
+    const auto action_values = std::span(experience.action_values)
+                                   .subspan(begin * num_devices, (end - begin) * num_devices);
+    const nn::MatrixView<float> d_expectation = tape.seed(tape.expectation(logits, action_values));
     for (std::size_t row = 0; row < end - begin; ++row) {
-      by_mean_gain(row, 0) = -1;
+      d_expectation(row, 0) = -1;
     }
   }
   if (const double weight = entropy_weight(); weight > 0) {
-    const nn::MatrixView<float> by_entropy = tape.seed(tape.entropy(logits));
+    const nn::MatrixView<float> d_entropy = tape.seed(tape.entropy(logits));
     for (std::size_t row = 0; row < end - begin; ++row) {
-      by_entropy(row, 0) = static_cast<float>(-weight);
+      d_entropy(row, 0) = static_cast<float>(-weight);
     }
   }
   tape.backward(gradient);
@@ -166,17 +169,17 @@ void Learner::add_piece(Workspace& workspace, const Experience& experience, std:
 double Learner::entropy_weight() const {
   switch (options_.entropy_decay) {
     case EntropyDecay::kNone:
-      return options_.entropy;
+      return options_.entropy_weight;
     case EntropyDecay::kLinear:
-      return options_.entropy + (options_.entropy_end - options_.entropy) *
-                                    std::min(1.0, progress_ / options_.entropy_share);
+      return options_.entropy_weight + (options_.entropy_weight_end - options_.entropy_weight) *
+                                           std::min(1.0, progress_ / options_.entropy_decay_share);
     case EntropyDecay::kExponential: {
-      double weight = options_.entropy;
-      for (std::int64_t i = kUpdatesPerDecay; i <= updates_ && weight > options_.entropy_end;
+      double weight = options_.entropy_weight;
+      for (std::int64_t i = kUpdatesPerDecay; i <= updates_ && weight > options_.entropy_weight_end;
            i += kUpdatesPerDecay) {
         weight *= kExponentialDecay;
       }
-      return std::max(weight, options_.entropy_end);
+      return std::max(weight, options_.entropy_weight_end);
     }
   }
   return 0;

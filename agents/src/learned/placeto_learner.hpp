@@ -1,14 +1,14 @@
 #pragma once
 
-// How Placeto's policy follows the returns: REINFORCE with per-step baselines and a bonus for
-// entropy, or PPO (Schulman et al. 2017) over the same episodes. The gradients of all decisions are
-// summed (no mean), clipped and handed to the optimizer. Where it is known what each device gains
-// at once, the policy follows the derivative of the mean gain instead of that of a draw (all-action
-// gradients: Sutton et al. 2000), and of draws only in what they gain later.
+// The training of Placeto's policy: REINFORCE with a baseline for each step and an entropy bonus,
+// or PPO (Schulman et al. 2017) on the same episodes. The gradients of all decisions are summed
+// (not averaged), clipped and given to the optimizer. Where the immediate reward of every action is
+// known, the gradient of its expectation replaces the estimate from the sampled action (all-actions
+// policy gradient: Sutton et al. 2000); only later rewards are then estimated from samples.
 //
-// Decisions are taken in pieces of about a thousand rows, in parallel; each piece runs the network
-// again and then backward. Pieces depend on the problem alone and their gradients are added in
-// order, so that the bits are the same on any number of threads.
+// Decisions are processed in parallel, in pieces of about a thousand rows; each piece runs the
+// network forward again and then backward. The pieces depend on the problem alone, and their
+// gradients are added in order, so that the bits are the same on any number of threads.
 
 #include "learned/placeto_episode.hpp"
 #include "learned/placeto_network.hpp"
@@ -23,26 +23,27 @@
 
 namespace emplace::agents::placeto {
 
-/// Holds episodes to learn from.
+/// Holds the episodes of one problem to learn from.
 struct Experience {
   const Graph* graph;
   const Rollout* rollout;
-  std::vector<double> advantages;  ///< of each decision
-  std::vector<float> gains{};      ///< of each decision and device, beside that; may be empty
+  std::vector<double> advantages;      ///< of the sampled actions, by decision
+  std::vector<float> action_values{};  ///< of all actions, by decision, to be added; may be empty
 };
 
-/// Changes the parameters of a network.
+/// Trains a policy network.
 class Learner {
  public:
-  /// Learns for `network`. Requires: it outlives this.
+  /// Trains `network`. Requires: it outlives this.
   Learner(const LearningOptions& options, Network<float>& network);
   ~Learner();
 
-  /// Sets what share of all updates is done, 0 to 1: learning rate and entropy fall with it.
+  /// Sets the share of the budget that is spent, 0 to 1, on which the schedules of the learning
+  /// rate and the entropy weight depend.
   void set_progress(double progress) { progress_ = progress; }
 
-  /// Learns from one round of episodes on one or several problems; returns the norm of the gradient
-  /// (PPO: of the first epoch's) before it was clipped.
+  /// Makes one update from a round of episodes on one or several problems. Returns the norm of the
+  /// gradient of the first minibatch (and epoch) before clipping.
   double update(std::span<const Experience> experiences);
 
   /// Returns the number of updates so far.
@@ -51,15 +52,15 @@ class Learner {
   /// Returns the optimizer's moments and the number of updates, as a JSON object.
   std::string to_json() const;
 
-  /// Takes what to_json() wrote, the same bits; throws kFormat if it is something else.
+  /// Restores what to_json() wrote, the same bits; throws kFormat if it is something else.
   void load(const JsonCursor& json);
 
  private:
   struct Workspace;
   struct Workspaces;
 
-  // Adds the gradients of one of the `batches` into which decisions are cut to gradient_.
-  void add_gradients(const Experience& experience, std::size_t batch, std::size_t batches,
+  // Adds the gradients of one of `minibatches` minibatches to gradient_.
+  void add_gradients(const Experience& experience, std::size_t minibatch, std::size_t minibatches,
                      std::span<double> first_log_probabilities, bool is_first);
   void add_piece(Workspace& workspace, const Experience& experience, std::size_t begin,
                  std::size_t end, std::size_t lanes, std::span<double> first_log_probabilities,

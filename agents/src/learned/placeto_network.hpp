@@ -1,22 +1,24 @@
 #pragma once
 
-// Placeto's policy network (Addanki et al. 2019): from the state of an episode to a logit for each
-// device of the current group.
+// Placeto's policy network (Addanki et al. 2019): a graph neural network that maps the state of an
+// episode to a logit for each device of the current group.
 //
-// With d features for each group, FNN(d, [d, d], d) makes s_v of them. Along the edges, and with
-// other parameters against them, x_v = s_v + relu(g(sum of relu(f(x_u)) over the neighbours u)),
-// `rounds` times from x = s; a group without neighbours keeps s_v. Both results side by side are
-// 2d wide. Ancestors, descendants and peers of the current group are pooled likewise, each set by
-// its own relu(h(sum of relu(l(x)))); with the current group's own row that is 8d. The head is
-// FNN(8d, [16d, 8d], devices). FNN(a, [b], c) has ReLUs between its affine layers and none at the
-// end; f, g, l and h have one hidden layer as wide as their input.
+// An MLP(d, [d, d], d) maps the d features of group v to s_v. Message passing along the edges, and
+// with other parameters against them, computes
+//     x_v = s_v + relu(g(sum of relu(f(x_u)) over the neighbours u)),
+// `rounds` times from x = s; a group without neighbours keeps s_v. Both results are concatenated to
+// an embedding of width 2d. The embeddings of the ancestors, the descendants and the peers of the
+// current group (peers: all other groups) are pooled, each set by its own relu(h(sum of
+// relu(l(x)))). With the current group's own embedding that is 8d numbers, from which the head, an
+// MLP(8d, [16d, 8d], devices), computes the logits. MLP(a, [b], c) has ReLUs between its affine
+// layers and none at the end; f, g, l and h have one hidden layer as wide as their input.
 //
-// With `devices=candidates`, which is ours, the network sees one device at a time, as a candidate,
-// and gives it a score; the scores of all devices are the logits. Instead of cost, bytes and the
-// present device, a group's features are its cost on the candidate, its cost where it is, the time
-// to move its outputs from there to the candidate, all in units of the dearest group's mean cost,
-// and whether it is there already. So the policy knows devices by what they are, not by number: it
-// fits any number of them, fast or slow, and devices that are alike are treated alike.
+// With `device-encoding=features`, our addition, the network scores one candidate device at a time;
+// the scores of all devices are the logits. Instead of cost, bytes and the one-hot device, the
+// features of a group are its cost on the candidate, its cost on its present device, the time to
+// move its outputs from there to the candidate (all in units of the largest mean cost of a group),
+// and whether it is on the candidate already. So the policy knows devices by their features, not by
+// their number: it fits any number of devices, fast or slow, and treats equal devices equally.
 //
 // One pass takes several decisions of one problem (or candidates of theirs) side by side, as lanes.
 
@@ -36,91 +38,91 @@
 
 namespace emplace::agents::placeto {
 
-/// Holds the state in which a device is chosen for a group.
-struct Decision {
+/// Describes the state in which a device is chosen for the current group.
+struct Observation {
   GroupId current = 0;
-  std::span<const std::int32_t> devices{};  ///< by group: which of the placeable ones it is on
-  std::span<const float> starts{};          ///< by group: normalized start in the last step
-  std::span<const std::uint8_t> done{};     ///< by group: how often it was visited
+  std::span<const std::int32_t> devices{};  ///< by group: index of its placeable device
+  std::span<const float> start_times{};     ///< by group: normalized, in the last simulated step
+  std::span<const std::uint8_t> visits{};   ///< by group: how often it was visited
 };
 
-/// Computes logits; the parameters are those of the tape.
+/// Computes logits with the parameters of a tape.
 template <class Scalar>
 class Network {
  public:
-  /// Makes a network whose parameters are all 0; with candidates, for any number of devices.
+  /// Makes a network whose parameters are all 0. With scored candidates it fits any number of
+  /// devices.
   Network(const NetworkOptions& options, std::size_t num_devices);
 
   nn::Parameters<Scalar>& parameters() { return parameters_; }
   const nn::Parameters<Scalar>& parameters() const { return parameters_; }
 
-  /// Holds lists that passes need until the tape is cleared; one for each tape.
+  /// Holds the segment sums that passes need until the tape is cleared; one for each tape.
   struct Lists {
-    // What a lane sees.
+    // The input of one lane.
     struct View {
-      const Decision* decision;
-      std::size_t candidate;  // only read if there are candidates
+      const Observation* observation;
+      std::size_t candidate;  // used only if candidates are scored
     };
 
     struct Pass {
-      nn::RowSums own{};
-      std::array<nn::RowSums, 3> members{};  // of each pool, view after view
-      std::array<nn::RowSums, 3> pools{};
+      nn::SegmentSum own{};
+      std::array<nn::SegmentSum, 3> members{};  // of each pool, view by view
+      std::array<nn::SegmentSum, 3> pools{};
       std::vector<std::pair<float, GroupId>> nearest{};
-      std::vector<nn::Value> levels{};  // of a sweep, and what they said
-      std::vector<nn::Value> said{};
+      std::vector<nn::Value> levels{};    // embeddings of a sweep, by level
+      std::vector<nn::Value> messages{};  // and their messages
     };
 
     std::vector<View> views{};
     std::deque<Pass> passes{};  // stay where they are
     std::vector<nn::Value> scores{};
-    std::deque<nn::RowSums> of_candidate{};
+    std::deque<nn::SegmentSum> of_candidate{};
     std::vector<nn::Value> columns{};
-    nn::RowSums with_stay{};
+    nn::SegmentSum with_stay_bias{};
   };
 
-  /// Returns the lanes that a decision takes of a problem with so many placeable devices.
+  /// Returns the lanes that a decision takes on `num_devices` placeable devices.
   std::size_t lanes_per_decision(std::size_t num_devices) const {
-    return options_.candidates ? num_devices : 1;
+    return options_.score_candidates ? num_devices : 1;
   }
 
-  /// Draws the parameters of a new policy.
+  /// Initializes the parameters of a new policy.
   void initialize(RandomStream& random);
 
-  /// Returns the logits of each decision, a row for each, in as many passes of `lanes` lanes as it
-  /// takes. Requires: `lanes` is 1, 2, 4, 8 or 16.
+  /// Returns the logits, a row for each observation, in as many passes of `lanes` lanes as needed.
+  /// Requires: `lanes` is 1, 2, 4, 8 or 16.
   nn::Value logits(nn::Tape<Scalar>& tape, Lists& lists, const Graph& graph,
-                   std::span<const Decision> decisions, std::size_t lanes) const;
+                   std::span<const Observation> observations, std::size_t lanes) const;
 
  private:
   using View = typename Lists::View;
   using Pass = typename Lists::Pass;
 
-  // Affine layers with a ReLU between each and the next.
-  using Stack = std::vector<nn::LayerId>;
+  // A multilayer perceptron: affine layers with ReLUs between them.
+  using Mlp = std::vector<nn::LayerId>;
 
   // relu(update(sum of relu(message(x)))).
   struct Aggregator {
-    Stack message{};
-    Stack update{};
+    Mlp message{};
+    Mlp update{};
   };
 
-  Stack add_stack(const std::string& name, const std::vector<std::size_t>& widths);
+  Mlp add_mlp(const std::string& name, const std::vector<std::size_t>& widths);
   Aggregator add_aggregator(const std::string& name, std::size_t width);
 
-  nn::Value apply(nn::Tape<Scalar>& tape, const Stack& stack, nn::Value x,
-                  nn::Activation last) const;
+  nn::Value apply(nn::Tape<Scalar>& tape, const Mlp& mlp, nn::Value x, nn::Activation last) const;
   nn::Value scores(nn::Tape<Scalar>& tape, Pass& pass, const Graph& graph,
                    std::span<const View> views, std::size_t lanes) const;
-  nn::Value by_candidate(nn::Tape<Scalar>& tape, Lists& lists, std::size_t num_decisions,
-                         std::size_t num_devices, std::size_t lanes) const;
-  nn::Value plus_stay(nn::Tape<Scalar>& tape, Lists& lists, std::span<const Decision> decisions,
-                      nn::Value logits) const;
+  nn::Value logits_of_scores(nn::Tape<Scalar>& tape, Lists& lists, std::size_t num_decisions,
+                             std::size_t num_devices, std::size_t lanes) const;
+  nn::Value add_stay_bias(nn::Tape<Scalar>& tape, Lists& lists,
+                          std::span<const Observation> observations, nn::Value logits) const;
   nn::Value features(nn::Tape<Scalar>& tape, const Graph& graph, std::span<const View> views,
                      std::size_t lanes) const;
-  nn::Value after_rounds(nn::Tape<Scalar>& tape, const Messages& messages,
+  nn::Value after_rounds(nn::Tape<Scalar>& tape, const MessagePassing& edges,
                          const Aggregator& aggregator, nn::Value s, std::size_t lanes) const;
-  nn::Value after_sweep(nn::Tape<Scalar>& tape, const Messages& messages,
+  nn::Value after_sweep(nn::Tape<Scalar>& tape, const MessagePassing& edges,
                         const Aggregator& aggregator, nn::Value s, Pass& pass,
                         std::size_t lanes) const;
   void list_pools(Pass& pass, const Graph& graph, std::span<const View> views,
@@ -129,11 +131,11 @@ class Network {
   NetworkOptions options_;
   std::size_t width_;
   nn::Parameters<Scalar> parameters_;
-  Stack transform_;
-  Aggregator down_;
-  Aggregator up_;
+  Mlp transform_;
+  Aggregator forward_;
+  Aggregator backward_;
   std::vector<Aggregator> pools_;
-  Stack head_;
+  Mlp head_;
 };
 
 }  // namespace emplace::agents::placeto

@@ -1,9 +1,8 @@
 #pragma once
 
-// The switches of Placeto (Addanki et al. 2019) and of its released code (agents/README.md says
-// which are left out); defaults are those of the authors' file of hyper-parameters where it has
-// one. What is ours, and off by default, is marked so; `placeto-plus` and
-// `placeto-transfer` have most of it on.
+// The options of Placeto (Addanki et al. 2019) and of its released code. Defaults are those of the
+// authors' file of hyper-parameters where it has one. Options marked "ours" are additions, off by
+// default; `placeto-plus` and `placeto-transfer` turn most of them on.
 
 #include "nn/optimizer.hpp"
 
@@ -11,74 +10,75 @@
 #include <emplace/graphs/params.hpp>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace emplace::agents::placeto {
 
 /// Shapes the network; a saved policy fits only where these are the same.
 struct NetworkOptions {
-  bool candidates = false;  // ours: scores device after device, of any number and kind
-  double stay = 0;          // ours: added to the logit of the device where the group is
-  double logit_bound = 0;   // logits become so many times their tanh; 0: they stay
-  bool zero_head = false;   // ours: all other logits are 0 at first
-  bool memory = false;
-  bool start_time = true;
-  bool one_sweep = false;
+  bool score_candidates = false;  // ours: a score for each device from its features
+  double stay_bias = 0;           // ours: added to the logit of the group's present device
+  double tanh_clipping = 0;       // C of the logits C tanh(x); 0: no clipping
+  bool zero_init = false;         // ours: the last layer is initialized with zeros
+  bool memory_feature = false;
+  bool start_time_feature = true;
+  bool sweep = false;  // message passing in topological order, not in rounds
   int rounds = 8;
-  bool pools_around = true;
-  std::size_t peers = 0;
-  bool means = false;
-  bool small = false;
+  bool pools_by_relation = true;
+  std::size_t max_peers = 0;  // 0: all
+  bool mean_pooling = false;
+  bool small_network = false;
 };
 
 enum class Order : std::uint8_t { kTopological, kRandom, kReverse };
-enum class Start : std::uint8_t { kOneDevice, kRandom, kEachEpisode, kBest, kBetter };
+enum class Start : std::uint8_t { kOneDevice, kRandom, kRandomEachEpisode, kBest, kBetter };
 enum class Reward : std::uint8_t { kStep, kMinimum, kTerminal };
 enum class EntropyDecay : std::uint8_t { kNone, kLinear, kExponential };
 
-/// Says what an episode is and what it is worth.
+/// Says what an episode is and how its actions are rewarded.
 struct EpisodeOptions {
   std::size_t workers = 1;
   Order order = Order::kTopological;
   Start start = Start::kRandom;
-  double fresh = 0;  // ours: share of episodes that start at random all the same
+  double random_start = 0;  // ours: probability of a random start instead
   Reward reward = Reward::kStep;
   double discount = 1;
-  double epsilon = 0;  // share of choices that are drawn evenly
+  double epsilon = 0;  // probability of a uniformly random action
   std::size_t sweeps = 1;
-  bool all_devices = false;  // ours: all are simulated, and the policy learns of all
-  bool reuse = false;        // ours: an unchanged placement is not simulated again
+  bool all_actions = false;     // ours: every action is simulated (all-actions policy gradient)
+  bool skip_unchanged = false;  // ours: an unchanged placement is not simulated again
   bool relative_times = false;
   bool log_time = false;
-  double memory_penalty = 2;   // for each GB
+  double memory_penalty = 2;   // for each 10^9 bytes
   double memory_limit_gb = 0;  // 0: the device's own
-  double cap = 10;
+  double time_cap = 10;
   std::int64_t greedy_every = 999;
-  GroupId groups = 0;  // to which those of the problem are merged; 0: they are not
+  GroupId groups = 0;  // number of merged groups; 0: no merging
 };
 
 /// Says how groups are merged before an episode.
 struct GroupingOptions {
   double balance = 2;
-  double rate = 1e-3;
+  double learning_rate = 1e-3;
 };
 
-/// Says how the policy follows the returns.
+/// Says how the policy is trained.
 struct LearningOptions {
   bool ppo = false;
-  std::size_t batches = 1;  // ours: steps of the optimizer, each on a part of the decisions
+  std::size_t minibatches = 1;  // ours
   int ppo_epochs = 4;
   double ppo_clip = 0.2;
   std::size_t baseline_episodes = 10;  // 0: none
-  bool normalize = false;              // ours: advantages have a root mean square of 1
-  double entropy = 1;
-  double entropy_end = 0;
+  bool normalize_advantages = false;   // ours: to a root mean square of 1
+  double entropy_weight = 1;
+  double entropy_weight_end = 0;
   EntropyDecay entropy_decay = EntropyDecay::kLinear;
-  double entropy_share = 0.5;
+  double entropy_decay_share = 0.5;
   nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
-  double rate = 1e-3;
-  double rate_end = 1e-4;
-  double clip = 1.25;
+  double learning_rate = 1e-3;
+  double learning_rate_end = 1e-4;
+  double max_grad_norm = 1.25;
 };
 
 struct Options {
@@ -94,10 +94,13 @@ std::vector<ParamSpec> parameter_table();
 std::vector<ParamSpec> plus_parameter_table();
 std::vector<ParamSpec> transfer_parameter_table();
 
-/// Returns the table of parameters of the agent that learns the grouping, too.
+/// Returns the table of parameters of `placeto-joint`, which also learns the grouping.
 std::vector<ParamSpec> joint_parameter_table();
 
-/// Reads what a user gave.
+/// Returns the names of the parameters that shape the network.
+std::vector<std::string> network_parameters();
+
+/// Reads the values of one of these tables.
 Options options_of(const Params& params);
 
 }  // namespace emplace::agents::placeto

@@ -1,7 +1,7 @@
 #pragma once
 
-// What placeto-joint adds to an episode: before it, the grouper draws a coarser grouping; after it,
-// what the episode reached is held against the draw.
+// What placeto-joint adds to an episode: before it, the grouper samples a coarser grouping; after
+// it, the episode's best time gives the advantage of that sample.
 
 #include "learned/edge_contraction.hpp"
 #include "learned/placeto_episode.hpp"
@@ -12,28 +12,28 @@
 
 namespace emplace::agents::placeto {
 
-/// Holds what belongs to the grouping of one problem from episode to episode.
+/// Holds the state of the grouping of one problem from episode to episode.
 class Regrouping {
  public:
   Regrouping(const Problem& problem, const Options& options);
 
-  /// Draws coarser groups and returns a course over them, valid until the next; `fine` is that over
-  /// the problem's own. Without `random`, the likeliest edges are contracted.
-  Course& next(const Course& fine, const Grouper<float>& grouper, RandomStream* random);
+  /// Samples coarser groups and returns an environment that visits them, valid until the next call;
+  /// `fine` is the environment of the problem's own groups. Without `random`, grouping is greedy.
+  Environment& next(const Environment& fine, const Grouper<float>& grouper, RandomStream* random);
 
-  /// Returns what the last draw was worth, once its episode was played.
-  GrouperLearner::Lesson lesson(const Course& fine);
+  /// Returns the last grouping with its advantage. Requires: its episodes were run.
+  GrouperLearner::Sample sample(const Environment& fine);
 
-  /// Holds the times that episodes reached after the last draws.
+  /// Returns the baseline over the last groupings.
   DrawBaseline& baseline() { return baseline_; }
   const DrawBaseline& baseline() const { return baseline_; }
 
  private:
-  EdgeFacts edges_;
+  EdgeFeatures edges_;
   EdgeContraction contraction_;
   DrawBaseline baseline_;
   EdgeContraction::Draw draw_;
-  std::optional<Course> course_;
+  std::optional<Environment> environment_;
 };
 
 }  // namespace emplace::agents::placeto

@@ -16,14 +16,13 @@ constexpr std::int64_t kVersion = 1;
 
 std::vector<std::pair<std::string, std::string>> PlacetoAgent::shape() const {
   std::vector<std::pair<std::string, std::string>> values;
-  for (const char* name : {"devices", "stay", "logit-bound", "memory", "start-time", "messages",
-                           "rounds", "pooling", "peers", "means", "small"}) {
+  for (const std::string& name : network_parameters()) {
     values.emplace_back(name, emplace::to_string(params_.values().at(name)));
   }
   return values;
 }
 
-void PlacetoAgent::expect_own(const JsonCursor& root) const {
+void PlacetoAgent::expect_agent(const JsonCursor& root) const {
   if (root.at("agent").text() != name_) {
     root.at("agent").fail(fmt::format("expected '{}'", name_));
   }
@@ -44,17 +43,17 @@ std::string PlacetoAgent::save() const {
       policy_->network.parameters().to_json(), grouper);
 }
 
-void PlacetoAgent::load(std::string_view text, const std::string& source) {
-  policy_ = read_policy(JsonDocument::parse(text, source).root());
+void PlacetoAgent::load(const JsonCursor& policy) {
+  policy_ = read_policy(policy);
   training_.reset();
   loaded_.reset();
 }
 
 std::string PlacetoAgent::save_training() const {
-  EMPLACE_CHECK(training_ != nullptr && !loaded_, "no training was begun");
-  std::string courses;
-  for (const Course& course : training_->courses) {
-    courses += (courses.empty() ? "\n" : ",\n") + course.to_json();
+  EMPLACE_CHECK(training_ != nullptr && !loaded_, "no training was started");
+  std::string environments;
+  for (const Environment& environment : training_->environments) {
+    environments += (environments.empty() ? "\n" : ",\n") + environment.to_json();
   }
   std::string grouper;
   if (training_->grouper_learner) {
@@ -68,18 +67,17 @@ std::string PlacetoAgent::save_training() const {
   return fmt::format(
       "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"{}\",\n"
       "\"evaluations_before\": {},\n\"round\": {},\n\"next\": {},\n\"episodes\": {},\n"
-      "\"policy\": {},\"learner\": {},\n\"courses\": [{}\n]{}\n}}\n",
+      "\"policy\": {},\"learner\": {},\n\"environments\": [{}\n]{}\n}}\n",
       kTrainingSchema, kVersion, name_, training_->evaluations_before, training_->round,
-      training_->next, training_->episodes, save(), training_->learner.to_json(), courses, grouper);
+      training_->next, training_->episodes, save(), training_->learner.to_json(), environments,
+      grouper);
 }
 
-void PlacetoAgent::load_training(std::string_view text, const std::string& source) {
-  JsonDocument document = JsonDocument::parse(text, source);
-  const JsonCursor root = document.root();
+void PlacetoAgent::load_training(const JsonCursor& root) {
   root.expect_schema(kTrainingSchema, kVersion);
   root.expect_only({"schema", "version", "agent", "evaluations_before", "round", "next", "episodes",
-                    "policy", "learner", "courses", "grouper"});
-  expect_own(root);
+                    "policy", "learner", "environments", "grouper"});
+  expect_agent(root);
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
   auto policy = read_policy(root.at("policy"));
   auto training = std::make_unique<Training>(options_, *policy);
@@ -91,19 +89,19 @@ void PlacetoAgent::load_training(std::string_view text, const std::string& sourc
   if (training->grouper_learner) {
     const JsonCursor grouper = root.at("grouper");
     training->grouper_learner->load(grouper.at("optimizer"));
-    if (grouper.at("draws").elements().size() != root.at("courses").elements().size()) {
-      grouper.at("draws").fail("expected as many as there are courses");
+    if (grouper.at("draws").elements().size() != root.at("environments").elements().size()) {
+      grouper.at("draws").fail("expected one for each environment");
     }
   }
   policy_ = std::move(policy);
   training_ = std::move(training);
-  loaded_ = std::move(document);
+  loaded_ = root.copy();
 }
 
 std::unique_ptr<Policy> PlacetoAgent::read_policy(const JsonCursor& root) const {
   root.expect_schema(kSchema, kVersion);
   root.expect_only({"schema", "version", "agent", "devices", "network", "layers", "grouper"});
-  expect_own(root);
+  expect_agent(root);
   for (const auto& [name, value] : shape()) {
     const JsonCursor found = root.at("network").at(name);
     if (found.text() != value) {
@@ -112,9 +110,9 @@ std::unique_ptr<Policy> PlacetoAgent::read_policy(const JsonCursor& root) const 
     }
   }
   constexpr std::int64_t kMostDevices = 4096;
-  auto policy =
-      std::make_unique<Policy>(options_, static_cast<std::size_t>(root.at("devices").integer(
-                                             options_.network.candidates ? 0 : 1, kMostDevices)));
+  auto policy = std::make_unique<Policy>(
+      options_, static_cast<std::size_t>(root.at("devices").integer(
+                    options_.network.score_candidates ? 0 : 1, kMostDevices)));
   policy->network.parameters().load(root.at("layers"));
   if (policy->grouper) {
     policy->grouper->parameters().load(root.at("grouper"));

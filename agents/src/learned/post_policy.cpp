@@ -1,7 +1,8 @@
 #include "post_policy.hpp"
 
-#include "nn/elementary.hpp"
 #include "nn/tape.hpp"
+
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 
@@ -41,7 +42,7 @@ void Policy::minimize_cross_entropy(std::span<const Choices> elite, double unifo
     }
   }
   for (std::size_t i = 0; i < logits_.size(); ++i) {
-    logits_[i] = nn::log_of(std::max(probabilities_[i], kLeastProbability));
+    logits_[i] = log_of(std::max(probabilities_[i], kLeastProbability));
   }
 }
 
@@ -49,25 +50,25 @@ void Policy::optimize_proximally(std::span<const Choices> samples,
                                  std::span<const double> advantages,
                                  const ProximalOptions& options) {
   const auto count = static_cast<double>(samples.size());
-  std::vector<double> gain(num_devices_);
+  std::vector<double> value(num_devices_);
   for (std::size_t group = 0; group < num_groups_; ++group) {
     const std::size_t first = group * num_devices_;
     const std::span<double> p(probabilities_.data() + first, num_devices_);
     const std::vector<double> sampled_from(p.begin(), p.end());
-    std::ranges::fill(gain, 0.0);
+    std::ranges::fill(value, 0.0);
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const auto device = static_cast<std::size_t>(samples[i][group]);
-      gain[device] += advantages[i] / (count * sampled_from[device]);
+      value[device] += advantages[i] / (count * sampled_from[device]);
     }
     for (int step = 0; step < options.steps; ++step) {
       double mean = 0;
       for (std::size_t device = 0; device < num_devices_; ++device) {
-        mean += p[device] * gain[device];
+        mean += p[device] * value[device];
       }
       for (std::size_t device = 0; device < num_devices_; ++device) {
         logits_[first + device] +=
-            options.rate * (p[device] * (gain[device] - mean) +
-                            options.penalty * (sampled_from[device] - p[device]));
+            options.learning_rate * (p[device] * (value[device] - mean) +
+                                     options.kl_penalty * (sampled_from[device] - p[device]));
       }
       nn::softmax<double>(logits_.data() + first, 1, p);
     }

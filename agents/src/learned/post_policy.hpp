@@ -1,17 +1,16 @@
 #pragma once
 
-// The policy of Post (Gao, Chen, Li, NeurIPS 2018): for each group m probabilities of the devices,
-// p_m = softmax(u_m), drawn from independently of all other groups. There is no network. Two rules
-// change it:
+// The policy of Post (Gao, Chen, Li, NeurIPS 2018): a distribution of devices p_m = softmax(u_m)
+// for each group m, independent of the other groups. There is no network. Two rules update it:
 //
-// - Cross-entropy minimization. The distribution nearest to that of the elite, the samples with the
-//   least times, is known in closed form: p_m(d) is the share of the elite that has m on d. Mixed
-//   with the uniform distribution, so that no device is lost for ever.
+// - Cross-entropy minimization. The distribution nearest to that of the elite, the samples of the
+//   lowest times, has a closed form: p_m(d) is the share of the elite that has m on d. It is mixed
+//   with the uniform distribution, so that no probability becomes 0.
 // - Proximal policy optimization: some steps of gradient ascent in u on the mean over samples of
-//   sum over m of A p_m(d_m) / q_m(d_m), less `penalty` times the sum over m of KL(q_m || p_m),
+//   sum over m of A p_m(d_m) / q_m(d_m), less the penalty c times the sum over m of KL(q_m || p_m),
 //   where q is the distribution that was sampled from and A a sample's advantage. With S_d the mean
-//   over samples of A [d_m = d] / q_m(d), the derivative by u_m(d) is
-//   p_m(d) (S_d - sum of p_m S) + penalty (q_m(d) - p_m(d)), so samples are read only once.
+//   over samples of A [d_m = d] / q_m(d), the derivative with respect to u_m(d) is
+//   p_m(d) (S_d - sum of p_m S) + c (q_m(d) - p_m(d)), so samples are read only once.
 
 #include <emplace/graphs/random.hpp>
 
@@ -22,14 +21,14 @@
 
 namespace emplace::agents::post {
 
-/// Holds a device for each group, as an index into those to choose from.
+/// Holds a device for each group, as an index of a placeable one.
 using Choices = std::vector<std::int32_t>;
 
-/// Says how steps of proximal policy optimization are made.
+/// Sets the steps of proximal policy optimization.
 struct ProximalOptions {
   int steps = 0;
-  double rate = 0;
-  double penalty = 0;
+  double learning_rate = 0;
+  double kl_penalty = 0;
 };
 
 /// Holds the probabilities of devices, by group.
@@ -43,15 +42,15 @@ class Policy {
     return {probabilities_.data() + group * num_devices_, num_devices_};
   }
 
-  /// Draws a device for each group.
+  /// Samples a device for each group.
   Choices sample(RandomStream& random) const;
 
-  /// Moves to the distribution of `elite`, of which a share `uniform` is replaced by equal
-  /// probabilities. Requires: an elite.
+  /// Moves to the distribution of `elite`, mixed with a share `uniform` of equal probabilities.
+  /// Requires: an elite.
   void minimize_cross_entropy(std::span<const Choices> elite, double uniform);
 
-  /// Moves along the proximal objective. Requires: `samples`, of which there are some, were drawn
-  /// from this policy as it is, and an advantage for each.
+  /// Makes gradient steps on the proximal objective. Requires: `samples`, at least one, were drawn
+  /// from this policy as it is; an advantage for each.
   void optimize_proximally(std::span<const Choices> samples, std::span<const double> advantages,
                            const ProximalOptions& options);
 

@@ -67,7 +67,7 @@ void RnnAgent::train(std::span<Session* const> sessions, const TrainingCallback&
   if (loaded_) {
     const JsonDocument document = std::move(*loaded_);
     loaded_.reset();
-    training_->load(document.root().at("training"));
+    training_->load(document.root());
   }
   training_->run(callback);
 }
@@ -78,10 +78,10 @@ Placement RnnAgent::place_with_policy(const Problem& problem, Session& session) 
   ensure_policy(sessions);
   const std::vector<Item> items = items_of(problem);
   nn::Tape<float> tape(policy_->parameters());
-  Chooser likeliest(nullptr);
+  ActionSampler greedy(nullptr);
   std::deque<GroupedDraw> draws(1);
   draws.front().draw.placements = 1;
-  policy_->place(tape, items, likeliest, 0, draws);
+  policy_->place(tape, items, greedy, 0, draws);
   std::vector<Placement> placements;
   read_placements(draws, problem, items, placements);
   session.evaluate(placements.front());
@@ -101,8 +101,8 @@ std::string RnnAgent::save() const {
       kSchema, kVersion, name_, policy_->num_devices(), network, policy_->parameters().to_json());
 }
 
-void RnnAgent::load(std::string_view text, const std::string& source) {
-  policy_ = read_policy(JsonDocument::parse(text, source).root());
+void RnnAgent::load(const JsonCursor& policy) {
+  policy_ = read_policy(policy);
   training_.reset();
   loaded_.reset();
 }
@@ -127,21 +127,20 @@ std::unique_ptr<RecurrentPolicy<float>> RnnAgent::read_policy(const JsonCursor& 
 }
 
 std::string RnnAgent::save_training() const {
-  EMPLACE_CHECK(training_ != nullptr && !loaded_, "no training was begun");
+  EMPLACE_CHECK(training_ != nullptr && !loaded_, "no training was started");
   return fmt::format(
       "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"{}\",\n\"policy\": {},"
       "\"training\": {}\n}}\n",
       kTrainingSchema, kVersion, name_, save(), training_->to_json());
 }
 
-void RnnAgent::load_training(std::string_view text, const std::string& source) {
-  JsonDocument document = JsonDocument::parse(text, source);
-  const JsonCursor root = document.root();
-  root.expect_schema(kTrainingSchema, kVersion);
-  root.expect_only({"schema", "version", "agent", "policy", "training"});
-  expect_agent(root, name_);
-  policy_ = read_policy(root.at("policy"));
-  loaded_ = std::move(document);
+void RnnAgent::load_training(const JsonCursor& training) {
+  training.expect_schema(kTrainingSchema, kVersion);
+  training.expect_only({"schema", "version", "agent", "policy", "training"});
+  expect_agent(training, name_);
+  JsonDocument rest = training.at("training").copy();
+  policy_ = read_policy(training.at("policy"));
+  loaded_ = std::move(rest);
 }
 
 std::vector<PolicyLayer> RnnAgent::layers(DeviceId num_devices) const {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What both recurrent agents do with a policy: train, place, save and load.
+// The common base of the recurrent agents: training, placement, saving and loading.
 
 #include "learned/rnn_options.hpp"
 #include "learned/rnn_policy.hpp"
@@ -17,7 +17,7 @@ namespace emplace::agents::rnn {
 /// Trains one of the recurrent policies.
 class RnnAgent : public TrainableAgent {
  public:
-  /// Makes the agent `name` with what a user gave.
+  /// Makes the agent `name` with these parameters.
   RnnAgent(std::string name, const Params& params);
 
   Placement place(const Problem& problem, Session& session) override;
@@ -25,9 +25,9 @@ class RnnAgent : public TrainableAgent {
   Placement place_with_policy(const Problem& problem, Session& session) override;
   std::int64_t evaluations_per_episode(const Problem&) const override { return 1; }
   std::string save() const override;
-  void load(std::string_view text, const std::string& source) override;
+  void load(const JsonCursor& policy) override;
   std::string save_training() const override;
-  void load_training(std::string_view text, const std::string& source) override;
+  void load_training(const JsonCursor& training) override;
   std::vector<PolicyLayer> layers(DeviceId num_devices) const override;
 
  private:
@@ -39,7 +39,7 @@ class RnnAgent : public TrainableAgent {
   Options options_;
   std::unique_ptr<RecurrentPolicy<float>> policy_;
   std::unique_ptr<Training> training_;  // the last one
-  std::optional<JsonDocument> loaded_;  // what the next one goes on from
+  std::optional<JsonDocument> loaded_;  // a checkpoint that the next one resumes
 };
 
 }  // namespace emplace::agents::rnn

@@ -1,7 +1,7 @@
 #include "rnn_items.hpp"
 
-#include "nn/elementary.hpp"
-
+#include <emplace/graphs/elementary.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void add_leaving(const Problem& problem, OpId op,
   const Op& description = problem.graph()[static_cast<std::size_t>(op)];
   const std::int32_t first = problem.outputs(op).first;
   const auto [begin, end] = problem.uses_of(op);
-  std::int32_t added = Dependency::kControl;  // uses of one output stand together
+  std::int32_t added = Dependency::kControl;  // uses of one output are adjacent
   for (std::int32_t at = begin; at < end; ++at) {
     const Problem::Use& use = problem.uses()[static_cast<std::size_t>(at)];
     if (use.output == Dependency::kControl || use.output == added ||
@@ -55,19 +55,19 @@ void read_ops(const Problem& problem, Item& item) {
 
 void number_breadth_first(std::vector<Item>& items) {
   std::vector<std::size_t> queue;
-  std::vector<bool> is_met(items.size(), false);
+  std::vector<bool> is_visited(items.size(), false);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (items[i].producers.empty()) {
       queue.push_back(i);
-      is_met[i] = true;
+      is_visited[i] = true;
     }
   }
   for (std::size_t next = 0; next < queue.size(); ++next) {
     items[queue[next]].breadth_first = static_cast<std::int32_t>(next);
     for (const std::int32_t consumer : items[queue[next]].consumers) {
       const auto to = static_cast<std::size_t>(consumer);
-      if (!is_met[to]) {
-        is_met[to] = true;
+      if (!is_visited[to]) {
+        is_visited[to] = true;
         queue.push_back(to);
       }
     }
@@ -80,18 +80,18 @@ std::size_t num_kinds() { return op_kinds().size() + 1; }
 
 std::vector<Item> items_of(const Problem& problem) {
   std::vector<Item> items(static_cast<std::size_t>(problem.num_groups()));
-  std::vector<std::int32_t> item_of(items.size());
+  IdVector<GroupId, std::int32_t> item_of(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     items[i].group = problem.group_order()[i];
-    item_of[static_cast<std::size_t>(items[i].group)] = static_cast<std::int32_t>(i);
+    item_of[items[i].group] = static_cast<std::int32_t>(i);
   }
   for (Item& item : items) {
     read_ops(problem, item);
     for (const GroupEdge& edge : problem.group_in_edges(item.group)) {
-      item.producers.push_back(item_of[static_cast<std::size_t>(edge.producer)]);
+      item.producers.push_back(item_of[edge.producer]);
     }
     for (const GroupEdge& edge : problem.group_out_edges(item.group)) {
-      item.consumers.push_back(item_of[static_cast<std::size_t>(edge.consumer)]);
+      item.consumers.push_back(item_of[edge.consumer]);
     }
   }
   number_breadth_first(items);
@@ -100,7 +100,7 @@ std::vector<Item> items_of(const Problem& problem) {
 
 double scaled_dimension(std::int64_t dimension, double absent) {
   constexpr double kScale = 10;
-  return dimension < 0 ? absent : nn::log_of(1 + static_cast<double>(dimension)) / kScale;
+  return dimension < 0 ? absent : log_of(1 + static_cast<double>(dimension)) / kScale;
 }
 
 }  // namespace emplace::agents::rnn

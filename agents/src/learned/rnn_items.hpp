@@ -1,7 +1,7 @@
 #pragma once
 
-// What the recurrent agents read of a problem: its groups as a list of items in topological order,
-// each with the kinds of its ops, the shapes of the tensors that leave it, and its neighbours.
+// The input sequence of the recurrent agents: the groups of a problem in topological order, each
+// with the kinds of its ops, the shapes of the tensors that leave it, and its neighbours.
 
 #include <emplace/graphs/ids.hpp>
 #include <emplace/sim/problem.hpp>
@@ -13,11 +13,11 @@
 
 namespace emplace::agents::rnn {
 
-/// Outputs of an item that are told of, the most bytes first, and dimensions of each.
+/// Limits the outputs that describe an item, those of the most bytes, and the dimensions of each.
 inline constexpr std::size_t kShapes = 6;
 inline constexpr std::size_t kDimensions = 4;
 
-/// Describes one item.
+/// Describes one item: a group.
 struct Item {
   GroupId group = 0;
   std::vector<float> kinds{};  ///< ops of each kind; unknown kinds last
@@ -25,10 +25,11 @@ struct Item {
   std::array<std::int64_t, kShapes * kDimensions> shapes{};
   std::vector<std::int32_t> producers{};  ///< items whose results it reads
   std::vector<std::int32_t> consumers{};  ///< items that read its results
-  std::int32_t breadth_first = 0;  ///< when a breadth-first search from the first items meets it
+  std::int32_t breadth_first =
+      0;  ///< position in a breadth-first search from the items without producers
 };
 
-/// Returns the number of kinds that are told apart.
+/// Returns the number of op kinds, with one for all unknown ones.
 std::size_t num_kinds();
 
 /// Lists the items of `problem`.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What shapes and trains the recurrent agents. Each agent has a table of its own, since their
+// The options of the recurrent agents. Each agent has its own defaults and parameters, since their
 // papers differ.
 
 #include "nn/optimizer.hpp"
@@ -16,28 +16,28 @@ namespace emplace::agents::rnn {
 
 /// Shapes the networks; a saved policy fits only where these are the same.
 struct PolicyOptions {
-  std::size_t hidden = 256;     ///< size of the LSTMs
-  std::size_t types = 20;       ///< numbers learned for each kind of op
-  std::size_t adjacency = 256;  ///< numbers of an item that say who its neighbours are
-  double temperature = 10;      ///< T of the logits C tanh(u / T)
-  double bound = 5;             ///< C
-  std::size_t groups = 0;       ///< learned; 0: items are placed as they are, by a one-way encoder
-  std::size_t grouper = 64;     ///< hidden size of what groups
+  std::size_t hidden = 256;         ///< size of the LSTMs
+  std::size_t embedding = 20;       ///< size of the embedding of op kinds
+  std::size_t adjacency = 256;      ///< size of the vector that encodes an item's neighbours
+  double temperature = 10;          ///< T of the logits C tanh(u / T)
+  double tanh_clipping = 5;         ///< C
+  std::size_t groups = 0;           ///< learned; 0: items are placed as they are
+  std::size_t grouper_hidden = 64;  ///< hidden size of the grouping network
 };
 
-/// Says how the policy follows the times.
+/// Says how the policy is trained.
 struct LearningOptions {
-  std::size_t groupings = 1;   ///< drawn for an update
-  std::size_t placements = 4;  ///< drawn for each of them
-  double noise = 0;            ///< of logits, over their root mean square
+  std::size_t groupings = 1;   ///< sampled for an update
+  std::size_t placements = 4;  ///< sampled for each grouping
+  double logit_noise = 0;      ///< standard deviation, relative to the logits' root mean square
   std::int64_t noise_updates = 0;
-  double failing_s = 100;        ///< time that counts for a placement that does not fit
-  std::int64_t valid_after = 0;  ///< updates until only placements that fit count
-  double baseline_decay = 0.9;   ///< of the moving average
-  double entropy = 0;            ///< weight of the entropy of the placer's choices, ours
+  double out_of_memory_s = 100;          ///< counts as the time of a placement that does not fit
+  std::int64_t feasible_only_after = 0;  ///< updates until placements that do not fit are ignored
+  double baseline_decay = 0.9;           ///< of the moving average
+  double entropy_weight = 0;             ///< of the placer's entropy bonus; our addition
   nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
-  double rate = 1e-3;
-  double clip = 1;
+  double learning_rate = 1e-3;
+  double max_grad_norm = 1;
 };
 
 struct Options {
@@ -45,14 +45,14 @@ struct Options {
   LearningOptions learning{};
 };
 
-/// Returns the table of parameters of an agent with these defaults; those of learned groups only if
-/// it has some.
+/// Returns the table of parameters of an agent with these defaults. Those of the grouping network
+/// are in it only if the agent learns groups.
 std::vector<ParamSpec> parameter_table(const Options& defaults);
 
-/// Reads what a user gave for that table.
+/// Reads the values of such a table.
 Options options_of(const Params& params);
 
-/// Returns the names of the parameters of that table that shape the networks.
+/// Returns the names of the parameters that shape the networks.
 std::vector<std::string> policy_parameters(const Options& options);
 
 }  // namespace emplace::agents::rnn

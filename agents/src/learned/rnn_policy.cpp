@@ -1,6 +1,6 @@
 #include "rnn_policy.hpp"
 
-#include "nn/elementary.hpp"
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 #include <array>
@@ -9,14 +9,14 @@
 namespace emplace::agents::rnn {
 namespace {
 
-constexpr std::size_t kNeighbours = 6;  // told of to the grouper, each way
-// The grouper reads large numbers, as the papers' do: so at first each item has a group that it is
-// nearly sure of, and like items have the same. Were groups drawn evenly, no placement of them
-// would be better than another, nor any group, and nothing would be learned.
+constexpr std::size_t kNeighbours = 6;  // producers, and consumers, that the grouper reads
+// The grouper reads large numbers, as the papers' do. So at first each item has one group of high
+// probability, and similar items have the same. With uniform probabilities no grouping, and so no
+// placement of groups, would be better than another on average, and nothing would be learned.
 constexpr double kGrouperScale = 10;
-constexpr std::size_t kShapesOfGroup = 4;  // whose dimensions are summed over its items
+constexpr std::size_t kShapesOfGroup = 4;  // outputs whose dimensions are summed over its items
 
-// Sets `kinds` ones to their shares of all.
+// Sets a row to the shares of the kinds.
 template <class Scalar>
 void write_kinds(const std::vector<float>& kinds, const nn::MatrixView<Scalar>& x,
                  std::size_t row) {
@@ -44,11 +44,11 @@ void normalize(const nn::MatrixView<Scalar>& x, std::size_t row, std::size_t beg
 template <class Scalar>
 RecurrentPolicy<Scalar>::RecurrentPolicy(const PolicyOptions& options, std::size_t num_devices)
     : options_(options) {
-  types_ = parameters_.add("types", num_kinds(), options.types);
+  embedding_ = parameters_.add("embedding", num_kinds(), options.embedding);
   std::size_t width = item_width();
   if (options.groups > 0) {
-    grouper_ = Grouper{parameters_.add("grouper/hidden", width, options.grouper),
-                       parameters_.add("grouper/groups", options.grouper, options.groups)};
+    grouper_ = Grouper{parameters_.add("grouper/hidden", width, options.grouper_hidden),
+                       parameters_.add("grouper/groups", options.grouper_hidden, options.groups)};
     width = num_kinds() + kShapesOfGroup * kDimensions + options.groups;
   }
   placer_.emplace(options, width, num_devices, parameters_);
@@ -56,7 +56,7 @@ RecurrentPolicy<Scalar>::RecurrentPolicy(const PolicyOptions& options, std::size
 
 template <class Scalar>
 std::size_t RecurrentPolicy<Scalar>::item_width() const {
-  return options_.types + kShapes * kDimensions +
+  return options_.embedding + kShapes * kDimensions +
          (options_.groups > 0 ? 2 * kNeighbours : options_.adjacency);
 }
 
@@ -65,7 +65,7 @@ nn::Value RecurrentPolicy<Scalar>::item_features(nn::Tape<Scalar>& tape,
                                                  std::span<const Item> items) const {
   const bool is_grouped = options_.groups > 0;
   const nn::Value kinds = tape.input(items.size(), num_kinds());
-  const nn::Value rest = tape.input(items.size(), item_width() - options_.types);
+  const nn::Value rest = tape.input(items.size(), item_width() - options_.embedding);
   const nn::MatrixView<Scalar> x = tape.value(rest);
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Item& item = items[i];
@@ -89,7 +89,7 @@ nn::Value RecurrentPolicy<Scalar>::item_features(nn::Tape<Scalar>& tape,
       }
     }
   }
-  return tape.concat(std::array{tape.affine(kinds, types_, nn::Activation::kNone), rest});
+  return tape.concat(std::array{tape.affine(kinds, embedding_, nn::Activation::kNone), rest});
 }
 
 template <class Scalar>
@@ -129,14 +129,14 @@ nn::Value RecurrentPolicy<Scalar>::group_features(nn::Tape<Scalar>& tape,
 
 template <class Scalar>
 void RecurrentPolicy<Scalar>::place(nn::Tape<Scalar>& tape, std::span<const Item> items,
-                                    Chooser& chooser, double noise,
+                                    ActionSampler& sampler, double noise,
                                     std::deque<GroupedDraw>& draws) const {
   const nn::Value features = item_features(tape, items);
   if (!grouper_) {
     for (GroupedDraw& drawn : draws) {
       drawn.group_of.resize(items.size());
       std::iota(drawn.group_of.begin(), drawn.group_of.end(), 0);
-      placer_->place(tape, features, chooser, noise, drawn.draw);
+      placer_->place(tape, features, sampler, noise, drawn.draw);
     }
     return;
   }
@@ -146,11 +146,11 @@ void RecurrentPolicy<Scalar>::place(nn::Tape<Scalar>& tape, std::span<const Item
   for (GroupedDraw& drawn : draws) {
     drawn.group_of.clear();
     for (std::size_t i = 0; i < items.size(); ++i) {
-      drawn.group_of.push_back(chooser.choose(tape.value(logits).row(i), options_.groups));
+      drawn.group_of.push_back(sampler.sample(tape.value(logits).row(i), options_.groups));
     }
-    drawn.chances = tape.log_probability(logits, drawn.group_of);
+    drawn.log_probabilities = tape.log_probability(logits, drawn.group_of);
     drawn.entropies = tape.entropy(logits);
-    placer_->place(tape, group_features(tape, items, drawn), chooser, noise, drawn.draw);
+    placer_->place(tape, group_features(tape, items, drawn), sampler, noise, drawn.draw);
   }
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
 // The policies of the recurrent agents. One places items as they are (Mirhoseini et al. 2017). The
-// other first draws a group for each item and then places the groups (Mirhoseini, Goldie et al.
-// 2018): a hidden layer and a softmax over all groups for each item by itself, and what becomes of
-// the items of a group is told to the placer: how many ops of each kind, sums of output shapes, and
-// edges to other groups. Groups without an item are placed too, so that a group keeps its place in
-// the placer's list, by which the two networks learn to agree on what it is.
+// other first samples a group for each item and then places the groups (Mirhoseini, Goldie et al.
+// 2018). Its grouping network has one hidden layer and a softmax over the groups, for each item by
+// itself. The placer reads the features of each group: its number of ops of each kind, the sums of
+// its output shapes, and its edges to other groups. Empty groups are placed too, so that each group
+// keeps its position in the placer's sequence, and both networks can learn what it stands for.
 
 #include "learned/rnn_items.hpp"
 #include "learned/rnn_options.hpp"
@@ -21,21 +21,22 @@
 
 namespace emplace::agents::rnn {
 
-/// Holds one grouping with the placements that were drawn for it.
+/// Holds a sampled grouping and the placements that were sampled for it.
 struct GroupedDraw {
   Draw draw{};
-  /// Log probabilities of the items' groups and entropies of their choices, if groups are drawn.
-  std::optional<nn::Value> chances{};
+  /// Log probabilities of the items' groups, and entropies of their distributions; none if groups
+  /// are not learned.
+  std::optional<nn::Value> log_probabilities{};
   std::optional<nn::Value> entropies{};
-  std::vector<std::int32_t> group_of{};  ///< by item; without learned groups each has its own
+  std::vector<std::int32_t> group_of{};  ///< by item; its own one if groups are not learned
 
-  /// Returns the device that was chosen for `item` in `placement`, among the placeable ones.
+  /// Returns the device of `item` in `placement`, as an index of a placeable one.
   std::int32_t device(std::size_t item, std::size_t placement) const {
     return draw.devices[static_cast<std::size_t>(group_of[item]) * draw.placements + placement];
   }
 };
 
-/// Draws placements; see the head of this file.
+/// Samples placements; see the top of this file.
 template <class Scalar>
 class RecurrentPolicy {
  public:
@@ -46,9 +47,9 @@ class RecurrentPolicy {
   const nn::Parameters<Scalar>& parameters() const { return parameters_; }
   std::size_t num_devices() const { return placer_->num_devices(); }
 
-  /// Draws as many groupings as there are `draws`, and for each draw.placements placements.
-  void place(nn::Tape<Scalar>& tape, std::span<const Item> items, Chooser& chooser, double noise,
-             std::deque<GroupedDraw>& draws) const;
+  /// Samples as many groupings as there are `draws`, and draw.placements placements for each.
+  void place(nn::Tape<Scalar>& tape, std::span<const Item> items, ActionSampler& sampler,
+             double noise, std::deque<GroupedDraw>& draws) const;
 
  private:
   struct Grouper {
@@ -56,16 +57,16 @@ class RecurrentPolicy {
     nn::LayerId groups;
   };
 
-  // Returns learned numbers of each item's kinds, its shapes and its neighbours.
+  // Returns the embedding of each item's kinds, its shapes and its neighbours.
   nn::Value item_features(nn::Tape<Scalar>& tape, std::span<const Item> items) const;
-  // Returns what the placer is told of each group.
+  // Returns the placer's features of each group.
   nn::Value group_features(nn::Tape<Scalar>& tape, std::span<const Item> items,
                            const GroupedDraw& drawn) const;
   std::size_t item_width() const;
 
   PolicyOptions options_;
   nn::Parameters<Scalar> parameters_;
-  nn::LayerId types_ = 0;
+  nn::LayerId embedding_ = 0;
   std::optional<Grouper> grouper_;
   std::optional<SequencePlacer<Scalar>> placer_;
 };

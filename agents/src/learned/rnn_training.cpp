@@ -10,11 +10,11 @@
 
 namespace emplace::agents::rnn {
 
-double cost_of(const Evaluation& evaluation, double failing_s) {
+double cost_of(const Evaluation& evaluation, double out_of_memory_s) {
   constexpr double kUsPerSecond = 1e6;
   return std::sqrt(evaluation.status == EvaluationStatus::kOk
                        ? evaluation.step_time_us / kUsPerSecond
-                       : failing_s);
+                       : out_of_memory_s);
 }
 
 double MovingBaseline::before(double mean) {
@@ -60,7 +60,7 @@ Training::Training(const LearningOptions& options, RecurrentPolicy<float>& polic
       tape_(policy.parameters()),
       gradient_(policy.parameters().values().size()) {
   for (Session* session : sessions) {
-    courses_.push_back(
+    environments_.push_back(
         {session, items_of(session->problem()), MovingBaseline(options.baseline_decay)});
   }
 }
@@ -68,14 +68,14 @@ Training::Training(const LearningOptions& options, RecurrentPolicy<float>& polic
 void Training::run(const TrainingCallback& callback) {
   for (bool goes_on = true; goes_on;) {
     std::size_t tried = 0;
-    while (courses_[next_ % courses_.size()].session->exhausted()) {
+    while (environments_[next_ % environments_.size()].session->exhausted()) {
       ++next_;
-      if (++tried == courses_.size()) {
+      if (++tried == environments_.size()) {
         return;
       }
     }
-    const TrainingUpdate told = update(courses_[next_++ % courses_.size()]);
-    goes_on = !callback || callback(told);
+    const TrainingUpdate report = update(environments_[next_++ % environments_.size()]);
+    goes_on = !callback || callback(report);
   }
 }
 
@@ -89,54 +89,55 @@ void Training::prepare_draws(std::int64_t evaluations_left) {
   }
 }
 
-TrainingUpdate Training::update(Course& course) {
-  Session& session = *course.session;
+TrainingUpdate Training::update(Environment& environment) {
+  Session& session = *environment.session;
   prepare_draws(session.evaluations_left());
   tape_.clear();
-  Chooser chooser(&session.random());
+  ActionSampler sampler(&session.random());
   const bool is_noisy = updates_ < options_.noise_updates;
-  policy_->place(tape_, course.items, chooser, is_noisy ? options_.noise : 0, draws_);
-  read_placements(draws_, session.problem(), course.items, placements_);
+  policy_->place(tape_, environment.items, sampler, is_noisy ? options_.logit_noise : 0, draws_);
+  read_placements(draws_, session.problem(), environment.items, placements_);
   const std::vector<Evaluation> evaluations = session.evaluate(placements_);
 
-  TrainingUpdate told;
-  if (seed(course, evaluations)) {
+  TrainingUpdate report;
+  if (seed(environment, evaluations)) {
     std::ranges::fill(gradient_, 0.0F);
     tape_.backward(gradient_);
-    told.gradient_norm = nn::clip_norm(gradient_, options_.clip);
-    if (std::isfinite(told.gradient_norm)) {
-      optimizer_.step(policy_->parameters().values(), gradient_, options_.rate);
+    report.gradient_norm = nn::clip_norm(gradient_, options_.max_grad_norm);
+    if (std::isfinite(report.gradient_norm)) {
+      optimizer_.step(policy_->parameters().values(), gradient_, options_.learning_rate);
     }
   }
   episodes_ += static_cast<std::int64_t>(evaluations.size());
-  told.update = ++updates_;
-  told.episodes = episodes_;
-  told.session = static_cast<std::size_t>(&course - courses_.data());
+  report.update = ++updates_;
+  report.episodes = episodes_;
+  report.session = static_cast<std::size_t>(&environment - environments_.data());
   for (const Evaluation& evaluation : evaluations) {
-    told.last_us += evaluation.objective_us() / static_cast<double>(evaluations.size());
+    report.last_us += evaluation.objective_us() / static_cast<double>(evaluations.size());
   }
-  told.best_us = session.best_evaluation().objective_us();
-  told.entropy = entropy();
-  return told;
+  report.best_us = session.best_evaluation().objective_us();
+  report.entropy = entropy();
+  return report;
 }
 
-bool Training::seed(Course& course, const std::vector<Evaluation>& evaluations) {
+bool Training::seed(Environment& environment, const std::vector<Evaluation>& evaluations) {
   const auto counts = [&](const Evaluation& evaluation) {
     return evaluation.status == EvaluationStatus::kOk ||
-           (evaluation.status == EvaluationStatus::kOutOfMemory && updates_ < options_.valid_after);
+           (evaluation.status == EvaluationStatus::kOutOfMemory &&
+            updates_ < options_.feasible_only_after);
   };
   double sum = 0;
   double counted = 0;
   for (const Evaluation& evaluation : evaluations) {
     if (counts(evaluation)) {
-      sum += cost_of(evaluation, options_.failing_s);
+      sum += cost_of(evaluation, options_.out_of_memory_s);
       counted += 1;
     }
   }
   if (counted == 0) {
     return false;
   }
-  const double baseline = course.baseline.before(sum / counted);
+  const double baseline = environment.baseline.before(sum / counted);
   auto evaluation = evaluations.begin();
   for (const GroupedDraw& drawn : draws_) {
     double advantage_sum = 0;
@@ -144,17 +145,18 @@ bool Training::seed(Course& course, const std::vector<Evaluation>& evaluations) 
       if (!counts(*evaluation)) {
         continue;
       }
-      const double advantage = (cost_of(*evaluation, options_.failing_s) - baseline) / counted;
+      const double advantage =
+          (cost_of(*evaluation, options_.out_of_memory_s) - baseline) / counted;
       advantage_sum += advantage;
-      for (std::size_t i = 0; i < drawn.draw.chances.size(); ++i) {
-        tape_.seed(drawn.draw.chances[i])(row, 0) = static_cast<float>(advantage);
+      for (std::size_t i = 0; i < drawn.draw.log_probabilities.size(); ++i) {
+        tape_.seed(drawn.draw.log_probabilities[i])(row, 0) = static_cast<float>(advantage);
         tape_.seed(drawn.draw.entropies[i])(row, 0) =
-            static_cast<float>(-options_.entropy / counted);
+            static_cast<float>(-options_.entropy_weight / counted);
       }
     }
-    if (drawn.chances) {
-      for (std::size_t item = 0; item < course.items.size(); ++item) {
-        tape_.seed (*drawn.chances)(item, 0) = static_cast<float>(advantage_sum);
+    if (drawn.log_probabilities) {
+      for (std::size_t item = 0; item < environment.items.size(); ++item) {
+        tape_.seed (*drawn.log_probabilities)(item, 0) = static_cast<float>(advantage_sum);
       }
     }
   }
@@ -182,8 +184,8 @@ double Training::entropy() const {
 
 std::string Training::to_json() const {
   std::string baselines;
-  for (const Course& course : courses_) {
-    baselines += (baselines.empty() ? "" : ", ") + course.baseline.to_json();
+  for (const Environment& environment : environments_) {
+    baselines += (baselines.empty() ? "" : ", ") + environment.baseline.to_json();
   }
   return fmt::format(
       R"({{"next": {}, "updates": {}, "episodes": {}, "baselines": [{}], "optimizer": {}}})", next_,
@@ -194,12 +196,13 @@ void Training::load(const JsonCursor& json) {
   constexpr std::int64_t kMost = std::int64_t{1} << 53;  // no count overflows soon after
   json.expect_only({"next", "updates", "episodes", "baselines", "optimizer"});
   const std::vector<JsonCursor> baselines = json.at("baselines").elements();
-  if (baselines.size() != courses_.size()) {
+  if (baselines.size() != environments_.size()) {
     json.at("baselines")
-        .fail(fmt::format("expected {} problems, found {}", courses_.size(), baselines.size()));
+        .fail(
+            fmt::format("expected {} problems, found {}", environments_.size(), baselines.size()));
   }
-  for (std::size_t i = 0; i < courses_.size(); ++i) {
-    courses_[i].baseline.load(baselines[i]);
+  for (std::size_t i = 0; i < environments_.size(); ++i) {
+    environments_[i].baseline.load(baselines[i]);
   }
   next_ = static_cast<std::size_t>(json.at("next").integer(0, kMost));
   updates_ = json.at("updates").integer(0, kMost);

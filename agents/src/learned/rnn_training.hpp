@@ -1,10 +1,11 @@
 #pragma once
 
-// How the recurrent agents learn: REINFORCE on R = sqrt(time in seconds), a cost. For each update
-// some placements are drawn and simulated; the loss is the mean of (R - b) log p over them, with p
-// the probability of all choices that made a placement, of groups too. b is a moving average of the
-// mean R, which begins at the first. A placement that does not fit counts as one of `failing_s`,
-// and after `valid_after` updates not at all.
+// The training of the recurrent agents: REINFORCE on the cost R = sqrt(step time in seconds). Each
+// update samples and evaluates some placements. The loss is the mean of (R - b) log p over them,
+// where p is the probability of all actions that made a placement, those of the grouping included.
+// The baseline b is a moving average of the mean R, initialized with the first. A placement that
+// does not fit counts as one of `out_of_memory_s` seconds, and after `feasible_only_after` updates
+// not at all.
 
 #include "learned/rnn_options.hpp"
 #include "learned/rnn_policy.hpp"
@@ -23,21 +24,23 @@
 
 namespace emplace::agents::rnn {
 
-/// Returns what an evaluation costs: the root of its seconds, or of `failing_s` if it does not fit.
-double cost_of(const Evaluation& evaluation, double failing_s);
+/// Returns the cost of an evaluation: the square root of its seconds, or of `out_of_memory_s` if it
+/// does not fit.
+double cost_of(const Evaluation& evaluation, double out_of_memory_s);
 
-/// Averages costs, the last ones most.
+/// Keeps an exponential moving average of costs.
 class MovingBaseline {
  public:
   explicit MovingBaseline(double decay) : decay_(decay) {}
 
-  /// Returns what to take off costs of this mean, and then averages it in.
+  /// Returns the average before this mean cost, and then adds it to the average. The first mean is
+  /// its own average.
   double before(double mean);
 
   /// Returns the average as a JSON array, empty before the first.
   std::string to_json() const;
 
-  /// Takes what to_json() wrote, the same bits; throws kFormat if it is something else.
+  /// Restores what to_json() wrote, the same bits; throws kFormat if it is something else.
   void load(const JsonCursor& json);
 
  private:
@@ -48,42 +51,42 @@ class MovingBaseline {
 /// Trains a policy on the problems of some sessions.
 class Training {
  public:
-  /// Begins with no update made. Requires: `policy` and the sessions outlive this.
+  /// Starts with no update. Requires: `policy` and the sessions outlive this.
   Training(const LearningOptions& options, RecurrentPolicy<float>& policy,
            std::span<Session* const> sessions);
 
-  /// Learns until all budgets are spent or `callback` says no.
+  /// Trains until all budgets are spent or `callback` returns false.
   void run(const TrainingCallback& callback);
 
-  /// Returns all that is needed to go on, besides the policy, as a JSON object.
+  /// Returns the state of the training besides the policy as a JSON object.
   std::string to_json() const;
 
-  /// Takes what to_json() wrote, the same bits; throws kFormat if that was of other problems.
+  /// Restores what to_json() wrote, the same bits; throws kFormat if it is of other problems.
   void load(const JsonCursor& json);
 
  private:
-  // What belongs to one problem.
-  struct Course {
+  // One problem, with what lasts from update to update.
+  struct Environment {
     Session* session;
     std::vector<Item> items;
     MovingBaseline baseline;
   };
 
-  // Draws, simulates and learns; tells of it.
-  TrainingUpdate update(Course& course);
-  // Sets up as many draws as the budget allows.
+  // Samples, evaluates and makes an update; reports it.
+  TrainingUpdate update(Environment& environment);
+  // Sizes the samples of an update to the budget.
   void prepare_draws(std::int64_t evaluations_left);
-  // Sets the derivatives of the loss on the tape; says whether anything counts.
-  bool seed(Course& course, const std::vector<Evaluation>& evaluations);
-  // Returns the mean entropy of a choice.
+  // Seeds the derivatives of the loss; returns false if no placement counts.
+  bool seed(Environment& environment, const std::vector<Evaluation>& evaluations);
+  // Returns the mean entropy of an action's distribution.
   double entropy() const;
 
   LearningOptions options_;
   RecurrentPolicy<float>* policy_;
   nn::Optimizer optimizer_;
   nn::Tape<float> tape_;
-  std::vector<Course> courses_;
-  std::size_t next_ = 0;  // whose turn it is, modulo courses
+  std::vector<Environment> environments_;
+  std::size_t next_ = 0;  // environment of the next update, modulo their number
   std::int64_t updates_ = 0;
   std::int64_t episodes_ = 0;
   std::deque<GroupedDraw> draws_;
@@ -91,7 +94,7 @@ class Training {
   std::vector<float> gradient_;
 };
 
-/// Sets `placements` to what was drawn, draw after draw.
+/// Sets `placements` to the sampled ones, draw by draw.
 void read_placements(const std::deque<GroupedDraw>& draws, const Problem& problem,
                      std::span<const Item> items, std::vector<Placement>& placements);
 

@@ -1,6 +1,6 @@
 #include "sequence_placer.hpp"
 
-#include "nn/elementary.hpp"
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@ using nn::Activation;
 using nn::Value;
 
 template <class Scalar>
-std::int32_t Chooser::choose(const Scalar* logits, std::size_t count) {
+std::int32_t ActionSampler::sample(const Scalar* logits, std::size_t count) {
   probabilities_.resize(count);
   nn::softmax(logits, nn::kLanes, std::span(probabilities_));
   if (random_ == nullptr) {
@@ -28,8 +28,7 @@ std::int32_t Chooser::choose(const Scalar* logits, std::size_t count) {
   return static_cast<std::int32_t>(action);
 }
 
-// Marsaglia's polar method, which gives two numbers at a time.
-double Chooser::normal() {
+double ActionSampler::normal() {
   if (random_ == nullptr) {
     return 0;
   }
@@ -37,23 +36,17 @@ double Chooser::normal() {
   if (!has_spare_) {
     return spare_;
   }
-  double x = 0;
-  double y = 0;
-  double square = 0;
-  do {
-    x = 2 * random_->uniform() - 1;
-    y = 2 * random_->uniform() - 1;
-    square = x * x + y * y;
-  } while (square >= 1 || square < 1e-300);
-  const double factor = std::sqrt(-2 * nn::log_of(square) / square);
-  spare_ = y * factor;
-  return x * factor;
+  const auto [sample, spare] = random_->normal_pair();
+  spare_ = spare;
+  return sample;
 }
 
 template <class Scalar>
 SequencePlacer<Scalar>::SequencePlacer(const PolicyOptions& options, std::size_t width,
                                        std::size_t num_devices, nn::Parameters<Scalar>& parameters)
-    : temperature_(options.temperature), bound_(options.bound), num_devices_(num_devices) {
+    : temperature_(options.temperature),
+      tanh_clipping_(options.tanh_clipping),
+      num_devices_(num_devices) {
   const std::size_t hidden = options.hidden;
   if (options.groups == 0) {
     encoders_.push_back(add_lstm(parameters, "encoder", width, hidden));
@@ -61,7 +54,8 @@ SequencePlacer<Scalar>::SequencePlacer(const PolicyOptions& options, std::size_t
     encoders_.push_back(add_lstm(parameters, "encoder/forward", width, hidden - hidden / 2));
     encoders_.push_back(add_lstm(parameters, "encoder/backward", width, hidden / 2));
   }
-  devices_ = parameters.add("decoder/device", num_devices + 1, hidden);  // the last says "go"
+  devices_ =
+      parameters.add("decoder/device", num_devices + 1, hidden);  // the last is the start token
   decoder_ = add_lstm(parameters, "decoder", hidden, hidden);
   memory_ = parameters.add("attention/memory", hidden, hidden);
   query_ = parameters.add("attention/query", hidden, hidden);
@@ -79,33 +73,33 @@ typename SequencePlacer<Scalar>::Lstm SequencePlacer<Scalar>::add_lstm(
 
 template <class Scalar>
 typename SequencePlacer<Scalar>::State SequencePlacer<Scalar>::step(
-    nn::Tape<Scalar>& tape, const Lstm& lstm, const State& before, Value flow,
+    nn::Tape<Scalar>& tape, const Lstm& lstm, const State& before, Value inputs,
     std::span<const std::int32_t> rows) {
   const Value gates = tape.lstm_gates(
-      tape.add_rows(tape.affine(before.said, lstm.recurrent, Activation::kNone), flow, rows));
-  const Value held = tape.lstm_state(gates, before.held);
-  return {tape.lstm_output(gates, held), held};
+      tape.add_rows(tape.affine(before.hidden, lstm.recurrent, Activation::kNone), inputs, rows));
+  const Value cell = tape.lstm_cell(gates, before.cell);
+  return {tape.lstm_hidden(gates, cell), cell};
 }
 
 template <class Scalar>
 typename SequencePlacer<Scalar>::State SequencePlacer<Scalar>::encode(nn::Tape<Scalar>& tape,
                                                                       const Lstm& lstm, Value items,
                                                                       bool backward, Draw& draw,
-                                                                      Value& said) {
+                                                                      Value& hidden) {
   const auto count = static_cast<std::int32_t>(tape.value(items).rows);
-  const Value flow = tape.affine(items, lstm.input, Activation::kNone);
+  const Value inputs = tape.affine(items, lstm.input, Activation::kNone);
   State state{tape.input(1, lstm.cells), tape.input(1, lstm.cells)};
   draw.steps.clear();
   for (std::int32_t i = 0; i < count; ++i) {
     const std::array<std::int32_t, 1> row = {backward ? count - 1 - i : i};
-    state = step(tape, lstm, state, flow, row);
-    draw.steps.push_back(state.said);
+    state = step(tape, lstm, state, inputs, row);
+    draw.steps.push_back(state.hidden);
   }
-  said = tape.sum_rows(draw.steps, backward ? draw.backward : draw.stack);
+  hidden = tape.segment_sum(draw.steps, backward ? draw.backward : draw.stack);
   return state;
 }
 
-// What flows into the decoder's cells after each device, and at first.
+// The inputs of the decoder after each device, and at first.
 template <class Scalar>
 Value SequencePlacer<Scalar>::device_inputs(nn::Tape<Scalar>& tape) const {
   const Value each = tape.input(num_devices_ + 1, num_devices_ + 1);
@@ -117,8 +111,8 @@ Value SequencePlacer<Scalar>::device_inputs(nn::Tape<Scalar>& tape) const {
 }
 
 template <class Scalar>
-Value SequencePlacer<Scalar>::with_noise(nn::Tape<Scalar>& tape, Value logits, Chooser& chooser,
-                                         double noise) const {
+Value SequencePlacer<Scalar>::with_noise(nn::Tape<Scalar>& tape, Value logits,
+                                         ActionSampler& sampler, double noise) const {
   const nn::MatrixView<Scalar> in = tape.value(logits);
   double square = 0;
   for (std::size_t row = 0; row < in.rows; ++row) {
@@ -132,14 +126,14 @@ Value SequencePlacer<Scalar>::with_noise(nn::Tape<Scalar>& tape, Value logits, C
   std::iota(rows.begin(), rows.end(), 0);
   for (std::size_t row = 0; row < in.rows; ++row) {
     for (std::size_t column = 0; column < in.columns; ++column) {
-      tape.value(drawn)(row, column) = static_cast<Scalar>(size * chooser.normal());
+      tape.value(drawn)(row, column) = static_cast<Scalar>(size * sampler.normal());
     }
   }
   return tape.add_rows(logits, drawn, rows);
 }
 
 template <class Scalar>
-void SequencePlacer<Scalar>::place(nn::Tape<Scalar>& tape, Value items, Chooser& chooser,
+void SequencePlacer<Scalar>::place(nn::Tape<Scalar>& tape, Value items, ActionSampler& sampler,
                                    double noise, Draw& draw) const {
   const std::size_t count = tape.value(items).rows;
   draw.stack.clear();
@@ -156,47 +150,47 @@ void SequencePlacer<Scalar>::place(nn::Tape<Scalar>& tape, Value items, Chooser&
     draw.copies.end_row();
   }
 
-  Value said{};
-  State state = encode(tape, encoders_[0], items, false, draw, said);
+  Value encoded{};
+  State state = encode(tape, encoders_[0], items, false, draw, encoded);
   if (encoders_.size() > 1) {
-    Value said_back{};
-    const State back = encode(tape, encoders_[1], items, true, draw, said_back);
-    said = tape.concat(std::array{said, said_back});
-    state = {tape.concat(std::array{state.said, back.said}),
-             tape.concat(std::array{state.held, back.held})};
+    Value backward{};
+    const State last = encode(tape, encoders_[1], items, true, draw, backward);
+    encoded = tape.concat(std::array{encoded, backward});
+    state = {tape.concat(std::array{state.hidden, last.hidden}),
+             tape.concat(std::array{state.cell, last.cell})};
   }
-  state = {tape.sum_rows({&state.said, 1}, draw.copies),
-           tape.sum_rows({&state.held, 1}, draw.copies)};
-  draw.encoded = said;
-  const Value memory = tape.affine(said, memory_, Activation::kNone);
+  state = {tape.segment_sum({&state.hidden, 1}, draw.copies),
+           tape.segment_sum({&state.cell, 1}, draw.copies)};
+  draw.encoded = encoded;
+  const Value memory = tape.affine(encoded, memory_, Activation::kNone);
   const Value inputs = device_inputs(tape);
 
   std::vector<std::int32_t>& last = draw.last;
   last.assign(draw.placements, static_cast<std::int32_t>(num_devices_));
   draw.devices.clear();
-  draw.chances.clear();
+  draw.log_probabilities.clear();
   draw.entropies.clear();
   for (std::size_t item = 0; item < count; ++item) {
     state = step(tape, decoder_, state, inputs, last);
-    const Value query = tape.affine(state.said, query_, Activation::kNone);
+    const Value query = tape.affine(state.hidden, query_, Activation::kNone);
     const Value context = tape.attend(memory, query, score_);
     Value logits =
-        tape.affine(tape.concat(std::array{state.said, context}), logits_, Activation::kNone);
-    logits = tape.bound(logits, temperature_, bound_);
+        tape.affine(tape.concat(std::array{state.hidden, context}), logits_, Activation::kNone);
+    logits = tape.tanh_clip(logits, temperature_, tanh_clipping_);
     if (noise > 0) {
-      logits = with_noise(tape, logits, chooser, noise);
+      logits = with_noise(tape, logits, sampler, noise);
     }
     for (std::size_t row = 0; row < draw.placements; ++row) {
-      last[row] = chooser.choose(tape.value(logits).row(row), num_devices_);
+      last[row] = sampler.sample(tape.value(logits).row(row), num_devices_);
     }
     draw.devices.insert(draw.devices.end(), last.begin(), last.end());
-    draw.chances.push_back(tape.log_probability(logits, last));
+    draw.log_probabilities.push_back(tape.log_probability(logits, last));
     draw.entropies.push_back(tape.entropy(logits));
   }
 }
 
-template std::int32_t Chooser::choose(const float*, std::size_t);
-template std::int32_t Chooser::choose(const double*, std::size_t);
+template std::int32_t ActionSampler::sample(const float*, std::size_t);
+template std::int32_t ActionSampler::sample(const double*, std::size_t);
 template class SequencePlacer<float>;
 template class SequencePlacer<double>;
 

@@ -3,20 +3,20 @@
 // An attentional sequence-to-sequence network that chooses a device for each item of a list
 // (Mirhoseini et al. 2017; 2018):
 //
-//   encoder   an LSTM over the items, or one each way with half the cells each; H numbers an item
-//   memory    m_i = H_i W, a row for each item
-//   decoder   an LSTM from the encoder's last state; it reads a learned vector of the device that
-//   it
-//             chose last, at first one that says "go"
-//   attention score_i = v . tanh(m_i + h W'), context = sum of softmax(score)_i m_i
-//   logits    C tanh(u / T) of u = [h, context] W''
+//   encoder    an LSTM over the items, or a bidirectional one with half the cells each way; its
+//              hidden states are e_i
+//   memory     m_i = e_i W
+//   decoder    an LSTM that starts from the encoder's last state; its input is the embedding of the
+//              last chosen device, at first of a start token
+//   attention  score_i = v . tanh(m_i + h W'), context = sum of softmax(score)_i m_i
+//   logits     C tanh(u / T) with u = [h, context] W''
 //
-// Several placements of one list are drawn side by side, a row for each. What was drawn stays on
-// the tape with its log probabilities, so that what is learned from is what was drawn.
+// Several placements of one sequence are sampled in parallel, a row for each. The samples stay on
+// the tape with their log probabilities, so that training needs no second forward pass.
 
 #include "learned/rnn_options.hpp"
 #include "nn/parameters.hpp"
-#include "nn/row_sums.hpp"
+#include "nn/segment_sum.hpp"
 #include "nn/tape.hpp"
 
 #include <emplace/graphs/random.hpp>
@@ -27,17 +27,17 @@
 
 namespace emplace::agents::rnn {
 
-/// Chooses one of the actions whose logits are given.
-class Chooser {
+/// Samples actions from logits, or takes greedy ones.
+class ActionSampler {
  public:
-  /// Draws by `random`; with none, takes the likeliest.
-  explicit Chooser(RandomStream* random) : random_(random) {}
+  /// Samples with `random`; without it, takes the most probable action.
+  explicit ActionSampler(RandomStream* random) : random_(random) {}
 
-  /// Returns the action for a row of logits that stand kLanes apart.
+  /// Returns an action for a row of `count` logits, which are kLanes apart in memory.
   template <class Scalar>
-  std::int32_t choose(const Scalar* logits, std::size_t count);
+  std::int32_t sample(const Scalar* logits, std::size_t count);
 
-  /// Returns a number of the normal distribution; 0 without a random stream.
+  /// Returns a sample of the standard normal distribution; 0 without a random stream.
   double normal();
 
  private:
@@ -47,32 +47,32 @@ class Chooser {
   bool has_spare_ = false;
 };
 
-/// Holds what was drawn for one list; lives until the tape is cleared.
+/// Holds placements that were sampled for one sequence; valid until the tape is cleared.
 struct Draw {
-  std::size_t placements = 0;           ///< drawn side by side
-  std::vector<std::int32_t> devices{};  ///< chosen, by item, placement
-  std::vector<nn::Value> chances{};     ///< by item: log probability of each placement's choice
-  std::vector<nn::Value> entropies{};   ///< by item: of each placement's choice
-  nn::Value encoded{};                  ///< what the encoder said of each item, a row for each
-  std::vector<nn::Value> steps{};       ///< of the last encoder
-  std::vector<std::int32_t> last{};     ///< chosen, by placement
-  // What the tape keeps pointers to.
-  nn::RowSums stack{};     // of an encoder's steps into one matrix
-  nn::RowSums backward{};  // the same, last step first
-  nn::RowSums copies{};    // of one row for each placement
+  std::size_t placements = 0;                  ///< sampled in parallel
+  std::vector<std::int32_t> devices{};         ///< actions, by item, placement
+  std::vector<nn::Value> log_probabilities{};  ///< by item: of each placement's action
+  std::vector<nn::Value> entropies{};          ///< by item: of each placement's distribution
+  nn::Value encoded{};                         ///< the encoder's hidden states, a row for each item
+  std::vector<nn::Value> steps{};              ///< hidden states of the last encoder
+  std::vector<std::int32_t> last{};            ///< last action, by placement
+  // Segment sums to which the tape points.
+  nn::SegmentSum stack{};     // an encoder's steps as one matrix
+  nn::SegmentSum backward{};  // the same, last step first
+  nn::SegmentSum copies{};    // a row for each placement
 };
 
-/// The network; its layers are among those that it was given.
+/// Places a sequence of items, with layers of the given parameters.
 template <class Scalar>
 class SequencePlacer {
  public:
-  /// Adds its layers to `parameters`, for items of `width` numbers.
+  /// Adds its layers to `parameters`, for items of `width` features.
   SequencePlacer(const PolicyOptions& options, std::size_t width, std::size_t num_devices,
                  nn::Parameters<Scalar>& parameters);
 
-  /// Draws draw.placements devices for each row of `items`; `noise` is added to logits, as a share
-  /// of their root mean square.
-  void place(nn::Tape<Scalar>& tape, nn::Value items, Chooser& chooser, double noise,
+  /// Samples draw.placements devices for each row of `items`. `noise` is the standard deviation of
+  /// noise on the logits, relative to their root mean square.
+  void place(nn::Tape<Scalar>& tape, nn::Value items, ActionSampler& sampler, double noise,
              Draw& draw) const;
 
   std::size_t num_devices() const { return num_devices_; }
@@ -84,24 +84,25 @@ class SequencePlacer {
     std::size_t cells;
   };
   struct State {
-    nn::Value said;
-    nn::Value held;
+    nn::Value hidden;
+    nn::Value cell;
   };
 
   static Lstm add_lstm(nn::Parameters<Scalar>& parameters, const std::string& name,
                        std::size_t width, std::size_t cells);
-  // Returns the state after a step to which row rows[i] of `flow` comes for each row i.
-  static State step(nn::Tape<Scalar>& tape, const Lstm& lstm, const State& before, nn::Value flow,
+  // Returns the state after a step; the input of row i is row rows[i] of `inputs`, which are
+  // multiplied by the input weights already.
+  static State step(nn::Tape<Scalar>& tape, const Lstm& lstm, const State& before, nn::Value inputs,
                     std::span<const std::int32_t> rows);
-  // Runs over all items, the last one first if `backward`; sets `said` to a row for each item.
+  // Runs over all items, the last one first if `backward`; sets `hidden` to a row for each item.
   static State encode(nn::Tape<Scalar>& tape, const Lstm& lstm, nn::Value items, bool backward,
-                      Draw& draw, nn::Value& said);
+                      Draw& draw, nn::Value& hidden);
   nn::Value device_inputs(nn::Tape<Scalar>& tape) const;
-  nn::Value with_noise(nn::Tape<Scalar>& tape, nn::Value logits, Chooser& chooser,
+  nn::Value with_noise(nn::Tape<Scalar>& tape, nn::Value logits, ActionSampler& sampler,
                        double noise) const;
 
   double temperature_;
-  double bound_;
+  double tanh_clipping_;
   std::size_t num_devices_;
   std::vector<Lstm> encoders_;
   nn::LayerId devices_;

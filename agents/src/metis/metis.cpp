@@ -7,7 +7,7 @@
 namespace emplace::agents {
 namespace {
 
-// Parts of the groups in proportion to the devices' speeds that cut few bytes.
+// Partitions the groups in proportion to the devices' speeds, with a small cut in bytes.
 class Metis final : public Agent {
  public:
   explicit Metis(const Params&) {}
@@ -24,10 +24,16 @@ class Metis final : public Agent {
   }
 };
 
-EMPLACE_REGISTER_AGENT(Metis, {.name = "metis",
-                               .kind = AgentKind::kHeuristic,
-                               .summary = "balanced parts with a small cut, by METIS",
-                               .reference = "Karypis, Kumar, SIAM J. Sci. Comput. 20(1), 1998"});
+EMPLACE_REGISTER_AGENT(Metis,
+                       {.name = "metis",
+                        .kind = AgentKind::kHeuristic,
+                        .summary = "balanced parts with a small cut, by METIS",
+                        .description = "Divides the graph of groups with METIS into one part for "
+                                       "each device, in proportion to the devices' speeds, so that "
+                                       "few bytes cross between parts. It balances work and "
+                                       "transfers but does not know the order of execution, so its "
+                                       "parts may wait for one another.",
+                        .reference = "Karypis, Kumar, SIAM J. Sci. Comput. 20(1), 1998"});
 
 }  // namespace
 }  // namespace emplace::agents

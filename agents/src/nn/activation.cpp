@@ -1,43 +1,54 @@
 #include "activation.hpp"
 
+#include "elementwise.hpp"
 #include "kernels.hpp"
-#include "numbers.hpp"
 
 namespace emplace::agents::nn {
 
 template <class Scalar>
 void apply(Activation activation, const MatrixView<Scalar>& matrix) {
+  const std::size_t size = matrix.size();
+  Scalar* const x = matrix.data;
   switch (activation) {
     case Activation::kNone:
       break;
     case Activation::kRelu:
-      numbers(matrix) = (numbers(matrix) > 0).select(numbers(matrix), Scalar{0});
+      map(
+          size, x, [](Scalar number) { return number > 0 ? number : Scalar{0}; }, x);
       break;
     case Activation::kTanh:
-      kernels<Scalar>().tanh(matrix.size() / kLanes, matrix.data);
+      kernels<Scalar>().tanh(size / kLanes, x);
       break;
-    case Activation::kSigmoid:
-      numbers(matrix) *= Scalar{0.5};
-      kernels<Scalar>().tanh(matrix.size() / kLanes, matrix.data);
-      numbers(matrix) = Scalar{0.5} + Scalar{0.5} * numbers(matrix);
+    case Activation::kSigmoid:  // (1 + tanh(x / 2)) / 2
+      map(
+          size, x, [](Scalar number) { return number * Scalar{0.5}; }, x);
+      kernels<Scalar>().tanh(size / kLanes, x);
+      map(
+          size, x, [](Scalar tanh) { return Scalar{0.5} + Scalar{0.5} * tanh; }, x);
       break;
   }
 }
 
 template <class Scalar>
 void differentiate(Activation activation, const MatrixView<Scalar>& y, Scalar* gradient) {
-  auto d = numbers(y, gradient);
+  const auto multiply_by = [&](const auto& derivative) {
+    map(
+        y.size(), gradient, [&](Scalar d, Scalar at) { return d * derivative(at); }, gradient,
+        y.data);
+  };
   switch (activation) {
     case Activation::kNone:
       break;
     case Activation::kRelu:
-      d = (numbers(y) > 0).select(d, Scalar{0});
+      map(
+          y.size(), gradient, [](Scalar d, Scalar at) { return at > 0 ? d : Scalar{0}; }, gradient,
+          y.data);
       break;
     case Activation::kTanh:
-      d *= 1 - numbers(y).square();
+      multiply_by([](Scalar at) { return 1 - at * at; });
       break;
     case Activation::kSigmoid:
-      d *= numbers(y) * (1 - numbers(y));
+      multiply_by([](Scalar at) { return at * (1 - at); });
       break;
   }
 }

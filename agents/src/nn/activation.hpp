@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions that are applied to each number of a matrix.
+// Activation functions, applied to each number of a matrix.
 
 #include "matrix.hpp"
 
@@ -8,14 +8,14 @@
 
 namespace emplace::agents::nn {
 
-/// Says what is applied to each number.
+/// Names an activation function.
 enum class Activation : std::uint8_t { kNone, kRelu, kTanh, kSigmoid };
 
 /// Replaces each number x of `matrix` by activation(x).
 template <class Scalar>
 void apply(Activation activation, const MatrixView<Scalar>& matrix);
 
-/// Turns the derivatives by `y` = activation(x) into those by x.
+/// Replaces the derivatives with respect to `y` = activation(x) by those with respect to x.
 template <class Scalar>
 void differentiate(Activation activation, const MatrixView<Scalar>& y, Scalar* gradient);
 

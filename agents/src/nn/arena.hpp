@@ -1,7 +1,7 @@
 #pragma once
 
-// Memory for numbers that live until the next clear(): a pointer that moves on. After the first
-// rounds everything fits one block, and nothing is allocated any more.
+// A bump allocator for numbers that live until the next clear(). After the first rounds everything
+// fits in one block, and no more memory is requested.
 
 #include <cstddef>
 #include <memory>
@@ -10,21 +10,21 @@
 
 namespace emplace::agents::nn {
 
-/// Hands out numbers, aligned for the widest vectors.
+/// Allocates numbers, aligned for the widest vectors.
 template <class Scalar>
 class Arena {
  public:
-  /// Returns room for `count` numbers, not set; it stays where it is until clear().
-  Scalar* take(std::size_t count) {
+  /// Returns uninitialized memory for `count` numbers, valid until clear().
+  Scalar* allocate(std::size_t count) {
     if (blocks_.empty() || used_ + count > blocks_.back().size) {
       add_block(count > kFirst ? count : kFirst);
     }
-    Scalar* const taken = blocks_.back().numbers.get() + used_;
+    Scalar* const allocated = blocks_.back().numbers.get() + used_;
     used_ += (count + kStep - 1) / kStep * kStep;
-    return taken;
+    return allocated;
   }
 
-  /// Takes everything back. Several blocks become one.
+  /// Frees all allocations and merges the blocks into one.
   void clear() {
     if (blocks_.size() > 1) {
       std::size_t sum = 0;

@@ -1,9 +1,9 @@
 #pragma once
 
-// The bodies of the loops of attention (kernels.hpp) for vectors of `kBytes` bytes; see
-// kernel_loops.hpp for what may be included here. Lanes are rows of the memory, so that all are in
-// use however few rows ask. tanh(m + q) = 1 - 2 / (1 + e^2m e^2q), with exponentials taken once of
-// each number of the memory and of the query.
+// The loops of attention (kernels.hpp) for vectors of `kBytes` bytes; see kernel_loops.hpp for what
+// may be included here. Lanes are rows of the memory, so that all are in use even for one query.
+// tanh(m + q) = 1 - 2 / (1 + e^2m e^2q), with one exponential for each number of the memory and of
+// the query.
 
 #include "kernels.hpp"
 #include "matrix.hpp"
@@ -45,11 +45,11 @@ struct AttentionLoops {
       const Vector* const memory = vectors(a.exponentials + panel * kLanes * a.columns);
       Vector sums[kParts] = {};
       for (std::size_t c = 0; c < a.columns; ++c) {
-        const Scalar asked = query[c * kLanes];
+        const Scalar q = query[c * kLanes];
         const Scalar weight = a.weights[c];
 #pragma GCC unroll 8
         for (std::size_t part = 0; part < kParts; ++part) {
-          sums[part] += tanh_of_sum(memory[c * kParts + part], asked) * weight;
+          sums[part] += tanh_of_sum(memory[c * kParts + part], q) * weight;
         }
       }
       for (std::size_t part = 0; part < kParts; ++part) {
@@ -58,13 +58,14 @@ struct AttentionLoops {
     }
   }
 
-  static void mix(const AttentionArguments<Scalar>& a, const Scalar* shares, Scalar* context) {
+  static void weighted_sum(const AttentionArguments<Scalar>& a, const Scalar* attention_weights,
+                           Scalar* context) {
     for (std::size_t c = 0; c < a.columns; ++c) {
       Vector sums[kParts] = {};
       for (std::size_t panel = 0; panel < a.panels; ++panel) {
         const Vector* const memory = vectors(a.memory + (panel * a.columns + c) * kLanes);
         for (std::size_t part = 0; part < kParts; ++part) {
-          sums[part] += memory[part] * vectors(shares + panel * kLanes)[part];
+          sums[part] += memory[part] * vectors(attention_weights + panel * kLanes)[part];
         }
       }
       context[c * kLanes] = sum_of_lanes(sums);
@@ -72,27 +73,28 @@ struct AttentionLoops {
   }
 
   static void gradient(const AttentionArguments<Scalar>& a, const Scalar* query,
-                       const Scalar* shares, const Scalar* d_context,
+                       const Scalar* attention_weights, const Scalar* d_context,
                        const AttentionGradients<Scalar>& to) {
-    by_scores(a, shares, d_context, to.scores);
+    score_gradient(a, attention_weights, d_context, to.scores);
     for (std::size_t c = 0; c < a.columns; ++c) {
-      const Scalar asked = query[c * kLanes];
+      const Scalar q = query[c * kLanes];
       const Scalar weight = a.weights[c];
       const Scalar mixed = d_context[c * kLanes];
-      Vector asked_sums[kParts] = {};
+      Vector query_sums[kParts] = {};
       Vector weight_sums[kParts] = {};
       for (std::size_t panel = 0; panel < a.panels; ++panel) {
         const std::size_t at = (panel * a.columns + c) * kLanes;
         for (std::size_t part = 0; part < kParts; ++part) {
           const Vector d = vectors(to.scores + panel * kLanes)[part];
-          const Vector y = tanh_of_sum(vectors(a.exponentials + at)[part], asked);
+          const Vector y = tanh_of_sum(vectors(a.exponentials + at)[part], q);
           const Vector through = d * weight * (Scalar{1} - y * y);
           weight_sums[part] += d * y;
-          asked_sums[part] += through;
-          vectors(to.memory + at)[part] += through + vectors(shares + panel * kLanes)[part] * mixed;
+          query_sums[part] += through;
+          vectors(to.memory + at)[part] +=
+              through + vectors(attention_weights + panel * kLanes)[part] * mixed;
         }
       }
-      to.query[c * kLanes] += sum_of_lanes(asked_sums);
+      to.query[c * kLanes] += sum_of_lanes(query_sums);
       to.weights[c] += sum_of_lanes(weight_sums);
     }
   }
@@ -112,14 +114,14 @@ struct AttentionLoops {
   }
 
  private:
-  // Of a number of the memory and one of the query, given e to twice each.
+  // Returns tanh(m + q), given e^2m and e^2q.
   [[gnu::always_inline]] static Vector tanh_of_sum(Vector memory, Scalar query) {
     return Scalar{1} - Scalar{2} / (Scalar{1} + memory * query);
   }
 
-  // Sets d loss / d scores, behind the softmax that made shares of them.
-  static void by_scores(const AttentionArguments<Scalar>& a, const Scalar* shares,
-                        const Scalar* d_context, Scalar* d_scores) {
+  // Sets d loss / d scores, through the softmax that gave the attention weights.
+  static void score_gradient(const AttentionArguments<Scalar>& a, const Scalar* attention_weights,
+                             const Scalar* d_context, Scalar* d_scores) {
     Vector mean[kParts] = {};
     for (std::size_t panel = 0; panel < a.panels; ++panel) {
       const Vector* const memory = vectors(a.memory + panel * kLanes * a.columns);
@@ -131,12 +133,12 @@ struct AttentionLoops {
       }
       for (std::size_t part = 0; part < kParts; ++part) {
         vectors(d_scores + panel * kLanes)[part] = sums[part];
-        mean[part] += sums[part] * vectors(shares + panel * kLanes)[part];
+        mean[part] += sums[part] * vectors(attention_weights + panel * kLanes)[part];
       }
     }
     const Scalar off = sum_of_lanes(mean);
     for (std::size_t i = 0; i < a.panels * kParts; ++i) {
-      vectors(d_scores)[i] = vectors(shares)[i] * (vectors(d_scores)[i] - off);
+      vectors(d_scores)[i] = vectors(attention_weights)[i] * (vectors(d_scores)[i] - off);
     }
   }
 };

@@ -1,8 +1,8 @@
 #pragma once
 
-// The bodies of the loops of kernels.hpp for vectors of `kBytes` bytes. A file that includes this
-// is compiled for a processor that has them, and must include nothing else that defines functions:
-// the linker could choose its copy for every processor. Hence no standard containers here, and
+// The loops of kernels.hpp for vectors of `kBytes` bytes. A file that includes this is compiled for
+// processors that have such vectors. It must include nothing else that defines functions, because
+// the linker could choose that copy for all processors. Hence no standard containers here, and
 // internal linkage for everything.
 
 #include "attention_loops.hpp"
@@ -27,7 +27,7 @@ struct Loops {
   static constexpr std::size_t kSquare = kParts == 1 ? 4 : 2;
   static constexpr std::size_t kTile = 32;
 
-  // Adds x times kCount columns of W, which stand `across` apart and their rows `down`, to y.
+  // Adds x times kCount columns of W to y; columns are `across` apart and rows `down`.
   template <std::size_t kCount>
   [[gnu::always_inline]] static void multiply(const Scalar* x, std::size_t inner,
                                               const Scalar* weights, std::size_t down,
@@ -191,10 +191,14 @@ struct Loops {
     }
   }
 
-  static constexpr Kernels<Scalar> kTable = {
-      affine,          input_gradient,       weight_gradient,
-      Attention::tanh, Attention::exp_twice, Attention::scores,
-      Attention::mix,  Attention::gradient};
+  static constexpr Kernels<Scalar> kTable = {affine,
+                                             input_gradient,
+                                             weight_gradient,
+                                             Attention::tanh,
+                                             Attention::exp_twice,
+                                             Attention::scores,
+                                             Attention::weighted_sum,
+                                             Attention::gradient};
 };
 
 }  // namespace

@@ -1,21 +1,21 @@
 #pragma once
 
-// The loops in which a network spends its time: y = x W + b, and the gradients of x and of W and b;
-// tanh, and attention. They are written once (kernel_loops.hpp, attention_loops.hpp) and compiled
-// for SSE2, AVX2 and AVX-512; the processor decides at run time.
+// The loops in which a network spends its time: y = x W + b and its gradients, tanh, and attention.
+// They are written once (kernel_loops.hpp, attention_loops.hpp), compiled for SSE2, AVX2 and
+// AVX-512, and chosen by the processor at run time.
 //
-// All kinds give the same bits. Each number of y and of the gradient of x is one sum in one order,
-// whatever stands beside it in a vector. The gradient of W sums rows in 16 lanes, whatever the
-// width of a vector, and adds the lanes up in one order. Nothing is contracted to fused
-// multiply-adds (-ffp-contract=off). That is why these are not Eigen's products: the order of their
-// sums depends on the width of a vector and, for long sums, on the sizes of the caches.
+// All versions give the same bits. Each number of y and of the gradient of x is one sum in one
+// order. The gradient of W sums rows in 16 lanes, whatever the width of a vector, and adds the
+// lanes up in one order. Nothing is contracted to fused multiply-adds (-ffp-contract=off). A
+// library's matrix products do not promise this: the order of their sums depends on the width of a
+// vector and on the sizes of the caches.
 
 #include <cstddef>
 
 namespace emplace::agents::nn {
 
-/// Points at the matrices of one layer; x and y are in panels (matrix.hpp), weights are
-/// inputs x outputs, row after row.
+/// Describes one layer: its weights, inputs x outputs in row-major order, and the number of panels
+/// (matrix.hpp) of x and y.
 template <class Scalar>
 struct LayerArguments {
   const Scalar* weights;
@@ -24,8 +24,8 @@ struct LayerArguments {
   std::size_t panels;
 };
 
-/// Points at what attention reads (Bahdanau et al. 2015): a memory in panels, in which rows beyond
-/// the last are finite numbers, e to twice each of them, and a weight for each of its columns.
+/// Points at the inputs of additive attention (Bahdanau et al. 2015): a memory in panels, whose
+/// padding rows are finite numbers, e^2m of each of its numbers m, and a weight for each column.
 template <class Scalar>
 struct AttentionArguments {
   const Scalar* memory;
@@ -35,7 +35,8 @@ struct AttentionArguments {
   std::size_t columns;
 };
 
-/// Points at where its gradients are added to; that by scores, as long as the shares, is set.
+/// Points at the gradients of attention, which are added to; that of the scores, one for each row
+/// of the memory, is set.
 template <class Scalar>
 struct AttentionGradients {
   Scalar* memory;
@@ -44,10 +45,10 @@ struct AttentionGradients {
   Scalar* scores;
 };
 
-/// Holds the loops for one kind of processor.
+/// Holds the loops for one vector width.
 template <class Scalar>
 struct Kernels {
-  /// Sets y = x W + b, or where that is negative and `relu`, 0.
+  /// Sets y = x W + b, or max(0, x W + b) with `relu`.
   void (*affine)(const LayerArguments<Scalar>& layer, const Scalar* x, const Scalar* bias,
                  bool relu, Scalar* y);
 
@@ -55,7 +56,7 @@ struct Kernels {
   void (*input_gradient)(const LayerArguments<Scalar>& layer, const Scalar* dy, bool add,
                          Scalar* dx);
 
-  /// Adds x^T dy to dw (like the weights) and the sum of dy's rows to db.
+  /// Adds x^T dy to dw, which is laid out as the weights, and the sum of dy's rows to db.
   void (*weight_gradient)(const LayerArguments<Scalar>& layer, const Scalar* x, const Scalar* dy,
                           Scalar* dw, Scalar* db);
 
@@ -66,17 +67,18 @@ struct Kernels {
   void (*exp_twice)(std::size_t panels, const Scalar* numbers, Scalar* exponentials);
 
   /// Sets the score of each row of the memory: the sum of weight * tanh(memory + query) over the
-  /// columns, given e to twice the query. Queries, contexts and their gradients stand kLanes apart,
-  /// as a row of a panel does.
+  /// columns. `query` holds e^2q of the query's numbers q. The numbers of queries, contexts and
+  /// their gradients are kLanes apart, as those of a row of a panel.
   void (*scores)(const AttentionArguments<Scalar>& attention, const Scalar* query, Scalar* scores);
 
-  /// Sets the context: the sum of the memory's rows, each times its share. Requires: shares of 0
-  /// beyond the last row.
-  void (*mix)(const AttentionArguments<Scalar>& attention, const Scalar* shares, Scalar* context);
+  /// Sets the context: the sum of the memory's rows, each times its attention weight. Requires:
+  /// weights of 0 for padding rows.
+  void (*weighted_sum)(const AttentionArguments<Scalar>& attention, const Scalar* attention_weights,
+                       Scalar* context);
 
-  /// Adds the gradients of shares = softmax(scores) and the context that they mix.
+  /// Adds the gradients of the context with attention_weights = softmax(scores).
   void (*attention_gradient)(const AttentionArguments<Scalar>& attention, const Scalar* query,
-                             const Scalar* shares, const Scalar* d_context,
+                             const Scalar* attention_weights, const Scalar* d_context,
                              const AttentionGradients<Scalar>& to);
 };
 
@@ -89,7 +91,7 @@ const Kernels<Scalar>* find_kernels(std::size_t bytes);
 template <class Scalar>
 const Kernels<Scalar>& kernels();
 
-/// Is defined in the files that are compiled for one kind of processor.
+/// Is defined in the files that are compiled for one vector width.
 template <class Scalar>
 const Kernels<Scalar>& kernels_avx2();
 template <class Scalar>

@@ -1,9 +1,9 @@
 #pragma once
 
-// How the networks of agents keep their matrices. Rows stand in panels of 16: within a panel each
-// column is 16 numbers in a row, and a panel's columns follow one another. A layer reads and writes
-// whole panels, so its loops run over 16 rows at a time with any vector width and never end in a
-// remainder: the last panel is filled up with rows that nobody reads.
+// The memory layout of the networks' matrices: panels of 16 rows. Within a panel each column is 16
+// consecutive numbers, and the columns follow one another. A layer reads and writes whole panels,
+// so its loops run over 16 rows at a time with any vector width and have no remainder: padding
+// rows, which are never read, fill the last panel.
 
 #include <cstddef>
 
@@ -22,10 +22,10 @@ struct MatrixView {
   /// Returns the number of panels.
   std::size_t panels() const { return (rows + kLanes - 1) / kLanes; }
 
-  /// Returns the numbers held, those of the rows that fill the last panel included.
+  /// Returns how many numbers are stored, with the padding rows of the last panel.
   std::size_t size() const { return panels() * kLanes * columns; }
 
-  /// Returns where `row` has its column 0; column c is c * kLanes further.
+  /// Returns the address of column 0 of `row`; column c is c * kLanes further.
   Scalar* row(std::size_t row) const {
     return data + row / kLanes * kLanes * columns + row % kLanes;
   }

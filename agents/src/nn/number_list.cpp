@@ -11,8 +11,8 @@
 namespace emplace::agents::nn {
 namespace {
 
-// The fewest digits that name a float are read as a double and rounded again. Of all floats (each
-// was tried) this one alone then becomes its neighbour.
+// The fewest digits that identify a float are read as a double and then rounded to a float. Of all
+// floats (each was tried) only this one becomes its neighbour by the double rounding.
 constexpr float kTwiceRounded = 0x1.5c87fap-84F;
 
 }  // namespace

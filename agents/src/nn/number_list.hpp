@@ -1,7 +1,7 @@
 #pragma once
 
-// Numbers as JSON, so that reading gives back the same bits: in the fewest digits that name a
-// number and no other of its type, and -0 with the point without which it would be the integer 0.
+// Lists of numbers as JSON that reads back as the same bits: in the fewest digits that identify a
+// number among those of its type, and -0 as "-0.0", since "-0" would be the integer 0.
 
 #include <emplace/graphs/json_cursor.hpp>
 

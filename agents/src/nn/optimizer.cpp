@@ -35,33 +35,32 @@ OptimizerKind find_optimizer_kind(std::string_view name) {
 Optimizer::Optimizer(OptimizerKind kind, std::size_t num_parameters)
     : kind_(kind),
       mean_(kind == OptimizerKind::kAdam ? num_parameters : 0),
-      // TensorFlow starts RMSprop's mean square at 1.
+      // TensorFlow initializes RMSprop's mean square with 1.
       square_(kind == OptimizerKind::kSgd ? 0 : num_parameters,
               kind == OptimizerKind::kRmsprop ? 1.0F : 0.0F) {}
 
-// Plain loops: Eigen's square root of single numbers in a row is a quick one that differs between
-// makes of processors.
-void Optimizer::step(std::span<float> parameters, std::span<const float> gradient, double rate) {
+void Optimizer::step(std::span<float> parameters, std::span<const float> gradient,
+                     double learning_rate) {
   const std::size_t count = parameters.size();
-  const auto by = static_cast<float>(rate);
+  const auto rate = static_cast<float>(learning_rate);
   switch (kind_) {
     case OptimizerKind::kSgd:
       for (std::size_t i = 0; i < count; ++i) {
-        parameters[i] -= by * gradient[i];
+        parameters[i] -= rate * gradient[i];
       }
       break;
     case OptimizerKind::kRmsprop:
       for (std::size_t i = 0; i < count; ++i) {
         const float g = gradient[i];
         square_[i] = kRmspropSquare * square_[i] + (1 - kRmspropSquare) * g * g;
-        parameters[i] -= by * g / std::sqrt(square_[i] + kRmspropEpsilon);
+        parameters[i] -= rate * g / std::sqrt(square_[i] + kRmspropEpsilon);
       }
       break;
     case OptimizerKind::kAdam: {
       mean_power_ *= kAdamMean;
       square_power_ *= kAdamSquare;
       const auto corrected =
-          static_cast<float>(rate * std::sqrt(1 - square_power_) / (1 - mean_power_));
+          static_cast<float>(learning_rate * std::sqrt(1 - square_power_) / (1 - mean_power_));
       for (std::size_t i = 0; i < count; ++i) {
         const float g = gradient[i];
         mean_[i] += static_cast<float>(1 - kAdamMean) * (g - mean_[i]);
@@ -90,14 +89,14 @@ void Optimizer::load(const JsonCursor& json) {
   square_ = std::move(square);
 }
 
-double clip_norm(std::span<float> gradient, double most) {
+double clip_norm(std::span<float> gradient, double max_norm) {
   double square = 0;
   for (const float number : gradient) {
     square += static_cast<double>(number) * number;
   }
   const double norm = std::sqrt(square);
-  if (norm > most) {
-    const auto factor = static_cast<float>(most / norm);
+  if (norm > max_norm) {
+    const auto factor = static_cast<float>(max_norm / norm);
     for (float& number : gradient) {
       number *= factor;
     }

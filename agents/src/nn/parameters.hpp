@@ -1,8 +1,8 @@
 #pragma once
 
-// The weights of a network: named affine layers in one flat array, so that an optimizer, a copy or
-// a sum over workers is one loop. Weights start Glorot-uniform and biases at 0 (Glorot, Bengio
-// 2010), as in Placeto.
+// The parameters of a network: named affine layers in one flat array, so that an optimizer step, a
+// copy or a sum of gradients is one loop. Weights are initialized Glorot-uniform (Glorot, Bengio
+// 2010) and biases with 0, as in Placeto.
 
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/random.hpp>
@@ -14,11 +14,11 @@
 
 namespace emplace::agents::nn {
 
-/// Names a layer of a Parameters.
+/// Identifies a layer of a Parameters.
 using LayerId = std::size_t;
 
-/// Describes an affine layer. Its weights stand from `offset` on, inputs x outputs, row after row;
-/// its biases after them.
+/// Describes an affine layer. Its weights start at `offset`, inputs x outputs in row-major order;
+/// its biases follow them.
 struct Layer {
   std::string name{};
   std::size_t inputs = 0;
@@ -29,7 +29,7 @@ struct Layer {
   std::size_t size() const { return (inputs + 1) * outputs; }
 };
 
-/// Holds the layers of a network with their numbers.
+/// Holds the layers of a network with their values.
 template <class Scalar>
 class Parameters {
  public:
@@ -42,16 +42,16 @@ class Parameters {
   const std::vector<Layer>& layers() const { return layers_; }
   const Layer& layer(LayerId id) const { return layers_[id]; }
 
-  /// Returns all numbers, layer after layer.
+  /// Returns all values, layer by layer.
   std::span<Scalar> values() { return values_; }
   std::span<const Scalar> values() const { return values_; }
 
-  /// Returns the layers as a JSON array of objects `{"name", "inputs", "outputs", "values"}`. Read
-  /// again, it gives the same bits.
+  /// Returns the layers as a JSON array of objects `{"name", "inputs", "outputs", "values"}`, which
+  /// load() reads as the same bits.
   std::string to_json() const;
 
-  /// Takes the numbers of what to_json() wrote; throws kFormat unless it has these layers, in this
-  /// order and of these sizes.
+  /// Reads what to_json() wrote; throws kFormat unless it has these layers, in this order and of
+  /// these sizes.
   void load(const JsonCursor& json);
 
  private:

@@ -1,9 +1,7 @@
 #include "tape.hpp"
 
-#include "elementary.hpp"
-#include "numbers.hpp"
-
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 
@@ -31,7 +29,7 @@ Value Tape<Scalar>::record(Operation operation, std::size_t rows, std::size_t co
   nodes_.push_back({.operation = operation,
                     .rows = rows,
                     .columns = columns,
-                    .value = arena_.take(shape.size()),
+                    .value = arena_.allocate(shape.size()),
                     .first_operand = operands_.size(),
                     .num_operands = operands.size()});
   operands_.insert(operands_.end(), operands.begin(), operands.end());
@@ -41,7 +39,8 @@ Value Tape<Scalar>::record(Operation operation, std::size_t rows, std::size_t co
 template <class Scalar>
 Value Tape<Scalar>::input(std::size_t rows, std::size_t columns) {
   const Value recorded = record(Operation::kInput, rows, columns, {});
-  numbers(value(recorded)).setZero();
+  const MatrixView<Scalar> zeros = value(recorded);
+  std::fill_n(zeros.data, zeros.size(), Scalar{0});
   return recorded;
 }
 
@@ -69,17 +68,17 @@ Value Tape<Scalar>::activate(Value x, Activation activation) {
   const MatrixView<Scalar> in = value(x);
   const Value recorded = record(Operation::kActivate, in.rows, in.columns, {&x, 1});
   nodes_.back().activation = activation;
-  numbers(value(recorded)) = numbers(in);
+  std::copy_n(in.data, in.size(), value(recorded).data);
   apply(activation, value(recorded));
   return recorded;
 }
 
 template <class Scalar>
-Value Tape<Scalar>::sum_rows(std::span<const Value> sources, const RowSums& sums, std::size_t lanes,
-                             Combine combine) {
+Value Tape<Scalar>::segment_sum(std::span<const Value> sources, const SegmentSum& sums,
+                                std::size_t lanes, Combine combine) {
   EMPLACE_DCHECK(lanes > 0 && kLanes % lanes == 0, "{} lanes", lanes);
   const Value recorded =
-      record(Operation::kSumRows, sums.rows() * lanes, value(sources.front()).columns, sources);
+      record(Operation::kSegmentSum, sums.rows() * lanes, value(sources.front()).columns, sources);
   Node& node = nodes_.back();
   node.sums = &sums;
   node.lanes = lanes;
@@ -88,7 +87,7 @@ Value Tape<Scalar>::sum_rows(std::span<const Value> sources, const RowSums& sums
   for (const Value source : sources) {
     views_.push_back(value(source));
   }
-  nn::sum_rows<Scalar>(sums, lanes, combine, views_, value(recorded));
+  nn::segment_sum<Scalar>(sums, lanes, combine, views_, value(recorded));
   return recorded;
 }
 
@@ -118,7 +117,7 @@ Value Tape<Scalar>::log_probability(Value logits, std::span<const std::int32_t> 
   actions_.insert(actions_.end(), actions.begin(), actions.end());
   probabilities_.resize(in.columns);
   const MatrixView<Scalar> out = value(recorded);
-  numbers(out).setZero();
+  std::fill_n(out.data, out.size(), Scalar{0});
   for (std::size_t row = 0; row < in.rows; ++row) {
     softmax<Scalar>(in.row(row), kLanes, probabilities_);
     const double chosen = probabilities_[static_cast<std::size_t>(actions[row])];
@@ -133,7 +132,7 @@ Value Tape<Scalar>::entropy(Value logits) {
   const Value recorded = record(Operation::kEntropy, in.rows, 1, {&logits, 1});
   probabilities_.resize(in.columns);
   const MatrixView<Scalar> out = value(recorded);
-  numbers(out).setZero();
+  std::fill_n(out.data, out.size(), Scalar{0});
   for (std::size_t row = 0; row < in.rows; ++row) {
     softmax<Scalar>(in.row(row), kLanes, probabilities_);
     double sum = 0;
@@ -146,19 +145,19 @@ Value Tape<Scalar>::entropy(Value logits) {
 }
 
 template <class Scalar>
-Value Tape<Scalar>::expectation(Value logits, std::span<const Scalar> worths) {
+Value Tape<Scalar>::expectation(Value logits, std::span<const Scalar> action_values) {
   const MatrixView<Scalar> in = value(logits);
   const Value recorded = record(Operation::kExpectation, in.rows, 1, {&logits, 1});
-  nodes_.back().first_action = worths_.size();
-  worths_.insert(worths_.end(), worths.begin(), worths.end());
+  nodes_.back().first_action = action_values_.size();
+  action_values_.insert(action_values_.end(), action_values.begin(), action_values.end());
   probabilities_.resize(in.columns);
   const MatrixView<Scalar> out = value(recorded);
-  numbers(out).setZero();
+  std::fill_n(out.data, out.size(), Scalar{0});
   for (std::size_t row = 0; row < in.rows; ++row) {
     softmax<Scalar>(in.row(row), kLanes, probabilities_);
     double mean = 0;
     for (std::size_t i = 0; i < in.columns; ++i) {
-      mean += probabilities_[i] * static_cast<double>(worths[row * in.columns + i]);
+      mean += probabilities_[i] * static_cast<double>(action_values[row * in.columns + i]);
     }
     out(row, 0) = static_cast<Scalar>(mean);
   }
@@ -170,7 +169,7 @@ void Tape<Scalar>::clear() {
   nodes_.clear();
   operands_.clear();
   actions_.clear();
-  worths_.clear();
+  action_values_.clear();
   arena_.clear();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Reverse-mode differentiation of small networks over graphs. A pass writes down what it computes:
+// Reverse-mode automatic differentiation of small networks over graphs. The forward pass records
+// its operations on a tape:
 //
 //     Tape<float> tape(parameters);
 //     const Value x = tape.input(num_nodes, num_features);   // fill tape.value(x)
@@ -10,12 +11,12 @@
 //     tape.backward(gradient);                               // adds d loss / d parameters
 //     tape.clear();
 //
-// Rows are nodes, or nodes of several steps side by side (`lanes`), or steps. All values of a pass
-// stay until clear(); their memory is used again by the next pass, so that in the steady state
-// nothing is allocated. Results are the same bits on any machine (kernels.hpp, elementary.hpp). A
-// tape belongs to one thread; many may share the parameters.
+// Rows are nodes, or nodes of several steps interleaved (`lanes`), or steps. All values of a pass
+// live until clear(). The next pass reuses their memory, so nothing is allocated in the steady
+// state. Results are the same bits on any machine (kernels.hpp, elementary.hpp). A tape belongs to
+// one thread; many tapes may share the parameters.
 //
-// Scalar is float in agents; in tests it is double, in which finite differences check every
+// Scalar is float in agents. In tests it is double, so that finite differences can check every
 // operation.
 
 #include "activation.hpp"
@@ -23,7 +24,7 @@
 #include "kernels.hpp"
 #include "matrix.hpp"
 #include "parameters.hpp"
-#include "row_sums.hpp"
+#include "segment_sum.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,15 +34,15 @@
 
 namespace emplace::agents::nn {
 
-/// Names a matrix of the present pass.
+/// Identifies a matrix of the present pass.
 struct Value {
   std::int32_t index = -1;
 };
 
-/// What keeps log p finite in the entropy (Placeto's code).
+/// Keeps log p finite in the entropy, as in Placeto's released code.
 inline constexpr double kEntropyOffset = 1e-3;
 
-/// Sets `probabilities` to the softmax of the numbers that stand `stride` apart from `logits` on.
+/// Sets `probabilities` to the softmax of `logits`, which are `stride` apart in memory.
 template <class Scalar>
 void softmax(const Scalar* logits, std::size_t stride, std::span<double> probabilities);
 
@@ -61,13 +62,13 @@ class Tape {
   /// Returns activation(x).
   Value activate(Value x, Activation activation);
 
-  /// Returns, row by row, sums of rows of the sources, which have the same columns. With `lanes` =
-  /// 2, 4, 8 or 16 each row of `sums` stands for as many rows one after the other. A sum or mean of
-  /// nothing is 0. Requires: `sums` lives until clear().
-  Value sum_rows(std::span<const Value> sources, const RowSums& sums, std::size_t lanes = 1,
-                 Combine combine = Combine::kSum);
+  /// Returns the segment sums (or means) of rows of the sources, which have the same columns; an
+  /// empty segment gives 0. With `lanes` = 2, 4, 8 or 16 each row index means that many consecutive
+  /// rows. Requires: `sums` lives until clear().
+  Value segment_sum(std::span<const Value> sources, const SegmentSum& sums, std::size_t lanes = 1,
+                    Combine combine = Combine::kSum);
 
-  /// Returns the parts side by side.
+  /// Returns the columns of all parts side by side.
   Value concat(std::span<const Value> parts);
 
   /// Returns log softmax(row)[action of the row], a column.
@@ -76,46 +77,47 @@ class Tape {
   /// Returns -sum p log(p + kEntropyOffset) of each row's p = softmax(row), a column.
   Value entropy(Value logits);
 
-  /// Returns, for each row, the mean of `worths` under the softmax of its logits. Requires: a worth
-  /// for each logit, row after row.
-  Value expectation(Value logits, std::span<const Scalar> worths);
+  /// Returns the expectation of `action_values` under the softmax of each row, a column. Requires:
+  /// one action value for each logit, row by row.
+  Value expectation(Value logits, std::span<const Scalar> action_values);
 
-  /// Returns x, each row plus the row of `table` that `rows` names for it.
+  /// Returns x with row rows[i] of `table` added to each row i.
   Value add_rows(Value x, Value table, std::span<const std::int32_t> rows);
 
-  /// Returns most * tanh(x / scale): numbers between -most and most.
-  Value bound(Value x, double scale, double most);
+  /// Returns limit * tanh(x / scale), between -limit and limit (tanh clipping, Bello et al. 2017).
+  Value tanh_clip(Value x, double scale, double limit);
 
-  /// Returns the gates of LSTM cells (Hochreiter, Schmidhuber 1997) from what flows into them, four
-  /// times as wide as a cell's state: sigmoids of the input's, of the forget gate's plus 1 and of
-  /// the output's, and tanh of what is new.
+  /// Returns the gates of LSTM cells (Hochreiter, Schmidhuber 1997) from their pre-activations `x`,
+  /// which has 4 columns for each cell: the sigmoids of the input gate, of the forget gate (with 1
+  /// added) and of the output gate, and the tanh of the candidate.
   Value lstm_gates(Value x);
 
-  /// Returns what the cells hold: forget * before + input * new.
-  Value lstm_state(Value gates, Value before);
+  /// Returns the cell state c = forget * before + input * candidate.
+  Value lstm_cell(Value gates, Value before);
 
-  /// Returns what the cells say: output * tanh(state).
-  Value lstm_output(Value gates, Value state);
+  /// Returns the hidden state h = output * tanh(cell).
+  Value lstm_hidden(Value gates, Value cell);
 
-  /// Returns for each row of `query` a mean of the rows of `memory`, weighted by the softmax over
-  /// them of v . tanh(memory + query) (Bahdanau et al. 2015); `layer` has v as its only output, and
-  /// its bias does nothing.
+  /// Returns additive attention (Bahdanau et al. 2015): for each row of `query` the mean of the
+  /// rows of `memory`, weighted by the softmax of the scores v . tanh(memory + query). The weights
+  /// of `layer`, which has one output, are v; its bias has no effect.
   Value attend(Value memory, Value query, LayerId layer);
 
-  /// Returns the weight of row `of` of the memory in `attended` for row `by` of the query.
+  /// Returns the attention weight that row `by` of the query gave to row `of` of the memory.
   Scalar attention(Value attended, std::size_t by, std::size_t of) const;
 
   /// Returns the numbers of `value`.
   MatrixView<Scalar> value(Value value) const { return view(nodes_[index(value)].value, value); }
 
-  /// Returns the derivatives of the loss by `value`: zeros, to be set before backward().
+  /// Returns the derivatives of the loss with respect to `value`: zeros, to be set before
+  /// backward().
   MatrixView<Scalar> seed(Value value);
 
-  /// Adds the derivatives of the loss by all parameters to `gradient`, given those that were
-  /// seeded.
+  /// Adds the derivatives of the loss with respect to all parameters to `gradient`, by the chain
+  /// rule from those that were seeded.
   void backward(std::span<Scalar> gradient);
 
-  /// Forgets the pass.
+  /// Removes all values of the pass.
   void clear();
 
  private:
@@ -123,16 +125,16 @@ class Tape {
     kInput,
     kAffine,
     kActivate,
-    kSumRows,
+    kSegmentSum,
     kConcat,
     kLogProbability,
     kEntropy,
     kExpectation,
     kAddRows,
-    kBound,
+    kTanhClip,
     kLstmGates,
-    kLstmState,
-    kLstmOutput,
+    kLstmCell,
+    kLstmHidden,
     kAttend,
   };
 
@@ -141,19 +143,19 @@ class Tape {
     std::size_t rows;
     std::size_t columns;
     Scalar* value;
-    Scalar* gradient = nullptr;  // null: the loss does not depend on it, as far as is known
+    Scalar* gradient = nullptr;  // null: nothing has been added to it yet
     std::size_t first_operand = 0;
     std::size_t num_operands = 0;
     LayerId layer = 0;
     Activation activation = Activation::kNone;
-    const RowSums* sums = nullptr;
+    const SegmentSum* sums = nullptr;
     std::size_t lanes = 1;
     Combine combine = Combine::kSum;
-    std::size_t first_action = 0;  // or worth, or row of a table
-    Scalar scale = 1;              // of a bound
-    Scalar most = 1;
-    Scalar* shares = nullptr;  // of the memory's rows, for one row of the query after the other
-    Scalar* exponentials = nullptr;  // e to twice each number, where attention needs it
+    std::size_t first_action = 0;  // or action value, or row of a table
+    Scalar scale = 1;              // of tanh clipping
+    Scalar limit = 1;
+    Scalar* attention_weights = nullptr;  // by row of the query, row of the memory
+    Scalar* exponentials = nullptr;       // e^2x of each number x, where attention needs it
   };
 
   static std::size_t index(Value value) { return static_cast<std::size_t>(value.index); }
@@ -179,19 +181,19 @@ class Tape {
   void add_affine_gradient(Node& node);
   void add_weight_gradients(std::span<Scalar> gradient);
   void add_activation_gradient(Node& node);
-  void add_row_sums_gradient(Node& node);
+  void add_segment_sum_gradient(Node& node);
   void add_concat_gradient(Node& node);
   void add_log_probability_gradient(Node& node);
   void add_entropy_gradient(Node& node);
   void add_expectation_gradient(Node& node);
   void add_added_rows_gradient(Node& node);
-  void add_bound_gradient(Node& node);
+  void add_tanh_clip_gradient(Node& node);
   void add_lstm_gates_gradient(Node& node);
-  void add_lstm_state_gradient(Node& node);
-  void add_lstm_output_gradient(Node& node);
+  void add_lstm_cell_gradient(Node& node);
+  void add_lstm_hidden_gradient(Node& node);
   void add_attention_gradient(Node& node, std::span<Scalar> gradient);
 
-  // Returns e to twice each number of `value`, taken at the first call.
+  // Returns e^2x of each number x of `value`, computed at the first call.
   const Scalar* exponentials(Value value);
 
   const Parameters<Scalar>* parameters_;
@@ -199,7 +201,7 @@ class Tape {
   std::vector<Node> nodes_;
   std::vector<Value> operands_;
   std::vector<std::int32_t> actions_;
-  std::vector<Scalar> worths_;
+  std::vector<Scalar> action_values_;
   std::vector<double> probabilities_;                        // of one row
   std::vector<MatrixView<Scalar>> views_;                    // of the sources of a sum
   std::vector<std::pair<LayerId, std::size_t>> layer_uses_;  // by backward(): nodes by layer

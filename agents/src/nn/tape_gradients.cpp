@@ -1,10 +1,10 @@
-// The backward half of Tape.
+// The backward pass of Tape.
 
-#include "elementary.hpp"
-#include "numbers.hpp"
+#include "elementwise.hpp"
 #include "tape.hpp"
 
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ template <class Scalar>
 Scalar* Tape<Scalar>::gradient_to_add_to(Node& node) {
   if (node.operation != Operation::kInput && node.gradient == nullptr) {
     const std::size_t size = view(node.value, node).size();
-    node.gradient = arena_.take(size);
+    node.gradient = arena_.allocate(size);
     std::fill_n(node.gradient, size, Scalar{0});
   }
   return node.gradient;
@@ -47,8 +47,8 @@ void Tape<Scalar>::backward(std::span<Scalar> gradient) {
       case Operation::kActivate:
         add_activation_gradient(node);
         break;
-      case Operation::kSumRows:
-        add_row_sums_gradient(node);
+      case Operation::kSegmentSum:
+        add_segment_sum_gradient(node);
         break;
       case Operation::kConcat:
         add_concat_gradient(node);
@@ -65,17 +65,17 @@ void Tape<Scalar>::backward(std::span<Scalar> gradient) {
       case Operation::kAddRows:
         add_added_rows_gradient(node);
         break;
-      case Operation::kBound:
-        add_bound_gradient(node);
+      case Operation::kTanhClip:
+        add_tanh_clip_gradient(node);
         break;
       case Operation::kLstmGates:
         add_lstm_gates_gradient(node);
         break;
-      case Operation::kLstmState:
-        add_lstm_state_gradient(node);
+      case Operation::kLstmCell:
+        add_lstm_cell_gradient(node);
         break;
-      case Operation::kLstmOutput:
-        add_lstm_output_gradient(node);
+      case Operation::kLstmHidden:
+        add_lstm_hidden_gradient(node);
         break;
       case Operation::kAttend:
         add_attention_gradient(node, gradient);
@@ -97,13 +97,13 @@ void Tape<Scalar>::add_affine_gradient(Node& node) {
   }
   const bool is_first = x.gradient == nullptr;
   if (is_first) {
-    x.gradient = arena_.take(view(x.value, x).size());
+    x.gradient = arena_.allocate(view(x.value, x).size());
   }
   kernels<Scalar>().input_gradient(arguments, node.gradient, !is_first, x.gradient);
 }
 
-// A layer that is used many times, as in each step of a recurrent network, has its uses put one
-// below the other first: the loop that sums over rows is slow for a few of them.
+// The inputs and gradients of a layer that is used many times, as in each step of a recurrent
+// network, are first joined into one matrix: the loop that sums over rows is slow for few rows.
 template <class Scalar>
 void Tape<Scalar>::add_weight_gradients(std::span<Scalar> gradient) {
   std::ranges::sort(layer_uses_);
@@ -119,8 +119,8 @@ void Tape<Scalar>::add_weight_gradients(std::span<Scalar> gradient) {
     const Scalar* x = operand(nodes_[first->second]).value;
     const Scalar* dy = nodes_[first->second].gradient;
     if (last - first > 1) {
-      Scalar* to_x = arena_.take(panels * kLanes * layer.inputs);
-      Scalar* to_dy = arena_.take(panels * kLanes * layer.outputs);
+      Scalar* to_x = arena_.allocate(panels * kLanes * layer.inputs);
+      Scalar* to_dy = arena_.allocate(panels * kLanes * layer.outputs);
       x = to_x;
       dy = to_dy;
       for (auto use = first; use != last; ++use) {
@@ -142,19 +142,20 @@ void Tape<Scalar>::add_activation_gradient(Node& node) {
   const MatrixView<Scalar> y = view(node.value, node);
   differentiate(node.activation, y, node.gradient);
   if (Scalar* const to = gradient_to_add_to(operand(node))) {
-    numbers(y, to) += numbers(y, node.gradient);
+    add_map(
+        y.size(), to, [](Scalar d) { return d; }, node.gradient);
   }
 }
 
 template <class Scalar>
-void Tape<Scalar>::add_row_sums_gradient(Node& node) {
+void Tape<Scalar>::add_segment_sum_gradient(Node& node) {
   views_.clear();
   for (std::size_t i = 0; i < node.num_operands; ++i) {
     Node& source = operand(node, i);
     views_.push_back(view(gradient_to_add_to(source), source));
   }
-  add_sum_gradients<Scalar>(*node.sums, node.lanes, node.combine, view(node.gradient, node),
-                            views_);
+  add_segment_sum_gradients<Scalar>(*node.sums, node.lanes, node.combine, view(node.gradient, node),
+                                    views_);
 }
 
 template <class Scalar>
@@ -164,10 +165,11 @@ void Tape<Scalar>::add_concat_gradient(Node& node) {
   for (std::size_t i = 0; i < node.num_operands; ++i) {
     Node& part = operand(node, i);
     if (Scalar* const to = gradient_to_add_to(part)) {
-      const auto count = static_cast<Eigen::Index>(part.columns * kLanes);
+      const std::size_t count = part.columns * kLanes;
       for (std::size_t panel = 0; panel < from.panels(); ++panel) {
-        Scalar* const piece = from.data + (panel * from.columns + first_column) * kLanes;
-        Numbers<Scalar>(to + panel * part.columns * kLanes, count) += Numbers<Scalar>(piece, count);
+        add_map(
+            count, to + panel * count, [](Scalar d) { return d; },
+            from.data + (panel * from.columns + first_column) * kLanes);
       }
     }
     first_column += part.columns;
@@ -202,7 +204,7 @@ void Tape<Scalar>::add_entropy_gradient(Node& node) {
   const MatrixView<Scalar> in = view(logits.value, logits);
   const MatrixView<Scalar> to = view(logits.gradient, logits);
   probabilities_.resize(logits.columns);
-  // dH/dp = -log(p + o) - p / (p + o); the softmax takes its mean under p off.
+  // dH/dp = -log(p + o) - p / (p + o); the derivative of the softmax subtracts its mean under p.
   const auto by_probability = [](double p) {
     return -log_of(p + kEntropyOffset) - p / (p + kEntropyOffset);
   };
@@ -232,10 +234,11 @@ void Tape<Scalar>::add_expectation_gradient(Node& node) {
   probabilities_.resize(logits.columns);
   for (std::size_t row = 0; row < node.rows; ++row) {
     const double d = view(node.gradient, node)(row, 0);
-    const Scalar* const worths = worths_.data() + node.first_action + row * logits.columns;
+    const Scalar* const action_values =
+        action_values_.data() + node.first_action + row * logits.columns;
     softmax<Scalar>(in.row(row), kLanes, probabilities_);
     for (std::size_t i = 0; i < logits.columns; ++i) {
-      to(row, i) += static_cast<Scalar>(d * probabilities_[i] * (worths[i] - means(row, 0)));
+      to(row, i) += static_cast<Scalar>(d * probabilities_[i] * (action_values[i] - means(row, 0)));
     }
   }
 }

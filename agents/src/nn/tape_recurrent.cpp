@@ -1,6 +1,6 @@
-// What recurrent networks with attention need of Tape, forward and backward.
+// The operations of Tape for LSTM cells, attention and tanh clipping, forward and backward.
 
-#include "numbers.hpp"
+#include "elementwise.hpp"
 #include "tape.hpp"
 
 #include <emplace/graphs/check.hpp>
@@ -11,25 +11,18 @@
 namespace emplace::agents::nn {
 namespace {
 
-// The columns of a cell's gates: those of the input, the forget gate, the output, and what is new.
-enum Gate : std::size_t { kInputGate, kForgetGate, kOutputGate, kNew, kNumGates };
+// The column blocks of an LSTM's gates.
+enum Gate : std::size_t { kInputGate, kForgetGate, kOutputGate, kCandidate, kNumGates };
 
-// The numbers of one gate, or of a state of `columns`, in a panel.
+// Returns the numbers of one gate in a panel, for cells of `columns`.
 template <class Scalar>
-Numbers<Scalar> block(Scalar* matrix, std::size_t panel, std::size_t columns, std::size_t gate,
-                      std::size_t num_gates = kNumGates) {
-  const std::size_t size = columns * kLanes;
-  return {matrix + (panel * num_gates + gate) * size, static_cast<Eigen::Index>(size)};
+Scalar* gate_block(Scalar* gates, std::size_t panel, std::size_t columns, Gate gate) {
+  return gates + (panel * kNumGates + gate) * columns * kLanes;
 }
 
+// Replaces scores by their softmax, and the padding of the last panel by 0.
 template <class Scalar>
-Numbers<Scalar> state_block(Scalar* matrix, std::size_t panel, std::size_t columns) {
-  return block(matrix, panel, columns, 0, 1);
-}
-
-// Replaces scores by their softmax, and what fills up the last panel by 0.
-template <class Scalar>
-void set_shares(std::span<Scalar> scores, std::size_t panels) {
+void softmax_of_scores(std::span<Scalar> scores, std::size_t panels) {
   const Scalar most = *std::ranges::max_element(scores);
   for (Scalar& score : scores) {
     score = (score - most) * Scalar{0.5};
@@ -37,11 +30,11 @@ void set_shares(std::span<Scalar> scores, std::size_t panels) {
   std::fill(scores.data() + scores.size(), scores.data() + panels * kLanes, Scalar{0});
   kernels<Scalar>().exp_twice(panels, scores.data(), scores.data());
   double sum = 0;
-  for (const Scalar share : scores) {
-    sum += share;
+  for (const Scalar exponential : scores) {
+    sum += exponential;
   }
-  for (Scalar& share : scores) {
-    share = static_cast<Scalar>(share / sum);
+  for (Scalar& score : scores) {
+    score = static_cast<Scalar>(score / sum);
   }
   std::fill(scores.data() + scores.size(), scores.data() + panels * kLanes, Scalar{0});
 }
@@ -59,7 +52,7 @@ Value Tape<Scalar>::add_rows(Value x, Value table, std::span<const std::int32_t>
   actions_.insert(actions_.end(), rows.begin(), rows.end());
   const MatrixView<Scalar> out = value(recorded);
   const MatrixView<Scalar> from = value(table);
-  numbers(out) = numbers(in);
+  std::copy_n(in.data, in.size(), out.data);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const Scalar* const added = from.row(static_cast<std::size_t>(rows[row]));
     Scalar* const to = out.row(row);
@@ -74,7 +67,8 @@ template <class Scalar>
 void Tape<Scalar>::add_added_rows_gradient(Node& node) {
   const MatrixView<Scalar> from = view(node.gradient, node);
   if (Scalar* const to = gradient_to_add_to(operand(node, 0))) {
-    numbers(from, to) += numbers(from);
+    add_map(
+        from.size(), to, [](Scalar d) { return d; }, from.data);
   }
   Node& table = operand(node, 1);
   if (gradient_to_add_to(table) == nullptr) {
@@ -91,25 +85,30 @@ void Tape<Scalar>::add_added_rows_gradient(Node& node) {
 }
 
 template <class Scalar>
-Value Tape<Scalar>::bound(Value x, double scale, double most) {
+Value Tape<Scalar>::tanh_clip(Value x, double scale, double limit) {
   const MatrixView<Scalar> in = value(x);
-  const Value recorded = record(Operation::kBound, in.rows, in.columns, {&x, 1});
+  const Value recorded = record(Operation::kTanhClip, in.rows, in.columns, {&x, 1});
   Node& node = nodes_.back();
   node.scale = static_cast<Scalar>(scale);
-  node.most = static_cast<Scalar>(most);
-  const MatrixView<Scalar> out = value(recorded);
-  numbers(out) = numbers(in) / node.scale;
-  kernels<Scalar>().tanh(out.size() / kLanes, out.data);
-  numbers(out) *= node.most;
+  node.limit = static_cast<Scalar>(limit);
+  Scalar* const out = node.value;
+  map(
+      in.size(), out, [&](Scalar number) { return number / node.scale; }, in.data);
+  kernels<Scalar>().tanh(in.size() / kLanes, out);
+  map(
+      in.size(), out, [&](Scalar tanh) { return tanh * node.limit; }, out);
   return recorded;
 }
 
 template <class Scalar>
-void Tape<Scalar>::add_bound_gradient(Node& node) {
-  const MatrixView<Scalar> y = view(node.value, node);
+void Tape<Scalar>::add_tanh_clip_gradient(Node& node) {
   if (Scalar* const to = gradient_to_add_to(operand(node))) {
-    numbers(y, to) += numbers(y, node.gradient) * (node.most / node.scale) *
-                      (1 - (numbers(y) / node.most).square());
+    const Scalar slope = node.limit / node.scale;  // at 0
+    const auto derivative = [&](Scalar d, Scalar y) {
+      const Scalar tanh = y / node.limit;
+      return d * slope * (1 - tanh * tanh);
+    };
+    add_map(view(node.value, node).size(), to, derivative, node.gradient, node.value);
   }
 }
 
@@ -120,23 +119,25 @@ Value Tape<Scalar>::lstm_gates(Value x) {
   const Value recorded = record(Operation::kLstmGates, in.rows, in.columns, {&x, 1});
   const MatrixView<Scalar> out = value(recorded);
   const std::size_t width = in.columns / kNumGates;
+  const std::size_t count = width * kLanes;
   // sigmoid x = (1 + tanh(x / 2)) / 2
   for (std::size_t panel = 0; panel < out.panels(); ++panel) {
-    for (const Gate gate : {kInputGate, kForgetGate, kOutputGate, kNew}) {
-      auto to = block(out.data, panel, width, gate);
-      const auto from = block(in.data, panel, width, gate);
-      if (gate == kNew) {
-        to = from;
-      } else {
-        to = (from + (gate == kForgetGate ? Scalar{1} : Scalar{0})) * Scalar{0.5};
-      }
+    for (const Gate gate : {kInputGate, kForgetGate, kOutputGate}) {
+      const Scalar bias = gate == kForgetGate ? Scalar{1} : Scalar{0};
+      map(
+          count, gate_block(out.data, panel, width, gate),
+          [&](Scalar number) { return (number + bias) * Scalar{0.5}; },
+          gate_block(in.data, panel, width, gate));
     }
+    std::copy_n(gate_block(in.data, panel, width, kCandidate), count,
+                gate_block(out.data, panel, width, kCandidate));
   }
   kernels<Scalar>().tanh(out.size() / kLanes, out.data);
   for (std::size_t panel = 0; panel < out.panels(); ++panel) {
     for (const Gate gate : {kInputGate, kForgetGate, kOutputGate}) {
-      auto to = block(out.data, panel, width, gate);
-      to = Scalar{0.5} + Scalar{0.5} * to;
+      Scalar* const block = gate_block(out.data, panel, width, gate);
+      map(
+          count, block, [](Scalar tanh) { return Scalar{0.5} + Scalar{0.5} * tanh; }, block);
     }
   }
   return recorded;
@@ -144,99 +145,115 @@ Value Tape<Scalar>::lstm_gates(Value x) {
 
 template <class Scalar>
 void Tape<Scalar>::add_lstm_gates_gradient(Node& node) {
-  Scalar* const d = gradient_to_add_to(operand(node));
-  if (d == nullptr) {
+  Scalar* const to = gradient_to_add_to(operand(node));
+  if (to == nullptr) {
     return;
   }
-  const MatrixView<Scalar> y = view(node.value, node);
   const std::size_t width = node.columns / kNumGates;
-  for (std::size_t panel = 0; panel < y.panels(); ++panel) {
-    for (const Gate gate : {kInputGate, kForgetGate, kOutputGate, kNew}) {
-      auto to = block(d, panel, width, gate);
-      const auto by = block(node.gradient, panel, width, gate);
-      const auto at = block(node.value, panel, width, gate);
-      if (gate == kNew) {
-        to += by * (1 - at.square());
-      } else {
-        to += by * at * (1 - at);
-      }
+  const auto add = [&](std::size_t panel, Gate gate, const auto& derivative) {
+    add_map(width * kLanes, gate_block(to, panel, width, gate), derivative,
+            gate_block(node.gradient, panel, width, gate),
+            gate_block(node.value, panel, width, gate));
+  };
+  for (std::size_t panel = 0; panel < view(node.value, node).panels(); ++panel) {
+    for (const Gate gate : {kInputGate, kForgetGate, kOutputGate}) {
+      add(panel, gate, [](Scalar d, Scalar sigmoid) { return d * sigmoid * (1 - sigmoid); });
     }
+    add(panel, kCandidate, [](Scalar d, Scalar tanh) { return d * (1 - tanh * tanh); });
   }
 }
 
 template <class Scalar>
-Value Tape<Scalar>::lstm_state(Value gates, Value before) {
+Value Tape<Scalar>::lstm_cell(Value gates, Value before) {
   const MatrixView<Scalar> in = value(before);
   EMPLACE_CHECK(value(gates).rows == in.rows && value(gates).columns == kNumGates * in.columns,
                 "gates of {} columns for cells of {}", value(gates).columns, in.columns);
   const Value recorded =
-      record(Operation::kLstmState, in.rows, in.columns, std::array{gates, before});
+      record(Operation::kLstmCell, in.rows, in.columns, std::array{gates, before});
   const MatrixView<Scalar> out = value(recorded);
-  Scalar* const gate = value(gates).data;
+  const std::size_t count = in.columns * kLanes;
   for (std::size_t panel = 0; panel < out.panels(); ++panel) {
-    state_block(out.data, panel, in.columns) =
-        block(gate, panel, in.columns, kForgetGate) * state_block(in.data, panel, in.columns) +
-        block(gate, panel, in.columns, kInputGate) * block(gate, panel, in.columns, kNew);
+    const auto gate = [&](Gate which) {
+      return static_cast<const Scalar*>(gate_block(value(gates).data, panel, in.columns, which));
+    };
+    map(
+        count, out.data + panel * count,
+        [](Scalar forget, Scalar cell, Scalar input, Scalar candidate) {
+          return forget * cell + input * candidate;
+        },
+        gate(kForgetGate), in.data + panel * count, gate(kInputGate), gate(kCandidate));
   }
   return recorded;
 }
 
 template <class Scalar>
-void Tape<Scalar>::add_lstm_state_gradient(Node& node) {
+void Tape<Scalar>::add_lstm_cell_gradient(Node& node) {
   Node& gates = operand(node, 0);
   Node& before = operand(node, 1);
   Scalar* const to_gates = gradient_to_add_to(gates);
   Scalar* const to_before = gradient_to_add_to(before);
   const std::size_t width = node.columns;
+  const std::size_t count = width * kLanes;
+  const auto product = [](Scalar d, Scalar other) { return d * other; };
   for (std::size_t panel = 0; panel < view(node.value, node).panels(); ++panel) {
-    const auto d = state_block(node.gradient, panel, width);
+    const Scalar* const d = node.gradient + panel * count;
+    const auto gate = [&](Gate which) { return gate_block(gates.value, panel, width, which); };
     if (to_gates != nullptr) {
-      block(to_gates, panel, width, kForgetGate) += d * state_block(before.value, panel, width);
-      block(to_gates, panel, width, kInputGate) += d * block(gates.value, panel, width, kNew);
-      block(to_gates, panel, width, kNew) += d * block(gates.value, panel, width, kInputGate);
+      const auto to = [&](Gate which) { return gate_block(to_gates, panel, width, which); };
+      add_map(count, to(kForgetGate), product, d, before.value + panel * count);
+      add_map(count, to(kInputGate), product, d, gate(kCandidate));
+      add_map(count, to(kCandidate), product, d, gate(kInputGate));
     }
     if (to_before != nullptr) {
-      state_block(to_before, panel, width) += d * block(gates.value, panel, width, kForgetGate);
+      add_map(count, to_before + panel * count, product, d, gate(kForgetGate));
     }
   }
 }
 
 template <class Scalar>
-Value Tape<Scalar>::lstm_output(Value gates, Value state) {
-  const MatrixView<Scalar> in = value(state);
+Value Tape<Scalar>::lstm_hidden(Value gates, Value cell) {
+  const MatrixView<Scalar> in = value(cell);
   EMPLACE_CHECK(value(gates).rows == in.rows && value(gates).columns == kNumGates * in.columns,
                 "gates of {} columns for cells of {}", value(gates).columns, in.columns);
   const Value recorded =
-      record(Operation::kLstmOutput, in.rows, in.columns, std::array{gates, state});
+      record(Operation::kLstmHidden, in.rows, in.columns, std::array{gates, cell});
   const MatrixView<Scalar> out = value(recorded);
-  numbers(out) = numbers(in);
+  std::copy_n(in.data, in.size(), out.data);
   kernels<Scalar>().tanh(out.size() / kLanes, out.data);
+  const std::size_t count = in.columns * kLanes;
   for (std::size_t panel = 0; panel < out.panels(); ++panel) {
-    state_block(out.data, panel, in.columns) *=
-        block(value(gates).data, panel, in.columns, kOutputGate);
+    Scalar* const tanh = out.data + panel * count;
+    map(
+        count, tanh, [](Scalar number, Scalar gate) { return number * gate; }, tanh,
+        gate_block(value(gates).data, panel, in.columns, kOutputGate));
   }
   return recorded;
 }
 
 template <class Scalar>
-void Tape<Scalar>::add_lstm_output_gradient(Node& node) {
+void Tape<Scalar>::add_lstm_hidden_gradient(Node& node) {
   Node& gates = operand(node, 0);
-  Node& state = operand(node, 1);
+  Node& cell = operand(node, 1);
   Scalar* const to_gates = gradient_to_add_to(gates);
-  Scalar* const to_state = gradient_to_add_to(state);
-  const MatrixView<Scalar> said = view(arena_.take(view(node.value, node).size()), node);
-  numbers(said) = numbers(said, state.value);
-  kernels<Scalar>().tanh(said.size() / kLanes, said.data);
+  Scalar* const to_cell = gradient_to_add_to(cell);
+  const std::size_t size = view(node.value, node).size();
+  Scalar* const tanh = arena_.allocate(size);
+  std::copy_n(cell.value, size, tanh);
+  kernels<Scalar>().tanh(size / kLanes, tanh);
   const std::size_t width = node.columns;
-  for (std::size_t panel = 0; panel < said.panels(); ++panel) {
-    const auto d = state_block(node.gradient, panel, width);
-    const auto tanh = state_block(said.data, panel, width);
+  const std::size_t count = width * kLanes;
+  for (std::size_t panel = 0; panel < view(node.value, node).panels(); ++panel) {
+    const Scalar* const d = node.gradient + panel * count;
     if (to_gates != nullptr) {
-      block(to_gates, panel, width, kOutputGate) += d * tanh;
+      add_map(
+          count, gate_block(to_gates, panel, width, kOutputGate),
+          [](Scalar by, Scalar t) { return by * t; }, d, tanh + panel * count);
     }
-    if (to_state != nullptr) {
-      state_block(to_state, panel, width) +=
-          d * block(gates.value, panel, width, kOutputGate) * (1 - tanh.square());
+    if (to_cell != nullptr) {
+      add_map(
+          count, to_cell + panel * count,
+          [](Scalar by, Scalar gate, Scalar t) { return by * gate * (1 - t * t); }, d,
+          gate_block(gates.value, panel, width, kOutputGate), tanh + panel * count);
     }
   }
 }
@@ -245,9 +262,9 @@ template <class Scalar>
 const Scalar* Tape<Scalar>::exponentials(Value value) {
   Node& node = nodes_[index(value)];
   if (node.exponentials == nullptr) {
-    const MatrixView<Scalar> numbers = view(node.value, node);
-    node.exponentials = arena_.take(numbers.size());
-    kernels<Scalar>().exp_twice(numbers.size() / kLanes, node.value, node.exponentials);
+    const std::size_t size = view(node.value, node).size();
+    node.exponentials = arena_.allocate(size);
+    kernels<Scalar>().exp_twice(size / kLanes, node.value, node.exponentials);
   }
   return node.exponentials;
 }
@@ -256,26 +273,27 @@ template <class Scalar>
 Value Tape<Scalar>::attend(Value memory, Value query, LayerId id) {
   const Layer& layer = parameters_->layer(id);
   const MatrixView<Scalar> in = value(memory);
-  const MatrixView<Scalar> asking = value(query);
-  EMPLACE_CHECK(layer.inputs == in.columns && layer.outputs == 1 && asking.columns == in.columns,
+  const MatrixView<Scalar> queries = value(query);
+  EMPLACE_CHECK(layer.inputs == in.columns && layer.outputs == 1 && queries.columns == in.columns,
                 "{} columns of memory, {} of the query and {} by {} of layer {}", in.columns,
-                asking.columns, layer.inputs, layer.outputs, layer.name);
+                queries.columns, layer.inputs, layer.outputs, layer.name);
   const Value recorded =
-      record(Operation::kAttend, asking.rows, in.columns, std::array{memory, query});
+      record(Operation::kAttend, queries.rows, in.columns, std::array{memory, query});
   nodes_.back().layer = id;
   const std::size_t lanes = in.panels() * kLanes;
-  Scalar* shares = arena_.take(asking.rows * lanes);
-  nodes_.back().shares = shares;
+  Scalar* weights = arena_.allocate(queries.rows * lanes);
+  nodes_.back().attention_weights = weights;
   const MatrixView<Scalar> out = value(recorded);
-  numbers(out).setZero();
+  std::fill_n(out.data, out.size(), Scalar{0});
   const AttentionArguments<Scalar> arguments{in.data, exponentials(memory),
                                              parameters_->values().data() + layer.offset,
                                              in.panels(), in.columns};
-  const Scalar* const asked = exponentials(query);
-  for (std::size_t row = 0; row < asking.rows; ++row, shares += lanes) {
-    kernels<Scalar>().scores(arguments, asked + (asking.row(row) - asking.data), shares);
-    set_shares(std::span(shares, in.rows), in.panels());
-    kernels<Scalar>().mix(arguments, shares, out.row(row));
+  const Scalar* const query_exponentials = exponentials(query);
+  for (std::size_t row = 0; row < queries.rows; ++row, weights += lanes) {
+    kernels<Scalar>().scores(arguments, query_exponentials + (queries.row(row) - queries.data),
+                             weights);
+    softmax_of_scores(std::span(weights, in.rows), in.panels());
+    kernels<Scalar>().weighted_sum(arguments, weights, out.row(row));
   }
   return recorded;
 }
@@ -283,7 +301,7 @@ Value Tape<Scalar>::attend(Value memory, Value query, LayerId id) {
 template <class Scalar>
 Scalar Tape<Scalar>::attention(Value attended, std::size_t by, std::size_t of) const {
   const Node& node = nodes_[index(attended)];
-  return node.shares[by * value(operands_[node.first_operand]).panels() * kLanes + of];
+  return node.attention_weights[by * value(operands_[node.first_operand]).panels() * kLanes + of];
 }
 
 template <class Scalar>
@@ -298,31 +316,31 @@ void Tape<Scalar>::add_attention_gradient(Node& node, std::span<Scalar> gradient
   const AttentionArguments<Scalar> arguments{in.data, memory.exponentials,
                                              parameters_->values().data() + layer.offset,
                                              in.panels(), in.columns};
-  Scalar* const by_scores = arena_.take(lanes);
+  Scalar* const d_scores = arena_.allocate(lanes);
   for (std::size_t row = 0; row < node.rows; ++row) {
     kernels<Scalar>().attention_gradient(arguments, view(query.exponentials, query).row(row),
-                                         node.shares + row * lanes,
+                                         node.attention_weights + row * lanes,
                                          view(node.gradient, node).row(row),
                                          {.memory = memory.gradient,
                                           .weights = gradient.data() + layer.offset,
                                           .query = view(query.gradient, query).row(row),
-                                          .scores = by_scores});
+                                          .scores = d_scores});
   }
 }
 
 #define EMPLACE_INSTANTIATE(Scalar)                                                   \
   template Value Tape<Scalar>::add_rows(Value, Value, std::span<const std::int32_t>); \
-  template Value Tape<Scalar>::bound(Value, double, double);                          \
+  template Value Tape<Scalar>::tanh_clip(Value, double, double);                      \
   template Value Tape<Scalar>::lstm_gates(Value);                                     \
-  template Value Tape<Scalar>::lstm_state(Value, Value);                              \
-  template Value Tape<Scalar>::lstm_output(Value, Value);                             \
+  template Value Tape<Scalar>::lstm_cell(Value, Value);                               \
+  template Value Tape<Scalar>::lstm_hidden(Value, Value);                             \
   template Value Tape<Scalar>::attend(Value, Value, LayerId);                         \
   template Scalar Tape<Scalar>::attention(Value, std::size_t, std::size_t) const;     \
   template void Tape<Scalar>::add_added_rows_gradient(Node&);                         \
-  template void Tape<Scalar>::add_bound_gradient(Node&);                              \
+  template void Tape<Scalar>::add_tanh_clip_gradient(Node&);                          \
   template void Tape<Scalar>::add_lstm_gates_gradient(Node&);                         \
-  template void Tape<Scalar>::add_lstm_state_gradient(Node&);                         \
-  template void Tape<Scalar>::add_lstm_output_gradient(Node&);                        \
+  template void Tape<Scalar>::add_lstm_cell_gradient(Node&);                          \
+  template void Tape<Scalar>::add_lstm_hidden_gradient(Node&);                        \
   template void Tape<Scalar>::add_attention_gradient(Node&, std::span<Scalar>)
 EMPLACE_INSTANTIATE(float);
 EMPLACE_INSTANTIATE(double);

@@ -1,12 +1,12 @@
 #pragma once
 
-// The hyperbolic tangent and e^2x of whole vectors, by basic operations only: the same bits
+// The hyperbolic tangent and e^2x of whole vectors, from basic operations only: the same bits
 // whatever the width of a vector, within a few units in the last place. A recurrent network with
-// attention computes nothing more often. See kernel_loops.hpp for what may be included here.
+// attention spends most of its time in them. See kernel_loops.hpp for what may be included here.
 //
 // e^2x = 2^n (1 + p) with p = e^r - 1 from its series in r = 2x - n ln 2, at most ln 2 / 2.
-// tanh x = (e^2x - 1) / (e^2x + 1), where e^2x - 1 = 2^n p + (2^n - 1); nothing cancels near 0,
-// where n is 0.
+// tanh x = (e^2x - 1) / (e^2x + 1), where e^2x - 1 = 2^n p + (2^n - 1); near 0, n is 0 and no
+// digits cancel.
 
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +65,7 @@ struct VectorMath {
 
   [[gnu::always_inline]] static Parts parts_of(Vector x, Scalar most) {
     constexpr Scalar kLog2E = static_cast<Scalar>(0x1.71547652b82fep+0);
-    x = x > most ? Vector{} + most : x;  // not a number stays what it is
+    x = x > most ? Vector{} + most : x;  // NaN stays NaN
     x = x < -most ? Vector{} - most : x;
     const Vector z = x + x;
     const Vector shifted = z * kLog2E + Constants::kRounder;

@@ -21,7 +21,7 @@ static_assert(std::is_same_v<SCOTCH_Num, std::int32_t>, "built for the 32-bit fl
 constexpr SCOTCH_Num kSeed = 1;
 constexpr SCOTCH_Num kFastestWeight = 1000;  // of a device among others
 
-// Throws if a call of Scotch failed; it has said why on the standard error then.
+// Throws if a call of Scotch failed; Scotch has printed the reason to standard error.
 void require(int status, const char* call) {
   EMPLACE_CHECK(status == 0, "{} returned {}", call, status);
 }
@@ -66,7 +66,8 @@ std::vector<SCOTCH_Num> map_groups(const Problem& problem) {
   require(SCOTCH_archCmpltw(target.get(), static_cast<SCOTCH_Num>(speeds.size()), speeds.data()),
           "SCOTCH_archCmpltw");
 
-  // A context of its own, with one thread and a seed: else the mapping depends on both.
+  // Without a context of its own, with one thread and a seed, the mapping would depend on other
+  // calls.
   auto context =
       initialized<SCOTCH_Context, SCOTCH_contextExit>(SCOTCH_contextInit, "SCOTCH_contextInit");
   require(SCOTCH_contextOptionSetNum(context.get(), SCOTCH_OPTIONNUMDETERMINISTIC, 1),
@@ -84,7 +85,7 @@ std::vector<SCOTCH_Num> map_groups(const Problem& problem) {
   return part;
 }
 
-// The baseline of Placeto's Table 1: static mapping, which balances work and cuts few bytes.
+// The static-mapping baseline of Placeto's Table 1.
 class Scotch final : public Agent {
  public:
   explicit Scotch(const Params&) {}
@@ -94,7 +95,8 @@ class Scotch final : public Agent {
     if (devices.size() == 1) {
       return Placement(problem.num_groups(), devices.front());
     }
-    // One at a time: it takes milliseconds, and only a part of Scotch's state is in the context.
+    // One call at a time: only a part of Scotch's state is in the context. A call takes
+    // milliseconds.
     static std::mutex mutex;
     const std::scoped_lock lock(mutex);
     const std::vector<SCOTCH_Num> part = map_groups(problem);
@@ -106,10 +108,16 @@ class Scotch final : public Agent {
   }
 };
 
-EMPLACE_REGISTER_AGENT(Scotch, {.name = "scotch",
-                                .kind = AgentKind::kHeuristic,
-                                .summary = "static mapping onto the devices, by Scotch",
-                                .reference = "Pellegrini, Roman, HPCN 1996; Addanki et al. 2019"});
+EMPLACE_REGISTER_AGENT(
+    Scotch, {.name = "scotch",
+             .kind = AgentKind::kHeuristic,
+             .summary = "static mapping onto the devices, by Scotch",
+             .description = "Maps the groups onto a complete graph of the devices, "
+                            "weighted by their speeds, with Scotch's default strategy. It "
+                            "balances work and keeps transfers small but does not know "
+                            "the order of execution. The papers use it as their "
+                            "graph-partitioning baseline.",
+             .reference = "Pellegrini, Roman, HPCN 1996; Addanki et al. 2019"});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -1,4 +1,5 @@
 #include <emplace/agents/agent.hpp>
+#include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,32 +13,17 @@ namespace {
 constexpr int kSquareRoots = 10;
 constexpr std::int64_t kTemperatures = 1 << kSquareRoots;
 
-// Returns exp(-x) for x >= 0 within 1e-12 by basic operations only: std::exp may differ in the last
-// bit between processors.
-double exp_of_minus(double x) {
-  if (x > 700) {
-    return 0;
-  }
-  constexpr int kHalvings = 12;
-  const double y = -x / (1 << kHalvings);
-  double result = 1 + y * (1 + y / 2 * (1 + y / 3 * (1 + y / 4 * (1 + y / 5))));
-  for (int i = 0; i < kHalvings; ++i) {
-    result *= result;
-  }
-  return result;
-}
-
-// Simulated annealing: a random move is taken if it improves the step, and else with probability
-// exp(-increase / T), while T falls geometrically over the whole budget. A move puts one group on
-// another device, and now and then its neighbours in the graph along with it, since parting them
-// costs transfers. The first temperature is a multiple of the mean change that the first moves
-// made, so that no parameter has a unit. Returns the best seen.
+// Simulated annealing: a random move is accepted if it improves the step, otherwise with
+// probability exp(-increase / T), while T falls geometrically over the whole budget. A move puts
+// one group on another device, sometimes with its neighbours in the graph, since separating them
+// costs transfers. The initial temperature is a multiple of the mean change of the first moves, so
+// that no parameter has a unit. Returns the best placement.
 class SimulatedAnnealing final : public Agent {
  public:
   explicit SimulatedAnnealing(const Params& params)
-      : start_(params.get<double>("start")),
-        end_(params.get<double>("end")),
-        neighbours_(params.get<double>("neighbours")) {}
+      : initial_(params.get<double>("initial-temperature")),
+        final_(params.get<double>("final-temperature")),
+        neighbour_probability_(params.get<double>("neighbour-probability")) {}
 
   Placement place(const Problem& problem, Session& session) override {
     Placement current(problem.num_groups(), problem.placeable_devices().front());
@@ -48,8 +34,8 @@ class SimulatedAnnealing final : public Agent {
     }
 
     const double first_us =
-        start_ * mean_change_us(problem, session, current, objective_us, budget);
-    double factor = end_ / start_;
+        initial_ * mean_change_us(problem, session, current, objective_us, budget);
+    double factor = final_ / initial_;
     for (int i = 0; i < kSquareRoots; ++i) {
       factor = std::sqrt(factor);
     }
@@ -65,8 +51,7 @@ class SimulatedAnnealing final : public Agent {
       Placement next = moved(problem, session.random(), current);
       const double next_us = session.evaluate(next).objective_us();
       const double increase_us = next_us - objective_us;
-      if (increase_us <= 0 ||
-          session.random().uniform() < exp_of_minus(increase_us / temperature_us)) {
+      if (increase_us <= 0 || session.random().uniform() < exp_of(-increase_us / temperature_us)) {
         current = std::move(next);
         objective_us = next_us;
       }
@@ -79,9 +64,9 @@ class SimulatedAnnealing final : public Agent {
   double mean_change_us(const Problem& problem, Session& session, const Placement& from,
                         double objective_us, std::int64_t budget) const;
 
-  double start_;
-  double end_;
-  double neighbours_;
+  double initial_;
+  double final_;
+  double neighbour_probability_;
 };
 
 Placement SimulatedAnnealing::moved(const Problem& problem, RandomStream& random,
@@ -96,7 +81,7 @@ Placement SimulatedAnnealing::moved(const Problem& problem, RandomStream& random
   }
   Placement to = from;
   to[group] = device;
-  if (random.uniform() < neighbours_) {
+  if (random.uniform() < neighbour_probability_) {
     for (const GroupEdge& edge : problem.group_in_edges(group)) {
       to[edge.producer] = device;
     }
@@ -127,19 +112,25 @@ EMPLACE_REGISTER_AGENT(
     SimulatedAnnealing,
     {.name = "simulated-annealing",
      .kind = AgentKind::kSearch,
-     .summary = "random moves, worse ones ever more rarely, along a geometric schedule",
+     .summary = "random moves; worse ones are accepted less and less often",
+     .description = "Makes random moves and accepts worse placements with a "
+                    "probability that falls with the temperature, from the first "
+                    "evaluation to the last. It needs a budget of thousands of "
+                    "evaluations and then escapes local optima in which "
+                    "hill-climb may stay.",
      .reference = "Kirkpatrick, Gelatt, Vecchi, Science 220, 1983",
-     .parameters = {{.name = "start",
+     .parameters = {{.name = "initial-temperature",
                      .default_value = 0.5,
                      .min = 1e-3,
                      .max = 100,
-                     .summary = "first temperature, over the mean change of the first moves"},
-                    {.name = "end",
+                     .summary =
+                         "initial temperature, relative to the mean change of the first moves"},
+                    {.name = "final-temperature",
                      .default_value = 0.01,
                      .min = 1e-6,
                      .max = 100,
-                     .summary = "last temperature, over the same mean change"},
-                    {.name = "neighbours",
+                     .summary = "final temperature, relative to the same mean change"},
+                    {.name = "neighbour-probability",
                      .default_value = 0.25,
                      .min = 0,
                      .max = 1,

@@ -15,6 +15,7 @@
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <boost/range/iterator_range.hpp>
 #include <fmt/format.h>
@@ -65,8 +66,6 @@ constexpr std::array<std::string_view, 8> kKinds = {
 constexpr std::array<std::string_view, 10> kCollectives = {
     "all_reduce", "reduce",         "all_gather",           "gather", "scatter", "broadcast",
     "all_to_all", "reduce_scatter", "reduce_scatter_block", "barrier"};
-
-std::size_t index(OpId id) { return static_cast<std::size_t>(id); }
 
 class Reader {
  public:
@@ -138,7 +137,7 @@ class Reader {
   Op whole_op(const Node& node) const {
     const auto whole = node.attributes.find(kWholeOp);
     if (whole == node.attributes.end()) {
-      return stranger(node);
+      return third_party_op(node);
     }
     const auto* text = std::get_if<std::string>(&whole->second);
     const std::string place = fmt::format("{}: node {}: {}", source_, node.id, kWholeOp);
@@ -151,7 +150,7 @@ class Reader {
     return op;
   }
 
-  Op stranger(const Node& node) const {
+  Op third_party_op(const Node& node) const {
     Op op{.name = node.name, .kind = kind_of(node)};
     const bool is_communication = node.type >= NodeType::kCommSend;
     const std::int64_t bytes = quantity(node, is_communication ? "comm_size" : "tensor_size");
@@ -240,7 +239,7 @@ class Reader {
     for (auto& [stream, ops] : streams) {
       std::ranges::sort(ops);
       for (std::size_t i = 1; i < ops.size(); ++i) {
-        if (!boost::edge(index(ops[i - 1].second), index(ops[i].second), graph_).second) {
+        if (!boost::edge(index_of(ops[i - 1].second), index_of(ops[i].second), graph_).second) {
           add_dependency(graph_, ops[i - 1].second, Dependency::kControl, ops[i].second);
         }
       }
@@ -286,7 +285,7 @@ std::string write(const OpGraph& graph, const Params& params) {
   std::vector<std::int64_t> first_tensor;  // by op
   std::int64_t next_tensor = 0;
   for (OpId id = 0; id < num_ops(graph); ++id) {
-    const Op& op = graph[index(id)];
+    const Op& op = graph[index_of(id)];
     Node& node =
         trace.nodes.emplace_back(Node{.id = static_cast<std::uint64_t>(id), .name = op.name});
     set_type(node, op);
@@ -306,16 +305,16 @@ std::string write(const OpGraph& graph, const Params& params) {
     }
   }
   for (OpId id = 0; id < num_ops(graph); ++id) {
-    Node& node = trace.nodes[index(id)];
+    Node& node = trace.nodes[index_of(id)];
     std::set<std::uint64_t> named;
-    for (const auto edge : boost::make_iterator_range(boost::in_edges(index(id), graph))) {
+    for (const auto edge : boost::make_iterator_range(boost::in_edges(index_of(id), graph))) {
       const std::uint64_t producer = boost::source(edge, graph);
       const std::int32_t output = graph[edge].output;
       if (output == Dependency::kControl) {
         node.control_deps.push_back(producer);
         continue;
       }
-      node.inputs.push_back(trace.nodes[producer].outputs[static_cast<std::size_t>(output)]);
+      node.inputs.push_back(trace.nodes[producer].outputs[index_of(output)]);
       if (named.insert(producer).second) {
         node.data_deps.push_back(producer);
       }

@@ -18,6 +18,7 @@
 // the file too, but belong to a cluster.
 
 #include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
@@ -43,8 +44,6 @@ constexpr double kBytesPerSecond = 2147483648.0;
 constexpr double kMaxBytes = 1e18;
 constexpr double kMaxTransfer = 1e9;
 constexpr double kMaxLatencyMs = 1e12;
-
-std::size_t index(OpId id) { return static_cast<std::size_t>(id); }
 
 struct Node {
   JsonCursor place;
@@ -202,9 +201,9 @@ class Reader {
 
   // Sizes may be those of the destination, but a node has one value and so one cost.
   void check_values() const {
-    std::vector<const Edge*> first(nodes_.size(), nullptr);
+    IdVector<OpId, const Edge*> first(nodes_.size(), nullptr);
     for (const Edge& edge : edges_) {
-      const Edge*& other = first[index(edge.producer)];
+      const Edge*& other = first[edge.producer];
       if (other == nullptr) {
         other = &edge;
       }
@@ -221,8 +220,7 @@ class Reader {
     return std::any_of(nodes_.begin(), nodes_.end(), is_backward) &&
            !std::all_of(nodes_.begin(), nodes_.end(), is_backward) &&
            std::all_of(edges_.begin(), edges_.end(), [&](const Edge& edge) {
-             return nodes_[index(edge.producer)].is_backward ==
-                    nodes_[index(edge.consumer)].is_backward;
+             return nodes_[edge.producer].is_backward == nodes_[edge.consumer].is_backward;
            });
   }
 
@@ -235,7 +233,7 @@ class Reader {
   }
 
   // Returns the forward node of each backward node, -1 for the forward nodes: the one of its class.
-  std::vector<OpId> mates() const {
+  IdVector<OpId, OpId> mates() const {
     std::map<std::int64_t, OpId> forward;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const Node& node = nodes_[i];
@@ -247,7 +245,7 @@ class Reader {
                 "to the backward half");
       }
     }
-    std::vector<OpId> mates(nodes_.size(), -1);
+    IdVector<OpId, OpId> mates(nodes_.size(), -1);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!nodes_[i].is_backward) {
         continue;
@@ -268,23 +266,23 @@ class Reader {
 
   // Turns the backward half round and joins each forward node to its mate.
   std::vector<Use> repaired_uses() const {
-    const std::vector<OpId> mate = mates();
-    std::vector<std::optional<std::int64_t>> value(nodes_.size());
+    const IdVector<OpId, OpId> mate = mates();
+    IdVector<OpId, std::optional<std::int64_t>> value(nodes_.size());
     std::vector<Use> uses;
     for (const Edge& edge : edges_) {
-      value[index(edge.producer)] = bytes(edge);
-      if (!nodes_[index(edge.producer)].is_backward) {
+      value[edge.producer] = bytes(edge);
+      if (!nodes_[edge.producer].is_backward) {
         uses.push_back({edge.producer, edge.consumer, bytes(edge)});
         continue;
       }
-      if (!pairs_.contains({mate[index(edge.producer)], mate[index(edge.consumer)]})) {
+      if (!pairs_.contains({mate[edge.producer], mate[edge.consumer]})) {
         edge.place.fail("the forward half has no such edge, but its copy, the backward half, has");
       }
       uses.push_back({edge.consumer, edge.producer, bytes(edge)});
     }
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (mate[i] >= 0) {
-        uses.push_back({mate[i], static_cast<OpId>(i), value[index(mate[i])]});
+        uses.push_back({mate[i], static_cast<OpId>(i), value[mate[i]]});
       }
     }
     return uses;
@@ -295,7 +293,7 @@ class Reader {
   static void add(const Use& use, OpGraph& graph) {
     std::int32_t output = Dependency::kControl;
     if (use.bytes) {
-      std::vector<Output>& outputs = graph[index(use.producer)].outputs;
+      std::vector<Output>& outputs = graph[index_of(use.producer)].outputs;
       const auto found = std::find_if(outputs.begin(), outputs.end(), [&](const Output& known) {
         return known.bytes == *use.bytes;
       });
@@ -309,7 +307,7 @@ class Reader {
 
   std::string accelerator_;
   std::string cpu_;
-  std::vector<Node> nodes_;
+  IdVector<OpId, Node> nodes_;
   std::vector<Edge> edges_;
   std::map<std::int64_t, OpId> position_;
   std::set<std::pair<OpId, OpId>> pairs_;

@@ -1,5 +1,5 @@
 // GraphML, http://graphml.graphdrawing.org. Every member of an op is data of its node, under the
-// same name; what a file of a stranger calls otherwise is ignored. Characters that XML cannot hold
+// same name; what a third-party file calls otherwise is ignored. Characters that XML cannot hold
 // become U+FFFD. Nested graphs are read as if they were one; hyperedges and ports are not read.
 //
 // Boost.Graph's reader makes a node of an id that no node has, and overflows the stack where

@@ -1,5 +1,5 @@
-// ONNX models up to opset 17, by libonnx (https://onnx.ai). What becomes of a model is told in
-// graphs/README.md, how its nodes become ops in src/onnx/conversions.cpp.
+// ONNX models up to opset 17, by libonnx (https://onnx.ai). docs/concepts/formats.md says
+// what becomes of a model, src/onnx/conversions.cpp how its nodes become ops.
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/gradients.hpp>

@@ -16,6 +16,7 @@
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <fmt/format.h>
 
@@ -34,8 +35,6 @@ namespace {
 constexpr std::string_view kSeparator = " -- ";
 constexpr double kMaxMs = 1e12;
 constexpr double kMaxBytes = 1e18;
-
-std::size_t index(OpId id) { return static_cast<std::size_t>(id); }
 
 struct Layer {
   std::string id;
@@ -82,7 +81,7 @@ class Reader {
       boost::add_vertex(std::move(op), graph);
     }
     for (OpId id = 0; id < static_cast<OpId>(layers_.size()); ++id) {
-      for (const OpId input : layers_[index(id)].inputs) {
+      for (const OpId input : layers_[id].inputs) {
         add_dependency(graph, input, 0, id);
       }
     }
@@ -112,7 +111,7 @@ class Reader {
           op_of(*layer, layer->id + "_backward", Phase::kBackward, layer->backward_ms), graph);
     }
     for (OpId id = num_layers() - 1; id >= 0; --id) {
-      const Layer& layer = layers_[index(id)];
+      const Layer& layer = layers_[id];
       if (layer.backward_op < 0) {
         continue;
       }
@@ -121,9 +120,9 @@ class Reader {
         add_dependency(graph, id, 1, layer.backward_op);
       }
       for (const OpId input : layer.inputs) {
-        const Layer& producer = layers_[index(input)];
+        const Layer& producer = layers_[input];
         if (producer.backward_op >= 0) {
-          std::vector<Output>& gradients = graph[index(layer.backward_op)].outputs;
+          std::vector<Output>& gradients = graph[index_of(layer.backward_op)].outputs;
           gradients.push_back({.bytes = producer.activation_bytes});
           add_dependency(graph, layer.backward_op, static_cast<std::int32_t>(gradients.size()) - 1,
                          producer.backward_op);
@@ -205,7 +204,7 @@ class Reader {
     if (producer == consumer) {
       cursor_.fail("a layer would wait for itself");
     }
-    layers_[index(consumer)].inputs.push_back(producer);
+    layers_[consumer].inputs.push_back(producer);
   }
 
   OpId find(std::string_view id) const {
@@ -218,7 +217,7 @@ class Reader {
 
   std::string device_class_;
   TextCursor cursor_;
-  std::vector<Layer> layers_;
+  IdVector<OpId, Layer> layers_;
   std::unordered_map<std::string, OpId> layer_of_;
 };
 

@@ -15,6 +15,7 @@
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/graphs/text_file.hpp>
 
@@ -238,7 +239,7 @@ class Reader {
   // Makes what an op only made for itself an output of it.
   Tensor output_of(Writer& writer) {
     if (writer.tensor.output < 0) {
-      Op& op = graph_[static_cast<std::size_t>(writer.tensor.op)];
+      Op& op = graph_[index_of(writer.tensor.op)];
       writer.tensor.output = static_cast<std::int32_t>(op.outputs.size());
       op.bytes_written = sum({op.bytes_written, writer.hidden.bytes});
       op.outputs.push_back(writer.hidden);

@@ -8,6 +8,7 @@
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
@@ -28,8 +29,6 @@ namespace {
 constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
 constexpr double kMaxSeconds = 1e12;
 
-std::size_t index(OpId id) { return static_cast<std::size_t>(id); }
-
 class Reader {
  public:
   Reader(const JsonCursor& root, const Params& params)
@@ -48,7 +47,7 @@ class Reader {
     }
     if (const auto execution = workflow.find("execution"); specification && execution) {
       for (const JsonCursor& task : execution->at("tasks").elements()) {
-        read_execution(task, graph_[index(find(task.at("id")))]);
+        read_execution(task, graph_[index_of(find(task.at("id")))]);
       }
     }
   }
@@ -188,9 +187,9 @@ class Reader {
     if (!pairs_.emplace(parent, child).second) {
       return;
     }
-    const std::map<std::string, std::int32_t>& outputs = tasks_[index(parent)].outputs;
+    const std::map<std::string, std::int32_t>& outputs = tasks_[parent].outputs;
     bool moves_any = false;
-    for (const std::string& file : tasks_[index(child)].inputs) {
+    for (const std::string& file : tasks_[child].inputs) {
       if (const auto output = outputs.find(file); output != outputs.end()) {
         add_dependency(graph_, parent, output->second, child);
         moves_any = true;
@@ -205,7 +204,7 @@ class Reader {
 
   std::string device_class_;
   OpGraph graph_;
-  std::vector<Task> tasks_;
+  IdVector<OpId, Task> tasks_;
   std::unordered_map<std::string, std::int64_t> bytes_of_;
   std::unordered_map<std::string, OpId> op_of_;
   std::unordered_map<std::string, OpId> op_of_name_;

@@ -1,4 +1,5 @@
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/partition_graph.hpp>
 
 #include <metis.h>
@@ -13,8 +14,6 @@ namespace {
 
 constexpr idx_t kSeed = 1;
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 // METIS can recurse by itself, but prints to the standard output when a part runs empty on the way
 // (more parts than heavy vertices); hence the recursion is here and METIS bisects only.
 class RecursiveBisection {
@@ -24,7 +23,7 @@ class RecursiveBisection {
         shares_(shares),
         local_(graph.weights.size(), kOutside),
         part_(graph.weights.size(), 0) {
-    std::vector<std::int32_t> all(part_.size());
+    std::vector<Vertex> all(part_.size());
     std::iota(all.begin(), all.end(), 0);
     split(all, 0, shares_.size());
   }
@@ -32,13 +31,14 @@ class RecursiveBisection {
   std::vector<std::int32_t> parts() && { return std::move(part_); }
 
  private:
+  using Vertex = PartitionGraph::Vertex;
   static constexpr idx_t kOutside = -1;
 
   // Spreads `vertices` over the parts [first, last).
-  void split(const std::vector<std::int32_t>& vertices, std::size_t first, std::size_t last) {
+  void split(const std::vector<Vertex>& vertices, std::size_t first, std::size_t last) {
     if (last - first == 1 || vertices.size() < 2) {
-      for (const std::int32_t vertex : vertices) {
-        part_[index(vertex)] = static_cast<std::int32_t>(first);
+      for (const Vertex vertex : vertices) {
+        part_[vertex] = static_cast<std::int32_t>(first);
       }
       return;
     }
@@ -49,28 +49,28 @@ class RecursiveBisection {
     };
     const auto left = static_cast<real_t>(sum(first, middle) / sum(first, last));
     const std::vector<idx_t> side = bisect(vertices, left);
-    std::array<std::vector<std::int32_t>, 2> halves;
+    std::array<std::vector<Vertex>, 2> halves;
     for (std::size_t i = 0; i < vertices.size(); ++i) {
-      halves[index(side[i])].push_back(vertices[i]);
+      halves[index_of(side[i])].push_back(vertices[i]);
     }
     split(halves[0], first, middle);
     split(halves[1], middle, last);
   }
 
   // Returns the side, 0 or 1, of each of `vertices`; side 0 gets the share `left` of their weight.
-  std::vector<idx_t> bisect(const std::vector<std::int32_t>& vertices, real_t left) {
+  std::vector<idx_t> bisect(const std::vector<Vertex>& vertices, real_t left) {
     for (std::size_t i = 0; i < vertices.size(); ++i) {
-      local_[index(vertices[i])] = static_cast<idx_t>(i);
+      local_[vertices[i]] = static_cast<idx_t>(i);
     }
     std::vector<idx_t> begin{0};
     std::vector<idx_t> neighbours;
     std::vector<idx_t> edge_weights;
     std::vector<idx_t> weights;
-    for (const std::int32_t vertex : vertices) {
-      weights.push_back(graph_.weights[index(vertex)]);
-      for (auto at = index(graph_.begin[index(vertex)]);
-           at < index(graph_.begin[index(vertex) + 1]); ++at) {
-        const idx_t neighbour = local_[index(graph_.neighbours[at])];
+    for (const Vertex vertex : vertices) {
+      weights.push_back(graph_.weights[vertex]);
+      for (auto at = index_of(graph_.begin[vertex]); at < index_of(graph_.begin[vertex + 1]);
+           ++at) {
+        const idx_t neighbour = local_[graph_.neighbours[at]];
         if (neighbour != kOutside) {
           neighbours.push_back(neighbour);
           edge_weights.push_back(graph_.edge_weights[at]);
@@ -78,8 +78,8 @@ class RecursiveBisection {
       }
       begin.push_back(static_cast<idx_t>(neighbours.size()));
     }
-    for (const std::int32_t vertex : vertices) {
-      local_[index(vertex)] = kOutside;
+    for (const Vertex vertex : vertices) {
+      local_[vertex] = kOutside;
     }
 
     auto num_vertices = static_cast<idx_t>(vertices.size());
@@ -101,8 +101,8 @@ class RecursiveBisection {
 
   const PartitionGraph& graph_;
   std::span<const double> shares_;
-  std::vector<idx_t> local_;  // by vertex: its number in the graph that METIS sees
-  std::vector<std::int32_t> part_;
+  IdVector<Vertex, idx_t> local_;  // its number in the graph that METIS sees
+  IdVector<Vertex, std::int32_t> part_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "topological_sort.hpp"
 
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <fmt/format.h>
 
@@ -42,23 +43,21 @@ OpGraph build(const Params& params) {
       stable_hash("series-parallel", static_cast<std::uint64_t>(params.get<std::int64_t>("seed"))));
   TaskGraph graph("series-parallel", "random series-parallel graph", static_cast<double>(tasks));
   const Edges edges = grow(tasks, params.get<double>("parallel"), random);
-  std::vector<std::vector<OpId>> readers(static_cast<std::size_t>(tasks));
+  IdVector<OpId, std::vector<OpId>> readers(index_of(tasks));
   for (const auto& [from, to] : edges) {
-    readers[static_cast<std::size_t>(from)].push_back(to);
+    readers[from].push_back(to);
   }
   // Tasks in topological order; the scope is the number of tasks before one on the longest path.
-  std::vector<std::vector<Tensor>> inputs(readers.size());
-  std::vector<std::int64_t> depth(readers.size(), 0);
+  IdVector<OpId, std::vector<Tensor>> inputs(readers.size());
+  IdVector<OpId, std::int64_t> depth(readers.size(), 0);
   for (const OpId node : sort_topologically(tasks, edges).order) {
-    const auto at = static_cast<std::size_t>(node);
     const double work = vary(random, spread);
     const Tensor result =
-        graph.task(fmt::format("depth_{}", depth[at]), fmt::format("task_{}", node), work,
-                   vary(random, spread), inputs[at]);
-    for (const OpId reader : readers[at]) {
-      const auto to = static_cast<std::size_t>(reader);
-      inputs[to].push_back(result);
-      depth[to] = std::max(depth[to], depth[at] + 1);
+        graph.task(fmt::format("depth_{}", depth[node]), fmt::format("task_{}", node), work,
+                   vary(random, spread), inputs[node]);
+    for (const OpId reader : readers[node]) {
+      inputs[reader].push_back(result);
+      depth[reader] = std::max(depth[reader], depth[node] + 1);
     }
   }
   return std::move(graph).finish(params);

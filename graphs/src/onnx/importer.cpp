@@ -5,6 +5,7 @@
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -252,7 +253,7 @@ void Importer::add_node(const onnx::NodeProto& proto) {
 
 void Importer::add_loss() {
   for (OpId op = 0; op < num_ops(graph_); ++op) {
-    if (graph_[static_cast<std::size_t>(op)].kind == "softmax_cross_entropy") {
+    if (graph_[index_of(op)].kind == "softmax_cross_entropy") {
       return;
     }
   }

@@ -337,7 +337,7 @@ class Loader {
     for (int i = 0; i < node.output_size(); ++i) {
       const std::string& name = node.output(i);
       if (name.empty()) {
-        continue;  // a result that nobody wants
+        continue;  // a result that is not used
       }
       const onnx::TypeProto& type = types.at(static_cast<std::size_t>(i));
       bool is_known = type.has_tensor_type() && type.tensor_type().has_shape();

@@ -2,6 +2,7 @@
 #include "../tensorflow.hpp"
 
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/graphs/text_file.hpp>
 
@@ -31,8 +32,6 @@ using Shape = std::vector<std::int64_t>;
 
 // An operator with more results than this does not occur; files with larger numbers are broken.
 constexpr std::int32_t kMaxOutput = 65535;
-
-std::size_t index(OpId id) { return static_cast<std::size_t>(id); }
 
 // --- Messages, binary or text
 // ----------------------------------------------------------------------
@@ -225,9 +224,9 @@ class Reader {
       if (producer == op_of_.end()) {
         fail(node.name(), fmt::format("its input '{}' is no node of the file", excerpt(input)));
       }
-      auto& outputs = graph_[index(producer->second)].outputs;
+      auto& outputs = graph_[index_of(producer->second)].outputs;
       if (std::cmp_greater_equal(output, outputs.size())) {
-        outputs.resize(static_cast<std::size_t>(output) + 1);
+        outputs.resize(index_of(output) + 1);
       }
       add_dependency(graph_, producer->second, output, consumer);
     }
@@ -254,9 +253,9 @@ class Reader {
         const bool names_op = label.starts_with(kPrefix);
         const auto other = op_of_.find(names_op ? label.substr(kPrefix.size()) : "");
         if (other != op_of_.end()) {
-          const auto [low, high] = std::minmax({find(i), find(index(other->second))});
+          const auto [low, high] = std::minmax({find(i), find(index_of(other->second))});
           leader[high] = low;
-          is_bound[i] = is_bound[index(other->second)] = true;
+          is_bound[i] = is_bound[index_of(other->second)] = true;
         }
       }
     }
@@ -309,14 +308,14 @@ class Reader {
       const auto& [op, is_cpu, is_stream] = key;
       const bool is_kernel_known = !is_cpu && !is_stream && times.contains({op, false, true});
       if (!is_kernel_known) {
-        graph_[index(op)].measured.push_back(
+        graph_[index_of(op)].measured.push_back(
             {.device_class = is_cpu ? "cpu" : options_.device_class, .cost_us = us});
       }
     }
   }
 
   void add_sizes(OpId id, const proto::NodeExecStats& record) {
-    Op& op = graph_[index(id)];
+    Op& op = graph_[index_of(id)];
     for (const auto& result : record.output()) {
       const auto& tensor = result.tensor_description();
       const std::int64_t bytes = tensor.allocation_description().requested_bytes();
@@ -324,9 +323,9 @@ class Reader {
         fail(op.name, "expected the slot and the bytes of a result to be at least 0");
       }
       if (std::cmp_greater_equal(result.slot(), op.outputs.size())) {
-        op.outputs.resize(static_cast<std::size_t>(result.slot()) + 1);
+        op.outputs.resize(index_of(result.slot()) + 1);
       }
-      Output& output = op.outputs[static_cast<std::size_t>(result.slot())];
+      Output& output = op.outputs[index_of(result.slot())];
       output = make(op.name, tensor.shape(), data_type(tensor.dtype()));
       output.bytes = bytes > 0 ? bytes : output.bytes;
     }
@@ -337,7 +336,7 @@ class Reader {
 
   // Fills in what follows from the sizes of tensors.
   void count(OpId id) {
-    Op& op = graph_[index(id)];
+    Op& op = graph_[index_of(id)];
     try {
       if (op.kind == "variable" || op.kind == "constant") {
         for (Output& output : op.outputs) {
@@ -352,10 +351,9 @@ class Reader {
         return;
       }
       std::vector<Output> inputs;
-      for (const auto edge : boost::make_iterator_range(boost::in_edges(index(id), graph_))) {
+      for (const auto edge : boost::make_iterator_range(boost::in_edges(index_of(id), graph_))) {
         if (const auto output = graph_[edge].output; output != Dependency::kControl) {
-          inputs.push_back(
-              graph_[boost::source(edge, graph_)].outputs[static_cast<std::size_t>(output)]);
+          inputs.push_back(graph_[boost::source(edge, graph_)].outputs[index_of(output)]);
           op.bytes_read = sum({op.bytes_read, inputs.back().bytes});
         }
       }

@@ -1,6 +1,7 @@
 #include <emplace/calibrate/copy_fit.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <fmt/format.h>
 
@@ -29,7 +30,7 @@ class LinkBuilder {
 
   // Returns the topology; adds to `notes` which routes go by way of a third device.
   Topology build(std::string& notes) const {
-    const auto num_devices = static_cast<DeviceId>(names_.size());
+    const auto num_devices = names_.end_id();
     Topology topology(num_devices, links_);
     for (DeviceId from = 0; from < num_devices; ++from) {
       for (DeviceId to = 0; to < num_devices; ++to) {
@@ -52,9 +53,7 @@ class LinkBuilder {
  private:
   using Route = std::vector<std::int32_t>;
 
-  const std::string& name(DeviceId device) const {
-    return names_[static_cast<std::size_t>(device)];
-  }
+  const std::string& name(DeviceId device) const { return names_[device]; }
 
   // Of copies between the same devices that differ in the host's memory, those of `host` count, and
   // the first where there are none.
@@ -126,7 +125,7 @@ class LinkBuilder {
                        const std::map<std::pair<std::string, std::string>, double>& rate_of) {
     double bytes_per_us = 0;
     for (const std::string& copy : set) {
-      const Link& own = links_[static_cast<std::size_t>(route_of_.at(copy).front())];
+      const Link& own = links_[index_of(route_of_.at(copy).front())];
       bytes_per_us = std::max(bytes_per_us, own.bytes_per_us);
     }
     for (const auto& [pair, rate] : rate_of) {
@@ -162,14 +161,14 @@ class LinkBuilder {
   DeviceId best_relay(DeviceId from, DeviceId to) const {
     DeviceId best = -1;
     double least_us = std::numeric_limits<double>::infinity();
-    for (DeviceId by = 0; by < static_cast<DeviceId>(names_.size()); ++by) {
+    for (DeviceId by = 0; by < names_.end_id(); ++by) {
       if (by == from || by == to || find_route(from, by) == nullptr ||
           find_route(by, to) == nullptr) {
         continue;
       }
       double us = 0;
       for (const std::int32_t link : relayed(from, by, to)) {
-        const Link& on = links_[static_cast<std::size_t>(link)];
+        const Link& on = links_[index_of(link)];
         us += on.latency_us + kTypicalBytes / on.bytes_per_us;
       }
       if (us < least_us) {
@@ -185,7 +184,7 @@ class LinkBuilder {
     return best;
   }
 
-  std::vector<std::string> names_;
+  IdVector<DeviceId, std::string> names_;
   std::vector<Link> links_;
   std::map<std::string, Route> route_of_;  // by "from>to"
   std::map<std::string, HostMemory> host_of_;

@@ -2,6 +2,7 @@
 #include "program_memory.hpp"
 
 #include <emplace/calibrate/sampling.hpp>
+#include <emplace/graphs/quantiles.hpp>
 #include <emplace/profiles/op_key.hpp>
 
 #include <fmt/format.h>
@@ -15,25 +16,16 @@
 namespace emplace::calibrate {
 namespace {
 
-// A run that takes so many times the median was interrupted by something else; the medians of
-// what is left tell the same, their spread does not.
+// A run that takes so many times the median was interrupted by something else. Without it the
+// median stays the same, but the spread does not.
 constexpr double kOutlier = 3;
 
 // The standard deviation of normal errors whose absolute values have the median 1. A run that was
 // interrupted does not move it, as it would a root of mean squares.
 constexpr double kDeviationOfMedianDeviation = 1.4826;
 
-// By so much runs of one length differ on any clock; it tells nothing of ops that are as short.
+// Runs of one length differ by this much on any clock, so for shorter ops a spread means nothing.
 constexpr double kClockNoiseUs = 0.1;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) {
-    return *middle;
-  }
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 }  // namespace
 

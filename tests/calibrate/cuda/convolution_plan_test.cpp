@@ -4,7 +4,7 @@
 #include "profiles/calibrate/src/cuda/convolution_plan.hpp"
 
 #include <emplace/calibrate/compute_device.hpp>
-#include <emplace/calibrate/op_site.hpp>
+#include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/graphs/catalog.hpp>
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 
 #include "device_pair.hpp"
 
+#include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/op_kind.hpp>
 

@@ -2,15 +2,21 @@
 
 #include "device_pair.hpp"
 
+#include <emplace/graphs/quantiles.hpp>
+
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 namespace emplace::calibrate {
 namespace {
 
-double median_us(std::vector<TimedRun> runs) {
-  std::ranges::sort(runs, {}, &TimedRun::us);
-  return runs[runs.size() / 2].us;
+double median_us(const std::vector<TimedRun>& runs) {
+  std::vector<double> times_us;
+  std::ranges::transform(runs, std::back_inserter(times_us), &TimedRun::us);
+  return upper_median(std::move(times_us));
 }
 
 OpSite product_site_of(std::int64_t size, DataType type) {

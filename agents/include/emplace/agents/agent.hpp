@@ -1,7 +1,7 @@
 #pragma once
 
-// What an agent is: something that reads a problem and proposes a placement, within a budget of
-// simulations. Adding one is adding one file to agents/src:
+// An agent reads a problem and proposes a placement, within a budget of evaluations (simulated
+// steps). To add one, add one file to agents/src:
 //
 //     class Mine final : public Agent {
 //      public:
@@ -12,13 +12,14 @@
 //     EMPLACE_REGISTER_AGENT(Mine, {.name = "mine",
 //                                   .kind = AgentKind::kHeuristic,
 //                                   .summary = "one line",
+//                                   .description = "a paragraph: what it does, when to use it",
 //                                   .reference = "who published it",
 //                                   .parameters = {{.name = "depth", ...}}})
 //
 // It is then in `emplace list agents`, in every suite that says "agents": "*", in the reports and
 // in the conformance suite (tests/agents/conformance_test.cpp), which every agent must pass. An
-// agent gets all it needs through its arguments: no clock, no files, no globals, no random numbers
-// of its own.
+// agent gets everything through its arguments: it reads no clock, no files and no globals, and
+// draws random numbers from its session only.
 
 #include <emplace/agents/session.hpp>
 #include <emplace/graphs/params.hpp>
@@ -33,14 +34,18 @@
 #include <string_view>
 #include <vector>
 
+namespace emplace {
+class JsonCursor;
+}  // namespace emplace
+
 namespace emplace::agents {
 
 /// Says how an agent decides.
 enum class AgentKind : std::uint8_t {
   kBaseline,   ///< a rule that ignores the graph
   kExpert,     ///< what a person would do by hand
-  kHeuristic,  ///< an algorithm without simulations
-  kSearch,     ///< tries placements in the simulator
+  kHeuristic,  ///< an algorithm that evaluates no placement
+  kSearch,     ///< evaluates placements and keeps the best
   kLearned,    ///< trains a policy
 };
 
@@ -55,9 +60,9 @@ struct AgentInfo {
   std::string description{};            ///< a paragraph: what it does and when to use it
   std::string reference{};              ///< paper or library
   std::vector<ParamSpec> parameters{};  ///< in the order in which they are listed
-  /// Says that the placement depends on the problem alone: neither on the seed nor on the budget.
+  /// Says that the placement depends on the problem alone, not on the seed or the budget.
   bool deterministic = true;
-  /// Says that the agent puts nothing on a device that is not placeable; cpu-only does.
+  /// Says that the agent uses placeable devices only; cpu-only does not.
   bool respects_placeable = true;
   /// Says that the agent is a TrainableAgent.
   bool trainable = false;
@@ -82,60 +87,61 @@ struct PolicyLayer {
   std::int64_t weights() const { return (inputs + 1) * outputs; }
 };
 
-/// Tells of one update of a policy.
+/// Describes one update of a policy, as seen by one of the sessions that it learned from.
 struct TrainingUpdate {
-  std::int64_t update = 0;    ///< from 1
-  std::int64_t episodes = 0;  ///< that were played so far, over all sessions
-  /// Whose problem was played; an update from several is told by a call for each.
+  std::int64_t update = 0;    ///< number of the update, from 1
+  std::int64_t episodes = 0;  ///< run so far, over all sessions
+  /// Index of the session; an update from several sessions is reported once for each.
   std::size_t session = 0;
-  double last_us = 0;        ///< mean objective of the placements with which its episodes ended
+  double last_us = 0;        ///< mean objective of the placements at the end of its episodes
   double best_us = 0;        ///< objective of the best placement of that session so far
-  double entropy = 0;        ///< of a decision, in nats, mean
-  double gradient_norm = 0;  ///< before it was clipped
-  bool is_last = true;       ///< of the calls that tell of this update
+  double entropy = 0;        ///< mean entropy of an action's distribution, in nats
+  double gradient_norm = 0;  ///< Euclidean norm before clipping
+  bool is_last = true;       ///< no further report of this update follows
 };
 
-/// Is told of each update; says whether to go on. All calls of an update are made, whatever they
-/// say.
+/// Receives the report of each update; returns false to stop the training. Every session of an
+/// update is reported, also after a call that returned false.
 using TrainingCallback = std::function<bool(const TrainingUpdate&)>;
 
-/// Learns a policy, which can be kept and used on graphs that it has not seen. place() learns from
-/// its own problem until the budget is spent. If a policy was trained or loaded, it begins with
-/// place_with_policy() and goes on learning from there.
+/// Learns a policy, which can be saved and used on graphs that it has not seen. place() learns from
+/// its own problem until the budget is spent. If a policy was trained or loaded, place() begins
+/// with place_with_policy() and then goes on learning.
 class TrainableAgent : public Agent {
  public:
   /// Learns from the problems of all sessions in turn until their budgets are spent or `callback`,
-  /// which may be empty, says no. It begins with the policy that there is, if any, but anew
-  /// otherwise: schedules run from now until the budgets end. After load_training(), it goes on
-  /// with that training instead, once. Throws kUnsupported where a problem has more or
-  /// fewer placeable devices than the policy is for; those of placeto-plus and placeto-transfer are
-  /// for any number.
+  /// which may be empty, returns false. Starts from the present policy, if there is one, with a new
+  /// optimizer, and with schedules that run from now to the end of the budgets. The first call
+  /// after load_training() resumes that training instead. Throws kUnsupported where a problem has
+  /// another number of placeable devices than the policy; policies of placeto-plus and
+  /// placeto-transfer fit any number.
   virtual void train(std::span<Session* const> sessions, const TrainingCallback& callback) = 0;
 
-  /// Uses the policy as it is: plays one episode of likeliest choices and returns the best
-  /// placement of the session. Requires: there is a policy.
+  /// Runs one episode of greedy actions without learning, and returns the best placement of the
+  /// session. Requires: there is a policy.
   virtual Placement place_with_policy(const Problem& problem, Session& session) = 0;
 
-  /// Returns the most evaluations that an episode takes of `problem`.
+  /// Returns the largest number of evaluations that an episode on `problem` takes.
   virtual std::int64_t evaluations_per_episode(const Problem& problem) const = 0;
 
-  /// Returns the policy as a text that load() reads. Requires: there is one.
+  /// Returns the policy as JSON that load() reads. Requires: there is a policy.
   virtual std::string save() const = 0;
 
-  /// Takes a policy; `source` is its name in errors. Throws kFormat if it is none of this agent
-  /// with these parameters.
-  virtual void load(std::string_view text, const std::string& source) = 0;
+  /// Replaces the policy by a saved one. Throws kFormat, with its place in the file, if it is not a
+  /// policy of this agent with these parameters.
+  virtual void load(const JsonCursor& policy) = 0;
 
-  /// Returns all that train() needs to go on with the same bits, besides the states of the
-  /// sessions. Requires: train() was called; it may be running, and then `callback` calls this.
+  /// Returns a checkpoint as JSON: all that train() needs to continue with the same bits, besides
+  /// the states of the sessions. Requires: train() was called; `callback` may call this.
   virtual std::string save_training() const = 0;
 
-  /// Takes what save_training() of this agent with the same parameters gave; `source` is its name
-  /// in errors. Throws kFormat if it is something else. The next train() needs sessions of the same
-  /// problems and options, in the same order, restored to where they were.
-  virtual void load_training(std::string_view text, const std::string& source) = 0;
+  /// Restores what save_training() of this agent with the same parameters returned, and keeps what
+  /// it needs of it. Throws kFormat, with its place in the file, if it is something else. The next
+  /// train() needs sessions of the same problems and options, in the same order, restored to their
+  /// states.
+  virtual void load_training(const JsonCursor& training) = 0;
 
-  /// Returns the layers of a policy for so many placeable devices.
+  /// Returns the layers of a policy for `num_devices` placeable devices.
   virtual std::vector<PolicyLayer> layers(DeviceId num_devices) const = 0;
 };
 

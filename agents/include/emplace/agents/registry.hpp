@@ -1,8 +1,7 @@
 #pragma once
 
-// The agents that this program knows, by name. Registration happens before main() by
-// EMPLACE_REGISTER_AGENT; link emplace::all_agents, which keeps the linker from dropping those
-// objects.
+// The agents of this program, by name. EMPLACE_REGISTER_AGENT registers an agent before main();
+// link emplace::all_agents, which keeps the linker from dropping the objects that do so.
 
 #include <emplace/agents/agent.hpp>
 
@@ -16,7 +15,7 @@
 
 namespace emplace::agents {
 
-/// Holds agents by name, sorted, whatever the order of registration.
+/// Holds agents, sorted by name whatever the order of registration.
 class AgentRegistry {
  public:
   using Factory = std::function<std::unique_ptr<Agent>(const Params&)>;
@@ -30,9 +29,13 @@ class AgentRegistry {
   /// Returns the names, sorted.
   std::vector<std::string> names() const;
 
-  /// Returns the description of `name`; throws kUnknownName with the nearest names. It stays where
-  /// it is for the life of the registry.
+  /// Returns the description of `name`, which stays valid as long as the registry; throws
+  /// kUnknownName with the nearest names.
   const AgentInfo& info(std::string_view name) const;
+
+  /// Returns a value for each parameter of the agent of `spec`: what it gives, else the default.
+  /// Throws kUnknownName or kUsage.
+  Params resolve(const Spec& spec) const;
 
   /// Makes the agent of `spec` (`NAME[:key=value,...]`); throws kUnknownName or kUsage.
   std::unique_ptr<Agent> make(const Spec& spec) const;

@@ -1,15 +1,15 @@
 #pragma once
 
-// What an agent may use while it places: a budget of simulations, a random stream, and the best
-// placement seen so far. Everything that a session hands out depends on its seed alone, never on
-// threads.
+// What an agent may use while it places: a budget of evaluations, a random stream, and the best
+// placement so far. An evaluation is one simulated step; each is charged to the budget. All results
+// of a session depend on its seed alone, never on threads.
 //
-// Agents minimize Evaluation::objective_us(): the step time, and for a placement that overflows a
-// memory also 2 s for each 10^9 bytes over (the penalty of Addanki et al. 2019). That penalty is a
-// slope for searches to walk down, no licence: the best of a session is one that fits, if there is
-// any. A session belongs to one thread; evaluating many placements uses the threads of the present
-// TBB arena.
+// Agents minimize Evaluation::objective_us(): the step time, plus 2 s for each 10^9 bytes over the
+// capacity of a device (the penalty of Addanki et al. 2019). The penalty guides a search towards
+// placements that fit; the best of a session is always one that fits, if there is any. A session
+// belongs to one thread; evaluating many placements uses the threads of the present TBB arena.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -28,29 +28,30 @@ namespace emplace::agents {
 /// Says how an evaluation ended.
 enum class EvaluationStatus : std::uint8_t { kOk, kOutOfMemory, kBudgetSpent };
 
-/// Holds what one simulated step of a placement gave.
+/// Holds the result of one evaluation: the simulation of one step.
 struct Evaluation {
   EvaluationStatus status = EvaluationStatus::kBudgetSpent;
   double step_time_us = 0;
-  std::int64_t bytes_over = 0;  ///< memory that is missing, summed over devices
+  std::int64_t bytes_over = 0;  ///< memory beyond the capacities, summed over devices
 
   /// Returns what agents minimize; infinity if the budget was spent.
   double objective_us() const;
 
-  /// Says whether this one is preferred: what fits before what does not, then the lesser objective.
+  /// Says whether this one is preferred: one that fits before one that does not, then the lower
+  /// objective.
   bool better_than(const Evaluation& other) const;
 };
 
-/// Holds what else a simulated step tells.
+/// Holds more details of a simulated step.
 struct StepOutline {
-  std::vector<double> group_start_us{};    ///< when the first op of each group starts
-  std::vector<std::int64_t> peak_bytes{};  ///< by device: the most that was taken at once
+  IdVector<GroupId, double> group_start_us{};     ///< when the first op of each group starts
+  IdVector<DeviceId, std::int64_t> peak_bytes{};  ///< peak memory of each device
 };
 
 /// Gives an agent its budget and its randomness.
 class Session {
  public:
-  /// How many evaluations lie between two reports of progress.
+  /// Counts the evaluations between two reports of progress.
   static constexpr std::int64_t kProgressInterval = 128;
 
   struct Options {
@@ -58,11 +59,11 @@ class Session {
     std::int64_t max_evaluations = 1000;
     /// Ends the session early when it turns true (Ctrl-C); may be null.
     const std::atomic<bool>* stop = nullptr;
-    /// Is told the evaluations done so far at each multiple of kProgressInterval; may be empty.
+    /// Receives the evaluations done so far at each multiple of kProgressInterval; may be empty.
     std::function<void(std::int64_t)> progress{};
   };
 
-  /// Holds what changes while a session goes on, so that it can be left and taken up again.
+  /// Holds what changes while a session runs, so that it can be saved and resumed.
   struct State {
     RandomStream::State random{};
     std::int64_t evaluations = 0;
@@ -75,29 +76,29 @@ class Session {
   Session(const Problem& problem, Options options);
   ~Session();
 
-  /// Returns where the session is.
+  /// Returns the present state.
   State state() const;
 
-  /// Goes on from where a session of the same problem and options was. Requires: a device of the
-  /// problem for each of its groups in the best placement, if there is one.
+  /// Continues from the state of a session of the same problem and options. Requires: the best
+  /// placement, if there is one, has a device of the problem for each of its groups.
   void restore(State state);
 
-  /// Simulates one placement and counts it. Returns kBudgetSpent, and simulates nothing, if
+  /// Evaluates one placement. Returns kBudgetSpent, and simulates nothing, if the session is
   /// exhausted. Requires: a device of the problem for each of its groups.
   Evaluation evaluate(const Placement& placement);
 
-  /// Simulates many in parallel and counts them in the order given; those beyond the budget are
+  /// Evaluates many in parallel and counts them in the order given; those beyond the budget are
   /// kBudgetSpent. The result is the same on any number of threads.
   std::vector<Evaluation> evaluate(std::span<const Placement> placements) {
     return evaluate(placements, {});
   }
 
-  /// Does the same, and tells the outline of each step, but of those beyond the budget. Requires:
-  /// as many outlines as placements, or none.
+  /// Does the same, and sets the outline of each step within the budget. Requires: as many outlines
+  /// as placements, or none.
   std::vector<Evaluation> evaluate(std::span<const Placement> placements,
                                    std::span<StepOutline> outlines);
 
-  /// Returns the problem that is placed.
+  /// Returns the problem to place.
   const Problem& problem() const { return *problem_; }
 
   /// Returns the evaluations that are left; 0 if the session was stopped.
@@ -121,19 +122,19 @@ class Session {
 
   /// Describes a placement that was better than all before it.
   struct Improvement {
-    std::int64_t evaluations = 0;  ///< made when it was found
+    std::int64_t evaluations = 0;  ///< made until it was found
     Evaluation evaluation{};
   };
 
-  /// Returns the improvements so far: each is better than the one before, the last is the best. A
-  /// session that was restored begins with the best until then.
+  /// Returns the improvements so far: each is better than the one before, the last is the best. In
+  /// a restored session the first is the best one before it was saved.
   const std::vector<Improvement>& improvements() const { return improvements_; }
 
-  /// Returns the number of evaluations made when the best was found; 0 before the first.
+  /// Returns the number of evaluations until the best was found; 0 before the first.
   std::int64_t evaluations_to_best() const { return evaluations_to_within(0); }
 
-  /// Returns the number of evaluations made when a placement was found that is as good as the best
-  /// but for a `share` of its objective: 0.02 for 2 %. Where the best fits, so does that placement.
+  /// Returns the number of evaluations until a placement was found whose objective is within
+  /// `share` of the best one (0.02 for 2 %). Where the best fits, so does that placement.
   std::int64_t evaluations_to_within(double share) const;
 
  private:

@@ -1,14 +1,13 @@
 #pragma once
 
-// A cell is one run of one agent on one graph and one cluster. It is named by its coordinates
-// alone: its id and its random stream are hashes of them, so the result is the same bits whatever
-// the order, the thread or the process in which it is computed.
+// A cell is one run of one agent on one graph and one cluster. Its id and the seed of its random
+// numbers are hashes of its coordinates alone, so the result is the same bits whatever the order,
+// the thread or the process in which it is computed.
 
 #include <emplace/bench/suite.hpp>
 #include <emplace/sim/placement.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,14 +21,14 @@ inline constexpr std::int64_t kMaxRootSeed = (std::int64_t{1} << 53) - 1;
 struct Cell {
   std::string graph{};
   std::string cluster{};
-  std::string agent{};
+  agents::AgentSpec agent{};
   std::int64_t repetition = 0;
   std::int64_t max_evaluations = 0;
   std::int64_t groups = 0;
   std::string grouping{kDefaultGrouping};
   std::uint64_t root_seed = 0;  ///< at most kMaxRootSeed
-  std::string policy{};         ///< with which the agent begins, by its name in the suite; or empty
-  std::string training{};       ///< hash of the plan by which that was trained
+  std::string policy{};         ///< that the agent starts from, a name in the suite; or empty
+  std::string training{};       ///< hash of the plan by which that policy was trained
   bool learns = true;           ///< false: it uses the policy as it is
 
   /// Returns 16 hexadecimal digits, the hash of all coordinates.
@@ -49,7 +48,7 @@ Cell cell_of(const Suite& suite, const SuiteGraph& graph, const std::string& clu
 /// Throws kUnknownName if the suite has an agent that this program does not know.
 std::vector<Cell> cells_of(const Suite& suite, std::uint64_t root_seed);
 
-/// Says how a cell ended.
+/// Names the ways in which a cell ends.
 enum class CellStatus : std::uint8_t {
   kOk,
   kOutOfMemory,  ///< the agent's placement overflows a memory; the time is still reported
@@ -63,7 +62,7 @@ std::string_view to_string(CellStatus status);
 /// count as near it.
 inline constexpr double kNearBest = 0.02;
 
-/// Holds what a cell gave. All but `wall_s` is a function of the cell and its problem alone.
+/// Holds the result of a cell. All but `wall_s` is a function of the cell and its problem alone.
 struct CellResult {
   Cell cell{};
   CellStatus status = CellStatus::kOk;
@@ -71,14 +70,13 @@ struct CellResult {
   double step_time_us = 0;                 ///< of the agent's placement
   double bound_us = 0;                     ///< no placement is faster
   std::vector<std::int64_t> peak_bytes{};  ///< by device
-  std::int64_t evaluations = 0;            ///< simulations that the agent used
-  std::int64_t evaluations_to_best = 0;    ///< simulations until its best was found
-  /// Simulations until a placement was found that is at most kNearBest slower than that; none in
-  /// stores that were written before it was counted.
-  std::optional<std::int64_t> evaluations_to_near_best{};
+  std::int64_t evaluations = 0;            ///< that the agent used
+  std::int64_t evaluations_to_best = 0;    ///< until its best placement was found
+  /// Evaluations until a placement was found that is at most kNearBest slower than its best.
+  std::int64_t evaluations_to_near_best = 0;
   std::int64_t evaluations_per_episode = 0;  ///< of a learning agent; 0 for others
   std::string placement_hash{};              ///< 16 hexadecimal digits
-  double wall_s = 0;                         ///< how long it took here
+  double wall_s = 0;                         ///< time that the cell took on this machine
   Placement placement{};                     ///< empty if it failed, and when read from a store
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs cells: one, or all those of a suite in parallel on one machine, through oneTBB. What a cell
-// gives depends neither on the number of threads nor on the order.
+// Runs cells: one, or all those of a suite in parallel on one machine, through oneTBB. The result
+// of a cell depends neither on the number of threads nor on the order.
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/problem_set.hpp>
@@ -13,16 +13,15 @@
 
 namespace emplace::bench {
 
-/// Runs one cell, which may begin with one of `policies`. Whatever the agent throws makes the cell
-/// kFailed, as does a placement that is not complete. `stop` ends it early, in which case the
-/// result must be thrown away.
+/// Runs one cell, whose agent may start from one of `policies`. The cell is kFailed if the agent
+/// throws or returns a placement that is not complete. `stop` ends it early; the result is then
+/// meaningless.
 CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
                     const std::atomic<bool>& stop);
 
-/// Runs every cell and hands each result to `sink`, one at a time but from any thread and in any
+/// Runs every cell and passes each result to `sink`, one at a time but from any thread and in any
 /// order. `threads` of 0 means all cores. When `stop` turns true no further cell starts, and those
-/// in flight end early and are not handed over. An exception of `sink` ends the run and is
-/// rethrown.
+/// that run end early without a result. An exception of `sink` ends the run and is rethrown.
 void run_cells(std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
                int threads, const std::atomic<bool>& stop,
                const std::function<void(const CellResult&)>& sink);

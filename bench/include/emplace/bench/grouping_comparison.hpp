@@ -1,15 +1,16 @@
 #pragma once
 
-// What a grouping is worth. Fewer groups make a placement easier to find, but a group that should
-// have been parted costs time that no agent can win back. The lost parallelism of a grouping is
+// Measures what a grouping costs. Fewer groups make a good placement easier to find, but ops that
+// are held together in one group cannot run in parallel on two devices. The lost parallelism of a
+// grouping is
 //
 //   step time of the best placement known with the grouping / of the best known without it - 1
 //
-// Best known placements come from a search that says what it is: an agent with a budget of
-// simulations and a seed. Without a grouping means: with `colocation`, the finest that there is.
-// Every other grouping joins its groups, so a placement found with any grouping is one without too,
-// and what counts as known without a grouping is the best of all that were found. Hence 0 means
-// that nothing better is known, not that nothing better exists.
+// Known placements are those that a search finds: an agent with a budget of evaluations and a seed.
+// "Without a grouping" stands for `colocation`, the finest grouping. Every other grouping joins its
+// groups, so a placement found with any grouping is also one without, and the best known without a
+// grouping is the best of all that were found. So 0 means that nothing better is known, not that
+// nothing better exists.
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/sim/problem.hpp>
@@ -25,21 +26,22 @@ namespace emplace::bench {
 /// Holds the numbers of one grouping of a graph on a cluster.
 struct GroupingNumbers {
   GroupId groups = 0;
-  std::int64_t cut_bytes = 0;  ///< as of cut_bytes()
-  double largest_share = 0;  ///< the heaviest group's share of the work: of the mean time that its
-                             ///< ops keep a placeable device busy
+  std::int64_t cut_bytes = 0;  ///< see cut_bytes()
+  /// The share of the total work that is in the heaviest group. The work of a group is its cost,
+  /// averaged over the placeable devices.
+  double largest_share = 0;
 };
 
 /// Returns the numbers of the problem's grouping.
 GroupingNumbers numbers_of(const Problem& problem);
 
-/// Holds one grouping's numbers and what the search found with it.
+/// Holds the numbers of one grouping and the result of the search with it.
 struct ComparedGrouping {
   std::string name{};  ///< strategy
   GroupingNumbers numbers{};
   CellStatus status = CellStatus::kOk;       ///< of the search
   double step_time_us = 0;                   ///< of the best placement found
-  std::optional<double> lost_parallelism{};  ///< nothing where no placement was found that fits
+  std::optional<double> lost_parallelism{};  ///< nothing if no placement that fits was found
 };
 
 /// Holds the numbers of all groupings of a graph on a cluster.

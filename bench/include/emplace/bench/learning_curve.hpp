@@ -1,6 +1,6 @@
 #pragma once
 
-// How a training went: a row for each update and each problem that was played for it, as CSV for
+// The course of a training: a row for each update and each problem of its episodes, as CSV for
 // programs and as SVG for people.
 
 #include <emplace/agents/agent.hpp>
@@ -22,7 +22,7 @@ struct ProblemName {
 /// Keeps the updates of a training.
 class LearningCurve {
  public:
-  /// Starts a curve over `problems`, which the sessions of updates count.
+  /// Starts a curve over `problems`; TrainingUpdate::session is an index of them.
   explicit LearningCurve(std::vector<ProblemName> problems) : problems_(std::move(problems)) {}
 
   /// Adds an update. Requires: its session is one of the problems.
@@ -31,23 +31,24 @@ class LearningCurve {
   /// Returns all that was added.
   const std::vector<agents::TrainingUpdate>& rows() const { return rows_; }
 
-  /// Returns the episodes that were played up to the last row, over all problems.
+  /// Returns the number of episodes up to the last row, over all problems.
   std::int64_t episodes() const { return rows_.empty() ? 0 : rows_.back().episodes; }
 
   /// Returns the problems.
   const std::vector<ProblemName>& problems() const { return problems_; }
 
-  /// Returns the episodes, over all problems, since a better placement of any of them was found.
+  /// Returns the number of episodes, over all problems, since a better placement of any of them was
+  /// found.
   std::int64_t episodes_without_gain() const;
 
-  /// Returns a table: update, episodes, graph, cluster, last_us, best_us, entropy, gradient_norm,
-  /// as in TrainingUpdate, under a line of these names. Numbers read back as the same bits.
+  /// Returns a table with a header line: update, episodes, graph, cluster, last_us, best_us,
+  /// entropy, gradient_norm, as in TrainingUpdate. Numbers read back as the same bits.
   std::string to_csv() const;
 
-  /// Returns a picture: for each problem, over the episodes of all, the time of the placements with
-  /// which episodes end and of the best so far. Where there are several problems, a plot of all
-  /// comes first, from when each was played: the geometric means of these times over the best of
-  /// the training.
+  /// Returns a plot for each problem: over the episodes of all problems, the step time at the end
+  /// of episodes and the best so far. If there are several problems, a plot of all comes first:
+  /// these times relative to the best of the training, as geometric means over the problems, from
+  /// the update on at which every problem has one.
   std::string to_svg() const;
 
  private:

@@ -1,8 +1,9 @@
 #pragma once
 
-// Plots with logarithmic axes, or linear ones where asked for, as SVG that needs nothing else:
-// points of several series, which a legend names, and curves. Text may come from users' files and
-// is escaped.
+// Draws plots with logarithmic or linear axes as self-contained SVG: series of points and curves,
+// with a legend. Text may come from users' files and is escaped.
+
+#include <emplace/graphs/svg.hpp>
 
 #include <cstddef>
 #include <span>
@@ -14,7 +15,7 @@ namespace emplace::bench {
 /// Draws one plot.
 class LogPlot {
  public:
-  /// Describes an axis: what it shows, and from where to where, both positive if it is logarithmic.
+  /// Describes an axis: its title and its ends, both positive if it is logarithmic.
   struct Axis {
     std::string title{};
     double least = 1;
@@ -22,13 +23,13 @@ class LogPlot {
     bool linear = false;
   };
 
-  /// Holds a place by what the axes show.
+  /// Holds a position in the units of the axes.
   struct Place {
     double x = 1;
     double y = 1;
   };
 
-  /// Says how a curve is drawn.
+  /// Holds the style of a curve.
   struct Pen {
     std::string color{};  ///< as in SVG: "#0072b2"
     bool dashed = false;
@@ -37,14 +38,14 @@ class LogPlot {
   /// Makes an empty plot. The axes are widened to round numbers.
   LogPlot(std::string title, Axis x, Axis y);
 
-  /// Adds a series of points, which the legend names, and returns its index.
+  /// Adds a series of points to the legend and returns its index.
   std::size_t add_series(std::string name, std::string color);
 
-  /// Adds a point, with a text that viewers show when one points at it. Requires: coordinates
-  /// that are positive on logarithmic axes. What lies outside the axes is not seen.
+  /// Adds a point with a tooltip. Requires: coordinates that are positive on logarithmic axes. What
+  /// lies outside the axes is cut off.
   void add_point(std::size_t series, Place at, std::string text);
 
-  /// Adds a curve, straight between its places; the legend names it unless `name` is empty.
+  /// Adds a polyline; it is in the legend unless `name` is empty.
   void add_curve(std::string name, std::vector<Place> places, Pen pen);
 
   /// Returns the picture of `plots`, one below the other.
@@ -77,10 +78,9 @@ class LogPlot {
   static double part_of(const Scale& scale, double value);
 
   bool has(const Place& place) const;
-  std::string draw() const;
-  void draw_grid(std::string& text) const;
-  void draw_data(std::string& text) const;
-  void draw_legend(std::string& text) const;
+  void draw_grid(Svg& svg) const;
+  void draw_data(Svg& svg) const;
+  void draw_legend(Svg& svg) const;
   double across(double x) const;
   double down(double y) const;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a run needs to be repeated: the suite itself, the seed, hashes of its problems, and for each
-// start (the first, then every resumption) the command, the program and the machine.
+// Holds all that is needed to repeat a run: the suite itself, the seed, hashes of its problems, and
+// for each start (the first and every resumption) the command, the program and the machine.
 
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/suite.hpp>
@@ -41,7 +41,7 @@ MachineInfo machine_info();
 
 /// Describes one start of a run.
 struct Start {
-  std::vector<std::string> arguments{};  ///< of the command line
+  std::vector<std::string> arguments{};  ///< the command line
   std::string time{};                    ///< UTC, ISO 8601
   BuildInfo build{};
   MachineInfo machine{};

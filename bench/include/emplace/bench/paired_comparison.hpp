@@ -1,19 +1,19 @@
 #pragma once
 
-// Is one agent faster than another, over many graphs? Their step times on the same graph are a
-// pair, and what counts is the ratio of the two, for graphs differ in size.
+// Compares the step times of two agents over many graphs. The two times on one graph are a pair,
+// and pairs are compared by their ratio, because graphs differ in size.
 //
 //     ratio    = geometric mean of (mine / other), that is exp of the mean difference of logarithms
 //     interval = exp(mean -+ t(0.975, n - 1) s / sqrt(n)), s the deviation of these differences:
 //                the ratio's 95 % confidence interval by Student's paired t
 //     p        = of Wilcoxon's signed-rank test (1945), two-sided, on these differences
 //
-// Assumed by both: graphs are drawn independently, as members of a family are. The interval also
-// assumes that differences are about normal; the test only that they are symmetric about their
-// median, and it asks whether that is 0. Differences of 0 are dropped by the test, as Wilcoxon did.
-// Up to 64 others, p is exact, with mean ranks for ties: 2^-n times the number of choices of signs
-// that are at least as far from the middle. Beyond, it comes from the normal approximation with
-// corrections for ties and continuity.
+// Both assume that graphs are drawn independently, as members of a family are. The interval also
+// assumes that the differences are about normal. The test assumes only that they are symmetric
+// about their median; its null hypothesis is that this median is 0. The test drops differences of
+// 0, as Wilcoxon did. Up to 64 pairs, p is exact, with mean ranks for ties: 2^-n times the number
+// of sign assignments that are at least as extreme. Beyond 64 it comes from the normal
+// approximation, with corrections for ties and continuity.
 
 #include <cstdint>
 #include <optional>

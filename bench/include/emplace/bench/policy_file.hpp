@@ -1,11 +1,12 @@
 #pragma once
 
-// A trained policy in a file: what `emplace train` writes and `emplace place --policy` reads. It
-// names the agent with its parameters, so that the right one is made, and says what the policy was
-// trained on. The format is schema/policy.schema.json.
+// A trained policy in a file: what `emplace train` writes and `emplace place --policy` reads. The
+// file names the agent with its parameters and holds the plan by which the policy was trained. The
+// format is schema/policy.schema.json.
 
-#include <emplace/agents/agent.hpp>
+#include <emplace/agents/agent_spec.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -15,10 +16,10 @@
 
 namespace emplace::bench {
 
-/// Says what a policy is trained on: every graph on every cluster.
+/// Describes a training: every graph is placed on every cluster.
 struct TrainingPlan {
-  std::string agent{};                     ///< NAME[:key=value,...]
-  std::vector<std::string> graphs{};       ///< no family, but its members
+  agents::AgentSpec agent{};
+  std::vector<std::string> graphs{};       ///< members, not families
   std::vector<std::string> clusters{};     ///< names or paths
   std::int64_t groups = 0;                 ///< target count; 0: the default of the grouping
   std::string grouping{kDefaultGrouping};  ///< strategy
@@ -29,26 +30,31 @@ struct TrainingPlan {
   bool operator==(const TrainingPlan&) const = default;
 };
 
-/// Holds a policy and where it comes from.
-struct PolicyFile {
+/// Describes how a policy was trained.
+struct PolicyOrigin {
   TrainingPlan plan{};
   std::int64_t episodes_played = 0;  ///< over all graphs and clusters
   std::int64_t updates = 0;
-  std::string policy{};  ///< a text that load() of the agent reads
 };
 
-/// Makes the agent of `spec`; throws kUsage, with the names of those that do, if it trains no
-/// policy, and what AgentRegistry::make() throws.
-std::unique_ptr<agents::TrainableAgent> make_trainable(std::string_view spec);
+/// Holds the contents of a policy file.
+struct PolicyFile {
+  PolicyOrigin origin{};
+  JsonDocument policy;  ///< for load() of the agent
+};
 
-/// Returns the text of a policy file.
-std::string write_policy_file(const PolicyFile& file);
+/// Makes an agent that trains a policy; throws kUsage, with the names of those that do, if it
+/// trains none, and what AgentSpec::make() throws.
+std::unique_ptr<agents::TrainableAgent> make_trainable(const agents::AgentSpec& spec);
+
+/// Returns the text of a policy file; `policy` is what save() of the agent returned.
+std::string write_policy_file(const PolicyOrigin& origin, std::string_view policy);
 
 /// Reads a policy file; `source` is its name in errors. Throws kFormat. The policy itself is
 /// checked by its agent.
 PolicyFile read_policy_file(std::string_view text, const std::string& source);
 
 /// Makes the agent of a policy file with its policy. Throws what make_trainable() and load() throw.
-std::unique_ptr<agents::TrainableAgent> agent_of(const PolicyFile& file, const std::string& source);
+std::unique_ptr<agents::TrainableAgent> agent_of(const PolicyFile& file);
 
 }  // namespace emplace::bench

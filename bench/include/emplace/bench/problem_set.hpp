@@ -25,15 +25,15 @@ Grouping group_graph(const OpGraph& graph, std::int64_t groups,
 Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups,
                      std::string_view grouping = kDefaultGrouping);
 
-/// Returns 16 hexadecimal digits, a hash of all that a simulation or an agent reads of `problem`.
+/// Returns 16 hexadecimal digits, a hash of all properties of `problem` that can change a result.
 /// Results of two runs may be compared if their problems have the same hash.
 std::string hash_of(const Problem& problem);
 
-/// Names a problem and what it contained.
+/// Names a problem and holds the hash of its contents.
 struct ProblemHash {
   std::string graph{};
   std::string cluster{};
-  std::string hash{};  ///< as of hash_of()
+  std::string hash{};  ///< see hash_of()
 
   bool operator==(const ProblemHash&) const = default;
 };

@@ -1,23 +1,23 @@
 #pragma once
 
 // One model of a finished run, from which every format is written, so that numbers cannot differ
-// between them. Repetitions of a cell are summed up by their median, least and largest step time.
+// between them. The repetitions of a cell are summarized by their median, least and largest step
+// time.
 //
-//     gap       = (median - bound) / bound
-//     speed-up  = median of single-gpu / median
-//     near best = simulations until a placement was at most 2 % slower than the agent's own best
+//     gap              = (median - lower bound) / lower bound
+//     speed-up         = median of single-gpu / median
+//     to near the best = evaluations until a placement was at most 2 % slower than the agent's best
 //
-// Where a suite has rivals, every agent is compared with the fastest of them, as Table 1 of Addanki
-// et al. 2019 does with the RNN-based agent, for our figures and for published ones alike:
+// Where a suite has baselines, every agent is compared with the fastest of them, as Table 1 of
+// Addanki et al. 2019 does with the RNN-based agent, for our figures and for published ones alike:
 //
-//     gain              = (rival's step time - step time) / rival's step time
-//     sampling speed-up = rival's simulations to near its best / simulations to near the best
+//     gain              = (baseline's step time - step time) / baseline's step time
+//     sampling speed-up = baseline's evaluations to near its best / evaluations to near the best
 //
 // The median of an even count is the mean of the two in the middle.
 //
-// For each family of a suite, agents are also compared over the graphs on which they were tested,
-// as pairs with the rival on the same graph (paired_comparison.hpp) and with the fastest agent
-// there is:
+// For each family of a suite, agents are also compared over its test graphs: in pairs with the
+// baseline on the same graph (paired_comparison.hpp), and with the fastest of all agents:
 //
 //     over best = geometric mean over graphs of median / least median of any agent
 
@@ -31,8 +31,8 @@
 
 namespace emplace::bench {
 
-/// Compares an agent with the fastest of the rivals; see the head of this file.
-struct RivalComparison {
+/// Compares an agent with the fastest of the baselines; see the head of this file.
+struct BaselineComparison {
   std::optional<double> gain{};
   std::optional<double> sampling_speedup{};
 };
@@ -51,13 +51,13 @@ struct ReportRow {
   double speedup = 0;              ///< 0 where this one or single-gpu has no step time
   double evaluations = 0;          ///< median
   double evaluations_to_best = 0;  ///< median
-  std::optional<double> evaluations_to_near_best{};  ///< median; nothing if it was not counted
+  std::optional<double> evaluations_to_near_best{};  ///< median; nothing if all repetitions failed
   std::optional<double> episodes_to_near_best{};     ///< the same in episodes of a learning agent
-  RivalComparison against_rival{};
+  BaselineComparison against_baseline{};
   std::optional<PublishedFigure> published{};
-  RivalComparison published_against_rival{};  ///< of published figures alone
-  double wall_s = 0;                          ///< median
-  std::int64_t peak_bytes = 0;                ///< largest of any device and repetition
+  BaselineComparison published_against_baseline{};  ///< of published figures alone
+  double wall_s = 0;                                ///< median
+  std::int64_t peak_bytes = 0;                      ///< largest of any device and repetition
 
   /// Says whether any repetition gave a placement that fits.
   bool ok() const { return repetitions > out_of_memory + failed; }
@@ -70,23 +70,24 @@ struct ReportTable {
   std::string cluster{};
   std::string family{};  ///< of the graph; may be empty
   double bound_us = 0;
-  std::string rival{};  ///< label of the fastest of the suite's rivals; empty if there is none
+  std::string baseline{};  ///< label of the fastest of the suite's baselines; empty if none
   std::vector<ReportRow> rows{};
 };
 
-/// Holds one agent's results on the tested graphs of a family.
+/// Holds one agent's results on the test graphs of a family.
 struct FamilyRow {
   std::string agent{};               ///< label
   std::int64_t graphs = 0;           ///< of which there is a step time
   double mean_us = 0;                ///< of their step times
   double over_best = 0;              ///< see the head of this file; 1 is the best, 0 if no graph
   std::vector<double> times_best{};  ///< step time over the least of any agent, sorted
-  /// With the fastest rival on each graph, where both have a step time; nothing for that rival.
-  std::optional<PairedComparison> against_rival{};
+  /// With the fastest baseline on each graph, where both have a step time; nothing for that
+  /// baseline itself.
+  std::optional<PairedComparison> against_baseline{};
 };
 
-/// Compares agents on the tested graphs of a family, on one cluster: rows from the nearest to the
-/// best, those with fewer graphs last.
+/// Compares agents on the test graphs of a family, on one cluster: the rows nearest to the best
+/// come first, those with fewer graphs last.
 struct FamilyTable {
   std::string family{};
   std::string cluster{};
@@ -101,17 +102,17 @@ struct Report {
   std::int64_t cells_finished = 0;
   std::int64_t cells_total = 0;
   std::int64_t cells_failed = 0;
-  std::vector<std::string> rivals{};  ///< labels
+  std::vector<std::string> baselines{};  ///< labels
   std::optional<Published> published{};
   std::vector<ReportTable> tables{};
   std::vector<FamilyTable> families{};
 };
 
-/// Sums up a run.
+/// Summarizes a run.
 Report make_report(const StoredRun& run);
 
-/// Returns the report for a terminal; `color` marks the best with escape codes. Graphs of families
-/// are summed up only.
+/// Returns the report for a terminal; `color` marks the best with escape codes. The graphs of
+/// families have no tables of their own.
 std::string write_terminal(const Report& report, bool color);
 
 /// Returns the report as Markdown.
@@ -121,9 +122,9 @@ std::string write_markdown(const Report& report);
 /// equal runs give equal text.
 std::string write_json(const Report& report);
 
-/// Returns a picture as SVG: for each family and cluster the share of its tested graphs on which an
-/// agent's step time is at most so many times that of the fastest agent. Throws kUsage if the suite
-/// has no families.
+/// Returns a performance profile (Dolan and Moré 2002) as SVG: for each family and cluster, the
+/// share of its test graphs on which an agent's step time is at most so many times that of the
+/// fastest agent. Throws kUsage if the suite has no families.
 std::string draw_families(const Report& report);
 
 }  // namespace emplace::bench

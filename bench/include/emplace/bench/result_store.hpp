@@ -1,8 +1,9 @@
 #pragma once
 
-// Where results are kept: a folder with `manifest.json` (what was run, on what) and `cells.jsonl`,
-// one line for each finished cell, appended as it finishes. A killed run loses at most the cells in
-// flight: a last line without its newline is dropped when the store is opened again.
+// Results are kept in a folder with `manifest.json` (what was run, on which machine) and
+// `cells.jsonl`, which has one line for each finished cell, appended as it finishes. A run that is
+// killed loses at most the cells that were running: a last line without its newline is dropped when
+// the store is opened again.
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/manifest.hpp>
@@ -14,16 +15,16 @@
 
 namespace emplace::bench {
 
-/// Says whether the folder `path` holds a store, whole or not.
+/// Says whether the folder `path` holds a store, complete or not.
 bool holds_store(const std::string& path);
 
 /// Writes results as they come. append() may be called from any thread. One process at a time may
 /// have a store open for writing.
 class ResultStore {
  public:
-  /// Starts a store in the folder `path`, which is made if need be. Where there is a store already
-  /// it is continued with `resume`, provided that its suite, seed and problems are those of
-  /// `manifest`, and refused without. Throws kUsage, kIo or kFormat.
+  /// Starts a store in the folder `path`, which is made if it does not exist. A store that exists
+  /// is continued if `resume` is true and its suite, seed and problems are those of `manifest`.
+  /// Throws kUsage, kIo or kFormat.
   static ResultStore open(const std::string& path, const Manifest& manifest, bool resume);
 
   ResultStore(ResultStore&&) noexcept;
@@ -36,7 +37,7 @@ class ResultStore {
   /// Returns the results that were there when the store was opened.
   const std::vector<CellResult>& finished() const;
 
-  /// Appends one result with a single write; throws kIo, in which case the file is as before.
+  /// Appends one result with a single write; throws kIo and leaves the file as it was if it fails.
   void append(const CellResult& result);
 
  private:
@@ -58,8 +59,8 @@ StoredRun read_store(const std::string& path);
 /// deterministic fields, under "measured".
 std::string write_cell_result(const CellResult& result);
 
-/// Reads such a line; `source` names it in errors. Throws kFormat, also where the id is not that of
-/// the coordinates.
+/// Reads such a line; `source` names it in errors. Throws kFormat, also if the id is not the hash
+/// of the coordinates.
 CellResult read_cell_result(std::string_view line, const std::string& source);
 
 }  // namespace emplace::bench

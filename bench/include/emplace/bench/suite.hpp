@@ -1,13 +1,14 @@
 #pragma once
 
-// A suite says what is compared: graphs x clusters x agents x repetitions, under budgets of
-// simulations. It is a JSON file (bench/schema/suite.schema.json); some are shipped by name.
+// A suite describes a comparison: graphs x clusters x agents x repetitions, with a budget of
+// evaluations for each. An evaluation is a simulated placement that is charged to a budget. A suite
+// is a JSON file (bench/schema/suite.schema.json); some are shipped by name.
 //
-// Where policies are compared on graphs that they were not trained on, the suite has families, each
-// with graphs to train and graphs to test on, and policies: each is trained once for every family,
-// cluster and repetition, on all training graphs of the family together. Cells are of the graphs to
-// test on.
+// To compare policies on graphs that they were not trained on, a suite has families and policies. A
+// family has training graphs and test graphs. Each policy is trained once for every family, cluster
+// and repetition, on all training graphs of the family together. Cells are of the test graphs only.
 
+#include <emplace/agents/agent_spec.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 
 #include <cstdint>
@@ -22,15 +23,15 @@ namespace emplace::bench {
 struct SuiteGraph {
   std::string graph{};                   ///< as for load_graph()
   std::optional<std::int64_t> groups{};  ///< target of its grouping; that of the suite if none
-  std::string family{};                  ///< of which it is one to test on; may be empty
+  std::string family{};                  ///< whose test graph it is; empty if of none
 
   bool operator==(const SuiteGraph&) const = default;
 };
 
-/// Names graphs of one kind.
+/// Names graphs of one kind: those of `train` here, test graphs among Suite::graphs.
 struct SuiteFamily {
   std::string name{};
-  std::vector<std::string> train{};      ///< graphs to train policies on, as for load_graph()
+  std::vector<std::string> train{};      ///< training graphs, as for load_graph()
   std::optional<std::int64_t> groups{};  ///< target of the grouping of all its graphs
 
   bool operator==(const SuiteFamily&) const = default;
@@ -39,7 +40,7 @@ struct SuiteFamily {
 /// Describes a policy that is trained for a suite.
 struct SuitePolicy {
   std::string name{};         ///< kebab-case
-  std::string agent{};        ///< `NAME[:key=value,...]`, trainable
+  agents::AgentSpec agent{};  ///< a trainable one
   std::int64_t episodes = 1;  ///< on each training graph
 
   bool operator==(const SuitePolicy&) const = default;
@@ -47,14 +48,14 @@ struct SuitePolicy {
 
 /// Names an agent of a suite.
 struct SuiteAgent {
-  std::string agent{};                            ///< `NAME[:key=value,...]`
-  std::string name{};                             ///< in reports; `agent` if empty
-  std::optional<std::int64_t> max_evaluations{};  ///< per cell; those of the suite if none
-  std::string policy{};                           ///< with which it begins; none if empty
+  agents::AgentSpec agent{};
+  std::string name{};                             ///< in reports; the text of `agent` if empty
+  std::optional<std::int64_t> max_evaluations{};  ///< per cell; that of the suite if none
+  std::string policy{};                           ///< that it starts from; none if empty
   bool learns = true;                             ///< false: it uses the policy as it is
 
   /// Returns what reports call it.
-  const std::string& label() const { return name.empty() ? agent : name; }
+  const std::string& label() const { return name.empty() ? agent.text() : name; }
 
   bool operator==(const SuiteAgent&) const = default;
 };
@@ -65,7 +66,7 @@ struct PublishedFigure {
   std::string cluster{};
   std::string agent{};                        ///< label of an agent of the suite
   std::optional<double> step_time_s{};        ///< nothing: it was out of memory
-  std::optional<std::int64_t> evaluations{};  ///< placements sampled until the best was found
+  std::optional<std::int64_t> evaluations{};  ///< until the best placement was found
 
   bool operator==(const PublishedFigure&) const = default;
 };
@@ -90,16 +91,16 @@ struct Suite {
   std::vector<SuitePolicy> policies{};
   std::vector<SuiteAgent> agents{};     ///< "*" in the file means all, sorted
   std::int64_t repetitions = 1;         ///< of agents that are not deterministic; others run once
-  std::int64_t max_evaluations = 1000;  ///< per cell
+  std::int64_t max_evaluations = 1000;  ///< budget of a cell
   std::int64_t groups = 0;              ///< target of the grouping; 0 for its default
   std::string grouping{kDefaultGrouping};  ///< strategy, as for find_grouping()
-  std::vector<std::string> rivals{};       ///< labels; reports compare all with the best of these
+  std::vector<std::string> baselines{};    ///< labels; reports compare with the fastest of these
   std::optional<Published> published{};
 
   /// Returns the target of the grouping of `graph`.
   std::int64_t groups_of(const SuiteGraph& graph) const { return graph.groups.value_or(groups); }
 
-  /// Returns the simulations that `agent` may use in a cell.
+  /// Returns the budget of `agent` in a cell.
   std::int64_t evaluations_of(const SuiteAgent& agent) const {
     return agent.max_evaluations.value_or(max_evaluations);
   }
@@ -108,11 +109,12 @@ struct Suite {
 };
 
 /// Reads a suite; `source` names it in errors. Throws kFormat, with the nearest names where a
-/// graph, cluster, agent or parameter does not exist. Files that the suite names are not opened
-/// here.
+/// graph, cluster, agent or parameter does not exist. Of the files that it names, only a suite that
+/// it extends is opened.
 Suite read_suite(std::string_view text, const std::string& source);
 
-/// Returns the suite as JSON text, which read_suite() accepts; agents are listed one by one.
+/// Returns the suite as JSON text, which read_suite() accepts. It is complete: agents are listed
+/// one by one, and it extends no other.
 std::string write_suite(const Suite& suite);
 
 /// Returns the names of the shipped suites, sorted.

@@ -1,8 +1,8 @@
 #pragma once
 
 // The policies of a suite: what each is trained on, and the training of all of them in parallel.
-// A policy is named by a hash of its plan, so it is the same bits whatever the order, the thread or
-// the process in which it is trained, and one that was kept can be used again.
+// A policy depends on its plan alone, not on the order, the thread or the process in which it is
+// trained. Its file is named by a hash of the plan, so a resumed run can use it again.
 
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/problem_set.hpp>
@@ -40,19 +40,19 @@ struct SuiteTraining {
 /// repetition.
 std::vector<SuiteTraining> trainings_of(const Suite& suite, std::uint64_t root_seed);
 
-/// Returns the hashes of all problems to train on, each once. Throws kFormat where one of them is
-/// also a problem to test on, which `tested` tells, whatever its name; and as ProblemSet does.
+/// Returns the hashes of all training problems, each once. Throws kFormat if one of them is among
+/// the test problems `tested`, even under another name; and as ProblemSet does.
 std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteTraining> trainings,
                                       std::span<const ProblemHash> tested);
 
-/// Trains every policy and hands each to `sink`, one at a time but from any thread and in any
-/// order. `threads`, `stop` and exceptions of `sink` are as in run_cells(). Throws what training
-/// throws.
+/// Trains every policy and hands the text of its file to `sink`, one at a time but from any thread
+/// and in any order. `threads`, `stop` and exceptions of `sink` are as in run_cells(). Throws what
+/// training throws.
 void train_policies(std::span<const SuiteTraining> trainings, int threads,
                     const std::atomic<bool>& stop,
-                    const std::function<void(const SuiteTraining&, const PolicyFile&)>& sink);
+                    const std::function<void(const SuiteTraining&, const std::string&)>& sink);
 
-/// Holds trained policies, as texts that their agents load, by the hashes of their plans.
-using Policies = std::map<std::string, std::string>;
+/// Holds trained policies by the hashes of their plans.
+using Policies = std::map<std::string, JsonDocument>;
 
 }  // namespace emplace::bench

@@ -1,7 +1,7 @@
 #pragma once
 
-// Tables as text: aligned columns for a terminal, Markdown or HTML. Cells may hold names from
-// users' files, so control characters are replaced and the marks of Markdown and HTML escaped.
+// Writes tables as text: aligned columns for a terminal, Markdown or HTML. Cells may hold names
+// from users' files, so control characters are replaced and Markdown and HTML are escaped.
 
 #include <cstdint>
 #include <string>
@@ -10,13 +10,9 @@
 
 namespace emplace::bench {
 
-/// Returns `text` with control characters, newlines too, replaced by '?': what a terminal would
-/// obey.
+/// Returns `text` with control characters, newlines included, replaced by '?', so that it cannot
+/// control a terminal.
 std::string without_control_characters(std::string text);
-
-/// Returns `text` for the insides of an element or a quoted attribute of HTML or SVG; control
-/// characters are replaced.
-std::string escape_markup(std::string text);
 
 /// Collects rows and lays them out.
 class TextTable {

@@ -1,13 +1,15 @@
 #pragma once
 
-// Training of one policy on many graphs and clusters, which can be cut at any update and taken up
-// again with the same bits: a checkpoint holds the agent's training, the sessions and the learning
-// curve. A session is seeded like the first repetition of a cell (cell.hpp) of the same agent,
-// graph, cluster, grouping and root seed, and its budget is what the plan's episodes take at most;
-// where they take less, training ends with the last episode and some of it is left.
+// Trains one policy on many problems: each graph of a plan on each of its clusters. A training can
+// be stopped after any update and resumed with the same bits: a checkpoint holds the state of the
+// agent's training, of the sessions and of the learning curve.
 //
-// With patience P, training ends after the first update at which P episodes for each problem, all
-// problems together, have passed since a better placement was found for any of them.
+// A session is seeded like the first repetition of a cell (cell.hpp) of the same agent, graph,
+// cluster, grouping and root seed. Its budget is what the plan's episodes need at most. If they
+// need less, training ends with the last episode.
+//
+// With patience P and N problems, training ends after the first update at which P x N episodes have
+// passed since a better placement was found for any of them.
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/bench/learning_curve.hpp>
@@ -22,11 +24,11 @@
 
 namespace emplace::bench {
 
-/// Says why a training ended.
+/// Names the reasons for which a training ends.
 enum class TrainingEnd {
-  kEpisodes,  ///< all episodes of the plan were played
-  kPatience,  ///< no better placement was found for long
-  kStopped,   ///< it was told to; it is not finished
+  kEpisodes,  ///< all episodes of the plan were run
+  kPatience,  ///< no better placement was found for as long as the plan allows
+  kStopped,   ///< it was stopped from outside and is not finished
 };
 
 /// Returns "episodes", "patience" or "stopped".
@@ -39,25 +41,28 @@ class Training {
   /// graph or a cluster that comes twice.
   explicit Training(TrainingPlan plan);
 
-  /// Goes on from a checkpoint; `source` is its name in errors. Throws kUsage if it is one of
-  /// another plan or if a graph or a cluster has changed since, and kFormat if it is none.
+  /// Continues from a checkpoint; `source` is its name in errors. Throws kUsage if its plan is
+  /// another or if a graph or a cluster has changed since, and kFormat if it is no checkpoint.
   void resume(std::string_view checkpoint, const std::string& source);
 
-  /// Trains on `threads` (0: all cores), which do not matter to the result, until the plan is done
-  /// or `after_update` says no. It is asked after each update but the last, and may call the
-  /// functions below. Throws what the agent's train() throws.
+  /// Trains until the plan is done or `after_update` returns false. It is called after each update
+  /// but the last, and may call the functions below. The number of `threads` (0: all cores) does
+  /// not change the result. Throws what the agent's train() throws.
   TrainingEnd run(int threads, const std::function<bool()>& after_update);
 
   /// Returns all that resume() needs. Requires: run() was called.
   std::string checkpoint() const;
 
-  /// Returns the policy as it is now. Requires: run() was called.
-  PolicyFile policy() const;
+  /// Returns where the policy comes from.
+  PolicyOrigin origin() const;
 
-  /// Returns how the training went so far.
+  /// Returns the text of a policy file with the policy as it is now. Requires: run() was called.
+  std::string policy_file() const;
+
+  /// Returns the learning curve so far.
   const LearningCurve& curve() const { return curve_; }
 
-  /// Returns the session of each of the curve's problems: simulations, and the best placement.
+  /// Returns the session of each of the curve's problems: evaluations, and the best placement.
   const std::vector<std::unique_ptr<agents::Session>>& sessions() const { return sessions_; }
 
   /// Returns the episodes of the plan, over all problems.

@@ -1,8 +1,8 @@
 #pragma once
 
-// Whether the simulator tells the truth about a machine: the same placements are simulated on its
-// profile and really run on its devices, and the two step times compared. Ops are compared one by
-// one as well, by class and by the source from which their cost came.
+// Validates the simulator on a machine: placements are simulated on the machine's profile and run
+// on its devices, and the two step times compared. Ops are compared one by one as well, by class
+// and by cost source (docs/concepts/costs.md).
 //
 // Each device runs its ops in the order in which the simulated ones started.
 
@@ -37,7 +37,7 @@ struct NamedPlacement {
   Placement placement{};
 };
 
-/// Returns placements that differ in what bounds them: each device alone; for each ordered pair of
+/// Returns placements with different bottlenecks: each device alone; for each ordered pair of
 /// devices the groups cut in two along their topological order, so that the first takes half as
 /// long as the second, as long, and twice as long; and random ones, on all devices of the profile
 /// that agents may choose. The same for the same seed.

@@ -54,7 +54,7 @@ struct GraphRegistration {
 
 /// Returns the graph that a user named: `NAME[:key=value,...]` of the catalog, or the path of a
 /// file (anything with a '/', or a '.' before any ':') of a format that its content or ending
-/// tells.
+/// identifies.
 OpGraph load_graph(std::string_view name_or_path);
 
 /// Returns the graphs that a user means by `name_or_path` where many may be meant: the members of a

@@ -11,7 +11,7 @@
 
 namespace emplace {
 
-/// Reports a broken invariant: a defect in emplace, not in the user's input.
+/// Reports a broken invariant: an internal error of emplace, not in the user's input.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;

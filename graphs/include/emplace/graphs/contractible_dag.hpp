@@ -9,6 +9,8 @@
 // before u, which keeps the order topological (compare Pearce, Kelly 2007; Bender, Fineman,
 // Gilbert, Tarjan 2016). Labels with gaps answer which of two nodes comes first.
 
+#include <emplace/graphs/id_vector.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -35,9 +37,7 @@ class ContractibleDag {
   Node find(Node member);
 
   /// Returns the successors of a present node, with the weights of the edges to them.
-  const std::map<Node, std::int64_t>& successors(Node node) const {
-    return successors_[index(node)];
-  }
+  const std::map<Node, std::int64_t>& successors(Node node) const { return successors_[node]; }
 
   /// Makes one node of `from` and its successor `to` and returns it (one of the two ids), or
   /// nothing if that would make a cycle or the search gave up. Requires: present nodes and an edge
@@ -55,10 +55,9 @@ class ContractibleDag {
   const std::vector<Edge>& thickened() const { return thickened_; }
 
  private:
-  using Adjacency = std::vector<std::map<Node, std::int64_t>>;
+  using Adjacency = IdVector<Node, std::map<Node, std::int64_t>>;
   class Search;
 
-  static std::size_t index(Node node) { return static_cast<std::size_t>(node); }
   bool make_room(Node from, Node to, Node& place);
   Node join(Node from, Node to);
   void add_weight(Node from, Node to, std::int64_t weight);
@@ -73,11 +72,11 @@ class ContractibleDag {
   std::size_t num_present_;
   Adjacency successors_;
   Adjacency predecessors_;
-  std::vector<Node> parent_;  // union-find
-  std::vector<Node> next_;
-  std::vector<Node> previous_;
-  std::vector<std::uint64_t> label_;  // ascending along the list
-  std::vector<std::uint64_t> mark_;   // the search that saw a node last
+  IdVector<Node, Node> parent_;  // union-find
+  IdVector<Node, Node> next_;
+  IdVector<Node, Node> previous_;
+  IdVector<Node, std::uint64_t> label_;  // ascending along the list
+  IdVector<Node, std::uint64_t> mark_;   // the search that saw a node last
   std::uint64_t last_mark_ = 0;
   std::vector<Node> narrowed_;
   std::vector<Edge> thickened_;

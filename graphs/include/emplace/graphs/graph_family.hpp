@@ -9,7 +9,7 @@
 //     cifar10:split=test             where many graphs are meant: the 32 to test on
 //     cifar10:members=100            where many graphs are meant: 100 to train on
 //
-// What tells the members of a family apart is a Design, a list of integers. Designs are drawn one
+// The members of a family differ in their Design, a list of integers. Designs are drawn one
 // after the other from the seed; one that was drawn before is skipped. A hash of the design, not of
 // the draw, decides its side of the split: three of four are for training. So no graph is ever on
 // both sides, whatever the seed and the number of members, and every member of a split is another.
@@ -25,7 +25,7 @@
 
 namespace emplace {
 
-/// Tells the members of a family apart.
+/// Identifies a member of a family.
 using Design = std::vector<std::int64_t>;
 
 /// Describes a family of graphs.

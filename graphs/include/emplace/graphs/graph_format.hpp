@@ -36,7 +36,7 @@ struct GraphFormat {
   std::vector<std::string> endings{};
   std::vector<ParamSpec> read_parameters{};   ///< in the order in which they are listed
   std::vector<ParamSpec> write_parameters{};  ///< in the order in which they are listed
-  /// Says whether a file is of this format and no other; null if its content does not tell.
+  /// Says whether a file is of this format and no other; null if its content does not show it.
   std::function<bool(const FileContent&)> recognizes{};
   /// Reads a graph; `source` is the name of the file in errors. Throws kFormat. Null if the format
   /// is only written.
@@ -61,11 +61,11 @@ class GraphFormats {
   /// Returns the format called `name`; throws kUnknownName.
   const GraphFormat& find(std::string_view name) const;
 
-  /// Returns the format that a file name's ending tells, or null.
+  /// Returns the format that a file name's ending identifies, or null.
   const GraphFormat* find_by_ending(std::string_view path) const;
 
-  /// Returns the format that the file's content tells, else the one that its ending does; throws
-  /// kFormat if neither tells or several formats recognize the content.
+  /// Returns the format that the file's content identifies, else the one that its ending does;
+  /// throws kFormat if neither does or several formats recognize the content.
   const GraphFormat& guess(std::string_view bytes, std::string_view source) const;
 
   /// Reads and validates a graph in the format and with the parameters that `spec` names; `source`

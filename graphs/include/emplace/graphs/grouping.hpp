@@ -1,7 +1,7 @@
 #pragma once
 
-// Agents place groups of ops, not ops: a training graph has thousands of ops, most of which nobody
-// would ever part. A Grouping says which op is in which group.
+// Agents place groups of ops, not ops: a training graph has thousands of ops, and most of them
+// belong together. A Grouping says which op is in which group (docs/concepts/grouping.md).
 //
 // There are several ways to group ops (grouping_strategy.hpp). The default, group_ops(), follows
 // three rules (Mirhoseini et al. 2017; Addanki et al. 2019, whose code for the

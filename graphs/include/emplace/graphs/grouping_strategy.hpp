@@ -2,7 +2,7 @@
 
 // The ways to put ops into groups, by name. All of them respect colocation: ops with one label are
 // in one group, along with all ops on a way from one of them to another. All of them give groups
-// that form a DAG, in topological order, and the same bits every time.
+// that form a DAG, in topological order, and are deterministic (docs/concepts/grouping.md).
 //
 // Most aim at a number of groups and give at most that many, save where no two neighbours are left
 // that can merge: parts of a graph that nothing connects stay apart.

@@ -1,14 +1,23 @@
 #pragma once
 
 // Containers that are indexed by the ids of ids.hpp. Ids are signed and the standard containers'
-// indices are not; these convert in one place instead of at each access. Like the standard
-// containers', operator[] does not check its argument.
+// indices are not; these convert in one place instead of at each access. A std::size_t is an index
+// too, for loops over positions. Like the standard containers', operator[] does not check its
+// argument.
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace emplace {
+
+/// Returns `id` as an index of what is not indexed by ids, for example a vertex of an OpGraph.
+/// Requires: id >= 0.
+template <typename Id>
+constexpr std::size_t index_of(Id id) {
+  return static_cast<std::size_t>(id);
+}
 
 /// Is a std::vector with an element for each id from 0.
 template <typename Id, typename T>
@@ -17,6 +26,10 @@ class IdVector : public std::vector<T> {
 
  public:
   using Base::Base;
+  using Base::operator[];
+  IdVector() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a vector of the same elements is the same
+  IdVector(Base elements) : Base(std::move(elements)) {}
 
   /// Returns the element of `id`. Requires: 0 <= id < size().
   typename Base::reference operator[](Id id) {
@@ -37,6 +50,7 @@ class IdSpan : public std::span<T> {
 
  public:
   using Base::Base;
+  using Base::operator[];
   // NOLINTNEXTLINE(google-explicit-constructor): a span of the same elements is the same
   constexpr IdSpan(Base elements) : Base(elements) {}
 

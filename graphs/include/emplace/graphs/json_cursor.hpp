@@ -20,6 +20,8 @@
 
 namespace emplace {
 
+class JsonDocument;
+
 /// Points at one value of a JSON document, and knows where it stands.
 class JsonCursor {
  public:
@@ -63,8 +65,9 @@ class JsonCursor {
   /// Returns this truth value.
   bool boolean() const;
 
-  /// Returns this value as JSON; parsed again, it has the same texts and the same bits of numbers.
-  std::string json_text() const;
+  /// Returns a document of its own that holds a copy of this value and names the same place in
+  /// errors.
+  JsonDocument copy() const;
 
   /// Says whether this is an array, an object, a text, a whole number written without a point.
   bool is_array() const;
@@ -83,7 +86,7 @@ class JsonCursor {
   std::string pointer_;
 };
 
-/// Owns a parsed JSON text.
+/// Owns a parsed JSON value.
 class JsonDocument {
  public:
   /// Parses `text`; `source` is its name in errors. Throws kFormat with line and column where it is
@@ -102,10 +105,14 @@ class JsonDocument {
   JsonCursor root() const;
 
  private:
-  JsonDocument();
+  friend class JsonCursor;
+  struct Place;
 
+  JsonDocument(nlohmann::json value, Place place);
+
+  // On the heap, so that cursors still point at them when the document is moved.
   std::unique_ptr<nlohmann::json> value_;
-  std::unique_ptr<std::string> source_;
+  std::unique_ptr<Place> place_;
 };
 
 /// Returns the names of the members of the object that `text` is, in order, up to the first mistake

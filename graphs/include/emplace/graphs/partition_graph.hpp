@@ -3,6 +3,8 @@
 // Graphs as partitioning libraries read them: without direction, and with integer weights. A
 // partitioner balances work and cuts few bytes, and knows nothing of order in time.
 
+#include <emplace/graphs/id_vector.hpp>
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,16 +14,18 @@ namespace emplace {
 /// Holds a graph in CSR form; each edge stands in the lists of both of its ends. No sum of weights
 /// leaves 31 bits.
 struct PartitionGraph {
-  std::vector<std::int32_t> begin{};  ///< by vertex, and one more: where its neighbours begin
-  std::vector<std::int32_t> neighbours{};
+  using Vertex = std::int32_t;
+
+  IdVector<Vertex, std::int32_t> begin{};  ///< where its neighbours begin; one more than vertices
+  std::vector<Vertex> neighbours{};
   std::vector<std::int32_t> edge_weights{};  ///< scaled; at least 1
-  std::vector<std::int32_t> weights{};       ///< by vertex, scaled; at least 1
+  IdVector<Vertex, std::int32_t> weights{};  ///< scaled; at least 1
 };
 
 /// Joins two vertices.
 struct PartitionEdge {
-  std::int32_t a = 0;
-  std::int32_t b = 0;
+  PartitionGraph::Vertex a = 0;
+  PartitionGraph::Vertex b = 0;
   double weight = 0;  ///< at least 0
 };
 

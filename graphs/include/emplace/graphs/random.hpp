@@ -1,7 +1,8 @@
 #pragma once
 
-// Random numbers that are the same bits on every machine, compiler and thread count. The standard
-// library fixes its generators but not its distributions, so both are ours here.
+// Deterministic random numbers: equal on every machine, compiler and thread count
+// (docs/concepts/determinism.md). The standard library fixes its generators but not its
+// distributions, so both are implemented here.
 // Generator: xoshiro256** 1.0 (Blackman, Vigna 2018), seeded by SplitMix64.
 // A stream belongs to one thread; independent streams come from `stable_hash` of their coordinates.
 
@@ -40,6 +41,10 @@ class RandomStream {
 
   /// Returns a number in [0, 1) with 53 random bits.
   double uniform();
+
+  /// Returns two independent samples of the standard normal distribution (Marsaglia's polar
+  /// method).
+  std::pair<double, double> normal_pair();
 
   /// Shuffles `values` in place (Fisher-Yates).
   template <class T>

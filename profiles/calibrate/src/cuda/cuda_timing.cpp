@@ -4,6 +4,7 @@
 #include "memory_kernels.hpp"
 
 #include <emplace/calibrate/cuda_device.hpp>
+#include <emplace/graphs/quantiles.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -38,7 +40,7 @@ double us_between(const CudaEvent& before, const CudaEvent& after) {
   return 1000.0 * static_cast<double>(ms);
 }
 
-// An id for each thing that is timed, in all of the process.
+// An id for each run or copy that is timed, unique in the process.
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> last = 0;
   return ++last;
@@ -236,8 +238,9 @@ double CudaTimer::empty_kernel_us() {
   if (runs.empty()) {
     throw DeviceFailure("the profiler lost all runs of an empty kernel");
   }
-  std::ranges::sort(runs, {}, &TimedRun::us);
-  return runs[runs.size() / 2].us;
+  std::vector<double> times_us;
+  std::ranges::transform(runs, std::back_inserter(times_us), &TimedRun::us);
+  return upper_median(std::move(times_us));
 }
 
 double CudaTimer::launch_us() {

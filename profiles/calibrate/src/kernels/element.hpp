@@ -3,7 +3,7 @@
 // Numbers as kernels read and write them, on the CPU and on GPUs: computed in float32, stored as
 // float32 or bfloat16.
 
-#include <emplace/graphs/op_graph.hpp>
+#include <emplace/graphs/op.hpp>
 
 #include <cstdint>
 

@@ -62,7 +62,7 @@
 
 namespace emplace::calibrate::kernels {
 
-/// Shows a site to an op, which says what it expects. Graphs of strangers may not fit: then the op
+/// Shows a site to an op, which says what it expects. Third-party graphs may not fit: then the op
 /// is not run.
 class SiteReader {
  public:

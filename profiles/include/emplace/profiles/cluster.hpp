@@ -14,7 +14,7 @@
 
 namespace emplace {
 
-/// Says which rules a step on a cluster follows (sim/README.md).
+/// Says which rules a step on a cluster follows (docs/concepts/simulation.md).
 enum class TransferModel : std::uint8_t { kPlaceto, kPhysical, kGrappler };
 
 /// Returns "placeto", "physical" or "grappler".
@@ -36,7 +36,7 @@ struct GrapplerModel {
   bool operator==(const GrapplerModel&) const = default;
 };
 
-/// Holds the constants of the `placeto` transfer model (sim/README.md has its rules).
+/// Holds the constants of the `placeto` transfer model (docs/concepts/simulation.md).
 struct PlacetoModel {
   double gap_after_op_us = 5.7;  ///< a device rests this long after an op
   double gap_after_transfer_us =

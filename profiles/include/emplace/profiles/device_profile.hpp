@@ -2,7 +2,8 @@
 
 // What one kind of device can do, and what an op costs on it.
 //
-// Costs come from a ladder, and every answer says from which source:
+// A cost comes from the first of these sources that has one, and says from which
+// (docs/concepts/costs.md):
 //   1. kMeasured      measured for exactly this op: by the graph's own file, else by the profile;
 //   2. kInterpolated  between measurements of the same kind and type (measurement_table.hpp);
 //   3. kRoofline      t = t0 + max(flops / (e_c P), bytes / (e_m W)) with the efficiencies e_c, e_m
@@ -46,7 +47,7 @@ struct Roofline {
   bool operator==(const Roofline&) const = default;
 };
 
-/// Tells where the numbers of a file come from.
+/// Says where the numbers of a file come from.
 struct Provenance {
   std::string kind{};    ///< "spec-sheet", "fitted" or "measured"
   std::string source{};  ///< what was read, fitted to or run
@@ -56,8 +57,8 @@ struct Provenance {
   bool operator==(const Provenance&) const = default;
 };
 
-/// Tells how well a source predicts ops that it has not seen: each shape is left out in turn and
-/// predicted from the others. An error is |predicted - measured| / measured.
+/// Says how well a cost source predicts ops that it has not seen: each shape is left out in turn
+/// and predicted from the others. An error is |predicted - measured| / measured.
 struct PredictionError {
   std::int32_t predicted = 0;  ///< measurements that it could predict
   double mean = 0;
@@ -75,7 +76,7 @@ struct ClassCalibration {
   bool operator==(const ClassCalibration&) const = default;
 };
 
-/// Tells how the measurements of a profile came about, and what they are worth.
+/// Says how the measurements of a profile were made, and how good they are.
 struct Calibration {
   std::string product{};            ///< what the device calls itself: "NVIDIA H200"
   std::string software{};           ///< driver, libraries and their versions

@@ -5,7 +5,7 @@
 //
 // A link is what transfers compete for: one direction of a cable, both directions where they share
 // its bandwidth, a bus, a copy engine. A route is the set of links that a transfer occupies at the
-// same time. How the `physical` engine serves them is in sim/README.md.
+// same time. docs/concepts/simulation.md says how the `physical` engine serves them.
 
 #include <emplace/graphs/ids.hpp>
 

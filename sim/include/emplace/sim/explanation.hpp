@@ -5,7 +5,7 @@
 // The critical path is found by going back from the last event of the step. An op started when it
 // did because its last input came, or, if it was ready before, because its device ended another op.
 // A transfer ended when it did because of its latency, its bytes, and others on its links; it set
-// out when its producer ended, or its turn came when the transfer before it was through. So the
+// out when its producer ended, or was admitted when the transfer before it was through. So the
 // path is a chain of ops and transfers of which each waited for the one before, and its segments
 // cover [0, makespan] without a gap.
 //
@@ -13,6 +13,7 @@
 // have been shorter by at most the time that they spend on the path; less where another path is
 // then the longest. Complexity: O((ops + transfers x links of a route) log).
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/memory_curve.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
@@ -56,6 +57,9 @@ struct PathSegment {
   std::int32_t link = kNone;      ///< an index into Explanation::links: the slowest link of the
                                   ///< route, or the most loaded one while others shared it
   std::int32_t transfer = kNone;  ///< an index into StepRecord::transfers
+
+  /// Returns how long it lasts.
+  double length_us() const { return to_us - from_us; }
 };
 
 /// Returns the critical path in the order of time; only segments that last. Requires: `record` is a
@@ -113,8 +117,8 @@ struct Explanation {
   double makespan_us = 0;
   std::vector<PathSegment> path{};
   std::array<PathShare, kNumPathKinds> path_kinds{};  ///< by PathKind
-  std::vector<DeviceLoad> devices{};                  ///< by DeviceId
-  std::vector<LinkLoad> links{};
+  IdVector<DeviceId, DeviceLoad> devices{};
+  IdVector<std::int32_t, LinkLoad> links{};
   std::vector<OpKindShare> op_kinds{};  ///< by time, longest first
   double exposed_us = 0;                ///< no op ran while a transfer was under way
   std::vector<Gain> gains{};            ///< largest first

@@ -13,6 +13,7 @@
 // queries O(1), or O(groups on the device) where idle slots are filled; assign() O(edges of the
 // group * devices) and O(ready groups). One thread.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
@@ -60,18 +61,16 @@ class ListSchedule {
   }
 
   /// Returns the memory of `device` less what the ledger holds; negative where more was assigned.
-  std::int64_t free_bytes(DeviceId device) const {
-    return free_bytes_[static_cast<std::size_t>(device)];
-  }
+  std::int64_t free_bytes(DeviceId device) const { return free_bytes_[device]; }
 
   /// Puts `group` on `device` at start_if(). Requires: `group` is among ready_groups().
   void assign(GroupId group, DeviceId device);
 
   /// Returns when an assigned group starts, in microseconds.
-  double start_us(GroupId group) const { return start_us_[static_cast<std::size_t>(group)]; }
+  double start_us(GroupId group) const { return start_us_[group]; }
 
   /// Returns when an assigned group ends, in microseconds.
-  double finish_us(GroupId group) const { return finish_us_[static_cast<std::size_t>(group)]; }
+  double finish_us(GroupId group) const { return finish_us_[group]; }
 
   /// Returns the placement. Requires: all groups are assigned.
   Placement take() &&;
@@ -95,15 +94,15 @@ class ListSchedule {
   std::size_t num_devices_;
   Placement placement_;
   std::int64_t num_assigned_ = 0;
-  std::vector<std::int32_t> rank_;  // position of each group in topological order
+  IdVector<GroupId, std::int32_t> rank_;  // position in topological order
   std::vector<GroupId> ready_groups_;
-  std::vector<std::size_t> waiting_for_;          // producers not assigned, by group
-  std::vector<std::size_t> awaited_by_;           // consumers not assigned, by group
-  std::vector<double> ready_us_;                  // by group and device
-  std::vector<double> start_us_;                  // by group
-  std::vector<double> finish_us_;                 // by group
-  std::vector<std::vector<Interval>> intervals_;  // by device, in order of time
-  std::vector<std::int64_t> free_bytes_;          // by device
+  IdVector<GroupId, std::size_t> waiting_for_;  // producers not assigned
+  IdVector<GroupId, std::size_t> awaited_by_;   // consumers not assigned
+  std::vector<double> ready_us_;                // by group and device
+  IdVector<GroupId, double> start_us_;
+  IdVector<GroupId, double> finish_us_;
+  IdVector<DeviceId, std::vector<Interval>> intervals_;  // in order of time
+  IdVector<DeviceId, std::int64_t> free_bytes_;
 };
 
 }  // namespace emplace

@@ -11,7 +11,7 @@
 
 namespace emplace {
 
-/// Says how many bytes are taken from a moment on.
+/// Says how many bytes are taken from a time on.
 struct MemoryPoint {
   double at_us = 0;
   std::int64_t bytes = 0;
@@ -24,13 +24,13 @@ struct MemoryPoint {
 std::vector<MemoryPoint> memory_curve(const Problem& problem, const StepRecord& record,
                                       DeviceId device);
 
-/// Describes the first moment at which more is taken than a device has.
+/// Describes the first time at which more is taken than a device has.
 struct MemoryOverflow {
   DeviceId device = 0;
   double at_us = 0;
-  std::int64_t bytes_over = 0;        ///< after all that was taken at that moment
+  std::int64_t bytes_over = 0;        ///< after all that was taken at that time
   std::int64_t persistent_bytes = 0;  ///< weights and optimizer slots, all step long
-  std::vector<Allocation> largest;    ///< of those alive at that moment, largest first
+  std::vector<Allocation> largest;    ///< of those alive at that time, largest first
   std::int64_t other_bytes = 0;       ///< alive, and not among the largest
 };
 

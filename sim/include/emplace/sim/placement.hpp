@@ -1,7 +1,8 @@
 #pragma once
 
-// Who runs where: a device for every group of a problem.
+// A device for every group of a problem.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/ids.hpp>
 
 #include <initializer_list>
@@ -22,10 +23,10 @@ class Placement {
   /// Takes the device of each group.
   explicit Placement(std::vector<DeviceId> devices) : devices_(std::move(devices)) {}
 
-  GroupId size() const { return static_cast<GroupId>(devices_.size()); }
+  GroupId size() const { return devices_.end_id(); }
 
-  DeviceId operator[](GroupId group) const { return devices_[static_cast<std::size_t>(group)]; }
-  DeviceId& operator[](GroupId group) { return devices_[static_cast<std::size_t>(group)]; }
+  DeviceId operator[](GroupId group) const { return devices_[group]; }
+  DeviceId& operator[](GroupId group) { return devices_[group]; }
 
   /// Returns the devices by group.
   std::span<const DeviceId> devices() const { return devices_; }
@@ -33,7 +34,7 @@ class Placement {
   bool operator==(const Placement&) const = default;
 
  private:
-  std::vector<DeviceId> devices_;
+  IdVector<GroupId, DeviceId> devices_;
 };
 
 }  // namespace emplace

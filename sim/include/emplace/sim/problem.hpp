@@ -6,10 +6,12 @@
 //
 // Two views of the same problem:
 // - ops, on which the simulator works. An op's children stand in the order of the graph, one entry
-//   for each consumer, with the output that it reads (simulator rules 1 and 2 in sim/README.md);
+//   for each consumer, with the output that it reads (rules 1 and 2 of
+//   docs/concepts/simulation.md);
 // - groups, which agents place: a DAG with costs, bytes and memory summed over the members.
 
 #include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/ids.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/profiles/cluster.hpp>
@@ -21,6 +23,12 @@
 #include <vector>
 
 namespace emplace {
+
+/// Index into the outputs of all ops of a problem.
+using OutputId = std::int32_t;
+
+/// Index into the uses of all outputs of a problem.
+using UseId = std::int32_t;
 
 /// Describes the data that one group hands to another in a step.
 struct GroupEdge {
@@ -40,8 +48,21 @@ class Problem {
   /// Returns the graph, for names, kinds, shapes and scopes.
   const OpGraph& graph() const { return *graph_; }
 
+  /// Returns an op of the graph, for its name, kind, shape and scope.
+  const Op& op(OpId op) const { return (*graph_)[static_cast<std::size_t>(op)]; }
+
   /// Returns the cluster, for names and profiles.
   const Cluster& cluster() const { return *cluster_; }
+
+  /// Returns a device of the cluster, for its name.
+  const Device& device(DeviceId device) const {
+    return cluster_->devices[static_cast<std::size_t>(device)];
+  }
+
+  /// Returns the profile of a device.
+  const DeviceProfile& profile(DeviceId device) const {
+    return cluster_->profiles[this->device(device).profile];
+  }
 
   /// Returns which op is in which group.
   const Grouping& grouping() const { return grouping_; }
@@ -52,35 +73,31 @@ class Problem {
   /// Returns the number of devices of the cluster; a placement may use any of them.
   DeviceId num_devices() const { return static_cast<DeviceId>(cluster_->devices.size()); }
 
-  /// Returns the devices from which agents choose unless they are told otherwise, ascending; never
-  /// empty.
+  /// Returns the devices from which agents choose unless told otherwise, ascending; never empty.
   std::span<const DeviceId> placeable_devices() const { return placeable_; }
 
   // --- Ops -------------------------------------------------------------------------------------
 
   /// Returns the cost of `op` on `device` in microseconds.
-  double cost_us(OpId op, DeviceId device) const {
-    return cost_us_[cost_row(device) + static_cast<std::size_t>(op)];
-  }
+  double cost_us(OpId op, DeviceId device) const { return cost_us_[cost_cell(op, device)]; }
 
   /// Returns the costs of all ops on `device` in microseconds.
-  std::span<const double> costs_us(DeviceId device) const {
-    return {cost_us_.data() + cost_row(device), static_cast<std::size_t>(num_ops_)};
+  IdSpan<OpId, const double> costs_us(DeviceId device) const {
+    return {cost_us_.data() + cost_cell(0, device), static_cast<std::size_t>(num_ops_)};
   }
 
   /// Says from which source that cost comes.
   CostSource cost_source(OpId op, DeviceId device) const {
-    return cost_source_[cost_row(device) + static_cast<std::size_t>(op)];
+    return cost_source_[cost_cell(op, device)];
   }
 
   /// Returns the standard deviation of that cost over the cost; 0 if it is taken as exact.
-  double cost_spread(OpId op, DeviceId device) const {
-    return cost_spread_[cost_row(device) + static_cast<std::size_t>(op)];
-  }
+  double cost_spread(OpId op, DeviceId device) const { return cost_spread_[cost_cell(op, device)]; }
 
-  /// Replaces the costs of all ops on `device` and the others of its profile, in a copy that nobody
-  /// shares (replicas.hpp). Everything else stays what the expected costs made it: priorities and
-  /// groups' costs are plans. Requires: a cost for each op, not negative, that sums allow.
+  /// Replaces the costs of all ops on `device` and the others of its profile, in a copy that
+  /// is not shared (replicas.hpp). Everything else stays what the expected costs made it:
+  /// priorities and groups' costs are plans. Requires: a cost for each op, not negative, that sums
+  /// allow.
   void replace_costs(DeviceId device, std::span<const double> costs_us);
 
   /// Counts the calls of replace_costs(), for those who keep results.
@@ -88,13 +105,12 @@ class Problem {
 
   /// Returns how long a device rests after `op` in the `placeto` model: the cluster's gap, or 0 if
   /// the op launches nothing.
-  double gap_us(OpId op) const { return gap_us_[static_cast<std::size_t>(op)]; }
+  double gap_us(OpId op) const { return gap_us_[op]; }
 
   /// Returns how long launching `op` takes on `device` before its cost in the `physical` model; 0
   /// if the op launches nothing.
   double launch_us(OpId op, DeviceId device) const {
-    return launches_[static_cast<std::size_t>(op)] ? launch_us_[static_cast<std::size_t>(device)]
-                                                   : 0.0;
+    return launches_[op] ? launch_us_[device] : 0.0;
   }
 
   /// Returns how long `op` keeps one slot of `device`: launch, cost and gap.
@@ -105,85 +121,74 @@ class Problem {
   /// Returns all ops in a topological order.
   std::span<const OpId> topological_order() const { return order_; }
 
-  /// Describes one consumer of an op: who reads, and which output (an index into all outputs).
+  /// Describes one consumer of an op: who reads, and which output.
   struct Child {
     OpId op;
-    std::int32_t output;
+    OutputId output;
   };
 
   /// Returns the consumers of `op`, each once, in graph order.
   std::span<const Child> children(OpId op) const {
-    const auto at = static_cast<std::size_t>(op);
-    return {children_.data() + child_begin_[at], children_.data() + child_begin_[at + 1]};
+    return {children_.data() + child_begin_[op], children_.data() + child_begin_[op + 1]};
   }
 
   /// Returns the same in the byte order of the consumers' names, which breaks ties in time.
   std::span<const Child> children_by_name(OpId op) const {
-    const auto at = static_cast<std::size_t>(op);
     const Child* const all =
         children_by_name_.empty() ? children_.data() : children_by_name_.data();
-    return {all + child_begin_[at], all + child_begin_[at + 1]};
+    return {all + child_begin_[op], all + child_begin_[op + 1]};
   }
 
   /// Returns the number of distinct producers of `op`.
-  std::int32_t num_parents(OpId op) const { return num_parents_[static_cast<std::size_t>(op)]; }
+  std::int32_t num_parents(OpId op) const { return num_parents_[op]; }
 
   /// Returns the op's outputs as a range [begin, end) of the outputs of all ops, in which
   /// `Child::output` counts. An op with consumers has at least one.
-  std::pair<std::int32_t, std::int32_t> outputs(OpId op) const {
-    const auto at = static_cast<std::size_t>(op);
-    return {output_begin_[at], output_begin_[at + 1]};
+  std::pair<OutputId, OutputId> outputs(OpId op) const {
+    return {output_begin_[op], output_begin_[op + 1]};
   }
 
   /// Describes that an op reads an output of another, or, if `output` is kControl, comes after it.
   struct Use {
     OpId producer;
     OpId consumer;
-    std::int32_t output;  ///< an index into all outputs, or Dependency::kControl
+    OutputId output;  ///< or Dependency::kControl
   };
 
   /// Returns the distinct uses of all ops; those of one producer together, by output, control last,
   /// then by consumer.
-  std::span<const Use> uses() const { return uses_; }
+  IdSpan<UseId, const Use> uses() const { return uses_; }
 
   /// Returns the uses of what `op` produces, as a range [begin, end) of uses().
-  std::pair<std::int32_t, std::int32_t> uses_of(OpId op) const {
-    const auto at = static_cast<std::size_t>(op);
-    return {use_begin_[at], use_begin_[at + 1]};
-  }
+  std::pair<UseId, UseId> uses_of(OpId op) const { return {use_begin_[op], use_begin_[op + 1]}; }
 
   /// Returns the uses by which `op` waits for others, as indices into uses().
-  std::span<const std::int32_t> inputs(OpId op) const {
-    const auto at = static_cast<std::size_t>(op);
-    return {inputs_.data() + input_begin_[at], inputs_.data() + input_begin_[at + 1]};
+  std::span<const UseId> inputs(OpId op) const {
+    return {inputs_.data() + input_begin_[op], inputs_.data() + input_begin_[op + 1]};
   }
 
   /// Returns the longest sum of costs from the start of `op` to the end of the step, each op on the
   /// device that runs it fastest and transfers not counted, in microseconds: its priority where
   /// devices run the critical path first.
-  double priority_us(OpId op) const { return priority_us_[static_cast<std::size_t>(op)]; }
+  double priority_us(OpId op) const { return priority_us_[op]; }
 
   /// Returns the number of outputs of all ops together.
-  std::int32_t num_outputs() const { return static_cast<std::int32_t>(output_bytes_.size()); }
+  OutputId num_outputs() const { return output_bytes_.end_id(); }
 
   /// Returns the bytes that a transfer of the output moves.
-  std::int64_t output_bytes(std::int32_t output) const {
-    return output_bytes_[static_cast<std::size_t>(output)];
-  }
+  std::int64_t output_bytes(OutputId output) const { return output_bytes_[output]; }
 
   /// Returns the bytes of memory that the output takes on the device of its producer: none where it
   /// is a variable's value, which is persistent.
-  std::int64_t output_allocated_bytes(std::int32_t output) const {
-    return output_allocated_bytes_[static_cast<std::size_t>(output)];
+  std::int64_t output_allocated_bytes(OutputId output) const {
+    return output_allocated_bytes_[output];
   }
 
   /// Returns the bytes of memory that the op's outputs take on its device.
-  std::int64_t allocated_bytes(OpId op) const {
-    return allocated_bytes_[static_cast<std::size_t>(op)];
-  }
+  std::int64_t allocated_bytes(OpId op) const { return allocated_bytes_[op]; }
 
   /// Returns the position of the op's name among all names in byte order; it breaks ties in time.
-  std::int32_t name_rank(OpId op) const { return name_rank_[static_cast<std::size_t>(op)]; }
+  std::int32_t name_rank(OpId op) const { return name_rank_[op]; }
 
   // --- Devices ---------------------------------------------------------------------------------
 
@@ -212,36 +217,30 @@ class Problem {
 
   /// Returns the cost of all members on `device` in microseconds, launches and gaps included.
   double group_cost_us(GroupId group, DeviceId device) const {
-    return group_cost_us_[static_cast<std::size_t>(device) *
-                              static_cast<std::size_t>(num_groups()) +
-                          static_cast<std::size_t>(group)];
+    return group_cost_us_[group_cell(group, device)];
   }
 
   /// Returns the bytes of weights and optimizer slots of a group.
   std::int64_t group_persistent_bytes(GroupId group) const {
-    return group_persistent_bytes_[static_cast<std::size_t>(group)];
+    return group_persistent_bytes_[group];
   }
 
   /// Returns the bytes of all outputs that the members allocate, were none freed in the step.
-  std::int64_t group_output_bytes(GroupId group) const {
-    return group_output_bytes_[static_cast<std::size_t>(group)];
-  }
+  std::int64_t group_output_bytes(GroupId group) const { return group_output_bytes_[group]; }
 
   /// Returns the edges between groups, sorted by producer, then consumer; one for each pair.
   std::span<const GroupEdge> group_edges() const { return group_edges_; }
 
   /// Returns the edges out of a group.
   std::span<const GroupEdge> group_out_edges(GroupId group) const {
-    const auto at = static_cast<std::size_t>(group);
-    return {group_edges_.data() + group_out_begin_[at],
-            group_edges_.data() + group_out_begin_[at + 1]};
+    return {group_edges_.data() + group_out_begin_[group],
+            group_edges_.data() + group_out_begin_[group + 1]};
   }
 
   /// Returns the edges into a group, by producer.
   std::span<const GroupEdge> group_in_edges(GroupId group) const {
-    const auto at = static_cast<std::size_t>(group);
-    return {group_in_edges_.data() + group_in_begin_[at],
-            group_in_edges_.data() + group_in_begin_[at + 1]};
+    return {group_in_edges_.data() + group_in_begin_[group],
+            group_in_edges_.data() + group_in_begin_[group + 1]};
   }
 
   /// Returns all groups in a topological order.
@@ -258,9 +257,14 @@ class Problem {
   double latency_us(DeviceId from, DeviceId to) const;
   double bytes_per_us(DeviceId from, DeviceId to) const;
 
-  std::size_t cost_row(DeviceId device) const {
-    return cluster_->devices[static_cast<std::size_t>(device)].profile *
-           static_cast<std::size_t>(num_ops_);
+  std::size_t cost_cell(OpId op, DeviceId device) const {
+    return this->device(device).profile * static_cast<std::size_t>(num_ops_) +
+           static_cast<std::size_t>(op);
+  }
+
+  std::size_t group_cell(GroupId group, DeviceId device) const {
+    return static_cast<std::size_t>(device) * static_cast<std::size_t>(num_groups()) +
+           static_cast<std::size_t>(group);
   }
 
   std::shared_ptr<const OpGraph> graph_;
@@ -272,24 +276,24 @@ class Problem {
   std::vector<CostSource> cost_source_;
   std::vector<double> cost_spread_;
   std::int64_t cost_revision_ = 0;
-  std::vector<double> gap_us_;
-  std::vector<bool> launches_;     // by op
-  std::vector<double> launch_us_;  // by device
+  IdVector<OpId, double> gap_us_;
+  IdVector<OpId, bool> launches_;
+  IdVector<DeviceId, double> launch_us_;
   std::vector<OpId> order_;
-  std::vector<std::size_t> child_begin_;
+  IdVector<OpId, std::size_t> child_begin_;
   std::vector<Child> children_;
   std::vector<Child> children_by_name_;  // empty where it would be the same
-  std::vector<std::int32_t> num_parents_;
-  std::vector<std::int32_t> output_begin_;
-  std::vector<std::int64_t> output_bytes_;
-  std::vector<std::int64_t> allocated_bytes_;
-  std::vector<std::int32_t> name_rank_;
-  std::vector<std::int64_t> output_allocated_bytes_;
-  std::vector<Use> uses_;
-  std::vector<std::int32_t> use_begin_;
-  std::vector<std::int32_t> inputs_;
-  std::vector<std::size_t> input_begin_;
-  std::vector<double> priority_us_;
+  IdVector<OpId, std::int32_t> num_parents_;
+  IdVector<OpId, OutputId> output_begin_;
+  IdVector<OutputId, std::int64_t> output_bytes_;
+  IdVector<OpId, std::int64_t> allocated_bytes_;
+  IdVector<OpId, std::int32_t> name_rank_;
+  IdVector<OutputId, std::int64_t> output_allocated_bytes_;
+  IdVector<UseId, Use> uses_;
+  IdVector<OpId, UseId> use_begin_;
+  std::vector<UseId> inputs_;
+  IdVector<OpId, std::size_t> input_begin_;
+  IdVector<OpId, double> priority_us_;
 
   Topology topology_;
   double mean_latency_us_ = 0;
@@ -299,12 +303,12 @@ class Problem {
   std::vector<DeviceId> placeable_;
 
   std::vector<double> group_cost_us_;
-  std::vector<std::int64_t> group_persistent_bytes_;
-  std::vector<std::int64_t> group_output_bytes_;
+  IdVector<GroupId, std::int64_t> group_persistent_bytes_;
+  IdVector<GroupId, std::int64_t> group_output_bytes_;
   std::vector<GroupEdge> group_edges_;
-  std::vector<std::size_t> group_out_begin_;
+  IdVector<GroupId, std::size_t> group_out_begin_;
   std::vector<GroupEdge> group_in_edges_;
-  std::vector<std::size_t> group_in_begin_;
+  IdVector<GroupId, std::size_t> group_in_begin_;
   std::vector<GroupId> group_order_;
 };
 

@@ -13,7 +13,7 @@
 // all its ops. Otherwise the errors of a thousand ops would cancel out. Devices of one class share
 // their factors, so two placements are compared by where they put ops, not by luck (common random
 // numbers). Launches, gaps and transfers are exact, and so are priorities: they are set before the
-// step. What replicas do not tell is how wrong the rules of the simulation are.
+// step. What replicas do not show is how wrong the rules of the simulation are.
 //
 // Deterministic: each replica has a stream of its own, derived from the seed and its number, so
 // neither the threads nor the number of replicas change what it draws. Complexity: one simulation
@@ -68,7 +68,7 @@ struct ReplicaSummary {
 /// Sums up the replicas of one placement. Requires: at least one.
 ReplicaSummary summarize(const Replicas& replicas);
 
-/// Tells how two placements compare. One beats the other in a replica if its step is shorter, or if
+/// Says how two placements compare. One beats the other in a replica if its step is shorter, or if
 /// only the other is out of memory; the probability counts ties, and replicas in which both are, by
 /// half.
 struct ReplicaComparison {

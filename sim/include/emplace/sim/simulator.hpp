@@ -2,7 +2,7 @@
 
 // How long one step of a problem takes under a placement, and how much memory each device needs.
 //
-// The cluster chooses the rules, which sim/README.md states: `placeto` reproduces the simulator
+// The cluster chooses the rules (docs/concepts/simulation.md): `placeto` reproduces the simulator
 // released with Placeto (Addanki et al. 2019) bit for bit; `physical` is a machine of links that
 // transfers share, copy engines, launches and hard memory limits; `grappler` has a serial channel
 // for each pair of devices. A Simulator is one thread's workspace: make one for each thread and use
@@ -12,36 +12,35 @@
 // Complexity: O(ops + edges) for a fixed number of devices, plus O(devices) for each event of
 // `placeto`, or O(busy links x busy routes) for each transfer of `physical`.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
 
 #include <cstdint>
 #include <memory>
-#include <span>
 
 namespace emplace {
 
 /// Holds the result of one run: views into the Simulator's workspace, valid until its next run.
 struct SimResult {
   StepStatus status = StepStatus::kOk;
-  double makespan_us = 0;                    ///< duration of the step
-  std::span<const double> start_us;          ///< by op
-  std::span<const double> end_us;            ///< by op
-  std::span<const std::int64_t> peak_bytes;  ///< by device: the most that was taken at once
-  DeviceId worst_device = 0;                 ///< where memory is exceeded most, or fullest
-  std::int64_t bytes_over = 0;               ///< sum over devices of what exceeds the capacity
+  double makespan_us = 0;  ///< duration of the step
+  IdSpan<OpId, const double> start_us;
+  IdSpan<OpId, const double> end_us;
+  IdSpan<DeviceId, const std::int64_t> peak_bytes;  ///< the most that was taken at once
+  DeviceId worst_device = 0;                        ///< where memory is exceeded most, or fullest
+  std::int64_t bytes_over = 0;  ///< sum over devices of what exceeds the capacity
 };
 
-class PlacetoEngine;   // private
-class PhysicalEngine;  // private
+class Engine;  // private
 
 /// Simulates placements of one problem.
 class Simulator {
  public:
   struct Options {
-    /// Ends a run of the `physical` or `grappler` model at the moment at which a memory overflows.
-    /// Then the makespan is that moment, and ops that had not started have negative times.
+    /// Ends a run of the `physical` or `grappler` model at the time at which a memory overflows.
+    /// Then the makespan is that time, and ops that had not started have negative times.
     bool stop_when_out_of_memory = false;
   };
 
@@ -55,14 +54,12 @@ class Simulator {
   /// Simulates one step. Requires: a valid device for each group.
   const SimResult& run(const Placement& placement);
 
-  /// Simulates one step and returns everything that happened in it.
+  /// Simulates one step and returns everything that happened in it. Requires: as run().
   StepRecord record(const Placement& placement);
 
  private:
   const Problem& problem_;
-  std::unique_ptr<PlacetoEngine> placeto_;  // one of these two
-  std::unique_ptr<PhysicalEngine> physical_;
-  SimResult result_;
+  std::unique_ptr<Engine> engine_;
 };
 
 }  // namespace emplace

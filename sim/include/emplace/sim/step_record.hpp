@@ -2,6 +2,7 @@
 
 // Everything that happened in one simulated step, kept for traces, explanations and files.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/ids.hpp>
 #include <emplace/sim/placement.hpp>
 
@@ -29,6 +30,8 @@ struct Transfer {
   double wanted_us = 0;  ///< when its producer had it
   double start_us = 0;   ///< when it set out; its latency is part of the transfer
   double end_us = 0;     ///< when its consumers had it; negative if the step was stopped before
+
+  bool operator==(const Transfer&) const = default;
 };
 
 /// Describes memory that was taken for a time. What weights and optimizer slots take for the whole
@@ -45,6 +48,8 @@ struct Allocation {
   double from_us = 0;   ///< negative if the step was stopped before
   double until_us = 0;  ///< as well
   std::int64_t bytes = 0;
+
+  bool operator==(const Allocation&) const = default;
 };
 
 /// Holds one run, by value.
@@ -52,13 +57,13 @@ struct StepRecord {
   Placement placement{0};
   StepStatus status = StepStatus::kOk;
   double makespan_us = 0;
-  std::vector<double> start_us;  ///< by op
-  std::vector<double> end_us;    ///< by op
+  IdVector<OpId, double> start_us;
+  IdVector<OpId, double> end_us;
   std::vector<Transfer> transfers;
   std::vector<Allocation> allocations;
-  std::vector<std::int64_t> peak_bytes;  ///< by device
-  DeviceId worst_device = 0;             ///< where memory is exceeded most, or fullest
-  std::int64_t bytes_over = 0;           ///< sum over devices of what exceeds the capacity
+  IdVector<DeviceId, std::int64_t> peak_bytes;
+  DeviceId worst_device = 0;    ///< where memory is exceeded most, or fullest
+  std::int64_t bytes_over = 0;  ///< sum over devices of what exceeds the capacity
 };
 
 }  // namespace emplace

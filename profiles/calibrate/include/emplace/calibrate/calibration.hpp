@@ -17,7 +17,7 @@ namespace emplace::calibrate {
 
 /// Holds what launching an op takes.
 struct Launch {
-  double us = 0;         ///< as PlanRunner launches: from a CUDA graph on GPUs
+  double us = 0;         ///< of a whole step: from a CUDA graph on GPUs
   double stream_us = 0;  ///< by the host, one by one
 };
 

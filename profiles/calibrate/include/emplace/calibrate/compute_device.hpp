@@ -25,10 +25,10 @@ class DeviceFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Tells a GPU, whose memory is its own, from cores of the CPU, which work in the host's.
+/// Distinguishes a GPU, which has its own memory, from CPU cores, which use the host's.
 enum class DeviceKind : std::uint8_t { kCpu, kGpu };
 
-/// Tells what a device is, as far as its makers and drivers say.
+/// Describes a device, as far as its makers and drivers say.
 struct DeviceFacts {
   DeviceKind kind = DeviceKind::kCpu;
   std::string name{};              ///< in clusters: "gpu:0", "cpu:0"
@@ -67,7 +67,7 @@ class OpProgram {
   /// Returns the scratch memory that a run needs.
   virtual std::int64_t workspace_bytes() const = 0;
   /// Returns who computes it: "cudnn", "cublas", "onednn", "emplace", or "reference" for plain
-  /// loops that nobody would use where speed matters.
+  /// loops that are not made for speed.
   virtual std::string_view library() const = 0;
 };
 
@@ -96,7 +96,7 @@ class Queue {
   virtual void finish() = 0;
 };
 
-/// Says what one timed run is worth.
+/// Says whether a timed run counts.
 enum class RunQuality : std::uint8_t {
   kGood,
   kThrottled,  ///< the device ran below its clock for heat or power

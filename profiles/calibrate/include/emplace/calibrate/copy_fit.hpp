@@ -46,7 +46,7 @@ struct CopyCost {
   double max_error = 0;
 };
 
-/// Tells whether two copies get in each other's way.
+/// Says whether two copies disturb each other.
 struct CopyPair {
   std::string one{};    ///< "gpu:0>cpu:0"
   std::string other{};  ///< the reverse of `one`, or a copy between other devices

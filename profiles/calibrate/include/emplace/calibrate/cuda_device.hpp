@@ -2,8 +2,8 @@
 
 // The GPUs of this machine as ComputeDevices, by CUDA. A GPU can also be cut into parts: disjoint
 // sets of its multiprocessors (green contexts), each of which is then a device of its own, so that
-// placements over several devices can be run on a machine of one GPU. Parts share the memory, its
-// bandwidth and the copy engines.
+// a machine of one GPU can stand for several devices. Parts share the memory, its bandwidth and the
+// copy engines.
 //
 // Convolutions run on cuDNN, matrix products on cuBLAS, all else on our own kernels. What a step
 // does on queues of such devices can be recorded into a CUDA graph and replayed, so that the host

@@ -1,6 +1,6 @@
 #pragma once
 
-// What CUPTI tells of a machine by the way: its GPUs, and how they hang on PCIe and NVLink.
+// What CUPTI records about a machine: its GPUs, and their PCIe and NVLink connections.
 
 #include <emplace/calibrate/activity.hpp>
 
@@ -9,7 +9,7 @@
 namespace emplace::calibrate {
 
 /// Returns a sentence for each GPU, PCIe connection of a GPU and set of NVLinks of which `log` has
-/// a record; empty if there is none. Each is told once, however often it was recorded.
+/// a record; empty if there is none. Each is named once, however often it was recorded.
 std::string describe_machine(const ActivityLog& log);
 
 /// Returns at which clocks the GPUs ran, as sampled: "multiprocessors 1755 to 1980 MHz, memory 3201

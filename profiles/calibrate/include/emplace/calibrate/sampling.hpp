@@ -3,8 +3,8 @@
 // How single runs become samples: each op or copy is warmed up, run at least 20 times, and summed
 // up by its median. Runs in which the device was throttled or the profiler lost records are
 // dropped, and counted; but where a device is throttled whenever it runs an op, a step would see
-// the same, so these runs are kept and told. A sample whose kept runs still differ much is measured
-// again with more runs, and reported as unstable if that does not help.
+// the same, so these runs are kept and reported. A sample whose kept runs still differ much is
+// measured again with more runs, and reported as unstable if that does not help.
 
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/samples.hpp>
@@ -27,10 +27,10 @@ struct SamplingOptions {
   std::int64_t max_copy_bytes = std::int64_t{1} << 30;
 };
 
-/// Sums up runs of one thing; `median_us` is 0 if none was kept.
+/// Sums up runs of one op or copy; `median_us` is 0 if none was kept.
 Summary summarize(std::span<const TimedRun> runs);
 
-/// Tells what was measured so far: "op 12 of 340: conv2d [64, 3, 299, 299, ...]".
+/// Reports what was measured so far: "op 12 of 340: conv2d [64, 3, 299, 299, ...]".
 using Progress = std::function<void(const std::string& what)>;
 
 /// Holds what became of the ops that were to be measured.
@@ -41,7 +41,8 @@ struct OpSamples {
   std::vector<OpKey> below_clock{};     ///< of samples whose runs were all throttled
 };
 
-/// Measures each of `sites` on `device`. An op that fails, or stays unstable, is left out and told.
+/// Measures each of `sites` on `device`. An op that fails, or stays unstable, is left out and
+/// reported.
 OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
                       const SamplingOptions& options, const Progress& progress);
 

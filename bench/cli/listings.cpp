@@ -1,0 +1,192 @@
+#include "listings.hpp"
+
+#include <emplace/agents/registry.hpp>
+#include <emplace/bench/suite.hpp>
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/grouping_strategy.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace emplace::cli {
+namespace {
+
+using agents::AgentRegistry;
+using bench::TextTable;
+using Json = nlohmann::ordered_json;
+
+constexpr TextTable::Align kRight = TextTable::Align::kRight;
+
+Json to_json(const ParamValue& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+Json to_json(std::span<const ParamSpec> parameters) {
+  Json list = Json::array();
+  for (const ParamSpec& parameter : parameters) {
+    Json json = {{"name", parameter.name}, {"default", to_json(parameter.default_value)}};
+    if (std::holds_alternative<std::int64_t>(parameter.default_value) ||
+        std::holds_alternative<double>(parameter.default_value)) {
+      json["min"] = parameter.min;
+      json["max"] = parameter.max;
+    }
+    if (!parameter.choices.empty()) {
+      json["choices"] = parameter.choices;
+    }
+    json["summary"] = parameter.summary;
+    json["group"] = parameter.group;
+    json["expert"] = parameter.expert;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+std::vector<std::string> agent_names() { return AgentRegistry::global().names(); }
+
+ListingEntry agent_entry(const std::string& name) {
+  const agents::AgentInfo& info = AgentRegistry::global().info(name);
+  return {.name = name,
+          .cells = {std::string(to_string(info.kind))},
+          .summary = info.summary,
+          .description = info.description,
+          .reference = info.reference,
+          .parameters = info.parameters,
+          .json = {{"name", name},
+                   {"kind", to_string(info.kind)},
+                   {"summary", info.summary},
+                   {"description", info.description},
+                   {"reference", info.reference},
+                   {"deterministic", info.deterministic},
+                   {"trainable", info.trainable},
+                   {"parameters", to_json(info.parameters)}}};
+}
+
+std::vector<std::string> graph_names() { return GraphCatalog::global().names(); }
+
+ListingEntry graph_entry(const std::string& name) {
+  const GraphModel& model = GraphCatalog::global().find(name);
+  return {.name = name,
+          .summary = model.summary,
+          .reference = model.reference,
+          .parameters = model.parameters,
+          .json = {{"name", name},
+                   {"summary", model.summary},
+                   {"reference", model.reference},
+                   {"parameters", to_json(model.parameters)}}};
+}
+
+std::vector<std::string> format_names() { return GraphFormats::global().names(); }
+
+ListingEntry format_entry(const std::string& name) {
+  const GraphFormat& format = GraphFormats::global().find(name);
+  std::vector<ParamSpec> parameters = format.read_parameters;
+  for (const ParamSpec& parameter : format.write_parameters) {
+    if (std::ranges::find(parameters, parameter.name, &ParamSpec::name) == parameters.end()) {
+      parameters.push_back(parameter);
+    }
+  }
+  return {.name = name,
+          .cells = {format.read ? "yes" : "", format.write ? "yes" : ""},
+          .summary = format.summary,
+          .reference = format.reference,
+          .parameters = std::move(parameters),
+          .json = {{"name", name},
+                   {"summary", format.summary},
+                   {"reference", format.reference},
+                   {"endings", format.endings},
+                   {"can_read", format.read != nullptr},
+                   {"can_write", format.write != nullptr},
+                   {"read_parameters", to_json(format.read_parameters)},
+                   {"write_parameters", to_json(format.write_parameters)}}};
+}
+
+ListingEntry grouping_entry(const std::string& name) {
+  const GroupingStrategy& strategy = find_grouping(name);
+  return {.name = name,
+          .cells = {strategy.takes_target ? "yes" : ""},
+          .summary = std::string(strategy.summary),
+          .reference = std::string(strategy.reference),
+          .json = {{"name", strategy.name},
+                   {"summary", strategy.summary},
+                   {"reference", strategy.reference},
+                   {"takes_target", strategy.takes_target},
+                   {"default", strategy.name == kDefaultGrouping}}};
+}
+
+ListingEntry cluster_entry(const std::string& name) {
+  const Cluster cluster = load_cluster(name);
+  Json devices = Json::array();
+  for (const Device& device : cluster.devices) {
+    const DeviceProfile& profile = cluster.profiles[device.profile];
+    devices.push_back({{"name", device.name},
+                       {"profile", profile.name},
+                       {"device_class", profile.device_class},
+                       {"memory_bytes", profile.memory_bytes},
+                       {"placeable", device.placeable}});
+  }
+  return {.name = name,
+          .cells = {fmt::format("{}", cluster.devices.size())},
+          .summary = cluster.summary,
+          .json = {{"name", name}, {"summary", cluster.summary}, {"devices", std::move(devices)}}};
+}
+
+ListingEntry profile_entry(const std::string& name) {
+  const DeviceProfile profile = load_device_profile(name);
+  return {.name = name,
+          .cells = {fmt::format("{:.3f}", profile.peak_flops_per_us / 1e6),
+                    fmt::format("{:.1f}", profile.memory_bytes_per_us / 1e3),
+                    fmt::format("{:.1f}", static_cast<double>(profile.memory_bytes) / 1e9)},
+          .summary = profile.summary,
+          .json = {{"name", name},
+                   {"device_class", profile.device_class},
+                   {"summary", profile.summary},
+                   {"peak_flops_per_us", profile.peak_flops_per_us},
+                   {"memory_bytes_per_us", profile.memory_bytes_per_us},
+                   {"memory_bytes", profile.memory_bytes},
+                   {"provenance", profile.provenance.kind}}};
+}
+
+ListingEntry suite_entry(const std::string& name) {
+  const bench::Suite suite = bench::load_suite(name);
+  Json json = Json::parse(bench::write_suite(suite));
+  json.erase("schema");
+  json.erase("version");
+  return {.name = name, .summary = suite.summary, .json = std::move(json)};
+}
+
+}  // namespace
+
+std::span<const Listing> listings() {
+  static const std::vector<Listing> kListings = {
+      {"agents", "agent", {{"kind"}}, agent_names, agent_entry},
+      {"clusters", "cluster", {{"devices", kRight}}, cluster_names, cluster_entry},
+      {"formats", "format", {{"read"}, {"written"}}, format_names, format_entry},
+      {"graphs", "graph", {}, graph_names, graph_entry},
+      {"groupings", "grouping", {{"takes --groups"}}, grouping_names, grouping_entry},
+      {"profiles",
+       "profile",
+       {{"TFLOP/s", kRight}, {"GB/s", kRight}, {"GB", kRight}},
+       device_profile_names,
+       profile_entry},
+      {"suites", "suite", {}, bench::suite_names, suite_entry},
+  };
+  return kListings;
+}
+
+const Listing& find_listing(const std::string& what) {
+  std::vector<std::string> names;
+  for (const Listing& listing : listings()) {
+    if (listing.what == what) {
+      return listing;
+    }
+    names.emplace_back(listing.what);
+  }
+  throw Error(ErrorCode::kUsage,
+              fmt::format("cannot list '{}'{}", excerpt(what), suggest_names(what, names)));
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,43 @@
+#pragma once
+
+// What `emplace list` tells: the names of a kind of thing, and the facts of each.
+
+#include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/params.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace::cli {
+
+/// Holds the facts of one name.
+struct ListingEntry {
+  std::string name{};
+  std::vector<std::string> cells{};  ///< one for each column of its Listing
+  std::string summary{};
+  std::string description{};
+  std::string reference{};
+  std::vector<ParamSpec> parameters{};
+  nlohmann::ordered_json json{};  ///< all facts
+};
+
+/// Describes a listing.
+struct Listing {
+  std::string_view what{};                          ///< "agents"
+  std::string_view one{};                           ///< "agent"
+  std::vector<bench::TextTable::Column> columns{};  ///< between the name and the summary
+  std::vector<std::string> (*names)() = nullptr;
+  ListingEntry (*entry)(const std::string& name) = nullptr;
+};
+
+/// Returns all listings, sorted by `what`.
+std::span<const Listing> listings();
+
+/// Returns the listing of `what`; throws kUsage with the nearest names.
+const Listing& find_listing(const std::string& what);
+
+}  // namespace emplace::cli

@@ -1,0 +1,45 @@
+#include "optional_parts.hpp"
+
+namespace emplace::cli {
+namespace {
+
+constexpr OptionalPart kParts[] = {
+    {.name = "METIS",
+     .brings = "agent and grouping metis",
+     .present = EMPLACE_HAS_METIS,
+     .how_to_get = "apt-get install libmetis-dev",
+     .adds_names = true},
+    {.name = "Scotch",
+     .brings = "agent scotch",
+     .present = EMPLACE_HAS_SCOTCH,
+     .how_to_get = "apt-get install libscotch-dev",
+     .adds_names = true},
+    {.name = "ONNX",
+     .brings = "format onnx",
+     .present = EMPLACE_HAS_ONNX,
+     .how_to_get = "apt-get install libonnx-dev libprotobuf-dev protobuf-compiler",
+     .adds_names = true},
+    {.name = "Protocol Buffers",
+     .brings = "formats chakra and tensorflow",
+     .present = EMPLACE_HAS_PROTOBUF,
+     .how_to_get = "apt-get install libprotobuf-dev protobuf-compiler",
+     .adds_names = true},
+    {.name = "oneDNN",
+     .brings = "fast convolutions and products when a CPU is calibrated",
+     .present = EMPLACE_HAS_ONEDNN,
+     .how_to_get = "apt-get install libdnnl-dev"},
+    {.name = "CUDA",
+     .brings = "calibration of GPUs",
+     .present = EMPLACE_HAS_CUDA,
+     .how_to_get = "EMPLACE_WITH_CUDA=ON ./emplace doctor"},
+    {.name = "Google Benchmark",
+     .brings = "the program emplace_micro",
+     .present = EMPLACE_HAS_BENCHMARK,
+     .how_to_get = "apt-get install libbenchmark-dev"},
+};
+
+}  // namespace
+
+std::span<const OptionalPart> optional_parts() { return kParts; }
+
+}  // namespace emplace::cli

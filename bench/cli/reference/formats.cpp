@@ -1,0 +1,69 @@
+// formats.md and groupings.md.
+
+#include "reference/pages.hpp"
+
+#include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/grouping_strategy.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace emplace::cli {
+
+std::string format_page() {
+  MarkdownPage page("File formats of graphs");
+  page.paragraph(
+      "`emplace import FILE` reads a graph and `emplace export GRAPH --format NAME` writes one. A "
+      "graph "
+      "file may stand wherever a graph is named; its content tells the format, or else the ending "
+      "of its "
+      "name. Parameters stand after the name of the format: `--format NAME:key=value`.");
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& name : GraphFormats::global().names()) {
+    const GraphFormat& format = GraphFormats::global().find(name);
+    rows.push_back({link(code(name), anchor(name)), format.read ? "yes" : "",
+                    format.write ? "yes" : "", fmt::format("{}", fmt::join(format.endings, ", ")),
+                    plain(format.summary)});
+  }
+  page.table({"format", "read", "written", "endings", "what it is"}, rows);
+  for (const std::string& name : GraphFormats::global().names()) {
+    const GraphFormat& format = GraphFormats::global().find(name);
+    page.heading(2, name).paragraph(sentence(format.summary));
+    page.paragraph(format.reference.empty() ? "" : "Reference: " + sentence(format.reference));
+    for (const auto& [title, parameters] :
+         {std::pair{"Parameters when it is read:", &format.read_parameters},
+          std::pair{"Parameters when it is written:", &format.write_parameters}}) {
+      if (!parameters->empty()) {
+        page.paragraph(title);
+        add_parameters(page, *parameters, 3);
+      }
+    }
+  }
+  return page.text();
+}
+
+std::string grouping_page() {
+  MarkdownPage page("Groupings");
+  page.paragraph(fmt::format(
+      "Agents place groups of ops; the simulator runs the ops one by one. A grouping says which "
+      "ops "
+      "share a group: `--grouping NAME`. Ops with the same colocation label always do. `--groups "
+      "N` is "
+      "the number of groups to aim at, by default {}; the groupings that say so below take none.",
+      kDefaultGroups));
+  for (const GroupingStrategy& strategy : grouping_strategies()) {
+    page.item(fmt::format(
+        "**`{}`**{}{}: {}{}", strategy.name,
+        strategy.name == kDefaultGrouping ? " (the default)" : "",
+        strategy.takes_target ? "" : " (takes no `--groups`)", sentence(strategy.summary),
+        strategy.reference.empty() ? "" : " Reference: " + sentence(strategy.reference)));
+  }
+  page.paragraph(
+      "`emplace show GRAPH --cluster CLUSTER --compare-groupings` compares what placements of each "
+      "can "
+      "reach.");
+  return page.text();
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,60 @@
+#pragma once
+
+// The pages of docs/reference. Everything in them comes from what the program knows: registries,
+// shipped files, schemas and the tree of its commands. So they are the same on every machine, and a
+// new agent has a page without an edit.
+
+#include "reference/markdown.hpp"
+
+#include <emplace/graphs/params.hpp>
+
+#include <CLI/App.hpp>
+
+#include <map>
+#include <span>
+#include <string>
+
+namespace emplace::cli {
+
+/// Holds pages by their path in docs/reference: "agents/heft.md".
+using Pages = std::map<std::string, std::string>;
+
+/// Returns all pages. Throws kUnsupported where this build lacks a part that adds names
+/// (optional_parts.hpp).
+Pages reference_pages(const CLI::App& program);
+
+/// Adds agents.md and a page for each agent, agents/NAME.md.
+void add_agent_pages(Pages& pages);
+
+/// Returns clusters.md.
+std::string cluster_page();
+
+/// Returns cli.md.
+std::string command_page(const CLI::App& program);
+
+/// Returns profiles.md: the shipped device profiles.
+std::string profile_page();
+
+/// Returns formats.md: file formats of graphs.
+std::string format_page();
+
+/// Returns graphs.md. It builds every graph, which takes seconds.
+std::string graph_page();
+
+/// Returns groupings.md.
+std::string grouping_page();
+
+/// Returns op-kinds.md.
+std::string op_kind_page();
+
+/// Returns schemas.md: the members of all JSON files.
+std::string schema_page();
+
+/// Returns suites.md.
+std::string suite_page();
+
+/// Adds the parameters, in their groups: one per line, and those for experts folded away. The
+/// headings of groups are of `level`.
+void add_parameters(MarkdownPage& page, std::span<const ParamSpec> parameters, int level);
+
+}  // namespace emplace::cli

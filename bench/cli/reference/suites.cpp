@@ -1,0 +1,81 @@
+// suites.md.
+
+#include "reference/pages.hpp"
+
+#include <emplace/bench/suite.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace emplace::cli {
+namespace {
+
+using bench::Suite;
+
+template <class Range, class ToText>
+std::string joined(const Range& range, const ToText& to_text) {
+  std::vector<std::string> texts;
+  std::ranges::transform(range, std::back_inserter(texts), to_text);
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string budget_of(const Suite& suite) {
+  return fmt::format("{} per cell, {} of agents that draw at random",
+                     count_of(suite.max_evaluations, "evaluation"),
+                     count_of(suite.repetitions, "repetition"));
+}
+
+void add_suite(MarkdownPage& page, const Suite& suite) {
+  page.heading(2, suite.name).paragraph(sentence(suite.summary));
+  if (suite.families.empty()) {
+    page.item("graphs: " +
+              joined(suite.graphs, [](const auto& graph) { return code(graph.graph); }));
+  }
+  for (const bench::SuiteFamily& family : suite.families) {
+    const auto tested = std::ranges::count(suite.graphs, family.name, &bench::SuiteGraph::family);
+    page.item(fmt::format("family {}: policies learn from {} and are tested on {} others",
+                          code(family.name), count_of(std::ssize(family.train), "graph"), tested));
+  }
+  page.item("clusters: " + joined(suite.clusters, code));
+  for (const bench::SuitePolicy& policy : suite.policies) {
+    page.item(fmt::format("policy {}: `{}`, {} on each graph", code(policy.name), policy.agent,
+                          count_of(policy.episodes, "episode")));
+  }
+  page.item("agents: " + joined(suite.agents, [&](const bench::SuiteAgent& agent) {
+              const std::string budget =
+                  agent.max_evaluations
+                      ? fmt::format(" ({})", count_of(*agent.max_evaluations, "evaluation"))
+                      : "";
+              return code(agent.label()) + budget;
+            }));
+  page.item("budget: " + budget_of(suite));
+  if (suite.published) {
+    page.item("published figures beside ours: " + plain(suite.published->source));
+  }
+  page.commands({"emplace run " + suite.name});
+}
+
+}  // namespace
+
+std::string suite_page() {
+  MarkdownPage page("Suites");
+  page.paragraph(
+      "A suite is a comparison: graphs x clusters x agents x repetitions, under budgets of "
+      "evaluations. "
+      "`emplace run NAME` runs one of these, or a file of yours ([schema](schemas.md#suite)). "
+      "`emplace list suites` prints this table.");
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& name : bench::suite_names()) {
+    rows.push_back({link(code(name), anchor(name)), plain(bench::load_suite(name).summary)});
+  }
+  page.table({"suite", "what it compares"}, rows);
+  for (const std::string& name : bench::suite_names()) {
+    add_suite(page, bench::load_suite(name));
+  }
+  return page.text();
+}
+
+}  // namespace emplace::cli

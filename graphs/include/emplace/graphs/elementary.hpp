@@ -1,0 +1,22 @@
+#pragma once
+
+// Elementary functions that return the same bits on every machine. They are made of basic
+// operations (+ - * /), which IEEE 754 defines to the last bit; those of the C library differ in
+// the last bits between its versions and processors, and one bit can change a decision. The
+// relative error is below 2e-15. Thread-safe.
+
+namespace emplace {
+
+/// Returns e^x.
+double exp_of(double x);
+
+/// Returns the natural logarithm of x. Requires: x > 0, not denormal.
+double log_of(double x);
+
+/// Returns the hyperbolic tangent of x.
+double tanh_of(double x);
+
+/// Returns 1 / (1 + e^-x).
+double sigmoid_of(double x);
+
+}  // namespace emplace

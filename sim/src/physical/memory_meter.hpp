@@ -1,0 +1,53 @@
+#pragma once
+
+// How much memory a step takes on each device (rule 4 of the `physical` engine in
+// docs/concepts/simulation.md). Frees of one instant come before its allocations, and what is taken
+// and freed at once takes nothing; so peaks are counted when an instant is over.
+
+#include <emplace/graphs/id_vector.hpp>
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace emplace::physical {
+
+/// Counts bytes and their peaks; a workspace of one thread.
+class MemoryMeter {
+ public:
+  /// Makes room. Requires: `problem` outlives it.
+  explicit MemoryMeter(const Problem& problem);
+
+  /// Starts a step, with the persistent bytes of a placement.
+  void start(const Placement& placement);
+
+  void allocate(DeviceId device, std::int64_t bytes) {
+    live_bytes_[device] += bytes;
+    if (!has_grown_[device]) {
+      has_grown_[device] = true;
+      grown_.push_back(device);
+    }
+  }
+
+  void free(DeviceId device, std::int64_t bytes) { live_bytes_[device] -= bytes; }
+
+  /// Counts what is taken now that an instant is over.
+  void end_instant();
+
+  /// Says whether a peak is above the capacity of its device.
+  bool is_out_of_memory() const { return is_out_of_memory_; }
+
+  /// Returns the most that was taken at once on each device.
+  IdSpan<DeviceId, const std::int64_t> peak_bytes() const { return peak_bytes_; }
+
+ private:
+  const Problem& problem_;
+  bool is_out_of_memory_ = false;
+  IdVector<DeviceId, std::int64_t> live_bytes_;
+  IdVector<DeviceId, std::int64_t> peak_bytes_;
+  IdVector<DeviceId, char> has_grown_;  // whether it took memory at the present instant
+  std::vector<DeviceId> grown_;         // those
+};
+
+}  // namespace emplace::physical

@@ -1,0 +1,356 @@
+#include "physical_engine.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace emplace::physical {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Until when events belong to the instant that begins at `us` (rule 3): sums of the same times in
+// another order differ by rounding, and ties must not depend on that.
+double end_of_instant(double us) { return us + 1e-6 + us * 1e-12; }
+
+bool is_grappler(const Problem& problem) {
+  return problem.cluster().transfer_model == TransferModel::kGrappler;
+}
+
+}  // namespace
+
+PhysicalEngine::PhysicalEngine(const Problem& problem, Simulator::Options options)
+    : problem_(problem),
+      stop_when_out_of_memory_(options.stop_when_out_of_memory),
+      bytes_of_overhead_(is_grappler(problem) ? problem.cluster().grappler.latency_us *
+                                                    problem.cluster().grappler.bytes_per_us
+                                              : 0.0),
+      min_bytes_(is_grappler(problem) ? 0.0 : 1.0),
+      start_us_(problem.num_ops()),
+      end_us_(problem.num_ops()),
+      output_freed_us_(problem.num_outputs()),
+      num_ops_in_(problem.num_groups()),
+      network_(problem.topology(), problem.num_devices(),
+               static_cast<std::int32_t>(problem.uses().size())),
+      transfers_(problem),
+      memory_(problem),
+      ready_(problem),
+      free_slots_(problem.num_devices()),
+      device_of_(problem.num_ops()),
+      waiting_(problem.num_ops()),
+      output_uses_(problem.num_outputs()),
+      num_ops_on_(problem.num_devices()) {
+  for (DeviceId from = 0; from < problem.num_devices(); ++from) {
+    for (DeviceId to = 0; to < problem.num_devices(); ++to) {
+      latency_us_.push_back(problem.topology().latency_us(from, to));
+    }
+  }
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    workspace_bytes_.push_back(problem.op(op).workspace_bytes);
+    num_inputs_.push_back(static_cast<std::int32_t>(problem.inputs(op).size()));
+    if (num_inputs_.back() == 0) {
+      roots_.push_back(op);
+    }
+    ++num_ops_in_[problem.grouping().group_of(op)];
+  }
+  const std::size_t num_ops = start_us_.size();
+  const std::size_t max_transfers = problem.uses().size();
+  events_.reserve(num_ops + max_transfers);
+  batch_.ended_ops.reserve(num_ops);
+  batch_.arrived.reserve(max_transfers);
+  batch_.ended_flows.reserve(max_transfers);
+  woken_.reserve(num_ops);
+  idle_.reserve(2 * num_ops);
+  result_.start_us = start_us_;
+  result_.end_us = end_us_;
+  result_.peak_bytes = memory_.peak_bytes();
+}
+
+const SimResult& PhysicalEngine::run(const Placement& placement) {
+  reset(placement);
+  bool is_stopped = false;
+  for (;;) {
+    dispatch();
+    network_.share(now_us_);
+    const double next_us = take_next_events();
+    if (next_us > now_us_) {  // else this instant goes on, with ops that took no time
+      memory_.end_instant();
+    }
+    is_stopped = stop_when_out_of_memory_ && memory_.is_out_of_memory();
+    if (is_stopped || next_us == kInfinity) {
+      break;
+    }
+    now_us_ = next_us;
+    for (const OpId op : batch_.ended_ops) {
+      finish_op(op);
+    }
+    for (const Network::Ended& flow : batch_.ended_flows) {
+      deliver(flow.flow, flow.at_us);
+    }
+    for (const TransferId transfer : batch_.arrived) {
+      enter_network(transfer);
+    }
+    start_transfers();
+    queue_woken_ops();
+  }
+  result_.makespan_us = is_stopped ? now_us_ : *std::max_element(end_us_.begin(), end_us_.end());
+  compare_with_capacity(problem_, result_);
+  return result_;
+}
+
+void PhysicalEngine::reset(const Placement& placement) {
+  std::fill(num_ops_on_.begin(), num_ops_on_.end(), 0);
+  for (GroupId group = 0; group < problem_.num_groups(); ++group) {
+    num_ops_on_[placement[group]] += num_ops_in_[group];
+  }
+  for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
+    free_slots_[device] = problem_.slots(device);
+  }
+  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+    device_of_[op] = placement[problem_.grouping().group_of(op)];
+  }
+  std::copy(num_inputs_.begin(), num_inputs_.end(), waiting_.begin());
+  std::fill(start_us_.begin(), start_us_.end(), kNotYet);
+  std::fill(end_us_.begin(), end_us_.end(), kNotYet);
+  std::fill(output_freed_us_.begin(), output_freed_us_.end(), kNotYet);
+  now_us_ = 0;
+  events_.clear();
+  network_.reset();
+  transfers_.clear();
+  num_sent_ = 0;
+  memory_.start(placement);
+  ready_.reset(num_ops_on_);
+  woken_.assign(roots_.begin(), roots_.end());
+  queue_woken_ops();
+}
+
+// Advances to the next instant: takes out all events that belong to it, in the order of ids, and
+// returns when the last of them happens; infinity if there is none.
+double PhysicalEngine::take_next_events() {
+  batch_.ended_ops.clear();
+  batch_.arrived.clear();
+  batch_.ended_flows.clear();
+  const double first_us = std::min(events_.next_us(), network_.next_end_us());
+  if (first_us == kInfinity) {
+    return kInfinity;
+  }
+  const double until_us = end_of_instant(first_us);
+  double last_us = first_us;
+  while (events_.next_us() <= until_us) {
+    const EventList::Event event = events_.pop();
+    last_us = std::max(last_us, event.at_us);
+    if (event.id < problem_.num_ops()) {
+      batch_.ended_ops.push_back(event.id);
+    } else {
+      batch_.arrived.push_back(event.id - problem_.num_ops());
+    }
+  }
+  network_.take_ended(until_us, batch_.ended_flows);
+  for (const Network::Ended& flow : batch_.ended_flows) {
+    last_us = std::max(last_us, flow.at_us);
+  }
+  std::sort(batch_.ended_ops.begin(), batch_.ended_ops.end());
+  std::sort(batch_.arrived.begin(), batch_.arrived.end());
+  std::sort(batch_.ended_flows.begin(), batch_.ended_flows.end(),
+            [](const Network::Ended& a, const Network::Ended& b) { return a.flow < b.flow; });
+  return last_us;
+}
+
+// Frees what the op used, and wakes those that waited for it on its device (rules 1 and 4).
+void PhysicalEngine::finish_op(OpId op) {
+  const DeviceId device = device_of_[op];
+  ++free_slots_[device];
+  idle_.push_back(device);
+  memory_.free(device, workspace_bytes_[op]);
+  free_inputs(op, device);
+  hand_on_outputs(op, device);
+}
+
+void PhysicalEngine::free_inputs(OpId op, DeviceId device) {
+  for (const UseId input : problem_.inputs(op)) {
+    const OutputId output = problem_.uses()[input].output;
+    if (output == Dependency::kControl) {
+      continue;
+    }
+    if (transfers_.transfer_of(input) == TransferTable::kNone) {
+      release_output(output, device);
+      continue;
+    }
+    TransferState& transfer = transfers_[transfers_.transfer_of(input)];
+    if (--transfer.consumers == 0) {
+      transfer.freed_us = now_us_;
+      memory_.free(device, problem_.output_bytes(output));
+    }
+  }
+}
+
+// Wakes the consumers of each output that are on the op's device, and makes the transfers to
+// others.
+void PhysicalEngine::hand_on_outputs(OpId op, DeviceId device) {
+  const auto uses = problem_.uses();
+  auto [use, last_use] = problem_.uses_of(op);
+  const auto [first_output, last_output] = problem_.outputs(op);
+  for (OutputId output = first_output; output < last_output; ++output) {
+    const UseId first_use = use;
+    while (use < last_use && uses[use].output == output) {
+      ++use;
+    }
+    const std::int32_t num_local = wake_local(first_use, use, device);
+    output_uses_[output] = num_local;
+    if (num_local < use - first_use) {
+      output_uses_[output] += transfers_.add(first_use, use, device_of_, now_us_);
+    }
+    if (output_uses_[output] == 0) {  // no op reads it
+      output_uses_[output] = 1;
+      release_output(output, device);
+    }
+  }
+  for (; use < last_use; ++use) {  // control edges
+    wake(uses[use].consumer);
+  }
+}
+
+// Wakes the consumers on a device; returns how many there are.
+std::int32_t PhysicalEngine::wake_local(UseId first_use, UseId last_use, DeviceId device) {
+  std::int32_t num_local = 0;
+  for (UseId use = first_use; use < last_use; ++use) {
+    const OpId consumer = problem_.uses()[use].consumer;
+    if (device_of_[consumer] == device) {
+      ++num_local;
+      wake(consumer);
+    }
+  }
+  return num_local;
+}
+
+void PhysicalEngine::deliver(TransferId transfer, double at_us) {
+  TransferState& delivered = transfers_[transfer];
+  delivered.end_us = at_us;
+  release_output(delivered.output, delivered.from);
+  std::int32_t left = delivered.consumers;
+  for (UseId use = delivered.first_use; left > 0; ++use) {
+    if (transfers_.transfer_of(use) == transfer) {
+      wake(problem_.uses()[use].consumer);
+      --left;
+    }
+  }
+}
+
+void PhysicalEngine::enter_network(TransferId transfer) {
+  const TransferState& arrived = transfers_[transfer];
+  const double bytes =
+      static_cast<double>(problem_.output_bytes(arrived.output)) + bytes_of_overhead_;
+  if (bytes < min_bytes_) {
+    deliver(transfer, now_us_);
+  } else {
+    network_.add(transfer, arrived.from, arrived.to, bytes, now_us_);
+  }
+}
+
+// Starts the transfers of the outputs that were handed on: takes memory for the copies, and lets
+// the latencies of the routes pass (rules 2 and 4).
+void PhysicalEngine::start_transfers() {
+  for (; num_sent_ < transfers_.all().end_id(); ++num_sent_) {
+    const TransferState& sent = transfers_[num_sent_];
+    memory_.allocate(sent.to, problem_.output_bytes(sent.output));
+    const auto route = static_cast<std::size_t>(sent.from * problem_.num_devices() + sent.to);
+    if (latency_us_[route] > 0) {
+      events_.push(now_us_ + latency_us_[route], problem_.num_ops() + num_sent_);
+    } else {
+      enter_network(num_sent_);
+    }
+  }
+}
+
+// Puts the ops that became ready at this instant into the queues of their devices.
+void PhysicalEngine::queue_woken_ops() {
+  std::sort(woken_.begin(), woken_.end());
+  for (const OpId op : woken_) {
+    ready_.push(device_of_[op], op, now_us_);
+    idle_.push_back(device_of_[op]);
+  }
+  woken_.clear();
+}
+
+void PhysicalEngine::dispatch() {
+  for (const DeviceId device : idle_) {
+    while (free_slots_[device] > 0 && !ready_.is_empty(device)) {
+      --free_slots_[device];
+      start_op(device, ready_.pop(device));
+    }
+  }
+  idle_.clear();
+}
+
+void PhysicalEngine::start_op(DeviceId device, OpId op) {
+  start_us_[op] = now_us_;
+  end_us_[op] = now_us_ + problem_.busy_us(op, device);
+  events_.push(end_us_[op], op);
+  memory_.allocate(device, problem_.allocated_bytes(op) + workspace_bytes_[op]);
+}
+
+// Counts off one use of an output on its producer's device, and frees it after the last.
+void PhysicalEngine::release_output(OutputId output, DeviceId device) {
+  if (--output_uses_[output] == 0) {
+    output_freed_us_[output] = now_us_;
+    memory_.free(device, problem_.output_allocated_bytes(output));
+  }
+}
+
+// Counts off one input of an op, and marks it as ready after the last.
+void PhysicalEngine::wake(OpId op) {
+  if (--waiting_[op] == 0) {
+    woken_.push_back(op);
+  }
+}
+
+StepRecord PhysicalEngine::record(const Placement& placement) {
+  StepRecord record = record_of(placement, run(placement));
+  add_transfers(record);
+  add_allocations(record);
+  return record;
+}
+
+void PhysicalEngine::add_transfers(StepRecord& record) const {
+  for (const TransferState& transfer : transfers_.all()) {
+    record.transfers.push_back({.producer = transfer.producer,
+                                .output = transfer.output,
+                                .from = transfer.from,
+                                .to = transfer.to,
+                                .wanted_us = transfer.start_us,
+                                .start_us = transfer.start_us,
+                                .end_us = transfer.end_us});
+  }
+}
+
+void PhysicalEngine::add_allocations(StepRecord& record) const {
+  for (const TransferState& transfer : transfers_.all()) {
+    record.allocations.push_back({.op = transfer.producer,
+                                  .output = transfer.output,
+                                  .kind = Allocation::Kind::kCopy,
+                                  .device = transfer.to,
+                                  .from_us = transfer.start_us,
+                                  .until_us = transfer.freed_us,
+                                  .bytes = problem_.output_bytes(transfer.output)});
+  }
+  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+    const auto [begin, end] = problem_.outputs(op);
+    for (OutputId output = begin; output < end; ++output) {
+      record.allocations.push_back({.op = op,
+                                    .output = output,
+                                    .kind = Allocation::Kind::kOutput,
+                                    .device = device_of_[op],
+                                    .from_us = start_us_[op],
+                                    .until_us = output_freed_us_[output],
+                                    .bytes = problem_.output_allocated_bytes(output)});
+    }
+    record.allocations.push_back({.op = op,
+                                  .output = Allocation::kAllOutputs,
+                                  .kind = Allocation::Kind::kWorkspace,
+                                  .device = device_of_[op],
+                                  .from_us = start_us_[op],
+                                  .until_us = end_us_[op],
+                                  .bytes = workspace_bytes_[op]});
+  }
+}
+
+}  // namespace emplace::physical

@@ -1,0 +1,99 @@
+#pragma once
+
+// The engine of the `physical` model, which also runs the `grappler` model. Rule numbers refer to
+// "The `physical` engine" in docs/concepts/simulation.md.
+//
+// A discrete-event simulation with next-event time advance. Events are the ends of ops, the ends of
+// transfers' latencies (both in one future event list), and the ends of flows, of which the network
+// knows the next. Events of one instant are handled together; then devices dispatch their next ops,
+// and links are shared anew if a flow started or ended.
+
+#include "engine.hpp"
+#include "event_list.hpp"
+#include "memory_meter.hpp"
+#include "network.hpp"
+#include "ready_queues.hpp"
+#include "transfer_table.hpp"
+
+#include <emplace/graphs/id_vector.hpp>
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace emplace::physical {
+
+/// Simulates placements by the rules of the `physical` and `grappler` models.
+class PhysicalEngine final : public Engine {
+ public:
+  /// Prepares a workspace. Requires: `problem` outlives it.
+  PhysicalEngine(const Problem& problem, Simulator::Options options);
+
+  const SimResult& run(const Placement& placement) override;
+  StepRecord record(const Placement& placement) override;
+
+ private:
+  static constexpr double kNotYet = -1.0;
+
+  // The events of the present instant, each kind in the order of ids.
+  struct EventBatch {
+    std::vector<OpId> ended_ops;
+    std::vector<TransferId> arrived;  // transfers whose latency is over
+    std::vector<Network::Ended> ended_flows;
+  };
+
+  void reset(const Placement& placement);
+  double take_next_events();
+  void finish_op(OpId op);
+  void free_inputs(OpId op, DeviceId device);
+  void hand_on_outputs(OpId op, DeviceId device);
+  std::int32_t wake_local(UseId first_use, UseId last_use, DeviceId device);
+  void deliver(TransferId transfer, double at_us);
+  void enter_network(TransferId transfer);
+  void start_transfers();
+  void queue_woken_ops();
+  void dispatch();
+  void start_op(DeviceId device, OpId op);
+  void release_output(OutputId output, DeviceId device);
+  void wake(OpId op);
+  void add_transfers(StepRecord& record) const;
+  void add_allocations(StepRecord& record) const;
+
+  const Problem& problem_;
+  const bool stop_when_out_of_memory_;
+  const double bytes_of_overhead_;  // grappler: what a channel's fixed time is worth
+  const double min_bytes_;          // transfers of less want no link
+
+  // Results.
+  SimResult result_;
+  IdVector<OpId, double> start_us_;
+  IdVector<OpId, double> end_us_;
+  IdVector<OutputId, double> output_freed_us_;
+
+  // The problem, as the engine reads it.
+  std::vector<double> latency_us_;  // of routes
+  IdVector<OpId, std::int32_t> num_inputs_;
+  IdVector<OpId, std::int64_t> workspace_bytes_;
+  std::vector<OpId> roots_;
+  IdVector<GroupId, std::int32_t> num_ops_in_;
+
+  // The state of the step.
+  double now_us_ = 0;
+  EventList events_;  // ends of ops, and, with ids behind those of the ops, of latencies
+  Network network_;
+  TransferTable transfers_;
+  TransferId num_sent_ = 0;  // transfers that have started
+  MemoryMeter memory_;
+  ReadyQueues ready_;
+  IdVector<DeviceId, std::int32_t> free_slots_;
+  IdVector<OpId, DeviceId> device_of_;
+  IdVector<OpId, std::int32_t> waiting_;          // inputs that the op does not have yet
+  IdVector<OutputId, std::int32_t> output_uses_;  // local consumers and transfers to end
+  EventBatch batch_;
+  std::vector<OpId> woken_;
+  std::vector<DeviceId> idle_;  // devices that may start an op
+  IdVector<DeviceId, std::int32_t> num_ops_on_;
+};
+
+}  // namespace emplace::physical

@@ -1,0 +1,20 @@
+#include "ready_queues.hpp"
+
+namespace emplace::physical {
+
+ReadyQueues::ReadyQueues(const Problem& problem)
+    : problem_(problem),
+      by_priority_(problem.cluster().transfer_model == TransferModel::kPhysical &&
+                   problem.cluster().queue_order == QueueOrder::kCriticalPath),
+      queues_(problem.num_devices()),
+      storage_(problem.num_ops()) {}
+
+void ReadyQueues::reset(IdSpan<DeviceId, const std::int32_t> num_ops_on) {
+  Entry* begin = storage_.data();
+  for (DeviceId device = 0; device < queues_.end_id(); ++device) {
+    queues_[device] = {begin, begin};
+    begin += num_ops_on[device];
+  }
+}
+
+}  // namespace emplace::physical

@@ -1,0 +1,64 @@
+#pragma once
+
+// The engine of the `placeto` model: the rules of the simulator released with Placeto, bit for bit
+// (docs/concepts/simulation.md).
+//
+// A placement that differs from the one before in few groups is run incrementally
+// (incremental_run.hpp), any other in full (event_loop.hpp), with the same results to the last bit.
+// Callers need not care: searches that try one move after the other gain by it, and where most
+// groups are elsewhere the comparison costs next to nothing.
+
+#include "engine.hpp"
+#include "event_loop.hpp"
+#include "incremental_run.hpp"
+#include "memory_account.hpp"
+#include "moved_groups.hpp"
+#include "op_table.hpp"
+#include "step_times.hpp"
+
+#include <emplace/graphs/id_vector.hpp>
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace emplace::placeto {
+
+/// Simulates placements by the rules of the `placeto` model.
+class PlacetoEngine final : public Engine {
+ public:
+  /// Prepares a workspace. Requires: `problem` outlives it.
+  explicit PlacetoEngine(const Problem& problem);
+
+  const SimResult& run(const Placement& placement) override;
+  StepRecord record(const Placement& placement) override;
+
+  /// Says whether the last run was an incremental one.
+  bool was_incremental() const { return last_run_ == LastRun::kIncremental; }
+
+  /// Forgets the last run, so that the next one is full: for comparing the two.
+  void forget() { last_run_ = LastRun::kNone; }
+
+ private:
+  bool run_incrementally(const Placement& placement);
+  void run_in_full(const Placement& placement);
+
+  const Problem& problem_;
+  IdVector<GroupId, std::size_t> num_ops_in_;
+  IdVector<DeviceId, std::size_t> num_ops_on_;  // in the last run
+
+  StepTimes times_;
+  OpTable table_;
+  EventLoop loop_;
+  IncrementalRun incremental_;
+  MemoryAccount memory_;
+  SimResult result_;
+
+  // From which an incremental run starts.
+  enum class LastRun : std::uint8_t { kNone, kFull, kIncremental };
+  LastRun last_run_ = LastRun::kNone;
+  MovedGroups moved_;
+};
+
+}  // namespace emplace::placeto

@@ -1,0 +1,52 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154  # stderr is set by run
+# `emplace list`: tables for a terminal, and all there is to tell of one name.
+
+load cli.bash
+
+# Fails if a line of $output is longer than 80 columns.
+fits() {
+  local width
+  width=$(wc -L <<<"$output")
+  if [ "$width" -gt 80 ]; then
+    printf 'a line has %s columns\n%s\n' "$width" "$output"
+    return 1
+  fi
+}
+
+@test "each listing fits 80 columns and has a name and a summary of each" {
+  local what
+  for what in agents clusters formats graphs groupings profiles suites; do
+    answers 0 list "$what"
+    fits
+    local table=$output
+    answers 0 list "$what" --json
+    TABLE=$table python3 - "$what" "$output" <<'END'
+import json, os, sys
+table = " ".join(os.environ["TABLE"].split())
+for entry in json.loads(sys.argv[2])[sys.argv[1]]:
+    assert f"{entry['name']} " in table, entry["name"]
+    assert entry["summary"].split()[0] in table, entry["name"]
+END
+  done
+}
+
+@test "list agents has a row of name, kind and summary for each" {
+  answers 0 list agents
+  [[ "${lines[0]}" =~ ^\ +agent\ +kind\ +summary$ ]]
+  grep -Eq '^  heft +heuristic +[a-z]' <<<"$output"
+}
+
+@test "a name after it, and --details, tell the parameters" {
+  answers 0 list agents hill-climb
+  [[ "${lines[0]}" == hill-climb ]]
+  grep -Eq '^ +start +[a-z-]+ +where the first climb starts' <<<"$output"
+  lacks 'simulated-annealing' <<<"$output"
+  fits
+  answers 0 list agents --details
+  grep -Eq '^ +start +[a-z-]+ +where the first climb starts' <<<"$output"
+  grep -q '^simulated-annealing$' <<<"$output"
+  answers 0 list agents hill-climb --json
+  holds '[a["name"] for a in d["agents"]] == ["hill-climb"]' \
+    'all({"name", "default", "summary", "group", "expert"} <= set(p) for p in d["agents"][0]["parameters"])'
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2154  # programs in single quotes; stderr is set by run
+# Pictures of groups and of placed steps.
+
+load cli.bash
+
+# draws FILE EXPRESSION...: FILE must be an SVG of which each Python expression is true; `titles` are
+# what viewers show where one points, `texts` what is written.
+draws() {
+  python3 -c '
+import sys, xml.etree.ElementTree as tree
+svg = "{http://www.w3.org/2000/svg}"
+root = tree.parse(sys.argv[1]).getroot()
+assert root.tag == svg + "svg", root.tag
+titles = [title.text for title in root.iter(svg + "title")]
+texts = [text.text for text in root.iter(svg + "text")]
+for expression in sys.argv[2:]:
+    if not eval(expression):
+        sys.exit(f"not true: {expression}\n{texts[:20]}\n{titles[:20]}")
+' "$@"
+}
+
+@test "show --picture draws the groups without any other program" {
+  PATH=/usr/bin:/bin answers 0 show inception-v3 --groups 128 --picture groups.svg
+  [ -z "$stderr" ]
+  draws groups.svg 'texts[:2] == ["inception-v3", "1121 ops in 128 groups by neighbours"]' \
+    'sum(title.startswith("group ") for title in titles) == 128' \
+    '{"forward", "backward and updates"} <= set(texts)'
+  answers 0 show inception-v3 --groups 128 --picture again.svg
+  cmp groups.svg again.svg
+}
+
+@test "show --picture draws a thousand groups" {
+  answers 0 show nmt --groups 1000 --picture groups.svg
+  draws groups.svg 'sum(title.startswith("group ") for title in titles) == 1000'
+}
+
+@test "show --picture writes DOT for Graphviz" {
+  answers 0 show inception-v3 --groups 128 --picture groups.dot
+  [[ "$(head -n 1 groups.dot)" == "digraph"* ]]
+  [ "$(grep -c fillcolor groups.dot)" -eq 128 ]
+}
+
+@test "show --placement colors groups by device" {
+  tiny_graph tiny.json
+  "$EMPLACE" place --graph ./tiny.json --cluster p2-8xlarge-2 --agent hill-climb --groups 4 -o placement.json >/dev/null
+  local problem=(show ./tiny.json --cluster p2-8xlarge-2 --grouping colocation --placement placement.json)
+  answers 0 "${problem[@]}" --picture groups.svg
+  draws groups.svg 'any("placed on p2-8xlarge-2 by placement.json: one step in" in text for text in texts)' \
+    'any(text.startswith("gpu:0 (") for text in texts)' \
+    'not any(text.startswith("cpu:0") for text in texts)' \
+    'all(" on gpu:" in title and " MB" in title for title in titles if title.startswith("group "))'
+  refuses 2 "drawn as .svg, not as .dot" "${problem[@]}" --picture groups.dot
+  refuses 2 "--placement requires --picture" "${problem[@]}"
+  refuses 2 "--placement requires --cluster" show ./tiny.json --placement placement.json --picture groups.svg
+  refuses 3 "cannot read 'none.json'" show ./tiny.json --cluster p2-8xlarge-2 --placement none.json --picture x.svg
+}
+
+@test "a group that a placement parts tells all its devices" {
+  tiny_graph tiny.json
+  "$EMPLACE" place --graph ./tiny.json --cluster p2-8xlarge-2 --agent round-robin --grouping colocation \
+    -o placement.json >/dev/null
+  answers 0 show ./tiny.json --cluster p2-8xlarge-2 --groups 1 --placement placement.json --picture groups.svg
+  draws groups.svg '[title for title in titles if "gpu:0 and gpu:1" in title or "gpu:1 and gpu:0" in title]'
+}
+
+@test "simulate --picture draws the step as a timeline" {
+  local step=(simulate --graph inception-v3 --cluster p2-8xlarge-2 --agent hill-climb --evaluations 50)
+  answers 0 "${step[@]}" --picture step.svg --trace step.json
+  [[ "$output" == *"step time"* ]]
+  draws step.svg 'texts[0].startswith("inception-v3 on p2-8xlarge-2: one step in ")' \
+    'texts[1].startswith("1121 ops in ") and texts[1].endswith("placed by hill-climb in 50 evaluations")' \
+    '"gpu:0" in texts and "critical path" in titles' '{"forward", "backward", "update"} <= set(texts)' \
+    'any(text.startswith("time [") for text in texts)'
+  [ "$(stat -c %s step.svg)" -lt 60000 ]
+  "$EMPLACE" "${step[@]}" --picture again.svg >/dev/null
+  cmp step.svg again.svg
+  python3 -m json.tool step.json >/dev/null
+}
+
+@test "a step that runs out of memory has a picture" {
+  answers 0 simulate --graph inception-v3:batch=512 --cluster p2-8xlarge-2 --agent single-gpu --picture step.svg
+  draws step.svg 'texts[0] == "inception-v3:batch=512 on p2-8xlarge-2: out of memory on gpu:0"'
+}
+
+@test "names cannot break a picture" {
+  python3 - <<'END'
+import json
+name = "</text><script>\u202e\u0001&\"'"
+ops = [{"name": name + str(i), "kind": "matmul", "scope": name + "/" + str(i), "flops": 10**9,
+        "outputs": [{"shape": [1], "bytes": 4}]} for i in range(3)]
+json.dump({"schema": "emplace-graph", "version": 1, "name": name, "ops": ops, "edges": [[0, 0, 1], [1, 0, 2]]},
+          open("hostile.json", "w"))
+END
+  answers 0 show ./hostile.json --picture groups.svg
+  answers 0 simulate --graph ./hostile.json --cluster p2-8xlarge-2 --agent single-gpu --picture step.svg
+  local file
+  for file in groups.svg step.svg; do
+    draws $file 'not list(root.iter(svg + "script"))' 'any("\ufffd" in text for text in texts)' \
+      'all("\u202e" not in text for text in texts + titles)'
+  done
+}
+
+@test "mistakes with pictures are usage errors" {
+  refuses 2 ".svg or .dot, found 'graph.png'" show inception-v3 --picture graph.png
+  refuses 2 "at most 4000 groups" show ptb --grouping colocation --picture graph.svg
+  refuses 2 "ends in .svg, found 'step.dot'" simulate --graph inception-v3 --cluster p2-8xlarge-2 --agent single-gpu \
+    --picture step.dot
+  refuses 2 "--picture" simulate --cases cases.jsonl --picture step.svg
+}

@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154  # stderr is set by run
+# `emplace docs` and `emplace man`: what the program tells of itself.
+
+load cli.bash
+
+# Skips a test where the build has not all names of the reference.
+docs() {
+  run -0 --separate-stderr "$EMPLACE" doctor --json
+  holds 'True' || return 1
+  if ! python3 -c 'import json, sys
+sys.exit(not all(part["present"] for part in json.load(sys.stdin)["optional_parts"][:4]))' <<<"$output"; then
+    skip "this build lacks an optional part"
+  fi
+  answers 0 docs --output "$1"
+}
+
+@test "docs writes a page for each agent, and links lead somewhere" {
+  docs pages
+  answers 0 list agents --json
+  python3 - "$output" <<'END'
+import json, pathlib, re, sys
+pages = {path: path.read_text() for path in pathlib.Path("pages").rglob("*.md")}
+
+def anchors(text):
+    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+for agent in json.loads(sys.argv[1])["agents"]:
+    text = pages[pathlib.Path(f"pages/agents/{agent['name']}.md")]
+    for parameter in agent["parameters"]:
+        assert text.count(f"**`{parameter['name']}`** = ") == 1, (agent["name"], parameter["name"])
+    assert ("for experts</summary>" in text) == any(p["expert"] for p in agent["parameters"]), agent["name"]
+for path, text in pages.items():
+    assert text.endswith("`emplace docs`; changes made by hand are lost.*\n"), path
+    for target in re.findall(r"\]\(([^)]*)\)", text):
+        file, _, fragment = target.partition("#")
+        other = (path.parent / file) if file else path
+        assert other in pages, (path, target)
+        assert not fragment or fragment in anchors(pages[other]), (path, target)
+    for line in text.splitlines():
+        assert len(line) <= 120 or "`" in line or line.startswith("|"), (path, line)
+END
+}
+
+@test "docs removes pages that it wrote once, and nothing else" {
+  docs pages
+  cp pages/agents/heft.md pages/agents/gone.md
+  echo "mine" >pages/mine.md
+  docs pages
+  [ ! -e pages/agents/gone.md ]
+  [ "$(cat pages/mine.md)" = mine ]
+}
+
+@test "docs writes the same bytes again" {
+  docs first
+  docs second
+  diff -r first second
+}
+
+@test "each member of each schema is on the page of files" {
+  docs pages
+  python3 - "$EMPLACE_SOURCE_DIR" <<'END'
+import json, pathlib, sys
+page = pathlib.Path("pages/schemas.md").read_text()
+
+def members(schema):
+    if isinstance(schema, dict):
+        for name, member in schema.get("properties", {}).items():
+            if member:
+                yield name
+        for value in schema.values():
+            yield from members(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from members(value)
+
+schemas = list(pathlib.Path(sys.argv[1]).glob("*/schema/*.schema.json"))
+assert len(schemas) >= 6
+for path in schemas:
+    assert f"`{path.relative_to(sys.argv[1])}`" in page, path
+    for name in members(json.loads(path.read_text())):
+        assert f"**`{name}`** (" in page, (path, name)
+END
+}
+
+@test "the example of each agent works" {
+  docs pages
+  local page
+  for page in pages/agents/*.md; do
+    # The first line of each example, with a small graph and budget.
+    local command
+    command=$(grep -m 1 '^emplace place ' "$page" |
+      sed -e 's/^emplace //' -e 's/inception-v3/in-tree:levels=3/' -e 's/--evaluations 200/--evaluations 20/')
+    # shellcheck disable=SC2086  # one word for each argument
+    answers 0 $command
+    [ -s placement.json ]
+    rm placement.json
+  done
+}
+
+@test "man prints a page that man shows without a warning" {
+  answers 0 man
+  printf '%s\n' "$output" >emplace.1
+  grep -q '^\.TH EMPLACE 1' emplace.1
+  grep -q 'emplace place' emplace.1
+  command -v groff >/dev/null || skip "groff is not here"
+  run -0 --separate-stderr groff -man -Tutf8 -ww -z emplace.1
+  [ -z "$stderr" ]
+  groff -man -Tutf8 -P-cbou emplace.1 >shown
+  grep -q -- '--evaluations N' shown
+  grep -q 'EXIT STATUS' shown
+}

@@ -1,0 +1,47 @@
+#include <emplace/graphs/elementary.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace emplace {
+namespace {
+
+// Relative to the C library, which is exact to about 1e-16.
+void expect_close(double found, double expected) {
+  EXPECT_NEAR(found, expected, 2e-15 * std::abs(expected)) << expected;
+}
+
+TEST(Elementary, EqualsTheLibraryWithinRounding) {
+  for (double x = -50; x <= 50; x += 0.0371) {
+    expect_close(exp_of(x), std::exp(x));
+    expect_close(tanh_of(x), std::tanh(x));
+    expect_close(tanh_of(x / 1000), std::tanh(x / 1000));
+    expect_close(sigmoid_of(x), 1 / (1 + std::exp(-x)));
+  }
+  for (double x = -700; x <= 700; x += 0.37) {
+    expect_close(exp_of(x), std::exp(x));
+  }
+  for (double x = 1e-300; x < 1e300; x *= 1.37) {
+    expect_close(log_of(x), std::log(x));
+  }
+  for (double x = 0.5; x < 2; x += 1e-3) {
+    EXPECT_NEAR(log_of(x), std::log(x), 1e-15);
+  }
+}
+
+TEST(Elementary, IsExactWhereItMattersAndFiniteAtTheEnds) {
+  EXPECT_EQ(exp_of(0), 1);
+  EXPECT_EQ(log_of(1), 0);
+  EXPECT_EQ(tanh_of(0), 0);
+  EXPECT_EQ(sigmoid_of(0), 0.5);
+  EXPECT_EQ(exp_of(-1e9), 0);
+  EXPECT_EQ(exp_of(1e9), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(tanh_of(1e9), 1);
+  EXPECT_EQ(tanh_of(-1e9), -1);
+  EXPECT_EQ(sigmoid_of(-1e9), 0);
+}
+
+}  // namespace
+}  // namespace emplace
