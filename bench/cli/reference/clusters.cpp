@@ -50,11 +50,11 @@ std::string names_of(const DeviceGroup& group) {
 void add_devices(MarkdownPage& page, const Cluster& cluster) {
   for (const DeviceGroup& group : groups_of(cluster)) {
     const DeviceProfile& profile = cluster.profiles[group.profile];
-    page.item(fmt::format(
-        "{} of profile {}, {:.4g} GB{}: {}", count_of(std::ssize(group.names), "device"),
-        link(code(profile.name), "profiles.md" + anchor(profile.name)),
-        gigabytes(profile.memory_bytes), group.placeable ? "" : "; agents do not choose it unasked",
-        names_of(group)));
+    page.item(fmt::format("{} of profile {}, {:.4g} GB{}: {}",
+                          count_of(std::ssize(group.names), "device"),
+                          link(code(profile.name), "profiles.md" + anchor(profile.name)),
+                          gigabytes(profile.memory_bytes),
+                          group.placeable ? "" : "; for agents that ask for it", names_of(group)));
   }
 }
 

@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kLargestTold = 1e15;
 
 // "cluster" of "cluster.schema", "device profile" of "device_profile.schema".
-std::string title_of(std::string_view file) {
+std::string title_of_file(std::string_view file) {
   std::string title(file.substr(0, file.find('.')));
   std::ranges::replace(title, '_', ' ');
   return title;
@@ -68,7 +68,8 @@ class SchemaFile {
     page.paragraph(fmt::format("{} The schema is `{}/schema/{}.json`.",
                                sentence(json_.value("description", "")), folder_, file_));
     add_fields(page, json_, 0);
-    for (const auto& [name, schema] : json_.value("$defs", Json::object()).items()) {
+    const Json definitions = json_.value("$defs", Json::object());
+    for (const auto& [name, schema] : definitions.items()) {
       if (has_section(schema)) {
         page.heading(3, section_of(name));
         page.paragraph(sentence(schema.value("description", "")));
@@ -80,7 +81,7 @@ class SchemaFile {
     }
   }
 
-  std::string title() const { return title_of(file_); }
+  std::string title() const { return title_of_file(file_); }
 
  private:
   std::string section_of(const std::string& name) const {
@@ -104,7 +105,7 @@ class SchemaFile {
     const std::string name =
         mark == std::string::npos ? "" : target.substr(mark + kDefinitions.size());
     if (!file.empty()) {
-      std::string heading = title_of(file);
+      std::string heading = title_of_file(file);
       if (!name.empty()) {
         heading += ": " + name;
       }
@@ -181,7 +182,8 @@ class SchemaFile {
 
   void add_fields(MarkdownPage& page, const Json& schema, int depth) const {
     const Json required = schema.value("required", Json::array());
-    for (const auto& [name, member] : schema.value("properties", Json::object()).items()) {
+    const Json properties = schema.value("properties", Json::object());
+    for (const auto& [name, member] : properties.items()) {
       const bool is_required = std::ranges::find(required, Json(name)) != required.end();
       std::string text =
           fmt::format("**`{}`** ({}{})", name, type_of(member), is_required ? ", required" : "");
@@ -220,7 +222,8 @@ class SchemaFile {
     if (!alternatives.empty()) {
       page.item(fmt::format("At least one is required: {}.", joined_by_or(alternatives)), depth);
     }
-    for (const auto& [name, needed] : schema.value("dependentRequired", Json::object()).items()) {
+    const Json dependent = schema.value("dependentRequired", Json::object());
+    for (const auto& [name, needed] : dependent.items()) {
       for (const Json& other : needed) {
         page.item(fmt::format("`{}` needs `{}`.", name, other.get<std::string>()), depth);
       }
