@@ -65,6 +65,10 @@ const CLI::App& find_command(const CLI::App& app, const std::string& name) {
   if (std::ranges::find(names, name) != names.end()) {
     return *app.get_subcommand(name);
   }
+  if (names.empty()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} has no command '{}'", full_name(app), excerpt(name)));
+  }
   // All are listed: there is no other place to look them up at this moment.
   throw Error(ErrorCode::kUsage,
               fmt::format("unknown command '{}'{}", excerpt(name),
@@ -113,14 +117,27 @@ std::vector<std::string> commands_with(const CLI::App& app, const std::string& o
 }
 
 // Names all that is missing at once.
-[[noreturn]] void fail_incomplete(const CLI::App& command, const std::string& otherwise) {
+[[noreturn]] void fail_incomplete(const CLI::App& command) {
+  if (const std::vector<std::string> names = command_names(command); !names.empty()) {
+    fail_usage(command, "missing COMMAND; known: " + listed(names));
+  }
   std::vector<std::string> missing;
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_required() && option->count() == 0) {
       missing.push_back(signature_of(*option));
     }
   }
-  fail_usage(command, missing.empty() ? otherwise : "missing " + listed(missing));
+  fail_usage(command, "missing " + listed(missing));
+}
+
+// Names an option that is given too often; `otherwise` tells of other mismatches.
+[[noreturn]] void fail_mismatch(const CLI::App& command, const std::string& otherwise) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_items_expected_max() == 1 && option->count() > 1) {
+      fail_usage(command, fmt::format("{} is given {} times", option->get_name(), option->count()));
+    }
+  }
+  fail_usage(command, otherwise);
 }
 
 [[noreturn]] void fail_extra(const CLI::App& app) {
@@ -244,8 +261,10 @@ bool parse(CLI::App& app, int argc, const char* const* argv) {
     print(std::string(version.what()) + "\n");
   } catch (const CLI::ExtrasError&) {
     fail_extra(app);
-  } catch (const CLI::RequiredError& error) {
-    fail_incomplete(chosen_command(app), error.what());
+  } catch (const CLI::RequiredError&) {
+    fail_incomplete(chosen_command(app));
+  } catch (const CLI::ArgumentMismatch& error) {
+    fail_mismatch(chosen_command(app), error.what());
   } catch (const CLI::ParseError& error) {
     fail_usage(chosen_command(app), error.what());
   }

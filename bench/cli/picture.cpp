@@ -61,6 +61,7 @@ std::string devices_text(const PlacedStep& step, const PlacedGroup& group) {
   std::ranges::stable_sort(devices, std::ranges::greater(),
                            [&](std::size_t device) { return group.us[device]; });
   std::vector<std::string> names;
+  names.reserve(devices.size());
   for (const std::size_t device : devices) {
     names.push_back(step.devices[device].name);
   }

@@ -31,9 +31,6 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
       ->capture_default_str();
   app->fallthrough();
   app->require_subcommand(0, 1);
-  set_examples(*app, {"emplace run quickstart",
-                      "emplace place inception-v3 --cluster p2-8xlarge-2 --agent hill-climb",
-                      "emplace help place"});
 
   add_run(*app, action);
   add_report(*app, action);
@@ -56,6 +53,10 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   add_man(*app, action);
   add_completion(*app, action);
   add_docs(*app, action);
+  // Last, for commands begin with the examples of their parent.
+  set_examples(*app, {"emplace run quickstart",
+                      "emplace place inception-v3 --cluster p2-8xlarge-2 --agent hill-climb",
+                      "emplace help place"});
   return app;
 }
 

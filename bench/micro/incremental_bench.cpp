@@ -1,7 +1,7 @@
 // Incremental simulation in the `placeto` model: every move of one group to another device, for a
 // training step of Inception-V3 at its default grouping on four K80s, around a random placement and
 // around that of the human expert, memory included. The time of full runs by that of incremental
-// ones is the ratio that docs/concepts/simulation.md quotes.
+// ones is the ratio that docs/concepts/incremental-simulation.md quotes.
 
 #include "sim/src/placeto/placeto_engine.hpp"
 

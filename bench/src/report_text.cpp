@@ -151,7 +151,7 @@ TextTable layout_published(const Report& report) {
 
 std::string title_of_published(const Report& report) {
   return without_control_characters(
-      fmt::format("Beside {}{}", report.published->source,
+      fmt::format("Compared with {}{}", report.published->source,
                   report.published->recalled ? " (recalled, not checked against a copy)" : ""));
 }
 

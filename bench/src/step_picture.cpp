@@ -199,9 +199,10 @@ void StepPicture::draw_head(Svg& svg, const std::string& caption) const {
 }
 
 void StepPicture::draw_axis(Svg& svg, double height) const {
-  const auto [unit, unit_us] = length_us_ >= 1e6   ? std::pair("s", 1e6)
-                               : length_us_ >= 1e3 ? std::pair("ms", 1e3)
-                                                   : std::pair("us", 1.0);
+  const std::pair<std::string_view, double> unit = length_us_ >= 1e6   ? std::pair("s", 1e6)
+                                                   : length_us_ >= 1e3 ? std::pair("ms", 1e3)
+                                                                       : std::pair("us", 1.0);
+  const double unit_us = unit.second;
   const double bottom = height - 36;
   svg.open("stroke=\"#e4e4e4\"");
   std::vector<double> ticks = round_steps(0, length_us_ / unit_us, kMostTicks);
@@ -215,7 +216,7 @@ void StepPicture::draw_axis(Svg& svg, double height) const {
     svg.text(across(tick * unit_us), bottom + 15, fmt::format("{:g}", tick));
   }
   svg.close();
-  svg.text(kFieldLeft - 14, bottom + 15, fmt::format("time [{}]", unit),
+  svg.text(kFieldLeft - 14, bottom + 15, fmt::format("time [{}]", unit.first),
            "text-anchor=\"end\" font-size=\"11\" fill=\"#555\"");
 }
 

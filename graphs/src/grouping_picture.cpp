@@ -90,6 +90,7 @@ double heaviest_of(const std::vector<Node>& nodes) {
 std::map<std::pair<GroupId, GroupId>, double> edges_of(const OpGraph& graph,
                                                        const Grouping& grouping) {
   std::vector<GroupId> group_of;
+  group_of.reserve(index(grouping.num_ops()));
   for (OpId op = 0; op < grouping.num_ops(); ++op) {
     group_of.push_back(grouping.group_of(op));
   }

@@ -1,10 +1,11 @@
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/layered_layout.hpp>
 
+#include <boost/range/adaptor/reversed.hpp>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <ranges>
 #include <utility>
 
 namespace emplace {
@@ -142,7 +143,7 @@ void Layers::choose_layers() {
   }
   // Who may as well move does so downwards, and gives way to what waits above.
   for (int pass = 0; pass < kShortenPasses; ++pass) {
-    for (const NodeId node : order_ | std::views::reverse) {
+    for (const NodeId node : boost::adaptors::reverse(order_)) {
       if (after[index(node)].empty() || after[index(node)].size() < before[index(node)].size()) {
         continue;
       }
@@ -291,7 +292,7 @@ void Layers::order_layers() {
       position_[index(node)] = static_cast<std::int32_t>(layer.size());
       layer.push_back(node);
       for (const auto* neighbours : {&above_, &below_}) {
-        for (const Neighbour& other : (*neighbours)[index(node)] | std::views::reverse) {
+        for (const Neighbour& other : boost::adaptors::reverse((*neighbours)[index(node)])) {
           open.push_back(other.node);
         }
       }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads the links and routes of a cluster file (docs/concepts/simulation.md has the rules).
+// Reads the links and routes of a cluster file (docs/concepts/clusters.md has the rules).
 
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/profiles/cluster.hpp>

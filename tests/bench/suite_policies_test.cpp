@@ -111,7 +111,7 @@ TEST(SuitePolicies, AreUsedAsTheyAreForOneEpisodeOrLearnedFrom) {
       EXPECT_EQ(result.status, CellStatus::kOk) << result.message;
       // An episode visits ten groups: 11 evaluations with that of its start.
       const std::int64_t budget = result.cell.learns ? 33 : 11;
-      EXPECT_EQ(result.evaluations, budget) << result.cell.agent;
+      EXPECT_EQ(result.evaluations, budget) << result.cell.agent.text();
       EXPECT_EQ(result.evaluations_per_episode, result.cell.agent == "random" ? 0 : 11);
       result.wall_s = 0;
       lines.emplace(result.cell.id(), write_cell_result(result));

@@ -263,15 +263,6 @@ for graph in nx.node_link_graph(json.load(open("links.json"))), nx.read_graphml(
 END
 }
 
-@test "import reads dnn-partitioning files" {
-  local file
-  file=$EMPLACE_SOURCE_DIR/../shared/data/dnn-partitioning/latency-inputs/OperatorGraphs/bert_l-3_inference.json
-  [ -e "$file" ] || skip "the file is not here"
-  answers 0 import "$file" -o graph.json --json
-  holds 'd["ops"] > 10'
-  answers 0 show ./graph.json --json
-}
-
 @test "doctor's optional parts are those whose names are listed" {
   answers 0 list agents --json
   local agents=$output

@@ -9,9 +9,9 @@ commands() {
   "$EMPLACE" --help | sed -n '/^General options:/q; s/^  \([a-z]\+\)  .*/\1/p'
 }
 
-# examples COMMAND...: prints the examples in its help.
+# examples COMMAND...: prints what the examples in its help call emplace with, without the shell's part.
 examples() {
-  "$EMPLACE" help "$@" | sed -n '1,/^Examples:/d; s/^  //p'
+  "$EMPLACE" help "$@" | sed -n '1,/^Examples:/d; s/^  //; s/.*<(\(.*\))$/\1/; s/ *|.*//; p'
 }
 
 @test "the help lists every command with one line on each" {
@@ -79,6 +79,7 @@ examples() {
 @test "help of what is no command suggests one" {
   refuses 2 "unknown command 'plac'; did you mean 'place'" help plac
   refuses 2 "unknown command 'shaw'; did you mean 'show'" help profile shaw
+  refuses 2 "emplace run has no command 'quickstart'" help run quickstart
 }
 
 @test "a graph is given by position or as --graph" {
@@ -91,7 +92,7 @@ examples() {
     local named=$output
     answers 0 "${words[0]}" ./tiny.json "${words[@]:1}"
     [ "$output" = "$named" ]
-    refuses 2 "--graph" "${words[@]}" ./tiny.json --graph ./tiny.json
+    refuses 2 "--graph is given 2 times" "${words[@]}" ./tiny.json --graph ./tiny.json
   done
   local options=(--cluster p2-8xlarge-2 --groups 4 --episodes 1 --json)
   answers 0 train placeto:rounds=1 --graph in-tree:levels=3 fft:log2-points=2 "${options[@]}" -o named.json
@@ -103,6 +104,7 @@ examples() {
   refuses 2 "missing GRAPH, --cluster CLUSTER (see emplace place --help)" place --agent heft
   refuses 2 "missing --cluster CLUSTER..., --episodes N, -o, --output FILE" train placeto in-tree
   refuses 2 "missing SUITE" run
+  refuses 2 "missing COMMAND; known: show" profile
 }
 
 @test "an option that is meant is suggested, and one of other commands is told to be theirs" {

@@ -159,7 +159,7 @@ END
 }
 
 @test "mistakes are told" {
-  refuses 2 "PROFILE is required" profile show
+  refuses 2 "missing PROFILE" profile show
   refuses 2 "emplace profile --help" profile
   refuses 2 "unknown command 'shw'; did you mean 'show'" profile shw h200
   refuses 2 "unknown option '--pictur'; did you mean '--picture'" profile show h200 --pictur x.svg

@@ -1,25 +1,17 @@
-#include "tests/support/source_path.hpp"
-
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <filesystem>
 #include <ostream>
-#include <set>
 
 namespace emplace {
 namespace {
 
 using testing::StartsWith;
-
-constexpr double kGibibyte = 1073741824.0;
 
 // ids 7 -> 3 -> 9, not in topological order and with gaps; 2^21 bytes take 1000/1024 ms at 2 GiB/s.
 const std::string kInference = R"({"maxSizePerFPGA": 1e9, "maxFPGAs": 2, "maxCPUs": 1, "nodes": [
@@ -156,140 +148,6 @@ TEST(DnnPartitioning, DoesNotRepairATrainingGraphThatIsJoined) {
   EXPECT_EQ(boost::num_edges(graph), 7U);
   EXPECT_EQ(consumers(graph, 3), (std::vector<OpId>{4, 5}));
 }
-
-// Figures of the repository's files, computed from them independently of this reader: nodes, edges,
-// backward nodes, classes (a node without one is its own), GiB of all nodes, and in ms: one
-// transfer of each value, the sum and the longest path of the accelerator's latencies. In repaired
-// graphs the latter two are those of the repaired graph, and each forward node has an edge more
-// than the file.
-struct Workload {
-  const char* file;
-  int nodes, edges, backward, classes;
-  double memory_gib, transfers_ms, one_ms, critical_path_ms;
-  bool is_repaired = false;
-};
-
-void PrintTo(const Workload& workload, std::ostream* out) { *out << workload.file; }
-
-const Workload kWorkloads[] = {
-    {"latency/Layer/bert24_inference", 32, 55, 0, 32, 1.70, 107.0, 92.4, 92.4},
-    {"latency/Layer/gnmt_inference", 96, 122, 0, 96, 2.30, 428.9, 182.6, 182.4},
-    {"latency/Layer/inceptionv3_inference", 326, 363, 0, 326, 15.64, 7770.1, 311.0, 195.3},
-    {"latency/Layer/resnet50_inference", 177, 193, 0, 177, 18.08, 8991.1, 201.5, 187.5},
-    {"latency/Operator/bert_l-12_inference", 783, 843, 0, 424, 8.65, 4778.5, 642.8, 609.4},
-    {"latency/Operator/bert_l-3_inference", 235, 250, 0, 128, 1.41, 557.6, 49.4, 47.8},
-    {"latency/Operator/bert_l-6_inference", 418, 448, 0, 227, 2.08, 917.6, 77.5, 75.0},
-    {"latency/Operator/resnet50_inference", 604, 619, 0, 176, 3.27, 2286.5, 325.1, 289.9},
-    {"throughput/Layer/bert24_inference", 32, 55, 0, 32, 1.70, 107.0, 92.4, 92.4},
-    {"throughput/Layer/bert24_training", 64, 110, 32, 32, 3.40, 274.3, 217.8, 217.8, true},
-    {"throughput/Layer/gnmt_inference", 96, 122, 0, 96, 2.30, 428.9, 182.6, 182.4},
-    {"throughput/Layer/gnmt_training", 192, 244, 96, 96, 4.59, 983.9, 520.5, 519.9, true},
-    {"throughput/Layer/inceptionv3_inference", 326, 363, 0, 326, 15.64, 7770.1, 311.0, 195.3},
-    {"throughput/Layer/inceptionv3_training", 652, 726, 326, 326, 31.28, 17024.5, 710.7, 433.5,
-     true},
-    {"throughput/Layer/resnet50_inference", 177, 193, 0, 177, 18.08, 8991.1, 201.5, 187.5},
-    {"throughput/Layer/resnet50_training", 354, 386, 177, 177, 36.16, 18006.6, 462.4, 420.2, true},
-    {"throughput/Operator/bert_L-12_training", 2012, 2751, 1229, 456, 21.67, 11596.8, 1891.7,
-     1333.5},
-    {"throughput/Operator/bert_l-12_inference", 783, 843, 0, 424, 8.65, 4778.5, 642.8, 609.4},
-    {"throughput/Operator/bert_l-3_inference", 235, 250, 0, 128, 1.41, 557.6, 49.4, 47.8},
-    {"throughput/Operator/bert_l-3_training", 600, 817, 365, 142, 3.07, 1570.4, 123.0, 113.4},
-    {"throughput/Operator/bert_l-6_inference", 418, 448, 0, 227, 2.08, 917.6, 77.5, 75.0},
-    {"throughput/Operator/bert_l-6_training", 1071, 1462, 653, 247, 4.57, 2352.4, 192.9, 175.8},
-    {"throughput/Operator/resnet50_inference", 604, 619, 0, 176, 3.27, 2286.5, 325.1, 289.9},
-    {"throughput/Operator/resnet50_training", 1243, 1806, 639, 193, 6.61, 5267.0, 684.9, 592.2},
-};
-
-class DnnPartitioningFile : public testing::TestWithParam<Workload> {
- protected:
-  static std::string path() {
-    std::string name = GetParam().file;
-    name.replace(name.find('/'), 1, "-inputs/");
-    name.replace(name.rfind('/'), 1, "Graphs/");
-    return test::source_path("../shared/data/dnn-partitioning/" + name + ".json");
-  }
-};
-
-double critical_path_us(const OpGraph& graph) {
-  std::vector<double> finish_us(boost::num_vertices(graph), 0.0);
-  double longest_us = 0;
-  for (const OpId id : topological_order(graph)) {
-    const auto op = static_cast<std::size_t>(id);
-    finish_us[op] += graph[op].measured.at(0).cost_us;
-    longest_us = std::max(longest_us, finish_us[op]);
-    for (const OpId consumer : consumers(graph, op)) {
-      double& start_us = finish_us[static_cast<std::size_t>(consumer)];
-      start_us = std::max(start_us, finish_us[op]);
-    }
-  }
-  return longest_us;
-}
-
-TEST_P(DnnPartitioningFile, HasItsKnownFigures) {
-  if (!std::filesystem::exists(path())) {
-    GTEST_SKIP() << path() << " is not here";
-  }
-  const Workload& workload = GetParam();
-  const OpGraph graph = read_dnn_partitioning(read_text_file(path()), path());
-  EXPECT_EQ(num_ops(graph), workload.nodes);
-  EXPECT_EQ(static_cast<int>(boost::num_edges(graph)),
-            workload.edges + (workload.is_repaired ? workload.nodes - workload.backward : 0));
-  int backward = 0;
-  int without_class = 0;
-  std::set<std::string> classes;
-  double transfers_bytes = 0;
-  double one_us = 0;
-  for (std::size_t i = 0; i < boost::num_vertices(graph); ++i) {
-    const Op& op = graph[i];
-    backward += op.phase == Phase::kBackward ? 1 : 0;
-    without_class += op.colocation.empty() ? 1 : 0;
-    if (!op.colocation.empty()) {
-      classes.insert(op.colocation.substr(0, op.colocation.find("-backward")));
-    }
-    for (const Output& output : op.outputs) {
-      transfers_bytes += static_cast<double>(output.bytes);
-    }
-    one_us += op.measured.at(0).cost_us;
-  }
-  EXPECT_EQ(backward, workload.backward);
-  EXPECT_EQ(static_cast<int>(classes.size()) + without_class, workload.classes);
-  EXPECT_NEAR(transfers_bytes / (2 * kGibibyte) * 1000, workload.transfers_ms, 0.051);
-  EXPECT_NEAR(one_us / 1000, workload.one_ms, 0.051);
-  EXPECT_NEAR(critical_path_us(graph) / 1000, workload.critical_path_ms, 0.051);
-}
-
-TEST_P(DnnPartitioningFile, KeepsTheMemoryOfEveryNode) {
-  if (!std::filesystem::exists(path())) {
-    GTEST_SKIP() << path() << " is not here";
-  }
-  const std::string text = read_text_file(path());
-  const OpGraph graph = read_dnn_partitioning(text, path());
-  const nlohmann::json nodes = nlohmann::json::parse(text).at("nodes");
-  double memory_bytes = 0;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const double size = nodes[i].at("size").get<double>();
-    double outputs = 0;
-    for (const Output& output : graph[i].outputs) {
-      outputs += static_cast<double>(output.bytes);
-    }
-    memory_bytes += size;
-    // What the node holds is its size, or its outputs where the file makes them larger than the
-    // node.
-    EXPECT_NEAR(static_cast<double>(graph[i].persistent_bytes) + outputs, std::max(size, outputs),
-                0.51)
-        << graph[i].name;
-  }
-  EXPECT_NEAR(memory_bytes / kGibibyte, GetParam().memory_gib, 0.0051);
-}
-
-INSTANTIATE_TEST_SUITE_P(DnnPartitioning, DnnPartitioningFile, testing::ValuesIn(kWorkloads),
-                         [](const auto& workload) {
-                           std::string name = workload.param.file;
-                           std::replace_if(
-                               name.begin(), name.end(), [](char c) { return !std::isalnum(c); },
-                               '_');
-                           return name;
-                         });
 
 struct HostileInput {
   const char* name;

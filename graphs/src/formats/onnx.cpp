@@ -1,4 +1,4 @@
-// ONNX models up to opset 17, by libonnx (https://onnx.ai). docs/guide/place-your-model.md says
+// ONNX models up to opset 17, by libonnx (https://onnx.ai). docs/concepts/formats.md says
 // what becomes of a model, src/onnx/conversions.cpp how its nodes become ops.
 
 #include <emplace/graphs/error.hpp>

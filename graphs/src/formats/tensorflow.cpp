@@ -1,5 +1,5 @@
 // TensorFlow's GraphDef, binary (.pb) or text (.pbtxt), with the times and sizes of a run's
-// RunMetadata (`step-stats=FILE`). docs/guide/place-your-model.md says what becomes of a graph.
+// RunMetadata (`step-stats=FILE`). docs/concepts/formats.md says what becomes of a graph.
 
 #include "../tensorflow.hpp"
 

@@ -23,14 +23,15 @@ class MemoryMeter {
   void start(const Placement& placement);
 
   void allocate(DeviceId device, std::int64_t bytes) {
-    live_bytes_[device] += bytes;
-    if (!has_grown_[device]) {
-      has_grown_[device] = true;
+    Usage& usage = usage_[device];
+    usage.live_bytes += bytes;
+    if (!usage.has_grown) {
+      usage.has_grown = true;
       grown_.push_back(device);
     }
   }
 
-  void free(DeviceId device, std::int64_t bytes) { live_bytes_[device] -= bytes; }
+  void free(DeviceId device, std::int64_t bytes) { usage_[device].live_bytes -= bytes; }
 
   /// Counts what is taken now that an instant is over.
   void end_instant();
@@ -42,12 +43,16 @@ class MemoryMeter {
   IdSpan<DeviceId, const std::int64_t> peak_bytes() const { return peak_bytes_; }
 
  private:
+  struct Usage {
+    std::int64_t live_bytes = 0;
+    bool has_grown = false;  // whether the device took memory at the present instant
+  };
+
   const Problem& problem_;
   bool is_out_of_memory_ = false;
-  IdVector<DeviceId, std::int64_t> live_bytes_;
+  IdVector<DeviceId, Usage> usage_;
   IdVector<DeviceId, std::int64_t> peak_bytes_;
-  IdVector<DeviceId, char> has_grown_;  // whether it took memory at the present instant
-  std::vector<DeviceId> grown_;         // those
+  std::vector<DeviceId> grown_;  // devices that took memory at the present instant
 };
 
 }  // namespace emplace::physical

@@ -21,6 +21,8 @@ bool is_grappler(const Problem& problem) {
 PhysicalEngine::PhysicalEngine(const Problem& problem, Simulator::Options options)
     : problem_(problem),
       stop_when_out_of_memory_(options.stop_when_out_of_memory),
+      num_ops_(problem.num_ops()),
+      num_devices_(problem.num_devices()),
       bytes_of_overhead_(is_grappler(problem) ? problem.cluster().grappler.latency_us *
                                                     problem.cluster().grappler.bytes_per_us
                                               : 0.0),
@@ -102,10 +104,10 @@ void PhysicalEngine::reset(const Placement& placement) {
   for (GroupId group = 0; group < problem_.num_groups(); ++group) {
     num_ops_on_[placement[group]] += num_ops_in_[group];
   }
-  for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
+  for (DeviceId device = 0; device < num_devices_; ++device) {
     free_slots_[device] = problem_.slots(device);
   }
-  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+  for (OpId op = 0; op < num_ops_; ++op) {
     device_of_[op] = placement[problem_.grouping().group_of(op)];
   }
   std::copy(num_inputs_.begin(), num_inputs_.end(), waiting_.begin());
@@ -138,10 +140,10 @@ double PhysicalEngine::take_next_events() {
   while (events_.next_us() <= until_us) {
     const EventList::Event event = events_.pop();
     last_us = std::max(last_us, event.at_us);
-    if (event.id < problem_.num_ops()) {
+    if (event.id < num_ops_) {
       batch_.ended_ops.push_back(event.id);
     } else {
-      batch_.arrived.push_back(event.id - problem_.num_ops());
+      batch_.arrived.push_back(event.id - num_ops_);
     }
   }
   network_.take_ended(until_us, batch_.ended_flows);
@@ -153,6 +155,13 @@ double PhysicalEngine::take_next_events() {
   std::sort(batch_.ended_flows.begin(), batch_.ended_flows.end(),
             [](const Network::Ended& a, const Network::Ended& b) { return a.flow < b.flow; });
   return last_us;
+}
+
+// Counts off one input of an op, and marks it as ready after the last.
+inline void PhysicalEngine::wake(OpId op) {
+  if (--waiting_[op] == 0) {
+    woken_.push_back(op);
+  }
 }
 
 // Frees what the op used, and wakes those that waited for it on its device (rules 1 and 4).
@@ -194,11 +203,8 @@ void PhysicalEngine::hand_on_outputs(OpId op, DeviceId device) {
     while (use < last_use && uses[use].output == output) {
       ++use;
     }
-    const std::int32_t num_local = wake_local(first_use, use, device);
-    output_uses_[output] = num_local;
-    if (num_local < use - first_use) {
-      output_uses_[output] += transfers_.add(first_use, use, device_of_, now_us_);
-    }
+    output_uses_[output] = transfers_.hand_on(first_use, use, device_of_, now_us_,
+                                              [this](OpId consumer) { wake(consumer); });
     if (output_uses_[output] == 0) {  // no op reads it
       output_uses_[output] = 1;
       release_output(output, device);
@@ -207,19 +213,6 @@ void PhysicalEngine::hand_on_outputs(OpId op, DeviceId device) {
   for (; use < last_use; ++use) {  // control edges
     wake(uses[use].consumer);
   }
-}
-
-// Wakes the consumers on a device; returns how many there are.
-std::int32_t PhysicalEngine::wake_local(UseId first_use, UseId last_use, DeviceId device) {
-  std::int32_t num_local = 0;
-  for (UseId use = first_use; use < last_use; ++use) {
-    const OpId consumer = problem_.uses()[use].consumer;
-    if (device_of_[consumer] == device) {
-      ++num_local;
-      wake(consumer);
-    }
-  }
-  return num_local;
 }
 
 void PhysicalEngine::deliver(TransferId transfer, double at_us) {
@@ -249,12 +242,12 @@ void PhysicalEngine::enter_network(TransferId transfer) {
 // Starts the transfers of the outputs that were handed on: takes memory for the copies, and lets
 // the latencies of the routes pass (rules 2 and 4).
 void PhysicalEngine::start_transfers() {
-  for (; num_sent_ < transfers_.all().end_id(); ++num_sent_) {
+  for (const TransferId end = transfers_.all().end_id(); num_sent_ < end; ++num_sent_) {
     const TransferState& sent = transfers_[num_sent_];
     memory_.allocate(sent.to, problem_.output_bytes(sent.output));
-    const auto route = static_cast<std::size_t>(sent.from * problem_.num_devices() + sent.to);
+    const auto route = static_cast<std::size_t>(sent.from * num_devices_ + sent.to);
     if (latency_us_[route] > 0) {
-      events_.push(now_us_ + latency_us_[route], problem_.num_ops() + num_sent_);
+      events_.push(now_us_ + latency_us_[route], num_ops_ + num_sent_);
     } else {
       enter_network(num_sent_);
     }
@@ -296,13 +289,6 @@ void PhysicalEngine::release_output(OutputId output, DeviceId device) {
   }
 }
 
-// Counts off one input of an op, and marks it as ready after the last.
-void PhysicalEngine::wake(OpId op) {
-  if (--waiting_[op] == 0) {
-    woken_.push_back(op);
-  }
-}
-
 StepRecord PhysicalEngine::record(const Placement& placement) {
   StepRecord record = record_of(placement, run(placement));
   add_transfers(record);
@@ -332,7 +318,7 @@ void PhysicalEngine::add_allocations(StepRecord& record) const {
                                   .until_us = transfer.freed_us,
                                   .bytes = problem_.output_bytes(transfer.output)});
   }
-  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+  for (OpId op = 0; op < num_ops_; ++op) {
     const auto [begin, end] = problem_.outputs(op);
     for (OutputId output = begin; output < end; ++output) {
       record.allocations.push_back({.op = op,

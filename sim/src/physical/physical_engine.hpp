@@ -48,7 +48,6 @@ class PhysicalEngine final : public Engine {
   void finish_op(OpId op);
   void free_inputs(OpId op, DeviceId device);
   void hand_on_outputs(OpId op, DeviceId device);
-  std::int32_t wake_local(UseId first_use, UseId last_use, DeviceId device);
   void deliver(TransferId transfer, double at_us);
   void enter_network(TransferId transfer);
   void start_transfers();
@@ -62,6 +61,8 @@ class PhysicalEngine final : public Engine {
 
   const Problem& problem_;
   const bool stop_when_out_of_memory_;
+  const OpId num_ops_;
+  const DeviceId num_devices_;
   const double bytes_of_overhead_;  // grappler: what a channel's fixed time is worth
   const double min_bytes_;          // transfers of less want no link
 

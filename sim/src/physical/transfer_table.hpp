@@ -6,6 +6,7 @@
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -37,15 +38,17 @@ class TransferTable {
   explicit TransferTable(const Problem& problem);
 
   /// Forgets all transfers.
-  void clear();
+  void clear() { transfers_.clear(); }
 
-  /// Adds the transfers of the output with these uses, in the order of their targets, for an op
-  /// that ends at `now_us`. Returns how many; none if all its consumers are on its device.
-  std::int32_t add(UseId first_use, UseId last_use, IdSpan<OpId, const DeviceId> device_of,
-                   double now_us);
+  /// Hands on the output with these uses, of an op that ends at `now_us`: calls `wake(consumer)`
+  /// for each consumer on the op's device, and adds the transfers to other devices, in the order of
+  /// these. Returns how many uses the output has on the op's device: local ones and transfers.
+  template <class Wake>
+  std::int32_t hand_on(UseId first_use, UseId last_use, IdSpan<OpId, const DeviceId> device_of,
+                       double now_us, const Wake& wake);
 
   /// Returns the transfer by which a consumer gets what it uses; kNone if it is on the producer's
-  /// device.
+  /// device. Requires: the producer has ended.
   TransferId transfer_of(UseId use) const { return transfer_of_[use]; }
 
   TransferState& operator[](TransferId transfer) { return transfers_[transfer]; }
@@ -54,9 +57,48 @@ class TransferTable {
   const IdVector<TransferId, TransferState>& all() const { return transfers_; }
 
  private:
+  bool has_target(TransferId first, DeviceId to) const {
+    return std::any_of(transfers_.begin() + first, transfers_.end(),
+                       [to](const TransferState& transfer) { return transfer.to == to; });
+  }
+  void assign_consumers(TransferId first_transfer, UseId first_use, UseId last_use,
+                        IdSpan<OpId, const DeviceId> device_of);
+
   const Problem& problem_;
   IdVector<TransferId, TransferState> transfers_;
   IdVector<UseId, TransferId> transfer_of_;
 };
+
+template <class Wake>
+std::int32_t TransferTable::hand_on(UseId first_use, UseId last_use,
+                                    IdSpan<OpId, const DeviceId> device_of, double now_us,
+                                    const Wake& wake) {
+  const auto uses = problem_.uses();
+  const TransferId first_transfer = transfers_.end_id();
+  std::int32_t num_local = 0;
+  for (UseId use = first_use; use < last_use; ++use) {
+    const DeviceId from = device_of[uses[use].producer];
+    const DeviceId to = device_of[uses[use].consumer];
+    if (to == from) {
+      ++num_local;
+      transfer_of_[use] = kNone;
+      wake(uses[use].consumer);
+    } else if (!has_target(first_transfer, to)) {
+      transfers_.push_back({.producer = uses[use].producer,
+                            .output = uses[use].output,
+                            .first_use = first_use,
+                            .from = from,
+                            .to = to,
+                            .consumers = 0,
+                            .start_us = now_us,
+                            .end_us = kNotYet,
+                            .freed_us = kNotYet});
+    }
+  }
+  if (num_local < last_use - first_use) {
+    assign_consumers(first_transfer, first_use, last_use, device_of);
+  }
+  return num_local + (transfers_.end_id() - first_transfer);
+}
 
 }  // namespace emplace::physical

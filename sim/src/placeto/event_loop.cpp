@@ -10,7 +10,15 @@ EventLoop::EventLoop(const Problem& problem, const OpTable& table, StepTimes& ti
     : problem_(problem),
       table_(table),
       times_(times),
-      gap_us_{0, problem.cluster().placeto.gap_after_op_us} {
+      gap_us_{0, problem.cluster().placeto.gap_after_op_us},
+      rows_(table.rows),
+      start_us_(times.start_us),
+      end_us_(times.end_us),
+      last_uses_us_(times.last_uses_us),
+      transfer_start_us_(times.transfer_start_us),
+      transfer_end_us_(times.transfer_end_us),
+      more_consumers_(table.more_consumers.data()),
+      gap_after_transfer_us_(times.gap_after_transfer_us) {
   const auto num_ops = static_cast<std::size_t>(problem.num_ops());
   const auto num_devices = static_cast<std::size_t>(problem.num_devices());
   state_.resize(num_ops + 1);
@@ -106,17 +114,17 @@ inline EventLoop::Dispatched EventLoop::start_next_op(DeviceState& device) {
   const double cost_us = device.costs_us[op];
   const double end_us = start_us + cost_us;
   *next_dispatched_++ = op;
-  times_.start_us[op] = start_us;
-  times_.end_us[op] = end_us;
-  times_.last_uses_us[op] = StepTimes::last_use_us(start_us, cost_us);
-  device.free_at = time_bits(end_us + gap_us_[table_.rows[op].has_gap]);
+  start_us_[op] = start_us;
+  end_us_[op] = end_us;
+  last_uses_us_[op] = StepTimes::last_use_us(start_us, cost_us);
+  device.free_at = time_bits(end_us + gap_us_[rows_[op].has_gap]);
   return {op, start_us, end_us};
 }
 
 // Sends the only output of an op and notifies its consumers. Returns false, and does nothing, if
 // the op has several outputs, or it or the transfer takes no time.
 inline bool EventLoop::send_only_output(DeviceState& device, const Dispatched& dispatched) {
-  const OpTable::Row& row = table_.rows[dispatched.op];
+  const OpTable::Row& row = rows_[dispatched.op];
   const double end_us = dispatched.end_us;
   const double sent_us = std::max(device.channel_free_us, end_us);
   const double arrives_us = sent_us + row.transfer_us;
@@ -128,7 +136,7 @@ inline bool EventLoop::send_only_output(DeviceState& device, const Dispatched& d
   const EventKey here{time_bits(end_us), row.name_rank};
   const EventKey elsewhere{time_bits(arrives_us), row.name_rank};
   std::int32_t num_local = notify_block(device, row.consumers, here, elsewhere);
-  const OpId* block = table_.more_consumers.data() + row.more_consumers;
+  const OpId* block = more_consumers_ + row.more_consumers;
   for (std::int32_t at = OpTable::kBlock; at < row.num_consumers; at += OpTable::kBlock) {
     num_local += notify_block(device, block, here, elsewhere);
     block += OpTable::kBlock;
@@ -136,9 +144,9 @@ inline bool EventLoop::send_only_output(DeviceState& device, const Dispatched& d
   const bool is_sent = num_local < row.num_consumers;
   const double start_if[] = {StepTimes::kNotSent, sent_us};
   const double arrives_if[] = {StepTimes::kNotSent, arrives_us};
-  const double free_if[] = {device.channel_free_us, arrives_us + times_.gap_after_transfer_us};
-  times_.transfer_start_us[row.only_output] = start_if[is_sent];
-  times_.transfer_end_us[row.only_output] = arrives_if[is_sent];
+  const double free_if[] = {device.channel_free_us, arrives_us + gap_after_transfer_us_};
+  transfer_start_us_[row.only_output] = start_if[is_sent];
+  transfer_end_us_[row.only_output] = arrives_if[is_sent];
   device.channel_free_us = free_if[is_sent];
   return true;
 }
@@ -166,9 +174,9 @@ void EventLoop::send_outputs(DeviceState& device, const Dispatched& dispatched) 
   });
   for (const Problem::Child& child : problem_.children_by_name(op)) {
     const bool is_local = state_[child.op].slot == device.slot;
-    const double begin_us = is_local ? start_us : times_.transfer_start_us[child.output];
-    const double known_us = is_local ? end_us : times_.transfer_end_us[child.output];
-    std::uint64_t order = table_.rows[op].name_rank;
+    const double begin_us = is_local ? start_us : transfer_start_us_[child.output];
+    const double known_us = is_local ? end_us : transfer_end_us_[child.output];
+    std::uint64_t order = rows_[op].name_rank;
     if (known_us == begin_us) {
       order = begin_us > start_us
                   ? kAtOnceByChannel | std::uint64_t{device.slot} << OpTable::kRankBits
@@ -189,7 +197,7 @@ inline void EventLoop::notify(OpId op, EventKey delivery) {
   }
   const TimeBits at = std::max(delivery.at, consumer.ready.at);
   consumer.ready = {at, choose(is_last, delivery.order, consumer.ready.order)};
-  __builtin_prefetch(table_.rows.data() + op);  // it will be dispatched before long
+  __builtin_prefetch(rows_.data() + op);  // it will be dispatched before long
   const bool is_ready = --consumer.waiting == 0;
 
   // The entry is written in any case; it stays if the tail of the queue moves behind it.

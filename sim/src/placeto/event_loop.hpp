@@ -112,6 +112,16 @@ class EventLoop {
   const OpTable& table_;
   StepTimes& times_;
   const double gap_us_[2];  // after an op without and with a gap
+
+  // What the loop reads and writes for each op: views of the table and the times.
+  IdSpan<OpId, const OpTable::Row> rows_;
+  IdSpan<OpId, double> start_us_;
+  IdSpan<OpId, double> end_us_;
+  IdSpan<OpId, double> last_uses_us_;
+  IdSpan<OutputId, double> transfer_start_us_;
+  IdSpan<OutputId, double> transfer_end_us_;
+  const OpId* more_consumers_;
+  const double gap_after_transfer_us_;
   double makespan_us_ = 0;
 
   IdVector<OpId, OpState> state_;
