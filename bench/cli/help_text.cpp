@@ -145,7 +145,7 @@ std::string signature_of(const CLI::Option& option) {
     names.push_back("--" + name);
   }
   std::string text = fmt::format("{}", fmt::join(names, ", "));
-  if (option.get_type_size() != 0) {
+  if (option.get_items_expected_max() > 0) {
     text += ' ' + with_dots(type_of(option), option);
   }
   return text;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 namespace emplace::cli {
 namespace {
 
@@ -102,7 +104,9 @@ std::string command_section(const CLI::App& command) {
 std::string man_page(const CLI::App& program) {
   std::string page = fmt::format(".TH EMPLACE 1 \"\" \"emplace {}\" \"User Commands\"\n",
                                  bench::build_info().version);
-  page += fmt::format(".SH NAME\nemplace \\- {}\n", shown(program.get_description()));
+  std::string summary = program.get_description();
+  summary[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(summary[0])));
+  page += fmt::format(".SH NAME\nemplace \\- {}\n", shown(summary));
   page += fmt::format(".SH SYNOPSIS\n.B {}\n", shown(usage_of(program)));
   page +=
       ".SH DESCRIPTION\n"

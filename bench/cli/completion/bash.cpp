@@ -70,10 +70,7 @@ std::string kind_of(const Values& values) {
   if (values.words.empty()) {
     return values.files ? "FILES" : values.folders ? "FOLDERS" : "OTHER";
   }
-  static const std::string kNamed = " AGENT CLUSTER COMMAND FORMAT GRAPH GROUPING PROFILE SUITE ";
-  return kNamed.find(" " + values.name + " ") != std::string::npos
-             ? values.name
-             : fmt::format("={}", fmt::join(values.words, " "));
+  return values.shared ? values.name : fmt::format("={}", fmt::join(values.words, " "));
 }
 
 class BashScript {
@@ -152,7 +149,7 @@ _emplace_known() {{
                   std::string& arguments) {
     const Values values = values_of(option, program_);
     const std::string kind = kind_of(values);
-    if (!values.words.empty() && !kind.starts_with('=')) {
+    if (values.shared) {
       known_[kind] = fmt::format("{}", fmt::join(values.words, " "));
     }
     for (const std::string& name : names_of(option)) {

@@ -61,12 +61,13 @@ std::vector<std::string> listing_names() {
 }  // namespace
 
 Values values_of(const CLI::Option& option, const CLI::App& program) {
-  if (option.get_type_size() == 0) {
+  if (option.get_items_expected_max() == 0) {
     return {};
   }
   Values values{.name = value_name(option), .words = set_of(option)};
   const auto set = [&](std::vector<std::string> words, bool files) {
     values.words = std::move(words);
+    values.shared = true;
     values.files = files;
   };
   if (!values.words.empty()) {

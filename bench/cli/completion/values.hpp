@@ -13,6 +13,7 @@ namespace emplace::cli {
 struct Values {
   std::string name{};                ///< as the help calls it: "GRAPH"; empty for a flag
   std::vector<std::string> words{};  ///< names that the program knows
+  bool shared = false;               ///< the words are the same for all values of this name
   bool files = false;                ///< it may be the path of a file
   bool folders = false;              ///< it is the path of a folder
 };

@@ -60,9 +60,8 @@ void add_example(MarkdownPage& page, const AgentInfo& info) {
       fmt::format("emplace place {} --cluster {} --agent {}{} -o placement.json", kGraph, cluster,
                   info.name, budget)};
   if (info.trainable) {
-    lines.push_back(
-        fmt::format("emplace train {} --graphs {} --cluster {} --episodes 4 -o policy.json",
-                    info.name, kGraph, cluster));
+    lines.push_back(fmt::format("emplace train {} {} --cluster {} --episodes 4 -o policy.json",
+                                info.name, kGraph, cluster));
     lines.push_back(fmt::format(
         "emplace place {} --cluster {} --policy policy.json -o placement.json", kGraph, cluster));
   }

@@ -13,8 +13,7 @@ constexpr std::string_view kGeneralOptions = "General options";
 
 void add_options(MarkdownPage& page, const OptionGroup& group) {
   for (const CLI::Option* option : group.options) {
-    page.item(
-        fmt::format("**`{}`**: {}", signature_of(*option), sentence(description_of(*option))));
+    page.item(fmt::format("**`{}`**: {}", signature_of(*option), plain(description_of(*option))));
   }
 }
 

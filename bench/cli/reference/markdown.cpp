@@ -66,7 +66,7 @@ std::string plain(std::string_view text) {
     in_code = in_code != (c == '`');
     const bool in_word = i > 0 && i + 1 < text.size() && is_letter_or_digit(text[i - 1]) &&
                          is_letter_or_digit(text[i + 1]);
-    const bool is_mark = c == '*' || c == '<' || c == '[' || c == '|' || (c == '_' && !in_word);
+    const bool is_mark = c == '*' || c == '<' || c == '|' || (c == '_' && !in_word);
     if (is_mark && !in_code) {
       escaped += '\\';
     }
@@ -80,10 +80,11 @@ std::string sentence(std::string_view text) {
   if (result.empty()) {
     return result;
   }
-  // A name such as m-SCT or oneDNN keeps its letters.
+  // A name such as m-SCT or oneDNN keeps its letters, and so does the variable of a formula.
   const std::string_view word = std::string_view(result).substr(0, result.find(' '));
   const bool is_word =
-      word.find_first_not_of("abcdefghijklmnopqrstuvwxyz,;:'") == std::string_view::npos;
+      word.find_first_not_of("abcdefghijklmnopqrstuvwxyz,;:'-") == std::string_view::npos &&
+      !std::string_view(result).substr(word.size()).starts_with(" = ");
   if (is_word) {
     result[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(result[0])));
   }

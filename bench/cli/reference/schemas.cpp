@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace emplace::embedded {
@@ -24,14 +25,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Whole numbers and lengths above this bound are not worth telling: they only say "fits 64 bits".
-constexpr double kLargestTold = 1e15;
+// Bounds from here on only say that a number fits its type.
+constexpr double kLeastUntold = 2147483647;
 
-// "cluster" of "cluster.schema", "device profile" of "device_profile.schema".
+// "device profile" of "device_profile".
+std::string words_of(std::string_view name) {
+  std::string words(name);
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
+// "device profile" of "device_profile.schema".
 std::string title_of_file(std::string_view file) {
-  std::string title(file.substr(0, file.find('.')));
-  std::ranges::replace(title, '_', ' ');
-  return title;
+  return words_of(file.substr(0, file.find('.')));
 }
 
 std::string value_of(const Json& value) { return code(value.dump()); }
@@ -43,18 +49,36 @@ std::string joined_by_or(const std::vector<std::string>& texts) {
   return fmt::format("{} or {}", fmt::join(texts.begin(), texts.end() - 1, ", "), texts.back());
 }
 
-// "1 to 64", "at least 1" or nothing, from two members of `schema`.
-std::string bounds_of(const Json& schema, const char* least, const char* most) {
-  const bool has_most = schema.contains(most) && schema.at(most).get<double>() < kLargestTold;
-  if (schema.contains(least) && has_most) {
-    return schema.at(least) == schema.at(most)
-               ? schema.at(least).dump()
-               : fmt::format("{} to {}", schema.at(least).dump(), schema.at(most).dump());
+// 1000000 for 1e6, which a schema may write as a floating-point number.
+std::string number_of(const Json& number) {
+  const double value = number.get<double>();
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+}
+
+// " from 1 to 64", " of at least 1" or nothing, from `minimum` and `maximum`.
+std::string range_of(const Json& schema) {
+  const bool has_most =
+      schema.contains("maximum") && schema.at("maximum").get<double>() < kLeastUntold;
+  const std::string most = has_most ? number_of(schema.at("maximum")) : "";
+  if (!schema.contains("minimum")) {
+    return has_most ? " of at most " + most : "";
   }
-  if (schema.contains(least)) {
-    return fmt::format("at least {}", schema.at(least).dump());
+  const std::string least = number_of(schema.at("minimum"));
+  return has_most ? fmt::format(" from {} to {}", least, most) : " of at least " + least;
+}
+
+// "list of 2 ", "non-empty list of " and the like, from `minItems` and `maxItems`.
+std::string list_of(const Json& schema) {
+  const std::int64_t least = schema.value("minItems", std::int64_t{0});
+  if (!schema.contains("maxItems")) {
+    return least == 0   ? "list of "
+           : least == 1 ? "non-empty list of "
+                        : fmt::format("list of at least {} ", least);
   }
-  return has_most ? fmt::format("at most {}", schema.at(most).dump()) : "";
+  const std::int64_t most = schema.at("maxItems");
+  return least == most ? fmt::format("list of {} ", most)
+         : least == 0  ? fmt::format("list of at most {} ", most)
+                       : fmt::format("list of {} to {} ", least, most);
 }
 
 // One schema file: what its references mean, and how its types are written.
@@ -85,9 +109,7 @@ class SchemaFile {
 
  private:
   std::string section_of(const std::string& name) const {
-    std::string words = name;
-    std::ranges::replace(words, '_', ' ');
-    return fmt::format("{}: {}", title(), words);
+    return fmt::format("{}: {}", title(), words_of(name));
   }
 
   // Objects have sections of their own; other definitions are written out where they are used.
@@ -98,7 +120,7 @@ class SchemaFile {
   const Json& definition(const std::string& name) const { return json_.at("$defs").at(name); }
 
   // What a reference means, in words.
-  std::string reference(const std::string& target) const {
+  std::string reference(const std::string& target, bool many) const {
     constexpr std::string_view kDefinitions = "#/$defs/";
     const std::size_t mark = target.find('#');
     const std::string file = target.substr(0, mark);
@@ -107,12 +129,12 @@ class SchemaFile {
     if (!file.empty()) {
       std::string heading = title_of_file(file);
       if (!name.empty()) {
-        heading += ": " + name;
+        heading += ": " + words_of(name);
       }
-      return link(name.empty() ? heading : name, anchor(heading));
+      return link(name.empty() ? heading : words_of(name), anchor(heading));
     }
-    return has_section(definition(name)) ? link(name, anchor(section_of(name)))
-                                         : type_of(definition(name));
+    return has_section(definition(name)) ? link(words_of(name), anchor(section_of(name)))
+                                         : type_of(definition(name), many);
   }
 
   std::string type_of_array(const Json& schema) const {
@@ -123,14 +145,13 @@ class SchemaFile {
     if (!entries.empty()) {
       return fmt::format("list of {}: {}", entries.size(), fmt::join(entries, "; "));
     }
-    const std::string bounds = bounds_of(schema, "minItems", "maxItems");
-    return fmt::format("list of {}{}", type_of(schema.value("items", Json::object())),
-                       bounds.empty() ? "" : fmt::format(", {} of them", bounds));
+    return list_of(schema) + type_of(schema.value("items", Json::object()), true);
   }
 
-  std::string type_of(const Json& schema) const {
+  // `many` asks for the plural.
+  std::string type_of(const Json& schema, bool many = false) const {
     if (schema.contains("$ref")) {
-      return reference(schema.at("$ref"));
+      return reference(schema.at("$ref"), many);
     }
     if (schema.contains("const")) {
       return value_of(schema.at("const"));
@@ -140,33 +161,32 @@ class SchemaFile {
       choices.push_back(value_of(choice));
     }
     for (const Json& choice : schema.value("oneOf", Json::array())) {
-      choices.push_back(type_of(choice));
+      choices.push_back(type_of(choice, many));
     }
     if (!choices.empty()) {
       return joined_by_or(choices);
     }
     const std::string type = schema.value("type", "");
-    const auto with_bounds = [&](std::string_view words, const char* least, const char* most) {
-      const std::string bounds = bounds_of(schema, least, most);
-      return bounds.empty() ? std::string(words) : fmt::format("{}, {}", words, bounds);
-    };
+    const std::string_view plural = many ? "s" : "";
     if (type == "integer") {
-      return with_bounds("whole number", "minimum", "maximum");
+      return fmt::format("whole number{}{}", plural, range_of(schema));
     }
     if (type == "number") {
-      return with_bounds("number", "minimum", "maximum");
+      return fmt::format("number{}{}", plural, range_of(schema));
     }
     if (type == "boolean") {
       return "`true` or `false`";
     }
     if (type == "string") {
-      return schema.contains("pattern") ? "kebab-case text" : "text";
+      return fmt::format("{}text{}", schema.contains("pattern") ? "kebab-case " : "", plural);
     }
     if (type == "array") {
       return type_of_array(schema);
     }
     const Json& values = schema.value("additionalProperties", Json());
-    return values.is_object() ? fmt::format("object: {} by name", type_of(values)) : "object";
+    return values.is_object() ? fmt::format("object of {} by name", type_of(values, true))
+           : many             ? "objects"
+                              : "object";
   }
 
   // The description of a member, or of what it refers to.
@@ -187,8 +207,12 @@ class SchemaFile {
       const bool is_required = std::ranges::find(required, Json(name)) != required.end();
       std::string text =
           fmt::format("**`{}`** ({}{})", name, type_of(member), is_required ? ", required" : "");
-      if (const std::string description = description_of(member); !description.empty()) {
-        text += ": " + sentence(description);
+      const std::string description = description_of(member);
+      if (!description.empty() || member.contains("default")) {
+        text += ":";
+      }
+      if (!description.empty()) {
+        text += " " + sentence(description);
       }
       if (member.contains("default")) {
         text += fmt::format(" By default {}.", value_of(member.at("default")));
@@ -215,12 +239,14 @@ class SchemaFile {
   static void add_conditions(MarkdownPage& page, const Json& schema, int depth) {
     std::vector<std::string> alternatives;
     for (const Json& choice : schema.value("anyOf", Json::array())) {
+      std::vector<std::string> names;
       for (const Json& name : choice.at("required")) {
-        alternatives.push_back(code(name.get<std::string>()));
+        names.push_back(code(name.get<std::string>()));
       }
+      alternatives.push_back(fmt::format("{}", fmt::join(names, " and ")));
     }
     if (!alternatives.empty()) {
-      page.item(fmt::format("At least one is required: {}.", joined_by_or(alternatives)), depth);
+      page.item(fmt::format("Required: {}.", fmt::join(alternatives, "; or ")), depth);
     }
     const Json dependent = schema.value("dependentRequired", Json::object());
     for (const auto& [name, needed] : dependent.items()) {
