@@ -37,7 +37,7 @@ std::string_view meaning_of(AgentKind kind) {
 // What the placement depends on, and what the agent can do besides placing.
 std::string traits_of(const AgentInfo& info) {
   return fmt::format(
-      "**{}** ({}). {}{}{}", to_string(info.kind), meaning_of(info.kind),
+      "Kind: **{}** ({}). {}{}{}", to_string(info.kind), meaning_of(info.kind),
       info.deterministic ? "Its placement depends on the problem alone, not on the seed."
                          : "Its placement depends on the seed and on the budget of evaluations.",
       info.trainable ? " Its policy can be trained, kept and used on other graphs "
