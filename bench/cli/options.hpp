@@ -4,12 +4,16 @@
 
 #include <emplace/graphs/grouping_strategy.hpp>
 
-#include <CLI/App.hpp>
-
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
+
+// Not <CLI/App.hpp>, which takes seconds to compile: most users of this header add no option.
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace emplace::cli {
 
