@@ -3,6 +3,7 @@
 #include <emplace/bench/step_picture.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_picture.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
@@ -16,8 +17,6 @@ namespace emplace::cli {
 namespace {
 
 constexpr std::string_view kDot = ".dot";
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 // What a placement makes of a group. One that was read op by op may part it.
 struct PlacedGroup {
@@ -36,15 +35,15 @@ struct PlacedGroup {
 
 std::vector<PlacedGroup> placed_groups(const PlacedStep& step, const Grouping& grouping) {
   const Problem& problem = step.problem();
-  std::vector<PlacedGroup> groups(index(grouping.size()));
+  std::vector<PlacedGroup> groups(index_of(grouping.size()));
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     const DeviceId device = step.record.placement[problem.grouping().group_of(op)];
-    PlacedGroup& group = groups[index(grouping.group_of(op))];
-    group.us.resize(index(problem.num_devices()));
+    PlacedGroup& group = groups[index_of(grouping.group_of(op))];
+    group.us.resize(index_of(problem.num_devices()));
     // Ops that take no time are somewhere, too.
     constexpr double kLeastUs = 1e-9;
-    group.us[index(device)] += std::max(problem.busy_us(op, device), kLeastUs);
-    group.kept_bytes += problem.graph()[index(op)].persistent_bytes;
+    group.us[index_of(device)] += std::max(problem.busy_us(op, device), kLeastUs);
+    group.kept_bytes += problem.op(op).persistent_bytes;
     group.made_bytes += problem.allocated_bytes(op);
   }
   return groups;

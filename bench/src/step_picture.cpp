@@ -2,6 +2,7 @@
 #include "step_timeline.hpp"
 
 #include <emplace/bench/step_picture.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/svg.hpp>
 #include <emplace/sim/explanation.hpp>
 
@@ -38,8 +39,6 @@ constexpr double kOtherStrength = 0.38;  // of every other layer, so that they a
 constexpr std::string_view kSendColor = "#8a8a8a";
 constexpr std::string_view kPathColor = "#c1121f";
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 // A time in its unit: 1.23 ms.
 std::string time_text(double us) {
   return us >= 1e6   ? fmt::format("{:.4g} s", us / 1e6)
@@ -75,7 +74,7 @@ class StepPicture {
     }
     choose_depth();
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
-      layers_.try_emplace(layer_of(problem_.graph()[index(op)].scope, depth_), layers_.size());
+      layers_.try_emplace(layer_of(problem_.op(op).scope, depth_), layers_.size());
     }
   }
 
@@ -175,8 +174,7 @@ void StepPicture::draw_head(Svg& svg, const std::string& caption) const {
       "{} on {}: {}", problem_.graph()[boost::graph_bundle].name, problem_.cluster().name,
       record_.status == StepStatus::kOk
           ? fmt::format("one step in {}", time_text(record_.makespan_us))
-          : fmt::format("out of memory on {}",
-                        problem_.cluster().devices[index(record_.worst_device)].name));
+          : fmt::format("out of memory on {}", problem_.device(record_.worst_device).name));
   const double room = kWidth - 2 * kMargin;
   svg.text(kMargin, 34, fitted_text(title, room, 18), "font-size=\"18\" font-weight=\"bold\"");
   svg.text(kMargin, 54, fitted_text(caption, room, 12), "fill=\"#555\"");
@@ -256,7 +254,7 @@ void StepPicture::draw_labels(Svg& svg, const Row& row) const {
 }
 
 void StepPicture::draw_row(Svg& svg, const Row& row) const {
-  const Device& device = problem_.cluster().devices[index(row.device)];
+  const Device& device = problem_.device(row.device);
   const double middle = row.top + row.lanes_height() / 2;
   const double busy = row.busy_us / length_us_ / problem_.slots(row.device);
   const double room = kFieldLeft - kMargin - 10;
@@ -264,7 +262,7 @@ void StepPicture::draw_row(Svg& svg, const Row& row) const {
            "font-size=\"13\" font-weight=\"bold\"");
   svg.text(kMargin, middle + 12,
            fmt::format("{:.0f} % busy, peak {}", busy * 100,
-                       bytes_text(static_cast<double>(record_.peak_bytes[index(row.device)]))),
+                       bytes_text(static_cast<double>(record_.peak_bytes[index_of(row.device)]))),
            "font-size=\"10\" fill=\"#555\"");
   svg.rect(kFieldLeft, row.top, kFieldRight - kFieldLeft, row.lanes_height(), "fill=\"#f4f4f4\"");
   double top = row.top;
@@ -303,7 +301,7 @@ void StepPicture::draw_critical_path(Svg& svg) const {
   for (const PathSegment& segment : critical_path(problem_, record_)) {
     double y = last_y;
     if (segment.transfer != PathSegment::kNone) {
-      y = row_of(record_.transfers[index(segment.transfer)].from).send_top + kSendHeight + 3;
+      y = row_of(record_.transfers[index_of(segment.transfer)].from).send_top + kSendHeight + 3;
     } else if (segment.device != PathSegment::kNone) {
       const Row& row = row_of(segment.device);
       y = row.top + row.lanes_height() + 3;

@@ -1,6 +1,7 @@
 #include "step_timeline.hpp"
 
 #include <emplace/bench/step_picture.hpp>
+#include <emplace/graphs/id_vector.hpp>
 
 #include <cstddef>
 #include <span>
@@ -12,16 +13,14 @@ namespace {
 
 constexpr double kJoinedGap = 0.8;  // in pixels: what is no further apart touches
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 std::vector<TimelineLane> lanes_of(std::vector<OpId> ops, const StepRecord& record) {
   std::ranges::sort(ops, {}, [&](OpId op) {
-    return std::tuple(record.start_us[index(op)], record.end_us[index(op)], op);
+    return std::tuple(record.start_us[index_of(op)], record.end_us[index_of(op)], op);
   });
   std::vector<TimelineLane> lanes;
   for (const OpId op : ops) {
     auto lane = std::ranges::find_if(lanes, [&](const TimelineLane& one) {
-      return record.end_us[index(one.back())] <= record.start_us[index(op)];
+      return record.end_us[index_of(one.back())] <= record.start_us[index_of(op)];
     });
     if (lane == lanes.end()) {
       lane = lanes.emplace(lanes.end());
@@ -46,30 +45,30 @@ bool StepTimeline::touches(double end_us, double start_us) const {
 }
 
 std::vector<TimelineRow> StepTimeline::rows() const {
-  std::vector<std::vector<OpId>> ops(index(problem_.num_devices()));
+  std::vector<std::vector<OpId>> ops(index_of(problem_.num_devices()));
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
-    if (record_.start_us[index(op)] >= 0) {
-      ops[index(record_.placement[problem_.grouping().group_of(op)])].push_back(op);
+    if (record_.start_us[index_of(op)] >= 0) {
+      ops[index_of(record_.placement[problem_.grouping().group_of(op)])].push_back(op);
     }
   }
-  std::vector<std::vector<const Transfer*>> transfers(index(problem_.num_devices()));
+  std::vector<std::vector<const Transfer*>> transfers(index_of(problem_.num_devices()));
   for (const Transfer& transfer : record_.transfers) {
     if (transfer.end_us >= 0) {
-      transfers[index(transfer.from)].push_back(&transfer);
+      transfers[index_of(transfer.from)].push_back(&transfer);
     }
   }
   std::vector<TimelineRow> rows;
   for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
-    if (ops[index(device)].empty()) {
+    if (ops[index_of(device)].empty()) {
       continue;
     }
     TimelineRow row{.device = device};
-    for (const OpId op : ops[index(device)]) {
-      row.busy_us += record_.end_us[index(op)] - record_.start_us[index(op)];
+    for (const OpId op : ops[index_of(device)]) {
+      row.busy_us += record_.end_us[index_of(op)] - record_.start_us[index_of(op)];
     }
-    row.lanes = lanes_of(std::move(ops[index(device)]), record_);
-    std::ranges::stable_sort(transfers[index(device)], {}, &Transfer::start_us);
-    for (const Transfer* transfer : transfers[index(device)]) {
+    row.lanes = lanes_of(std::move(ops[index_of(device)]), record_);
+    std::ranges::stable_sort(transfers[index_of(device)], {}, &Transfer::start_us);
+    for (const Transfer* transfer : transfers[index_of(device)]) {
       if (row.sendings.empty() || !touches(row.sendings.back().to_us, transfer->start_us)) {
         row.sendings.push_back({.from_us = transfer->start_us, .to_us = transfer->end_us});
       }
@@ -87,9 +86,9 @@ std::vector<TimelineRow> StepTimeline::rows() const {
 std::vector<TimelineBox> StepTimeline::runs_of(const TimelineLane& lane, int depth) const {
   std::vector<TimelineBox> runs;
   for (const OpId op : lane) {
-    const Op& facts = problem_.graph()[index(op)];
-    const TimelineBox box{.from_us = record_.start_us[index(op)],
-                          .to_us = record_.end_us[index(op)],
+    const Op& facts = problem_.op(op);
+    const TimelineBox box{.from_us = record_.start_us[index_of(op)],
+                          .to_us = record_.end_us[index_of(op)],
                           .phase = facts.phase,
                           .layer = layer_of(facts.scope, depth)};
     if (!runs.empty() && touches(runs.back().to_us, box.from_us) && runs.back().looks_like(box)) {

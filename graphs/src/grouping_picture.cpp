@@ -2,6 +2,7 @@
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/grouping_picture.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/layered_layout.hpp>
 #include <emplace/graphs/svg.hpp>
 
@@ -17,8 +18,6 @@
 
 namespace emplace {
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 // What is drawn of one group.
 struct Node {
@@ -62,19 +61,19 @@ std::string hue_of(Column column, double share) {
 }
 
 std::vector<Node> nodes_of(const OpGraph& graph, const Grouping& grouping) {
-  std::vector<Node> nodes(index(grouping.size()));
+  std::vector<Node> nodes(index_of(grouping.size()));
   const std::vector<std::int64_t> handed_on = handed_on_bytes(graph, grouping);
   for (GroupId group = 0; group < grouping.size(); ++group) {
-    Node& node = nodes[index(group)];
+    Node& node = nodes[index_of(group)];
     for (const OpId id : grouping.members(group)) {
-      const Op& op = graph[index(id)];
+      const Op& op = graph[index_of(id)];
       node.content = node.ops == 0 ? content_of(op) : merged(node.content, content_of(op));
       node.flops += static_cast<double>(op.flops);
       ++node.ops;
     }
-    node.first_scope = graph[index(grouping.members(group).front())].scope;
-    node.last_scope = graph[index(grouping.members(group).back())].scope;
-    node.handed_on_bytes = static_cast<double>(handed_on[index(group)]);
+    node.first_scope = graph[index_of(grouping.members(group).front())].scope;
+    node.last_scope = graph[index_of(grouping.members(group).back())].scope;
+    node.handed_on_bytes = static_cast<double>(handed_on[index_of(group)]);
   }
   return nodes;
 }
@@ -90,7 +89,7 @@ double heaviest_of(const std::vector<Node>& nodes) {
 std::map<std::pair<GroupId, GroupId>, double> edges_of(const OpGraph& graph,
                                                        const Grouping& grouping) {
   std::vector<GroupId> group_of;
-  group_of.reserve(index(grouping.num_ops()));
+  group_of.reserve(index_of(grouping.num_ops()));
   for (OpId op = 0; op < grouping.num_ops(); ++op) {
     group_of.push_back(grouping.group_of(op));
   }
@@ -147,8 +146,8 @@ std::string edge_lines(const std::vector<Node>& nodes,
   std::string text;
   for (const auto& [ends, bytes] : edges) {
     const auto [from, to] = ends;
-    const bool from_backward = column_of(nodes[index(from)]) == Column::kBackward;
-    const bool to_backward = column_of(nodes[index(to)]) == Column::kBackward;
+    const bool from_backward = column_of(nodes[index_of(from)]) == Column::kBackward;
+    const bool to_backward = column_of(nodes[index_of(to)]) == Column::kBackward;
     const bool runs_up = from_backward && to_backward;
     const std::string amount = with_prefix(bytes, "B");
     std::string style =
@@ -234,7 +233,7 @@ class GroupingSvg {
   };
 
   bool is_backward(GroupId group) const {
-    return column_of(nodes_[index(group)]) == Column::kBackward;
+    return column_of(nodes_[index_of(group)]) == Column::kBackward;
   }
 
   std::vector<LegendEntry> place_legend(double width) const {
@@ -258,7 +257,7 @@ class GroupingSvg {
   }
 
   LayeredLayout::Point center(GroupId group) const {
-    const LayeredLayout::Point& point = layout_.center[index(group)];
+    const LayeredLayout::Point& point = layout_.center[index_of(group)];
     return {left_ + point.x, top_ + point.y};
   }
 
@@ -319,24 +318,25 @@ class GroupingSvg {
 
   bool is_cut(const Edge& edge) const {
     return !colors_.edge_legend.empty() &&
-           colors_.marks[index(edge.from)].color != colors_.marks[index(edge.to)].color;
+           colors_.marks[index_of(edge.from)].color != colors_.marks[index_of(edge.to)].color;
   }
 
   void draw_edge(Svg& svg, std::size_t at) const {
     const auto& [from, to, bytes] = edges_[at];
-    svg.path(curve(at),
-             fmt::format("stroke-width=\"{}\"{} marker-end=\"url(#head)\"",
-                         svg_number(0.6 + 3.4 * std::sqrt(bytes / most_bytes_)),
-                         bytes == 0 ? " stroke-dasharray=\"3 3\"" : ""),
-             fmt::format("{} from {} to {}", with_prefix(bytes, "B"),
-                         title_of(from, nodes_[index(from)]), title_of(to, nodes_[index(to)])));
+    svg.path(
+        curve(at),
+        fmt::format("stroke-width=\"{}\"{} marker-end=\"url(#head)\"",
+                    svg_number(0.6 + 3.4 * std::sqrt(bytes / most_bytes_)),
+                    bytes == 0 ? " stroke-dasharray=\"3 3\"" : ""),
+        fmt::format("{} from {} to {}", with_prefix(bytes, "B"),
+                    title_of(from, nodes_[index_of(from)]), title_of(to, nodes_[index_of(to)])));
   }
 
   void draw_groups(Svg& svg) const {
     svg.open(fmt::format("stroke=\"none\" font-size=\"{}\"", svg_number(kLabelSize)));
     for (GroupId group = 0; group < static_cast<GroupId>(nodes_.size()); ++group) {
-      const Node& node = nodes_[index(group)];
-      const GroupColors::Mark& mark = colors_.marks[index(group)];
+      const Node& node = nodes_[index_of(group)];
+      const GroupColors::Mark& mark = colors_.marks[index_of(group)];
       const auto [x, y] = center(group);
       const double left = x - kSizes.node_width / 2;
       const double top = y - kSizes.node_height / 2;
@@ -383,7 +383,7 @@ GroupColors colors_by_pass(const OpGraph& graph, const Grouping& grouping) {
 
 std::string write_grouping_svg(const OpGraph& graph, const Grouping& grouping,
                                const std::string& caption, const GroupColors& colors) {
-  EMPLACE_CHECK(colors.marks.size() == index(grouping.size()), "{} marks of {} groups",
+  EMPLACE_CHECK(colors.marks.size() == index_of(grouping.size()), "{} marks of {} groups",
                 colors.marks.size(), grouping.size());
   return GroupingSvg(graph, grouping, colors).draw(caption);
 }
@@ -405,7 +405,7 @@ std::string write_grouping_dot(const OpGraph& graph, const Grouping& grouping,
       "      fontcolor=\"#405060\"];\n",
       escape_markup(graph[boost::graph_bundle].name), escape_markup(caption));
   for (GroupId group = 0; group < grouping.size(); ++group) {
-    text += node_line(group, nodes[index(group)], heaviest);
+    text += node_line(group, nodes[index_of(group)], heaviest);
   }
   text += edge_lines(nodes, edges_of(graph, grouping));
   return text + "}\n";

@@ -1,4 +1,5 @@
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/layered_layout.hpp>
 
 #include <boost/range/adaptor/reversed.hpp>
@@ -19,8 +20,6 @@ constexpr int kPositionSweeps = 48;
 
 // How hard neighbours pull, by the number of waypoints among the two.
 constexpr double kPull[] = {1, 2, 8};
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 // A node or waypoint in the next layer.
 struct Neighbour {
@@ -83,34 +82,34 @@ class Layers {
 };
 
 void Layers::break_cycles() {
-  std::vector<std::vector<std::size_t>> out(index(num_nodes_));
+  std::vector<std::vector<std::size_t>> out(index_of(num_nodes_));
   for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
-    out[index(edges_[edge].from)].push_back(edge);
+    out[index_of(edges_[edge].from)].push_back(edge);
   }
   turned_.assign(edges_.size(), false);
   enum class State : std::uint8_t { kNew, kOpen, kDone };
-  std::vector<State> state(index(num_nodes_), State::kNew);
+  std::vector<State> state(index_of(num_nodes_), State::kNew);
   std::vector<std::pair<NodeId, std::size_t>> path;  // a node and its next edge
   for (NodeId root = 0; root < num_nodes_; ++root) {
-    if (state[index(root)] != State::kNew) {
+    if (state[index_of(root)] != State::kNew) {
       continue;
     }
-    state[index(root)] = State::kOpen;
+    state[index_of(root)] = State::kOpen;
     path.emplace_back(root, 0);
     while (!path.empty()) {
       auto& [node, next] = path.back();
-      if (next == out[index(node)].size()) {
-        state[index(node)] = State::kDone;
+      if (next == out[index_of(node)].size()) {
+        state[index_of(node)] = State::kDone;
         order_.push_back(node);
         path.pop_back();
         continue;
       }
-      const std::size_t edge = out[index(node)][next++];
+      const std::size_t edge = out[index_of(node)][next++];
       const NodeId to = edges_[edge].to;
-      if (state[index(to)] == State::kOpen) {
+      if (state[index_of(to)] == State::kOpen) {
         turned_[edge] = true;
-      } else if (state[index(to)] == State::kNew) {
-        state[index(to)] = State::kOpen;
+      } else if (state[index_of(to)] == State::kNew) {
+        state[index_of(to)] = State::kOpen;
         path.emplace_back(to, 0);
       }
     }
@@ -124,38 +123,39 @@ void Layers::break_cycles() {
 }
 
 void Layers::choose_layers() {
-  std::vector<std::vector<NodeId>> before(index(num_nodes_));
-  std::vector<std::vector<NodeId>> after(index(num_nodes_));
+  std::vector<std::vector<NodeId>> before(index_of(num_nodes_));
+  std::vector<std::vector<NodeId>> after(index_of(num_nodes_));
   for (const auto& [from, to, weight] : edges_) {
-    before[index(to)].push_back(from);
-    after[index(from)].push_back(to);
+    before[index_of(to)].push_back(from);
+    after[index_of(from)].push_back(to);
   }
-  layer_.assign(index(num_nodes_), 0);
+  layer_.assign(index_of(num_nodes_), 0);
   const auto first_layer = [&](NodeId node) {
     std::int32_t layer = 0;
-    for (const NodeId other : before[index(node)]) {
-      layer = std::max(layer, layer_[index(other)] + 1);
+    for (const NodeId other : before[index_of(node)]) {
+      layer = std::max(layer, layer_[index_of(other)] + 1);
     }
     return layer;
   };
   for (const NodeId node : order_) {
-    layer_[index(node)] = first_layer(node);
+    layer_[index_of(node)] = first_layer(node);
   }
   // Who may as well move does so downwards, and gives way to what waits above.
   for (int pass = 0; pass < kShortenPasses; ++pass) {
     for (const NodeId node : boost::adaptors::reverse(order_)) {
-      if (after[index(node)].empty() || after[index(node)].size() < before[index(node)].size()) {
+      if (after[index_of(node)].empty() ||
+          after[index_of(node)].size() < before[index_of(node)].size()) {
         continue;
       }
       std::int32_t layer = std::numeric_limits<std::int32_t>::max();
-      for (const NodeId other : after[index(node)]) {
-        layer = std::min(layer, layer_[index(other)] - 1);
+      for (const NodeId other : after[index_of(node)]) {
+        layer = std::min(layer, layer_[index_of(other)] - 1);
       }
-      layer_[index(node)] = layer;
+      layer_[index_of(node)] = layer;
     }
     for (const NodeId node : order_) {
-      if (before[index(node)].size() > after[index(node)].size()) {
-        layer_[index(node)] = first_layer(node);
+      if (before[index_of(node)].size() > after[index_of(node)].size()) {
+        layer_[index_of(node)] = first_layer(node);
       }
     }
   }
@@ -174,17 +174,17 @@ void Layers::connect(NodeId above, NodeId below, double weight) {
       known->weight = std::max(known->weight, weight);
     }
   };
-  add(below_[index(above)], below);
-  add(above_[index(below)], above);
+  add(below_[index_of(above)], below);
+  add(above_[index_of(below)], above);
 }
 
 // Returns the waypoints below a node, of which its edges share the first ones: at least `count`.
 const std::vector<NodeId>& Layers::duct(NodeId from, std::size_t count) {
-  std::vector<NodeId>& waypoints = ducts_[index(from)];
+  std::vector<NodeId>& waypoints = ducts_[index_of(from)];
   while (waypoints.size() < count) {
     const auto next = static_cast<NodeId>(layer_.size());
     const NodeId last = waypoints.empty() ? from : waypoints.back();
-    layer_.push_back(layer_[index(last)] + 1);
+    layer_.push_back(layer_[index_of(last)] + 1);
     above_.emplace_back();
     below_.emplace_back();
     waypoints.push_back(next);
@@ -193,14 +193,14 @@ const std::vector<NodeId>& Layers::duct(NodeId from, std::size_t count) {
 }
 
 void Layers::add_waypoints() {
-  above_.resize(index(num_nodes_));
-  below_.resize(index(num_nodes_));
-  ducts_.resize(index(num_nodes_));
+  above_.resize(index_of(num_nodes_));
+  below_.resize(index_of(num_nodes_));
+  ducts_.resize(index_of(num_nodes_));
   num_waypoints_.resize(edges_.size());
   std::vector<std::size_t> by_length(edges_.size());
   std::iota(by_length.begin(), by_length.end(), std::size_t{0});
   const auto length = [&](std::size_t edge) {
-    return index(layer_[index(edges_[edge].to)] - layer_[index(edges_[edge].from)]);
+    return index_of(layer_[index_of(edges_[edge].to)] - layer_[index_of(edges_[edge].from)]);
   };
   std::ranges::stable_sort(by_length, {}, length);
   std::size_t left = LayeredLayout::kMaxWaypoints;
@@ -228,16 +228,16 @@ void Layers::sort_layer(std::size_t layer, const std::vector<std::vector<Neighbo
   for (const NodeId node : layers_[layer]) {
     double sum = 0;
     double weights = 0;
-    for (const auto& [other, weight] : neighbours[index(node)]) {
-      sum += weight * position_[index(other)];
+    for (const auto& [other, weight] : neighbours[index_of(node)]) {
+      sum += weight * position_[index_of(other)];
       weights += weight;
     }
-    keys.emplace_back(weights == 0 ? position_[index(node)] : sum / weights, node);
+    keys.emplace_back(weights == 0 ? position_[index_of(node)] : sum / weights, node);
   }
   std::ranges::stable_sort(keys, {}, &std::pair<double, NodeId>::first);
   for (std::size_t at = 0; at < keys.size(); ++at) {
     layers_[layer][at] = keys[at].second;
-    position_[index(keys[at].second)] = static_cast<std::int32_t>(at);
+    position_[index_of(keys[at].second)] = static_cast<std::int32_t>(at);
   }
 }
 
@@ -251,18 +251,18 @@ std::int64_t Layers::crossings() const {
     std::int64_t seen = 0;
     for (const NodeId node : layers_[layer]) {
       ends.clear();
-      for (const Neighbour& other : below_[index(node)]) {
-        ends.push_back(position_[index(other.node)]);
+      for (const Neighbour& other : below_[index_of(node)]) {
+        ends.push_back(position_[index_of(other.node)]);
       }
       for (const std::int32_t end : ends) {
         std::int64_t not_right = 0;
-        for (std::size_t at = index(end) + 1; at > 0; at -= at & (~at + 1)) {
+        for (std::size_t at = index_of(end) + 1; at > 0; at -= at & (~at + 1)) {
           not_right += tree[at];
         }
         count += seen - not_right;
       }
       for (const std::int32_t end : ends) {
-        for (std::size_t at = index(end) + 1; at < tree.size(); at += at & (~at + 1)) {
+        for (std::size_t at = index_of(end) + 1; at < tree.size(); at += at & (~at + 1)) {
           ++tree[at];
         }
       }
@@ -274,7 +274,7 @@ std::int64_t Layers::crossings() const {
 
 void Layers::order_layers() {
   const std::int32_t num_layers = layer_.empty() ? 0 : *std::ranges::max_element(layer_) + 1;
-  layers_.resize(index(num_layers));
+  layers_.resize(index_of(num_layers));
   position_.resize(layer_.size());
   // Depth first, so that what belongs together starts together.
   std::vector<bool> seen(layer_.size());
@@ -284,15 +284,15 @@ void Layers::order_layers() {
     while (!open.empty()) {
       const NodeId node = open.back();
       open.pop_back();
-      if (seen[index(node)]) {
+      if (seen[index_of(node)]) {
         continue;
       }
-      seen[index(node)] = true;
-      auto& layer = layers_[index(layer_[index(node)])];
-      position_[index(node)] = static_cast<std::int32_t>(layer.size());
+      seen[index_of(node)] = true;
+      auto& layer = layers_[index_of(layer_[index_of(node)])];
+      position_[index_of(node)] = static_cast<std::int32_t>(layer.size());
       layer.push_back(node);
       for (const auto* neighbours : {&above_, &below_}) {
-        for (const Neighbour& other : boost::adaptors::reverse((*neighbours)[index(node)])) {
+        for (const Neighbour& other : boost::adaptors::reverse((*neighbours)[index_of(node)])) {
           open.push_back(other.node);
         }
       }
@@ -316,7 +316,7 @@ void Layers::order_layers() {
   layers_ = std::move(best);
   for (const std::vector<NodeId>& layer : layers_) {
     for (std::size_t at = 0; at < layer.size(); ++at) {
-      position_[index(layer[at])] = static_cast<std::int32_t>(at);
+      position_[index_of(layer[at])] = static_cast<std::int32_t>(at);
     }
   }
 }
@@ -344,14 +344,14 @@ void Layers::move_layer(std::size_t layer) {
       for (const auto& [other, edge_weight] : others) {
         const int waypoints = (is_waypoint(node) ? 1 : 0) + (is_waypoint(other) ? 1 : 0);
         const double force = edge_weight * kPull[waypoints];
-        sum += force * x_[index(other)];
+        sum += force * x_[index_of(other)];
         weight += force;
       }
     };
-    pull(above_[index(node)]);
-    pull(below_[index(node)]);
+    pull(above_[index_of(node)]);
+    pull(below_[index_of(node)]);
     constexpr double kStays = 0.01;  // the weight of where it is
-    sum += kStays * x_[index(node)];
+    sum += kStays * x_[index_of(node)];
     weight += kStays;
     pools.push_back({sum / weight - room, weight, 1});
     while (pools.size() > 1 && pools[pools.size() - 2].wanted > pools.back().wanted) {
@@ -367,7 +367,7 @@ void Layers::move_layer(std::size_t layer) {
   std::size_t at = 0;
   for (const Pool& pool : pools) {
     for (std::size_t i = 0; i < pool.size; ++i, ++at) {
-      x_[index(nodes[at])] = pool.wanted + offset[at];
+      x_[index_of(nodes[at])] = pool.wanted + offset[at];
     }
   }
 }
@@ -377,11 +377,12 @@ void Layers::choose_positions() {
   // Layers start centered, so that the whole is upright.
   for (const std::vector<NodeId>& nodes : layers_) {
     for (std::size_t at = 1; at < nodes.size(); ++at) {
-      x_[index(nodes[at])] = x_[index(nodes[at - 1])] + room_between(nodes[at - 1], nodes[at]);
+      x_[index_of(nodes[at])] =
+          x_[index_of(nodes[at - 1])] + room_between(nodes[at - 1], nodes[at]);
     }
-    const double middle = nodes.empty() ? 0 : x_[index(nodes.back())] / 2;
+    const double middle = nodes.empty() ? 0 : x_[index_of(nodes.back())] / 2;
     for (const NodeId node : nodes) {
-      x_[index(node)] -= middle;
+      x_[index_of(node)] -= middle;
     }
   }
   for (int sweep = 0; sweep < kPositionSweeps; ++sweep) {
@@ -402,11 +403,11 @@ LayeredLayout Layers::result() const {
   LayeredLayout layout;
   const auto point = [&](NodeId node) {
     return LayeredLayout::Point{
-        x_[index(node)],
-        sizes_.node_height / 2 + layer_[index(node)] * (sizes_.node_height + sizes_.layer_gap)};
+        x_[index_of(node)],
+        sizes_.node_height / 2 + layer_[index_of(node)] * (sizes_.node_height + sizes_.layer_gap)};
   };
   for (NodeId node = 0; node < num_nodes_; ++node) {
-    layout.layer.push_back(layer_[index(node)]);
+    layout.layer.push_back(layer_[index_of(node)]);
     layout.center.push_back(point(node));
   }
   for (std::size_t node = 0; node < x_.size(); ++node) {
@@ -418,7 +419,7 @@ LayeredLayout Layers::result() const {
   for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
     std::vector<LayeredLayout::Point>& route = layout.route.emplace_back();
     for (std::size_t at = 0; at < num_waypoints_[edge]; ++at) {
-      route.push_back(point(ducts_[index(edges_[edge].from)][at]));
+      route.push_back(point(ducts_[index_of(edges_[edge].from)][at]));
     }
     if (turned_[edge]) {
       std::ranges::reverse(route);

@@ -244,7 +244,7 @@ TEST(PlacetoNetwork, DistinguishesASlowCandidateFromAFastOne) {
 // With a last layer of zeros only the stay bias is left.
 TEST(PlacetoNetwork, AddsTheStayBias) {
   const Problem problem = test::make_problem(test::fork_join_graph(6, 20), {.num_devices = 3});
-  for (const char* devices : {"one-hot", "candidates"}) {
+  for (const char* devices : {"one-hot", "features"}) {
     Network<float> network(
         network_options("zero-init=true,stay-bias=2,device-encoding=" + std::string(devices)), 3);
     RandomStream random(11);

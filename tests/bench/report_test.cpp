@@ -130,7 +130,7 @@ TEST(Report, JsonHasNoWallTimes) {
   EXPECT_EQ(write_json(make_report(run)), text);
 
   const auto json = nlohmann::json::parse(text);
-  EXPECT_EQ(json.at("schema_version"), 1);
+  EXPECT_EQ(json.at("schema_version"), 2);
   const auto& rows = json.at("tables").at(0).at("rows");
   EXPECT_EQ(rows.at(0).at("step_time_us"), 75'000);
   EXPECT_TRUE(rows.at(4).at("step_time_us").is_null());
