@@ -41,8 +41,8 @@ void add_suite(MarkdownPage& page, const Suite& suite) {
   }
   page.item("clusters: " + joined(suite.clusters, code));
   for (const bench::SuitePolicy& policy : suite.policies) {
-    page.item(fmt::format("policy {}: `{}`, {} on each graph", code(policy.name), policy.agent,
-                          count_of(policy.episodes, "episode")));
+    page.item(fmt::format("policy {}: `{}`, {} on each graph", code(policy.name),
+                          policy.agent.text(), count_of(policy.episodes, "episode")));
   }
   page.item("agents: " + joined(suite.agents, [&](const bench::SuiteAgent& agent) {
               const std::string budget =
