@@ -85,7 +85,7 @@ class Effects {
 
   void note_no_transfers() {
     if (facts_.problem().num_devices() > 1) {
-      sentences_.push_back("Nothing was sent: no bandwidth or latency has an effect.");
+      sentences_.emplace_back("Nothing was sent: no bandwidth or latency has an effect.");
     }
   }
 
@@ -172,7 +172,7 @@ class Effects {
         return;
       }
     }
-    sentences_.push_back("No device had a choice between ready ops: queue_order has no effect.");
+    sentences_.emplace_back("No device had a choice between ready ops: queue_order has no effect.");
   }
 
   void note_memory() {
