@@ -27,7 +27,7 @@ load cli.bash
 
 @test "list graphs --details tells the size of each graph, as show does" {
   answers 0 list graphs --details
-  [[ "$output" == *"1121"*"Szegedy"* ]]
+  [[ "$output" == *"inception-v3 "*"1121 "* ]]
   answers 0 list graphs --details --json
   holds 'all(g["ops"] > 0 and g["source"] for g in d["graphs"])'
   local listed=$output

@@ -59,7 +59,7 @@ offers() {
   for command in $(in_bash "emplace "); do
     run -0 --separate-stderr "$EMPLACE" help "$command"
     help=$output
-    for option in $(grep -oE '^  (-., )?--[a-z-]+' <<<"$help" | grep -oE -- '--[a-z-]+'); do
+    for option in $(grep -oE '^  (-., )?--[a-z0-9-]+' <<<"$help" | grep -oE -- "--[a-z0-9-]+"); do
       [[ " $(in_bash "emplace $command $option") " == *" $option "* ]] || {
         printf '%s %s is not offered\n' "$command" "$option"
         return 1

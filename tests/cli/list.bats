@@ -40,11 +40,11 @@ END
 @test "a name after it, and --details, tell the parameters" {
   answers 0 list agents hill-climb
   [[ "${lines[0]}" == hill-climb ]]
-  grep -Eq '^ +start +[a-z-]+ +where the first climb starts' <<<"$output"
+  grep -Eq '^  start +one-device +placement from which' <<<"$output"
   lacks 'simulated-annealing' <<<"$output"
   fits
   answers 0 list agents --details
-  grep -Eq '^ +start +[a-z-]+ +where the first climb starts' <<<"$output"
+  grep -Eq '^  start +one-device +placement from which' <<<"$output"
   grep -q '^simulated-annealing$' <<<"$output"
   answers 0 list agents hill-climb --json
   holds '[a["name"] for a in d["agents"]] == ["hill-climb"]' \

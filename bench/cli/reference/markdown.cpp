@@ -27,9 +27,8 @@ std::size_t first_word(std::string_view text) {
 
 // Says whether a line that begins with `word` would be an item of a list, a heading or a quotation.
 bool begins_a_block(std::string_view word) {
-  const std::size_t digits = word.find_first_not_of("0123456789");
-  return word == "-" || word == "+" || word.starts_with('#') || word.starts_with('>') ||
-         (digits != 0 && digits != std::string_view::npos && word.substr(digits) == ".");
+  return word == "-" || word == "+" || word == "1." || word.starts_with('#') ||
+         word.starts_with('>');
 }
 
 // Appends `text`, broken at blanks, with `first` before it and `hanging` before each further line.
