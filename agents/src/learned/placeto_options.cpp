@@ -6,8 +6,10 @@
 #include <emplace/graphs/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,12 +20,16 @@ using namespace std::string_literals;
 
 namespace {
 
-// Choices in the order of their enumerations.
-const std::vector<std::string> kOrders = {"topological", "random", "reverse"};
-const std::vector<std::string> kStarts = {"one-device", "random", "random-each-episode", "best",
-                                          "better"};
-const std::vector<std::string> kRewards = {"step", "minimum", "terminal"};
-const std::vector<std::string> kDecays = {"none", "linear", "exponential"};
+// Choices in the order of their enumerations. Constants of the compiler: agents are registered
+// before main(), when a vector in this file may not have been made yet.
+constexpr std::array kOrders = {"topological", "random", "reverse"};
+constexpr std::array kStarts = {"one-device", "random", "random-each-episode", "best", "better"};
+constexpr std::array kRewards = {"step", "minimum", "terminal"};
+constexpr std::array kDecays = {"none", "linear", "exponential"};
+
+std::vector<std::string> names(std::span<const char* const> choices) {
+  return {choices.begin(), choices.end()};
+}
 
 // Returns `table` with other defaults.
 std::vector<ParamSpec> changed(std::vector<ParamSpec> table,
@@ -38,7 +44,7 @@ std::vector<ParamSpec> changed(std::vector<ParamSpec> table,
 
 template <class Enumeration>
 Enumeration chosen(const Params& params, std::string_view name,
-                   const std::vector<std::string>& choices) {
+                   std::span<const char* const> choices) {
   const auto found = std::ranges::find(choices, params.get<std::string>(name));
   EMPLACE_CHECK(found != choices.end(), "the value of {} is none of its choices", name);
   return static_cast<Enumeration>(found - choices.begin());
@@ -84,13 +90,13 @@ std::vector<ParamSpec> parameter_table() {
       table, "episode",
       {whole_number("workers", 1, 1, 8, "episodes that run in parallel for one update"),
        choice(
-           "start", "random", kStarts,
+           "start", "random", names(kStarts),
            "placement at the start of an episode: one device; random, drawn once; random in each "
            "episode; the best so far; the better of one device and a random one (2 evaluations)"),
        whole_number("sweeps", 1, 1, 100, "visits of each group in an episode"),
        flag("skip-unchanged", episode.skip_unchanged,
             "an action that keeps the placement takes no evaluation")},
-      {choice("order", "topological", kOrders, "order of the visits to groups"),
+      {choice("order", "topological", names(kOrders), "order of the visits to groups"),
        number("random-start", episode.random_start, 0, 1,
               "probability that an episode starts at a random placement instead of `start`"),
        number("epsilon", episode.epsilon, 0, 1, "probability of a uniformly random action"),
@@ -99,7 +105,7 @@ std::vector<ParamSpec> parameter_table() {
            "period, in rounds of episodes, of a greedy episode without an update; 0: none")});
   append_group(
       table, "reward",
-      {choice("reward", "step", kRewards,
+      {choice("reward", "step", names(kRewards),
               "step: the time that an action saves; minimum: the time above the lowest that "
               "follows; terminal: minus the time at the end"),
        number("discount", episode.discount, 0, 1,
@@ -137,7 +143,7 @@ std::vector<ParamSpec> parameter_table() {
                     "rounds of episodes that the baseline of each step averages; 0: no baseline"),
        flag("normalize-advantages", learning.normalize_advantages,
             "divides advantages by their root mean square"),
-       choice("entropy-decay", "linear", kDecays,
+       choice("entropy-decay", "linear", names(kDecays),
               "decay of the entropy weight: none; linear; exponential, by 5 % every 100 updates"),
        number("entropy-weight-end", learning.entropy_weight_end, 0, 1000, "final entropy weight"),
        number("entropy-decay-share", learning.entropy_decay_share, 0.001, 1,
