@@ -86,16 +86,16 @@ END
 
 @test "the example of each agent works" {
   docs pages
+  emplace() { "$EMPLACE" "$@"; }
   local page
   for page in pages/agents/*.md; do
-    # The first line of each example, with a small graph and budget.
-    local command
-    command=$(grep -m 1 '^emplace place ' "$page" |
-      sed -e 's/^emplace //' -e 's/inception-v3/in-tree:levels=3/' -e 's/--evaluations 200/--evaluations 20/')
-    # shellcheck disable=SC2086  # one word for each argument
-    answers 0 $command
+    sed -n '/^```sh$/,/^```$/p' "$page" | grep -v '```' >commands
+    [ -s commands ]
+    set -e
+    # shellcheck source=/dev/null
+    source ./commands >/dev/null
     [ -s placement.json ]
-    rm placement.json
+    rm -f placement.json policy.json*
   done
 }
 

@@ -79,10 +79,11 @@ std::string sentence(std::string_view text) {
   if (result.empty()) {
     return result;
   }
-  // A name such as m-SCT or oneDNN keeps its letters, and so does the variable of a formula.
+  // A name such as m-SCT or oneDNN keeps its letters, and so do the variable of a formula and a
+  // value that is explained ("step: ...").
   const std::string_view word = std::string_view(result).substr(0, result.find(' '));
   const bool is_word =
-      word.find_first_not_of("abcdefghijklmnopqrstuvwxyz,;:'-") == std::string_view::npos &&
+      word.find_first_not_of("abcdefghijklmnopqrstuvwxyz,;'-") == std::string_view::npos &&
       !std::string_view(result).substr(word.size()).starts_with(" = ");
   if (is_word) {
     result[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(result[0])));

@@ -28,6 +28,17 @@ std::string budget_of(const Suite& suite) {
                      count_of(suite.repetitions, "repetition"));
 }
 
+std::string text_of(const bench::SuiteAgent& agent) {
+  std::string text = code(agent.agent.text());
+  if (!agent.policy.empty()) {
+    text += fmt::format(" from policy {}{}", code(agent.policy), agent.learns ? "" : " as it is");
+  }
+  if (agent.max_evaluations) {
+    text += " with " + count_of(*agent.max_evaluations, "evaluation");
+  }
+  return text;
+}
+
 void add_suite(MarkdownPage& page, const Suite& suite) {
   page.heading(2, suite.name).paragraph(sentence(suite.summary));
   if (suite.families.empty()) {
@@ -44,13 +55,7 @@ void add_suite(MarkdownPage& page, const Suite& suite) {
     page.item(fmt::format("policy {}: `{}`, {} on each graph", code(policy.name),
                           policy.agent.text(), count_of(policy.episodes, "episode")));
   }
-  page.item("agents: " + joined(suite.agents, [&](const bench::SuiteAgent& agent) {
-              const std::string budget =
-                  agent.max_evaluations
-                      ? fmt::format(" ({})", count_of(*agent.max_evaluations, "evaluation"))
-                      : "";
-              return code(agent.label()) + budget;
-            }));
+  page.item("agents: " + joined(suite.agents, text_of));
   page.item("budget: " + budget_of(suite));
   if (suite.published) {
     page.item("published figures beside ours: " + plain(suite.published->source));
