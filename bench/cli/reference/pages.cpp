@@ -25,6 +25,25 @@ void require_all_names() {
   }
 }
 
+std::string index_page() {
+  const auto entry = [](std::string_view title, std::string_view page, std::string_view meaning) {
+    return fmt::format("{}: {}", link(title, page), meaning);
+  };
+  MarkdownPage page("Reference");
+  page.paragraph("What the program knows, name by name.");
+  page.item(entry("Agents", "agents.md", "who places, with a page for each"));
+  page.item(entry("Graphs", "graphs.md", "neural networks that are built by name"));
+  page.item(entry("Clusters", "clusters.md", "machines to place on"));
+  page.item(entry("Device profiles", "profiles.md", "what their devices can do"));
+  page.item(entry("Groupings", "groupings.md", "which ops are placed together"));
+  page.item(entry("Suites", "suites.md", "comparisons that are ready to run"));
+  page.item(entry("Command line", "cli.md", "every command and option, and the exit codes"));
+  page.item(entry("Formats", "formats.md", "graph files that are read and written"));
+  page.item(entry("JSON files", "schemas.md", "every member of the files of emplace"));
+  page.item(entry("Kinds of ops", "op-kinds.md", "what the ops of a graph compute"));
+  return page.text();
+}
+
 }  // namespace
 
 Pages reference_pages(const CLI::App& program) {
@@ -40,6 +59,7 @@ Pages reference_pages(const CLI::App& program) {
   pages["profiles.md"] = profile_page();
   pages["schemas.md"] = schema_page();
   pages["suites.md"] = suite_page();
+  pages["README.md"] = index_page();
   return pages;
 }
 

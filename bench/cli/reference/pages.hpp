@@ -19,8 +19,8 @@ namespace emplace::cli {
 /// Holds pages by their path in docs/reference: "agents/heft.md".
 using Pages = std::map<std::string, std::string>;
 
-/// Returns all pages. Throws kUnsupported where this build lacks a part that adds names
-/// (optional_parts.hpp).
+/// Returns all pages, and README.md, which leads to them. Throws kUnsupported where this build
+/// lacks a part that adds names (optional_parts.hpp).
 Pages reference_pages(const CLI::App& program);
 
 /// Adds agents.md and a page for each agent, agents/NAME.md.
