@@ -16,7 +16,7 @@ struct ExitCode {
 /// Holds all codes that the program returns.
 inline constexpr std::array kExitCodes = {
     ExitCode{0, "All went well."},
-    ExitCode{1, "The program failed: a defect, or no memory was left."},
+    ExitCode{1, "The program failed: an internal error, or no memory was left."},
     ExitCode{2, "The command line is wrong."},
     ExitCode{3, "An input cannot be used: a file, or a name that does not exist."},
     ExitCode{4, "Some cells of a suite failed; the others have results."},

@@ -8,9 +8,8 @@ namespace emplace::calibrate {
 CudaDevices cuda_devices(const CudaOptions&) {
   return {
       .missing =
-          "this program was built without the CUDA toolkit: install it (12.5 or newer, with the "
-          "headers of cuDNN 9) and build again; the summary of CMake then says 'calibration of "
-          "GPUs: ON'"};
+          "this program was built without the CUDA toolkit: install it (12.5 or newer, with CUPTI "
+          "and the headers of cuDNN 9), then build with EMPLACE_WITH_CUDA=ON ./emplace doctor"};
 }
 
 // There is no device or queue that these could be asked for.
