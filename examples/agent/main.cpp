@@ -1,4 +1,5 @@
-// Lets the agent of this project and two of the library place Inception-V3, and prints what a step takes.
+// Lets the agent of this project and two of the library place Inception-V3, and prints what a step
+// takes.
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/graphs/catalog.hpp>
@@ -17,8 +18,7 @@ int main() {
       std::make_shared<const emplace::Cluster>(emplace::load_cluster("p2-8xlarge-2"));
   const emplace::Problem problem(graph, emplace::ungrouped(*graph), cluster);
   for (const char* name : {"single-gpu", "heft", "earliest-finish"}) {
-    const auto agent =
-        emplace::agents::AgentRegistry::global().make(emplace::Spec::parse(name));
+    const auto agent = emplace::agents::AgentRegistry::global().make(emplace::Spec::parse(name));
     emplace::agents::Session session(problem, {});
     const emplace::Placement placement = agent->place(problem, session);
     const double step_us = emplace::Simulator(problem).run(placement).makespan_us;

@@ -63,7 +63,8 @@ EMPLACE_REGISTER_AGENT(
                     "for unchanged placements. Use it to place one graph with a "
                     "learned policy and about a thousand evaluations. Its "
                     "policies fit any number and kind of devices.",
-     .reference = "this project, after Addanki et al. 2019 and Schulman et al. 2017, arXiv 1707.06347",
+     .reference =
+         "this project, after Addanki et al. 2019 and Schulman et al. 2017, arXiv 1707.06347",
      .parameters = placeto::plus_parameter_table(),
      .deterministic = false,
      .trainable = true});
