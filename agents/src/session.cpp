@@ -28,7 +28,7 @@ void outline(const Problem& problem, const SimResult& result, StepOutline& outli
                                 std::numeric_limits<double>::infinity());
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     double& start_us = outline.group_start_us[problem.grouping().group_of(op)];
-    start_us = std::min(start_us, result.start_us[static_cast<std::size_t>(op)]);
+    start_us = std::min(start_us, result.start_us[op]);
   }
   outline.peak_bytes.assign(result.peak_bytes.begin(), result.peak_bytes.end());
 }

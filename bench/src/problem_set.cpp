@@ -126,7 +126,7 @@ std::string hash_of(const Problem& problem) {
   }
   print.add(problem.num_ops());
   for (OpId op = 0; op < problem.num_ops(); ++op) {
-    const Op& facts = problem.graph()[static_cast<std::size_t>(op)];
+    const Op& facts = problem.op(op);
     print.add(std::string_view(facts.name));
     print.add(std::string_view(facts.kind));
     print.add(std::string_view(facts.scope));
@@ -145,8 +145,8 @@ std::string hash_of(const Problem& problem) {
       print.add(child.output);
     }
     for (auto [use, end] = problem.uses_of(op); use < end; ++use) {
-      print.add(problem.uses()[static_cast<std::size_t>(use)].consumer);
-      print.add(problem.uses()[static_cast<std::size_t>(use)].output);
+      print.add(problem.uses()[use].consumer);
+      print.add(problem.uses()[use].output);
     }
   }
   for (std::int32_t output = 0; output < problem.num_outputs(); ++output) {

@@ -69,8 +69,7 @@ auto majority(const Problem& problem, GroupId group, KeyOf key_of) {
   const DeviceId device = problem.placeable_devices().front();
   std::map<decltype(key_of(std::string_view{})), double> cost_us;
   for (const OpId op : problem.grouping().members(group)) {
-    cost_us[key_of(problem.graph()[static_cast<std::size_t>(op)].scope)] +=
-        problem.cost_us(op, device);
+    cost_us[key_of(problem.op(op).scope)] += problem.cost_us(op, device);
   }
   return std::ranges::max_element(cost_us, {}, [](const auto& entry) { return entry.second; })
       ->first;

@@ -114,7 +114,7 @@ void Graph::read_features(const Problem& problem) {
     const auto [begin, end] = problem.uses_of(op);
     std::int32_t counted = Dependency::kControl;
     for (std::int32_t at = begin; at < end; ++at) {
-      const Problem::Use& use = problem.uses()[static_cast<std::size_t>(at)];
+      const Problem::Use& use = problem.uses()[at];
       if (use.output != Dependency::kControl && use.output != counted &&
           problem.grouping().group_of(use.consumer) != group) {
         counted = use.output;

@@ -20,7 +20,7 @@ constexpr int kRounds = 4;
 
 bool is_forward(const Problem& problem, GroupId group) {
   const OpId first = problem.grouping().members(group).front();
-  return problem.graph()[static_cast<std::size_t>(first)].phase == Phase::kForward;
+  return problem.op(first).phase == Phase::kForward;
 }
 
 }  // namespace

@@ -74,8 +74,7 @@ class Post final : public Agent {
   static Placement placement_of(const Problem& problem, const Choices& choices) {
     Placement placement(problem.num_groups());
     for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      placement[group] = problem.placeable_devices()[static_cast<std::size_t>(
-          choices[static_cast<std::size_t>(group)])];
+      placement[group] = problem.placeable_devices()[choices[static_cast<std::size_t>(group)]];
     }
     return placement;
   }

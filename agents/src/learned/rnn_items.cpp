@@ -18,12 +18,12 @@ std::size_t kind_index(const std::string& kind) {
 // The shapes of the outputs of `op` that other groups read, with their bytes.
 void add_leaving(const Problem& problem, OpId op,
                  std::vector<std::pair<std::int64_t, const Output*>>& leaving) {
-  const Op& description = problem.graph()[static_cast<std::size_t>(op)];
+  const Op& description = problem.op(op);
   const std::int32_t first = problem.outputs(op).first;
   const auto [begin, end] = problem.uses_of(op);
   std::int32_t added = Dependency::kControl;  // uses of one output are adjacent
   for (std::int32_t at = begin; at < end; ++at) {
-    const Problem::Use& use = problem.uses()[static_cast<std::size_t>(at)];
+    const Problem::Use& use = problem.uses()[at];
     if (use.output == Dependency::kControl || use.output == added ||
         problem.grouping().group_of(use.consumer) == problem.grouping().group_of(op)) {
       continue;
@@ -40,7 +40,7 @@ void read_ops(const Problem& problem, Item& item) {
   std::vector<std::pair<std::int64_t, const Output*>> leaving;
   item.kinds.assign(num_kinds(), 0);
   for (const OpId op : problem.grouping().members(item.group)) {
-    ++item.kinds[kind_index(problem.graph()[static_cast<std::size_t>(op)].kind)];
+    ++item.kinds[kind_index(problem.op(op).kind)];
     add_leaving(problem, op, leaving);
   }
   std::ranges::stable_sort(leaving, std::ranges::greater{},

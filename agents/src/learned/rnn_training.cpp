@@ -45,8 +45,7 @@ void read_placements(const std::deque<GroupedDraw>& draws, const Problem& proble
     for (std::size_t i = 0; i < drawn.draw.placements; ++i) {
       Placement& placement = placements.emplace_back(problem.num_groups());
       for (std::size_t item = 0; item < items.size(); ++item) {
-        placement[items[item].group] =
-            problem.placeable_devices()[static_cast<std::size_t>(drawn.device(item, i))];
+        placement[items[item].group] = problem.placeable_devices()[drawn.device(item, i)];
       }
     }
   }

@@ -18,7 +18,7 @@ class Metis final : public Agent {
     Placement placement(problem.num_groups());
     for (GroupId group = 0; group < problem.num_groups(); ++group) {
       const std::int32_t device = part[static_cast<std::size_t>(group)];
-      placement[group] = problem.placeable_devices()[static_cast<std::size_t>(device)];
+      placement[group] = problem.placeable_devices()[device];
     }
     return placement;
   }
