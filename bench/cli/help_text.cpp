@@ -76,7 +76,7 @@ std::string type_of(const CLI::Option& option) {
 }
 
 // "GRAPH" or "GRAPH..."
-std::string with_dots(std::string name, const CLI::Option& option) {
+std::string with_dots(const std::string& name, const CLI::Option& option) {
   return option.get_items_expected_max() > 1 ? name + "..." : name;
 }
 

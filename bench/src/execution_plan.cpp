@@ -225,6 +225,7 @@ class Planner {
     OpId op;
     std::int32_t output;
     DeviceId to;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
     auto operator<=>(const Receipt&) const = default;
   };
 

@@ -245,7 +245,7 @@ void PhysicalEngine::start_transfers() {
   for (const TransferId end = transfers_.all().end_id(); num_sent_ < end; ++num_sent_) {
     const TransferState& sent = transfers_[num_sent_];
     memory_.allocate(sent.to, problem_.output_bytes(sent.output));
-    const auto route = static_cast<std::size_t>(sent.from * num_devices_ + sent.to);
+    const std::size_t route = index_of(sent.from) * index_of(num_devices_) + index_of(sent.to);
     if (latency_us_[route] > 0) {
       events_.push(now_us_ + latency_us_[route], num_ops_ + num_sent_);
     } else {
