@@ -143,8 +143,12 @@ MarkdownPage& MarkdownPage::item(std::string_view text, int depth) {
   return *this;
 }
 
-MarkdownPage& MarkdownPage::commands(const std::vector<std::string>& lines) {
+MarkdownPage& MarkdownPage::commands(const std::vector<std::string>& lines,
+                                     std::string_view why_not_run) {
   begin_block();
+  if (!why_not_run.empty()) {
+    text_ += fmt::format("<!-- not run: {} -->\n", why_not_run);
+  }
   text_ += fmt::format("```sh\n{}\n```\n", fmt::join(lines, "\n"));
   return *this;
 }

@@ -60,7 +60,7 @@ void add_suite(MarkdownPage& page, const Suite& suite) {
   if (suite.published) {
     page.item("published figures beside ours: " + plain(suite.published->source));
   }
-  page.commands({"emplace run " + suite.name});
+  page.commands({"emplace run " + suite.name}, "suites take from seconds to a night");
 }
 
 }  // namespace

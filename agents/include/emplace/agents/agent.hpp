@@ -1,7 +1,7 @@
 #pragma once
 
 // An agent reads a problem and proposes a placement, within a budget of evaluations (simulated
-// steps). To add one, add one file to agents/src:
+// steps). To add one, add one file to a folder of agents/src:
 //
 //     class Mine final : public Agent {
 //      public:
