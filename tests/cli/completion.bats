@@ -73,15 +73,16 @@ offers() {
   answers 0 completion zsh
   printf '%s\n' "$output" >_emplace
   zsh -n _emplace
-  # A terminal that types a line and two tabs.
+  # A terminal that types a line and a tab. It types once the line editor reads keys (zle-line-init), and ends at words
+  # that the command prints but nobody typed: the terminal echoes what was typed too early.
   run -0 zsh -f -c '
 zmodload zsh/zpty
 zpty shell zsh -f -i
-zpty -w shell "PS1=; autoload -Uz compinit; compinit -u -D; source ./_emplace; unset zle_bracketed_paste"
-zpty -w shell "LISTMAX=1000; echo is-ready"
-zpty -r shell text "*is-ready*is-ready*"
-zpty -n -w shell $'"'"'emplace report --format mark\t; echo is-done\n'"'"'
-zpty -r shell text "*is-done*"
+zpty -w shell "PS1=; autoload -Uz compinit; compinit -u -D; source ./_emplace; unset zle_bracketed_paste; LISTMAX=1000"
+zpty -w shell "zle-line-init() { print is-\$((6 * 7))-ready }; zle -N zle-line-init"
+zpty -r shell text "*is-42-ready*"
+zpty -n -w shell $'"'"'emplace report --format mark\t; echo is-$((6 * 7))-done\n'"'"'
+zpty -r shell text "*is-42-done*"
 print -r -- $text'
   [[ "$output" == *"--format markdown"* ]]
 }
