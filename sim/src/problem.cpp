@@ -1,13 +1,16 @@
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/op_kind.hpp>
+#include <emplace/sim/coarsening.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <tuple>
 
@@ -62,6 +65,24 @@ Problem::Problem(std::shared_ptr<const OpGraph> graph, Grouping grouping,
   compile_uses();
   compile_transfers();
   compile_groups();
+}
+
+Problem Problem::regrouped(Grouping grouping) const {
+  EMPLACE_CHECK(grouping.num_ops() == num_ops_, "the grouping is of another graph");
+  Problem problem = *this;
+  problem.grouping_ = std::move(grouping);
+  problem.compile_groups();
+  return problem;
+}
+
+struct Problem::LazyCoarsening {
+  std::once_flag made;
+  std::optional<Coarsening> coarsening;
+};
+
+const Coarsening& Problem::coarsening() const {
+  std::call_once(coarsening_->made, [this] { coarsening_->coarsening.emplace(*this); });
+  return *coarsening_->coarsening;
 }
 
 std::int64_t Problem::memory_bytes(DeviceId device) const { return profile(device).memory_bytes; }
@@ -221,6 +242,7 @@ void Problem::compile_groups() {
   }
   std::sort(crossings.begin(), crossings.end());
   crossings.erase(std::unique(crossings.begin(), crossings.end()), crossings.end());
+  group_edges_.clear();
   for (const auto& [from, to, output, bytes] : crossings) {
     if (group_edges_.empty() || group_edges_.back().producer != from ||
         group_edges_.back().consumer != to) {
@@ -241,6 +263,7 @@ void Problem::compile_groups() {
   std::partial_sum(group_out_begin_.begin(), group_out_begin_.end(), group_out_begin_.begin());
   std::partial_sum(group_in_begin_.begin(), group_in_begin_.end(), group_in_begin_.begin());
   group_order_ = order_groups(grouping_.size(), group_edges_, group_out_begin_);
+  coarsening_ = std::make_shared<LazyCoarsening>();
 }
 
 void Problem::compile_devices() {

@@ -37,6 +37,8 @@ struct GroupEdge {
   std::int64_t bytes = 0;  ///< sum over the distinct outputs that cross; 0 for pure order
 };
 
+class Coarsening;
+
 /// A placement problem; see the head of this file.
 class Problem {
  public:
@@ -44,6 +46,15 @@ class Problem {
   /// double counts exactly. Requires: `graph` is valid (validate() in op_graph.hpp).
   Problem(std::shared_ptr<const OpGraph> graph, Grouping grouping,
           std::shared_ptr<const Cluster> cluster);
+
+  /// Returns the same problem with its ops in other groups: what a Problem of that grouping would
+  /// be, without compiling the graph again. Costs are those of this problem, also where they were
+  /// replaced. Requires: a grouping of the same graph.
+  Problem regrouped(Grouping grouping) const;
+
+  /// Returns how the groups join to fewer, for agents that decide coarsely. It is made from the
+  /// expected costs at the first call, by any thread, and shared with copies of this problem.
+  const Coarsening& coarsening() const;
 
   /// Returns the graph, for names, kinds, shapes and scopes.
   const OpGraph& graph() const { return *graph_; }
@@ -310,6 +321,9 @@ class Problem {
   std::vector<GroupEdge> group_in_edges_;
   IdVector<GroupId, std::size_t> group_in_begin_;
   std::vector<GroupId> group_order_;
+
+  struct LazyCoarsening;
+  std::shared_ptr<LazyCoarsening> coarsening_;
 };
 
 }  // namespace emplace

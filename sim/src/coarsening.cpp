@@ -1,0 +1,372 @@
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/contractible_dag.hpp>
+#include <emplace/sim/coarsening.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <compare>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <queue>
+#include <tuple>
+
+namespace emplace {
+namespace {
+
+using Pair = std::pair<GroupId, GroupId>;
+using Times = IdVector<GroupId, double>;
+
+// Finds the set of a member; sets are trees of parents.
+GroupId find_root(IdVector<GroupId, GroupId>& parent, GroupId member) {
+  while (parent[member] != member) {
+    parent[member] = parent[parent[member]];
+    member = parent[member];
+  }
+  return member;
+}
+
+IdVector<GroupId, GroupId> sets_of_one(GroupId count) {
+  IdVector<GroupId, GroupId> parent(index_of(count));
+  std::iota(parent.begin(), parent.end(), 0);
+  return parent;
+}
+
+// Returns the mean time of each group over the placeable devices, in microseconds.
+Times mean_times(const Problem& problem) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  Times times(index_of(problem.num_groups()), 0.0);
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    for (const DeviceId device : devices) {
+      times[group] += problem.group_cost_us(group, device);
+    }
+    times[group] /= static_cast<double>(devices.size());
+  }
+  return times;
+}
+
+// Returns the separation of both ends of each edge, in nanoseconds: whole numbers, so that sums do
+// not depend on their order.
+std::vector<std::int64_t> separations(const Problem& problem, const Times& times) {
+  // The longest paths that end before a group starts, and that start after it ends.
+  Times before(times.size(), 0.0);
+  Times after(times.size(), 0.0);
+  const std::span<const GroupId> order = problem.group_order();
+  double longest_us = 0;
+  for (const GroupId group : order) {
+    for (const GroupEdge& edge : problem.group_in_edges(group)) {
+      before[group] = std::max(before[group], before[edge.producer] + times[edge.producer]);
+    }
+    longest_us = std::max(longest_us, before[group] + times[group]);
+  }
+  for (auto group = order.rbegin(); group != order.rend(); ++group) {
+    for (const GroupEdge& edge : problem.group_out_edges(*group)) {
+      after[*group] = std::max(after[*group], times[edge.consumer] + after[edge.consumer]);
+    }
+  }
+  constexpr double kMostNs = 1e18;
+  std::vector<std::int64_t> separations;
+  separations.reserve(problem.group_edges().size());
+  for (const GroupEdge& edge : problem.group_edges()) {
+    const double transfer_us = edge.bytes > 0 ? problem.mean_transfer_us(edge.bytes) : 0;
+    const double slack_us = longest_us - before[edge.producer] - times[edge.producer] -
+                            times[edge.consumer] - after[edge.consumer];
+    const double exposed_us = std::max(0.0, transfer_us - slack_us);
+    separations.push_back(std::llround(std::min((transfer_us + exposed_us) * 1e3, kMostNs)));
+  }
+  return separations;
+}
+
+// Two neighbours that may join, least first.
+struct Candidate {
+  bool apart;      // the reference placement puts them on different devices
+  int excess;      // powers of two by which both are heavier than an average group
+  double rating;   // negative, so that the highest comes first
+  double time_us;  // of both
+  GroupId producer;
+  GroupId consumer;
+
+  auto operator<=>(const Candidate&) const = default;
+};
+
+// Joins groups, level after level.
+class Joiner {
+ public:
+  Joiner(const Problem& problem, const Placement* apart)
+      : times_(mean_times(problem)),
+        total_us_(std::accumulate(times_.begin(), times_.end(), 0.0)),
+        num_groups_(problem.num_groups()),
+        dag_(dag_of(problem, times_)) {
+    if (apart != nullptr) {
+      EMPLACE_CHECK(apart->size() == num_groups_, "a placement of {} groups for {}", apart->size(),
+                    num_groups_);
+      device_of_.assign(apart->devices().begin(), apart->devices().end());
+    } else {
+      device_of_.assign(times_.size(), 0);
+    }
+  }
+
+  std::vector<Pair> take() && { return std::move(joins_); }
+
+  // Joins until `target` groups are left or no two can join.
+  void join_to(GroupId target) {
+    average_us_ = total_us_ > 0 ? total_us_ / target : 1;
+    queue_ = {};
+    for (const GroupId producer : dag_.order()) {
+      for (const auto& [consumer, weight] : dag_.successors(producer)) {
+        queue_.push(rate(producer, consumer));
+      }
+    }
+    while (num_groups_ > target && !queue_.empty()) {
+      const Candidate candidate = queue_.top();
+      queue_.pop();
+      consider(candidate);
+    }
+  }
+
+ private:
+  static constexpr DeviceId kSeveral = -1;
+
+  static ContractibleDag dag_of(const Problem& problem, const Times& times) {
+    std::vector<Pair> edges;
+    for (const GroupEdge& edge : problem.group_edges()) {
+      edges.emplace_back(edge.producer, edge.consumer);
+    }
+    std::vector<std::int64_t> weights = separations(problem, times);
+    // Parts that nothing connects are chained in topological order, at no cost of separation.
+    IdVector<GroupId, GroupId> part = sets_of_one(problem.num_groups());
+    for (const Pair& edge : edges) {
+      part[find_root(part, edge.first)] = find_root(part, edge.second);
+    }
+    const std::span<const GroupId> order = problem.group_order();
+    for (std::size_t at = 1; at < order.size(); ++at) {
+      const GroupId first = find_root(part, order[at - 1]);
+      const GroupId second = find_root(part, order[at]);
+      if (first != second) {
+        part[first] = second;
+        edges.emplace_back(order[at - 1], order[at]);
+        weights.push_back(0);
+      }
+    }
+    return {edges, weights, order, kMaxCycleSearch};
+  }
+
+  Candidate rate(GroupId producer, GroupId consumer) {
+    const GroupId from = dag_.find(producer);
+    const GroupId to = dag_.find(consumer);
+    const double time_us = times_[from] + times_[to];
+    const auto separation_ns = static_cast<double>(dag_.successors(from).at(to));
+    return {.apart = device_of_[from] != device_of_[to] || device_of_[from] == kSeveral,
+            .excess = time_us <= average_us_ ? 0 : std::ilogb(time_us / average_us_) + 1,
+            .rating = -separation_ns / (time_us + average_us_),
+            .time_us = time_us,
+            .producer = producer,
+            .consumer = consumer};
+  }
+
+  void consider(const Candidate& candidate) {
+    const GroupId from = dag_.find(candidate.producer);
+    const GroupId to = dag_.find(candidate.consumer);
+    if (from == to) {
+      return;
+    }
+    if (const Candidate now = rate(candidate.producer, candidate.consumer); now != candidate) {
+      queue_.push(now);
+      return;
+    }
+    const std::optional<GroupId> joined = dag_.contract(from, to);
+    if (!joined) {
+      // Once the second path has shrunk into one of the two groups, its last edge joins them, and
+      // that edge is a candidate too.
+      return;
+    }
+    joins_.emplace_back(candidate.producer, candidate.consumer);
+    --num_groups_;
+    times_[*joined] = candidate.time_us;
+    if (candidate.apart) {
+      device_of_[*joined] = kSeveral;
+    }
+    // What gained weight may rate higher than it stands in the queue.
+    for (const auto& [producer, consumer] : dag_.thickened()) {
+      queue_.push(rate(producer, consumer));
+    }
+  }
+
+  Times times_;
+  double total_us_;
+  double average_us_ = 0;  // of the groups of the level
+  GroupId num_groups_;
+  ContractibleDag dag_;
+  IdVector<GroupId, DeviceId> device_of_;  // in the reference placement, or kSeveral
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue_;
+  std::vector<Pair> joins_;
+};
+
+// Returns a topological order of 0 to count - 1, the least first where there is a choice.
+std::vector<GroupId> sorted(GroupId count, std::vector<Pair> edges) {
+  std::ranges::sort(edges);
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  IdVector<GroupId, std::size_t> begin(index_of(count) + 1, 0);
+  IdVector<GroupId, GroupId> waiting(index_of(count), 0);
+  for (const auto& [producer, consumer] : edges) {
+    ++begin[producer + 1];
+    ++waiting[consumer];
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::priority_queue<GroupId, std::vector<GroupId>, std::greater<>> ready;
+  for (GroupId group = 0; group < count; ++group) {
+    if (waiting[group] == 0) {
+      ready.push(group);
+    }
+  }
+  std::vector<GroupId> order;
+  while (!ready.empty()) {
+    const GroupId group = ready.top();
+    ready.pop();
+    order.push_back(group);
+    for (std::size_t at = begin[group]; at < begin[group + 1]; ++at) {
+      if (--waiting[edges[at].second] == 0) {
+        ready.push(edges[at].second);
+      }
+    }
+  }
+  EMPLACE_CHECK(std::ssize(order) == count, "groups form a cycle");
+  return order;
+}
+
+GroupId halved(GroupId groups) { return (groups + 1) / 2; }
+
+}  // namespace
+
+Coarsening::Coarsening(const Problem& problem) : Coarsening(problem, nullptr) {}
+
+Coarsening::Coarsening(const Problem& problem, const Placement& apart)
+    : Coarsening(problem, &apart) {}
+
+Coarsening::Coarsening(const Problem& problem, const Placement* apart)
+    : num_groups_(problem.num_groups()) {
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    group_of_op_.push_back(problem.grouping().group_of(op));
+  }
+  for (const GroupEdge& edge : problem.group_edges()) {
+    edges_.emplace_back(edge.producer, edge.consumer);
+  }
+  Joiner joiner(problem, apart);
+  for (GroupId target = num_groups_; target > 1;) {
+    target = halved(target);
+    joiner.join_to(target);
+  }
+  joins_ = std::move(joiner).take();
+
+  const auto devices = static_cast<GroupId>(problem.placeable_devices().size());
+  const GroupId coarsest = std::max(kCoarsestPerDevice * devices, fewest_groups());
+  levels_.push_back(num_groups_);
+  while (halved(levels_.back()) >= coarsest && levels_.back() > 1) {
+    levels_.push_back(halved(levels_.back()));
+  }
+}
+
+Grouping Coarsening::grouping(GroupId groups) const {
+  const GroupId count = std::clamp(groups, fewest_groups(), num_groups_);
+  IdVector<GroupId, GroupId> parent = sets_of_one(num_groups_);
+  for (std::size_t join = 0; join < index_of(num_groups_ - count); ++join) {
+    const GroupId first = find_root(parent, joins_[join].first);
+    const GroupId second = find_root(parent, joins_[join].second);
+    parent[std::max(first, second)] = std::min(first, second);
+  }
+  // Numbered by their least members, then in topological order.
+  IdVector<GroupId, GroupId> number(index_of(num_groups_));
+  GroupId next = 0;
+  for (GroupId group = 0; group < num_groups_; ++group) {
+    const GroupId root = find_root(parent, group);
+    number[group] = root == group ? next++ : number[root];
+  }
+  std::vector<Pair> edges;
+  for (const auto& [producer, consumer] : edges_) {
+    if (number[producer] != number[consumer]) {
+      edges.emplace_back(number[producer], number[consumer]);
+    }
+  }
+  const std::vector<GroupId> order = sorted(count, std::move(edges));
+  IdVector<GroupId, GroupId> place(order.size());
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    place[order[at]] = static_cast<GroupId>(at);
+  }
+  std::vector<GroupId> group_of;
+  group_of.reserve(group_of_op_.size());
+  for (const GroupId group : group_of_op_) {
+    group_of.push_back(place[number[group]]);
+  }
+  return Grouping(std::move(group_of));
+}
+
+GroupNesting::GroupNesting(const Grouping& fine, const Grouping& coarse)
+    : coarse_of_(index_of(fine.size())), num_coarse_(coarse.size()) {
+  EMPLACE_CHECK(fine.num_ops() == coarse.num_ops(), "groupings of {} and of {} ops", fine.num_ops(),
+                coarse.num_ops());
+  for (GroupId group = 0; group < fine.size(); ++group) {
+    const std::span<const OpId> members = fine.members(group);
+    coarse_of_[group] = coarse.group_of(members.front());
+    for (const OpId op : members) {
+      EMPLACE_CHECK(coarse.group_of(op) == coarse_of_[group], "group {} is not within one group",
+                    group);
+    }
+  }
+}
+
+Placement GroupNesting::expand(const Placement& coarse) const {
+  EMPLACE_CHECK(coarse.size() == num_coarse_, "a placement of {} groups for {}", coarse.size(),
+                num_coarse_);
+  Placement fine(num_fine());
+  for (GroupId group = 0; group < num_fine(); ++group) {
+    fine[group] = coarse[coarse_of_[group]];
+  }
+  return fine;
+}
+
+Placement GroupNesting::project(const Problem& problem, const Placement& fine) const {
+  EMPLACE_CHECK(fine.size() == num_fine() && problem.num_groups() == num_fine(),
+                "a placement of {} groups for {}", fine.size(), num_fine());
+  // By coarse group and device. Time only decides between devices that some member is on.
+  const auto cell = [&](GroupId coarse, DeviceId device) {
+    return index_of(coarse) * index_of(problem.num_devices()) + index_of(device);
+  };
+  constexpr double kNone = -1;
+  std::vector<double> time_us(index_of(num_coarse_) * index_of(problem.num_devices()), kNone);
+  for (GroupId group = 0; group < num_fine(); ++group) {
+    double& sum_us = time_us[cell(coarse_of_[group], fine[group])];
+    sum_us = std::max(sum_us, 0.0) + problem.group_cost_us(group, fine[group]);
+  }
+  Placement coarse(num_coarse_);
+  for (GroupId group = 0; group < num_coarse_; ++group) {
+    for (DeviceId device = 1; device < problem.num_devices(); ++device) {
+      if (time_us[cell(group, device)] > time_us[cell(group, coarse[group])]) {
+        coarse[group] = device;
+      }
+    }
+  }
+  return coarse;
+}
+
+IdVector<GroupId, double> GroupNesting::least(IdSpan<GroupId, const double> fine) const {
+  IdVector<GroupId, double> least(index_of(num_coarse_), std::numeric_limits<double>::infinity());
+  for (GroupId group = 0; group < num_fine(); ++group) {
+    least[coarse_of_[group]] = std::min(least[coarse_of_[group]], fine[group]);
+  }
+  return least;
+}
+
+bool GroupNesting::can_express(const Placement& fine) const {
+  IdVector<GroupId, DeviceId> device_of(index_of(num_coarse_), -1);
+  for (GroupId group = 0; group < num_fine(); ++group) {
+    DeviceId& device = device_of[coarse_of_[group]];
+    if (device >= 0 && device != fine[group]) {
+      return false;
+    }
+    device = fine[group];
+  }
+  return true;
+}
+
+}  // namespace emplace
