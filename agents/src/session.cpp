@@ -1,5 +1,6 @@
 #include <emplace/agents/session.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/sim/coarsening.hpp>
 
 #include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -59,17 +60,30 @@ Session::Session(const Problem& problem, Options options)
       random_(options_.seed),
       workspaces_(std::make_unique<Workspaces>(problem)) {}
 
+Session::Session(Session& parent, const Problem& level)
+    : problem_(&level),
+      parent_(&parent),
+      nesting_(std::make_unique<GroupNesting>(parent.problem().grouping(), level.grouping())),
+      random_(0) {  // never drawn from
+  const std::optional<Placement>& best = parent.best_placement();
+  if (best && nesting_->can_express(*best)) {
+    keep_if_best(nesting_->project(parent.problem(), *best), parent.best_evaluation(),
+                 parent.evaluations_to_best());
+  }
+}
+
 Session::~Session() = default;
 
 Session::State Session::state() const {
-  return {.random = random_.state(),
-          .evaluations = evaluations_,
+  return {.random = parent_ == nullptr ? random_.state() : parent_->state().random,
+          .evaluations = evaluations(),
           .evaluations_to_best = evaluations_to_best(),
           .best_placement = best_placement_,
           .best_evaluation = best_evaluation_};
 }
 
 void Session::restore(State state) {
+  EMPLACE_CHECK(parent_ == nullptr, "a session on a coarser level has no state of its own");
   random_ = RandomStream(state.random);
   evaluations_ = state.evaluations;
   best_placement_ = std::move(state.best_placement);
@@ -81,6 +95,9 @@ void Session::restore(State state) {
 }
 
 Evaluation Session::evaluate(const Placement& placement) {
+  if (parent_ != nullptr) {
+    return evaluate_by_parent({&placement, 1}, {}).front();
+  }
   if (exhausted()) {
     return {};
   }
@@ -93,6 +110,9 @@ std::vector<Evaluation> Session::evaluate(std::span<const Placement> placements,
                                           std::span<StepOutline> outlines) {
   EMPLACE_CHECK(outlines.empty() || outlines.size() == placements.size(),
                 "{} outlines for {} placements", outlines.size(), placements.size());
+  if (parent_ != nullptr) {
+    return evaluate_by_parent(placements, outlines);
+  }
   std::vector<Evaluation> evaluations(placements.size());
   const std::size_t count =
       std::min(placements.size(), static_cast<std::size_t>(evaluations_left()));
@@ -115,7 +135,31 @@ std::vector<Evaluation> Session::evaluate(std::span<const Placement> placements,
   return evaluations;
 }
 
+std::vector<Evaluation> Session::evaluate_by_parent(std::span<const Placement> placements,
+                                                    std::span<StepOutline> outlines) {
+  std::vector<Placement> expanded;
+  expanded.reserve(placements.size());
+  for (const Placement& placement : placements) {
+    expanded.push_back(nesting_->expand(placement));
+  }
+  std::vector<StepOutline> fine(outlines.size());
+  const std::int64_t before = parent_->evaluations();
+  std::vector<Evaluation> evaluations = parent_->evaluate(expanded, fine);
+  const std::int64_t count = parent_->evaluations() - before;  // the others were beyond the budget
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    keep_if_best(placements[i], evaluations[i], before + static_cast<std::int64_t>(i) + 1);
+    if (!outlines.empty()) {
+      outlines[i].group_start_us = nesting_->least(fine[i].group_start_us);
+      outlines[i].peak_bytes = std::move(fine[i].peak_bytes);
+    }
+  }
+  return evaluations;
+}
+
 std::int64_t Session::evaluations_left() const {
+  if (parent_ != nullptr) {
+    return parent_->evaluations_left();
+  }
   if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
     return 0;
   }
@@ -133,13 +177,18 @@ std::int64_t Session::evaluations_to_within(double share) const {
 
 void Session::record(const Placement& placement, const Evaluation& evaluation) {
   ++evaluations_;
+  keep_if_best(placement, evaluation, evaluations_);
+  if (options_.progress && evaluations_ % kProgressInterval == 0) {
+    options_.progress(evaluations_);
+  }
+}
+
+void Session::keep_if_best(const Placement& placement, const Evaluation& evaluation,
+                           std::int64_t evaluations) {
   if (evaluation.better_than(best_evaluation_)) {
     best_placement_ = placement;
     best_evaluation_ = evaluation;
-    improvements_.push_back({evaluations_, evaluation});
-  }
-  if (options_.progress && evaluations_ % kProgressInterval == 0) {
-    options_.progress(evaluations_);
+    improvements_.push_back({evaluations, evaluation});
   }
 }
 

@@ -8,6 +8,10 @@
 // capacity of a device (the penalty of Addanki et al. 2019). The penalty guides a search towards
 // placements that fit; the best of a session is always one that fits, if there is any. A session
 // belongs to one thread; evaluating many placements uses the threads of the present TBB arena.
+//
+// A session may have sessions on coarser levels of its problem (sim/coarsening.hpp), for agents
+// that decide coarsely. They share its budget and its randomness, and what they evaluate counts for
+// it, so its best placement is the best that any of them found.
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/random.hpp>
@@ -22,6 +26,10 @@
 #include <optional>
 #include <span>
 #include <vector>
+
+namespace emplace {
+class GroupNesting;
+}  // namespace emplace
 
 namespace emplace::agents {
 
@@ -74,13 +82,20 @@ class Session {
 
   /// Starts a session. Requires: `problem` outlives it.
   Session(const Problem& problem, Options options);
+
+  /// Starts a session on a coarser level: evaluate() is that of `parent` with the same devices, bit
+  /// for bit, and is charged to it. Random numbers, the evaluations so far and those left, stop and
+  /// progress are the parent's. The best placement is the best of this level; it starts with that
+  /// of the parent where the level can express it. Requires: `level` is the parent's problem with
+  /// each group within one group of `level`; both outlive it.
+  Session(Session& parent, const Problem& level);
   ~Session();
 
   /// Returns the present state.
   State state() const;
 
   /// Continues from the state of a session of the same problem and options. Requires: the best
-  /// placement, if there is one, has a device of the problem for each of its groups.
+  /// placement, if there is one, has a device of the problem for each of its groups; no parent.
   void restore(State state);
 
   /// Evaluates one placement. Returns kBudgetSpent, and simulates nothing, if the session is
@@ -108,10 +123,12 @@ class Session {
   bool exhausted() const { return evaluations_left() == 0; }
 
   /// Returns the number of evaluations so far.
-  std::int64_t evaluations() const { return evaluations_; }
+  std::int64_t evaluations() const {
+    return parent_ == nullptr ? evaluations_ : parent_->evaluations();
+  }
 
   /// Returns the session's random stream.
-  RandomStream& random() { return random_; }
+  RandomStream& random() { return parent_ == nullptr ? random_ : parent_->random(); }
 
   /// Returns the best placement evaluated so far, the earliest among equals; empty before the
   /// first.
@@ -141,8 +158,14 @@ class Session {
   struct Workspaces;  // a simulator for each thread
 
   void record(const Placement& placement, const Evaluation& evaluation);
+  void keep_if_best(const Placement& placement, const Evaluation& evaluation,
+                    std::int64_t evaluations);
+  std::vector<Evaluation> evaluate_by_parent(std::span<const Placement> placements,
+                                             std::span<StepOutline> outlines);
 
   const Problem* problem_;
+  Session* parent_ = nullptr;                    // of a session on a coarser level
+  std::unique_ptr<const GroupNesting> nesting_;  // of the parent's groups
   Options options_;
   RandomStream random_;
   std::unique_ptr<Workspaces> workspaces_;
