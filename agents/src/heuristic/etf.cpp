@@ -1,3 +1,5 @@
+#include "memory_fit.hpp"
+
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/list_schedule.hpp>
@@ -56,7 +58,7 @@ class Etf final : public Agent {
       }
       schedule.assign(ready[best.first], best.second);
     }
-    return std::move(schedule).take();
+    return fit_into_memory(problem, std::move(schedule).take());
   }
 };
 

@@ -1,3 +1,5 @@
+#include "memory_fit.hpp"
+
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/list_schedule.hpp>
@@ -48,7 +50,7 @@ class Heft final : public Agent {
             return schedule.finish_if(group, device);
           }));
     }
-    return std::move(schedule).take();
+    return fit_into_memory(problem, std::move(schedule).take());
   }
 };
 

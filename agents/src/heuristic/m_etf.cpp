@@ -1,3 +1,5 @@
+#include "memory_fit.hpp"
+
 #include <emplace/agents/agent.hpp>
 #include <emplace/sim/list_schedule.hpp>
 
@@ -27,7 +29,7 @@ class MEtf final : public Agent {
           earliest(problem, schedule).value_or(most_free_memory(problem, schedule));
       schedule.assign(group, device);
     }
-    return std::move(schedule).take();
+    return fit_into_memory(problem, std::move(schedule).take());
   }
 
  private:

@@ -1,3 +1,5 @@
+#include "memory_fit.hpp"
+
 #include <emplace/agents/agent.hpp>
 
 #include <algorithm>
@@ -47,7 +49,7 @@ class MTopo final : public Agent {
       used[chosen] += bytes(group);
       placement[group] = devices[chosen];
     }
-    return placement;
+    return fit_into_memory(problem, std::move(placement));
   }
 };
 
