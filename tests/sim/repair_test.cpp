@@ -47,6 +47,19 @@ TEST(Repair, MovesWhatLosesLeastForItsBytes) {
   EXPECT_EQ(repaired.simulations, 2);
 }
 
+// Weights of 10, 20, 30 and 40 bytes and room for 59: only {10, 40} and {20, 30} fit, two exchanges
+// away.
+TEST(Repair, ExchangesGroupsWhereNoneFitsInAddition) {
+  const Problem problem = test::make_problem(
+      test::make_graph({{.name = "a", .persistent_bytes = 10},
+                        {.name = "b", .producers = {0}, .persistent_bytes = 20},
+                        {.name = "c", .producers = {1}, .persistent_bytes = 30},
+                        {.name = "d", .producers = {2}, .persistent_bytes = 40}}),
+      {.memory_bytes = 59});
+  Simulator simulator(problem);
+  EXPECT_EQ(repair(problem, simulator, Placement(Devices{0, 0, 1, 0})).status, RepairStatus::kFits);
+}
+
 TEST(Repair, SaysThatNothingFits) {
   const Problem problem =
       test::make_problem(test::fork_join_graph(6, 2000), {.num_devices = 2, .memory_bytes = 1000});

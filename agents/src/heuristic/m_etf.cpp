@@ -23,16 +23,24 @@ class MEtf final : public Agent {
   explicit MEtf(const Params&) {}
 
   Placement place(const Problem& problem, Session&) override {
+    const auto scheduled = [&problem](const MemoryReserve& reserve) {
+      return schedule(problem, reserve);
+    };
+    return fit_into_memory(problem, scheduled(MemoryReserve(problem.num_devices(), 0)), scheduled);
+  }
+
+ private:
+  static Placement schedule(const Problem& problem, const MemoryReserve& reserve) {
     ListSchedule schedule(problem);
+    schedule.reserve(reserve);
     while (!schedule.ready_groups().empty()) {
       const auto [group, device] =
           earliest(problem, schedule).value_or(most_free_memory(problem, schedule));
       schedule.assign(group, device);
     }
-    return fit_into_memory(problem, std::move(schedule).take());
+    return std::move(schedule).take();
   }
 
- private:
   using Pair = std::pair<GroupId, DeviceId>;
 
   static std::optional<Pair> earliest(const Problem& problem, const ListSchedule& schedule) {
