@@ -27,7 +27,12 @@ TEST(MTopo, FillsADeviceToAnEvenShareAndTheLargestGroup) {
 TEST(MTopo, StopsWhereTheDeviceIsFull) {
   // 10 + 20 = 30 <= 60 = 30 + 30 fits exactly; d goes on.
   EXPECT_THAT(place("m-topo", four_sizes(60)), ElementsAre(0, 0, 0, 1));
-  EXPECT_THAT(place("m-topo", four_sizes(59)), ElementsAre(0, 0, 1, 0));
+}
+
+// 10 + 20 fit on the first device, 30 on the second, and 40 on neither: the repair moves a and
+// exchanges c for d.
+TEST(MTopo, IsRepairedWhereTheLastDeviceIsFullToo) {
+  EXPECT_THAT(place("m-topo", four_sizes(59)), ElementsAre(1, 0, 0, 1));
 }
 
 TEST(MTopo, CountsOutputsToo) {

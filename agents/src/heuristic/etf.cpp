@@ -1,3 +1,5 @@
+#include "memory_fit.hpp"
+
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/list_schedule.hpp>
@@ -37,13 +39,24 @@ class Etf final : public Agent {
   explicit Etf(const Params&) {}
 
   Placement place(const Problem& problem, Session&) override {
+    return fit_into_memory(problem, schedule(problem, nullptr), [&](const MemoryReserve& reserve) {
+      return schedule(problem, &reserve);
+    });
+  }
+
+ private:
+  static Placement schedule(const Problem& problem, const MemoryReserve* reserve) {
     const IdVector<GroupId, double> level = static_levels(problem);
     ListSchedule schedule(problem);
+    if (reserve != nullptr) {
+      schedule.reserve(*reserve);
+    }
     while (!schedule.ready_groups().empty()) {
       const std::span<const GroupId> ready = schedule.ready_groups();
       const auto key = [&](std::size_t position, DeviceId device) {
         const GroupId group = ready[position];
-        return std::tuple(schedule.start_if(group, device), -level[group], position,
+        const bool is_too_full = reserve != nullptr && !schedule.fits(group, device);
+        return std::tuple(is_too_full, schedule.start_if(group, device), -level[group], position,
                           problem.group_cost_us(group, device));
       };
       std::pair best(std::size_t{0}, problem.placeable_devices().front());

@@ -1,8 +1,12 @@
+#include "memory_fit.hpp"
+
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/list_schedule.hpp>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace emplace::agents {
 namespace {
@@ -40,13 +44,24 @@ class Heft final : public Agent {
     // Stable: among equal ranks (after a producer that costs nothing) topological order must stay.
     std::stable_sort(order.begin(), order.end(),
                      [&rank](GroupId a, GroupId b) { return rank[a] > rank[b]; });
+    return fit_into_memory(
+        problem, schedule(problem, order, nullptr),
+        [&](const MemoryReserve& reserve) { return schedule(problem, order, &reserve); });
+  }
 
+ private:
+  static Placement schedule(const Problem& problem, const std::vector<GroupId>& order,
+                            const MemoryReserve* reserve) {
     ListSchedule schedule(problem, IdleSlots::kFill);
+    if (reserve != nullptr) {
+      schedule.reserve(*reserve);
+    }
     for (const GroupId group : order) {
-      schedule.assign(
-          group, *std::ranges::min_element(problem.placeable_devices(), {}, [&](DeviceId device) {
-            return schedule.finish_if(group, device);
-          }));
+      const auto key = [&](DeviceId device) {
+        const bool is_too_full = reserve != nullptr && !schedule.fits(group, device);
+        return std::pair(is_too_full, schedule.finish_if(group, device));
+      };
+      schedule.assign(group, *std::ranges::min_element(problem.placeable_devices(), {}, key));
     }
     return std::move(schedule).take();
   }

@@ -1,3 +1,5 @@
+#include "memory_fit.hpp"
+
 #include <emplace/agents/agent.hpp>
 #include <emplace/sim/list_schedule.hpp>
 
@@ -21,7 +23,16 @@ class MEtf final : public Agent {
   explicit MEtf(const Params&) {}
 
   Placement place(const Problem& problem, Session&) override {
+    const auto scheduled = [&problem](const MemoryReserve& reserve) {
+      return schedule(problem, reserve);
+    };
+    return fit_into_memory(problem, scheduled(MemoryReserve(problem.num_devices(), 0)), scheduled);
+  }
+
+ private:
+  static Placement schedule(const Problem& problem, const MemoryReserve& reserve) {
     ListSchedule schedule(problem);
+    schedule.reserve(reserve);
     while (!schedule.ready_groups().empty()) {
       const auto [group, device] =
           earliest(problem, schedule).value_or(most_free_memory(problem, schedule));
@@ -30,7 +41,6 @@ class MEtf final : public Agent {
     return std::move(schedule).take();
   }
 
- private:
   using Pair = std::pair<GroupId, DeviceId>;
 
   static std::optional<Pair> earliest(const Problem& problem, const ListSchedule& schedule) {

@@ -1,3 +1,5 @@
+#include "memory_fit.hpp"
+
 #include <emplace/agents/agent.hpp>
 
 #include <algorithm>
@@ -15,6 +17,12 @@ class MTopo final : public Agent {
   explicit MTopo(const Params&) {}
 
   Placement place(const Problem& problem, Session&) override {
+    const auto filled = [&problem](const MemoryReserve& reserve) { return fill(problem, reserve); };
+    return fit_into_memory(problem, filled(MemoryReserve(problem.num_devices(), 0)), filled);
+  }
+
+ private:
+  static Placement fill(const Problem& problem, const MemoryReserve& reserve) {
     const std::span<const DeviceId> devices = problem.placeable_devices();
     const auto bytes = [&problem](GroupId group) {
       return problem.group_persistent_bytes(group) + problem.group_output_bytes(group);
@@ -29,7 +37,8 @@ class MTopo final : public Agent {
 
     std::vector<std::int64_t> used(devices.size(), 0);
     const auto left = [&](std::size_t device) {
-      return std::min(share, problem.memory_bytes(devices[device])) - used[device];
+      const std::int64_t usable = problem.memory_bytes(devices[device]) - reserve[devices[device]];
+      return std::min(share, usable) - used[device];
     };
     Placement placement(problem.num_groups());
     std::size_t current = 0;

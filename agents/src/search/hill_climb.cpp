@@ -1,5 +1,7 @@
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/registry.hpp>
+#include <emplace/sim/repair.hpp>
+#include <emplace/sim/simulator.hpp>
 
 #include <numeric>
 #include <string>
@@ -23,6 +25,9 @@ class HillClimb final : public Agent {
     Placement start = start_ == kOneDevice
                           ? Placement(problem.num_groups(), problem.placeable_devices().front())
                           : AgentRegistry::global().make(Spec{start_})->place(problem, session);
+    if (Simulator simulator(problem); start_ == kOneDevice) {
+      start = repair(problem, simulator, std::move(start)).placement;
+    }
     climb(problem, session, start);
     // With one device there is one placement.
     while (problem.placeable_devices().size() > 1 && !session.exhausted()) {

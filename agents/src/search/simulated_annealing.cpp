@@ -1,3 +1,5 @@
+#include "memory_penalty.hpp"
+
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/elementary.hpp>
 
@@ -17,7 +19,8 @@ constexpr std::int64_t kTemperatures = 1 << kSquareRoots;
 // probability exp(-increase / T), while T falls geometrically over the whole budget. A move puts
 // one group on another device, sometimes with its neighbours in the graph, since separating them
 // costs transfers. The initial temperature is a multiple of the mean change of the first moves, so
-// that no parameter has a unit. Returns the best placement.
+// that no parameter has a unit. Memory has a price that adapts (memory_penalty.hpp). Returns the
+// best placement.
 class SimulatedAnnealing final : public Agent {
  public:
   explicit SimulatedAnnealing(const Params& params)
@@ -28,13 +31,14 @@ class SimulatedAnnealing final : public Agent {
   Placement place(const Problem& problem, Session& session) override {
     Placement current(problem.num_groups(), problem.placeable_devices().front());
     const std::int64_t budget = session.evaluations_left();
-    double objective_us = session.evaluate(current).objective_us();
+    Evaluation reached = session.evaluate(current);
     if (problem.placeable_devices().size() == 1) {
       return current;
     }
 
+    MemoryPenalty penalty;
     const double first_us =
-        initial_ * mean_change_us(problem, session, current, objective_us, budget);
+        initial_ * mean_change_us(problem, session, current, penalty, reached, budget);
     double factor = final_ / initial_;
     for (int i = 0; i < kSquareRoots; ++i) {
       factor = std::sqrt(factor);
@@ -49,12 +53,13 @@ class SimulatedAnnealing final : public Agent {
         temperature_us *= factor;
       }
       Placement next = moved(problem, session.random(), current);
-      const double next_us = session.evaluate(next).objective_us();
-      const double increase_us = next_us - objective_us;
+      const Evaluation tried = session.evaluate(next);
+      const double increase_us = penalty.objective_us(tried) - penalty.objective_us(reached);
       if (increase_us <= 0 || session.random().uniform() < exp_of(-increase_us / temperature_us)) {
         current = std::move(next);
-        objective_us = next_us;
+        reached = tried;
       }
+      penalty.update(reached);
     }
     return session.best_placement().value_or(std::move(current));
   }
@@ -62,7 +67,8 @@ class SimulatedAnnealing final : public Agent {
  private:
   Placement moved(const Problem& problem, RandomStream& random, const Placement& from) const;
   double mean_change_us(const Problem& problem, Session& session, const Placement& from,
-                        double objective_us, std::int64_t budget) const;
+                        MemoryPenalty& penalty, const Evaluation& reached,
+                        std::int64_t budget) const;
 
   double initial_;
   double final_;
@@ -94,12 +100,14 @@ Placement SimulatedAnnealing::moved(const Problem& problem, RandomStream& random
 
 // Spends a twentieth of the budget, at most 100 evaluations, on moves from the start.
 double SimulatedAnnealing::mean_change_us(const Problem& problem, Session& session,
-                                          const Placement& from, double objective_us,
-                                          std::int64_t budget) const {
+                                          const Placement& from, MemoryPenalty& penalty,
+                                          const Evaluation& reached, std::int64_t budget) const {
+  const double objective_us = penalty.objective_us(reached);
   double sum_us = 0;
   std::int64_t count = 0;
   for (std::int64_t left = std::min<std::int64_t>(100, budget / 20); left > 0; --left) {
-    const double us = session.evaluate(moved(problem, session.random(), from)).objective_us();
+    const double us =
+        penalty.objective_us(session.evaluate(moved(problem, session.random(), from)));
     if (std::isfinite(us)) {
       sum_us += std::abs(us - objective_us);
       ++count;

@@ -63,6 +63,13 @@ class ListSchedule {
   /// Returns the memory of `device` less what the ledger holds; negative where more was assigned.
   std::int64_t free_bytes(DeviceId device) const { return free_bytes_[device]; }
 
+  /// Takes so many bytes of each device out of the ledger, for what it does not know of.
+  void reserve(IdSpan<DeviceId, const std::int64_t> bytes) {
+    for (DeviceId device = 0; device < bytes.end_id(); ++device) {
+      free_bytes_[device] -= bytes[device];
+    }
+  }
+
   /// Puts `group` on `device` at start_if(). Requires: `group` is among ready_groups().
   void assign(GroupId group, DeviceId device);
 

@@ -1,0 +1,38 @@
+#pragma once
+
+// What a search minimizes where memory is tight: the step time, and a price for each byte that does
+// not fit,
+//     L(evaluation) = step time + price * bytes over.
+// A fixed price is too low for some problems, whose searches end out of memory, and too high for
+// others, whose searches cannot cross from one feasible region to the next. So the price is a
+// multiplier that adapts, as in augmented Lagrangian methods: each move that leaves the search on a
+// placement that does not fit raises it, each other move lowers it. The search then goes back and
+// forth over the border of what fits, near which the good placements are (strategic oscillation;
+// Gendreau, Hertz, Laporte, Management Science 40(10), 1994). Where all fits, L is the step time.
+//
+// No parameter has a unit: the price begins where the first overflow that is seen costs as much as
+// its step takes. One thread.
+
+#include <emplace/agents/session.hpp>
+
+namespace emplace::agents {
+
+/// Holds the present price of a byte; see the head of this file.
+class MemoryPenalty {
+ public:
+  /// Returns what the search minimizes, in microseconds at the present price; infinity if the
+  /// budget was spent. Compare two evaluations without an update() in between.
+  double objective_us(const Evaluation& evaluation);
+
+  /// Adapts the price after a move that left the search on a placement with this evaluation.
+  void update(const Evaluation& reached);
+
+  /// Returns the price; 0 while everything has fitted.
+  double us_per_byte() const { return us_per_byte_; }
+
+ private:
+  double first_us_per_byte_ = 0;
+  double us_per_byte_ = 0;
+};
+
+}  // namespace emplace::agents
