@@ -56,7 +56,7 @@ void BM_MoveOneGroup(benchmark::State& state, const char* agent, bool is_full) {
       if (is_full) {
         engine.forget();
       }
-      benchmark::DoNotOptimize(engine.run(placement).makespan_us);
+      benchmark::DoNotOptimize(engine.run(placement, Engine::kNoCutoff).makespan_us);
       num_incremental += engine.was_incremental();
     }
   }

@@ -8,20 +8,26 @@
 #include <emplace/sim/simulator.hpp>
 #include <emplace/sim/step_record.hpp>
 
+#include <algorithm>
+#include <limits>
+
 namespace emplace {
 
 /// Simulates placements of one problem; a workspace of one thread. After its first run an engine
 /// allocates nothing.
 class Engine {
  public:
+  /// The cut-off of runs that have none.
+  static constexpr double kNoCutoff = std::numeric_limits<double>::infinity();
+
   Engine() = default;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   virtual ~Engine() = default;
 
-  /// Simulates one step. Returns views that are valid until the next run. Requires: a valid device
-  /// for each group.
-  virtual const SimResult& run(const Placement& placement) = 0;
+  /// Simulates one step, cut off where it takes `cutoff_us` or longer. Returns views that are valid
+  /// until the next run. Requires: a valid device for each group.
+  virtual const SimResult& run(const Placement& placement, double cutoff_us) = 0;
 
   /// Simulates one step and returns everything that happened in it. Requires: as run().
   virtual StepRecord record(const Placement& placement) = 0;
@@ -29,6 +35,13 @@ class Engine {
 
 /// Fills in what follows from the peaks: the status, the worst device and the bytes over.
 void compare_with_capacity(const Problem& problem, SimResult& result);
+
+/// Sets whether a step of `makespan_us` is cut off, and its makespan. Returns whether it is.
+inline bool cut_off(SimResult& result, double makespan_us, double cutoff_us) {
+  result.is_cut_off = makespan_us >= cutoff_us;
+  result.makespan_us = std::min(makespan_us, cutoff_us);
+  return result.is_cut_off;
+}
 
 /// Copies a result into a record that has no transfers and allocations yet.
 StepRecord record_of(const Placement& placement, const SimResult& result);

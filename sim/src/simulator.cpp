@@ -36,8 +36,12 @@ Simulator::Simulator(Simulator&&) noexcept = default;
 Simulator::~Simulator() = default;
 
 const SimResult& Simulator::run(const Placement& placement) {
+  return run(placement, Engine::kNoCutoff);
+}
+
+const SimResult& Simulator::run(const Placement& placement, double cutoff_us) {
   check(problem_, placement);
-  return engine_->run(placement);
+  return engine_->run(placement, cutoff_us);
 }
 
 StepRecord Simulator::record(const Placement& placement) {

@@ -68,7 +68,7 @@ TEST(PlacetoIncremental, AMoveChangesWhatComesAfterItAndNothingElse) {
   // and ends at 310; d has c's output at 320 and ends at 370.
   const Problem problem = make_problem(test::diamond_graph(10), {.num_devices = 2});
   PlacetoEngine engine(problem);
-  EXPECT_THAT(engine.run(Placement(4)).start_us, ElementsAre(0, 100, 300, 500));
+  EXPECT_THAT(engine.run(Placement(4), Engine::kNoCutoff).start_us, ElementsAre(0, 100, 300, 500));
   EXPECT_FALSE(engine.was_incremental());
   const StepRecord moved = engine.record(Placement(std::vector<DeviceId>{0, 0, 1, 0}));
   EXPECT_TRUE(engine.was_incremental());
@@ -94,9 +94,9 @@ TEST(PlacetoIncremental, AMoveThatReversesTheOrderOnADeviceIsNoticed) {
                                      {.name = "y", .cost_us = 100, .producers = {1}}}),
                    {.num_devices = 3});
   PlacetoEngine engine(problem);
-  EXPECT_THAT(engine.run(Placement(std::vector<DeviceId>{0, 0, 0, 0})).start_us,
+  EXPECT_THAT(engine.run(Placement(std::vector<DeviceId>{0, 0, 0, 0}), Engine::kNoCutoff).start_us,
               ElementsAre(0, 10, 30, 130));
-  EXPECT_THAT(engine.run(Placement(std::vector<DeviceId>{1, 0, 0, 0})).start_us,
+  EXPECT_THAT(engine.run(Placement(std::vector<DeviceId>{1, 0, 0, 0}), Engine::kNoCutoff).start_us,
               ElementsAre(0, 0, 120, 20));
   EXPECT_TRUE(engine.was_incremental());
 }
@@ -116,7 +116,7 @@ TEST(PlacetoIncremental, PlacementsThatHaveLittleInCommonAreRunInFull) {
   const Problem problem = make_problem(test::fork_join_graph(20, 7), {.num_devices = 2});
   PlacetoEngine engine(problem);
   for (int round = 0; round < 10; ++round) {
-    engine.run(Placement(problem.num_groups(), round % 2));
+    engine.run(Placement(problem.num_groups(), round % 2), Engine::kNoCutoff);
     EXPECT_FALSE(engine.was_incremental());
   }
 }

@@ -134,6 +134,30 @@ TEST(Simulator, RunsDoNotInfluenceEachOther) {
   }
 }
 
+TEST(Simulator, CutsOffStepsThatTakeTheCutoffOrLonger) {
+  for (const Problem& problem : all_inceptions()) {
+    Simulator simulator(problem);
+    Simulator whole(problem);
+    RandomStream random(6);
+    Placement placement = random_placement(problem, random);
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      const double before_us = whole.run(placement).makespan_us;
+      placement[group] = (placement[group] + 1) % problem.num_devices();
+      const SimResult& step = whole.run(placement);
+      const SimResult& cut = simulator.run(placement, before_us);
+      ASSERT_EQ(cut.is_cut_off, step.makespan_us >= before_us);
+      ASSERT_EQ(cut.makespan_us, std::min(step.makespan_us, before_us));
+      if (!cut.is_cut_off) {
+        ASSERT_TRUE(std::equal(cut.end_us.begin(), cut.end_us.end(), step.end_us.begin()));
+        ASSERT_TRUE(
+            std::equal(cut.peak_bytes.begin(), cut.peak_bytes.end(), step.peak_bytes.begin()));
+      }
+      ASSERT_TRUE(simulator.run(placement, step.makespan_us).is_cut_off);
+      ASSERT_FALSE(simulator.run(placement).is_cut_off);
+    }
+  }
+}
+
 TEST(Simulator, AllocatesNothingAfterItsFirstRun) {
   for (const Problem& problem : all_inceptions()) {
     Simulator simulator(problem);

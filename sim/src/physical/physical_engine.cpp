@@ -67,7 +67,7 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, Simulator::Options option
   result_.peak_bytes = memory_.peak_bytes();
 }
 
-const SimResult& PhysicalEngine::run(const Placement& placement) {
+const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_us) {
   reset(placement);
   bool is_stopped = false;
   for (;;) {
@@ -94,7 +94,8 @@ const SimResult& PhysicalEngine::run(const Placement& placement) {
     start_transfers();
     queue_woken_ops();
   }
-  result_.makespan_us = is_stopped ? now_us_ : *std::max_element(end_us_.begin(), end_us_.end());
+  cut_off(result_, is_stopped ? now_us_ : *std::max_element(end_us_.begin(), end_us_.end()),
+          cutoff_us);
   compare_with_capacity(problem_, result_);
   return result_;
 }
@@ -290,7 +291,7 @@ void PhysicalEngine::release_output(OutputId output, DeviceId device) {
 }
 
 StepRecord PhysicalEngine::record(const Placement& placement) {
-  StepRecord record = record_of(placement, run(placement));
+  StepRecord record = record_of(placement, run(placement, kNoCutoff));
   add_transfers(record);
   add_allocations(record);
   return record;

@@ -30,7 +30,7 @@ class PhysicalEngine final : public Engine {
   /// Prepares a workspace. Requires: `problem` outlives it.
   PhysicalEngine(const Problem& problem, Simulator::Options options);
 
-  const SimResult& run(const Placement& placement) override;
+  const SimResult& run(const Placement& placement, double cutoff_us) override;
   StepRecord record(const Placement& placement) override;
 
  private:

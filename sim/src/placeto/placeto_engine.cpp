@@ -21,28 +21,32 @@ PlacetoEngine::PlacetoEngine(const Problem& problem)
   result_.peak_bytes = memory_.peak_bytes();
 }
 
-const SimResult& PlacetoEngine::run(const Placement& placement) {
-  if (last_run_ == LastRun::kNone || !moved_.find(placement) || !run_incrementally(placement)) {
-    run_in_full(placement);
+const SimResult& PlacetoEngine::run(const Placement& placement, double cutoff_us) {
+  if (last_run_ == LastRun::kNone || !moved_.find(placement) ||
+      !run_incrementally(placement, cutoff_us)) {
+    run_in_full(placement, cutoff_us);
   }
   moved_.note_run(placement);
-  compare_with_capacity(problem_, result_);
+  if (!result_.is_cut_off) {
+    compare_with_capacity(problem_, result_);
+  }
   return result_;
 }
 
-void PlacetoEngine::run_in_full(const Placement& placement) {
+void PlacetoEngine::run_in_full(const Placement& placement, double cutoff_us) {
   std::fill(num_ops_on_.begin(), num_ops_on_.end(), 0);
   for (GroupId group = 0; group < problem_.num_groups(); ++group) {
     num_ops_on_[placement[group]] += num_ops_in_[group];
   }
   loop_.run(placement, num_ops_on_);
-  memory_.after_full_run(placement, loop_);
-  result_.makespan_us = loop_.makespan_us();
+  if (!cut_off(result_, loop_.makespan_us(), cutoff_us)) {
+    memory_.after_full_run(placement, loop_);
+  }
   last_run_ = LastRun::kFull;
 }
 
 // Returns false where a full run must follow.
-bool PlacetoEngine::run_incrementally(const Placement& placement) {
+bool PlacetoEngine::run_incrementally(const Placement& placement, double cutoff_us) {
   if (last_run_ == LastRun::kFull) {
     incremental_.start_from(moved_.last());
   }
@@ -54,8 +58,9 @@ bool PlacetoEngine::run_incrementally(const Placement& placement) {
   const bool has_succeeded = incremental_.run();
   moved_.note_incremental_run(has_succeeded);
   if (has_succeeded) {
-    memory_.after_incremental_run(placement, num_ops_on_);
-    result_.makespan_us = incremental_.makespan_us();
+    if (!cut_off(result_, incremental_.makespan_us(), cutoff_us)) {
+      memory_.after_incremental_run(placement, num_ops_on_);
+    }
     last_run_ = LastRun::kIncremental;
   }
   return has_succeeded;
@@ -63,7 +68,7 @@ bool PlacetoEngine::run_incrementally(const Placement& placement) {
 
 // One transfer serves all devices that want an output, and the outputs of an op are freed together.
 StepRecord PlacetoEngine::record(const Placement& placement) {
-  StepRecord record = record_of(placement, run(placement));
+  StepRecord record = record_of(placement, run(placement, kNoCutoff));
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
     const DeviceId device = placement[problem_.grouping().group_of(op)];
     record.allocations.push_back({.op = op,

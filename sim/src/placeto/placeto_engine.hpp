@@ -31,7 +31,7 @@ class PlacetoEngine final : public Engine {
   /// Prepares a workspace. Requires: `problem` outlives it.
   explicit PlacetoEngine(const Problem& problem);
 
-  const SimResult& run(const Placement& placement) override;
+  const SimResult& run(const Placement& placement, double cutoff_us) override;
   StepRecord record(const Placement& placement) override;
 
   /// Says whether the last run was an incremental one.
@@ -41,8 +41,8 @@ class PlacetoEngine final : public Engine {
   void forget() { last_run_ = LastRun::kNone; }
 
  private:
-  bool run_incrementally(const Placement& placement);
-  void run_in_full(const Placement& placement);
+  bool run_incrementally(const Placement& placement, double cutoff_us);
+  void run_in_full(const Placement& placement, double cutoff_us);
 
   const Problem& problem_;
   IdVector<GroupId, std::size_t> num_ops_in_;

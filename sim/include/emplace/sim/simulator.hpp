@@ -6,7 +6,7 @@
 // released with Placeto (Addanki et al. 2019) bit for bit; `physical` is a machine of links that
 // transfers share, copy engines, launches and hard memory limits; `grappler` has a serial channel
 // for each pair of devices. A Simulator is one thread's workspace: make one for each thread and use
-// it again and again. After the first run it allocates nothing. An out-of-memory placement is a
+// it again and again. After the first runs it allocates nothing. An out-of-memory placement is a
 // result, not an error, and its time is still computed.
 //
 // Complexity: O(ops + edges) for a fixed number of devices, plus O(devices) for each event of
@@ -31,6 +31,7 @@ struct SimResult {
   IdSpan<DeviceId, const std::int64_t> peak_bytes;  ///< the most that was taken at once
   DeviceId worst_device = 0;                        ///< where memory is exceeded most, or fullest
   std::int64_t bytes_over = 0;  ///< sum over devices of what exceeds the capacity
+  bool is_cut_off = false;      ///< the step takes the cut-off or longer; see Simulator::run()
 };
 
 class Engine;  // private
@@ -53,6 +54,11 @@ class Simulator {
 
   /// Simulates one step. Requires: a valid device for each group.
   const SimResult& run(const Placement& placement);
+
+  /// Does the same if the step takes less than `cutoff_us`. If not, the result `is_cut_off`, its
+  /// makespan is `cutoff_us`, and nothing else of it holds. That takes less time: for searches that
+  /// ask only whether a placement is better than another one.
+  const SimResult& run(const Placement& placement, double cutoff_us);
 
   /// Simulates one step and returns everything that happened in it. Requires: as run().
   StepRecord record(const Placement& placement);
