@@ -37,7 +37,7 @@ void outline(const Problem& problem, const SimResult& result, StepOutline& outli
 }  // namespace
 
 double Evaluation::objective_us() const {
-  if (status == EvaluationStatus::kBudgetSpent) {
+  if (status == EvaluationStatus::kCutOff || status == EvaluationStatus::kBudgetSpent) {
     return std::numeric_limits<double>::infinity();
   }
   return step_time_us + kPenaltyUsPerByte * static_cast<double>(bytes_over);
@@ -55,10 +55,13 @@ struct Session::Workspaces {
 };
 
 Session::Session(const Problem& problem, Options options)
+    : Session(problem, std::move(options), std::make_shared<Workspaces>(problem)) {}
+
+Session::Session(const Problem& problem, Options options, std::shared_ptr<Workspaces> workspaces)
     : problem_(&problem),
       options_(std::move(options)),
       random_(options_.seed),
-      workspaces_(std::make_unique<Workspaces>(problem)) {}
+      workspaces_(std::move(workspaces)) {}
 
 Session::Session(Session& parent, const Problem& level)
     : problem_(&level),
@@ -95,13 +98,31 @@ void Session::restore(State state) {
 }
 
 Evaluation Session::evaluate(const Placement& placement) {
-  if (parent_ != nullptr) {
-    return evaluate_by_parent({&placement, 1}, {}).front();
-  }
+  return evaluate(placement, std::numeric_limits<double>::infinity());
+}
+
+Evaluation Session::evaluate(const Placement& placement, StepOutline& outline) {
+  return evaluate(std::span(&placement, 1), std::span(&outline, 1)).front();
+}
+
+Evaluation Session::evaluate(const Placement& placement, double cutoff_us) {
   if (exhausted()) {
     return {};
   }
-  const Evaluation evaluation = evaluation_of(workspaces_->simulators.local().run(placement));
+  if (parent_ != nullptr) {
+    const Evaluation evaluation = parent_->evaluate(nesting_->expand(placement), cutoff_us);
+    keep_if_best(placement, evaluation, parent_->evaluations());
+    return evaluation;
+  }
+  // What does not fit may be shorter than the best, and what fits comes before what does not.
+  const bool has_best = best_placement_ && best_evaluation_.status == EvaluationStatus::kOk;
+  cutoff_us = has_best ? std::max(cutoff_us, best_evaluation_.step_time_us)
+                       : std::numeric_limits<double>::infinity();
+  const SimResult& result = workspaces_->simulators.local().run(placement, cutoff_us);
+  const Evaluation evaluation =
+      result.is_cut_off
+          ? Evaluation{.status = EvaluationStatus::kCutOff, .step_time_us = result.makespan_us}
+          : evaluation_of(result);
   record(placement, evaluation);
   return evaluation;
 }
@@ -163,7 +184,76 @@ std::int64_t Session::evaluations_left() const {
   if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
     return 0;
   }
+  const bool is_enough = best_evaluation_.status == EvaluationStatus::kOk &&
+                         best_evaluation_.step_time_us <= options_.enough_us;
+  if (is_enough || share_of_time() >= 1) {
+    return 0;
+  }
   return std::max<std::int64_t>(0, options_.max_evaluations - evaluations_);
+}
+
+double Session::share_used() const {
+  if (parent_ != nullptr) {
+    return parent_->share_used();
+  }
+  const double of_evaluations = options_.max_evaluations > 0
+                                    ? static_cast<double>(evaluations_) /
+                                          static_cast<double>(options_.max_evaluations)
+                                    : 1.0;
+  return std::min(1.0, std::max(of_evaluations, share_of_time()));
+}
+
+double Session::share_of_time() const {
+  return options_.max_time ? (Clock::now() - begin_) / *options_.max_time : 0.0;
+}
+
+void Session::run_in_parallel(std::size_t count, double share,
+                              const std::function<void(std::size_t, Session&)>& search) {
+  EMPLACE_CHECK(parent_ == nullptr, "parallel searches on a coarser level");
+  const auto num_searches = static_cast<double>(count);
+  Options each{.max_evaluations = static_cast<std::int64_t>(
+                   share * static_cast<double>(evaluations_left()) / num_searches),
+               .enough_us = options_.enough_us,
+               .stop = options_.stop};
+  if (options_.max_time) {
+    // As many as there are threads run at a time.
+    const auto num_threads =
+        static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
+    const auto num_rounds = static_cast<double>((count + num_threads - 1) / num_threads);
+    each.max_time = *options_.max_time * (1 - share_of_time()) * share / num_rounds;
+  }
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (std::size_t i = 0; i < count; ++i) {
+    each.seed = random().next();
+    sessions.push_back(std::unique_ptr<Session>(new Session(*problem_, each, workspaces_)));
+  }
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, count, 1),
+        [&](const auto& range) {
+          for (std::size_t i = range.begin(); i < range.end(); ++i) {
+            sessions[i]->begin_ = Clock::now();
+            search(i, *sessions[i]);
+          }
+        },
+        tbb::simple_partitioner());
+  });
+  for (const std::unique_ptr<Session>& session : sessions) {
+    absorb(*session);
+  }
+}
+
+void Session::absorb(const Session& child) {
+  // Each improvement is better than the one before. So if one of them is better than what is known
+  // here, the last one is, whose placement the child has kept.
+  for (const Improvement& improvement : child.improvements_) {
+    keep_if_best(*child.best_placement_, improvement.evaluation,
+                 evaluations_ + improvement.evaluations);
+  }
+  evaluations_ += child.evaluations_;
+  if (options_.progress) {
+    options_.progress(evaluations_);
+  }
 }
 
 std::int64_t Session::evaluations_to_within(double share) const {
@@ -189,6 +279,9 @@ void Session::keep_if_best(const Placement& placement, const Evaluation& evaluat
     best_placement_ = placement;
     best_evaluation_ = evaluation;
     improvements_.push_back({evaluations, evaluation});
+    if (options_.improved) {
+      options_.improved(improvements_.back());
+    }
   }
 }
 

@@ -1,7 +1,7 @@
+#include "move_proposals.hpp"
+#include "starts.hpp"
+
 #include <emplace/agents/agent.hpp>
-#include <emplace/agents/registry.hpp>
-#include <emplace/sim/repair.hpp>
-#include <emplace/sim/simulator.hpp>
 
 #include <numeric>
 #include <string>
@@ -9,25 +9,21 @@
 namespace emplace::agents {
 namespace {
 
-// Iterated local search: visits the groups in a random order and takes the first device that
-// shortens the step, until no group can improve it (a local optimum). Then it perturbs the best
-// placement so far, by random devices for some groups, and climbs again. The first climb starts
-// from everything on the first placeable device, which is hard to beat where links are slow, or
-// from the placement of HEFT. Ends with the budget and returns the best placement. With
-// perturbation = 1 every restart is random (Tarnawski et al. 2020).
+// Iterated local search: takes the first move that shortens the step, until no move can (a local
+// optimum). Then it perturbs the best placement so far, by random devices for some groups, and climbs
+// again. Ends with the budget and returns the best placement. A climb visits the groups in a random
+// order and tries each device, or it tries proposed moves (move_proposals.hpp) until kPatience times
+// as many as there are groups in a row have failed. With perturbation = 1 every restart is random
+// (Tarnawski et al. 2020).
 class HillClimb final : public Agent {
  public:
   explicit HillClimb(const Params& params)
       : perturbation_(params.get<double>("perturbation")),
+        proposes_(params.get<std::string>("moves") == kProposed),
         start_(params.get<std::string>("start")) {}
 
   Placement place(const Problem& problem, Session& session) override {
-    Placement start = start_ == kOneDevice
-                          ? Placement(problem.num_groups(), problem.placeable_devices().front())
-                          : AgentRegistry::global().make(Spec{start_})->place(problem, session);
-    if (Simulator simulator(problem); start_ == kOneDevice) {
-      start = repair(problem, simulator, std::move(start)).placement;
-    }
+    Placement start = start_of_search(start_, problem, session);
     climb(problem, session, start);
     // With one device there is one placement.
     while (problem.placeable_devices().size() > 1 && !session.exhausted()) {
@@ -36,9 +32,12 @@ class HillClimb final : public Agent {
     return session.best_placement().value_or(std::move(start));
   }
 
-  static constexpr const char* kOneDevice = "one-device";
+  static constexpr const char* kOneGroup = "one-group";
+  static constexpr const char* kProposed = "proposed";
 
  private:
+  static constexpr std::int64_t kPatience = 4;
+
   // Returns the best placement so far with random devices for a share perturbation_ of the groups.
   Placement perturbed(const Problem& problem, Session& session) const {
     const std::span<const DeviceId> devices = problem.placeable_devices();
@@ -51,7 +50,15 @@ class HillClimb final : public Agent {
     return placement;
   }
 
-  static void climb(const Problem& problem, Session& session, Placement current) {
+  void climb(const Problem& problem, Session& session, Placement current) const {
+    if (proposes_) {
+      climb_by_proposals(problem, session, std::move(current));
+    } else {
+      climb_by_groups(problem, session, std::move(current));
+    }
+  }
+
+  static void climb_by_groups(const Problem& problem, Session& session, Placement current) {
     Evaluation reached = session.evaluate(current);
     std::vector<GroupId> order(static_cast<std::size_t>(problem.num_groups()));
     std::iota(order.begin(), order.end(), 0);
@@ -69,7 +76,7 @@ class HillClimb final : public Agent {
           continue;
         }
         current[group] = device;
-        const Evaluation tried = session.evaluate(current);
+        const Evaluation tried = evaluate_rival(session, current, reached);
         if (tried.better_than(reached)) {
           reached = tried;
           unimproved = 0;
@@ -80,32 +87,70 @@ class HillClimb final : public Agent {
     }
   }
 
+  static void climb_by_proposals(const Problem& problem, Session& session, Placement current) {
+    MoveProposals proposals(problem);
+    StepOutline outline;
+    Evaluation reached = session.evaluate(current, outline);
+    if (reached.status == EvaluationStatus::kBudgetSpent) {
+      return;
+    }
+    proposals.observe(current, outline, reached.step_time_us);
+    for (std::int64_t unimproved = 0;
+         unimproved < kPatience * problem.num_groups() && !session.exhausted(); ++unimproved) {
+      Placement next = current;
+      for (const Move& move : proposals.propose(current, session.random())) {
+        next[move.group] = move.device;
+      }
+      const Evaluation tried = evaluate_rival(session, next, reached);
+      if (tried.better_than(reached)) {
+        reached = tried;
+        current = std::move(next);
+        unimproved = 0;
+      }
+    }
+  }
+
+  // Evaluates a placement that counts only if it is better than `reached`.
+  static Evaluation evaluate_rival(Session& session, const Placement& placement,
+                                   const Evaluation& reached) {
+    return reached.status == EvaluationStatus::kOk
+               ? session.evaluate(placement, reached.step_time_us)
+               : session.evaluate(placement);
+  }
+
   double perturbation_;
-  std::string start_;  // kOneDevice or the name of an agent
+  bool proposes_;
+  std::string start_;
 };
 
 EMPLACE_REGISTER_AGENT(
     HillClimb,
     {.name = "hill-climb",
      .kind = AgentKind::kSearch,
-     .summary = "moves one group at a time while that helps, with restarts "
-                "near the best placement",
+     .summary = "takes each move that shortens the step, with restarts near the "
+                "best placement",
      .description = "Iterated local search: moves one group at a time to another "
                     "device and keeps each improvement, until no single move "
                     "helps; then changes a part of the best placement at random "
-                    "and climbs again, until the budget is spent. A strong choice "
-                    "for one graph when evaluations are cheap. With start=heft it "
-                    "begins from the result of heft.",
+                    "and climbs again, until the budget is spent. With "
+                    "moves=proposed it tries the moves of simulated-annealing. A "
+                    "simple baseline for one graph when evaluations are cheap; "
+                    "multilevel and auto find better placements.",
      .reference = "Lourenco, Martin, Stutzle 2003; local search of Tarnawski et al. 2020",
-     .parameters = {{.name = "perturbation",
+     .parameters = {{.name = "start",
+                     .default_value = std::string(kOneDevice),
+                     .choices = {kStarts.begin(), kStarts.end()},
+                     .summary = "placement from which the first climb starts"},
+                    {.name = "moves",
+                     .default_value = std::string(HillClimb::kOneGroup),
+                     .choices = {HillClimb::kOneGroup, HillClimb::kProposed},
+                     .summary = "one group at a time, or moves of groups, clusters and layers by "
+                                "their estimated gain"},
+                    {.name = "perturbation",
                      .default_value = 0.2,
                      .min = 0.01,
                      .max = 1,
-                     .summary = "share of the groups that a restart moves to random devices"},
-                    {.name = "start",
-                     .default_value = std::string(HillClimb::kOneDevice),
-                     .choices = {HillClimb::kOneDevice, "heft"},
-                     .summary = "placement from which the first climb starts"}},
+                     .summary = "share of the groups that a restart moves to random devices"}},
      .deterministic = false});
 
 }  // namespace

@@ -15,7 +15,8 @@ constexpr double kLargestChange = 1 << 20;    // of the first price, up or down
 }  // namespace
 
 double MemoryPenalty::objective_us(const Evaluation& evaluation) {
-  if (evaluation.status == EvaluationStatus::kBudgetSpent) {
+  if (evaluation.status != EvaluationStatus::kOk &&
+      evaluation.status != EvaluationStatus::kOutOfMemory) {
     return std::numeric_limits<double>::infinity();
   }
   const auto bytes_over = static_cast<double>(evaluation.bytes_over);

@@ -12,6 +12,12 @@
 // A session may have sessions on coarser levels of its problem (sim/coarsening.hpp), for agents
 // that decide coarsely. They share its budget and its randomness, and what they evaluate counts for
 // it, so its best placement is the best that any of them found.
+//
+// A search may split a part of its budget among searches that run side by side (run_in_parallel):
+// each has a session of its own, so that the result does not depend on the number of threads.
+//
+// The budget is a number of evaluations, or a time, or both. Agents that spend their budget in
+// phases ask for share_used() and read no clock. With a time the results differ from run to run.
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/random.hpp>
@@ -20,6 +26,7 @@
 #include <emplace/sim/simulator.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,7 +41,12 @@ class GroupNesting;
 namespace emplace::agents {
 
 /// Says how an evaluation ended.
-enum class EvaluationStatus : std::uint8_t { kOk, kOutOfMemory, kBudgetSpent };
+enum class EvaluationStatus : std::uint8_t {
+  kOk,
+  kOutOfMemory,
+  kCutOff,  ///< the step takes as long as the caller's cut-off or longer
+  kBudgetSpent,
+};
 
 /// Holds the result of one evaluation: the simulation of one step.
 struct Evaluation {
@@ -42,7 +54,7 @@ struct Evaluation {
   double step_time_us = 0;
   std::int64_t bytes_over = 0;  ///< memory beyond the capacities, summed over devices
 
-  /// Returns what agents minimize; infinity if the budget was spent.
+  /// Returns what agents minimize; infinity if it was cut off or the budget was spent.
   double objective_us() const;
 
   /// Says whether this one is preferred: one that fits before one that does not, then the lower
@@ -62,13 +74,29 @@ class Session {
   /// Counts the evaluations between two reports of progress.
   static constexpr std::int64_t kProgressInterval = 128;
 
+  /// Describes a placement that was better than all before it.
+  struct Improvement {
+    std::int64_t evaluations = 0;  ///< made until it was found
+    Evaluation evaluation{};
+  };
+
+  /// Stands for any number of evaluations, where time is the budget.
+  static constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;
+
   struct Options {
     std::uint64_t seed = 0;
     std::int64_t max_evaluations = 1000;
+    /// Ends the session when it has lasted that long.
+    std::optional<std::chrono::duration<double>> max_time{};
+    /// Ends the session when a placement that fits takes no longer; 0 for never. Give a lower
+    /// bound: then that placement is optimal.
+    double enough_us = 0;
     /// Ends the session early when it turns true (Ctrl-C); may be null.
     const std::atomic<bool>* stop = nullptr;
     /// Receives the evaluations done so far at each multiple of kProgressInterval; may be empty.
     std::function<void(std::int64_t)> progress{};
+    /// Receives each improvement when the session learns of it; may be empty.
+    std::function<void(const Improvement&)> improved{};
   };
 
   /// Holds what changes while a session runs, so that it can be saved and resumed.
@@ -102,6 +130,13 @@ class Session {
   /// exhausted. Requires: a device of the problem for each of its groups.
   Evaluation evaluate(const Placement& placement);
 
+  /// Does the same, and sets the outline of the step if it is within the budget.
+  Evaluation evaluate(const Placement& placement, StepOutline& outline);
+
+  /// Does the same for a search that refuses steps of `cutoff_us` or longer, which may take less
+  /// time. Such a step is kCutOff, unless it is the best so far.
+  Evaluation evaluate(const Placement& placement, double cutoff_us);
+
   /// Evaluates many in parallel and counts them in the order given; those beyond the budget are
   /// kBudgetSpent. The result is the same on any number of threads.
   std::vector<Evaluation> evaluate(std::span<const Placement> placements) {
@@ -113,11 +148,23 @@ class Session {
   std::vector<Evaluation> evaluate(std::span<const Placement> placements,
                                    std::span<StepOutline> outlines);
 
+  /// Runs `search` for each index below `count` side by side, on the threads of the present TBB
+  /// arena, each with a session of its own: the same problem, a random stream and an equal part of
+  /// `share` of the budget that is left. What they evaluate counts for this session, in the order of
+  /// the indices. The sessions begin without a best placement. The result is the same on any number
+  /// of threads.
+  void run_in_parallel(std::size_t count, double share,
+                       const std::function<void(std::size_t, Session&)>& search);
+
   /// Returns the problem to place.
   const Problem& problem() const { return *problem_; }
 
   /// Returns the evaluations that are left; 0 if the session was stopped.
   std::int64_t evaluations_left() const;
+
+  /// Returns how much of the budget is used, of evaluations or of time, whichever is more: 0 at the
+  /// start, 1 at the end.
+  double share_used() const;
 
   /// Says whether no evaluation is left.
   bool exhausted() const { return evaluations_left() == 0; }
@@ -137,12 +184,6 @@ class Session {
   /// Returns its evaluation.
   const Evaluation& best_evaluation() const { return best_evaluation_; }
 
-  /// Describes a placement that was better than all before it.
-  struct Improvement {
-    std::int64_t evaluations = 0;  ///< made until it was found
-    Evaluation evaluation{};
-  };
-
   /// Returns the improvements so far: each is better than the one before, the last is the best. In
   /// a restored session the first is the best one before it was saved.
   const std::vector<Improvement>& improvements() const { return improvements_; }
@@ -155,8 +196,14 @@ class Session {
   std::int64_t evaluations_to_within(double share) const;
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   struct Workspaces;  // a simulator for each thread
 
+  Session(const Problem& problem, Options options, std::shared_ptr<Workspaces> workspaces);
+
+  double share_of_time() const;
+  void absorb(const Session& child);
   void record(const Placement& placement, const Evaluation& evaluation);
   void keep_if_best(const Placement& placement, const Evaluation& evaluation,
                     std::int64_t evaluations);
@@ -168,7 +215,8 @@ class Session {
   std::unique_ptr<const GroupNesting> nesting_;  // of the parent's groups
   Options options_;
   RandomStream random_;
-  std::unique_ptr<Workspaces> workspaces_;
+  std::shared_ptr<Workspaces> workspaces_;
+  Clock::time_point begin_ = Clock::now();
   std::int64_t evaluations_ = 0;
   std::optional<Placement> best_placement_;
   Evaluation best_evaluation_;

@@ -1,0 +1,103 @@
+#include "annealing.hpp"
+
+#include "memory_penalty.hpp"
+
+#include <emplace/graphs/elementary.hpp>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace emplace::agents {
+namespace {
+
+// Evaluations between two observations of when devices are busy.
+constexpr std::int64_t kObservationInterval = 256;
+
+// Where an annealing stands.
+class Annealing {
+ public:
+  Annealing(Session& session, Placement start, double until_share, const AnnealingOptions& options)
+      : session_(session),
+        proposals_(session.problem(), options.moves),
+        from_share_(session.share_used()),
+        until_share_(until_share),
+        initial_us_(options.initial_temperature * proposals_.mean_time_us()),
+        log_ratio_(log_of(options.final_temperature / options.initial_temperature)),
+        current_(std::move(start)),
+        reached_(session.evaluate(current_, outline_)) {
+    observe(reached_);
+  }
+
+  void run() {
+    while (!session_.exhausted() && session_.share_used() < until_share_) {
+      const std::span<const Move> moves = proposals_.propose(current_, session_.random());
+      if (moves.empty()) {
+        return;
+      }
+      try_moves(moves);
+    }
+  }
+
+ private:
+  void try_moves(std::span<const Move> moves) {
+    before_.clear();
+    for (const Move& move : moves) {
+      before_.push_back(current_[move.group]);
+      current_[move.group] = move.device;
+    }
+    const double tolerance_us = -temperature_us() * log_of(1 - session_.random().uniform());
+    const double refused_us = penalty_.objective_us(reached_) + tolerance_us;
+    const bool observes = session_.evaluations() >= next_observation_;
+    const Evaluation tried =
+        observes ? session_.evaluate(current_, outline_) : session_.evaluate(current_, refused_us);
+    if (penalty_.objective_us(tried) < refused_us) {
+      reached_ = tried;
+      if (observes) {
+        observe(tried);
+      }
+    } else {
+      for (std::size_t i = 0; i < moves.size(); ++i) {
+        current_[moves[i].group] = before_[i];
+      }
+    }
+    penalty_.update(reached_);
+  }
+
+  void observe(const Evaluation& step) {
+    if (step.status != EvaluationStatus::kBudgetSpent) {
+      proposals_.observe(current_, outline_, step.step_time_us);
+      next_observation_ = session_.evaluations() + kObservationInterval;
+    }
+  }
+
+  double temperature_us() const {
+    const double share =
+        (session_.share_used() - from_share_) / std::max(until_share_ - from_share_, 1e-9);
+    return initial_us_ * exp_of(log_ratio_ * std::clamp(share, 0.0, 1.0));
+  }
+
+  Session& session_;
+  MoveProposals proposals_;
+  MemoryPenalty penalty_;
+  double from_share_;
+  double until_share_;
+  double initial_us_;
+  double log_ratio_;
+  StepOutline outline_;
+  std::int64_t next_observation_ = 0;
+  Placement current_;
+  Evaluation reached_;
+  std::vector<DeviceId> before_;  // of the groups that move
+};
+
+}  // namespace
+
+void anneal(Session& session, Placement start, double until_share,
+            const AnnealingOptions& options) {
+  if (!session.exhausted()) {
+    Annealing(session, std::move(start), until_share, options).run();
+  }
+}
+
+}  // namespace emplace::agents

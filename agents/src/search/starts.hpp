@@ -1,0 +1,37 @@
+#pragma once
+
+// Placements from which searches start: those of agents that evaluate nothing.
+
+#include <emplace/agents/session.hpp>
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace emplace::agents {
+
+/// Names the best of all heuristics that searches start from.
+inline constexpr const char* kBestHeuristic = "best-heuristic";
+
+/// Names everything on the first placeable device, repaired if it does not fit there.
+inline constexpr const char* kOneDevice = "one-device";
+
+/// What the parameter `start` of a search may be: one of these or an agent.
+inline constexpr std::array<const char*, 4> kStarts = {kBestHeuristic, kOneDevice, "etf", "heft"};
+
+/// Returns the placement that `start` names.
+Placement start_of_search(std::string_view start, const Problem& problem, Session& session);
+
+/// Holds a placement and its evaluation.
+struct Evaluated {
+  Placement placement{};
+  Evaluation evaluation{};
+};
+
+/// Evaluates the placements of the heuristics and of a human expert, as far as the budget goes.
+/// Returns different ones, best first; never none.
+std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session);
+
+}  // namespace emplace::agents
