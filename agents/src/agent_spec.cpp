@@ -20,6 +20,8 @@ const AgentInfo& AgentSpec::info() const { return AgentRegistry::global().info(n
 
 Params AgentSpec::resolve() const { return AgentRegistry::global().resolve(spec_); }
 
-std::unique_ptr<Agent> AgentSpec::make() const { return AgentRegistry::global().make(spec_); }
+std::unique_ptr<Agent> AgentSpec::make(bool groups_are_given) const {
+  return AgentRegistry::global().make(spec_, groups_are_given);
+}
 
 }  // namespace emplace::agents

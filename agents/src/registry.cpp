@@ -1,8 +1,12 @@
+#include "coarse_agent.hpp"
+
 #include <emplace/agents/registry.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace emplace::agents {
 
@@ -30,6 +34,12 @@ AgentRegistry& AgentRegistry::global() {
 void AgentRegistry::add(AgentInfo info, Factory factory) {
   std::string name = info.name;
   EMPLACE_CHECK(!name.empty(), "an agent has no name");
+  if (info.default_groups) {
+    info.parameters.push_back(
+        whole_number(kGroupsParameter, *info.default_groups, 0, 1'000'000,
+                     "most groups of ops on which it decides; 0: on all, as also where the groups "
+                     "of the problem were asked for"));
+  }
   const bool added = entries_.try_emplace(name, Entry{std::move(info), std::move(factory)}).second;
   EMPLACE_CHECK(added, "two agents are called '{}'", name);
 }
@@ -56,8 +66,17 @@ Params AgentRegistry::resolve(const Spec& spec) const {
   return resolve_params(info(spec.name).parameters, spec, fmt::format("agent {}", spec.name));
 }
 
-std::unique_ptr<Agent> AgentRegistry::make(const Spec& spec) const {
-  return entry(spec.name).factory(resolve(spec));
+std::unique_ptr<Agent> AgentRegistry::make(const Spec& spec, bool groups_are_given) const {
+  const Params params = resolve(spec);
+  std::unique_ptr<Agent> agent = entry(spec.name).factory(params);
+  if (!info(spec.name).default_groups) {
+    return agent;
+  }
+  const bool is_told = std::ranges::any_of(
+      spec.given, [](const auto& given) { return given.first == kGroupsParameter; });
+  const auto groups = static_cast<GroupId>(params.get<std::int64_t>(kGroupsParameter));
+  return groups == 0 || (groups_are_given && !is_told) ? std::move(agent)
+                                                       : decide_on(groups, std::move(agent));
 }
 
 }  // namespace emplace::agents

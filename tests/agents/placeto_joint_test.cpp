@@ -39,14 +39,14 @@ TEST(PlacetoJoint, FindsTheOptimumThatAFixedGroupingExcludes) {
   EXPECT_GT(test::optimum_us(fixed), 1.05 * best_us);
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     Session session(fine, {.seed = seed, .max_evaluations = 1000});
-    make("placeto-joint:groups=3")->place(fine, session);
+    make("placeto-joint:merged-groups=3")->place(fine, session);
     EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, best_us) << "seed " << seed;
   }
 }
 
 TEST(PlacetoJoint, TakesOneEvaluationMoreThanThereAreMergedGroups) {
   const Problem problem = test::make_problem(test::fork_join_graph(20, 20));
-  const auto agent = make("placeto-joint:groups=5,workers=2,skip-unchanged=false");
+  const auto agent = make("placeto-joint:merged-groups=5,workers=2,skip-unchanged=false");
   EXPECT_EQ(trainable(*agent).evaluations_per_episode(problem), 6);
   Session session(problem, {.seed = 1, .max_evaluations = 60});
   Session* const sessions[] = {&session};
@@ -64,7 +64,7 @@ TEST(PlacetoJoint, LearnsTheSameBitsOnOneAndTwoThreads) {
   const Problem problem = test::make_problem(test::fork_join_graph(40, 20), {.num_devices = 3});
   const auto policy = [&](std::size_t threads) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    const auto agent = make("placeto-joint:workers=3,groups=10");
+    const auto agent = make("placeto-joint:workers=3,merged-groups=10");
     Session session(problem, {.seed = 4, .max_evaluations = 300});
     agent->place(problem, session);
     return trainable(*agent).save();
@@ -82,7 +82,7 @@ TEST(PlacetoJoint, ResumesWithTheSameBits) {
   std::vector<Session::State> states;
   std::string training;
   const auto policy = [&](bool resumes) {
-    const auto agent = make("placeto-joint:groups=3,order=random,start=best");
+    const auto agent = make("placeto-joint:merged-groups=3,order=random,start=best");
     Session on_one(one, {.seed = 1, .max_evaluations = 80});
     Session on_other(other, {.seed = 2, .max_evaluations = 80});
     Session* const sessions[] = {&on_one, &on_other};
@@ -108,7 +108,7 @@ TEST(PlacetoJoint, ResumesWithTheSameBits) {
   const std::size_t draws = training.find("\"draws\": [") + 10;
   training.replace(draws, training.find("], [", draws) + 3 - draws, "");
   try {
-    trainable(*make("placeto-joint:groups=3,order=random,start=best"))
+    trainable(*make("placeto-joint:merged-groups=3,order=random,start=best"))
         .load_training(JsonDocument::parse(training, "training.json").root());
     FAIL();
   } catch (const Error& error) {
@@ -120,9 +120,9 @@ TEST(PlacetoJoint, UsesItsPolicyOnAnotherGraph) {
   const Problem one = test::make_problem(test::fork_join_graph(12, 20));
   const Problem other = test::make_problem(two_ways());
   Session training(one, {.seed = 1, .max_evaluations = 300});
-  const auto trained = make("placeto-joint:groups=4");
+  const auto trained = make("placeto-joint:merged-groups=4");
   trained->place(one, training);
-  const auto loaded = make("placeto-joint:groups=4");
+  const auto loaded = make("placeto-joint:merged-groups=4");
   trainable(*loaded).load(JsonDocument::parse(trainable(*trained).save(), "policy.json").root());
   Session session(other, {.seed = 2, .max_evaluations = 100});
   EXPECT_EQ(trainable(*loaded).place_with_policy(other, session).size(), 8);
@@ -148,7 +148,7 @@ TEST(PlacetoJoint, RefusesAPolicyThatDoesNotFit) {
     return trainable(*agent).save();
   };
   const std::string policy = policy_of("placeto-joint");
-  EXPECT_EQ(load_mistake("placeto-joint:groups=7", policy), "none");
+  EXPECT_EQ(load_mistake("placeto-joint:merged-groups=7", policy), "none");
   EXPECT_EQ(load_mistake("placeto", policy), "policy.json: /agent: expected 'placeto'");
   EXPECT_EQ(load_mistake("placeto-joint", policy_of("placeto")),
             "policy.json: /agent: expected 'placeto-joint'");

@@ -262,7 +262,7 @@ TEST(RnnPolicy, HasAsManyWeightsAsItsLayersSay) {
             affine(kinds, 20) + lstm(20 + 24 + 256, 256) + decoder(256, 2));
   EXPECT_EQ(weights("rnn-colocrl:hidden=64,embedding=5,adjacency=9", 4),
             affine(kinds, 5) + lstm(5 + 24 + 9, 64) + decoder(64, 4));
-  EXPECT_EQ(weights("rnn-hdp:hidden=256,groups=256", 2),
+  EXPECT_EQ(weights("rnn-hdp:hidden=256,learned-groups=256", 2),
             affine(kinds, 20) + affine(20 + 24 + 12, 64) + affine(64, 256) +
                 2 * lstm(kinds + 16 + 256, 128) + decoder(256, 2));
 }

@@ -26,7 +26,8 @@ namespace {
 constexpr const char* kColocrl =
     "rnn-colocrl:hidden=16,embedding=4,adjacency=16,learning-rate=0.01";
 constexpr const char* kHdp =
-    "rnn-hdp:hidden=16,embedding=4,groups=16,grouper-hidden=16,learning-rate=0.01,entropy-weight="
+    "rnn-hdp:hidden=16,embedding=4,learned-groups=16,grouper-hidden=16,learning-rate=0.01,entropy-"
+    "weight="
     "1e-5";
 
 TEST(RnnTraining, TakesTheRootOfTheSecondsOrOfTheOutOfMemoryTime) {
@@ -181,7 +182,8 @@ Left train_until(const std::string& spec, std::int64_t updates, const Left* from
 
 TEST(RnnTraining, ResumesWithTheSameBits) {
   for (const std::string spec :
-       {kColocrl, kHdp, "rnn-hdp:hidden=8,groups=8,groupings=2,placements=3,noise-updates=7"}) {
+       {kColocrl, kHdp,
+        "rnn-hdp:hidden=8,learned-groups=8,groupings=2,placements=3,noise-updates=7"}) {
     const Left whole = train_until(spec, 1'000'000, nullptr);
     for (const std::int64_t cut : {1, 2, 7}) {
       SCOPED_TRACE(testing::Message() << spec << ", cut after " << cut);
@@ -199,7 +201,7 @@ TEST(RnnTraining, ReportsEachUpdate) {
   const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.seed = 1, .max_evaluations = 10});
   Session* const sessions[] = {&session};
-  const auto agent = make("rnn-hdp:hidden=8,groups=8,groupings=2,placements=3");
+  const auto agent = make("rnn-hdp:hidden=8,learned-groups=8,groupings=2,placements=3");
   std::vector<std::int64_t> episodes;
   trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
     episodes.push_back(update.episodes);

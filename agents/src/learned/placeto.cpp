@@ -49,7 +49,8 @@ EMPLACE_REGISTER_AGENT(
               .reference = "Addanki et al. 2019, arXiv 1906.08879",
               .parameters = placeto::parameter_table(),
               .deterministic = false,
-              .trainable = true});
+              .trainable = true,
+              .default_groups = 128});
 
 EMPLACE_REGISTER_AGENT(
     PlacetoPlus,
@@ -67,7 +68,8 @@ EMPLACE_REGISTER_AGENT(
          "this project, after Addanki et al. 2019 and Schulman et al. 2017, arXiv 1707.06347",
      .parameters = placeto::plus_parameter_table(),
      .deterministic = false,
-     .trainable = true});
+     .trainable = true,
+     .default_groups = 128});
 
 EMPLACE_REGISTER_AGENT(
     PlacetoTransfer,
@@ -84,7 +86,8 @@ EMPLACE_REGISTER_AGENT(
      .reference = "this project, after Addanki et al. 2019 and Sutton et al., NIPS 12, 2000",
      .parameters = placeto::transfer_parameter_table(),
      .deterministic = false,
-     .trainable = true});
+     .trainable = true,
+     .default_groups = 128});
 
 EMPLACE_REGISTER_AGENT(
     PlacetoJoint,
@@ -95,14 +98,15 @@ EMPLACE_REGISTER_AGENT(
      .description = "placeto-plus on groups that are learned too. Before each "
                     "episode a second graph neural network scores the edges "
                     "between groups, and edges are contracted by these scores "
-                    "until `groups` merged groups are left; the policy then "
+                    "until `merged-groups` merged groups are left; the policy then "
                     "visits those. Use it with fine groups (--grouping "
                     "colocation). It is an experiment: learned groups did not "
                     "beat random ones in our budgets.",
      .reference = "future work of Addanki et al. 2019; compare HSDAG, Duan et al., NeurIPS 2024",
      .parameters = placeto::joint_parameter_table(),
      .deterministic = false,
-     .trainable = true});
+     .trainable = true,
+     .default_groups = 128});
 
 }  // namespace
 }  // namespace emplace::agents

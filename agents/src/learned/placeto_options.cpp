@@ -185,12 +185,13 @@ std::vector<ParamSpec> transfer_parameter_table() {
 std::vector<ParamSpec> joint_parameter_table() {
   const GroupingOptions grouping;
   std::vector<ParamSpec> table = plus_parameter_table();
-  append_group(table, "grouping",
-               {whole_number("groups", 64, 1, 1'000'000, "number of merged groups in an episode")},
-               {number("balance", grouping.balance, 1, 1e6,
-                       "limit of a merged group's time, as a multiple of an even share"),
-                number("grouper-learning-rate", grouping.learning_rate, 0, 1,
-                       "learning rate of the grouping network")});
+  append_group(
+      table, "grouping",
+      {whole_number("merged-groups", 64, 1, 1'000'000, "number of merged groups in an episode")},
+      {number("balance", grouping.balance, 1, 1e6,
+              "limit of a merged group's time, as a multiple of an even share"),
+       number("grouper-learning-rate", grouping.learning_rate, 0, 1,
+              "learning rate of the grouping network")});
   return table;
 }
 
@@ -207,7 +208,7 @@ Options options_of(const Params& params) {
   const auto says = [&](std::string_view name, std::string_view value) {
     return params.get<std::string>(name) == value;
   };
-  const bool is_joint = params.values().contains("groups");
+  const bool is_joint = params.values().contains("merged-groups");
   return {.network = {.score_candidates = says("device-encoding", "features"),
                       .stay_bias = real("stay-bias"),
                       .tanh_clipping = real("tanh-clipping"),
@@ -237,7 +238,7 @@ Options options_of(const Params& params) {
                       .memory_limit_gb = real("memory-limit"),
                       .time_cap = real("time-cap"),
                       .greedy_every = whole("greedy-every"),
-                      .groups = is_joint ? static_cast<GroupId>(whole("groups")) : 0},
+                      .groups = is_joint ? static_cast<GroupId>(whole("merged-groups")) : 0},
           .learning = {.ppo = says("algorithm", "ppo"),
                        .minibatches = static_cast<std::size_t>(whole("minibatches")),
                        .ppo_epochs = static_cast<int>(whole("ppo-epochs")),

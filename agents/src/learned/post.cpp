@@ -163,7 +163,8 @@ EMPLACE_REGISTER_AGENT(
                  .max = 1000,
                  .summary = "weight of the KL divergence from the distribution that was sampled",
                  .expert = true}},
-           .deterministic = false});
+           .deterministic = false,
+           .default_groups = 128});
 
 }  // namespace
 }  // namespace emplace::agents

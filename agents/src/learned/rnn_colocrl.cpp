@@ -31,7 +31,8 @@ EMPLACE_REGISTER_AGENT(
                  .reference = "Mirhoseini et al., ICML 2017, arXiv 1706.04972",
                  .parameters = rnn::parameter_table(defaults()),
                  .deterministic = false,
-                 .trainable = true});
+                 .trainable = true,
+                 .default_groups = 128});
 
 }  // namespace
 }  // namespace emplace::agents

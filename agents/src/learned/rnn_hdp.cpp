@@ -38,7 +38,8 @@ EMPLACE_REGISTER_AGENT(
              .reference = "Mirhoseini, Goldie et al., ICLR 2018",
              .parameters = rnn::parameter_table(defaults()),
              .deterministic = false,
-             .trainable = true});
+             .trainable = true,
+             .default_groups = 128});
 
 }  // namespace
 }  // namespace emplace::agents

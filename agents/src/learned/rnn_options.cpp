@@ -27,10 +27,11 @@ std::vector<ParamSpec> parameter_table(const Options& defaults) {
        number("temperature", policy.temperature, 0.01, 1000, "T of the logits C tanh(u / T)"),
        number("tanh-clipping", policy.tanh_clipping, 0.01, 1000, "C of the logits C tanh(u / T)")});
   if (is_grouped) {
-    append_group(table, "grouping",
-                 {count("groups", policy.groups, 2, 256, "largest number of learned groups")},
-                 {count("grouper-hidden", policy.grouper_hidden, 1, 512,
-                        "hidden size of the network that groups")});
+    append_group(
+        table, "grouping",
+        {count("learned-groups", policy.groups, 2, 256, "largest number of learned groups")},
+        {count("grouper-hidden", policy.grouper_hidden, 1, 512,
+               "hidden size of the network that groups")});
   } else {
     append_group(
         table, "network", {},
@@ -91,8 +92,8 @@ Options options_of(const Params& params) {
                    .optimizer = nn::find_optimizer_kind(params.get<std::string>("optimizer")),
                    .learning_rate = real("learning-rate"),
                    .max_grad_norm = real("max-grad-norm")}};
-  if (params.values().contains("groups")) {
-    options.policy.groups = size("groups");
+  if (params.values().contains("learned-groups")) {
+    options.policy.groups = size("learned-groups");
     options.policy.grouper_hidden = size("grouper-hidden");
     options.learning.groupings = size("groupings");
   } else {
@@ -104,7 +105,7 @@ Options options_of(const Params& params) {
 std::vector<std::string> policy_parameters(const Options& options) {
   std::vector<std::string> names = {"hidden", "embedding", "temperature", "tanh-clipping"};
   if (options.policy.groups > 0) {
-    names.insert(names.end(), {"groups", "grouper-hidden"});
+    names.insert(names.end(), {"learned-groups", "grouper-hidden"});
   } else {
     names.emplace_back("adjacency");
   }

@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,7 +67,15 @@ struct AgentInfo {
   bool respects_placeable = true;
   /// Says that the agent is a TrainableAgent.
   bool trainable = false;
+  /// Groups of ops on which the agent decides unless told otherwise, for one that cannot make good
+  /// use of more: it then has the parameter `groups` (kGroupsParameter), and gets problems with
+  /// more groups at a coarser level (sim/coarsening.hpp). None: it decides on all groups.
+  std::optional<GroupId> default_groups{};
 };
+
+/// Names the parameter of an agent with AgentInfo::default_groups: the most groups on which it
+/// decides; 0 for all groups of a problem.
+inline constexpr const char* kGroupsParameter = "groups";
 
 /// Proposes placements. An instance belongs to one thread and one call of place().
 class Agent {
@@ -76,6 +85,10 @@ class Agent {
   /// Returns a complete placement of `problem`. May call session.evaluate() until the budget is
   /// spent.
   virtual Placement place(const Problem& problem, Session& session) = 0;
+
+  /// Returns the number of groups of `problem` for each of which the agent chooses a device: all,
+  /// but fewer for an agent that decides on a coarser level.
+  virtual GroupId decision_groups(const Problem& problem) const { return problem.num_groups(); }
 };
 
 /// Describes a layer of a policy: an affine map with a bias.

@@ -42,8 +42,9 @@ class AgentSpec {
   /// kUnknownName for an unknown agent and kUsage for an unknown parameter or a bad value.
   Params resolve() const;
 
-  /// Makes the agent. Throws as resolve() does.
-  std::unique_ptr<Agent> make() const;
+  /// Makes the agent, which decides on all groups of its problems where the user said how many
+  /// there are (AgentRegistry::make()). Throws as resolve() does.
+  std::unique_ptr<Agent> make(bool groups_are_given = false) const;
 
   /// Says whether both have the same text.
   bool operator==(const AgentSpec& other) const { return text_ == other.text_; }

@@ -23,7 +23,8 @@ class AgentRegistry {
   /// Returns the registry that EMPLACE_REGISTER_AGENT fills.
   static AgentRegistry& global();
 
-  /// Adds an agent; throws InternalError if its name is taken.
+  /// Adds an agent; throws InternalError if its name is taken. Where `info` has default groups,
+  /// adds their parameter.
   void add(AgentInfo info, Factory factory);
 
   /// Returns the names, sorted.
@@ -37,8 +38,10 @@ class AgentRegistry {
   /// Throws kUnknownName or kUsage.
   Params resolve(const Spec& spec) const;
 
-  /// Makes the agent of `spec` (`NAME[:key=value,...]`); throws kUnknownName or kUsage.
-  std::unique_ptr<Agent> make(const Spec& spec) const;
+  /// Makes the agent of `spec` (`NAME[:key=value,...]`). Where the user said into how many groups
+  /// problems are grouped (`groups_are_given`), an agent decides on all of them unless `spec` gives
+  /// it `groups`. Throws kUnknownName or kUsage.
+  std::unique_ptr<Agent> make(const Spec& spec, bool groups_are_given = false) const;
 
  private:
   struct Entry {

@@ -1,0 +1,198 @@
+// Agents that decide on fewer groups than their problems have.
+
+#include "support/problems.hpp"
+
+#include <emplace/agents/agent.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/sim/coarsening.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace emplace::agents {
+namespace {
+
+constexpr GroupId kGroups = 5;
+
+const AgentInfo& info_of(const std::string& name) { return AgentRegistry::global().info(name); }
+
+std::vector<std::string> coarse_agents() {
+  std::vector<std::string> names;
+  for (const std::string& name : AgentRegistry::global().names()) {
+    if (info_of(name).default_groups) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+// A source, 12 ops side by side and a sink: 14 groups.
+Problem fine_problem() {
+  return test::make_problem(test::fork_join_graph(12, 20), {.num_devices = 3});
+}
+
+Problem level_of(const Problem& problem) {
+  return problem.regrouped(problem.coarsening().grouping(kGroups));
+}
+
+TEST(CoarseAgents, AreTheLearnedOnesAndTakeTheSameParameter) {
+  for (const std::string& name : AgentRegistry::global().names()) {
+    const AgentInfo& info = info_of(name);
+    EXPECT_EQ(info.default_groups.has_value(), info.kind == AgentKind::kLearned) << name;
+    if (info.default_groups) {
+      const auto parameter = std::ranges::find(info.parameters, kGroupsParameter, &ParamSpec::name);
+      ASSERT_NE(parameter, info.parameters.end()) << name;
+      EXPECT_EQ(parameter->default_value, ParamValue(std::int64_t{128})) << name;
+    }
+  }
+}
+
+class CoarseAgent : public testing::TestWithParam<std::string> {
+ protected:
+  // Small LSTMs: their size matters only for the time of the tests.
+  static std::unique_ptr<Agent> make(const std::string& groups, bool groups_are_given = false) {
+    Spec spec{GetParam(), {}};
+    if (!groups.empty()) {
+      spec.given.emplace_back("groups", groups);
+    }
+    if (std::ranges::find(info_of(GetParam()).parameters, "hidden", &ParamSpec::name) !=
+        info_of(GetParam()).parameters.end()) {
+      spec.given.emplace_back("hidden", "8");
+    }
+    return AgentRegistry::global().make(spec, groups_are_given);
+  }
+
+  static std::unique_ptr<TrainableAgent> make_trainable(const std::string& groups) {
+    std::unique_ptr<Agent> agent = make(groups);
+    auto* const trainable = dynamic_cast<TrainableAgent*>(agent.get());
+    EXPECT_EQ(trainable != nullptr, info_of(GetParam()).trainable);
+    if (trainable != nullptr) {
+      agent.release();
+    }
+    return std::unique_ptr<TrainableAgent>(trainable);
+  }
+};
+
+TEST_P(CoarseAgent, DecidesAsOnTheProblemOfItsLevel) {
+  const Problem fine = fine_problem();
+  const Problem level = level_of(fine);
+  const auto agent = make("5");
+  EXPECT_EQ(agent->decision_groups(fine), kGroups);
+  Session session(fine, {.seed = 4, .max_evaluations = 150});
+  const Placement placement = agent->place(fine, session);
+
+  Session alone(level, {.seed = 4, .max_evaluations = 150});
+  const Placement coarse = make("0")->place(level, alone);
+  const GroupNesting nesting(fine.grouping(), level.grouping());
+  EXPECT_EQ(placement, nesting.expand(coarse));
+  EXPECT_EQ(session.evaluations(), alone.evaluations());
+  EXPECT_EQ(session.evaluations_to_best(), alone.evaluations_to_best());
+  EXPECT_EQ(session.best_evaluation().step_time_us, alone.best_evaluation().step_time_us);
+  EXPECT_EQ(session.best_placement(), nesting.expand(*alone.best_placement()));
+}
+
+TEST_P(CoarseAgent, ChangesNothingWhereThereAreNoMoreGroups) {
+  const Problem fine = fine_problem();
+  const auto placed_by = [&](std::unique_ptr<Agent> agent) {
+    EXPECT_EQ(agent->decision_groups(fine), fine.num_groups());
+    Session session(fine, {.seed = 4, .max_evaluations = 100});
+    return agent->place(fine, session);
+  };
+  const Placement expected = placed_by(make("0"));
+  EXPECT_EQ(placed_by(make("14")), expected);
+  EXPECT_EQ(placed_by(make("")), expected);  // 128
+}
+
+TEST_P(CoarseAgent, DecidesOnAllGroupsThatTheUserAskedFor) {
+  const Problem problem = test::make_problem(test::fork_join_graph(150, 20));
+  EXPECT_EQ(make("")->decision_groups(problem), 128);
+  EXPECT_EQ(make("", true)->decision_groups(problem), 152);
+  EXPECT_EQ(make("40", true)->decision_groups(problem), 40);
+}
+
+TEST_P(CoarseAgent, NeedsTheEvaluationsOfItsLevel) {
+  const auto agent = make_trainable("5");
+  if (agent) {
+    const Problem fine = fine_problem();
+    EXPECT_EQ(agent->evaluations_per_episode(fine),
+              make_trainable("0")->evaluations_per_episode(level_of(fine)));
+  }
+}
+
+TEST_P(CoarseAgent, ResumesTrainingWithTheSameBits) {
+  if (!info_of(GetParam()).trainable) {
+    return;
+  }
+  const Problem first = fine_problem();
+  const Problem second = test::make_problem(test::diamond_graph(50), {.num_devices = 3});
+  std::vector<Session::State> states;
+  std::string training;
+  Session::State end;
+  // Trains to the end, or goes on to it from after the second update.
+  const auto policy = [&](bool resumes) {
+    const auto agent = make_trainable("5");
+    Session on_first(first, {.seed = 1, .max_evaluations = 100});
+    Session on_second(second, {.seed = 2, .max_evaluations = 100});
+    Session* const sessions[] = {&on_first, &on_second};
+    if (resumes) {
+      on_first.restore(states[0]);
+      on_second.restore(states[1]);
+      agent->load_training(JsonDocument::parse(training, "training").root());
+    }
+    agent->train(sessions, [&](const TrainingUpdate& update) {
+      if (!resumes && update.update == 2 && update.is_last) {
+        states = {on_first.state(), on_second.state()};
+        training = agent->save_training();
+      }
+      return true;
+    });
+    EXPECT_NE(agent->save_training(), "");  // asks for the sessions of the training
+    end = on_first.state();
+    return agent->save();
+  };
+  const std::string whole = policy(false);
+  const Session::State expected = end;
+  ASSERT_EQ(states.size(), 2U);
+  EXPECT_EQ(policy(true), whole);
+  EXPECT_EQ(end.best_placement, expected.best_placement);
+  EXPECT_EQ(end.evaluations_to_best, expected.evaluations_to_best);
+  EXPECT_EQ(end.random, expected.random);
+}
+
+TEST_P(CoarseAgent, PlacesWithAPolicyOfItsLevel) {
+  if (!info_of(GetParam()).trainable) {
+    return;
+  }
+  const Problem fine = fine_problem();
+  const Problem level = level_of(fine);
+  const auto trained = make_trainable("5");
+  Session training(fine, {.seed = 1, .max_evaluations = 60});
+  trained->place(fine, training);
+  const std::string policy = trained->save();
+
+  const auto place = [&](const std::string& groups, const Problem& problem) {
+    const auto agent = make_trainable(groups);
+    agent->load(JsonDocument::parse(policy, "policy").root());
+    EXPECT_EQ(agent->save(), policy);
+    Session session(problem, {.seed = 3, .max_evaluations = 200});
+    return agent->place_with_policy(problem, session);
+  };
+  EXPECT_EQ(place("5", fine),
+            GroupNesting(fine.grouping(), level.grouping()).expand(place("0", level)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Learned, CoarseAgent, testing::ValuesIn(coarse_agents()),
+                         [](const testing::TestParamInfo<std::string>& agent) {
+                           std::string name = agent.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace emplace::agents
