@@ -12,9 +12,10 @@ namespace {
 // Iterated local search: visits the groups in a random order and takes the first device that
 // shortens the step, until no group can improve it (a local optimum). Then it perturbs the best
 // placement so far, by random devices for some groups, and climbs again. The first climb starts
-// from everything on the first placeable device, which is hard to beat where links are slow, or
-// from the placement of HEFT. Ends with the budget and returns the best placement. With
-// perturbation = 1 every restart is random (Tarnawski et al. 2020).
+// from everything on the first placeable device, which is hard to beat where links are slow,
+// repaired where it does not fit there, or from the placement of HEFT. Ends with the budget and
+// returns the best placement. With perturbation = 1 every restart is random (Tarnawski et al.
+// 2020).
 class HillClimb final : public Agent {
  public:
   explicit HillClimb(const Params& params)
@@ -23,11 +24,8 @@ class HillClimb final : public Agent {
 
   Placement place(const Problem& problem, Session& session) override {
     Placement start = start_ == kOneDevice
-                          ? Placement(problem.num_groups(), problem.placeable_devices().front())
+                          ? on_one_device(problem)
                           : AgentRegistry::global().make(Spec{start_})->place(problem, session);
-    if (Simulator simulator(problem); start_ == kOneDevice) {
-      start = repair(problem, simulator, std::move(start)).placement;
-    }
     climb(problem, session, start);
     // With one device there is one placement.
     while (problem.placeable_devices().size() > 1 && !session.exhausted()) {
@@ -39,6 +37,13 @@ class HillClimb final : public Agent {
   static constexpr const char* kOneDevice = "one-device";
 
  private:
+  // Returns all groups on the first device, or as many of them as fit there.
+  static Placement on_one_device(const Problem& problem) {
+    Simulator simulator(problem);
+    const Placement all(problem.num_groups(), problem.placeable_devices().front());
+    return repair(problem, simulator, all).placement;
+  }
+
   // Returns the best placement so far with random devices for a share perturbation_ of the groups.
   Placement perturbed(const Problem& problem, Session& session) const {
     const std::span<const DeviceId> devices = problem.placeable_devices();
