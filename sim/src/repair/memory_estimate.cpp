@@ -116,7 +116,7 @@ void MemoryEstimate::visit_own(GroupId group, Visit visit) const {
 // ended and its transfers have.
 template <class Visit>
 void MemoryEstimate::visit_output(OutputId output, Visit visit) {
-  if (is_placeto_) {
+  if (is_placeto_ || problem_.output_bytes(output) == 0) {
     return;
   }
   const OpId op = producer_[output];
@@ -186,6 +186,9 @@ IdSpan<GroupId, const double> MemoryEstimate::parts_of_peak(DeviceId device) {
   }
   for (OutputId output = 0; output < producer_.end_id(); ++output) {
     const OpId op = producer_[output];
+    if (device_of(op) != device && readers_[cell(output, device)] == 0) {
+      continue;
+    }
     visit_output(output, [&](DeviceId where, const Interval& interval, std::int64_t bytes) {
       if (where != device || bytes == 0 || !interval.contains(peak)) {
         return;
