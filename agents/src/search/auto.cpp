@@ -5,7 +5,8 @@
 #include <emplace/agents/agent.hpp>
 
 #include <algorithm>
-#include <optional>
+#include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace emplace::agents {
