@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 namespace emplace::agents {
@@ -207,6 +208,10 @@ double Session::share_of_time() const {
   return options_.max_time ? (Clock::now() - begin_) / *options_.max_time : 0.0;
 }
 
+std::size_t Session::concurrency() const {
+  return options_.max_time ? static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()) : 1;
+}
+
 void Session::run_in_parallel(std::size_t count, double share,
                               const std::function<void(std::size_t, Session&)>& search) {
   EMPLACE_CHECK(parent_ == nullptr, "parallel searches on a coarser level");
@@ -221,6 +226,26 @@ void Session::run_in_parallel(std::size_t count, double share,
         static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
     const auto num_rounds = static_cast<double>((count + num_threads - 1) / num_threads);
     each.max_time = *options_.max_time * (1 - share_of_time()) * share / num_rounds;
+  }
+  // What the searches report, as it comes.
+  std::mutex reporting;
+  Evaluation best = best_evaluation_;
+  std::int64_t evaluations = evaluations_;
+  if (options_.progress) {
+    each.progress = [&](std::int64_t) {
+      const std::lock_guard lock(reporting);
+      evaluations += kProgressInterval;
+      options_.progress(evaluations);
+    };
+  }
+  if (options_.improved) {
+    each.improved = [&](const Improvement& improvement) {
+      const std::lock_guard lock(reporting);
+      if (improvement.evaluation.better_than(best)) {
+        best = improvement.evaluation;
+        options_.improved({.evaluations = evaluations, .evaluation = best});
+      }
+    };
   }
   std::vector<std::unique_ptr<Session>> sessions;
   for (std::size_t i = 0; i < count; ++i) {
@@ -241,6 +266,9 @@ void Session::run_in_parallel(std::size_t count, double share,
   for (const std::unique_ptr<Session>& session : sessions) {
     absorb(*session);
   }
+  if (options_.progress) {
+    options_.progress(evaluations_);
+  }
 }
 
 void Session::absorb(const Session& child) {
@@ -251,9 +279,6 @@ void Session::absorb(const Session& child) {
                  evaluations_ + improvement.evaluations);
   }
   evaluations_ += child.evaluations_;
-  if (options_.progress) {
-    options_.progress(evaluations_);
-  }
 }
 
 std::int64_t Session::evaluations_to_within(double share) const {

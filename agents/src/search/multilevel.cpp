@@ -3,29 +3,50 @@
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/registry.hpp>
 
+#include <memory>
+#include <optional>
 #include <string>
 
 namespace emplace::agents {
 namespace {
 
-// Multilevel search (multilevel_search.hpp) with the whole budget.
+// Share of the budget for an inner agent that evaluates placements.
+constexpr double kInnerShare = 0.2;
+
+// Multilevel search (multilevel_search.hpp) with the whole budget. An inner agent that evaluates
+// nothing is asked on every level.
 class Multilevel final : public Agent {
  public:
   explicit Multilevel(const Params& params)
-      : options_{.inner = params.get<std::string>("inner"),
-                 .coarse_share = params.get<double>("coarse-share"),
-                 .annealing = {}} {
-    AgentRegistry::global().info(options_.inner);  // throws if there is none
-  }
+      : inner_(params.get<std::string>("inner")),
+        is_heuristic_(AgentRegistry::global().info(inner_).kind == AgentKind::kHeuristic) {}
 
   Placement place(const Problem& problem, Session& session) override {
-    search_levels(session, 1, options_);
-    return session.best_placement().value_or(
-        Placement(problem.num_groups(), problem.placeable_devices().front()));
+    Placement first(problem.num_groups(), problem.placeable_devices().front());
+    search_levels(session, problem.coarsening(), 1,
+                  [&](Session& parent, const Problem& level, bool is_coarsest) {
+                    return is_coarsest || is_heuristic_ ? place_level(parent, level) : std::nullopt;
+                  });
+    return session.best_placement().value_or(std::move(first));
   }
 
  private:
-  MultilevelOptions options_;
+  std::optional<Placement> place_level(Session& session, const Problem& level) const {
+    const std::unique_ptr<Agent> inner = AgentRegistry::global().make(Spec{inner_});
+    if (is_heuristic_) {
+      Session on_level(session, level);
+      return inner->place(level, on_level);
+    }
+    std::optional<Placement> placement;
+    session.run_in_parallel(1, kInnerShare, [&](std::size_t, Session& child) {
+      Session on_level(child, level);
+      placement = inner->place(level, on_level);
+    });
+    return placement;
+  }
+
+  std::string inner_;
+  bool is_heuristic_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -35,20 +56,15 @@ EMPLACE_REGISTER_AGENT(
      .summary = "places coarse groups first, then refines on finer and finer levels",
      .description = "Coarsens the graph level by level, lets another agent place the coarsest "
                     "level, and refines the placement by annealing on each finer level. Coarse "
-                    "levels find which parts of the graph belong together. It is strong where "
-                    "the structure of the graph is large, as in nmt; auto combines it with searches "
-                    "that start on the finest level.",
+                    "levels find which parts of the graph belong together. It is strong where a "
+                    "graph has structure on a large scale, as nmt has; auto combines it with "
+                    "annealing on the finest level.",
      .reference = "Walshaw, Annals of Operations Research 131, 2004; Karypis, Kumar, SIAM J. Sci. "
                   "Comput. 20(1), 1998",
      .parameters = {{.name = "inner",
-                     .default_value = MultilevelOptions{}.inner,
+                     .default_value = std::string("heft"),
                      .summary = "agent that places the coarsest level; a heuristic is asked on "
-                                "each level, and the better start is refined"},
-                    {.name = "coarse-share",
-                     .default_value = MultilevelOptions{}.coarse_share,
-                     .min = 0.05,
-                     .max = 0.95,
-                     .summary = "share of the budget for all levels but the finest"}},
+                                "each level, and the better start is refined"}},
      .deterministic = false});
 
 }  // namespace

@@ -1,77 +1,72 @@
 #include "multilevel_search.hpp"
 
-#include <emplace/agents/registry.hpp>
-#include <emplace/sim/coarsening.hpp>
+#include "annealing.hpp"
 
-#include <algorithm>
-#include <memory>
-#include <optional>
+#include <emplace/graphs/check.hpp>
+
+#include <cmath>
+#include <cstddef>
 #include <span>
 #include <utility>
 
 namespace emplace::agents {
 namespace {
 
-bool evaluates(const std::string& agent) {
-  return AgentRegistry::global().info(agent).kind != AgentKind::kHeuristic;
-}
-
-// Places `level`, a coarser level of the session's problem, as `agent` does. One that evaluates
-// placements has `share` of the budget that is left.
-Placement placed_by(const std::string& agent, Session& session, const Problem& level,
-                    double share) {
-  const std::unique_ptr<Agent> inner = AgentRegistry::global().make(Spec{agent});
-  if (!evaluates(agent)) {
-    Session here(session, level);
-    return inner->place(level, here);
+// Returns the better of a placement and one that there may be.
+Placement better_of(Session& session, std::optional<Placement> first, Placement second) {
+  if (!first || *first == second) {
+    return second;
   }
-  std::optional<Placement> placement;
-  session.run_in_parallel(1, share, [&](std::size_t, Session& child) {
-    Session here(child, level);
-    placement = inner->place(level, here);
-  });
-  return *std::move(placement);
-}
-
-// Returns the better of two placements by their evaluations.
-Placement better_of(Session& session, Placement first, Placement second) {
-  const Evaluation of_first = session.evaluate(first);
-  return session.evaluate(second).better_than(of_first) ? std::move(second) : std::move(first);
+  const Evaluation of_first = session.evaluate(*first);
+  return session.evaluate(second).better_than(of_first) ? std::move(second) : *std::move(first);
 }
 
 }  // namespace
 
-void search_levels(Session& session, double until_share, const MultilevelOptions& options) {
+void search_levels(Session& session, const Coarsening& coarsening, double until_share,
+                   const LevelStart& start) {
   const Problem& problem = session.problem();
-  const Coarsening& coarsening = problem.coarsening();
   const std::span<const GroupId> sizes = coarsening.levels();  // finest first
-  const std::size_t coarsest = sizes.size() - 1;
+  double weight = 0;
+  for (const GroupId size : sizes) {
+    weight += std::sqrt(static_cast<double>(size));
+  }
   const double from_share = session.share_used();
-  const double level_share = (until_share - from_share) * options.coarse_share /
-                             static_cast<double>(std::max<std::size_t>(coarsest, 1));
+  double weight_so_far = 0;
 
   std::optional<Placement> above;  // what the level above found
-  std::optional<Grouping> above_grouping;
-  for (std::size_t level = coarsest + 1; level-- > 0 && !session.exhausted();) {
+  std::optional<Grouping> grouping_above;
+  for (std::size_t level = sizes.size(); level-- > 0 && !session.exhausted();) {
     const Problem here =
         level == 0 ? problem : problem.regrouped(coarsening.grouping(sizes[level]));
     Session on_level(session, here);
-    std::optional<Placement> start;
-    if (level == coarsest || !evaluates(options.inner)) {
-      start = placed_by(options.inner, session, here, level_share);
-    }
+    std::optional<Placement> from = start(session, here, !above);
     if (above) {
-      Placement expanded = GroupNesting(here.grouping(), *above_grouping).expand(*above);
-      start = start ? better_of(on_level, std::move(*start), std::move(expanded))
-                    : std::move(expanded);
+      from = better_of(on_level, std::move(from),
+                       GroupNesting(here.grouping(), *grouping_above).expand(*above));
     }
+    EMPLACE_CHECK(from, "the coarsest level of {} groups has no start", here.num_groups());
+    weight_so_far += std::sqrt(static_cast<double>(sizes[level]));
     const double until =
         level == 0 ? until_share
-                   : from_share + level_share * static_cast<double>(coarsest + 1 - level);
-    anneal(on_level, *start, until, options.annealing);
-    above = on_level.best_placement().value_or(*std::move(start));
-    above_grouping = here.grouping();
+                   : from_share + (until_share - from_share) * weight_so_far / weight;
+    anneal(on_level, *from, until);
+    above = on_level.best_placement().value_or(*std::move(from));
+    grouping_above = here.grouping();
   }
+}
+
+void search_levels_around(Session& session, const Placement& placement, double until_share) {
+  const Problem& problem = session.problem();
+  const Coarsening coarsening(problem, placement);
+  search_levels(session, coarsening, until_share,
+                [&](Session&, const Problem& level, bool is_coarsest) -> std::optional<Placement> {
+                  if (!is_coarsest) {
+                    return std::nullopt;
+                  }
+                  return GroupNesting(problem.grouping(), level.grouping())
+                      .project(problem, placement);
+                });
 }
 
 }  // namespace emplace::agents

@@ -93,9 +93,10 @@ class Session {
     double enough_us = 0;
     /// Ends the session early when it turns true (Ctrl-C); may be null.
     const std::atomic<bool>* stop = nullptr;
-    /// Receives the evaluations done so far at each multiple of kProgressInterval; may be empty.
+    /// Receives the evaluations done so far about every kProgressInterval; may be empty. One call
+    /// at a time, of any thread.
     std::function<void(std::int64_t)> progress{};
-    /// Receives each improvement when the session learns of it; may be empty.
+    /// Receives improvements as they come; may be empty. One call at a time, of any thread.
     std::function<void(const Improvement&)> improved{};
   };
 
@@ -155,6 +156,10 @@ class Session {
   /// of threads.
   void run_in_parallel(std::size_t count, double share,
                        const std::function<void(std::size_t, Session&)>& search);
+
+  /// Returns how many searches run side by side in no more time than one. 1 where the budget is
+  /// evaluations alone: the result must not depend on the number of threads.
+  std::size_t concurrency() const;
 
   /// Returns the problem to place.
   const Problem& problem() const { return *problem_; }
