@@ -17,6 +17,7 @@ const TrainingPlan kPlan{.agent = "placeto:rounds=1,workers=2,start=best",
                          .graphs = {"fork-join:width=3,stages=2", "in-tree:levels=4"},
                          .clusters = {"p2-8xlarge-2"},
                          .groups = 8,
+                         .grouping = "neighbours",
                          .root_seed = 3,
                          .episodes = 12};
 
@@ -52,7 +53,7 @@ TEST(Training, PlaysTheEpisodesOfItsPlanOnEachProblem) {
   EXPECT_EQ(file.origin.plan, kPlan);
   EXPECT_EQ(file.origin.episodes_played, 24);
   EXPECT_EQ(file.origin.updates, 12);
-  EXPECT_EQ(write_policy_file(file.origin, agent_of(file)->save()), training.policy_file());
+  EXPECT_EQ(write_policy_file(file.origin, agent_of(file, true)->save()), training.policy_file());
 }
 
 TEST(Training, GivesTheSameBitsOnAnyNumberOfThreads) {
