@@ -129,7 +129,7 @@ void add_to_json(Json& json, const ClusterFacts& facts) {
 // Tells of a grouped graph, and if there is a problem of it, of that too.
 void tell(const Options& options, const OpGraph& graph, const Grouping& grouping,
           const Problem* problem) {
-  const GraphFacts facts = facts_of(graph, options.problem.grouping, grouping);
+  const GraphFacts facts = facts_of(graph, options.problem.grouping(), grouping);
   std::string text = to_text(facts);
   Json json = to_json(facts);
   if (problem != nullptr) {
@@ -151,7 +151,7 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
     if (!options.placement.empty()) {
       step = place_from_file(options.problem, options.placement);
     }
-    write_group_picture(options.picture, graph, grouping, options.problem.grouping,
+    write_group_picture(options.picture, graph, grouping, options.problem.grouping(),
                         step ? &*step : nullptr);
   }
   if (options.json) {
@@ -163,7 +163,8 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
 
 // Tells of an agent, which has neither groups nor a picture.
 void show_policy(const Options& options) {
-  const auto& [agent, cluster, groups, grouping] = options.problem;
+  const std::string& agent = options.problem.graph;
+  const std::string& cluster = options.problem.cluster;
   if (cluster.empty()) {
     throw Error(
         ErrorCode::kUsage,
@@ -190,13 +191,15 @@ void show(const Options& options) {
   if (!options.picture.empty()) {
     check_picture_path(options.picture, kGroupPictures);
   }
-  const auto& [name, cluster, groups, grouping_name] = options.problem;
-  if (cluster.empty()) {
-    find_grouping(grouping_name);  // a mistyped name is told before the graph is built
-    const OpGraph graph = load_graph(name);
-    tell(options, graph, bench::group_graph(graph, groups, grouping_name), nullptr);
+  const ProblemOptions& problem_options = options.problem;
+  const std::string grouping = problem_options.grouping();
+  if (problem_options.cluster.empty()) {
+    find_grouping(grouping);  // a mistyped name is told before the graph is built
+    const OpGraph graph = load_graph(problem_options.graph);
+    tell(options, graph, bench::group_graph(graph, problem_options.groups, grouping), nullptr);
   } else {
-    const Problem problem = bench::load_problem(name, cluster, groups, grouping_name);
+    const Problem problem = bench::load_problem(problem_options.graph, problem_options.cluster,
+                                                problem_options.groups, grouping);
     tell(options, problem.graph(), problem.grouping(), &problem);
   }
 }

@@ -53,7 +53,7 @@ bench::TrainingPlan plan_of(const Options& options) {
   bench::TrainingPlan plan{.agent = options.agent,
                            .clusters = options.clusters,
                            .groups = options.grouping.groups,
-                           .grouping = options.grouping.grouping,
+                           .grouping = options.grouping.grouping(),
                            .root_seed = static_cast<std::uint64_t>(options.seed),
                            .episodes = options.episodes,
                            .patience = options.patience};

@@ -1,5 +1,6 @@
 #include "graph_facts.hpp"
 
+#include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
@@ -46,7 +47,7 @@ std::vector<GraphFacts> facts_of_catalog() {
   std::vector<GraphFacts> facts(names.size());
   tbb::parallel_for(std::size_t{0}, names.size(), [&](std::size_t i) {
     const OpGraph graph = load_graph(names[i]);
-    facts[i] = facts_of(graph, kDefaultGrouping, group_ops(graph));
+    facts[i] = facts_of(graph, kDefaultGrouping, bench::group_graph(graph, 0));
   });
   return facts;
 }

@@ -2,8 +2,10 @@
 
 #include "terminal.hpp"
 
+#include <emplace/agents/agent.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/grouping_strategy.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -75,6 +77,20 @@ std::string smaller_batch(const PlacedStep& step) {
   return has_batch ? fmt::format("a smaller batch ({}:batch=N)", name) : "a smaller batch";
 }
 
+// Says how the agent could decide on more groups; nothing if it decided on all there are.
+std::string finer_groups(const PlacedStep& step) {
+  if (step.from_file) {
+    return "";
+  }
+  if (step.grouping != kDefaultGrouping) {
+    return fmt::format(", or the finest groups (--grouping {})", kDefaultGrouping);
+  }
+  return step.decision_groups == step.problem().num_groups()
+             ? ""
+             : fmt::format(", or more groups for the agent to decide on ({}={})",
+                           agents::kGroupsParameter, 2 * step.decision_groups);
+}
+
 }  // namespace
 
 std::string duration(double us) {
@@ -132,11 +148,9 @@ void note_out_of_memory(const PlacedStep& step) {
       "emplace: out of memory: {} {}", to_text(step, *overflow), advice(step, *overflow))));
   note(bench::without_control_characters(
       fmt::format("  Then it holds {}.", largest_to_text(step, *overflow))));
-  const std::string finer = step.from_file ? ""
-                                           : fmt::format(", or finer groups (--groups {})",
-                                                         2 * step.problem().num_groups());
   note(fmt::format("  Try another {}, a cluster of more devices or memory (--cluster), {}{}.",
-                   step.from_file ? "placement" : "agent (--agent)", smaller_batch(step), finer));
+                   step.from_file ? "placement" : "agent (--agent)", smaller_batch(step),
+                   finer_groups(step)));
 }
 
 }  // namespace emplace::cli

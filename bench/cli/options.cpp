@@ -172,13 +172,18 @@ CLI::Option* add_cluster(CLI::App& command, std::string& cluster) {
 }
 
 void add_grouping_options(CLI::App& command, ProblemOptions& options) {
-  command.add_option("--groups", options.groups, "Number of groups of ops to place, about")
+  command
+      .add_option("--groups", options.groups,
+                  fmt::format("Number of groups of ops to place, about; by {} unless --grouping is "
+                              "given",
+                              kTargetGrouping))
       ->check(CLI::Range(std::int64_t{0}, kMaxGroups))
       ->type_name("N")
       ->group("Problem")
-      ->default_str(std::to_string(kDefaultGroups));
+      ->default_str("the finest");
   command
-      .add_option("--grouping", options.grouping, "How ops are grouped (emplace list groupings)")
+      .add_option("--grouping", options.given_grouping,
+                  "How ops are grouped (emplace list groupings)")
       ->type_name("GROUPING")
       ->group("Problem")
       ->default_str(std::string(kDefaultGrouping));

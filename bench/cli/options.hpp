@@ -27,8 +27,11 @@ inline constexpr std::int64_t kMaxEpisodes = 1'000'000'000;
 struct ProblemOptions {
   std::string graph{};
   std::string cluster{};
-  std::int64_t groups = 0;                 ///< 0: the default of the grouping
-  std::string grouping{kDefaultGrouping};  ///< strategy
+  std::int64_t groups = 0;       ///< 0: the default of the grouping
+  std::string given_grouping{};  ///< strategy; if empty, that of grouping()
+
+  /// Returns the strategy that the options mean.
+  std::string grouping() const { return std::string(grouping_for(given_grouping, groups)); }
 };
 
 /// Says who places, and with what.

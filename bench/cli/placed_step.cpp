@@ -76,10 +76,10 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
   spec.make();
 
   PlacedStep step{.entry = with_bounds(bench::load_problem(problem.graph, problem.cluster,
-                                                           problem.groups, problem.grouping)),
+                                                           problem.groups, problem.grouping())),
                   .graph = problem.graph,
                   .cluster = problem.cluster,
-                  .grouping = problem.grouping,
+                  .grouping = problem.grouping(),
                   .placed_by = agent.agent};
   const bench::Cell cell{.graph = problem.graph,
                          .cluster = problem.cluster,
@@ -87,7 +87,7 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
                          .repetition = 0,
                          .max_evaluations = agent.evaluations,
                          .groups = problem.groups,
-                         .grouping = problem.grouping,
+                         .grouping = problem.grouping(),
                          .root_seed = static_cast<std::uint64_t>(agent.seed)};
   const std::atomic<bool> never_stop{false};
   bench::CellResult result = bench::run_cell(cell, step.entry, {}, never_stop);
@@ -95,6 +95,7 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("agent {} failed: {}", agent.agent, result.message));
   }
+  step.decision_groups = result.decision_groups;
   step.evaluations = result.evaluations;
   step.evaluations_to_best = result.evaluations_to_best;
   simulate(step, result.placement);
@@ -106,21 +107,22 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
   ProblemOptions options = problem_options;
   if (with.groups_as_trained) {
     options.groups = file.origin.plan.groups;
-    options.grouping = file.origin.plan.grouping;
+    options.given_grouping = file.origin.plan.grouping;
   }
-  const std::unique_ptr<agents::TrainableAgent> agent = bench::agent_of(file);
+  const std::unique_ptr<agents::TrainableAgent> agent =
+      bench::agent_of(file, options.grouping() != kDefaultGrouping);
   PlacedStep step{.entry = with_bounds(bench::load_problem(options.graph, options.cluster,
-                                                           options.groups, options.grouping)),
+                                                           options.groups, options.grouping())),
                   .graph = options.graph,
                   .cluster = options.cluster,
-                  .grouping = options.grouping,
+                  .grouping = options.grouping(),
                   .placed_by = fmt::format("{} with {}", file.origin.plan.agent.text(), with.path)};
   const Problem& problem = step.problem();
   const bench::Cell cell{.graph = options.graph,
                          .cluster = options.cluster,
                          .agent = file.origin.plan.agent,
                          .groups = options.groups,
-                         .grouping = options.grouping,
+                         .grouping = options.grouping(),
                          .root_seed = static_cast<std::uint64_t>(with.seed)};
   // One for the policy as it is, and those that it learns from.
   const std::int64_t episodes = 1 + with.episodes;
@@ -129,6 +131,7 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
       {.seed = cell.seed(), .max_evaluations = episodes * agent->evaluations_per_episode(problem)});
   const Placement placement = with.episodes == 0 ? agent->place_with_policy(problem, session)
                                                  : agent->place(problem, session);
+  step.decision_groups = agent->decision_groups(problem);
   step.evaluations = session.evaluations();
   step.evaluations_to_best = session.evaluations_to_best();
   simulate(step, placement);
@@ -184,6 +187,12 @@ std::string to_text(const PlacedStep& step, std::string_view more_times) {
                       step.record.makespan_us / 1e3, step.gap() * 100);
   text += more_times;
   text += fmt::format("  lower bound  {:.3f} ms\n", bound_us / 1e3);
+  if (step.decision_groups > 0) {
+    const GroupId groups = step.problem().num_groups();
+    text += fmt::format(
+        "  groups       {}{}\n", groups,
+        step.decision_groups == groups ? "" : fmt::format(", decided on {}", step.decision_groups));
+  }
   if (step.evaluations > 0) {
     text += fmt::format("  evaluations  {} (best after {})\n", step.evaluations,
                         step.evaluations_to_best);
@@ -219,22 +228,24 @@ Json to_json(const PlacedStep& step) {
                        {"peak_bytes", device.peak_bytes},
                        {"capacity_bytes", device.capacity_bytes}});
   }
-  return {{"schema_version", 1},
-          {"graph", step.graph},
-          {"cluster", step.cluster},
-          {"placed_by", step.placed_by},
-          {"ops", step.problem().num_ops()},
-          {"groups", step.problem().num_groups()},
-          {"grouping", step.grouping},
-          {"ops_by_cost_source", std::move(cost_sources)},
-          {"status", to_string(step.record.status)},
-          {"step_time_us", step.record.makespan_us},
-          {"bound_us", step.entry.bounds.best_us()},
-          {"gap", step.gap()},
-          {"peak_bytes", std::move(peak_bytes)},
-          {"devices", std::move(devices)},
-          {"evaluations", step.evaluations},
-          {"evaluations_to_best", step.evaluations_to_best}};
+  return {
+      {"schema_version", 1},
+      {"graph", step.graph},
+      {"cluster", step.cluster},
+      {"placed_by", step.placed_by},
+      {"ops", step.problem().num_ops()},
+      {"groups", step.problem().num_groups()},
+      {"decision_groups", step.decision_groups > 0 ? Json(step.decision_groups) : Json(nullptr)},
+      {"grouping", step.grouping},
+      {"ops_by_cost_source", std::move(cost_sources)},
+      {"status", to_string(step.record.status)},
+      {"step_time_us", step.record.makespan_us},
+      {"bound_us", step.entry.bounds.best_us()},
+      {"gap", step.gap()},
+      {"peak_bytes", std::move(peak_bytes)},
+      {"devices", std::move(devices)},
+      {"evaluations", step.evaluations},
+      {"evaluations_to_best", step.evaluations_to_best}};
 }
 
 }  // namespace emplace::cli

@@ -12,12 +12,12 @@
 namespace emplace::bench {
 namespace {
 
-// The default grouping and the lack of a policy are not written.
+// The grouping that was the default once and the lack of a policy are not written.
 std::string coordinates_without_budget(const Cell& cell) {
   std::string text = fmt::format("graph {} cluster {} agent {} repetition {} groups {}",
                                  length_prefixed(cell.graph), length_prefixed(cell.cluster),
                                  length_prefixed(cell.agent.text()), cell.repetition, cell.groups);
-  if (cell.grouping != kDefaultGrouping) {
+  if (cell.grouping != kTargetGrouping) {
     text += fmt::format(" grouping {}", length_prefixed(cell.grouping));
   }
   text += fmt::format(" root {}", cell.root_seed);
@@ -60,7 +60,7 @@ Cell cell_of(const Suite& suite, const SuiteGraph& graph, const std::string& clu
             .repetition = repetition,
             .max_evaluations = suite.evaluations_of(agent),
             .groups = suite.groups_of(graph),
-            .grouping = suite.grouping,
+            .grouping = std::string(suite.grouping_of(graph)),
             .root_seed = root_seed};
   if (!agent.policy.empty()) {
     add_policy(cell, suite, graph, agent);

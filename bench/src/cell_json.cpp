@@ -54,6 +54,8 @@ std::string write_cell_result(const CellResult& result) {
   json["evaluations_to_best"] = result.evaluations_to_best;
   json["evaluations_to_near_best"] = result.evaluations_to_near_best;
   json["evaluations_per_episode"] = result.evaluations_per_episode;
+  json["problem_groups"] = result.problem_groups;
+  json["decision_groups"] = result.decision_groups;
   json["placement_hash"] = result.placement_hash;
   json["measured"] = {{"wall_s", result.wall_s}};
   // An agent's message may be any bytes; what is not UTF-8 in it is replaced.
@@ -84,6 +86,8 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
                     "evaluations_to_best",
                     "evaluations_to_near_best",
                     "evaluations_per_episode",
+                    "problem_groups",
+                    "decision_groups",
                     "placement_hash",
                     "measured"});
   CellResult result;
@@ -115,6 +119,8 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
   result.evaluations_to_best = json.at("evaluations_to_best").integer(0, kMaxInteger);
   result.evaluations_to_near_best = json.at("evaluations_to_near_best").integer(0, kMaxInteger);
   result.evaluations_per_episode = json.at("evaluations_per_episode").integer(0, kMaxInteger);
+  result.problem_groups = json.at("problem_groups").integer(0, kMaxInteger);
+  result.decision_groups = json.at("decision_groups").integer(0, result.problem_groups);
   result.placement_hash = json.at("placement_hash").text();
   const JsonCursor measured = json.at("measured");
   measured.expect_only({"wall_s"});

@@ -37,7 +37,7 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
                                     .max_evaluations = cell.max_evaluations,
                                     .stop = &stop,
                                     .progress = {}});
-  const std::unique_ptr<agents::Agent> agent = cell.agent.make();
+  const std::unique_ptr<agents::Agent> agent = cell.agent.make(cell.groups_are_given());
   auto* const learner = dynamic_cast<agents::TrainableAgent*>(agent.get());
   if (!cell.policy.empty()) {
     EMPLACE_CHECK(learner != nullptr, "{} has no policies", cell.agent.name());
@@ -57,6 +57,8 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
     result.evaluations_per_episode = learner->evaluations_per_episode(problem);
   }
   result.evaluations_to_near_best = session.evaluations_to_within(kNearBest);
+  result.problem_groups = problem.num_groups();
+  result.decision_groups = agent->decision_groups(problem);
   result.placement_hash = hash_of(placement);
   result.placement = std::move(placement);
 }

@@ -21,7 +21,7 @@ namespace emplace::bench {
 namespace {
 
 constexpr std::string_view kSchema = "emplace-run";
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
 
 // Returns what follows `key` and its separators on the first line of `path` that begins with it.

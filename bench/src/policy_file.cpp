@@ -30,8 +30,9 @@ std::string trainable_names() {
 
 }  // namespace
 
-std::unique_ptr<TrainableAgent> make_trainable(const agents::AgentSpec& spec) {
-  std::unique_ptr<agents::Agent> agent = spec.make();
+std::unique_ptr<TrainableAgent> make_trainable(const agents::AgentSpec& spec,
+                                               bool groups_are_given) {
+  std::unique_ptr<agents::Agent> agent = spec.make(groups_are_given);
   auto* const trainable = dynamic_cast<TrainableAgent*>(agent.get());
   if (trainable == nullptr) {
     throw Error(ErrorCode::kUsage, fmt::format("agent '{}' trains no policy; those that do: {}",
@@ -60,8 +61,8 @@ PolicyFile read_policy_file(std::string_view text, const std::string& source) {
           .policy = root.at("policy").copy()};
 }
 
-std::unique_ptr<TrainableAgent> agent_of(const PolicyFile& file) {
-  std::unique_ptr<TrainableAgent> agent = make_trainable(file.origin.plan.agent);
+std::unique_ptr<TrainableAgent> agent_of(const PolicyFile& file, bool groups_are_given) {
+  std::unique_ptr<TrainableAgent> agent = make_trainable(file.origin.plan.agent, groups_are_given);
   agent->load(file.policy.root());
   return agent;
 }

@@ -100,13 +100,14 @@ void add_transfer_model(Fingerprint& print, const Problem& problem) {
 }  // namespace
 
 Grouping group_graph(const OpGraph& graph, std::int64_t groups, std::string_view grouping) {
-  const GroupingStrategy& strategy = find_grouping(grouping);
+  const GroupingStrategy& strategy = find_grouping(grouping_for(grouping, groups));
   return strategy.group(graph, target_of(strategy, groups));
 }
 
 Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups,
                      std::string_view grouping) {
-  find_grouping(grouping);  // report a mistyped name before the graph is built
+  find_grouping(
+      grouping_for(grouping, groups));  // report a mistyped name before the graph is built
   std::shared_ptr<const OpGraph> ops = share_graph(graph);
   Grouping grouped = group_graph(*ops, groups, grouping);
   return compile(graph, std::move(ops), std::move(grouped), share_cluster(cluster));

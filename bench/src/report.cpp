@@ -39,6 +39,7 @@ ReportRow summarize(const std::string& agent, const std::vector<const CellResult
       }
       continue;
     }
+    row.decision_groups = result->decision_groups;
     evaluations.push_back(static_cast<double>(result->evaluations));
     evaluations_to_best.push_back(static_cast<double>(result->evaluations_to_best));
     const auto near_best = static_cast<double>(result->evaluations_to_near_best);
@@ -192,6 +193,9 @@ Report make_report(const StoredRun& run) {
                       .bound_us = agents.begin()->second.front()->bound_us};
     for (const auto& [agent, results] : agents) {
       table.rows.push_back(summarize(suite.agents[agent].label(), results));
+      for (const CellResult* result : results) {
+        table.groups = std::max(table.groups, result->problem_groups);
+      }
     }
     finish(table);
     compare_with_baseline(table, suite);

@@ -32,6 +32,7 @@ Json to_json(const ReportRow& row) {
                {"largest_us", if_ok(row.largest_us)},
                {"gap", if_ok(row.gap)},
                {"speedup", row.speedup > 0 ? Json(row.speedup) : Json(nullptr)},
+               {"decision_groups", row.decision_groups},
                {"evaluations", row.evaluations},
                {"evaluations_to_best", row.evaluations_to_best},
                {"evaluations_to_near_best", if_any(row.evaluations_to_near_best)},
@@ -88,6 +89,7 @@ std::string write_json(const Report& report) {
                       {"cluster", table.cluster},
                       {"family", table.family.empty() ? Json(nullptr) : Json(table.family)},
                       {"bound_us", table.bound_us},
+                      {"groups", table.groups},
                       {"baseline", table.baseline.empty() ? Json(nullptr) : Json(table.baseline)},
                       {"rows", std::move(rows)}});
   }

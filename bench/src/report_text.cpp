@@ -21,7 +21,12 @@ std::string range_of(const ReportRow& row) {
   return fmt::format("{:.1f} .. {:.1f}", row.least_us / 1e3, row.largest_us / 1e3);
 }
 
-std::string note_of(const ReportRow& row) {
+// Agents that learn decide on fewer groups than there are.
+bool decides_coarsely(const ReportRow& row, const ReportTable& table) {
+  return row.failed < row.repetitions && row.decision_groups < table.groups;
+}
+
+std::string status_of(const ReportRow& row) {
   if (row.failed == row.repetitions) {
     return "failed";
   }
@@ -36,6 +41,13 @@ std::string note_of(const ReportRow& row) {
     note += fmt::format("{}{} of {} failed", note.empty() ? "" : ", ", row.failed, row.repetitions);
   }
   return note;
+}
+
+std::string note_of(const ReportRow& row, const ReportTable& table) {
+  const std::string status = status_of(row);
+  return decides_coarsely(row, table)
+             ? fmt::format("{} groups{}{}", row.decision_groups, status.empty() ? "" : ", ", status)
+             : status;
 }
 
 const std::string kBlank = "-";
@@ -107,7 +119,7 @@ TextTable layout(const ReportTable& table, const Report& report) {
       cells.push_back(factor_of(row.against_baseline.sampling_speedup));
     }
     cells.push_back(fmt::format("{:.2f}", row.wall_s));
-    cells.push_back(note_of(row));
+    cells.push_back(note_of(row, table));
     text.add_row(std::move(cells), best);
   }
   return text;
@@ -185,6 +197,12 @@ std::string legend_of(const Report& report) {
     text += ", and in the next column the same in episodes, of agents that learn";
   }
   text += ".";
+  if (std::ranges::any_of(report.tables, [](const ReportTable& table) {
+        return std::ranges::any_of(
+            table.rows, [&](const ReportRow& row) { return decides_coarsely(row, table); });
+      })) {
+    text += "\nN groups: the agent decided on N groups, into which those of the problem join.";
+  }
   if (!report.baselines.empty()) {
     text += fmt::format(
         "\ngain: how much shorter the step is than that of the fastest baseline ({}); sampling "
@@ -272,7 +290,9 @@ std::string write_terminal(const Report& report, bool color) {
       continue;
     }
     has_graphs = true;
-    text += fmt::format("\n{}, lower bound {:.1f} ms\n", title_of(table), table.bound_us / 1e3);
+    text += fmt::format("\n{}{}, lower bound {:.1f} ms\n", title_of(table),
+                        table.groups > 0 ? fmt::format(", {} groups", table.groups) : "",
+                        table.bound_us / 1e3);
     text += layout(table, report).to_terminal(color) + failures_of(table);
   }
   if (report.published && has_graphs) {
@@ -298,7 +318,8 @@ std::string write_markdown(const Report& report) {
     text += "\n" + legend_of_families(report);
   }
   for (const ReportTable& table : report.tables) {
-    text += fmt::format("\n## {}\n\nLower bound: {:.1f} ms.\n\n", title_of(table),
+    text += fmt::format("\n## {}\n\n{}Lower bound: {:.1f} ms.\n\n", title_of(table),
+                        table.groups > 0 ? fmt::format("Groups: {}. ", table.groups) : "",
                         table.bound_us / 1e3);
     text += layout(table, report).to_markdown();
     if (const std::string failures = failures_of(table); !failures.empty()) {

@@ -30,11 +30,12 @@ TrainingPlan plan_of(const Suite& suite, const SuitePolicy& policy, const SuiteF
                      const std::string& cluster, std::int64_t repetition, std::uint64_t root_seed) {
   const std::uint64_t seed =
       stable_hash(fmt::format("policy repetition {} root {}", repetition, root_seed));
+  const std::int64_t groups = family.groups.value_or(suite.groups);
   return {.agent = policy.agent,
           .graphs = family.train,
           .clusters = {cluster},
-          .groups = family.groups.value_or(suite.groups),
-          .grouping = suite.grouping,
+          .groups = groups,
+          .grouping = std::string(grouping_for(suite.grouping, groups)),
           .root_seed = seed & static_cast<std::uint64_t>(kMaxRootSeed),
           .episodes = policy.episodes};
 }

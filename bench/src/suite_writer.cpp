@@ -102,7 +102,9 @@ Json suite_to_json(const Suite& suite) {
   json["repetitions"] = suite.repetitions;
   json["max_evaluations"] = suite.max_evaluations;
   json["groups"] = suite.groups;
-  json["grouping"] = suite.grouping;
+  if (!suite.grouping.empty()) {
+    json["grouping"] = suite.grouping;
+  }
   if (!suite.baselines.empty()) {
     json["baselines"] = suite.baselines;
   }

@@ -111,7 +111,7 @@ std::string_view to_string(TrainingEnd end) {
 
 Training::Training(TrainingPlan plan)
     : plan_(checked(std::move(plan))),
-      agent_(make_trainable(plan_.agent)),
+      agent_(make_trainable(plan_.agent, plan_.groups_are_given())),
       cells_(cells_of(plan_)),
       problems_(cells_),
       curve_(names_of(cells_)) {

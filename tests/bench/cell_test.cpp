@@ -18,6 +18,7 @@ const Cell kCell{.graph = "inception-v3",
                  .repetition = 1,
                  .max_evaluations = 100,
                  .groups = 60,
+                 .grouping = "neighbours",
                  .root_seed = 7};
 
 // Every change of one coordinate.
@@ -58,7 +59,7 @@ TEST(Cell, EveryCoordinateButTheBudgetChangesTheStream) {
 }
 
 // Results of the time before there were other groupings keep their ids and their streams.
-TEST(Cell, TheDefaultGroupingIsNoCoordinate) {
+TEST(Cell, TheGroupingThatWasTheDefaultOnceIsNoCoordinate) {
   const std::string coordinates =
       "graph 12:inception-v3 cluster 12:p2-8xlarge-2 agent 6:random repetition 1 groups 60 root 7";
   EXPECT_EQ(kCell.id(),
@@ -120,6 +121,25 @@ TEST(Cell, GraphsMayHaveTheirOwnGroupsAndAgentsTheirOwnBudget) {
   EXPECT_EQ(cells[0].max_evaluations, 50);
   EXPECT_EQ(cells[1].max_evaluations, 70);
   EXPECT_EQ(cells[2].groups, 400);
+}
+
+TEST(Cell, GroupingFollowsFromTheGroupsUnlessItIsNamed) {
+  Suite suite{.name = "s",
+              .graphs = {{"inception-v3"}, {.graph = "nmt", .groups = 400}},
+              .clusters = {"p2-8xlarge-2"},
+              .agents = {{"random"}}};
+  const auto groupings = [&] {
+    std::vector<std::string> names;
+    for (const Cell& cell : cells_of(suite, 0)) {
+      names.push_back(cell.grouping + (cell.groups_are_given() ? " given" : ""));
+    }
+    return names;
+  };
+  EXPECT_EQ(groupings(), (std::vector<std::string>{"colocation", "neighbours given"}));
+  suite.groups = 60;
+  EXPECT_EQ(groupings(), (std::vector<std::string>{"neighbours given", "neighbours given"}));
+  suite.grouping = "scope";
+  EXPECT_EQ(groupings(), (std::vector<std::string>{"scope given", "scope given"}));
 }
 
 }  // namespace

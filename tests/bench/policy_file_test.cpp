@@ -79,7 +79,7 @@ TEST(PolicyFile, MakesAgentsThatTrainOnly) {
 // The agent's own words, at the place in the file.
 TEST(PolicyFile, SaysWhereAPolicyIsNotTheAgents) {
   try {
-    agent_of(read_policy_file(kText, "policy.json"));
+    agent_of(read_policy_file(kText, "policy.json"), true);
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::StartsWith("policy.json: /policy"));

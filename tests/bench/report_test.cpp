@@ -85,6 +85,30 @@ TEST(Report, RanksByStepTimeThenOutOfMemoryThenFailed) {
   EXPECT_THAT(agents, ::testing::ElementsAre("lucky", "steady", "single-gpu", "full", "broken"));
 }
 
+TEST(Report, SaysOnHowManyGroupsAnAgentDecided) {
+  StoredRun run = example();
+  for (CellResult& result : run.results) {
+    if (result.status != CellStatus::kFailed) {
+      result.problem_groups = 741;
+      result.decision_groups = result.cell.agent == "lucky" ? 128 : 741;
+    }
+  }
+  const Report report = make_report(run);
+  EXPECT_EQ(report.tables.at(0).groups, 741);
+  EXPECT_EQ(row_of(report, "lucky").decision_groups, 128);
+  EXPECT_EQ(row_of(report, "steady").decision_groups, 741);
+  EXPECT_EQ(row_of(report, "broken").decision_groups, 0);
+  const std::string text = write_terminal(report, false);
+  EXPECT_THAT(text, HasSubstr("g on c, 741 groups, lower bound 50.0 ms"));
+  EXPECT_THAT(text, HasSubstr("128 groups, 1 of 3 out of memory"));
+  EXPECT_THAT(text, HasSubstr("\nN groups: the agent decided on N groups"));
+  EXPECT_THAT(write_markdown(report), HasSubstr("Groups: 741. Lower bound: 50.0 ms."));
+  const auto json = nlohmann::json::parse(write_json(report));
+  EXPECT_EQ(json["tables"][0]["groups"], 741);
+  EXPECT_EQ(json["tables"][0]["rows"][0]["decision_groups"], 128);
+  EXPECT_THAT(write_terminal(make_report(example()), false), Not(HasSubstr("N groups")));
+}
+
 TEST(Report, CountsCells) {
   const Report report = make_report(example());
   EXPECT_EQ(report.cells_finished, 8);

@@ -51,6 +51,8 @@ CellResult result_of(const std::string& agent, std::int64_t repetition) {
           .evaluations_to_best = 4,
           .evaluations_to_near_best = 3,
           .evaluations_per_episode = 2,
+          .problem_groups = 20,
+          .decision_groups = 12,
           .placement_hash = "00000000000000ff",
           .wall_s = 1e-9};
 }
@@ -103,6 +105,8 @@ TEST_F(ResultStoreTest, GivesBackTheSameBits) {
   EXPECT_EQ(run.results[0].peak_bytes, result.peak_bytes);
   EXPECT_EQ(run.results[0].evaluations_to_near_best, 3);
   EXPECT_EQ(run.results[0].evaluations_per_episode, 2);
+  EXPECT_EQ(run.results[0].problem_groups, 20);
+  EXPECT_EQ(run.results[0].decision_groups, 12);
   EXPECT_EQ(write_cell_result(run.results[0]), write_cell_result(result));
 }
 
@@ -268,7 +272,7 @@ TEST_F(ResultStoreTest, AnOlderStoreIsRefusedWithTheAdviceToRunAgain) {
   fill(1);
   const std::string path = folder_ + "/manifest.json";
   std::string text = read_text_file(path);
-  const std::string version = "\"version\": 2";
+  const std::string version = "\"version\": 3";
   text.replace(text.find(version), version.size(), "\"version\": 1");
   write_text_file(path, text);
   expect_refused(ErrorCode::kFormat,
@@ -289,7 +293,7 @@ TEST_F(ResultStoreTest, HostileManifestsAreRefused) {
   const std::string hostile[] = {
       "",
       good.substr(0, good.size() / 2),
-      with("\"version\": 2", "\"version\": 99"),
+      with("\"version\": 3", "\"version\": 99"),
       with("emplace-run", "emplace-suite"),
       with("\"root_seed\": 7", "\"root_seed\": -7"),
       with("\"root_seed\": 7", "\"root_seed\": 18446744073709551615"),

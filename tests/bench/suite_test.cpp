@@ -59,9 +59,12 @@ TEST(Suite, ReadsEveryMember) {
   EXPECT_EQ(suite.grouping, "heavy-edge");
 }
 
-TEST(Suite, WithoutAGroupingItHasTheDefault) {
-  const Suite suite = read_suite(suite_with(",\n    \"grouping\": \"heavy-edge\""), "s.json");
-  EXPECT_EQ(suite.grouping, kDefaultGrouping);
+TEST(Suite, WithoutAGroupingItFollowsFromTheGroups) {
+  Suite suite = read_suite(suite_with(",\n    \"grouping\": \"heavy-edge\""), "s.json");
+  EXPECT_EQ(suite.grouping, "");
+  EXPECT_EQ(suite.grouping_of(suite.graphs.front()), "neighbours");
+  suite.groups = 0;
+  EXPECT_EQ(suite.grouping_of(suite.graphs.front()), "colocation");
 }
 
 TEST(Suite, StarMeansAllAgents) {

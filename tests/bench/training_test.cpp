@@ -17,6 +17,7 @@ const TrainingPlan kPlan{.agent = "placeto:rounds=1,workers=2,start=best",
                          .graphs = {"fork-join:width=3,stages=2", "in-tree:levels=4"},
                          .clusters = {"p2-8xlarge-2"},
                          .groups = 8,
+                         .grouping = "neighbours",
                          .root_seed = 3,
                          .episodes = 12};
 
@@ -52,7 +53,7 @@ TEST(Training, PlaysTheEpisodesOfItsPlanOnEachProblem) {
   EXPECT_EQ(file.origin.plan, kPlan);
   EXPECT_EQ(file.origin.episodes_played, 24);
   EXPECT_EQ(file.origin.updates, 12);
-  EXPECT_EQ(write_policy_file(file.origin, agent_of(file)->save()), training.policy_file());
+  EXPECT_EQ(write_policy_file(file.origin, agent_of(file, true)->save()), training.policy_file());
 }
 
 TEST(Training, GivesTheSameBitsOnAnyNumberOfThreads) {
@@ -76,6 +77,40 @@ TEST(Training, GoesOnFromACheckpointWithTheSameBits) {
     EXPECT_TRUE(left.policy == expected.policy);  // too long to be shown
     EXPECT_TRUE(left.checkpoint == expected.checkpoint);
   }
+}
+
+// A policy that decides on 5 groups of the finest problems.
+TEST(Training, GoesOnAtACoarserLevelAndPlacesThere) {
+  TrainingPlan plan = kPlan;
+  plan.agent = "placeto:rounds=1,workers=2,start=best,groups=5";
+  plan.groups = 0;
+  plan.grouping = kDefaultGrouping;
+  Training whole_training(plan);
+  EXPECT_EQ(whole_training.run(1, go_on), TrainingEnd::kEpisodes);
+  for (const auto& session : whole_training.sessions()) {
+    EXPECT_GT(session->problem().num_groups(), 5);
+    EXPECT_EQ(session->evaluations(), 12 * (5 + 1));
+  }
+  Training first(plan);
+  int updates = 0;
+  EXPECT_EQ(first.run(1, [&] { return ++updates < 5; }), TrainingEnd::kStopped);
+  Training second(plan);
+  second.resume(first.checkpoint(), "checkpoint");
+  EXPECT_EQ(second.run(2, go_on), TrainingEnd::kEpisodes);
+  const Left expected(whole_training);
+  const Left left(second);
+  EXPECT_EQ(left.curve, expected.curve);
+  EXPECT_TRUE(left.policy == expected.policy);
+  EXPECT_TRUE(left.checkpoint == expected.checkpoint);
+
+  const PolicyFile file = read_policy_file(expected.policy, "policy.json");
+  EXPECT_FALSE(file.origin.plan.groups_are_given());
+  const auto agent = agent_of(file, false);
+  const Problem& problem = whole_training.sessions().back()->problem();
+  EXPECT_EQ(agent->decision_groups(problem), 5);
+  agents::Session session(problem, {.max_evaluations = 100});
+  EXPECT_EQ(agent->place_with_policy(problem, session).size(), problem.num_groups());
+  EXPECT_EQ(session.evaluations(), 5 + 1);
 }
 
 // At rate 0 the policy stays as it is; after a time nothing better comes. Whatever the cut,

@@ -20,7 +20,7 @@ load cli.bash
 @test "list groupings --json tells which is the default and which take a number of groups" {
   answers 0 list groupings --json
   holds '{"colocation", "heavy-edge", "neighbours", "scope", "single-consumer"} <= {g["name"] for g in d["groupings"]}' \
-    '[g["name"] for g in d["groupings"] if g["default"]] == ["neighbours"]' \
+    '[g["name"] for g in d["groupings"] if g["default"]] == ["colocation"]' \
     '{g["name"] for g in d["groupings"] if not g["takes_target"]} == {"colocation", "single-consumer"}' \
     'all(g["summary"] and g["reference"] for g in d["groupings"])'
 }
@@ -100,7 +100,7 @@ load cli.bash
     '23.8e6 < d["parameters"] < 23.9e6' \
     'd["parameter_bytes"] == 4 * d["parameters"]' \
     'd["persistent_bytes"] >= d["parameter_bytes"]' \
-    '50 <= d["groups"] <= 200 and d["edges"] > d["ops"]' \
+    'd["groups"] == 741 and d["edges"] > d["ops"]' \
     '2.5 < d["flops"] / d["forward_flops"] < 3.5' \
     'd["activation_bytes"] > 0'
   local groups
@@ -142,9 +142,26 @@ load cli.bash
   answers 0 "${common[@]}" --evaluations 7 --groups 60 --seed 1
   [ "$output" != "$first" ]
   answers 0 "${common[@]}"
-  holds 'd["evaluations"] == 1000' 'd["grouping"] == "neighbours"'
+  holds 'd["evaluations"] == 1000' 'd["grouping"] == "colocation"' \
+    'd["groups"] > 500 and d["decision_groups"] == d["groups"]'
+  answers 0 "${common[@]}" --groups 60
+  holds 'd["grouping"] == "neighbours"' 'd["groups"] == d["decision_groups"] == 60'
   answers 0 "${common[@]}" --grouping scope --groups 60
   holds 'd["grouping"] == "scope"' 'd["groups"] <= 60'
+}
+
+@test "learned agents decide on 128 groups unless they or the problem are told otherwise" {
+  local common=(simulate inception-v3:batch=2 --cluster p2-8xlarge-2 --evaluations 40)
+  answers 0 "${common[@]}" --agent post --json
+  holds 'd["groups"] == 741 and d["decision_groups"] == 128'
+  answers 0 "${common[@]}" --agent post:groups=20 --json
+  holds 'd["groups"] == 741 and d["decision_groups"] == 20'
+  answers 0 "${common[@]}" --agent post:groups=20
+  [[ "$output" == *"  groups       741, decided on 20"* ]]
+  answers 0 "${common[@]}" --agent post --groups 200 --json
+  holds 'd["groups"] == 200 and d["decision_groups"] == 200'
+  answers 0 "${common[@]}" --agent heft
+  [[ "$output" == *$'\n  groups       741\n'* ]]
 }
 
 @test "an out-of-memory placement is an answer, not an error" {

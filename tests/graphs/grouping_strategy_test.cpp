@@ -101,7 +101,15 @@ TEST(GroupingStrategies, AreSortedAndTheDefaultIsOneOfThem) {
   const std::vector<std::string> names = grouping_names();
   EXPECT_TRUE(std::ranges::is_sorted(names));
   const OpGraph graph = chain_of({4, 4, 4, 4, 4, 4, 4});
-  EXPECT_EQ(groups_by(kDefaultGrouping, graph, 3), groups_of(group_ops(graph, 3)));
+  EXPECT_EQ(groups_by(kTargetGrouping, graph, 3), groups_of(group_ops(graph, 3)));
+  EXPECT_FALSE(find_grouping(kDefaultGrouping).takes_target);
+}
+
+TEST(GroupingStrategies, OneThatIsNotNamedFollowsFromTheNumber) {
+  EXPECT_EQ(grouping_for("scope", 7), "scope");
+  EXPECT_EQ(grouping_for("scope", 0), "scope");
+  EXPECT_EQ(grouping_for("", 7), "neighbours");
+  EXPECT_EQ(grouping_for("", 0), "colocation");
 }
 
 TEST(GroupingStrategies, AnUnknownNameSuggestsTheNearest) {

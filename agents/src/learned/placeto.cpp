@@ -99,8 +99,8 @@ EMPLACE_REGISTER_AGENT(
                     "episode a second graph neural network scores the edges "
                     "between groups, and edges are contracted by these scores "
                     "until `merged-groups` merged groups are left; the policy then "
-                    "visits those. Use it with fine groups (--grouping "
-                    "colocation). It is an experiment: learned groups did not "
+                    "visits those. Use it with fine groups "
+                    "(groups=0). It is an experiment: learned groups did not "
                     "beat random ones in our budgets.",
      .reference = "future work of Addanki et al. 2019; compare HSDAG, Duan et al., NeurIPS 2024",
      .parameters = placeto::joint_parameter_table(),

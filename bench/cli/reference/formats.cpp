@@ -50,8 +50,9 @@ std::string grouping_page() {
       "ops "
       "share a group: `--grouping NAME`. Ops with the same colocation label always do. `--groups "
       "N` is "
-      "the number of groups to aim at, by default {}; the groupings that say so below take none.",
-      kDefaultGroups));
+      "the number of groups to aim at, by default {}; the groupings that say so below take none. "
+      "`--groups N` without `--grouping` means `{}`.",
+      kDefaultGroups, kTargetGrouping));
   for (const GroupingStrategy& strategy : grouping_strategies()) {
     page.item(fmt::format(
         "**`{}`**{}{}: {}{}", strategy.name,

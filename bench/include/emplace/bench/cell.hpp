@@ -31,6 +31,10 @@ struct Cell {
   std::string training{};       ///< hash of the plan by which that policy was trained
   bool learns = true;           ///< false: it uses the policy as it is
 
+  /// Says whether the user fixed the groups of the problem, on all of which agents then decide
+  /// unless they are told otherwise themselves.
+  bool groups_are_given() const { return grouping != kDefaultGrouping; }
+
   /// Returns 16 hexadecimal digits, the hash of all coordinates.
   std::string id() const;
 
@@ -75,6 +79,8 @@ struct CellResult {
   /// Evaluations until a placement was found that is at most kNearBest slower than its best.
   std::int64_t evaluations_to_near_best = 0;
   std::int64_t evaluations_per_episode = 0;  ///< of a learning agent; 0 for others
+  std::int64_t problem_groups = 0;           ///< groups of the problem; 0 if the cell failed
+  std::int64_t decision_groups = 0;          ///< on which the agent decided; 0 if the cell failed
   std::string placement_hash{};              ///< 16 hexadecimal digits
   double wall_s = 0;                         ///< time that the cell took on this machine
   Placement placement{};                     ///< empty if it failed, and when read from a store

@@ -27,6 +27,9 @@ struct TrainingPlan {
   std::int64_t episodes = 1;               ///< on each graph and cluster
   std::int64_t patience = 0;               ///< see Training; 0: none
 
+  /// Says whether the user fixed the groups of the problems, as of a cell (cell.hpp).
+  bool groups_are_given() const { return grouping != kDefaultGrouping; }
+
   bool operator==(const TrainingPlan&) const = default;
 };
 
@@ -43,9 +46,10 @@ struct PolicyFile {
   JsonDocument policy;  ///< for load() of the agent
 };
 
-/// Makes an agent that trains a policy; throws kUsage, with the names of those that do, if it
-/// trains none, and what AgentSpec::make() throws.
-std::unique_ptr<agents::TrainableAgent> make_trainable(const agents::AgentSpec& spec);
+/// Makes an agent that trains a policy, as AgentSpec::make() does; throws kUsage, with the names of
+/// those that do, if it trains none, and what AgentSpec::make() throws.
+std::unique_ptr<agents::TrainableAgent> make_trainable(const agents::AgentSpec& spec,
+                                                       bool groups_are_given = false);
 
 /// Returns the text of a policy file; `policy` is what save() of the agent returned.
 std::string write_policy_file(const PolicyOrigin& origin, std::string_view policy);
@@ -54,7 +58,8 @@ std::string write_policy_file(const PolicyOrigin& origin, std::string_view polic
 /// checked by its agent.
 PolicyFile read_policy_file(std::string_view text, const std::string& source);
 
-/// Makes the agent of a policy file with its policy. Throws what make_trainable() and load() throw.
-std::unique_ptr<agents::TrainableAgent> agent_of(const PolicyFile& file);
+/// Makes the agent of a policy file with its policy, for problems whose groups the user fixed or
+/// did not. Throws what make_trainable() and load() throw.
+std::unique_ptr<agents::TrainableAgent> agent_of(const PolicyFile& file, bool groups_are_given);
 
 }  // namespace emplace::bench

@@ -16,14 +16,13 @@
 namespace emplace::bench {
 
 /// Groups the ops of a graph by the strategy `grouping`; `groups` is the target count, 0 for the
-/// default. Throws Error.
-Grouping group_graph(const OpGraph& graph, std::int64_t groups,
-                     std::string_view grouping = kDefaultGrouping);
+/// default. An empty `grouping` is that of grouping_for(). Throws Error.
+Grouping group_graph(const OpGraph& graph, std::int64_t groups, std::string_view grouping = {});
 
 /// Loads a graph and a cluster by name or path and compiles them, with the ops grouped as by
 /// group_graph(). Throws Error.
 Problem load_problem(std::string_view graph, std::string_view cluster, std::int64_t groups,
-                     std::string_view grouping = kDefaultGrouping);
+                     std::string_view grouping = {});
 
 /// Returns 16 hexadecimal digits, a hash of all properties of `problem` that can change a result.
 /// Results of two runs may be compared if their problems have the same hash.

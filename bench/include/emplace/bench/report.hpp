@@ -56,6 +56,7 @@ struct ReportRow {
   BaselineComparison against_baseline{};
   std::optional<PublishedFigure> published{};
   BaselineComparison published_against_baseline{};  ///< of published figures alone
+  std::int64_t decision_groups = 0;                 ///< on which it decided; 0 if all failed
   double wall_s = 0;                                ///< median
   std::int64_t peak_bytes = 0;                      ///< largest of any device and repetition
 
@@ -70,7 +71,8 @@ struct ReportTable {
   std::string cluster{};
   std::string family{};  ///< of the graph; may be empty
   double bound_us = 0;
-  std::string baseline{};  ///< label of the fastest of the suite's baselines; empty if none
+  std::int64_t groups = 0;  ///< of the problem; 0 if all cells failed
+  std::string baseline{};   ///< label of the fastest of the suite's baselines; empty if none
   std::vector<ReportRow> rows{};
 };
 

@@ -89,16 +89,21 @@ struct Suite {
   std::vector<SuiteFamily> families{};
   std::vector<std::string> clusters{};  ///< as for load_cluster()
   std::vector<SuitePolicy> policies{};
-  std::vector<SuiteAgent> agents{};     ///< "*" in the file means all, sorted
-  std::int64_t repetitions = 1;         ///< of agents that are not deterministic; others run once
-  std::int64_t max_evaluations = 1000;  ///< budget of a cell
-  std::int64_t groups = 0;              ///< target of the grouping; 0 for its default
-  std::string grouping{kDefaultGrouping};  ///< strategy, as for find_grouping()
-  std::vector<std::string> baselines{};    ///< labels; reports compare with the fastest of these
+  std::vector<SuiteAgent> agents{};      ///< "*" in the file means all, sorted
+  std::int64_t repetitions = 1;          ///< of agents that are not deterministic; others run once
+  std::int64_t max_evaluations = 1000;   ///< budget of a cell
+  std::int64_t groups = 0;               ///< target of the grouping; 0 for its default
+  std::string grouping{};                ///< strategy; if empty, that of grouping_for()
+  std::vector<std::string> baselines{};  ///< labels; reports compare with the fastest of these
   std::optional<Published> published{};
 
   /// Returns the target of the grouping of `graph`.
   std::int64_t groups_of(const SuiteGraph& graph) const { return graph.groups.value_or(groups); }
+
+  /// Returns the strategy of the grouping of `graph`.
+  std::string_view grouping_of(const SuiteGraph& graph) const {
+    return grouping_for(grouping, groups_of(graph));
+  }
 
   /// Returns the budget of `agent` in a cell.
   std::int64_t evaluations_of(const SuiteAgent& agent) const {

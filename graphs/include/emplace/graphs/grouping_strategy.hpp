@@ -28,8 +28,17 @@ struct GroupingStrategy {
   Grouping (*group)(const OpGraph&, GroupId target) = nullptr;
 };
 
-/// Names the strategy that is used unless told otherwise: group_ops().
-inline constexpr std::string_view kDefaultGrouping = "neighbours";
+/// Names the strategy that is used unless told otherwise: what must be together, and nothing else.
+inline constexpr std::string_view kDefaultGrouping = "colocation";
+
+/// Names the strategy that makes a number of groups where only a number is asked for: group_ops().
+inline constexpr std::string_view kTargetGrouping = "neighbours";
+
+/// Returns the name of the strategy that a user means who gave the name `given`, or none, and asked
+/// for `groups` groups, or, by 0, for no number.
+constexpr std::string_view grouping_for(std::string_view given, std::int64_t groups) {
+  return !given.empty() ? given : groups == 0 ? kDefaultGrouping : kTargetGrouping;
+}
 
 /// Returns all strategies of this build by name; `metis` is among them if METIS is.
 std::span<const GroupingStrategy> grouping_strategies();
