@@ -10,8 +10,8 @@ namespace {
 // Baechi's m-TOPO: fills device after device in topological order, each up to an even share of all
 // memory plus the largest group. Adapted to groups: one takes its weights and all outputs of its
 // members, nothing is freed (as in Baechi's test), and a share is no larger than the device. Where
-// the last device is full too, the rest goes to the device with the most memory left; Baechi fails
-// then.
+// the last device is full too, the rest goes to the device with the most memory left, and the
+// placement is repaired (memory_fit.hpp); Baechi fails then.
 class MTopo final : public Agent {
  public:
   explicit MTopo(const Params&) {}
