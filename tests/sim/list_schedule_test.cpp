@@ -105,6 +105,15 @@ TEST(ListSchedule, HoldsWeightsForGoodAndOutputsUntilTheLastConsumerIsAssigned) 
   EXPECT_EQ(schedule.free_bytes(0), 900);  // and its own at once: no group reads them
 }
 
+TEST(ListSchedule, KeepsFreeWhatIsReserved) {
+  const Problem problem = test::make_problem(
+      test::make_graph({{.name = "a", .persistent_bytes = 600}}), {.memory_bytes = 1000});
+  ListSchedule schedule(problem);
+  schedule.reserve(std::vector<std::int64_t>{401, 400});
+  EXPECT_FALSE(schedule.fits(0, 0));
+  EXPECT_TRUE(schedule.fits(0, 1));
+}
+
 TEST(ListSchedule, RefusesAGroupBeforeItsProducersOrTwice) {
   const Problem problem = diamond();
   ListSchedule schedule(problem);

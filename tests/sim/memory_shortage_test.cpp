@@ -1,6 +1,7 @@
 #include "sim/tight_steps.hpp"
 #include "support/problems.hpp"
 
+#include <emplace/graphs/grouping.hpp>
 #include <emplace/sim/memory_shortage.hpp>
 
 #include <gtest/gtest.h>
@@ -95,20 +96,38 @@ TEST(MemoryShortage, DoesNotCountDevicesThatAreNotPlaceable) {
   EXPECT_TRUE(find_memory_shortage(problem));
 }
 
+// The same layers as one group, on two devices: 60 + 300 + 10 + 1 bytes must be on one of them.
+TEST(MemoryShortage, CountsWhatIsThereInAGroup) {
+  auto graph = std::make_shared<const OpGraph>(three_layers());
+  const auto in_one_group = [&](std::int64_t memory_bytes) {
+    return Problem(graph, group_ops(*graph, 1),
+                   test::make_cluster({.num_devices = 2, .memory_bytes = memory_bytes}));
+  };
+  EXPECT_FALSE(find_memory_shortage(in_one_group(371)));
+  const auto shortage = find_memory_shortage(in_one_group(370));
+  ASSERT_TRUE(shortage);
+  EXPECT_EQ(shortage->kind, Kind::kOneDevice);
+  EXPECT_EQ(shortage->needed_bytes, 371);
+}
+
 // Brute force: where some placement fits, nothing is proven; and much is where none does.
 TEST(MemoryShortage, IsNeverFoundWhereAPlacementFits) {
   RandomStream random(1);
   for (const TransferModel model :
        {TransferModel::kPlaceto, TransferModel::kPhysical, TransferModel::kGrappler}) {
-    int proven = 0;
-    for (int trial = 0; trial < 300; ++trial) {
-      const test::RandomStep step = test::draw_small_step(random);
-      const std::int64_t least =
-          test::least_memory_bytes(test::with_memory(step, model, test::kGigabyte));
-      ASSERT_FALSE(find_memory_shortage(test::with_memory(step, model, least)));
-      proven += least > 0 && find_memory_shortage(test::with_memory(step, model, least - 1));
+    for (const GroupId num_groups : {0, 3}) {
+      int proven = 0;
+      for (int trial = 0; trial < 300; ++trial) {
+        const test::RandomStep step = test::draw_small_step(random);
+        const auto with_memory = [&](std::int64_t memory_bytes) {
+          return test::with_memory(step, model, memory_bytes, num_groups);
+        };
+        const std::int64_t least = test::least_memory_bytes(with_memory(test::kGigabyte));
+        ASSERT_FALSE(find_memory_shortage(with_memory(least)));
+        proven += least > 0 && find_memory_shortage(with_memory(least - 1));
+      }
+      EXPECT_GT(proven, 150) << num_groups;
     }
-    EXPECT_GT(proven, 150);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "support/machines.hpp"
 
+#include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -11,11 +12,14 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <utility>
 
 namespace emplace::test {
 
-/// Compiles a step on devices that all have `memory_bytes`, by the rules of `model`.
-inline Problem with_memory(const RandomStep& step, TransferModel model, std::int64_t memory_bytes) {
+/// Compiles a step on devices that all have `memory_bytes`, by the rules of `model`, with each op a
+/// group of its own, or with about so many groups.
+inline Problem with_memory(const RandomStep& step, TransferModel model, std::int64_t memory_bytes,
+                           GroupId num_groups = 0) {
   auto cluster = std::make_shared<Cluster>(*step.cluster);
   cluster->transfer_model = model;
   cluster->placeto = {.gap_after_op_us = 1, .gap_after_transfer_us = 2, .bytes_per_us = 10};
@@ -23,7 +27,12 @@ inline Problem with_memory(const RandomStep& step, TransferModel model, std::int
   for (DeviceProfile& profile : cluster->profiles) {
     profile.memory_bytes = memory_bytes;
   }
-  return make_problem(step.graph, cluster);
+  if (num_groups == 0) {
+    return make_problem(step.graph, cluster);
+  }
+  auto graph = std::make_shared<const OpGraph>(step.graph);
+  Grouping grouping = group_ops(*graph, num_groups);
+  return Problem(std::move(graph), std::move(grouping), std::move(cluster));
 }
 
 /// Returns the least memory, of each device, with which some placement fits: all are simulated.

@@ -34,6 +34,7 @@ IdVector<GroupId, double> static_levels(const Problem& problem) {
 // Earliest task first: repeatedly takes, of all ready groups and devices, the pair that can start
 // first. Ties go to the group with the highest static level, then to topological order, then to the
 // device that ends it sooner (Hwang et al. have identical processors), then to the first device.
+// Where the step then does not fit, pairs of a device with room for the group come first.
 class Etf final : public Agent {
  public:
   explicit Etf(const Params&) {}
@@ -45,6 +46,7 @@ class Etf final : public Agent {
   }
 
  private:
+  // Looks at memory if there is a reserve.
   static Placement schedule(const Problem& problem, const MemoryReserve* reserve) {
     const IdVector<GroupId, double> level = static_levels(problem);
     ListSchedule schedule(problem);
@@ -81,8 +83,10 @@ EMPLACE_REGISTER_AGENT(
           .description = "Earliest task first: list scheduling that again and again "
                          "takes the pair of a ready group and a device that can start "
                          "first. Ties go to the group with the longest path to the end "
-                         "of the step. It evaluates no placement and takes "
-                         "milliseconds. It does not look at memory; m-etf does.",
+                         "of the step. It takes milliseconds. Where the placement "
+                         "does not fit into memory, devices with room come first, "
+                         "and the placement is repaired; m-etf looks at memory "
+                         "always.",
           .reference = "Hwang, Chow, Anger, Lee, SIAM J. Comput. 18(2), 1989"});
 
 }  // namespace

@@ -33,7 +33,7 @@ IdVector<GroupId, double> upward_ranks(const Problem& problem) {
 }
 
 // Schedules groups by decreasing upward rank, each on the device where it ends first, also into an
-// idle slot.
+// idle slot. Where the step then does not fit, devices with room for the group come first.
 class Heft final : public Agent {
  public:
   explicit Heft(const Params&) {}
@@ -50,6 +50,7 @@ class Heft final : public Agent {
   }
 
  private:
+  // Looks at memory if there is a reserve.
   static Placement schedule(const Problem& problem, const std::vector<GroupId>& order,
                             const MemoryReserve* reserve) {
     ListSchedule schedule(problem, IdleSlots::kFill);
@@ -77,7 +78,8 @@ EMPLACE_REGISTER_AGENT(
                           "puts each on the device where it finishes first, also into "
                           "idle slots between groups that are scheduled already. The "
                           "usual first choice among heuristics; hill-climb can start "
-                          "from its result.",
+                          "from its result. Where that does not fit into memory, it "
+                          "prefers devices with room, and repairs the placement.",
            .reference = "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002"});
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace {
 //   - outputs are freed when the last consuming group is scheduled, weights never, as in Baechi;
 //   - transfers do not queue (ListSchedule), where Baechi has one channel for each device;
 //   - where nothing fits, Baechi fails; here the first ready group goes to the device with the most
-//     memory left, so that the simulator can report out of memory.
+//     memory left;
+//   - where the step does not fit all the same, it is repaired (memory_fit.hpp).
 class MEtf final : public Agent {
  public:
   explicit MEtf(const Params&) {}
@@ -76,8 +77,8 @@ EMPLACE_REGISTER_AGENT(
            .description = "Etf with the memory rule of Baechi: a group goes only to a "
                           "device that has memory left for its weights and outputs. Use "
                           "it for models that do not fit on one device. Where nothing "
-                          "fits, it uses the device with the most memory left, and the "
-                          "simulator reports out of memory.",
+                          "fits, it uses the device with the most memory left, and "
+                          "repairs the placement.",
            .reference = "Baechi: Jeon et al., SoCC 2020"});
 
 }  // namespace

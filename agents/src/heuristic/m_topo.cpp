@@ -2,61 +2,19 @@
 
 #include <emplace/agents/agent.hpp>
 
-#include <algorithm>
-
 namespace emplace::agents {
 namespace {
 
-// Baechi's m-TOPO: fills device after device in topological order, each up to an even share of all
-// memory plus the largest group. Adapted to groups: one takes its weights and all outputs of its
-// members, nothing is freed (as in Baechi's test), and a share is no larger than the device. Where
-// the last device is full too, the rest goes to the device with the most memory left; Baechi fails
-// then.
+// Baechi's m-TOPO (fill_in_order()), repaired where the step does not fit.
 class MTopo final : public Agent {
  public:
   explicit MTopo(const Params&) {}
 
   Placement place(const Problem& problem, Session&) override {
-    const auto filled = [&problem](const MemoryReserve& reserve) { return fill(problem, reserve); };
-    return fit_into_memory(problem, filled(MemoryReserve(problem.num_devices(), 0)), filled);
-  }
-
- private:
-  static Placement fill(const Problem& problem, const MemoryReserve& reserve) {
-    const std::span<const DeviceId> devices = problem.placeable_devices();
-    const auto bytes = [&problem](GroupId group) {
-      return problem.group_persistent_bytes(group) + problem.group_output_bytes(group);
+    const auto fill = [&problem](const MemoryReserve& reserve) {
+      return fill_in_order(problem, reserve);
     };
-    std::int64_t total = 0;
-    std::int64_t largest = 0;
-    for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      total += bytes(group);
-      largest = std::max(largest, bytes(group));
-    }
-    const std::int64_t share = total / static_cast<std::int64_t>(devices.size()) + largest;
-
-    std::vector<std::int64_t> used(devices.size(), 0);
-    const auto left = [&](std::size_t device) {
-      const std::int64_t usable = problem.memory_bytes(devices[device]) - reserve[devices[device]];
-      return std::min(share, usable) - used[device];
-    };
-    Placement placement(problem.num_groups());
-    std::size_t current = 0;
-    for (const GroupId group : problem.group_order()) {
-      while (current < devices.size() && bytes(group) > left(current)) {
-        ++current;
-      }
-      std::size_t chosen = current;
-      if (current == devices.size()) {
-        chosen = 0;
-        for (std::size_t device = 1; device < devices.size(); ++device) {
-          chosen = left(device) > left(chosen) ? device : chosen;
-        }
-      }
-      used[chosen] += bytes(group);
-      placement[group] = devices[chosen];
-    }
-    return placement;
+    return fit_into_memory(problem, fill(MemoryReserve(problem.num_devices(), 0)), fill);
   }
 };
 

@@ -24,6 +24,47 @@ void add_bytes_over(const Problem& problem, const SimResult& result, MemoryReser
   }
 }
 
+// Looks for the best placement of a problem that fits.
+class FitSearch {
+ public:
+  FitSearch(const Problem& problem, Simulator& simulator)
+      : problem_(problem), simulator_(simulator) {}
+
+  // Repairs a placement and keeps it if it is the best.
+  void repair_one(const Placement& placement) {
+    Repair repaired = repair(problem_, simulator_, placement, kMaxSimulations);
+    if (best_.placement.size() == 0 || is_better(repaired, best_)) {
+      best_ = std::move(repaired);
+    }
+  }
+
+  // Repairs what `schedule` makes of it, which is told to keep more and more free.
+  void repair_all(const std::function<Placement(const MemoryReserve&)>& schedule) {
+    MemoryReserve reserve(problem_.num_devices(), 0);
+    Placement last;
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+      const Placement placement = schedule(reserve);
+      const SimResult& result = simulator_.run(placement);
+      const bool fits = result.status == StepStatus::kOk;
+      add_bytes_over(problem_, result, reserve);
+      if (placement != last) {
+        repair_one(placement);
+      }
+      if (fits) {
+        return;
+      }
+      last = placement;
+    }
+  }
+
+  const Repair& best() const { return best_; }
+
+ private:
+  const Problem& problem_;
+  Simulator& simulator_;
+  Repair best_;
+};
+
 }  // namespace
 
 Placement fit_into_memory(const Problem& problem, Placement published,
@@ -32,27 +73,17 @@ Placement fit_into_memory(const Problem& problem, Placement published,
   if (simulator.run(published).status == StepStatus::kOk) {
     return published;
   }
-  Repair best = repair(problem, simulator, published, kMaxSimulations);
-  Placement last = std::move(published);
-  MemoryReserve reserve(problem.num_devices(), 0);
-  for (int attempt = 0; attempt < kMaxAttempts && best.status != RepairStatus::kInfeasible;
-       ++attempt) {
-    Placement placement = schedule(reserve);
-    const SimResult& result = simulator.run(placement);
-    const bool fits = result.status == StepStatus::kOk;
-    add_bytes_over(problem, result, reserve);
-    if (placement != last) {
-      last = placement;
-      Repair repaired = repair(problem, simulator, std::move(placement), kMaxSimulations);
-      if (is_better(repaired, best)) {
-        best = std::move(repaired);
-      }
-    }
-    if (fits) {
-      break;
-    }
+  FitSearch search(problem, simulator);
+  search.repair_one(published);
+  if (search.best().status == RepairStatus::kInfeasible) {
+    return published;
   }
-  return std::move(best.placement);
+  search.repair_all(schedule);
+  if (search.best().status == RepairStatus::kGivenUp) {
+    search.repair_all(
+        [&problem](const MemoryReserve& reserve) { return fill_in_order(problem, reserve); });
+  }
+  return search.best().placement;
 }
 
 }  // namespace emplace::agents

@@ -20,8 +20,16 @@ namespace emplace::agents {
 using MemoryReserve = IdVector<DeviceId, std::int64_t>;
 
 /// Returns `published` if it fits, else the fastest that was found to fit, else the one with the
-/// fewest bytes over. `schedule` looks at memory. Requires: a valid device for each group.
+/// fewest bytes over. `schedule` looks at memory; where nothing of it fits, fill_in_order() is
+/// tried as well. Requires: a valid device for each group.
 Placement fit_into_memory(const Problem& problem, Placement published,
                           const std::function<Placement(const MemoryReserve&)>& schedule);
+
+/// Fills device after device in topological order, each up to an even share of all memory plus the
+/// largest group: the rule m-TOPO of Baechi (Jeon et al. 2020), adapted to groups. A group takes
+/// its weights and all outputs of its members, nothing is freed (as in Baechi's test), and a share
+/// is no larger than the device. Where the last device is full too, the rest goes to the device
+/// with the most memory left; Baechi fails then.
+Placement fill_in_order(const Problem& problem, const MemoryReserve& reserve);
 
 }  // namespace emplace::agents

@@ -22,7 +22,12 @@ class ShortageFinder {
   explicit ShortageFinder(const Problem& problem)
       : problem_(problem),
         is_placeto_(problem.cluster().transfer_model == TransferModel::kPlaceto),
+        position_(problem.num_ops()),
         mark_(problem.num_ops(), Mark::kNeither) {
+    const std::span<const OpId> order = problem.topological_order();
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      position_[order[at]] = at;
+    }
     for (const DeviceId device : problem.placeable_devices()) {
       memory_bytes_ += problem.memory_bytes(device);
       largest_bytes_ = std::max(largest_bytes_, problem.memory_bytes(device));
@@ -43,6 +48,8 @@ class ShortageFinder {
   }
 
  private:
+  static constexpr GroupId kAllGroups = -1;
+
   enum class Mark : std::uint8_t { kNeither, kBefore, kAfter };
 
   bool is_long(OpId op) const {
@@ -56,16 +63,23 @@ class ShortageFinder {
     return problem_.allocated_bytes(op) + (is_placeto_ ? 0 : problem_.op(op).workspace_bytes);
   }
 
-  std::optional<MemoryShortage> of_one_device() const {
+  std::optional<MemoryShortage> of_one_device() {
+    std::vector<OpId> members;
     for (GroupId group = 0; group < problem_.num_groups(); ++group) {
-      const std::int64_t persistent = problem_.group_persistent_bytes(group);
+      if (most_bytes(group) <= largest_bytes_) {
+        continue;
+      }
       MemoryShortage shortage{.kind = MemoryShortage::Kind::kOneDevice,
-                              .needed_bytes = persistent,
+                              .needed_bytes = problem_.group_persistent_bytes(group),
                               .memory_bytes = largest_bytes_,
                               .group = group};
-      for (const OpId op : problem_.grouping().members(group)) {
-        const std::int64_t needed = persistent + bytes_on_device(op);
-        if (needed > shortage.needed_bytes && is_long(op)) {
+      const auto all = problem_.grouping().members(group);
+      members.assign(all.begin(), all.end());
+      std::ranges::sort(members, {}, [&](OpId op) { return position_[op]; });
+      for (const OpId op : cuts(members)) {
+        const std::int64_t needed =
+            problem_.group_persistent_bytes(group) + bytes_across(op, group);
+        if (needed > shortage.needed_bytes) {
           shortage.needed_bytes = needed;
           shortage.op = op;
         }
@@ -77,20 +91,13 @@ class ShortageFinder {
     return std::nullopt;
   }
 
-  // Returns what is on the device of an op while it runs. Copies of what it reads from elsewhere
-  // are counted outside of the `placeto` model.
-  std::int64_t bytes_on_device(OpId op) const {
-    std::int64_t bytes = own_bytes(op);
-    OpId counted = -1;  // producer; its uses by one op stand together
-    for (const UseId input : problem_.inputs(op)) {
-      const Problem::Use& use = problem_.uses()[input];
-      if (!is_placeto_) {
-        bytes +=
-            use.output == Dependency::kControl ? 0 : problem_.output_allocated_bytes(use.output);
-      } else if (use.producer != counted &&
-                 problem_.grouping().group_of(use.producer) == problem_.grouping().group_of(op)) {
-        counted = use.producer;
-        bytes += problem_.allocated_bytes(use.producer);
+  // Returns what a group takes if nothing of it or of what it reads is ever freed.
+  std::int64_t most_bytes(GroupId group) const {
+    std::int64_t bytes = problem_.group_persistent_bytes(group);
+    for (const OpId op : problem_.grouping().members(group)) {
+      bytes += own_bytes(op);
+      for (const UseId input : problem_.inputs(op)) {
+        bytes += problem_.allocated_bytes(problem_.uses()[input].producer);
       }
     }
     return bytes;
@@ -126,8 +133,8 @@ class ShortageFinder {
     if (persistent_bytes_ > memory_bytes_) {
       return shortage;
     }
-    for (const OpId op : cuts()) {
-      const std::int64_t needed = persistent_bytes_ + bytes_across(op);
+    for (const OpId op : cuts(problem_.topological_order())) {
+      const std::int64_t needed = persistent_bytes_ + bytes_across(op, kAllGroups);
       if (needed > shortage.needed_bytes) {
         shortage.needed_bytes = needed;
         shortage.op = op;
@@ -137,21 +144,21 @@ class ShortageFinder {
   }
 
   // Returns ops during which much must be there: of those that run for long enough, the ones at
-  // which most tensors are alive if ops run one after the other in topological order.
-  std::vector<OpId> cuts() const {
-    const std::span<const OpId> order = problem_.topological_order();
-    IdVector<OpId, std::size_t> position(order.size());
-    for (std::size_t at = 0; at < order.size(); ++at) {
-      position[order[at]] = at;
-    }
+  // which most of their tensors are alive if they run one after the other in the given order, which
+  // is topological.
+  std::vector<OpId> cuts(std::span<const OpId> order) const {
     std::vector<std::int64_t> change(order.size() + 1, 0);
-    for (const OpId op : order) {
-      std::size_t last = position[op];
-      for (const Problem::Child& child : problem_.children(op)) {
-        last = std::max(last, position[child.op]);
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      std::size_t last = at;
+      for (const Problem::Child& child : problem_.children(order[at])) {
+        const auto found = std::ranges::lower_bound(order, position_[child.op], {},
+                                                    [&](OpId op) { return position_[op]; });
+        if (found != order.end() && *found == child.op) {
+          last = std::max(last, static_cast<std::size_t>(found - order.begin()));
+        }
       }
-      change[position[op]] += problem_.allocated_bytes(op);
-      change[last + 1] -= problem_.allocated_bytes(op);
+      change[at] += problem_.allocated_bytes(order[at]);
+      change[last + 1] -= problem_.allocated_bytes(order[at]);
     }
     struct Cut {
       std::int64_t bytes;
@@ -175,19 +182,29 @@ class ShortageFinder {
     return ops;
   }
 
-  // Returns what is somewhere when `op` starts, in any step: its own memory, and all tensors from
-  // an op before it to itself or an op after it.
-  std::int64_t bytes_across(OpId op) {
-    std::ranges::fill(mark_, Mark::kNeither);
-    mark_before(op);
-    mark_after(op);
+  // Returns what is there when `op` starts, in any step: its own memory, and all tensors from an op
+  // before it to itself or an op after it. Of the ops after it only those of `group` count, if it
+  // is one: what they read is on its device, since no path leads out of a group and back. In the
+  // `placeto` model that goes for what the group itself produces only.
+  std::int64_t bytes_across(OpId op, GroupId group) {
     std::int64_t bytes = own_bytes(op);
-    for (OpId producer = 0; producer < problem_.num_ops(); ++producer) {
-      if (mark_[producer] == Mark::kBefore) {
+    mark_before(op, group);
+    const std::size_t num_before = marked_.size();
+    mark_after(op, group);
+    for (const OpId producer : std::span(marked_).first(num_before)) {
+      if (!is_placeto_ || is_within(producer, group)) {
         bytes += bytes_kept(producer);
       }
     }
+    for (const OpId marked : marked_) {
+      mark_[marked] = Mark::kNeither;
+    }
+    marked_.clear();
     return bytes;
+  }
+
+  bool is_within(OpId op, GroupId group) const {
+    return group == kAllGroups || problem_.grouping().group_of(op) == group;
   }
 
   // Returns the bytes of an op's outputs that an op marked as kAfter reads; all outputs together in
@@ -212,7 +229,13 @@ class ShortageFinder {
     return bytes;
   }
 
-  void mark_before(OpId op) {
+  void set_mark(OpId op, Mark mark) {
+    mark_[op] = mark;
+    marked_.push_back(op);
+  }
+
+  // Marks the ops from which a path leads to `op`: those of the group, and those that these read.
+  void mark_before(OpId op, GroupId group) {
     stack_.assign(1, op);
     while (!stack_.empty()) {
       const OpId consumer = stack_.back();
@@ -220,23 +243,25 @@ class ShortageFinder {
       for (const UseId input : problem_.inputs(consumer)) {
         const OpId producer = problem_.uses()[input].producer;
         if (mark_[producer] == Mark::kNeither) {
-          mark_[producer] = Mark::kBefore;
-          stack_.push_back(producer);
+          set_mark(producer, Mark::kBefore);
+          if (is_within(producer, group)) {
+            stack_.push_back(producer);
+          }
         }
       }
     }
   }
 
-  // Marks `op` too.
-  void mark_after(OpId op) {
-    mark_[op] = Mark::kAfter;
+  // Marks `op` and the ops of the group to which a path leads from it.
+  void mark_after(OpId op, GroupId group) {
+    set_mark(op, Mark::kAfter);
     stack_.assign(1, op);
     while (!stack_.empty()) {
       const OpId producer = stack_.back();
       stack_.pop_back();
       for (const Problem::Child& child : problem_.children(producer)) {
-        if (mark_[child.op] == Mark::kNeither) {
-          mark_[child.op] = Mark::kAfter;
+        if (mark_[child.op] == Mark::kNeither && is_within(child.op, group)) {
+          set_mark(child.op, Mark::kAfter);
           stack_.push_back(child.op);
         }
       }
@@ -245,10 +270,12 @@ class ShortageFinder {
 
   const Problem& problem_;
   bool is_placeto_;
-  std::int64_t memory_bytes_ = 0;      // of all placeable devices
-  std::int64_t largest_bytes_ = 0;     // of one of them
-  std::int64_t persistent_bytes_ = 0;  // of all groups
+  std::int64_t memory_bytes_ = 0;         // of all placeable devices
+  std::int64_t largest_bytes_ = 0;        // of one of them
+  std::int64_t persistent_bytes_ = 0;     // of all groups
+  IdVector<OpId, std::size_t> position_;  // in topological order
   IdVector<OpId, Mark> mark_;
+  std::vector<OpId> marked_;  // in the order of marking
   std::vector<OpId> stack_;
 };
 

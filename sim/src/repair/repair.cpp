@@ -31,23 +31,27 @@ class Repairer {
         is_known_(problem.num_groups(), false),
         has_moved_(problem.num_groups(), false) {}
 
-  Repair run(Placement placement) {
-    simulate(std::move(placement));
-    if (result_.bytes_over > 0 && find_memory_shortage(problem_)) {
+  Repair run(StepRecord first) {
+    record_ = std::move(first);
+    note(record_.placement, record_.makespan_us, record_.bytes_over);
+    if (find_memory_shortage(problem_)) {
       result_.status = RepairStatus::kInfeasible;
       return result_;
     }
     std::int64_t best_round = 0;
-    for (std::int64_t round = 1; result_.bytes_over > 0 && round <= best_round + kPatience &&
-                                 result_.simulations < max_simulations_;
-         ++round) {
+    for (std::int64_t round = 1; !is_done() && round <= best_round + kPatience; ++round) {
       const std::int64_t before = result_.bytes_over;
-      move_groups();
-      simulate(estimate_.placement());
+      const bool has_moved = move_groups();
+      if (has_moved) {
+        record_ = simulator_.record(estimate_.placement());
+        note(record_.placement, record_.makespan_us, record_.bytes_over);
+      }
+      if (!keep_free() && !has_moved) {
+        break;
+      }
       best_round = result_.bytes_over < before ? round : best_round;
-      keep_free();
     }
-    while (result_.bytes_over > 0 && descend()) {
+    while (!is_done() && descend()) {
     }
     result_.status = result_.bytes_over == 0 ? RepairStatus::kFits : RepairStatus::kGivenUp;
     return result_;
@@ -62,54 +66,54 @@ class Repairer {
     auto operator<=>(const Move&) const = default;
   };
 
-  void simulate(Placement placement) {
-    record_ = simulator_.record(placement);
+  bool is_done() const {
+    return result_.bytes_over == 0 || result_.simulations >= max_simulations_;
+  }
+
+  // Counts a simulation, and keeps the placement if less is over than ever before.
+  void note(const Placement& placement, double step_time_us, std::int64_t bytes_over) {
     ++result_.simulations;
-    if (result_.simulations == 1 || record_.bytes_over < result_.bytes_over) {
-      result_.placement = std::move(placement);
-      result_.step_time_us = record_.makespan_us;
-      result_.bytes_over = record_.bytes_over;
+    if (result_.simulations == 1 || bytes_over < result_.bytes_over) {
+      result_.placement = placement;
+      result_.step_time_us = step_time_us;
+      result_.bytes_over = bytes_over;
     }
   }
 
-  // Simulates moves from the best placement so far until one leaves less over; false if none does, or
-  // no simulation is left. For where times change so much that the estimate is of no use.
+  // Simulates moves from the best placement so far until one leaves less over; false if none does.
+  // This is for times that change so much that the estimate is of no use.
   bool descend() {
     const std::int64_t before = result_.bytes_over;
     Placement placement = result_.placement;
-    if (result_.simulations == max_simulations_) {
-      return false;
-    }
-    simulate(placement);
-    estimate_.start(record_);
-    std::fill(is_known_.begin(), is_known_.end(), false);
-    std::fill(has_moved_.begin(), has_moved_.end(), false);
-    std::fill(kept_free_bytes_.begin(), kept_free_bytes_.end(), 0);
-    measure_load();
-    const DeviceId fullest = record_.worst_device;
-    find_moves(fullest);
-    for (std::size_t trial = 0; trial < moves_.size() && result_.simulations < max_simulations_;
-         ++trial) {
+    record_ = simulator_.record(placement);
+    note(placement, record_.makespan_us, record_.bytes_over);
+    start_estimate();
+    find_moves(record_.worst_device);
+    for (std::size_t trial = 0; trial < moves_.size() && !is_done(); ++trial) {
       const Move& move = next_move(trial);
       placement[move.group] = move.to;
-      simulate(placement);
+      const SimResult& result = simulator_.run(placement);
+      note(placement, result.makespan_us, result.bytes_over);
       if (result_.bytes_over < before) {
         return true;
       }
-      placement[move.group] = fullest;
+      placement[move.group] = record_.worst_device;
     }
     return false;
   }
 
   // Where the simulator found more than a device has although the estimate did not, the difference
-  // will be kept free, too.
-  void keep_free() {
+  // will be kept free, too. Returns whether there is any.
+  bool keep_free() {
+    bool has_kept = false;
     for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
       const std::int64_t over = record_.peak_bytes[device] - problem_.memory_bytes(device);
       if (over > 0 && bytes_over(device) == 0) {
         kept_free_bytes_[device] += over;
+        has_kept = true;
       }
     }
+    return has_kept;
   }
 
   std::int64_t bytes_over(DeviceId device) const {
@@ -117,31 +121,34 @@ class Repairer {
     return std::max<std::int64_t>(0, estimate_.peak_bytes(device) - usable);
   }
 
-  void move_groups() {
-    estimate_.start(record_);
-    std::fill(is_known_.begin(), is_known_.end(), false);
-    std::fill(has_moved_.begin(), has_moved_.end(), false);
-    measure_load();
-    for (;;) {
+  // Moves groups until the estimate fits or knows no more moves. Returns whether it moved any.
+  bool move_groups() {
+    start_estimate();
+    for (bool has_moved = false;; has_moved = true) {
       DeviceId fullest = 0;
       for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
         fullest = bytes_over(device) > bytes_over(fullest) ? device : fullest;
       }
-      if (bytes_over(fullest) == 0) {
-        return;
-      }
-      if (!relieve(fullest) && !exchange(fullest)) {
-        return;
+      if (bytes_over(fullest) == 0 || (!relieve(fullest) && !exchange(fullest))) {
+        return has_moved;
       }
     }
   }
 
-  void measure_load() {
+  void start_estimate() {
+    estimate_.start(record_);
+    std::fill(is_known_.begin(), is_known_.end(), false);
+    std::fill(has_moved_.begin(), has_moved_.end(), false);
     std::fill(load_.begin(), load_.end(), 0);
     for (GroupId group = 0; group < problem_.num_groups(); ++group) {
-      const DeviceId device = estimate_.placement()[group];
-      load_[device] += problem_.group_cost_us(group, device) / record_.makespan_us;
+      load_[record_.placement[group]] += load_of(group, record_.placement[group]);
     }
+  }
+
+  // Returns the share of the step in which a device runs a group.
+  double load_of(GroupId group, DeviceId device) const {
+    return record_.makespan_us > 0 ? problem_.group_cost_us(group, device) / record_.makespan_us
+                                   : 0;
   }
 
   // Makes the best moves away from `device` that are worth it; false if there is none.
@@ -172,6 +179,9 @@ class Repairer {
   // Makes the first exchange of two groups, the one on `device`, after which less is over; false if
   // there is none among the best.
   bool exchange(DeviceId device) {
+    if (!std::ranges::binary_search(problem_.placeable_devices(), device)) {
+      return false;
+    }
     find_moves(device);
     for (std::size_t trial = 0; trial < kMaxExchanges && trial < moves_.size(); ++trial) {
       const Move move = next_move(trial);
@@ -209,8 +219,8 @@ class Repairer {
   // Takes note of a move that the estimate has made.
   void keep(GroupId group, DeviceId from, DeviceId to) {
     has_moved_[group] = true;
-    load_[from] -= problem_.group_cost_us(group, from) / record_.makespan_us;
-    load_[to] += problem_.group_cost_us(group, to) / record_.makespan_us;
+    load_[from] -= load_of(group, from);
+    load_[to] += load_of(group, to);
     is_known_[group] = false;
     estimate_.visit_neighbours(group, [&](GroupId other) { is_known_[other] = false; });
   }
@@ -274,9 +284,9 @@ class Repairer {
 
 Repair repair(const Problem& problem, Simulator& simulator, Placement placement,
               std::int64_t max_simulations) {
-  const SimResult& first = simulator.run(placement);
+  StepRecord first = simulator.record(placement);
   if (first.bytes_over > 0) {
-    return Repairer(problem, simulator, max_simulations).run(std::move(placement));
+    return Repairer(problem, simulator, max_simulations).run(std::move(first));
   }
   return {.status = RepairStatus::kFits,
           .placement = std::move(placement),

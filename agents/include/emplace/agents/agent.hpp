@@ -45,7 +45,7 @@ namespace emplace::agents {
 enum class AgentKind : std::uint8_t {
   kBaseline,   ///< a rule that ignores the graph
   kExpert,     ///< what a person would do by hand
-  kHeuristic,  ///< an algorithm that evaluates no placement
+  kHeuristic,  ///< an algorithm that spends no evaluations
   kSearch,     ///< evaluates placements and keeps the best
   kLearned,    ///< trains a policy
 };

@@ -8,10 +8,11 @@
 // a group starts when all it reads has come although its first op may need less.
 //
 // A ledger of memory goes with it. A group takes its persistent bytes for good and its outputs
-// until all of its consumers are assigned, which is when Baechi frees them (Jeon et al. 2020). The
-// simulator is finer: it frees outputs op by op, so the ledger errs on the safe side. Complexity:
-// queries O(1), or O(groups on the device) where idle slots are filled; assign() O(edges of the
-// group * devices) and O(ready groups). One thread.
+// until all of its consumers are assigned, which is when Baechi frees them (Jeon et al. 2020). That
+// is a guess as well: the simulator frees outputs op by op, and knows of workspace, copies and
+// times. What it finds beyond the ledger can be kept free (reserve()). Complexity: queries O(1), or
+// O(groups on the device) where idle slots are filled; assign() O(edges of the group * devices) and
+// O(ready groups). One thread.
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/placement.hpp>

@@ -5,7 +5,7 @@
 // - all devices together: weights and optimizer slots, and what is there while some op runs in any
 //   step, which is its own memory and every tensor that an op before it produces and it or an op
 //   after it reads;
-// - one device: a group's weights, and what one of its ops takes while it runs;
+// - one device: the same for a group, whose ops are all on one;
 // - packing: a device holds at most floor(memory / s) groups with weights of s bytes or more each.
 // No proof does not mean that something fits: that is as hard as bin packing.
 
