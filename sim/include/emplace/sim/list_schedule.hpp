@@ -10,10 +10,11 @@
 // A ledger of memory goes with it. A group takes its persistent bytes for good and its outputs
 // until all of its consumers are assigned, which is when Baechi frees them (Jeon et al. 2020). The
 // simulator is finer: it frees outputs op by op, so the ledger errs on the safe side. Complexity:
-// queries O(1), or O(groups on the device) where idle slots are filled; assign() O(edges of the
+// queries O(1), or as in busy_times.hpp where idle slots are filled; assign() O(edges of the
 // group * devices) and O(ready groups). One thread.
 
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/sim/busy_times.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
@@ -76,12 +77,6 @@ class ListSchedule {
   Placement take() &&;
 
  private:
-  // What a device does from start_us to finish_us.
-  struct Interval {
-    double start_us;
-    double finish_us;
-  };
-
   std::size_t cell(GroupId group, DeviceId device) const {
     return static_cast<std::size_t>(group) * num_devices_ + static_cast<std::size_t>(device);
   }
@@ -101,7 +96,7 @@ class ListSchedule {
   std::vector<double> ready_us_;                // by group and device
   IdVector<GroupId, double> start_us_;
   IdVector<GroupId, double> finish_us_;
-  IdVector<DeviceId, std::vector<Interval>> intervals_;  // in order of time
+  IdVector<DeviceId, BusyTimes> busy_times_;
   IdVector<DeviceId, std::int64_t> free_bytes_;
 };
 
