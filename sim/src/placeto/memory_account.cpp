@@ -19,7 +19,7 @@ MemoryAccount::MemoryAccount(const Problem& problem, const OpTable& table)
 }
 
 // The queues hold the ops of each device in the order of their starts.
-void MemoryAccount::after_full_run(const Placement& placement, const StepTimes& times,
+void MemoryAccount::after_full_run(const StepTimes& times, IdSpan<DeviceId, const DeviceLoad> loads,
                                    const EventLoop& loop) {
   free_outputs(times);
   std::fill(peak_bytes_.begin(), peak_bytes_.end(), 0);
@@ -34,7 +34,7 @@ void MemoryAccount::after_full_run(const Placement& placement, const StepTimes& 
     peak_bytes_[device.device] =
         peaks_.peak({starts_us_.data(), count}, {frees_us_.data(), count}, {bytes_.data(), count});
   }
-  add_persistent_bytes(placement);
+  add_persistent_bytes(loads);
   is_remembered_ = false;
 }
 
@@ -42,12 +42,12 @@ void MemoryAccount::after_full_run(const Placement& placement, const StepTimes& 
 // nothing are left out: each op is written behind the others of its device, and stays if their end
 // moves behind it.
 void MemoryAccount::after_incremental_run(const Placement& placement, const StepTimes& times,
-                                          IdSpan<DeviceId, const std::size_t> num_ops_on) {
+                                          IdSpan<DeviceId, const DeviceLoad> loads) {
   free_outputs(times);
   std::size_t begin = 0;
   for (DeviceId device = 0; device < ends_.end_id(); ++device) {
     ends_[device] = begin;
-    begin += num_ops_on[device] + 1;
+    begin += loads[device].num_ops + 1;
   }
   for (const OpId op : times.dispatch_order) {
     std::size_t& end = ends_[placement[problem_.grouping().group_of(op)]];
@@ -70,9 +70,9 @@ void MemoryAccount::after_incremental_run(const Placement& placement, const Step
       peak_bytes_[device] = peaks_.peak(starts_us, frees_us, bytes);
       peaks_.remember(ops);
     }
-    begin += num_ops_on[device] + 1;
+    begin += loads[device].num_ops + 1;
   }
-  add_persistent_bytes(placement);
+  add_persistent_bytes(loads);
   is_remembered_ = true;
 }
 
@@ -93,9 +93,9 @@ void MemoryAccount::free_outputs(const StepTimes& times) {
   }
 }
 
-void MemoryAccount::add_persistent_bytes(const Placement& placement) {
-  for (GroupId group = 0; group < problem_.num_groups(); ++group) {
-    peak_bytes_[placement[group]] += problem_.group_persistent_bytes(group);
+void MemoryAccount::add_persistent_bytes(IdSpan<DeviceId, const DeviceLoad> loads) {
+  for (DeviceId device = 0; device < loads.end_id(); ++device) {
+    peak_bytes_[device] += loads[device].persistent_bytes;
   }
 }
 

@@ -31,6 +31,9 @@ class MovedGroups {
   /// Returns those groups.
   std::span<const GroupId> groups() const { return moved_; }
 
+  /// Returns the placement of the base.
+  const Placement& base() const { return base_; }
+
   /// Returns the placement of the last run if that was a full one, or null.
   const Placement* last_full_run() const { return last_run_ == LastRun::kFull ? &last_ : nullptr; }
 

@@ -6,7 +6,8 @@ namespace emplace::placeto {
 
 PlacetoEngine::PlacetoEngine(const Problem& problem)
     : problem_(problem),
-      num_ops_on_(problem.num_devices()),
+      loads_(problem.num_devices()),
+      base_loads_(problem.num_devices()),
       times_(problem),
       table_(problem, times_),
       loop_(problem, table_, times_),
@@ -30,11 +31,14 @@ const SimResult& PlacetoEngine::run(const Placement& placement, double cutoff_us
 }
 
 void PlacetoEngine::run_in_full(const Placement& placement, double cutoff_us) {
-  count_ops(placement);
-  loop_.run(placement, num_ops_on_);
+  std::fill(loads_.begin(), loads_.end(), DeviceLoad{});
+  for (GroupId group = 0; group < problem_.num_groups(); ++group) {
+    put(group, placement[group]);
+  }
+  loop_.run(placement, loads_);
   moved_.note_full_run(placement);
   if (!cut_off(result_, loop_.makespan_us(), cutoff_us)) {
-    memory_.after_full_run(placement, times_, loop_);
+    memory_.after_full_run(times_, loads_, loop_);
     result_.start_us = times_.start_us;
     result_.end_us = times_.end_us;
   }
@@ -56,12 +60,16 @@ bool PlacetoEngine::run_incrementally(const Placement& placement, double cutoff_
     moved_.note_failure();
     return false;
   }
+  std::copy(base_loads_.begin(), base_loads_.end(), loads_.begin());
+  for (const GroupId group : moved_.groups()) {
+    take_off(group, moved_.base()[group]);
+    put(group, placement[group]);
+  }
   const bool is_cut_off = outcome == IncrementalRun::Outcome::kCutOff;
   moved_.note_incremental_run(placement, is_cut_off);
   if (!cut_off(result_, is_cut_off ? cutoff_us : incremental_->makespan_us(), cutoff_us)) {
     const StepTimes& times = incremental_->times();
-    count_ops(placement);
-    memory_.after_incremental_run(placement, times, num_ops_on_);
+    memory_.after_incremental_run(placement, times, loads_);
     result_.start_us = times.start_us;
     result_.end_us = times.end_us;
   }
@@ -82,6 +90,7 @@ bool PlacetoEngine::prepare_base(MovedGroups::From from) {
       incremental_->make_base();
     }
     moved_.make_base();
+    std::copy(loads_.begin(), loads_.end(), base_loads_.begin());
   }
   if (base_revision_ != problem_.cost_revision()) {
     base_revision_ = problem_.cost_revision();
@@ -90,11 +99,14 @@ bool PlacetoEngine::prepare_base(MovedGroups::From from) {
   return has_base;
 }
 
-void PlacetoEngine::count_ops(const Placement& placement) {
-  std::fill(num_ops_on_.begin(), num_ops_on_.end(), 0);
-  for (GroupId group = 0; group < problem_.num_groups(); ++group) {
-    num_ops_on_[placement[group]] += num_ops_in_[group];
-  }
+void PlacetoEngine::put(GroupId group, DeviceId device) {
+  loads_[device].num_ops += num_ops_in_[group];
+  loads_[device].persistent_bytes += problem_.group_persistent_bytes(group);
+}
+
+void PlacetoEngine::take_off(GroupId group, DeviceId device) {
+  loads_[device].num_ops -= num_ops_in_[group];
+  loads_[device].persistent_bytes -= problem_.group_persistent_bytes(group);
 }
 
 // One transfer serves all devices that want an output, and the outputs of an op are freed together.

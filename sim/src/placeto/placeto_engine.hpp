@@ -45,11 +45,13 @@ class PlacetoEngine final : public Engine {
   bool run_incrementally(const Placement& placement, double cutoff_us);
   bool prepare_base(MovedGroups::From from);
   void run_in_full(const Placement& placement, double cutoff_us);
-  void count_ops(const Placement& placement);
+  void put(GroupId group, DeviceId device);
+  void take_off(GroupId group, DeviceId device);
 
   const Problem& problem_;
   IdVector<GroupId, std::size_t> num_ops_in_;
-  IdVector<DeviceId, std::size_t> num_ops_on_;
+  IdVector<DeviceId, DeviceLoad> loads_;       // of the last run
+  IdVector<DeviceId, DeviceLoad> base_loads_;  // of the base of incremental runs
 
   StepTimes times_;  // of full runs
   OpTable table_;
