@@ -16,12 +16,12 @@ ListSchedule::ListSchedule(const Problem& problem, IdleSlots idle_slots)
       ready_us_(rank_.size() * num_devices_, 0.0),
       start_us_(problem.num_groups(), 0.0),
       finish_us_(problem.num_groups(), 0.0),
-      intervals_(num_devices_) {
+      busy_times_(num_devices_) {
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     free_bytes_.push_back(problem.memory_bytes(device));
   }
-  for (const GroupId group : problem.group_order()) {
-    rank_[group] = static_cast<std::int32_t>(&group - problem.group_order().data());
+  for (std::int32_t rank = 0; const GroupId group : problem.group_order()) {
+    rank_[group] = rank++;
     waiting_for_[group] = problem.group_in_edges(group).size();
     awaited_by_[group] = problem.group_out_edges(group).size();
     if (waiting_for_[group] == 0) {
@@ -31,27 +31,18 @@ ListSchedule::ListSchedule(const Problem& problem, IdleSlots idle_slots)
 }
 
 double ListSchedule::start_if(GroupId group, DeviceId device) const {
-  const std::vector<Interval>& busy = intervals_[device];
+  const BusyTimes& busy = busy_times_[device];
   const double ready = ready_us(group, device);
-  if (idle_slots_ == IdleSlots::kLeave) {
-    return busy.empty() ? ready : std::max(ready, busy.back().finish_us);
-  }
-  const double cost = problem_.group_cost_us(group, device);
-  // Intervals that end before the group is ready cannot delay it.
-  auto next = std::partition_point(busy.begin(), busy.end(), [ready](const Interval& interval) {
-    return interval.finish_us <= ready;
-  });
-  double start = ready;
-  for (; next != busy.end() && start + cost > next->start_us; ++next) {
-    start = std::max(start, next->finish_us);
-  }
-  return start;
+  return idle_slots_ == IdleSlots::kLeave
+             ? std::max(ready, busy.last_finish_us())
+             : busy.start_of_idle(ready, problem_.group_cost_us(group, device));
 }
 
 void ListSchedule::assign(GroupId group, DeviceId device) {
-  const auto ready = std::find(ready_groups_.begin(), ready_groups_.end(), group);
-  EMPLACE_CHECK(ready != ready_groups_.end(), "group {} is assigned before its producers, or twice",
-                group);
+  const auto ready = std::ranges::lower_bound(ready_groups_, rank_[group], {},
+                                              [this](GroupId other) { return rank_[other]; });
+  EMPLACE_CHECK(ready != ready_groups_.end() && *ready == group,
+                "group {} is assigned before its producers, or twice", group);
   ready_groups_.erase(ready);
 
   const double start = start_if(group, device);
@@ -60,11 +51,7 @@ void ListSchedule::assign(GroupId group, DeviceId device) {
   finish_us_[group] = finish;
   placement_[group] = device;
   ++num_assigned_;
-  std::vector<Interval>& busy = intervals_[device];
-  busy.insert(std::partition_point(
-                  busy.begin(), busy.end(),
-                  [finish](const Interval& interval) { return interval.finish_us <= finish; }),
-              {start, finish});
+  busy_times_[device].add(start, finish);
 
   free_bytes_[device] -= needed_bytes(group);
   if (awaited_by_[group] == 0) {

@@ -6,12 +6,15 @@
 #include "support/walks.hpp"
 
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/graphs/random.hpp>
+#include <emplace/sim/list_schedule.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,6 +32,18 @@ using test::random_placement;
 using test::wander;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+
+// Places each group where it ends first, in topological order.
+Placement earliest_finish(const Problem& problem) {
+  ListSchedule schedule(problem, IdleSlots::kFill);
+  for (const GroupId group : problem.group_order()) {
+    schedule.assign(
+        group, *std::ranges::min_element(problem.placeable_devices(), {}, [&](DeviceId device) {
+          return schedule.finish_if(group, device);
+        }));
+  }
+  return std::move(schedule).take();
+}
 
 // Runs placements twice, as they come and from scratch, and compares all that there is.
 class Comparison {
@@ -137,17 +152,21 @@ TEST(PlacetoIncremental, CostsThatWereReplacedCount) {
   }
 }
 
+Problem on_four_k80s(const std::string& graph_name, const std::string& grouping_name) {
+  auto graph = std::make_shared<const OpGraph>(load_graph(graph_name));
+  Grouping grouping = grouping_name == "ungrouped"
+                          ? ungrouped(*graph)
+                          : find_grouping(grouping_name).group(*graph, kDefaultGroups);
+  return Problem(std::move(graph), std::move(grouping),
+                 std::make_shared<const Cluster>(load_cluster("p2-8xlarge-4")));
+}
+
 // Graphs that agents place: Inception-V3, whose training step has 192 variables that are all ready
 // at once.
-class PlacetoIncrementalOfInception : public ::testing::TestWithParam<bool> {
+class PlacetoIncrementalOfInception : public ::testing::TestWithParam<const char*> {
  protected:
-  PlacetoIncrementalOfInception() {
-    auto graph = std::make_shared<const OpGraph>(load_graph("inception-v3"));
-    Grouping grouping = GetParam() ? group_ops(*graph) : ungrouped(*graph);
-    problem_ =
-        std::make_unique<Problem>(std::move(graph), std::move(grouping),
-                                  std::make_shared<const Cluster>(load_cluster("p2-8xlarge-4")));
-  }
+  PlacetoIncrementalOfInception()
+      : problem_(std::make_unique<Problem>(on_four_k80s("inception-v3", GetParam()))) {}
 
   std::unique_ptr<Problem> problem_;
 };
@@ -174,8 +193,53 @@ TEST_P(PlacetoIncrementalOfInception, EqualsFullRunsWhileDevicesFillAndEmpty) {
   EXPECT_GT(comparison.num_incremental, comparison.num_runs * 9 / 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(Grouped, PlacetoIncrementalOfInception, ::testing::Values(true));
-INSTANTIATE_TEST_SUITE_P(Ungrouped, PlacetoIncrementalOfInception, ::testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(Groupings, PlacetoIncrementalOfInception,
+                         ::testing::Values("neighbours", "colocation", "ungrouped"),
+                         [](const auto& grouping) { return std::string(grouping.param); });
+
+// NMT, whose chains of cells on one device overtake each other when a cell moves.
+TEST(PlacetoIncremental, EqualsFullRunsWhereAMoveReordersMuch) {
+  const Problem problem = on_four_k80s("nmt", "colocation");
+  RandomStream random(8);
+  Comparison comparison(problem);
+  climb(comparison, problem, random_placement(problem, random), 300, random);
+  climb(comparison, problem, earliest_finish(problem), 300, random);
+  EXPECT_GT(comparison.num_incremental, comparison.num_runs / 2);
+}
+
+// A search that goes on from what is better, and now and then from what is worse, knows only of
+// each step whether it is shorter than the one where it stands.
+TEST(PlacetoIncremental, CutsOffTheStepsThatTakeTheCutoffOrLonger) {
+  for (const char* const graph : {"inception-v3", "nmt"}) {
+    const Problem problem = on_four_k80s(graph, "colocation");
+    RandomStream random(9);
+    PlacetoEngine engine(problem);
+    PlacetoEngine reference(problem);
+    Placement current = earliest_finish(problem);
+    double reached_us = engine.run(current, Engine::kNoCutoff).makespan_us;
+    int num_incremental = 0;
+    for (int move = 0; move < 600; ++move) {
+      Placement next = current;
+      next[random_group(problem, random)] = random_device(problem, random);
+      reference.forget();
+      const SimResult& expected = reference.run(next, Engine::kNoCutoff);
+      const SimResult& step = engine.run(next, reached_us);
+      num_incremental += engine.was_incremental();
+      ASSERT_EQ(step.is_cut_off, expected.makespan_us >= reached_us);
+      ASSERT_EQ(step.makespan_us, std::min(expected.makespan_us, reached_us));
+      if (!step.is_cut_off) {
+        ASSERT_TRUE(std::ranges::equal(step.start_us, expected.start_us));
+        ASSERT_TRUE(std::ranges::equal(step.end_us, expected.end_us));
+        ASSERT_TRUE(std::ranges::equal(step.peak_bytes, expected.peak_bytes));
+      }
+      if (!step.is_cut_off || random.below(10) == 0) {
+        current = std::move(next);
+        reached_us = expected.makespan_us;
+      }
+    }
+    EXPECT_GT(num_incremental, 500);
+  }
+}
 
 // Problems full of coincidences: equal costs, costs of nothing with and without a launch, outputs
 // without bytes, several outputs, control edges, and names in another order than the ops. `kind`

@@ -181,6 +181,8 @@ TEST(Simulator, AllocatesNothingWhenASearchTriesNeighbours) {
     RandomStream random(5);
     Placement placement = random_placement(problem, random);
     simulator.run(placement);
+    placement[0] = (placement[0] + 1) % problem.num_devices();
+    simulator.run(placement);
     const long before = allocations;
     for (GroupId group = 0; group < problem.num_groups(); ++group) {
       placement[group] = (placement[group] + 1) % problem.num_devices();

@@ -27,8 +27,8 @@ EventLoop::EventLoop(const Problem& problem, const OpTable& table, StepTimes& ti
   slot_of_device_.resize(num_devices);
 }
 
-void EventLoop::run(const Placement& placement, IdSpan<DeviceId, const std::size_t> num_ops_on) {
-  reset(placement, num_ops_on);
+void EventLoop::run(const Placement& placement, IdSpan<DeviceId, const DeviceLoad> loads) {
+  reset(placement, loads);
   for (DeviceState* next = &next_device(); next->dispatch_at != kNever; next = &next_device()) {
     dispatch(*next);
   }
@@ -49,7 +49,7 @@ void EventLoop::dispatch(DeviceState& device) {
   device.dispatch_at = only_if(has_work, std::max(device.free_at, device.queue_head->at));
 }
 
-void EventLoop::reset(const Placement& placement, IdSpan<DeviceId, const std::size_t> num_ops_on) {
+void EventLoop::reset(const Placement& placement, IdSpan<DeviceId, const DeviceLoad> loads) {
   const Grouping& grouping = problem_.grouping();
 
   // Devices without ops dispatch nothing; the others get slots in the order of their names.
@@ -57,7 +57,7 @@ void EventLoop::reset(const Placement& placement, IdSpan<DeviceId, const std::si
   num_slots_ = 0;
   ReadyOp* queue = queue_storage_.data() + 1;  // an entry may look at the one before it
   for (const DeviceId device : problem_.devices_by_name()) {
-    if (num_ops_on[device] > 0) {
+    if (loads[device].num_ops > 0) {
       devices_[num_slots_] = {.costs_us = problem_.costs_us(device).data(),
                               .queue_begin = queue,
                               .queue_head = queue,
@@ -65,7 +65,7 @@ void EventLoop::reset(const Placement& placement, IdSpan<DeviceId, const std::si
                               .device = device,
                               .slot = static_cast<std::uint32_t>(num_slots_)};
       slot_of_device_[device] = static_cast<std::uint32_t>(num_slots_++);
-      queue += num_ops_on[device] + 1;
+      queue += loads[device].num_ops + 1;
     }
   }
   DeviceState& device_of_sentinel = devices_.back();

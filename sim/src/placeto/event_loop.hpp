@@ -61,8 +61,8 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  /// Simulates one step, without memory. `num_ops_on` is the number of ops on each device.
-  void run(const Placement& placement, IdSpan<DeviceId, const std::size_t> num_ops_on);
+  /// Simulates one step, without memory.
+  void run(const Placement& placement, IdSpan<DeviceId, const DeviceLoad> loads);
 
   /// Returns the last event of the last run.
   double makespan_us() const { return makespan_us_; }
@@ -97,7 +97,7 @@ class EventLoop {
     double end_us;
   };
 
-  void reset(const Placement& placement, IdSpan<DeviceId, const std::size_t> num_ops_on);
+  void reset(const Placement& placement, IdSpan<DeviceId, const DeviceLoad> loads);
   DeviceState& next_device();
   void dispatch(DeviceState& device);
   Dispatched start_next_op(DeviceState& device);

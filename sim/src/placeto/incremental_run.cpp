@@ -1,15 +1,20 @@
 #include "incremental_run.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace emplace::placeto {
 namespace {
 
-// What it costs to reorder for an op that comes too late, in ops gone through, and how often a run
-// of however few ops may do it.
-constexpr std::int32_t kReorderCost = 32;
-constexpr std::int32_t kLeastAllowance = 8 * kReorderCost;
+// What it costs to put an op in its place, beside going through others again, in ops gone through;
+// and how much of that a run may do, however few its ops.
+constexpr std::int32_t kReorderCost = 8;
+constexpr std::int32_t kMostRepeats = 6;  // times the ops of the step
+constexpr std::int32_t kLeastAllowance = 256;
+
+// The sums that make up a step's length differ in their last bits with the order of adding.
+constexpr double kRounding = 1e-9;
 
 // The orders of EventLoop::EventKey, with the place of the producer where those have a count of
 // deliveries that took no time. Places count such deliveries on one device; only the events of that
@@ -20,25 +25,26 @@ constexpr std::uint64_t kFromElsewhere = 2;
 constexpr std::uint64_t kUnclear = 1;
 constexpr int kPlaceBits = 31;
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 }  // namespace
 
-IncrementalRun::IncrementalRun(const Problem& problem, StepTimes& times)
-    : problem_(problem), times_(times) {
-  const OpId num_ops = problem.num_ops();
-  rows_.resize(num_ops);
-  for (OpId op = 0; op < num_ops; ++op) {
+IncrementalRun::IncrementalRun(const Problem& problem)
+    : problem_(problem), num_ops_(problem.num_ops()), times_(problem) {
+  rows_.resize(num_ops_);
+  for (OpId op = 0; op < num_ops_; ++op) {
     Row& row = rows_[op];
     row.only_output = StepTimes::only_output(problem, op);
-    row.transfer_us = times.transfer_us[std::max(row.only_output, 0)];
+    row.transfer_us = times_.transfer_us[std::max(row.only_output, 0)];
     row.gap_us = problem.gap_us(op);
     row.sources = row.sources_end = static_cast<std::int32_t>(inputs_.size());
     const std::size_t blocks =
         std::max<std::size_t>((problem.num_parents(op) + kBlock - 1) / kBlock, 1);
     inputs_.resize(inputs_.size() + blocks * kBlock, {StepTimes::kNone, StepTimes::kNone});
   }
-  const auto zero = static_cast<std::int32_t>(times.known_us.size() - 1);
+  const auto zero = static_cast<std::int32_t>(times_.known_us.size() - 1);
   sources_.resize(inputs_.size(), zero);
-  for (OpId op = 0; op < num_ops; ++op) {
+  for (OpId op = 0; op < num_ops_; ++op) {
     first_reader_.push_back(readers_.size());
     for (const Problem::Child& child : problem.children(op)) {
       std::int32_t& input = rows_[child.op].sources_end;
@@ -51,57 +57,183 @@ IncrementalRun::IncrementalRun(const Problem& problem, StepTimes& times)
   for (std::uint64_t rank = 0; const DeviceId device : problem.devices_by_name()) {
     device_ranks_[device] = rank++;
   }
-  dispatches_.resize(num_ops + problem.num_devices());
-  last_.resize(problem.num_devices());
+  records_.resize(num_ops_);
+  place_.resize(num_ops_);
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
-    dispatches_[sentinel_of(device)] = {-1, 0, 0, StepTimes::kNone, -1};
+    devices_.push_back({.costs_us = problem.costs_us(device).data()});
   }
+  base_.records.resize(num_ops_);
+  base_.known_us.resize(times_.known_us.size());
+  base_.transfer_start_us.resize(times_.transfer_start_us.size());
+  base_.last_ops.resize(index_of(num_ops_ / kCheckPlaces + 1) * devices_.size());
+  for (DeviceId device = 0; device < devices_.end_id(); ++device) {
+    last_ops_before(0)[device] = sentinel_of(device);
+  }
+  path_us_.resize(num_ops_);
+  moves_.reserve(problem.num_groups());
+  taken_back_.reserve(num_ops_);
+  taken_back_in_.resize(num_ops_);
 }
 
-bool IncrementalRun::is_root(OpId op) const { return rows_[op].sources == rows_[op].sources_end; }
-
-void IncrementalRun::start_from(const Placement& placement) {
+bool IncrementalRun::start_from(const Placement& placement, std::span<const OpId> order) {
   const Grouping& grouping = problem_.grouping();
-  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+  for (OpId op = 0; op < num_ops_; ++op) {
     rows_[op].device = placement[grouping.group_of(op)];
   }
+  moves_.clear();
+  // Ops that read nothing are ready first, in graph order wherever they are. So let them all come
+  // first, and none of them needs to be sorted in when it is moved.
+  std::int32_t place = 0;
+  for (OpId op = 0; op < num_ops_; ++op) {
+    if (is_root(op)) {
+      records_[place++].op = op;
+    }
+  }
+  for (const OpId op : order) {
+    if (!is_root(op)) {
+      records_[place++].op = op;
+    }
+  }
+  for (place = 0; place < num_ops_; ++place) {
+    place_[records_[place].op] = place;
+  }
   std::fill(num_elsewhere_.begin(), num_elsewhere_.end(), 0);
-  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+  for (OpId op = 0; op < num_ops_; ++op) {
     const Row& row = rows_[op];
     for (std::int32_t input = row.sources; input < row.sources_end; ++input) {
       sources_[input] = inputs_[input].producer;
       connect(op, input);
     }
   }
-  // Ops that read nothing are ready first, in graph order wherever they are. So let them all come
-  // first, and none of them needs to be sorted in when it is moved.
-  std::size_t first = times_.dispatch_order.size();
-  for (std::size_t at = times_.dispatch_order.size(); at-- > 0;) {
-    if (!is_root(times_.dispatch_order[at])) {
-      times_.dispatch_order[--first] = times_.dispatch_order[at];
-    }
-  }
-  std::size_t next = 0;
-  for (OpId op = 0; next < first; ++op) {
-    if (is_root(op)) {
-      times_.dispatch_order[next++] = op;
-    }
-  }
-  for (std::int32_t place = 0; place < problem_.num_ops(); ++place) {
-    dispatches_[times_.dispatch_order[place]].place = place;
-  }
-  for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
-    last_[device] = sentinel_of(device);
-  }
-  first_changed_ = 0;
+  return sweep_all();
 }
 
+bool IncrementalRun::refresh() {
+  go_back();
+  return sweep_all();
+}
+
+// Runs the whole step in the present order, and makes it the base.
+bool IncrementalRun::sweep_all() {
+  last_moved_ = num_ops_;
+  next_check_ = num_ops_;
+  if (sweep(0, kInfinity) != Outcome::kDone) {
+    return false;
+  }
+  make_base();
+  return true;
+}
+
+IncrementalRun::Outcome IncrementalRun::run(const Placement& placement,
+                                            std::span<const GroupId> groups, double cutoff_us) {
+  go_back();
+  if (cutoff_us < kInfinity && !has_paths_) {
+    find_paths();
+  }
+  first_touched_ = num_ops_;
+  last_moved_ = -1;
+  last_touched_ = -1;
+  for (const GroupId group : groups) {
+    const OpId member = problem_.grouping().members(group).front();
+    moves_.push_back({group, rows_[member].device});
+    move(group, placement[group]);
+  }
+  next_check_ = (last_touched_ / kCheckPlaces + 1) * kCheckPlaces;
+  return sweep(first_touched_, cutoff_us);
+}
+
+// Undoes what the last run changed of the base.
+void IncrementalRun::go_back() {
+  for (std::int32_t place = changed_.begin; place < changed_.end; ++place) {
+    records_[place] = base_.records[place];
+    place_[records_[place].op] = place;
+  }
+  copy_times(base_, times_);
+  touch(changed_);
+  changed_ = {};
+  for (auto last = moves_.rbegin(); last != moves_.rend(); ++last) {
+    move(last->group, last->from);
+  }
+  moves_.clear();
+}
+
+void IncrementalRun::make_base() {
+  std::copy(records_.begin() + changed_.begin, records_.begin() + changed_.end,
+            base_.records.begin() + changed_.begin);
+  copy_times(times_, base_);
+  find_last_ops();
+  base_.makespan_us = makespan_us_;
+  changed_ = {};
+  moves_.clear();
+  has_paths_ = false;
+}
+
+template <class From, class To>
+void IncrementalRun::copy_times(const From& from, To& to) const {
+  const auto copy_output = [&](OutputId output) {
+    const auto known = index_of(num_ops_) + index_of(output);
+    to.known_us[known] = from.known_us[known];
+    to.transfer_start_us[output] = from.transfer_start_us[output];
+  };
+  for (std::int32_t place = changed_.begin; place < changed_.end; ++place) {
+    const OpId op = records_[place].op;
+    to.known_us[index_of(op)] = from.known_us[index_of(op)];
+    if (rows_[op].only_output != StepTimes::kNone) [[likely]] {
+      copy_output(rows_[op].only_output);
+    } else {
+      const auto [first, last] = problem_.outputs(op);
+      for (OutputId output = first; output < last; ++output) {
+        copy_output(output);
+      }
+    }
+  }
+}
+
+// Notes the last op of each device before each kCheckPlaces-th place that changed.
+void IncrementalRun::find_last_ops() {
+  std::int32_t place = changed_.begin / kCheckPlaces * kCheckPlaces;
+  const OpId* before = last_ops_before(place);
+  for (; place + kCheckPlaces <= changed_.end; place += kCheckPlaces) {
+    OpId* const after = last_ops_before(place + kCheckPlaces);
+    std::copy_n(before, devices_.size(), after);
+    for (std::int32_t at = place; at < place + kCheckPlaces; ++at) {
+      after[rows_[records_[at].op].device] = records_[at].op;
+    }
+    before = after;
+  }
+}
+
+// Says that what times() tells of these places is out of date.
+void IncrementalRun::touch(Range range) {
+  if (range.begin >= range.end) {
+    return;
+  }
+  stale_ = stale_.begin >= stale_.end
+               ? range
+               : Range{std::min(stale_.begin, range.begin), std::max(stale_.end, range.end)};
+}
+
+const StepTimes& IncrementalRun::times() {
+  for (std::int32_t place = stale_.begin; place < stale_.end; ++place) {
+    const auto& [ready_us, start_us, channel_free_us, op, previous] = records_[place];
+    times_.dispatch_order[place] = op;
+    times_.start_us[op] = start_us;
+    times_.last_uses_us[op] =
+        StepTimes::last_use_us(start_us, devices_[rows_[op].device].costs_us[op]);
+  }
+  stale_ = {};
+  return times_;
+}
+
+// Puts a group on another device, and notes which places that touches.
 void IncrementalRun::move(GroupId group, DeviceId device) {
   const auto members = problem_.grouping().members(group);
   for (const OpId op : members) {
     rows_[op].device = device;
-    first_changed_ = std::min(first_changed_, dispatches_[op].place);
+    first_touched_ = std::min(first_touched_, place_[op]);
+    last_moved_ = std::max(last_moved_, place_[op]);
   }
+  last_touched_ = std::max(last_touched_, last_moved_);
   for (const OpId op : members) {
     const Row& row = rows_[op];
     for (std::int32_t input = row.sources; input < row.sources_end; ++input) {
@@ -110,6 +242,7 @@ void IncrementalRun::move(GroupId group, DeviceId device) {
     const std::int32_t* reader = readers_.data() + first_reader_[op];
     for (const Problem::Child& child : problem_.children(op)) {
       connect(child.op, *reader++);
+      last_touched_ = std::max(last_touched_, place_[child.op]);
     }
   }
 }
@@ -124,46 +257,65 @@ void IncrementalRun::connect(OpId consumer, std::int32_t input) {
     return;
   }
   std::int32_t& num_elsewhere = num_elsewhere_[output];
-  source = is_elsewhere ? problem_.num_ops() + output : producer;
+  source = is_elsewhere ? num_ops_ + output : producer;
   num_elsewhere += is_elsewhere ? 1 : -1;
   // Whether an output is sent makes a difference to its channel, and so does the order of several.
   if (num_elsewhere == (is_elsewhere ? 1 : 0) || row.only_output == StepTimes::kNone) {
-    first_changed_ = std::min(first_changed_, dispatches_[producer].place);
+    first_touched_ = std::min(first_touched_, place_[producer]);
   }
 }
 
-bool IncrementalRun::run() {
-  if (cost_revision_ != problem_.cost_revision()) {
-    cost_revision_ = problem_.cost_revision();
-    first_changed_ = 0;
-  }
-  roll_back(first_changed_);
-  const std::int32_t num_ops = problem_.num_ops();
-  std::int32_t allowance = num_ops + kLeastAllowance;  // for going through ops again
-  for (std::int32_t place = first_changed_; place < num_ops; ++place) {
-    const OpId op = times_.dispatch_order[place];
+// Runs the ops from `place` on, in the order of the records.
+IncrementalRun::Outcome IncrementalRun::sweep(std::int32_t place, double cutoff_us) {
+  set_devices_before(place);
+  changed_ = {place, place};
+  const double limit_us = cutoff_us * (1 + kRounding);
+  std::int64_t allowance =
+      std::int64_t{kMostRepeats} * num_ops_ + kLeastAllowance;  // for going through ops again
+  Outcome outcome = Outcome::kDone;
+  for (; place < num_ops_; ++place) {
+    if (place == next_check_ && has_rejoined(place)) {
+      break;
+    }
+    const OpId op = records_[place].op;
     const Row& row = rows_[op];
-    const OpId previous = last_[row.device];
-    dispatches_[op].ready_us = ready_us(row);
-    if (dispatches_[op].ready_us <= dispatches_[previous].ready_us) [[unlikely]] {
-      const Order order = order_of(previous, op);
+    const DeviceState& device = devices_[row.device];
+    const double ready = ready_us(row);
+    if (ready <= device.ready_us) [[unlikely]] {
+      records_[place].ready_us = ready;
+      const Order order = order_of(device.last, op);
       if (order == Order::kUnknown) {
-        return false;
+        outcome = Outcome::kGaveUp;
+        break;
       }
       if (order == Order::kWrong) {
         const std::int32_t first = reorder(place);
         allowance -= kReorderCost + place - first;
         if (allowance < 0) {
-          return false;
+          outcome = Outcome::kGaveUp;
+          break;
         }
         place = first - 1;
         continue;
       }
     }
-    dispatch(op, row, previous);
+    dispatch(place, op, row, ready);
+    if (records_[place].start_us + path_us_[op] > limit_us && place > last_moved_) [[unlikely]] {
+      outcome = Outcome::kCutOff;
+      break;
+    }
   }
-  first_changed_ = num_ops;
-  return true;
+  changed_.end = std::max(changed_.end, std::min(place + 1, num_ops_));
+  touch(changed_);
+  if (place < num_ops_) {
+    makespan_us_ = base_.makespan_us;
+  } else {
+    makespan_us_ = 0;
+    for (const DeviceState& device : devices_) {
+      makespan_us_ = std::max({makespan_us_, device.free_us, device.channel_free_us});
+    }
+  }
+  return outcome;
 }
 
 // Returns when an op has all that it reads.
@@ -180,64 +332,137 @@ inline double IncrementalRun::ready_us(const Row& row) const {
 }
 
 // Runs an op and sends what other devices want of it (rules 7 to 9).
-inline void IncrementalRun::dispatch(OpId op, const Row& row, OpId previous) {
-  const Dispatch& before = dispatches_[previous];
-  Dispatch& done = dispatches_[op];
-  const double cost_us = problem_.cost_us(op, row.device);
-  const double start_us = std::max(done.ready_us, before.device_free_us);
-  const double end_us = start_us + cost_us;
-  times_.start_us[op] = start_us;
+inline void IncrementalRun::dispatch(std::int32_t place, OpId op, const Row& row, double ready_us) {
+  DeviceState& device = devices_[row.device];
+  const double start_us = std::max(ready_us, device.free_us);
+  const double end_us = start_us + device.costs_us[op];
   times_.end_us[op] = end_us;
-  times_.last_uses_us[op] = StepTimes::last_use_us(start_us, cost_us);
-  done.device_free_us = end_us + row.gap_us;
-  done.previous = previous;
-  last_[row.device] = op;
   if (row.only_output != StepTimes::kNone) [[likely]] {
-    const double sent_us = std::max(before.channel_free_us, end_us);
+    const double sent_us = std::max(device.channel_free_us, end_us);
     const double arrives_us = sent_us + row.transfer_us;
     const bool is_sent = num_elsewhere_[row.only_output] > 0;
     const double start_if[] = {StepTimes::kNotSent, sent_us};
     const double arrives_if[] = {StepTimes::kNotSent, arrives_us};
-    const double free_if[] = {before.channel_free_us, arrives_us + times_.gap_after_transfer_us};
+    const double free_if[] = {device.channel_free_us, arrives_us + times_.gap_after_transfer_us};
     times_.transfer_start_us[row.only_output] = start_if[is_sent];
     times_.transfer_end_us[row.only_output] = arrives_if[is_sent];
-    done.channel_free_us = free_if[is_sent];
+    device.channel_free_us = free_if[is_sent];
   } else {
-    done.channel_free_us = times_.send(problem_, op, before.channel_free_us, [&](OpId consumer) {
+    device.channel_free_us = times_.send(problem_, op, device.channel_free_us, [&](OpId consumer) {
       return rows_[consumer].device != row.device;
     });
   }
+  records_[place] = {ready_us, start_us, device.channel_free_us, op, device.last};
+  device.ready_us = ready_us;
+  device.free_us = end_us + row.gap_us;
+  device.last = op;
 }
 
-double IncrementalRun::makespan_us() const {
-  double makespan_us = 0;
-  for (const OpId last : last_) {
-    const Dispatch& done = dispatches_[last];
-    makespan_us = std::max({makespan_us, done.device_free_us, done.channel_free_us});
+// Puts the devices into the state in which they are before an op of the base is dispatched.
+void IncrementalRun::set_devices_before(std::int32_t place) {
+  const OpId* const last_ops = last_ops_before(place);
+  for (DeviceId device = 0; device < devices_.end_id(); ++device) {
+    devices_[device].last = last_ops[device];
   }
-  return makespan_us;
+  for (std::int32_t at = place / kCheckPlaces * kCheckPlaces; at < place; ++at) {
+    const OpId op = records_[at].op;
+    devices_[rows_[op].device].last = op;
+  }
+  for (DeviceId device = 0; device < devices_.end_id(); ++device) {
+    set_device(device, devices_[device].last);
+  }
 }
 
-// Takes back all dispatches from `place` on.
-void IncrementalRun::roll_back(std::int32_t place) {
-  auto left = std::count_if(last_.begin(), last_.end(),
-                            [&](OpId last) { return dispatches_[last].place >= place; });
-  for (std::int32_t next = place; left > 0; ++next) {
-    const OpId previous = dispatches_[times_.dispatch_order[next]].previous;
-    if (dispatches_[previous].place < place) {  // so that was the first on its device
-      const DeviceId device =
-          previous < problem_.num_ops() ? rows_[previous].device : previous - problem_.num_ops();
-      last_[device] = previous;
-      --left;
+// Puts a device into the state in which it is after one of its ops.
+void IncrementalRun::set_device(DeviceId device, OpId last) {
+  DeviceState& state = devices_[device];
+  state.last = last;
+  if (last < num_ops_) {
+    const Record& record = record_of(last);
+    state.ready_us = record.ready_us;
+    state.free_us = times_.end_us[last] + rows_[last].gap_us;
+    state.channel_free_us = record.channel_free_us;
+  } else {
+    state.ready_us = -1;
+    state.free_us = 0;
+    state.channel_free_us = 0;
+  }
+}
+
+// Says whether all from `place` on is as in the base; if not, chooses where to look again.
+// Requires: `place` is a multiple of kCheckPlaces, and behind all that was touched.
+bool IncrementalRun::has_rejoined(std::int32_t place) {
+  next_check_ = place + kCheckPlaces;
+  if (place < changed_.end) {  // ops from here on were put in another order
+    return false;
+  }
+  const OpId* const last_ops = last_ops_before(place);
+  for (DeviceId device = 0; device < devices_.end_id(); ++device) {
+    const OpId last = devices_[device].last;
+    if (last != last_ops[device] || (last < num_ops_ && !is_as_in_base(last))) {
+      return false;
     }
   }
+  std::int32_t last_reader = -1;
+  for (std::int32_t at = changed_.begin; at < place; ++at) {
+    const OpId op = records_[at].op;
+    if (has_new_times(op)) {
+      for (const Problem::Child& child : problem_.children(op)) {
+        last_reader = std::max(last_reader, place_[child.op]);
+      }
+    }
+  }
+  if (last_reader >= place) {
+    next_check_ = (last_reader / kCheckPlaces + 1) * kCheckPlaces;
+    return false;
+  }
+  return true;
+}
+
+// Says whether an op leaves its device behind as it does in the base.
+bool IncrementalRun::is_as_in_base(OpId op) const {
+  const Record& now = record_of(op);
+  const Record& then = base_.records[place_[op]];
+  return then.op == op && now.ready_us == then.ready_us &&
+         now.channel_free_us == then.channel_free_us &&
+         times_.known_us[index_of(op)] == base_.known_us[index_of(op)];
+}
+
+// Says whether what an op tells its consumers is other than in the base.
+bool IncrementalRun::has_new_times(OpId op) const {
+  const auto [first, last] = problem_.outputs(op);
+  bool is_new = times_.known_us[index_of(op)] != base_.known_us[index_of(op)];
+  for (OutputId output = first; output < last; ++output) {
+    const auto known = index_of(num_ops_) + index_of(output);
+    is_new |= times_.known_us[known] != base_.known_us[known];
+  }
+  return is_new;
+}
+
+// Finds the longest path from the start of each op of the base to the end of the step: costs,
+// transfers and gaps, but no waiting.
+void IncrementalRun::find_paths() {
+  for (std::int32_t place = num_ops_; place-- > 0;) {
+    const OpId op = base_.records[place].op;
+    const Row& row = rows_[op];
+    double after_us = row.gap_us;
+    for (const Problem::Child& child : problem_.children(op)) {
+      const bool is_elsewhere = rows_[child.op].device != row.device;
+      after_us = std::max(
+          after_us, path_us_[child.op] + (is_elsewhere ? times_.transfer_us[child.output] : 0.0));
+    }
+    path_us_[op] = devices_[row.device].costs_us[op] + after_us;
+  }
+  has_paths_ = true;
 }
 
 // Says whether it is right that `first` goes before `second` on their device.
 IncrementalRun::Order IncrementalRun::order_of(OpId first, OpId second) const {
   const auto right_if = [](bool holds) { return holds ? Order::kRight : Order::kWrong; };
-  if (dispatches_[first].ready_us != dispatches_[second].ready_us) {
-    return right_if(dispatches_[first].ready_us < dispatches_[second].ready_us);
+  const double first_us = record_of(first).ready_us;
+  const double second_us = record_of(second).ready_us;
+  if (first_us != second_us) {
+    return right_if(first_us < second_us);
   }
   // The two that are common: both from the start, or both by the same delivery.
   if (is_root(first) && is_root(second)) {
@@ -261,8 +486,8 @@ IncrementalRun::Order IncrementalRun::order_of(OpId first, OpId second) const {
 // Compares two ops, of one device or not, by when they are ready, and as far as it is known, by
 // what the rules say about one time. An op always comes after those that it reads.
 bool IncrementalRun::is_before(OpId first, OpId second) const {
-  const double first_us = dispatches_[first].ready_us;
-  const double second_us = dispatches_[second].ready_us;
+  const double first_us = record_of(first).ready_us;
+  const double second_us = record_of(second).ready_us;
   if (first_us != second_us) {
     return first_us < second_us;
   }
@@ -277,11 +502,11 @@ std::int32_t IncrementalRun::only_source(OpId op) const {
   if (row.sources_end - row.sources > static_cast<std::int32_t>(kBlock)) {
     return StepTimes::kNone;
   }
-  const double ready_us = dispatches_[op].ready_us;
+  const double ready_us = record_of(op).ready_us;
   const std::int32_t one = sources_[row.sources];
   const std::int32_t other = sources_[row.sources + 1];
-  const bool is_one = times_.known_us[one] == ready_us;
-  const bool is_other = times_.known_us[other] == ready_us;
+  const bool is_one = times_.known_us[index_of(one)] == ready_us;
+  const bool is_other = times_.known_us[index_of(other)] == ready_us;
   const std::int32_t by_which[] = {StepTimes::kNone, one, other, StepTimes::kNone};
   return by_which[is_one + 2 * is_other];
 }
@@ -292,11 +517,11 @@ std::uint64_t IncrementalRun::tie_order(OpId op) const {
     return static_cast<std::uint64_t>(op);
   }
   const Row& row = rows_[op];
-  const double ready_us = dispatches_[op].ready_us;
+  const double ready_us = record_of(op).ready_us;
   std::uint64_t last = 0;
   for (std::int32_t at = row.sources; at < row.sources_end; ++at) {
     const std::int32_t source = sources_[at];
-    if (times_.known_us[source] == ready_us) {
+    if (times_.known_us[index_of(source)] == ready_us) {
       const Input& input = inputs_[at];
       const std::uint64_t order = delivery_order(input, source != input.producer, ready_us);
       const bool is_unclear = std::min(last, order) >= kAtOnceAsItComes &&
@@ -309,12 +534,12 @@ std::uint64_t IncrementalRun::tie_order(OpId op) const {
 
 std::uint64_t IncrementalRun::delivery_order(const Input& input, bool is_elsewhere,
                                              double at_us) const {
-  const double now_us = times_.start_us[input.producer];
+  const double now_us = record_of(input.producer).start_us;
   const double begin_us = is_elsewhere ? times_.transfer_start_us[input.output] : now_us;
   if (at_us != begin_us) {
     return static_cast<std::uint64_t>(problem_.name_rank(input.producer));
   }
-  const auto place = static_cast<std::uint64_t>(dispatches_[input.producer].place);
+  const auto place = static_cast<std::uint64_t>(place_[input.producer]);
   if (begin_us > now_us) {
     const DeviceId device = rows_[input.producer].device;
     return kAtOnceByChannel | device_ranks_[device] << kPlaceBits | place;
@@ -322,30 +547,60 @@ std::uint64_t IncrementalRun::delivery_order(const Input& input, bool is_elsewhe
   return kAtOnceAsItComes | place << 2 | (is_elsewhere ? kFromElsewhere : 0);
 }
 
-// Sorts the op at `place` and those that went before it on its device, though they are ready later,
-// and all between, by when they are ready; returns where the first one stood.
+// Puts the op at `place` before those that went before it on its device though they are ready
+// later, and before all between that depend on these; returns its new place, from which to go on.
 std::int32_t IncrementalRun::reorder(std::int32_t place) {
-  std::vector<OpId>& order = times_.dispatch_order;
-  const OpId late = order[place];
+  const OpId late = records_[place].op;
+  const double late_us = records_[place].ready_us;
+  DeviceState& device = devices_[rows_[late].device];
   std::int32_t first = place;
-  for (OpId other = last_[rows_[late].device];
-       dispatches_[other].place >= 0 && is_before(late, other);
-       other = dispatches_[other].previous) {
-    first = dispatches_[other].place;
+  for (OpId other = device.last; other < num_ops_ && is_before(late, other);
+       other = record_of(other).previous) {
+    first = place_[other];
   }
-  roll_back(first);
-  for (std::int32_t next = first + 1; next <= place; ++next) {
-    const OpId op = order[next];
-    std::int32_t to = next;
-    for (; to > first && is_before(op, order[to - 1]); --to) {
-      order[to] = order[to - 1];
+  // What is taken back comes behind; the others stay as they are.
+  device.is_taken_back = true;
+  ++num_reorders_;
+  taken_back_.clear();
+  std::int32_t next = first;
+  for (std::int32_t at = first; at < place; ++at) {
+    const Record& record = records_[at];
+    if (devices_[rows_[record.op].device].is_taken_back || reads_what_is_taken_back(record.op)) {
+      devices_[rows_[record.op].device].is_taken_back = true;
+      taken_back_in_[record.op] = num_reorders_;
+      taken_back_.push_back({record.op, record.previous});
+    } else {
+      place_[record.op] = next;
+      records_[next++] = record;
     }
-    order[to] = op;
   }
-  for (std::int32_t at = first; at <= place; ++at) {
-    dispatches_[order[at]].place = at;
+  const std::int32_t begin = next;
+  place_[late] = next;
+  records_[next++] = {.ready_us = late_us, .op = late};
+  for (const TakenBack& taken : taken_back_) {
+    place_[taken.op] = next;
+    records_[next++].op = taken.op;
   }
-  return first;
+  for (auto taken = taken_back_.rbegin(); taken != taken_back_.rend(); ++taken) {
+    devices_[rows_[taken->op].device].last = taken->previous;
+  }
+  for (DeviceId at = 0; at < devices_.end_id(); ++at) {
+    if (devices_[at].is_taken_back) {
+      devices_[at].is_taken_back = false;
+      set_device(at, devices_[at].last);
+    }
+  }
+  changed_ = {std::min(changed_.begin, first), std::max(changed_.end, place + 1)};
+  return begin;
+}
+
+bool IncrementalRun::reads_what_is_taken_back(OpId op) const {
+  const Row& row = rows_[op];
+  bool reads = false;
+  for (std::int32_t input = row.sources; input < row.sources_end; ++input) {
+    reads |= taken_back_in_[inputs_[input].producer] == num_reorders_;
+  }
+  return reads;
 }
 
 }  // namespace emplace::placeto

@@ -1,18 +1,25 @@
 #pragma once
 
-// Runs a placement that differs little from the one before, without an event queue. Rule numbers
-// refer to docs/concepts/simulation.md.
+// Runs placements that differ little from a base, without an event queue. Rule numbers refer to
+// docs/concepts/simulation.md.
 //
 // A device runs its ops in the order of the times at which they are ready. So a step is settled by
 // one order of all ops that agrees with the graph and, on each device, with those times: each op
 // starts at the later of two times that are known by then, when it is ready and when its device is
 // free. A few groups on other devices hardly change that order. Hence an incremental run goes
-// through the ops in the dispatch order of the last run, from the first one that the moves can
-// touch, and compares each with the one before it on its device. Where the order proves wrong, it
-// sorts the ops since by what has been found out about them, and goes through them again. The
-// results are those of a full run to the last bit. It gives up, for a full run to follow, where too
-// much would have to be gone through again, and where two ops are ready at one time and only the
-// events of that time could show which is first.
+// through the ops in the order of the base, from the first one that the moves can touch, and
+// compares each with the one before it on its device. Where the order proves wrong, it puts the op
+// where it belongs and goes on from there. It ends early
+// - where all devices are as in the base, and nothing that changed is read later: the rest of the
+//   step is that of the base;
+// - where the longest path from an op to the end of the step shows that the step takes the cut-off
+//   or longer.
+// The next run starts from the base again, unless this one is made the base; so what a run changed
+// is all that is ever copied. The results are those of a full run to the last bit. A run gives up,
+// for a full run to follow, where too much would have to be gone through again, and where two ops
+// are ready at one time and only the events of that time could show which is first.
+//
+// Complexity: O(ops + edges) from the first change to the last, with a small constant.
 
 #include "step_times.hpp"
 
@@ -22,6 +29,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace emplace::placeto {
@@ -30,28 +38,38 @@ namespace emplace::placeto {
 /// allocates nothing.
 class IncrementalRun {
  public:
-  /// Prepares a workspace on the times that full and incremental runs share.
-  IncrementalRun(const Problem& problem, StepTimes& times);
+  enum class Outcome : std::uint8_t { kDone, kCutOff, kGaveUp };
+
+  /// Prepares a workspace. Requires: `problem` outlives it.
+  explicit IncrementalRun(const Problem& problem);
 
   IncrementalRun(const IncrementalRun&) = delete;
   IncrementalRun& operator=(const IncrementalRun&) = delete;
 
-  /// Starts from the full run of `placement` whose times these are.
-  void start_from(const Placement& placement);
+  /// Makes the step of `placement` the base; `order` is the dispatch order of a full run of it.
+  /// Returns whether it succeeded; if not, there is no base.
+  bool start_from(const Placement& placement, std::span<const OpId> order);
 
-  /// Puts a group on another device. Requires: start_from() was called for the last run, or that
-  /// was an incremental one.
-  void move(GroupId group, DeviceId device);
+  /// Brings the base up to date with the costs of the problem. Returns as start_from().
+  bool refresh();
 
-  /// Runs the step with the moves since the last run. Returns whether it succeeded; if not, the
-  /// times are of no use.
-  bool run();
+  /// Runs the base with `groups` where `placement` has them. Where the step is seen to take
+  /// `cutoff_us` or longer, it may end with kCutOff; there and after kGaveUp the times are of no
+  /// use. Requires: there is a base.
+  Outcome run(const Placement& placement, std::span<const GroupId> groups, double cutoff_us);
 
-  /// Returns the last event of the last incremental run.
-  double makespan_us() const;
+  /// Makes the last run the base. Requires: its outcome was kDone.
+  void make_base();
+
+  /// Returns the last event of the last run. Requires: its outcome was kDone.
+  double makespan_us() const { return makespan_us_; }
+
+  /// Completes the times of the last run, and returns them. Requires: its outcome was kDone.
+  const StepTimes& times();
 
  private:
-  static constexpr std::size_t kBlock = 2;  // sources that are visited together
+  static constexpr std::size_t kBlock = 2;          // sources that are visited together
+  static constexpr std::int32_t kCheckPlaces = 32;  // from one look for the base to the next
 
   // What dispatching an op needs to know of it, in half a line of the cache.
   struct alignas(32) Row {
@@ -63,13 +81,22 @@ class IncrementalRun {
     double gap_us;       // for which the device rests after the op
   };
 
-  // What the dispatch of an op leaves behind on its device.
-  struct alignas(32) Dispatch {
-    double ready_us;
-    double device_free_us;
-    double channel_free_us;
-    OpId previous;       // on the device; of the first one, the sentinel
-    std::int32_t place;  // among all ops
+  // What the dispatch of an op leaves behind, by place in the order.
+  struct Record {
+    double ready_us = 0;
+    double start_us = 0;
+    double channel_free_us = 0;
+    OpId op = 0;
+    OpId previous = 0;  // on the device; of the first one, the sentinel
+  };
+
+  struct alignas(64) DeviceState {
+    const double* costs_us = nullptr;
+    double ready_us = 0;  // of the last op
+    double free_us = 0;
+    double channel_free_us = 0;
+    OpId last = 0;
+    bool is_taken_back = false;  // in reorder(): some of its last ops are
   };
 
   // What a consumer reads: an op's output.
@@ -78,23 +105,63 @@ class IncrementalRun {
     OutputId output;
   };
 
+  // What runs start from.
+  struct Base {
+    IdVector<std::int32_t, Record> records;
+    std::vector<double> known_us;  // as StepTimes::known_us
+    IdVector<OutputId, double> transfer_start_us;
+    std::vector<OpId> last_ops;  // of each device, before each kCheckPlaces-th place
+    double makespan_us = 0;
+  };
+
+  // Of a group from its device in the base.
+  struct Move {
+    GroupId group;
+    DeviceId from;
+  };
+
+  // Places from `begin` to `end`.
+  struct Range {
+    std::int32_t begin = 0;
+    std::int32_t end = 0;
+  };
+
   enum class Order : std::uint8_t { kRight, kWrong, kUnknown };
 
-  OpId sentinel_of(DeviceId device) const { return problem_.num_ops() + device; }
-  bool is_root(OpId op) const;
+  OpId sentinel_of(DeviceId device) const { return num_ops_ + device; }
+  bool is_root(OpId op) const { return rows_[op].sources == rows_[op].sources_end; }
+  bool sweep_all();
+  void go_back();
+  void touch(Range range);
+  void move(GroupId group, DeviceId device);
   void connect(OpId consumer, std::int32_t input);
-  void roll_back(std::int32_t place);
+  template <class From, class To>
+  void copy_times(const From& from, To& to) const;
+  void set_devices_before(std::int32_t place);
+  void set_device(DeviceId device, OpId last);
+  Outcome sweep(std::int32_t place, double cutoff_us);
+  bool has_rejoined(std::int32_t place);
+  bool is_as_in_base(OpId op) const;
+  bool has_new_times(OpId op) const;
+  void find_paths();
+  void find_last_ops();
+  OpId* last_ops_before(std::int32_t place) {
+    return base_.last_ops.data() + index_of(place / kCheckPlaces) * devices_.size();
+  }
   double ready_us(const Row& row) const;
-  void dispatch(OpId op, const Row& row, OpId previous);
+  void dispatch(std::int32_t place, OpId op, const Row& row, double ready_us);
   Order order_of(OpId first, OpId second) const;
   bool is_before(OpId first, OpId second) const;
   std::int32_t only_source(OpId op) const;
   std::uint64_t tie_order(OpId op) const;
   std::uint64_t delivery_order(const Input& input, bool is_elsewhere, double at_us) const;
   std::int32_t reorder(std::int32_t place);
+  bool reads_what_is_taken_back(OpId op) const;
+
+  const Record& record_of(OpId op) const { return records_[place_[op]]; }
 
   const Problem& problem_;
-  StepTimes& times_;
+  const OpId num_ops_;
 
   IdVector<OpId, Row> rows_;
   IdVector<std::int32_t, Input> inputs_;          // of all ops, in blocks as in `rows_`
@@ -104,10 +171,32 @@ class IncrementalRun {
   IdVector<OutputId, std::int32_t> num_elsewhere_;  // consumers on other devices
   IdVector<DeviceId, std::uint64_t> device_ranks_;  // in the byte order of their names
 
-  IdVector<OpId, Dispatch> dispatches_;  // and the sentinel of each device
-  IdVector<DeviceId, OpId> last_;        // the last that was dispatched
-  std::int64_t cost_revision_ = 0;       // of the problem, in the last incremental run
-  std::int32_t first_changed_ = 0;       // the first place that the moves can touch
+  // The last run.
+  StepTimes times_;
+  IdVector<std::int32_t, Record> records_;
+  IdVector<OpId, std::int32_t> place_;
+  IdVector<DeviceId, DeviceState> devices_;
+  double makespan_us_ = 0;
+  std::vector<Move> moves_;
+  std::int32_t first_touched_ = 0;  // the first place that the moves can touch
+  std::int32_t last_touched_ = 0;   // the last one of what moves, and what reads it
+  std::int32_t last_moved_ = 0;     // the last one of what moves
+  std::int32_t next_check_ = 0;     // where to look next whether all is as in the base
+  Range changed_;                   // where the run may differ from the base
+  Range stale_;                     // where times() has to complete `times_`
+
+  Base base_;
+  IdVector<OpId, double> path_us_;  // the longest from the start of an op to the end of the step
+  bool has_paths_ = false;
+
+  // Scratch of reorder().
+  struct TakenBack {
+    OpId op;
+    OpId previous;
+  };
+  std::vector<TakenBack> taken_back_;
+  IdVector<OpId, std::int64_t> taken_back_in_;  // the number of the last reorder() that did
+  std::int64_t num_reorders_ = 0;
 };
 
 }  // namespace emplace::placeto

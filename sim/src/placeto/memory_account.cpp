@@ -4,8 +4,8 @@
 
 namespace emplace::placeto {
 
-MemoryAccount::MemoryAccount(const Problem& problem, const OpTable& table, const StepTimes& times)
-    : problem_(problem), table_(table), times_(times) {
+MemoryAccount::MemoryAccount(const Problem& problem, const OpTable& table)
+    : problem_(problem), table_(table) {
   const auto num_ops = static_cast<std::size_t>(problem.num_ops());
   const auto num_devices = static_cast<std::size_t>(problem.num_devices());
   freed_us_.resize(num_ops);
@@ -19,13 +19,14 @@ MemoryAccount::MemoryAccount(const Problem& problem, const OpTable& table, const
 }
 
 // The queues hold the ops of each device in the order of their starts.
-void MemoryAccount::after_full_run(const Placement& placement, const EventLoop& loop) {
-  free_outputs();
+void MemoryAccount::after_full_run(const StepTimes& times, IdSpan<DeviceId, const DeviceLoad> loads,
+                                   const EventLoop& loop) {
+  free_outputs(times);
   std::fill(peak_bytes_.begin(), peak_bytes_.end(), 0);
   for (const DeviceState& device : loop.devices()) {
     std::size_t count = 0;
     for (const ReadyOp& dispatched : device.dispatched()) {
-      starts_us_[count] = times_.start_us[dispatched.op];
+      starts_us_[count] = times.start_us[dispatched.op];
       frees_us_[count] = freed_us_[dispatched.op];
       bytes_[count] = problem_.allocated_bytes(dispatched.op);
       ++count;
@@ -33,25 +34,25 @@ void MemoryAccount::after_full_run(const Placement& placement, const EventLoop& 
     peak_bytes_[device.device] =
         peaks_.peak({starts_us_.data(), count}, {frees_us_.data(), count}, {bytes_.data(), count});
   }
-  add_persistent_bytes(placement);
+  add_persistent_bytes(loads);
   is_remembered_ = false;
 }
 
 // The dispatch order holds the ops of all devices in the order of their starts. Ops that allocate
 // nothing are left out: each op is written behind the others of its device, and stays if their end
 // moves behind it.
-void MemoryAccount::after_incremental_run(const Placement& placement,
-                                          IdSpan<DeviceId, const std::size_t> num_ops_on) {
-  free_outputs();
+void MemoryAccount::after_incremental_run(const Placement& placement, const StepTimes& times,
+                                          IdSpan<DeviceId, const DeviceLoad> loads) {
+  free_outputs(times);
   std::size_t begin = 0;
   for (DeviceId device = 0; device < ends_.end_id(); ++device) {
     ends_[device] = begin;
-    begin += num_ops_on[device] + 1;
+    begin += loads[device].num_ops + 1;
   }
-  for (const OpId op : times_.dispatch_order) {
+  for (const OpId op : times.dispatch_order) {
     std::size_t& end = ends_[placement[problem_.grouping().group_of(op)]];
     ops_[end] = op;
-    starts_us_[end] = times_.start_us[op];
+    starts_us_[end] = times.start_us[op];
     frees_us_[end] = freed_us_[op];
     bytes_[end] = problem_.allocated_bytes(op);
     end += bytes_[end] != 0;
@@ -69,20 +70,20 @@ void MemoryAccount::after_incremental_run(const Placement& placement,
       peak_bytes_[device] = peaks_.peak(starts_us, frees_us, bytes);
       peaks_.remember(ops);
     }
-    begin += num_ops_on[device] + 1;
+    begin += loads[device].num_ops + 1;
   }
-  add_persistent_bytes(placement);
+  add_persistent_bytes(loads);
   is_remembered_ = true;
 }
 
-void MemoryAccount::free_outputs() {
+void MemoryAccount::free_outputs(const StepTimes& times) {
   const auto last_use_us = [&](const OpId* block) {
     static_assert(OpTable::kBlock == 2);
-    return std::max(times_.last_uses_us[block[0]], times_.last_uses_us[block[1]]);
+    return std::max(times.last_uses_us[block[0]], times.last_uses_us[block[1]]);
   };
   for (OpId op = 0; op < freed_us_.end_id(); ++op) {
     const OpTable::Row& row = table_.rows[op];
-    double freed_us = std::max(times_.start_us[op], last_use_us(row.consumers));
+    double freed_us = std::max(times.start_us[op], last_use_us(row.consumers));
     const OpId* block = table_.more_consumers.data() + row.more_consumers;
     for (std::int32_t at = OpTable::kBlock; at < row.num_consumers; at += OpTable::kBlock) {
       freed_us = std::max(freed_us, last_use_us(block));
@@ -92,9 +93,9 @@ void MemoryAccount::free_outputs() {
   }
 }
 
-void MemoryAccount::add_persistent_bytes(const Placement& placement) {
-  for (GroupId group = 0; group < problem_.num_groups(); ++group) {
-    peak_bytes_[placement[group]] += problem_.group_persistent_bytes(group);
+void MemoryAccount::add_persistent_bytes(IdSpan<DeviceId, const DeviceLoad> loads) {
+  for (DeviceId device = 0; device < loads.end_id(); ++device) {
+    peak_bytes_[device] += loads[device].persistent_bytes;
   }
 }
 

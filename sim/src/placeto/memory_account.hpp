@@ -24,18 +24,19 @@ namespace emplace::placeto {
 /// construction it allocates nothing.
 class MemoryAccount {
  public:
-  /// Prepares a workspace that reads `times`. Requires: all outlive it.
-  MemoryAccount(const Problem& problem, const OpTable& table, const StepTimes& times);
+  /// Prepares a workspace. Requires: all outlive it.
+  MemoryAccount(const Problem& problem, const OpTable& table);
 
   MemoryAccount(const MemoryAccount&) = delete;
   MemoryAccount& operator=(const MemoryAccount&) = delete;
 
-  /// Accounts for the full run that `loop` has just made.
-  void after_full_run(const Placement& placement, const EventLoop& loop);
+  /// Accounts for the full run that `loop` has just made, and of which these are the times.
+  void after_full_run(const StepTimes& times, IdSpan<DeviceId, const DeviceLoad> loads,
+                      const EventLoop& loop);
 
-  /// Accounts for an incremental run. `num_ops_on` is the number of ops on each device.
-  void after_incremental_run(const Placement& placement,
-                             IdSpan<DeviceId, const std::size_t> num_ops_on);
+  /// Accounts for an incremental run of `placement`, of which these are the times.
+  void after_incremental_run(const Placement& placement, const StepTimes& times,
+                             IdSpan<DeviceId, const DeviceLoad> loads);
 
   /// Returns when the outputs of each op are freed.
   IdSpan<OpId, const double> freed_us() const { return freed_us_; }
@@ -44,12 +45,11 @@ class MemoryAccount {
   IdSpan<DeviceId, const std::int64_t> peak_bytes() const { return peak_bytes_; }
 
  private:
-  void free_outputs();
-  void add_persistent_bytes(const Placement& placement);
+  void free_outputs(const StepTimes& times);
+  void add_persistent_bytes(IdSpan<DeviceId, const DeviceLoad> loads);
 
   const Problem& problem_;
   const OpTable& table_;
-  const StepTimes& times_;
   IdVector<OpId, double> freed_us_;
   IdVector<DeviceId, std::int64_t> peak_bytes_;
 

@@ -1,12 +1,17 @@
 #pragma once
 
-// Whether a placement is worth an incremental run: which groups moved since the last one, and how
-// incremental runs went lately.
+// Whether a placement is worth an incremental run, and from which step: which groups are elsewhere
+// than in the base of such runs, and than in the last run; and how incremental runs went lately.
+//
+// A search tries neighbours of a placement and goes to one of them now and then. What it tries next
+// is then nearer to the last run than to the base.
 
 #include <emplace/sim/placement.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace emplace::placeto {
@@ -14,29 +19,55 @@ namespace emplace::placeto {
 /// Follows the runs of one engine. After its construction it allocates nothing.
 class MovedGroups {
  public:
+  enum class From : std::uint8_t { kNothing, kBase, kLastRun };
+
   explicit MovedGroups(GroupId num_groups);
 
-  /// Lists the groups that were elsewhere in the last run. Returns whether they are few enough for
-  /// an incremental run, and those have not given up lately.
-  bool find(const Placement& placement);
+  /// Lists the groups that are elsewhere in the base or in the last run, and says in which: where
+  /// they are fewer. Says kNothing if they are too many for an incremental run, or if such runs
+  /// gave up lately.
+  From find(const Placement& placement);
 
   /// Returns those groups.
   std::span<const GroupId> groups() const { return moved_; }
 
-  /// Returns the placement of the last run.
-  const Placement& last() const { return last_; }
+  /// Returns the placement of the base.
+  const Placement& base() const { return base_; }
 
-  /// Says what became of an incremental run. One that gives up costs time for nothing; so none is
-  /// tried for a while, the longer the more gave up lately.
-  void note_incremental_run(bool has_succeeded);
+  /// Returns the placement of the last run if that was a full one, or null.
+  const Placement* last_full_run() const { return last_run_ == LastRun::kFull ? &last_ : nullptr; }
 
-  /// Says that `placement` was run.
-  void note_run(const Placement& placement) { last_ = placement; }
+  /// Makes the last run the base.
+  void make_base();
+
+  /// Says that there is neither a base nor a last run.
+  void forget();
+
+  /// Says that `placement` was run in full.
+  void note_full_run(const Placement& placement);
+
+  /// Says that `placement` was run incrementally from the base, with groups() elsewhere; if it was
+  /// cut off, it cannot become the base.
+  void note_incremental_run(const Placement& placement, bool is_cut_off);
+
+  /// Says that an incremental run gave up. That costs time for nothing; so none is tried for a
+  /// while, the longer the more gave up lately.
+  void note_failure();
 
  private:
-  Placement last_;
+  enum class LastRun : std::uint8_t { kNone, kFull, kIncremental };
+
+  bool find_moved(const Placement& from, const Placement& to, std::size_t most);
+  bool find_moved_since_last_run(const Placement& placement);
+
+  Placement base_;
+  bool has_base_ = false;
+  LastRun last_run_ = LastRun::kNone;
+  Placement last_;                                        // of a full run
+  std::vector<std::pair<GroupId, DeviceId>> last_moves_;  // of an incremental run from the base
   std::vector<GroupId> moved_;
-  std::int32_t pause_ = 0;  // runs for which none is tried, since the last one gave up
+  std::vector<GroupId> moved_since_;  // the last run
+  std::int32_t pause_ = 0;            // runs for which none is tried, since the last one gave up
   std::int32_t pause_left_ = 0;
 };
 

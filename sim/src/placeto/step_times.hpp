@@ -7,10 +7,17 @@
 #include <emplace/sim/problem.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace emplace::placeto {
+
+/// Holds what a placement puts on a device.
+struct DeviceLoad {
+  std::size_t num_ops = 0;
+  std::int64_t persistent_bytes = 0;
+};
 
 /// Holds the times of a run. Behind the last output there is a sentinel, which no op reads.
 struct StepTimes {

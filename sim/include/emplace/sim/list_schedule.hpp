@@ -11,10 +11,11 @@
 // until all of its consumers are assigned, which is when Baechi frees them (Jeon et al. 2020). That
 // is a guess as well: the simulator frees outputs op by op, and knows of workspace, copies and
 // times. What it finds beyond the ledger can be kept free (reserve()). Complexity: queries O(1), or
-// O(groups on the device) where idle slots are filled; assign() O(edges of the group * devices) and
+// as in busy_times.hpp where idle slots are filled; assign() O(edges of the group * devices) and
 // O(ready groups). One thread.
 
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/sim/busy_times.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
@@ -84,12 +85,6 @@ class ListSchedule {
   Placement take() &&;
 
  private:
-  // What a device does from start_us to finish_us.
-  struct Interval {
-    double start_us;
-    double finish_us;
-  };
-
   std::size_t cell(GroupId group, DeviceId device) const {
     return static_cast<std::size_t>(group) * num_devices_ + static_cast<std::size_t>(device);
   }
@@ -109,7 +104,7 @@ class ListSchedule {
   std::vector<double> ready_us_;                // by group and device
   IdVector<GroupId, double> start_us_;
   IdVector<GroupId, double> finish_us_;
-  IdVector<DeviceId, std::vector<Interval>> intervals_;  // in order of time
+  IdVector<DeviceId, BusyTimes> busy_times_;
   IdVector<DeviceId, std::int64_t> free_bytes_;
 };
 

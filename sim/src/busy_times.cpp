@@ -1,0 +1,82 @@
+#include <emplace/sim/busy_times.hpp>
+
+#include <algorithm>
+
+namespace emplace {
+namespace {
+
+constexpr std::size_t kLargestBlock = 512;
+
+// How far the length of an idle time may be off, as a share of the time of day.
+constexpr double kRounding = 1e-15;
+
+}  // namespace
+
+double BusyTimes::start_of_idle(double ready_us, double cost_us) const {
+  // Busy times that end before the work is ready cannot delay it.
+  auto block = std::ranges::partition_point(blocks_, [ready_us](const Block& earlier) {
+    return earlier.times.back().finish_us <= ready_us;
+  });
+  if (block == blocks_.end()) {
+    return ready_us;
+  }
+  auto next = std::ranges::partition_point(
+      block->times, [ready_us](const Interval& busy) { return busy.finish_us <= ready_us; });
+  const double least_idle_us = cost_us - kRounding * last_finish_us();
+  double start_us = ready_us;
+  for (;;) {
+    for (; next != block->times.end(); ++next) {
+      if (start_us + cost_us <= next->start_us) {
+        return start_us;
+      }
+      start_us = std::max(start_us, next->finish_us);
+    }
+    for (++block; block != blocks_.end() && block->longest_idle_us < least_idle_us; ++block) {
+      start_us = block->times.back().finish_us;
+    }
+    if (block == blocks_.end()) {
+      return start_us;
+    }
+    next = block->times.begin();
+  }
+}
+
+void BusyTimes::add(double start_us, double finish_us) {
+  if (blocks_.empty()) {
+    blocks_.push_back({.times = {{start_us, finish_us}}});
+    return;
+  }
+  auto block = std::ranges::partition_point(blocks_, [finish_us](const Block& earlier) {
+    return earlier.times.back().finish_us <= finish_us;
+  });
+  if (block == blocks_.end()) {
+    --block;
+  }
+  block->times.insert(
+      std::ranges::partition_point(
+          block->times, [finish_us](const Interval& busy) { return busy.finish_us <= finish_us; }),
+      {start_us, finish_us});
+  const auto at = static_cast<std::size_t>(block - blocks_.begin());
+  if (block->times.size() > kLargestBlock) {
+    const auto middle = block->times.begin() + kLargestBlock / 2;
+    Block second{.times = {middle, block->times.end()}};
+    block->times.erase(middle, block->times.end());
+    blocks_.insert(block + 1, std::move(second));
+    measure(at + 1);
+  }
+  measure(at);
+  // What was added behind a block may have shortened the idle time before the next one, which then
+  // is taken for longer than it is: a search looks into that block for nothing, and no more.
+}
+
+void BusyTimes::measure(std::size_t at) {
+  Block& block = blocks_[at];
+  double before_us = at == 0 ? 0 : blocks_[at - 1].times.back().finish_us;
+  block.longest_idle_us = 0;
+  for (const auto& [start_us, finish_us] : block.times) {
+    block.longest_idle_us = std::max(block.longest_idle_us, start_us - before_us);
+    before_us = finish_us;
+  }
+}
+
+}  // namespace emplace
