@@ -1,13 +1,24 @@
 #pragma once
 
-// What no placement of a problem can beat: the yardstick next to every result.
+// What no placement of a problem can beat: the yardstick next to every result. Each bound holds for
+// every placement on the devices that it is told, by the rules of the cluster's transfer model
+// (docs/concepts/lower-bounds.md has the arguments). Memory is not considered.
 
 #include <emplace/sim/problem.hpp>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
 namespace emplace {
 
-/// Holds lower bounds on the makespan of any placement, in microseconds.
+/// Holds lower bounds on the makespan of placements, in microseconds.
 struct LowerBounds {
+  /// Names the bounds in the order in which they get stronger and dearer.
+  enum class Part : std::uint8_t { kCriticalPath, kTotalWork, kStayOrLeave, kWorkInBetween };
+
   /// Longest path with each op on its fastest device, and between two ops the lesser of what it
   /// costs to stay on one device (the gap) and to leave it (the transfer).
   double critical_path_us = 0;
@@ -15,15 +26,32 @@ struct LowerBounds {
   /// every placement takes at least sum over ops of min over devices of w * (cost + gap), the dual
   /// of the fractional assignment; the weights are improved by a fixed number of subgradient steps.
   double total_work_us = 0;
+  /// Longest path on which ops side by side either share a device, one after the other, or pay for
+  /// the transfers that take them to others.
+  double stay_or_leave_us = 0;
+  /// Work that starts after some time and ends before another, shared by all devices, and that of
+  /// the ops of one group on one device, with both times by kStayOrLeave: release dates and tails.
+  double work_in_between_us = 0;
 
-  /// Returns the larger of the two.
-  double best_us() const {
-    return critical_path_us > total_work_us ? critical_path_us : total_work_us;
-  }
+  /// Returns the largest.
+  double best_us() const;
+
+  /// Says which one that is; the first of equals.
+  Part binding_part() const;
 };
 
-/// Computes the bounds. O(steps * (ops * devices + edges)).
-LowerBounds lower_bounds(const Problem& problem);
+/// Returns "critical path", "total work", "stay or leave" or "work in between".
+std::string_view to_string(LowerBounds::Part part);
+
+/// Computes the bounds for placements on `devices`. O(ops * (devices + window)) for a window that
+/// is smaller where there are more ops, and none above a million ops; see
+/// sim/src/bounds/earliest_starts.hpp. Requires: at least one device.
+LowerBounds lower_bounds(const Problem& problem, std::span<const DeviceId> devices);
+
+/// Does the same for the devices from which agents choose.
+inline LowerBounds lower_bounds(const Problem& problem) {
+  return lower_bounds(problem, problem.placeable_devices());
+}
 
 /// Returns how far a makespan is above a bound, as a fraction of the bound: 0.25 for 25 % above.
 double gap_to_bound(double makespan_us, double bound_us);

@@ -1,0 +1,120 @@
+#include "earliest_starts.hpp"
+#include "precedence.hpp"
+#include "work.hpp"
+
+#include <emplace/graphs/check.hpp>
+#include <emplace/sim/bounds.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+using bounds::Job;
+using bounds::Precedence;
+
+// Returns how many neighbours of an op are looked at in a problem of `num_ops`; 0 for none.
+std::size_t window_for(OpId num_ops) {
+  constexpr std::array<std::pair<OpId, std::size_t>, 3> kWindows = {
+      {{20'000, 128}, {200'000, 32}, {1'000'000, 16}}};
+  for (const auto& [most_ops, window] : kWindows) {
+    if (num_ops <= most_ops) {
+      return window;
+    }
+  }
+  return 0;
+}
+
+// Returns the least time of a device on which all ops of some group run, for the worst group:
+// within a group nothing leaves.
+double one_device_us(const Problem& problem, std::span<const DeviceId> devices,
+                     const IdVector<OpId, double>& starts_us,
+                     const IdVector<OpId, double>& tails_us) {
+  double longest_us = 0;
+  std::vector<Job> jobs;
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    const std::span<const OpId> members = problem.grouping().members(group);
+    if (members.size() < 2) {
+      continue;
+    }
+    double least_us = std::numeric_limits<double>::infinity();
+    for (const DeviceId device : devices) {
+      jobs.clear();
+      for (const OpId op : members) {
+        jobs.push_back(
+            {starts_us[op], problem.busy_us(op, device) / problem.slots(device), tails_us[op]});
+      }
+      least_us = std::min(least_us, bounds::one_machine_us(jobs));
+    }
+    longest_us = std::max(longest_us, least_us);
+  }
+  return longest_us;
+}
+
+}  // namespace
+
+double LowerBounds::best_us() const {
+  return std::max({critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us});
+}
+
+LowerBounds::Part LowerBounds::binding_part() const {
+  const std::array parts = {critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us};
+  return static_cast<Part>(std::ranges::max_element(parts) - parts.begin());
+}
+
+std::string_view to_string(LowerBounds::Part part) {
+  constexpr std::array<std::string_view, 4> kNames = {"critical path", "total work",
+                                                      "stay or leave", "work in between"};
+  return kNames[static_cast<std::size_t>(part)];
+}
+
+LowerBounds lower_bounds(const Problem& problem, std::span<const DeviceId> devices) {
+  EMPLACE_CHECK(!devices.empty(), "no device to place on");
+  LowerBounds result;
+  const Precedence ops(problem, devices);
+  const IdVector<OpId, double> shares_us = bounds::shares_us(problem, devices);
+  for (const double share_us : shares_us) {
+    result.total_work_us += share_us;
+  }
+  const Precedence backwards = ops.reversed();
+  IdVector<OpId, double> starts_us = bounds::longest_paths(ops);
+  for (OpId op = 0; op < ops.num_ops(); ++op) {
+    result.critical_path_us = std::max(result.critical_path_us, starts_us[op] + ops.busy_us(op));
+  }
+  IdVector<OpId, double> tails_us;
+  if (const std::size_t window = window_for(ops.num_ops()); window > 0) {
+    bounds::Machines machines{.count = static_cast<DeviceId>(devices.size())};
+    for (const DeviceId device : devices) {
+      machines.slots = std::max(machines.slots, static_cast<double>(problem.slots(device)));
+    }
+    starts_us = bounds::earliest_starts(ops, machines, window);
+    tails_us = bounds::earliest_starts(backwards, machines, window);
+  } else {
+    tails_us = bounds::longest_paths(backwards);
+  }
+  std::vector<Job> jobs;
+  for (OpId op = 0; op < ops.num_ops(); ++op) {
+    result.stay_or_leave_us =
+        std::max(result.stay_or_leave_us, starts_us[op] + ops.busy_us(op) + tails_us[op]);
+    jobs.push_back({starts_us[op], shares_us[op], tails_us[op]});
+  }
+  result.work_in_between_us =
+      std::max(bounds::one_machine_us(jobs), one_device_us(problem, devices, starts_us, tails_us));
+  // Sums are rounded in another order than the simulator's; what that can add is taken off.
+  const double kept = 1 - 16 * std::numeric_limits<double>::epsilon() * problem.num_ops();
+  for (double* const bound_us : {&result.critical_path_us, &result.total_work_us,
+                                 &result.stay_or_leave_us, &result.work_in_between_us}) {
+    *bound_us *= kept;
+  }
+  return result;
+}
+
+double gap_to_bound(double makespan_us, double bound_us) {
+  return bound_us > 0 ? (makespan_us - bound_us) / bound_us : 0.0;
+}
+
+}  // namespace emplace
