@@ -20,7 +20,7 @@ using bounds::Precedence;
 // Returns how many neighbours of an op are looked at in a problem of `num_ops`; 0 for none.
 std::size_t window_for(OpId num_ops) {
   constexpr std::array<std::pair<OpId, std::size_t>, 3> kWindows = {
-      {{20'000, 128}, {200'000, 32}, {1'000'000, 16}}};
+      {{2'000, 128}, {20'000, 64}, {1'000'000, 16}}};
   for (const auto& [most_ops, window] : kWindows) {
     if (num_ops <= most_ops) {
       return window;

@@ -14,7 +14,7 @@ namespace emplace::bounds {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kUnrelated = -1;  // in place of a distance: no path leads from one to the other
+constexpr double kUnrelated = -kInfinity;  // no path leads from one to the other
 
 // Returns all ops in the topological order in which they must start at the latest for the longest
 // path not to grow: neighbours in time are neighbours in this order.

@@ -86,6 +86,9 @@ IdVector<OpId, double> shares_us(const Problem& problem, std::span<const DeviceI
       best_us = bound_us;
       best_weights = weights;
     }
+    if (bound_us == 0) {
+      break;
+    }
     // Multiplicative weights: a device that would take more than the bound gets dearer.
     const double rate = 0.5 / std::sqrt(1.0 + step);
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
