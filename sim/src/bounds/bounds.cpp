@@ -19,8 +19,8 @@ using bounds::Precedence;
 
 // Returns how many neighbours of an op are looked at in a problem of `num_ops`; 0 for none.
 std::size_t window_for(OpId num_ops) {
-  constexpr std::array<std::pair<OpId, std::size_t>, 3> kWindows = {
-      {{2'000, 128}, {20'000, 64}, {1'000'000, 16}}};
+  constexpr std::array<std::pair<OpId, std::size_t>, 4> kWindows = {
+      {{6'000, 128}, {20'000, 64}, {200'000, 32}, {1'000'000, 16}}};
   for (const auto& [most_ops, window] : kWindows) {
     if (num_ops <= most_ops) {
       return window;
@@ -58,17 +58,19 @@ double one_device_us(const Problem& problem, std::span<const DeviceId> devices,
 }  // namespace
 
 double LowerBounds::best_us() const {
-  return std::max({critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us});
+  return std::max(
+      {critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us, search_us});
 }
 
 LowerBounds::Part LowerBounds::binding_part() const {
-  const std::array parts = {critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us};
+  const std::array parts = {critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us,
+                            search_us};
   return static_cast<Part>(std::ranges::max_element(parts) - parts.begin());
 }
 
 std::string_view to_string(LowerBounds::Part part) {
-  constexpr std::array<std::string_view, 4> kNames = {"critical path", "total work",
-                                                      "stay or leave", "work in between"};
+  constexpr std::array<std::string_view, 5> kNames = {"critical path", "total work",
+                                                      "stay or leave", "work in between", "search"};
   return kNames[static_cast<std::size_t>(part)];
 }
 

@@ -17,7 +17,13 @@ namespace emplace {
 /// Holds lower bounds on the makespan of placements, in microseconds.
 struct LowerBounds {
   /// Names the bounds in the order in which they get stronger and dearer.
-  enum class Part : std::uint8_t { kCriticalPath, kTotalWork, kStayOrLeave, kWorkInBetween };
+  enum class Part : std::uint8_t {
+    kCriticalPath,
+    kTotalWork,
+    kStayOrLeave,
+    kWorkInBetween,
+    kSearch
+  };
 
   /// Longest path with each op on its fastest device, and between two ops the lesser of what it
   /// costs to stay on one device (the gap) and to leave it (the transfer).
@@ -32,6 +38,8 @@ struct LowerBounds {
   /// Work that starts after some time and ends before another, shared by all devices, and that of
   /// the ops of one group on one device, with both times by kStayOrLeave: release dates and tails.
   double work_in_between_us = 0;
+  /// What a search proved of all placements that fit; 0 if none did.
+  double search_us = 0;
 
   /// Returns the largest.
   double best_us() const;
@@ -40,7 +48,7 @@ struct LowerBounds {
   Part binding_part() const;
 };
 
-/// Returns "critical path", "total work", "stay or leave" or "work in between".
+/// Returns "critical path", "total work", "stay or leave", "work in between" or "search".
 std::string_view to_string(LowerBounds::Part part);
 
 /// Computes the bounds for placements on `devices`. O(ops * (devices + window)) for a window that
