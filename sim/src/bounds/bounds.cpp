@@ -14,7 +14,6 @@
 namespace emplace {
 namespace {
 
-using bounds::Job;
 using bounds::Precedence;
 
 // Returns how many neighbours of an op are looked at in a problem of `num_ops`; 0 for none.
@@ -32,8 +31,7 @@ std::size_t window_for(OpId num_ops) {
 // Returns the least time of a device on which all ops of some group run, for the worst group:
 // within a group nothing leaves.
 double one_device_us(const Problem& problem, std::span<const DeviceId> devices,
-                     const IdVector<OpId, double>& starts_us,
-                     const IdVector<OpId, double>& tails_us) {
+                     const OpBounds& bounds) {
   double longest_us = 0;
   std::vector<Job> jobs;
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
@@ -45,14 +43,32 @@ double one_device_us(const Problem& problem, std::span<const DeviceId> devices,
     for (const DeviceId device : devices) {
       jobs.clear();
       for (const OpId op : members) {
-        jobs.push_back(
-            {starts_us[op], problem.busy_us(op, device) / problem.slots(device), tails_us[op]});
+        jobs.push_back({bounds.start_us[op], problem.busy_us(op, device) / problem.slots(device),
+                        bounds.tail_us[op]});
       }
-      least_us = std::min(least_us, bounds::one_machine_us(jobs));
+      least_us = std::min(least_us, one_machine_us(jobs));
     }
     longest_us = std::max(longest_us, least_us);
   }
   return longest_us;
+}
+
+OpBounds bounds_of(const Problem& problem, std::span<const DeviceId> devices,
+                   const Precedence& ops) {
+  OpBounds result{.share_us = bounds::shares_us(problem, devices)};
+  const Precedence backwards = ops.reversed();
+  if (const std::size_t window = window_for(ops.num_ops()); window > 0) {
+    bounds::Machines machines{.count = static_cast<DeviceId>(devices.size())};
+    for (const DeviceId device : devices) {
+      machines.slots = std::max(machines.slots, static_cast<double>(problem.slots(device)));
+    }
+    result.start_us = bounds::earliest_starts(ops, machines, window);
+    result.tail_us = bounds::earliest_starts(backwards, machines, window);
+  } else {
+    result.start_us = bounds::longest_paths(ops);
+    result.tail_us = bounds::longest_paths(backwards);
+  }
+  return result;
 }
 
 }  // namespace
@@ -74,38 +90,28 @@ std::string_view to_string(LowerBounds::Part part) {
   return kNames[static_cast<std::size_t>(part)];
 }
 
+OpBounds op_bounds(const Problem& problem, std::span<const DeviceId> devices) {
+  EMPLACE_CHECK(!devices.empty(), "no device to place on");
+  const Precedence ops(problem, devices);
+  return bounds_of(problem, devices, ops);
+}
+
 LowerBounds lower_bounds(const Problem& problem, std::span<const DeviceId> devices) {
   EMPLACE_CHECK(!devices.empty(), "no device to place on");
-  LowerBounds result;
   const Precedence ops(problem, devices);
-  const IdVector<OpId, double> shares_us = bounds::shares_us(problem, devices);
-  for (const double share_us : shares_us) {
-    result.total_work_us += share_us;
-  }
-  const Precedence backwards = ops.reversed();
-  IdVector<OpId, double> starts_us = bounds::longest_paths(ops);
-  for (OpId op = 0; op < ops.num_ops(); ++op) {
-    result.critical_path_us = std::max(result.critical_path_us, starts_us[op] + ops.busy_us(op));
-  }
-  IdVector<OpId, double> tails_us;
-  if (const std::size_t window = window_for(ops.num_ops()); window > 0) {
-    bounds::Machines machines{.count = static_cast<DeviceId>(devices.size())};
-    for (const DeviceId device : devices) {
-      machines.slots = std::max(machines.slots, static_cast<double>(problem.slots(device)));
-    }
-    starts_us = bounds::earliest_starts(ops, machines, window);
-    tails_us = bounds::earliest_starts(backwards, machines, window);
-  } else {
-    tails_us = bounds::longest_paths(backwards);
-  }
+  const OpBounds of = bounds_of(problem, devices, ops);
+  const IdVector<OpId, double> path_us = bounds::longest_paths(ops);
+  LowerBounds result;
   std::vector<Job> jobs;
   for (OpId op = 0; op < ops.num_ops(); ++op) {
+    const double busy_us = ops.busy_us(op);
+    result.critical_path_us = std::max(result.critical_path_us, path_us[op] + busy_us);
+    result.total_work_us += of.share_us[op];
     result.stay_or_leave_us =
-        std::max(result.stay_or_leave_us, starts_us[op] + ops.busy_us(op) + tails_us[op]);
-    jobs.push_back({starts_us[op], shares_us[op], tails_us[op]});
+        std::max(result.stay_or_leave_us, of.start_us[op] + busy_us + of.tail_us[op]);
+    jobs.push_back({of.start_us[op], of.share_us[op], of.tail_us[op]});
   }
-  result.work_in_between_us =
-      std::max(bounds::one_machine_us(jobs), one_device_us(problem, devices, starts_us, tails_us));
+  result.work_in_between_us = std::max(one_machine_us(jobs), one_device_us(problem, devices, of));
   // Sums are rounded in another order than the simulator's; what that can add is taken off.
   const double kept = 1 - 16 * std::numeric_limits<double>::epsilon() * problem.num_ops();
   for (double* const bound_us : {&result.critical_path_us, &result.total_work_us,

@@ -1,15 +1,23 @@
 #include "work.hpp"
 
+#include <emplace/sim/bounds.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <queue>
 #include <utility>
 
-namespace emplace::bounds {
+namespace emplace {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+namespace bounds {
+namespace {
+
 constexpr int kSteps = 100;
 
 // Devices that take the same time for every op.
@@ -106,6 +114,8 @@ IdVector<OpId, double> shares_us(const Problem& problem, std::span<const DeviceI
   return shares_us;
 }
 
+}  // namespace bounds
+
 double one_machine_us(std::vector<Job>& jobs) {
   std::ranges::sort(jobs, {}, &Job::release_us);
   std::priority_queue<std::pair<double, double>> ready;  // tail and what is left to do
@@ -132,4 +142,4 @@ double one_machine_us(std::vector<Job>& jobs) {
   return longest_us;
 }
 
-}  // namespace emplace::bounds
+}  // namespace emplace

@@ -6,7 +6,6 @@
 #include <emplace/sim/problem.hpp>
 
 #include <span>
-#include <vector>
 
 namespace emplace::bounds {
 
@@ -18,16 +17,5 @@ namespace emplace::bounds {
 /// of all shares large (the dual of the fractional assignment) are found by multiplicative updates;
 /// they are equal, and exact, where all devices are alike. O(ops * kinds of devices * steps).
 IdVector<OpId, double> shares_us(const Problem& problem, std::span<const DeviceId> devices);
-
-/// Describes work that cannot start before `release_us` and after whose end `tail_us` must pass.
-struct Job {
-  double release_us;
-  double work_us;
-  double tail_us;
-};
-
-/// Returns the largest min release + sum of work + min tail over all sets of `jobs`, by Jackson's
-/// preemptive schedule of one machine (Carlier, EJOR 11, 1982). Sorts `jobs`. O(n log n).
-double one_machine_us(std::vector<Job>& jobs);
 
 }  // namespace emplace::bounds

@@ -4,13 +4,13 @@
 // every placement on the devices that it is told, by the rules of the cluster's transfer model
 // (docs/concepts/lower-bounds.md has the arguments). Memory is not considered.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace emplace {
 
@@ -60,6 +60,31 @@ LowerBounds lower_bounds(const Problem& problem, std::span<const DeviceId> devic
 inline LowerBounds lower_bounds(const Problem& problem) {
   return lower_bounds(problem, problem.placeable_devices());
 }
+
+/// Holds what every placement keeps of each op, in microseconds.
+struct OpBounds {
+  IdVector<OpId, double> start_us{};  ///< from the start of the step to that of the op, at least
+  IdVector<OpId, double> tail_us{};   ///< from its end, gap included, to the end of the step
+  /// What it takes of the step of all devices together: a share of any ops adds up to a time that
+  /// the devices need for them.
+  IdVector<OpId, double> share_us{};
+};
+
+/// Computes the bounds of all ops, from which lower_bounds() follow. Complexity and requirement are
+/// the same.
+OpBounds op_bounds(const Problem& problem, std::span<const DeviceId> devices);
+
+/// Describes work that cannot start before `release_us` and after whose end `tail_us` must pass.
+struct Job {
+  double release_us;
+  double work_us;
+  double tail_us;
+};
+
+/// Returns the largest min release + sum of work + min tail over all sets of `jobs`, which one
+/// machine cannot beat, by Jackson's preemptive schedule (Carlier, EJOR 11, 1982). Sorts `jobs`.
+/// O(n log n).
+double one_machine_us(std::vector<Job>& jobs);
 
 /// Returns how far a makespan is above a bound, as a fraction of the bound: 0.25 for 25 % above.
 double gap_to_bound(double makespan_us, double bound_us);
