@@ -70,6 +70,11 @@ const std::string& PlacedStep::op_name(OpId op) const {
 
 double PlacedStep::gap() const { return gap_to_bound(record.makespan_us, entry.bounds.best_us()); }
 
+bool PlacedStep::is_optimal() const {
+  constexpr double kRounding = 1e-8;  // that bounds leave out, and more
+  return record.status == StepStatus::kOk && gap() < kRounding;
+}
+
 PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent) {
   // A mistyped agent is told before the graph is built.
   const agents::AgentSpec spec = agent.agent;
@@ -96,6 +101,7 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
                 fmt::format("agent {} failed: {}", agent.agent, result.message));
   }
   step.decision_groups = result.decision_groups;
+  step.entry.bounds.search_us = result.bound_us;
   step.evaluations = result.evaluations;
   step.evaluations_to_best = result.evaluations_to_best;
   simulate(step, result.placement);
@@ -150,7 +156,15 @@ PlacedStep place_from_file(const ProblemOptions& problem, const std::string& pat
       .grouping = "ungrouped",
       .placed_by = path,
       .from_file = true};
-  simulate(step, read_placement_json(read_text_file(path), path, step.problem()));
+  const Placement placement = read_placement_json(read_text_file(path), path, step.problem());
+  // It may use devices from which agents do not choose; then the bound is that of all devices.
+  const std::span<const DeviceId> placeable = step.problem().placeable_devices();
+  if (std::ranges::any_of(placement.devices(), [&](DeviceId device) {
+        return std::ranges::count(placeable, device) == 0;
+      })) {
+    step.entry.bounds = lower_bounds(step.problem(), step.problem().devices_by_name());
+  }
+  simulate(step, placement);
   return step;
 }
 
@@ -179,14 +193,17 @@ void note_guesses(const PlacedStep& step) {
 }
 
 std::string to_text(const PlacedStep& step, std::string_view more_times) {
-  const double bound_us = step.entry.bounds.best_us();
+  const LowerBounds& bounds = step.entry.bounds;
   std::string text =
       fmt::format("{} on {}, placed by {}\n", step.graph, step.cluster, step.placed_by);
   text += fmt::format("  status       {}\n", to_string(step.record.status));
-  text += fmt::format("  step time    {:.3f} ms, {:.1f} % above the lower bound\n",
-                      step.record.makespan_us / 1e3, step.gap() * 100);
+  text += fmt::format("  step time    {:.3f} ms, {}\n", step.record.makespan_us / 1e3,
+                      step.is_optimal()
+                          ? "optimal"
+                          : fmt::format("{:.1f} % above the lower bound", step.gap() * 100));
   text += more_times;
-  text += fmt::format("  lower bound  {:.3f} ms\n", bound_us / 1e3);
+  text += fmt::format("  lower bound  {:.3f} ms, by {}\n", bounds.best_us() / 1e3,
+                      to_string(bounds.binding_part()));
   if (step.decision_groups > 0) {
     const GroupId groups = step.problem().num_groups();
     text += fmt::format(
@@ -241,6 +258,7 @@ Json to_json(const PlacedStep& step) {
       {"status", to_string(step.record.status)},
       {"step_time_us", step.record.makespan_us},
       {"bound_us", step.entry.bounds.best_us()},
+      {"bound_by", to_string(step.entry.bounds.binding_part())},
       {"gap", step.gap()},
       {"peak_bytes", std::move(peak_bytes)},
       {"devices", std::move(devices)},

@@ -49,6 +49,9 @@ struct PlacedStep {
   /// Returns the name of an op.
   const std::string& op_name(OpId op) const;
 
+  /// Says whether the step fits and takes no longer than the lower bound.
+  bool is_optimal() const;
+
   /// Returns how far the step is above the lower bound, as a fraction of the bound.
   double gap() const;
 };

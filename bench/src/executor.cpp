@@ -51,6 +51,7 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
   result.status = step.status == StepStatus::kOk ? CellStatus::kOk : CellStatus::kOutOfMemory;
   result.step_time_us = step.makespan_us;
   result.peak_bytes.assign(step.peak_bytes.begin(), step.peak_bytes.end());
+  result.bound_us = std::max(result.bound_us, session.proven_bound_us());
   result.evaluations = session.evaluations();
   result.evaluations_to_best = session.evaluations_to_best();
   if (learner != nullptr) {

@@ -190,8 +190,12 @@ Report make_report(const StoredRun& run) {
     ReportTable table{.graph = suite.graphs[place.first].graph,
                       .cluster = suite.clusters[place.second],
                       .family = suite.graphs[place.first].family,
-                      .bound_us = agents.begin()->second.front()->bound_us};
+                      .bound_us = 0};
     for (const auto& [agent, results] : agents) {
+      for (const CellResult* const result : results) {
+        // A search may have proven more than the bounds of the problem tell.
+        table.bound_us = std::max(table.bound_us, result->bound_us);
+      }
       table.rows.push_back(summarize(suite.agents[agent].label(), results));
       for (const CellResult* result : results) {
         table.groups = std::max(table.groups, result->problem_groups);

@@ -1,13 +1,18 @@
+#include "support/machines.hpp"
+
+#include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,41 +82,124 @@ TEST(LowerBounds, FasterDevicesTakeMoreOfTheWork) {
   EXPECT_LE(work_us, 3 * 1005.7);  // three on the fast device and one on the slow one
 }
 
-TEST(LowerBounds, NoPlacementOfARandomProblemIsFaster) {
-  RandomStream random(5);
-  for (int round = 0; round < 60; ++round) {
-    std::string nodes;
-    std::string edges;
-    const auto num_ops = 1 + static_cast<int>(random.below(7));
-    for (int op = 0; op < num_ops; ++op) {
-      nodes += (op > 0 ? ",{\"id\":" : "{\"id\":") + std::to_string(op) +
-               ",\"cost_us\":" + std::to_string(random.below(50)) + ",\"outputs\":[" +
-               std::to_string(random.below(500'000)) + "]}";
-      if (op > 0 && random.below(4) > 0) {
-        edges += (edges.empty() ? "[" : ",[") +
-                 std::to_string(random.below(static_cast<std::uint64_t>(op))) + ",0," +
-                 std::to_string(op) + "]";
-      }
+// Returns the least step time of all placements on placeable devices.
+double least_us(const Problem& problem) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  Simulator simulator(problem);
+  std::vector<std::size_t> choice(index_of(problem.num_groups()), 0);
+  Placement placement(problem.num_groups(), devices.front());
+  double best_us = std::numeric_limits<double>::infinity();
+  for (;;) {  // counts in base devices.size()
+    best_us = std::min(best_us, simulator.run(placement).makespan_us);
+    GroupId group = 0;
+    while (group < placement.size() && ++choice[index_of(group)] == devices.size()) {
+      choice[index_of(group)] = 0;
+      placement[group++] = devices.front();
     }
-    const SimulationCase tiny = case_of(nodes, edges, 1);
-    const Problem problem = on_devices(tiny, {1, 1, 4});
-    const double bound_us = lower_bounds(problem).best_us();
-    Simulator simulator(problem);
-    Placement placement(problem.num_groups());
-    double best_us = std::numeric_limits<double>::infinity();
-    for (;;) {  // every placement, counting in base 3
-      best_us = std::min(best_us, simulator.run(placement).makespan_us);
-      GroupId group = 0;
-      while (group < placement.size() && ++placement[group] == problem.num_devices()) {
-        placement[group++] = 0;
-      }
-      if (group == placement.size()) {
-        break;
-      }
+    if (group == placement.size()) {
+      return best_us;
     }
-    EXPECT_LE(bound_us, best_us * (1 + 1e-9)) << nodes << " " << edges;
+    placement[group] = devices[choice[index_of(group)]];
   }
 }
+
+// Draws a problem small enough to try all placements: up to 12 ops, each a group of its own or with
+// its neighbours, on 1 to 8 devices of two profiles.
+Problem draw_problem(RandomStream& random, TransferModel model) {
+  const auto below = [&](std::uint64_t bound) { return random.below(bound); };
+  for (;;) {
+    const auto coincidences = below(2) == 0 ? test::Coincidences::kMany : test::Coincidences::kNone;
+    const test::RandomStep step = test::draw_step(below, coincidences, 12);
+    auto cluster = std::make_shared<Cluster>(*step.cluster);
+    cluster->transfer_model = model;
+    cluster->placeto = {.gap_after_op_us = static_cast<double>(below(5)),
+                        .gap_after_transfer_us = static_cast<double>(below(10)),
+                        .bytes_per_us = static_cast<double>(6 + below(30))};
+    cluster->grappler = {.latency_us = static_cast<double>(below(5)),
+                         .bytes_per_us = static_cast<double>(6 + below(30))};
+    if (below(2) == 0) {
+      for (Device& device : cluster->devices) {
+        device.profile = 0;
+      }
+    }
+    std::vector<GroupId> group_of;
+    GroupId group = 0;
+    const std::uint64_t joins = below(3);
+    for (std::size_t op = 0; op < boost::num_vertices(step.graph); ++op) {
+      group += op > 0 && below(4) >= joins ? 1 : 0;
+      group_of.push_back(group);
+    }
+    double placements = 1;
+    for (GroupId each = 0; each <= group; ++each) {
+      placements *= static_cast<double>(cluster->devices.size());
+    }
+    if (placements <= 1024) {
+      return Problem(std::make_shared<const OpGraph>(step.graph), Grouping(std::move(group_of)),
+                     std::move(cluster));
+    }
+  }
+}
+
+// Returns devices of the speed and links for which the costs of task graphs are meant.
+std::shared_ptr<const Cluster> cluster_of(TransferModel model, DeviceId num_devices) {
+  auto cluster = std::make_shared<Cluster>(load_cluster("p2-8xlarge-4"));
+  cluster->devices.resize(index_of(num_devices));
+  cluster->transfer_model = model;
+  cluster->grappler = {.latency_us = 10, .bytes_per_us = 7600};
+  cluster->topology = test::mesh(num_devices, {.bytes_per_us = 7600, .latency_us = 10});
+  return cluster;
+}
+
+class LowerBoundsOfModel : public testing::TestWithParam<TransferModel> {};
+
+TEST_P(LowerBoundsOfModel, NoPlacementOfARandomProblemIsFaster) {
+  constexpr int kRounds = 1500;
+  RandomStream random(5);
+  int num_exact = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const Problem problem = draw_problem(random, GetParam());
+    const LowerBounds bounds = lower_bounds(problem);
+    const double best_us = least_us(problem);
+    ASSERT_LE(bounds.best_us(), best_us)
+        << "problem " << round << ", by " << to_string(bounds.binding_part());
+    num_exact += bounds.best_us() * (1 + 1e-12) >= best_us;
+  }
+  EXPECT_GT(num_exact, kRounds * 7 / 10);
+}
+
+TEST_P(LowerBoundsOfModel, NoPlacementOfATaskGraphIsFaster) {
+  std::vector<std::string> graphs = {"fork-join:width=3,stages=1", "fork-join:width=2,stages=2",
+                                     "gaussian-elimination:columns=3", "in-tree:levels=3",
+                                     "out-tree:levels=3"};
+  for (int seed = 0; seed < 15; ++seed) {
+    graphs.push_back(fmt::format("series-parallel:tasks=8,seed={}", seed));
+    graphs.push_back(fmt::format("layered:tasks=8,seed={}", seed));
+  }
+  double sum_gaps = 0;
+  int num_problems = 0;
+  for (const std::string& graph : graphs) {
+    for (const char* const ccr : {"0.1", "0.4", "1.6"}) {
+      for (const DeviceId devices : {2, 3}) {
+        const std::string name = fmt::format("{},ccr={}", graph, ccr);
+        const Problem problem =
+            test::make_problem(load_graph(name), cluster_of(GetParam(), devices));
+        const double bound_us = lower_bounds(problem).best_us();
+        const double best_us = least_us(problem);
+        ASSERT_LE(bound_us, best_us) << name << " on " << devices;
+        sum_gaps += gap_to_bound(best_us, bound_us);
+        ++num_problems;
+      }
+    }
+  }
+  EXPECT_LT(sum_gaps / num_problems, 0.03);  // half the gap of the bare path and the total work
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LowerBoundsOfModel,
+                         testing::Values(TransferModel::kPlaceto, TransferModel::kPhysical,
+                                         TransferModel::kGrappler),
+                         [](const testing::TestParamInfo<TransferModel>& model) {
+                           return std::string(to_string(model.param));
+                         });
 
 TEST(LowerBounds, GapIsAFractionOfTheBound) {
   EXPECT_DOUBLE_EQ(gap_to_bound(125, 100), 0.25);

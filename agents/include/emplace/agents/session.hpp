@@ -25,6 +25,7 @@
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/simulator.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -200,6 +201,13 @@ class Session {
   /// `share` of the best one (0.02 for 2 %). Where the best fits, so does that placement.
   std::int64_t evaluations_to_within(double share) const;
 
+  /// Records a proof that no placement which fits the placeable devices takes less than `us`
+  /// microseconds. The best placement is optimal where it takes no longer.
+  void prove_bound(double us) { proven_bound_us_ = std::max(proven_bound_us_, us); }
+
+  /// Returns the largest bound that was proven; 0 if none.
+  double proven_bound_us() const { return proven_bound_us_; }
+
  private:
   using Clock = std::chrono::steady_clock;
 
@@ -226,6 +234,7 @@ class Session {
   std::optional<Placement> best_placement_;
   Evaluation best_evaluation_;
   std::vector<Improvement> improvements_;
+  double proven_bound_us_ = 0;
 };
 
 }  // namespace emplace::agents

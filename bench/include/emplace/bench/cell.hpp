@@ -72,7 +72,7 @@ struct CellResult {
   CellStatus status = CellStatus::kOk;
   std::string message{};                   ///< why it failed
   double step_time_us = 0;                 ///< of the agent's placement
-  double bound_us = 0;                     ///< no placement is faster
+  double bound_us = 0;                     ///< no placement that fits is faster
   std::vector<std::int64_t> peak_bytes{};  ///< by device
   std::int64_t evaluations = 0;            ///< that the agent used
   std::int64_t evaluations_to_best = 0;    ///< until its best placement was found

@@ -1,13 +1,30 @@
 #pragma once
 
-// What no placement of a problem can beat: the yardstick next to every result.
+// What no placement of a problem can beat: the yardstick next to every result. Each bound holds for
+// every placement on the devices that it is told, by the rules of the cluster's transfer model
+// (docs/concepts/lower-bounds.md has the arguments). Memory is not considered.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
 
 namespace emplace {
 
-/// Holds lower bounds on the makespan of any placement, in microseconds.
+/// Holds lower bounds on the makespan of placements, in microseconds.
 struct LowerBounds {
+  /// Names the bounds in the order in which they get stronger and dearer.
+  enum class Part : std::uint8_t {
+    kCriticalPath,
+    kTotalWork,
+    kStayOrLeave,
+    kWorkInBetween,
+    kSearch
+  };
+
   /// Longest path with each op on its fastest device, and between two ops the lesser of what it
   /// costs to stay on one device (the gap) and to leave it (the transfer).
   double critical_path_us = 0;
@@ -15,15 +32,59 @@ struct LowerBounds {
   /// every placement takes at least sum over ops of min over devices of w * (cost + gap), the dual
   /// of the fractional assignment; the weights are improved by a fixed number of subgradient steps.
   double total_work_us = 0;
+  /// Longest path on which ops side by side either share a device, one after the other, or pay for
+  /// the transfers that take them to others.
+  double stay_or_leave_us = 0;
+  /// Work that starts after some time and ends before another, shared by all devices, and that of
+  /// the ops of one group on one device, with both times by kStayOrLeave: release dates and tails.
+  double work_in_between_us = 0;
+  /// What a search proved of all placements that fit; 0 if none did.
+  double search_us = 0;
 
-  /// Returns the larger of the two.
-  double best_us() const {
-    return critical_path_us > total_work_us ? critical_path_us : total_work_us;
-  }
+  /// Returns the largest.
+  double best_us() const;
+
+  /// Says which one that is; the first of equals.
+  Part binding_part() const;
 };
 
-/// Computes the bounds. O(steps * (ops * devices + edges)).
-LowerBounds lower_bounds(const Problem& problem);
+/// Returns "critical path", "total work", "stay or leave", "work in between" or "search".
+std::string_view to_string(LowerBounds::Part part);
+
+/// Computes the bounds for placements on `devices`. O(ops * (devices + window)) for a window that
+/// is smaller where there are more ops, and none above a million ops; see
+/// sim/src/bounds/earliest_starts.hpp. Requires: at least one device.
+LowerBounds lower_bounds(const Problem& problem, std::span<const DeviceId> devices);
+
+/// Does the same for the devices from which agents choose.
+inline LowerBounds lower_bounds(const Problem& problem) {
+  return lower_bounds(problem, problem.placeable_devices());
+}
+
+/// Holds what every placement keeps of each op, in microseconds.
+struct OpBounds {
+  IdVector<OpId, double> start_us{};  ///< from the start of the step to that of the op, at least
+  IdVector<OpId, double> tail_us{};   ///< from its end, gap included, to the end of the step
+  /// What it takes of the step of all devices together: a share of any ops adds up to a time that
+  /// the devices need for them.
+  IdVector<OpId, double> share_us{};
+};
+
+/// Computes the bounds of all ops, from which lower_bounds() follow. Complexity and requirement are
+/// the same.
+OpBounds op_bounds(const Problem& problem, std::span<const DeviceId> devices);
+
+/// Describes work that cannot start before `release_us` and after whose end `tail_us` must pass.
+struct Job {
+  double release_us;
+  double work_us;
+  double tail_us;
+};
+
+/// Returns the largest min release + sum of work + min tail over all sets of `jobs`, which one
+/// machine cannot beat, by Jackson's preemptive schedule (Carlier, EJOR 11, 1982). Sorts `jobs`.
+/// O(n log n).
+double one_machine_us(std::vector<Job>& jobs);
 
 /// Returns how far a makespan is above a bound, as a fraction of the bound: 0.25 for 25 % above.
 double gap_to_bound(double makespan_us, double bound_us);

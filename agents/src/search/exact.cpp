@@ -1,0 +1,320 @@
+#include "completion_bound.hpp"
+
+#include <emplace/agents/agent.hpp>
+#include <emplace/agents/registry.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace emplace::agents {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// What a bound must come below the best so far for a search to go on: less is rounding.
+constexpr double kWorthwhile = 1 - 1e-9;
+
+// Returns for each device of the problem the first one that could stand for it in every bound: of
+// the same profile, and with the same transfer times from and to all others. At most four stand for
+// one another, since all ways to call them are tried at the end.
+IdVector<DeviceId, DeviceId> find_alike(const Problem& problem) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  const auto transfers_alike = [&](DeviceId a, DeviceId b, DeviceId other) {
+    constexpr std::int64_t kBytes = std::int64_t{1} << 40;
+    return problem.transfer_us(0, a, other) == problem.transfer_us(0, b, other) &&
+           problem.transfer_us(0, other, a) == problem.transfer_us(0, other, b) &&
+           problem.transfer_us(kBytes, a, other) == problem.transfer_us(kBytes, b, other) &&
+           problem.transfer_us(kBytes, other, a) == problem.transfer_us(kBytes, other, b);
+  };
+  const auto are_alike = [&](DeviceId a, DeviceId b) {
+    constexpr std::int64_t kBytes = std::int64_t{1} << 40;
+    return problem.device(a).profile == problem.device(b).profile &&
+           problem.transfer_us(0, a, b) == problem.transfer_us(0, b, a) &&
+           problem.transfer_us(kBytes, a, b) == problem.transfer_us(kBytes, b, a) &&
+           std::ranges::all_of(devices, [&](DeviceId other) {
+             return other == a || other == b || transfers_alike(a, b, other);
+           });
+  };
+  IdVector<DeviceId, DeviceId> first_alike(index_of(problem.num_devices()));
+  std::iota(first_alike.begin(), first_alike.end(), 0);
+  for (const DeviceId device : devices) {
+    for (const DeviceId first : devices) {
+      if (first < device && first_alike[first] == first && are_alike(first, device) &&
+          std::ranges::count(first_alike, first) < 4) {
+        first_alike[device] = first;
+        break;
+      }
+    }
+  }
+  return first_alike;
+}
+
+// Depth-first branch and bound: gives one group after the other a device, the most urgent first,
+// where the bound is least first.
+class BranchAndBound {
+ public:
+  BranchAndBound(const Problem& problem, Session& session, double max_nodes)
+      : problem_(problem),
+        session_(session),
+        max_nodes_(max_nodes),
+        bound_(problem),
+        first_alike_(find_alike(problem)),
+        placement_(problem.num_groups(), CompletionBound::kOpen),
+        groups_on_(index_of(problem.num_devices()), 0),
+        free_bytes_(index_of(problem.num_devices())),
+        levels_(index_of(problem.num_groups())) {
+    for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+      free_bytes_[device] = problem.memory_bytes(device);
+    }
+    order_groups();
+  }
+
+  // Searches until the best placement of the session is proven to be optimal or the budget is
+  // spent, and leaves with the session what is proven.
+  void run() {
+    enter(0, lower_bounds(problem_).best_us());
+    std::size_t depth = 0;
+    for (;;) {
+      Level& level = levels_[depth];
+      take_back(depth);
+      if (level.next == level.choices.size() || level.choices[level.next].bound_us >= limit_us()) {
+        level.next = level.choices.size();
+        if (depth == 0) {
+          break;
+        }
+        --depth;
+        continue;
+      }
+      if (++num_nodes_ > max_nodes_ || session_.exhausted()) {
+        break;
+      }
+      const Choice choice = level.choices[level.next];
+      assign(depth, choice.device);
+      if (depth + 1 == levels_.size()) {
+        if (!evaluate()) {
+          break;
+        }
+        ++level.next;
+      } else {
+        ++level.next;
+        enter(++depth, choice.bound_us);
+      }
+    }
+    double open_us = limit_us();
+    for (std::size_t at = 0; at <= depth; ++at) {
+      if (levels_[at].next < levels_[at].choices.size()) {
+        open_us = std::min(open_us, levels_[at].choices[levels_[at].next].bound_us);
+      }
+    }
+    if (open_us < kInfinity) {
+      session_.prove_bound(open_us);
+    }
+  }
+
+ private:
+  struct Choice {
+    double bound_us;
+    DeviceId device;
+  };
+
+  // The devices of one group that are left to try, those of least bound first.
+  struct Level {
+    GroupId group = 0;
+    std::vector<Choice> choices{};
+    std::size_t next = 0;
+  };
+
+  // Puts the groups first through which the longest paths lead: their devices raise bounds most.
+  void order_groups() {
+    const OpBounds& ops = bound_.of_ops();
+    IdVector<GroupId, double> longest_us(index_of(problem_.num_groups()), 0.0);
+    for (OpId op = 0; op < problem_.num_ops(); ++op) {
+      double& path_us = longest_us[problem_.grouping().group_of(op)];
+      path_us = std::max(path_us, ops.start_us[op] + ops.share_us[op] + ops.tail_us[op]);
+    }
+    std::vector<GroupId> order(problem_.group_order().begin(), problem_.group_order().end());
+    std::ranges::stable_sort(order, std::greater<>{},
+                             [&](GroupId group) { return longest_us[group]; });
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      levels_[at].group = order[at];
+    }
+  }
+
+  // Returns the time below which a placement would be the best.
+  double limit_us() const {
+    const Evaluation& best = session_.best_evaluation();
+    return best.status == EvaluationStatus::kOk ? best.step_time_us * kWorthwhile : kInfinity;
+  }
+
+  void assign(std::size_t depth, DeviceId device) {
+    const GroupId group = levels_[depth].group;
+    placement_[group] = device;
+    ++groups_on_[device];
+    free_bytes_[device] -= problem_.group_persistent_bytes(group);
+    bound_.assign(group, device);
+  }
+
+  void take_back(std::size_t depth) {
+    const GroupId group = levels_[depth].group;
+    if (const DeviceId device = placement_[group]; device != CompletionBound::kOpen) {
+      placement_[group] = CompletionBound::kOpen;
+      --groups_on_[device];
+      free_bytes_[device] += problem_.group_persistent_bytes(group);
+      bound_.assign(group, CompletionBound::kOpen);
+    }
+  }
+
+  // Lists the devices of a level's group, with the bounds of what may follow.
+  void enter(std::size_t depth, double bound_so_far_us) {
+    Level& level = levels_[depth];
+    level.choices.clear();
+    level.next = 0;
+    for (const DeviceId device : problem_.placeable_devices()) {
+      if (free_bytes_[device] < problem_.group_persistent_bytes(level.group) ||
+          is_like_an_earlier_empty_one(device)) {
+        continue;
+      }
+      assign(depth, device);
+      const double bound_us = std::max(bound_so_far_us, bound_.bound_us(limit_us()));
+      take_back(depth);
+      if (bound_us < limit_us()) {
+        level.choices.push_back({bound_us, device});
+      }
+    }
+    std::ranges::stable_sort(level.choices, {}, &Choice::bound_us);
+  }
+
+  bool is_like_an_earlier_empty_one(DeviceId device) const {
+    if (groups_on_[device] > 0) {
+      return false;
+    }
+    for (DeviceId other = 0; other < device; ++other) {
+      if (groups_on_[other] == 0 && first_alike_[other] == first_alike_[device] &&
+          std::ranges::count(problem_.placeable_devices(), other) > 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Evaluates the complete placement, and the same with devices that are alike renamed: names break
+  // ties in time. Returns whether the budget lasted.
+  bool evaluate() {
+    IdVector<DeviceId, DeviceId> name(first_alike_.size());
+    std::iota(name.begin(), name.end(), 0);
+    for (;;) {
+      Placement renamed = placement_;
+      for (GroupId group = 0; group < renamed.size(); ++group) {
+        renamed[group] = name[renamed[group]];
+      }
+      if (session_.evaluate(renamed).status == EvaluationStatus::kBudgetSpent) {
+        return false;
+      }
+      if (!next_names(name)) {
+        return true;
+      }
+    }
+  }
+
+  // Goes on to the next way to name devices among those alike; false after the last.
+  bool next_names(IdVector<DeviceId, DeviceId>& name) const {
+    for (const DeviceId first : problem_.placeable_devices()) {
+      if (first_alike_[first] != first) {
+        continue;
+      }
+      std::vector<DeviceId> alike;
+      std::vector<DeviceId> names;
+      for (const DeviceId device : problem_.placeable_devices()) {
+        if (first_alike_[device] == first) {
+          alike.push_back(device);
+          names.push_back(name[device]);
+        }
+      }
+      const bool is_next = std::ranges::next_permutation(names).found;
+      for (std::size_t at = 0; at < alike.size(); ++at) {
+        name[alike[at]] = names[at];
+      }
+      if (is_next) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const Problem& problem_;
+  Session& session_;
+  double max_nodes_;
+  double num_nodes_ = 0;
+  CompletionBound bound_;
+  IdVector<DeviceId, DeviceId> first_alike_;
+  Placement placement_;
+  IdVector<DeviceId, GroupId> groups_on_;
+  IdVector<DeviceId, std::int64_t> free_bytes_;
+  std::vector<Level> levels_;
+};
+
+// Branch and bound from the best of some heuristics and a climb from there.
+class Exact final : public Agent {
+ public:
+  explicit Exact(const Params& params) : nodes_(params.get<double>("nodes")) {}
+
+  Placement place(const Problem& problem, Session& session) override {
+    Placement start(problem.num_groups(), problem.placeable_devices().front());
+    const double max_nodes = nodes_ * static_cast<double>(session.evaluations_left());
+    session.evaluate(start);
+    for (const char* const heuristic : {"heft", "etf"}) {
+      session.evaluate(AgentRegistry::global().make(Spec{heuristic})->place(problem, session));
+    }
+    climb(problem, session);
+    if (!session.exhausted()) {
+      BranchAndBound(problem, session, max_nodes).run();
+    }
+    return session.best_placement().value_or(std::move(start));
+  }
+
+ private:
+  // Moves one group at a time while that helps, with a tenth of the budget.
+  static void climb(const Problem& problem, Session& session) {
+    const std::int64_t leave = session.evaluations_left() / 10 * 9;
+    GroupId unimproved = 0;
+    for (GroupId group = 0; unimproved < problem.num_groups() && session.evaluations_left() > leave;
+         group = (group + 1) % problem.num_groups()) {
+      ++unimproved;
+      for (const DeviceId device : problem.placeable_devices()) {
+        Placement moved = *session.best_placement();
+        const Evaluation best = session.best_evaluation();
+        moved[group] = device;
+        if (session.evaluations_left() > leave && session.evaluate(moved).better_than(best)) {
+          unimproved = 0;
+        }
+      }
+    }
+  }
+
+  double nodes_;
+};
+
+EMPLACE_REGISTER_AGENT(
+    Exact,
+    {.name = "exact",
+     .kind = AgentKind::kSearch,
+     .summary = "branch and bound: proves for small problems that a placement is optimal",
+     .description = "Tries the devices of one group after the other, depth first, and leaves out "
+                    "what a lower bound shows to be no better than the best so far; identical "
+                    "devices are tried once. It proves optimality for up to about 30 groups on 2 "
+                    "to 4 devices; ended by its budget, it has the best so far and a lower bound. "
+                    "Give it many evaluations.",
+     .reference = "Land, Doig, Econometrica 28(3), 1960; bounds: emplace/sim/bounds.hpp",
+     .parameters = {{.name = "nodes",
+                     .default_value = 100.0,
+                     .min = 1,
+                     .max = 1e9,
+                     .summary = "nodes of the search tree for each evaluation of the budget"}},
+     .deterministic = false});
+
+}  // namespace
+}  // namespace emplace::agents

@@ -1,0 +1,128 @@
+#include "earliest_starts.hpp"
+#include "precedence.hpp"
+#include "work.hpp"
+
+#include <emplace/graphs/check.hpp>
+#include <emplace/sim/bounds.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+using bounds::Precedence;
+
+// Returns how many neighbours of an op are looked at in a problem of `num_ops`; 0 for none.
+std::size_t window_for(OpId num_ops) {
+  constexpr std::array<std::pair<OpId, std::size_t>, 4> kWindows = {
+      {{6'000, 128}, {20'000, 64}, {200'000, 32}, {1'000'000, 16}}};
+  for (const auto& [most_ops, window] : kWindows) {
+    if (num_ops <= most_ops) {
+      return window;
+    }
+  }
+  return 0;
+}
+
+// Returns the least time of a device on which all ops of some group run, for the worst group:
+// within a group nothing leaves.
+double one_device_us(const Problem& problem, std::span<const DeviceId> devices,
+                     const OpBounds& bounds) {
+  double longest_us = 0;
+  std::vector<Job> jobs;
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    const std::span<const OpId> members = problem.grouping().members(group);
+    if (members.size() < 2) {
+      continue;
+    }
+    double least_us = std::numeric_limits<double>::infinity();
+    for (const DeviceId device : devices) {
+      jobs.clear();
+      for (const OpId op : members) {
+        jobs.push_back({bounds.start_us[op], problem.busy_us(op, device) / problem.slots(device),
+                        bounds.tail_us[op]});
+      }
+      least_us = std::min(least_us, one_machine_us(jobs));
+    }
+    longest_us = std::max(longest_us, least_us);
+  }
+  return longest_us;
+}
+
+OpBounds bounds_of(const Problem& problem, std::span<const DeviceId> devices,
+                   const Precedence& ops) {
+  OpBounds result{.share_us = bounds::shares_us(problem, devices)};
+  const Precedence backwards = ops.reversed();
+  if (const std::size_t window = window_for(ops.num_ops()); window > 0) {
+    bounds::Machines machines{.count = static_cast<DeviceId>(devices.size())};
+    for (const DeviceId device : devices) {
+      machines.slots = std::max(machines.slots, static_cast<double>(problem.slots(device)));
+    }
+    result.start_us = bounds::earliest_starts(ops, machines, window);
+    result.tail_us = bounds::earliest_starts(backwards, machines, window);
+  } else {
+    result.start_us = bounds::longest_paths(ops);
+    result.tail_us = bounds::longest_paths(backwards);
+  }
+  return result;
+}
+
+}  // namespace
+
+double LowerBounds::best_us() const {
+  return std::max(
+      {critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us, search_us});
+}
+
+LowerBounds::Part LowerBounds::binding_part() const {
+  const std::array parts = {critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us,
+                            search_us};
+  return static_cast<Part>(std::ranges::max_element(parts) - parts.begin());
+}
+
+std::string_view to_string(LowerBounds::Part part) {
+  constexpr std::array<std::string_view, 5> kNames = {"critical path", "total work",
+                                                      "stay or leave", "work in between", "search"};
+  return kNames[static_cast<std::size_t>(part)];
+}
+
+OpBounds op_bounds(const Problem& problem, std::span<const DeviceId> devices) {
+  EMPLACE_CHECK(!devices.empty(), "no device to place on");
+  const Precedence ops(problem, devices);
+  return bounds_of(problem, devices, ops);
+}
+
+LowerBounds lower_bounds(const Problem& problem, std::span<const DeviceId> devices) {
+  EMPLACE_CHECK(!devices.empty(), "no device to place on");
+  const Precedence ops(problem, devices);
+  const OpBounds of = bounds_of(problem, devices, ops);
+  const IdVector<OpId, double> path_us = bounds::longest_paths(ops);
+  LowerBounds result;
+  std::vector<Job> jobs;
+  for (OpId op = 0; op < ops.num_ops(); ++op) {
+    const double busy_us = ops.busy_us(op);
+    result.critical_path_us = std::max(result.critical_path_us, path_us[op] + busy_us);
+    result.total_work_us += of.share_us[op];
+    result.stay_or_leave_us =
+        std::max(result.stay_or_leave_us, of.start_us[op] + busy_us + of.tail_us[op]);
+    jobs.push_back({of.start_us[op], of.share_us[op], of.tail_us[op]});
+  }
+  result.work_in_between_us = std::max(one_machine_us(jobs), one_device_us(problem, devices, of));
+  // Sums are rounded in another order than the simulator's; what that can add is taken off.
+  const double kept = 1 - 16 * std::numeric_limits<double>::epsilon() * problem.num_ops();
+  for (double* const bound_us : {&result.critical_path_us, &result.total_work_us,
+                                 &result.stay_or_leave_us, &result.work_in_between_us}) {
+    *bound_us *= kept;
+  }
+  return result;
+}
+
+double gap_to_bound(double makespan_us, double bound_us) {
+  return bound_us > 0 ? (makespan_us - bound_us) / bound_us : 0.0;
+}
+
+}  // namespace emplace

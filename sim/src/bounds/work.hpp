@@ -1,0 +1,21 @@
+#pragma once
+
+// How long devices need at least for the work of some ops, whatever its order.
+
+#include <emplace/graphs/id_vector.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <span>
+
+namespace emplace::bounds {
+
+/// Returns for each op the least share of the step that it takes of all `devices` together, in
+/// microseconds: shares of any ops add up to a time that these ops need. For weights w >= 0 of the
+/// devices with sum 1 the share is
+///     min over devices d of w_d * busy(op, d) / slots(d),
+/// since the weighted mean of the devices' times is at most the longest. Weights that make the sum
+/// of all shares large (the dual of the fractional assignment) are found by multiplicative updates;
+/// they are equal, and exact, where all devices are alike. O(ops * kinds of devices * steps).
+IdVector<OpId, double> shares_us(const Problem& problem, std::span<const DeviceId> devices);
+
+}  // namespace emplace::bounds
