@@ -3,6 +3,7 @@
 #include "terminal.hpp"
 #include "threads.hpp"
 
+#include <emplace/bench/best_known.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
@@ -33,6 +34,22 @@ ProblemSet::Entry with_bounds(Problem problem) {
   return {std::move(problem), bounds};
 }
 
+// Only the placement of a file may part ops that must share a device.
+bool keeps_colocation(const PlacedStep& step, const Placement& placement) {
+  const Problem& problem = step.problem();
+  return !step.from_file ||
+         bench::at_grouping(bench::group_graph(problem.graph(), 0, bench::kFinestGrouping), problem,
+                            placement);
+}
+
+std::optional<double> best_known_us(const PlacedStep& step, const Placement& placement) {
+  const std::optional<bench::BestKnown> entry = bench::find_best_known(step.graph, step.cluster);
+  return entry && entry->step_hash == bench::step_hash_of(step.problem()) &&
+                 keeps_colocation(step, placement)
+             ? std::optional(entry->step_time_us)
+             : std::nullopt;
+}
+
 // Simulates the placement and fills in what the step gave.
 void simulate(PlacedStep& step, const Placement& placement) {
   const Problem& problem = step.problem();
@@ -51,6 +68,7 @@ void simulate(PlacedStep& step, const Placement& placement) {
     step.devices[device].busy_us += end_us[op] - start_us[op];
     ++step.ops_by_cost_source[static_cast<std::size_t>(problem.cost_source(op, device))];
   }
+  step.best_known_us = best_known_us(step, placement);
   const double step_time_us = step.record.makespan_us;
   for (DeviceUse& device : step.devices) {
     device.utilization = step_time_us > 0 ? device.busy_us / step_time_us : 0;
@@ -69,6 +87,12 @@ const std::string& PlacedStep::op_name(OpId op) const {
 }
 
 double PlacedStep::gap() const { return gap_to_bound(record.makespan_us, entry.bounds.best_us()); }
+
+std::optional<double> PlacedStep::above_best_known() const {
+  return best_known_us && record.status == StepStatus::kOk
+             ? std::optional(gap_to_bound(record.makespan_us, *best_known_us))
+             : std::nullopt;
+}
 
 PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent) {
   // A mistyped agent is told before the graph is built.
@@ -175,15 +199,29 @@ void note_guesses(const PlacedStep& step) {
   }
 }
 
+namespace {
+
+std::string above_best_known_of(const PlacedStep& step) {
+  const std::optional<double> above = step.above_best_known();
+  return !above       ? ""
+         : *above < 0 ? fmt::format(", a new best: {:.1f} % below the best known", -*above * 100)
+                      : fmt::format(", {:.1f} % above the best known", *above * 100);
+}
+
+}  // namespace
+
 std::string to_text(const PlacedStep& step, std::string_view more_times) {
   const double bound_us = step.entry.bounds.best_us();
   std::string text =
       fmt::format("{} on {}, placed by {}\n", step.graph, step.cluster, step.placed_by);
   text += fmt::format("  status       {}\n", to_string(step.record.status));
-  text += fmt::format("  step time    {:.3f} ms, {:.1f} % above the lower bound\n",
-                      step.record.makespan_us / 1e3, step.gap() * 100);
+  text += fmt::format("  step time    {:.3f} ms, {:.1f} % above the lower bound{}\n",
+                      step.record.makespan_us / 1e3, step.gap() * 100, above_best_known_of(step));
   text += more_times;
   text += fmt::format("  lower bound  {:.3f} ms\n", bound_us / 1e3);
+  if (step.best_known_us) {
+    text += fmt::format("  best known   {:.3f} ms\n", *step.best_known_us / 1e3);
+  }
   if (step.evaluations > 0) {
     text += fmt::format("  evaluations  {} (best after {})\n", step.evaluations,
                         step.evaluations_to_best);
@@ -219,22 +257,30 @@ Json to_json(const PlacedStep& step) {
                        {"peak_bytes", device.peak_bytes},
                        {"capacity_bytes", device.capacity_bytes}});
   }
-  return {{"schema_version", 1},
-          {"graph", step.graph},
-          {"cluster", step.cluster},
-          {"placed_by", step.placed_by},
-          {"ops", step.problem().num_ops()},
-          {"groups", step.problem().num_groups()},
-          {"grouping", step.grouping},
-          {"ops_by_cost_source", std::move(cost_sources)},
-          {"status", to_string(step.record.status)},
-          {"step_time_us", step.record.makespan_us},
-          {"bound_us", step.entry.bounds.best_us()},
-          {"gap", step.gap()},
-          {"peak_bytes", std::move(peak_bytes)},
-          {"devices", std::move(devices)},
-          {"evaluations", step.evaluations},
-          {"evaluations_to_best", step.evaluations_to_best}};
+  Json json = {{"schema_version", 1},
+               {"graph", step.graph},
+               {"cluster", step.cluster},
+               {"placed_by", step.placed_by},
+               {"ops", step.problem().num_ops()},
+               {"groups", step.problem().num_groups()},
+               {"grouping", step.grouping},
+               {"ops_by_cost_source", std::move(cost_sources)},
+               {"status", to_string(step.record.status)},
+               {"step_time_us", step.record.makespan_us},
+               {"bound_us", step.entry.bounds.best_us()},
+               {"gap", step.gap()},
+               {"peak_bytes", std::move(peak_bytes)},
+               {"devices", std::move(devices)},
+               {"evaluations", step.evaluations},
+               {"evaluations_to_best", step.evaluations_to_best}};
+  if (step.best_known_us) {
+    json["best_known_us"] = *step.best_known_us;
+  }
+  if (const auto above = step.above_best_known()) {
+    json["above_best_known"] = *above;
+    json["new_best"] = *above < 0;
+  }
+  return json;
 }
 
 }  // namespace emplace::cli

@@ -31,6 +31,8 @@ Json to_json(const ReportRow& row) {
                {"least_us", if_ok(row.least_us)},
                {"largest_us", if_ok(row.largest_us)},
                {"gap", if_ok(row.gap)},
+               {"above_best_known", if_any(row.above_best_known)},
+               {"new_best", row.new_best},
                {"speedup", row.speedup > 0 ? Json(row.speedup) : Json(nullptr)},
                {"evaluations", row.evaluations},
                {"evaluations_to_best", row.evaluations_to_best},
@@ -88,6 +90,7 @@ std::string write_json(const Report& report) {
                       {"cluster", table.cluster},
                       {"family", table.family.empty() ? Json(nullptr) : Json(table.family)},
                       {"bound_us", table.bound_us},
+                      {"best_known_us", if_any(table.best_known_us)},
                       {"baseline", table.baseline.empty() ? Json(nullptr) : Json(table.baseline)},
                       {"rows", std::move(rows)}});
   }

@@ -31,7 +31,7 @@ Manifest manifest_of(const Suite& suite = kSuite, std::uint64_t root_seed = 7) {
   return {.suite = suite,
           .root_seed = root_seed,
           .num_cells = 8,
-          .problems = {{"g", "c", "0123456789abcdef"}},
+          .problems = {{"g", "c", "0123456789abcdef", "fedcba9876543210"}},
           .starts = {start_now({"emplace", "run", "tiny"})}};
 }
 
