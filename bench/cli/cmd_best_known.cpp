@@ -48,16 +48,14 @@ std::string in_ms(double time_us) { return fmt::format("{:.3f}", time_us / 1e3);
 // The folder of entries of the source tree in which the command runs; empty outside of one.
 std::string folder_of_tree() {
   namespace fs = std::filesystem;
-  std::error_code error;
-  fs::path at = fs::current_path(error);
-  while (!error && !at.empty()) {
-    if (fs::is_directory(at / kFolderInTree, error)) {
+  std::error_code ignored;  // what cannot be looked at is not there
+  for (fs::path at = fs::current_path(ignored); !at.empty(); at = at.parent_path()) {
+    if (fs::is_directory(at / kFolderInTree, ignored)) {
       return (at / kFolderInTree).string();
     }
     if (at == at.parent_path()) {
       break;
     }
-    at = at.parent_path();
   }
   return "";
 }

@@ -241,7 +241,9 @@ std::string to_text(const PlacedStep& step, std::string_view more_times) {
   return text + "\n" + table.to_terminal(false);
 }
 
-Json to_json(const PlacedStep& step) {
+namespace {
+
+Json facts_of(const PlacedStep& step) {
   Json cost_sources = Json::object();
   for (std::size_t source = 0; source < step.ops_by_cost_source.size(); ++source) {
     cost_sources[std::string(to_string(static_cast<CostSource>(source)))] =
@@ -257,22 +259,28 @@ Json to_json(const PlacedStep& step) {
                        {"peak_bytes", device.peak_bytes},
                        {"capacity_bytes", device.capacity_bytes}});
   }
-  Json json = {{"schema_version", 1},
-               {"graph", step.graph},
-               {"cluster", step.cluster},
-               {"placed_by", step.placed_by},
-               {"ops", step.problem().num_ops()},
-               {"groups", step.problem().num_groups()},
-               {"grouping", step.grouping},
-               {"ops_by_cost_source", std::move(cost_sources)},
-               {"status", to_string(step.record.status)},
-               {"step_time_us", step.record.makespan_us},
-               {"bound_us", step.entry.bounds.best_us()},
-               {"gap", step.gap()},
-               {"peak_bytes", std::move(peak_bytes)},
-               {"devices", std::move(devices)},
-               {"evaluations", step.evaluations},
-               {"evaluations_to_best", step.evaluations_to_best}};
+  return {{"schema_version", 1},
+          {"graph", step.graph},
+          {"cluster", step.cluster},
+          {"placed_by", step.placed_by},
+          {"ops", step.problem().num_ops()},
+          {"groups", step.problem().num_groups()},
+          {"grouping", step.grouping},
+          {"ops_by_cost_source", std::move(cost_sources)},
+          {"status", to_string(step.record.status)},
+          {"step_time_us", step.record.makespan_us},
+          {"bound_us", step.entry.bounds.best_us()},
+          {"gap", step.gap()},
+          {"peak_bytes", std::move(peak_bytes)},
+          {"devices", std::move(devices)},
+          {"evaluations", step.evaluations},
+          {"evaluations_to_best", step.evaluations_to_best}};
+}
+
+}  // namespace
+
+Json to_json(const PlacedStep& step) {
+  Json json = facts_of(step);
   if (step.best_known_us) {
     json["best_known_us"] = *step.best_known_us;
   }

@@ -268,8 +268,8 @@ TEST_F(ResultStoreTest, AnOlderStoreIsRefusedWithTheAdviceToRunAgain) {
   fill(1);
   const std::string path = folder_ + "/manifest.json";
   std::string text = read_text_file(path);
-  const std::string version = "\"version\": 2";
-  text.replace(text.find(version), version.size(), "\"version\": 1");
+  const std::string version = "\"version\": 3";
+  text.replace(text.find(version), version.size(), "\"version\": 2");
   write_text_file(path, text);
   expect_refused(ErrorCode::kFormat,
                  "manifest.json: /version: an older program wrote these results; run the suite "
@@ -289,11 +289,12 @@ TEST_F(ResultStoreTest, HostileManifestsAreRefused) {
   const std::string hostile[] = {
       "",
       good.substr(0, good.size() / 2),
-      with("\"version\": 2", "\"version\": 99"),
+      with("\"version\": 3", "\"version\": 99"),
       with("emplace-run", "emplace-suite"),
       with("\"root_seed\": 7", "\"root_seed\": -7"),
       with("\"root_seed\": 7", "\"root_seed\": 18446744073709551615"),
       with("\"num_cells\": 8", "\"num_cells\": 0"),
+      with("\"step_hash\"", "\"steps_hash\""),
       with("\"problems\"", "\"problem\""),
   };
   for (const std::string& text : hostile) {

@@ -99,7 +99,7 @@ updated() {
 
 @test "mistakes are told, and one failure leaves the others alone" {
   refuses 2 "give both GRAPH and --cluster" best-known update $tree --folder best
-  refuses 2 "--from excludes --agent" best-known update --from x.json --agent heft --folder best
+  refuses 2 "--agent excludes --from" best-known update --from x.json --agent heft --folder best
   refuses 3 "unknown agent 'hil-climb'" best-known update $tree --cluster p2-8xlarge-2 --agent hil-climb --folder best
   refuses 3 "cannot read" best-known update --from none.json --folder best
   tiny_graph tiny.json
