@@ -71,21 +71,6 @@ void add_folder(CLI::App& command, std::string& folder, const std::string& other
           fmt::format("{} of the source tree that is worked in; {}", kFolderInTree, otherwise));
 }
 
-Json to_json(const HowFound& found) {
-  Json json = {{"by", found.by}};
-  if (found.evaluations) {
-    json["evaluations"] = *found.evaluations;
-  }
-  if (found.seed) {
-    json["seed"] = *found.seed;
-  }
-  if (!found.comment.empty()) {
-    json["comment"] = found.comment;
-  }
-  json["version"] = found.version;
-  return json;
-}
-
 // --- list
 // --------------------------------------------------------------------------------------------
 
@@ -151,7 +136,7 @@ Json to_json(const std::vector<Listed>& all) {
          {"bound_us", if_bound(listed.bound_us.value_or(0))},
          {"gap", if_bound(gap_to_bound(entry.step_time_us, listed.bound_us.value_or(0)))},
          {"groups", entry.placement.size()},
-         {"found", to_json(entry.found)},
+         {"found", Json::parse(bench::write_best_known(entry)).at("found")},
          {"valid", listed.complaint.empty()},
          {"complaint", listed.complaint}});
   }
