@@ -64,13 +64,8 @@ bool any_row(const Report& report, Predicate predicate) {
   });
 }
 
-bool any_best_known(const Report& report) {
-  return std::ranges::any_of(
-      report.tables, [](const ReportTable& table) { return table.best_known_us.has_value(); });
-}
-
 TextTable layout(const ReportTable& table, const Report& report) {
-  const bool with_best_known = any_best_known(report);
+  const bool with_best_known = table.best_known_us.has_value();
   const bool with_episodes =
       any_row(report, [](const ReportRow& row) { return row.episodes_to_near_best.has_value(); });
   const bool with_baseline = !report.baselines.empty();
@@ -188,6 +183,11 @@ std::string progress_of(const Report& report) {
     text += fmt::format(", {} failed", report.cells_failed);
   }
   return text;
+}
+
+bool any_best_known(const Report& report) {
+  return std::ranges::any_of(
+      report.tables, [](const ReportTable& table) { return table.best_known_us.has_value(); });
 }
 
 // What the columns mean, once for all tables.

@@ -241,7 +241,7 @@ TEST(StepHash, IsOfWhatDecidesStepTimesAndOfNoGrouping) {
 }
 
 TEST(AtGrouping, WritesCoarsePlacementsInFineGroupsWithTheSameStep) {
-  const Problem coarse = load_problem("inception-v3:batch=2", "p2-8xlarge-2", 20);
+  const Problem coarse = load_problem("inception-v3:batch=2", "p2-8xlarge-2", 20, "neighbours");
   const Problem finest = load_finest_problem("inception-v3:batch=2", "p2-8xlarge-2");
   ASSERT_LT(coarse.num_groups(), finest.num_groups());
   Placement placement(coarse.num_groups(), coarse.placeable_devices().front());

@@ -128,7 +128,7 @@ print([e["step_time_us"] for e in json.load(sys.stdin)["best_known"]
   holds '"best_known_us" not in d and "above_best_known" not in d and "new_best" not in d'
   cat >suite.json <<'END'
 {"schema": "emplace-suite", "version": 1, "name": "small", "graphs": ["inception-v3"],
- "clusters": ["p2-8xlarge-2", "p2-8xlarge-4"], "agents": ["single-gpu"], "groups": 20}
+ "clusters": ["p2-8xlarge-2", "p2-8xlarge-4"], "agents": ["single-gpu"], "grouping": "neighbours", "groups": 20}
 END
   answers 0 run ./suite.json --json -o r
   holds "d['tables'][1]['best_known_us'] == $best and d['tables'][1]['rows'][0]['above_best_known'] > 0"
