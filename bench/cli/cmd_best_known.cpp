@@ -1,29 +1,21 @@
+#include "best_known_searches.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
-#include "placed_step.hpp"
 #include "terminal.hpp"
 #include "threads.hpp"
 
+#include <emplace/agents/agent_spec.hpp>
 #include <emplace/bench/best_known.hpp>
-#include <emplace/bench/executor.hpp>
-#include <emplace/bench/manifest.hpp>
-#include <emplace/bench/result_store.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/text_file.hpp>
-#include <emplace/sim/placement_file.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -34,9 +26,6 @@ namespace emplace::cli {
 namespace {
 
 using bench::BestKnown;
-using bench::BestKnownCheck;
-using bench::BestKnownUpdate;
-using bench::HowFound;
 using bench::TextTable;
 using Json = nlohmann::ordered_json;
 
@@ -72,7 +61,6 @@ void add_folder(CLI::App& command, std::string& folder, const std::string& other
 }
 
 // --- list
-// --------------------------------------------------------------------------------------------
 
 struct ListOptions {
   std::string folder;
@@ -189,157 +177,14 @@ void add_list_of_best_known(CLI::App& parent, Action& action) {
 }
 
 // --- update
-// ------------------------------------------------------------------------------------------
 
-struct UpdateOptions {
-  std::vector<std::string> graphs;
-  std::vector<std::string> clusters;
-  std::vector<std::string> from;
-  AgentOptions agent;
+struct UpdateOptions : BestKnownSources {
   std::string folder;
   int threads = 0;
   bool json = false;
 };
 
-// A placement that may be better than the best known, and how it was found.
-struct Candidate {
-  Placement placement;  // of the finest grouping
-  HowFound found;
-};
-
-// One graph and cluster to update.
-struct Task {
-  std::string graph;
-  std::string cluster;
-  std::function<Candidate(const Problem&)> search{};  // none: only what is there is looked at
-  double least_us = 0;                                // the search finds nothing faster
-};
-
-std::string this_version() {
-  const bench::BuildInfo build = bench::build_info();
-  return fmt::format("{} (git {})", build.version, build.git_revision);
-}
-
-Candidate search_with_agent(const Task& task, const AgentOptions& agent) {
-  PlacedStep step = place_with_agent({.graph = task.graph,
-                                      .cluster = task.cluster,
-                                      .grouping = std::string(bench::kFinestGrouping)},
-                                     agent);
-  return {.placement = std::move(step.record.placement),
-          .found = {.by = agent.agent,
-                    .evaluations = agent.evaluations,
-                    .seed = agent.seed,
-                    .version = this_version()}};
-}
-
-// A store keeps no placements, but a cell gives the same one again.
-Candidate run_cell_again(const bench::CellResult& result, const Problem& finest) {
-  const bench::Cell& cell = result.cell;
-  const bench::ProblemSet problems({cell});
-  const std::atomic<bool> never_stop{false};
-  const bench::CellResult again = bench::run_cell(cell, problems.find(cell), {}, never_stop);
-  if (again.status == bench::CellStatus::kFailed) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("agent {} failed: {}", cell.agent.text(), again.message));
-  }
-  if (again.placement_hash != result.placement_hash) {
-    note(fmt::format("emplace: warning: {} on {}: {} gives another placement than when it was run",
-                     cell.graph, cell.cluster, cell.agent.text()));
-  }
-  // All groupings hold together what the finest one does.
-  return {.placement =
-              bench::at_grouping(finest.grouping(), problems.find(cell).problem, again.placement)
-                  .value(),
-          .found = {.by = cell.agent.text(),
-                    .evaluations = cell.max_evaluations,
-                    .seed = static_cast<std::int64_t>(cell.root_seed),
-                    .comment = fmt::format("cell of a suite: repetition {}, grouping {}, groups {}",
-                                           cell.repetition, cell.grouping, cell.groups),
-                    .version = this_version()}};
-}
-
-// The fastest cell of each graph and cluster.
-void add_results(std::vector<Task>& tasks, const std::string& folder) {
-  std::map<std::pair<std::string, std::string>, const bench::CellResult*> best;
-  const auto run = std::make_shared<const bench::StoredRun>(bench::read_store(folder));
-  bool has_policies = false;
-  for (const bench::CellResult& result : run->results) {
-    if (result.status != bench::CellStatus::kOk) {
-      continue;
-    }
-    if (!result.cell.policy.empty()) {
-      has_policies = true;
-      continue;
-    }
-    const bench::CellResult*& least = best[{result.cell.graph, result.cell.cluster}];
-    if (least == nullptr || result.step_time_us < least->step_time_us) {
-      least = &result;
-    }
-  }
-  if (has_policies) {
-    note(fmt::format("emplace: warning: {}: cells whose agents start from a policy are left out",
-                     folder));
-  }
-  for (const auto& [problem, result] : best) {
-    tasks.push_back(
-        {.graph = problem.first,
-         .cluster = problem.second,
-         .search = [run, result = result](
-                       const Problem& finest) { return run_cell_again(*result, finest); },
-         .least_us = result->step_time_us});
-  }
-}
-
-void add_placement_file(std::vector<Task>& tasks, const std::string& path) {
-  const std::string text = read_text_file(path);
-  const JsonDocument document = JsonDocument::parse(text, path);
-  tasks.push_back({.graph = document.root().at("graph").non_empty_text(),
-                   .cluster = document.root().at("cluster").non_empty_text(),
-                   .search = [text, path](const Problem& finest) {
-                     return Candidate{
-                         .placement = read_placement_json(text, path, finest),
-                         .found = {.by = "a placement file", .version = this_version()}};
-                   }});
-}
-
-std::vector<Task> tasks_of(const UpdateOptions& options, const std::string& folder) {
-  std::vector<Task> tasks;
-  for (const std::string& path : options.from) {
-    if (bench::holds_store(path)) {
-      add_results(tasks, path);
-    } else {
-      add_placement_file(tasks, path);
-    }
-  }
-  if (!options.from.empty()) {
-    return tasks;
-  }
-  if (options.graphs.empty() != options.clusters.empty()) {
-    throw Error(ErrorCode::kUsage,
-                "give both GRAPH and --cluster, or none of them for all entries (see emplace "
-                "best-known update --help)");
-  }
-  for (const std::string& graph : options.graphs) {
-    for (const std::string& cluster : options.clusters) {
-      tasks.push_back({.graph = graph, .cluster = cluster});
-    }
-  }
-  if (options.graphs.empty()) {
-    for (const BestKnown& entry : bench::read_best_known_folder(folder)) {
-      tasks.push_back({.graph = entry.graph, .cluster = entry.cluster});
-    }
-  }
-  if (!options.agent.agent.empty()) {
-    for (Task& task : tasks) {
-      task.search = [task, agent = options.agent](const Problem&) {
-        return search_with_agent(task, agent);
-      };
-    }
-  }
-  return tasks;
-}
-
-// What became of a task.
+// What became of a search.
 struct Done {
   std::string graph;
   std::string cluster;
@@ -348,24 +193,20 @@ struct Done {
   double search_s = 0;
 };
 
-Done run(const Task& task, const std::string& folder) {
+Done run(const BestKnownSearch& search, const std::string& folder) {
   const auto start = std::chrono::steady_clock::now();
-  Done done{.graph = task.graph, .cluster = task.cluster};
+  Done done{.graph = search.graph, .cluster = search.cluster};
   try {
-    const Problem problem = bench::load_finest_problem(task.graph, task.cluster);
+    const Problem problem = bench::load_finest_problem(search.graph, search.cluster);
     const std::optional<BestKnown> present =
-        bench::read_best_known_of(folder, task.graph, task.cluster);
-    if (!task.search && !present) {
+        bench::read_best_known_of(folder, search.graph, search.cluster);
+    if (!search.run && !present) {
       throw Error(ErrorCode::kUnsupported, "there is no entry to renew; name an --agent");
     }
-    std::optional<BestKnown> candidate;
-    if (task.search && !(present && present->step_time_us <= task.least_us &&
-                         bench::check_best_known(*present, problem).valid())) {
-      Candidate found = task.search(problem);
-      candidate = bench::make_best_known(task.graph, task.cluster, problem, found.placement,
-                                         std::move(found.found));
-    }
-    done.result = bench::update_best_known(folder, task.graph, task.cluster, problem, candidate);
+    const bool is_worth_it = search.run && !(present && present->step_time_us <= search.least_us &&
+                                             bench::check_best_known(*present, problem).valid());
+    done.result = bench::update_best_known(folder, search.graph, search.cluster, problem,
+                                           is_worth_it ? search.run(problem) : std::nullopt);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kUsage) {
       throw;
@@ -424,14 +265,14 @@ Outcome update(const UpdateOptions& options) {
   if (!options.agent.agent.empty()) {
     agents::AgentSpec(options.agent.agent).make();  // a mistyped agent is told before all else
   }
-  const std::vector<Task> tasks = tasks_of(options, folder);
+  const std::vector<BestKnownSearch> searches = searches_of(options, folder);
   std::vector<Done> all;
   {
     ProgressLine line;
-    for (const Task& task : tasks) {
-      line.show(
-          fmt::format("[{}/{}] {} on {}", all.size(), tasks.size(), task.graph, task.cluster));
-      all.push_back(run(task, folder));
+    for (const BestKnownSearch& search : searches) {
+      line.show(fmt::format("[{}/{}] {} on {}", all.size(), searches.size(), search.graph,
+                            search.cluster));
+      all.push_back(run(search, folder));
     }
   }
   if (options.json) {

@@ -122,7 +122,7 @@ std::vector<BestKnown> read_best_known_folder(const std::string& path) {
   std::ranges::sort(names);
   std::vector<BestKnown> entries;
   for (const std::string& name : names) {
-    const std::string file = path + "/" + name;
+    const std::string file = fmt::format("{}/{}", path, name);
     entries.push_back(read_best_known(read_text_file(file), file));
     if (entries.back().file_name() != name) {
       throw Error(ErrorCode::kFormat,
