@@ -218,10 +218,10 @@ std::string to_text(const PlacedStep& step, std::string_view more_times) {
   text += fmt::format("  step time    {:.3f} ms, {:.1f} % above the lower bound{}\n",
                       step.record.makespan_us / 1e3, step.gap() * 100, above_best_known_of(step));
   text += more_times;
-  text += fmt::format("  lower bound  {:.3f} ms\n", bound_us / 1e3);
   if (step.best_known_us) {
     text += fmt::format("  best known   {:.3f} ms\n", *step.best_known_us / 1e3);
   }
+  text += fmt::format("  lower bound  {:.3f} ms\n", bound_us / 1e3);
   if (step.evaluations > 0) {
     text += fmt::format("  evaluations  {} (best after {})\n", step.evaluations,
                         step.evaluations_to_best);

@@ -90,8 +90,8 @@ std::string write_json(const Report& report) {
                       {"cluster", table.cluster},
                       {"family", table.family.empty() ? Json(nullptr) : Json(table.family)},
                       {"bound_us", table.bound_us},
-                      {"best_known_us", if_any(table.best_known_us)},
                       {"baseline", table.baseline.empty() ? Json(nullptr) : Json(table.baseline)},
+                      {"best_known_us", if_any(table.best_known_us)},
                       {"rows", std::move(rows)}});
   }
   Json json = {{"schema_version", 2},

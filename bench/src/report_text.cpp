@@ -202,17 +202,17 @@ std::string legend_of(const Report& report) {
     text += ", and in the next column the same in episodes, of agents that learn";
   }
   text += ".";
-  if (any_best_known(report)) {
-    text +=
-        "\nabove best known: (step - best known) / best known, of the best placement known "
-        "(emplace "
-        "best-known list);\nnew best: some repetition was faster than that.";
-  }
   if (!report.baselines.empty()) {
     text += fmt::format(
         "\ngain: how much shorter the step is than that of the fastest baseline ({}); sampling "
         "speed-up: the evaluations\nto within 2 % of that baseline over those of the agent.",
         fmt::join(report.baselines, ", "));
+  }
+  if (any_best_known(report)) {
+    text +=
+        "\nabove best known: (step - best known) / best known, of the best placement known "
+        "(emplace "
+        "best-known list);\nnew best: a repetition was faster than that.";
   }
   return text + " * marks the fastest.\n";
 }

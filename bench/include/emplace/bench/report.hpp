@@ -73,9 +73,9 @@ struct ReportRow {
 struct ReportTable {
   std::string graph{};
   std::string cluster{};
-  std::string family{};  ///< of the graph; may be empty
-  double bound_us = 0;
+  std::string family{};                   ///< of the graph; may be empty
   std::optional<double> best_known_us{};  ///< of the same problem; nothing if none is known
+  double bound_us = 0;
   std::string baseline{};  ///< label of the fastest of the suite's baselines; empty if none
   std::vector<ReportRow> rows{};
 };
