@@ -269,7 +269,7 @@ TEST_F(ResultStoreTest, AnOlderStoreIsRefusedWithTheAdviceToRunAgain) {
   const std::string path = folder_ + "/manifest.json";
   std::string text = read_text_file(path);
   const std::string version = "\"version\": 3";
-  text.replace(text.find(version), version.size(), "\"version\": 2");
+  text.replace(text.find(version), version.size(), "\"version\": 1");
   write_text_file(path, text);
   expect_refused(ErrorCode::kFormat,
                  "manifest.json: /version: an older program wrote these results; run the suite "
