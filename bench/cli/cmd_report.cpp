@@ -51,7 +51,8 @@ void add_report(CLI::App& app, Action& action) {
                                                    "found '{}'",
                                                    excerpt(options->picture)));
       }
-      const bench::Report report = bench::make_report(bench::read_store(options->folder));
+      const bench::Report report =
+          bench::make_report(bench::read_store(options->folder), bench::shipped_best_known());
       if (!options->picture.empty()) {
         write_text_file(options->picture, bench::draw_families(report));
       }

@@ -232,7 +232,8 @@ Outcome run(const Options& options, const Invocation& invocation) {
                      });
   }
 
-  const bench::Report report = bench::make_report(bench::read_store(folder));
+  const bench::Report report =
+      bench::make_report(bench::read_store(folder), bench::shipped_best_known());
   if (report.cells_finished < report.cells_total) {
     print_error(fmt::format(
         "emplace: interrupted after {} of {} cells; go on with: emplace run {} -o {} "

@@ -25,6 +25,7 @@ struct Invocation {
 using Action = std::function<Outcome(const Invocation&)>;
 
 /// Add a command to the program; if the user chose it, parsing sets `action`.
+void add_best_known(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 void add_docs(CLI::App& app, Action& action);

@@ -3,6 +3,7 @@
 #include "terminal.hpp"
 #include "threads.hpp"
 
+#include <emplace/bench/best_known.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
@@ -33,6 +34,22 @@ ProblemSet::Entry with_bounds(Problem problem) {
   return {std::move(problem), bounds};
 }
 
+// Only the placement of a file may part ops that must share a device.
+bool keeps_colocation(const PlacedStep& step, const Placement& placement) {
+  const Problem& problem = step.problem();
+  return !step.from_file ||
+         bench::at_grouping(bench::group_graph(problem.graph(), 0, bench::kFinestGrouping), problem,
+                            placement);
+}
+
+std::optional<double> best_known_us(const PlacedStep& step, const Placement& placement) {
+  const std::optional<bench::BestKnown> entry = bench::find_best_known(step.graph, step.cluster);
+  return entry && entry->step_hash == bench::step_hash_of(step.problem()) &&
+                 keeps_colocation(step, placement)
+             ? std::optional(entry->step_time_us)
+             : std::nullopt;
+}
+
 // Simulates the placement and fills in what the step gave.
 void simulate(PlacedStep& step, const Placement& placement) {
   const Problem& problem = step.problem();
@@ -51,6 +68,7 @@ void simulate(PlacedStep& step, const Placement& placement) {
     step.devices[device].busy_us += end_us[op] - start_us[op];
     ++step.ops_by_cost_source[static_cast<std::size_t>(problem.cost_source(op, device))];
   }
+  step.best_known_us = best_known_us(step, placement);
   const double step_time_us = step.record.makespan_us;
   for (DeviceUse& device : step.devices) {
     device.utilization = step_time_us > 0 ? device.busy_us / step_time_us : 0;
@@ -73,6 +91,12 @@ double PlacedStep::gap() const { return gap_to_bound(record.makespan_us, entry.b
 bool PlacedStep::is_optimal() const {
   constexpr double kRounding = 1e-8;  // that bounds leave out, and more
   return record.status == StepStatus::kOk && gap() < kRounding;
+}
+
+std::optional<double> PlacedStep::above_best_known() const {
+  return best_known_us && record.status == StepStatus::kOk
+             ? std::optional(gap_to_bound(record.makespan_us, *best_known_us))
+             : std::nullopt;
 }
 
 PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent) {
@@ -192,16 +216,31 @@ void note_guesses(const PlacedStep& step) {
   }
 }
 
+namespace {
+
+std::string above_best_known_of(const PlacedStep& step) {
+  const std::optional<double> above = step.above_best_known();
+  return !above       ? ""
+         : *above < 0 ? fmt::format(", a new best: {:.1f} % below the best known", -*above * 100)
+                      : fmt::format(", {:.1f} % above the best known", *above * 100);
+}
+
+}  // namespace
+
 std::string to_text(const PlacedStep& step, std::string_view more_times) {
   const LowerBounds& bounds = step.entry.bounds;
   std::string text =
       fmt::format("{} on {}, placed by {}\n", step.graph, step.cluster, step.placed_by);
   text += fmt::format("  status       {}\n", to_string(step.record.status));
-  text += fmt::format("  step time    {:.3f} ms, {}\n", step.record.makespan_us / 1e3,
+  text += fmt::format("  step time    {:.3f} ms, {}{}\n", step.record.makespan_us / 1e3,
                       step.is_optimal()
                           ? "optimal"
-                          : fmt::format("{:.1f} % above the lower bound", step.gap() * 100));
+                          : fmt::format("{:.1f} % above the lower bound", step.gap() * 100),
+                      above_best_known_of(step));
   text += more_times;
+  if (step.best_known_us) {
+    text += fmt::format("  best known   {:.3f} ms\n", *step.best_known_us / 1e3);
+  }
   text += fmt::format("  lower bound  {:.3f} ms, by {}\n", bounds.best_us() / 1e3,
                       to_string(bounds.binding_part()));
   if (step.decision_groups > 0) {
@@ -229,7 +268,9 @@ std::string to_text(const PlacedStep& step, std::string_view more_times) {
   return text + "\n" + table.to_terminal(false);
 }
 
-Json to_json(const PlacedStep& step) {
+namespace {
+
+Json facts_of(const PlacedStep& step) {
   Json cost_sources = Json::object();
   for (std::size_t source = 0; source < step.ops_by_cost_source.size(); ++source) {
     cost_sources[std::string(to_string(static_cast<CostSource>(source)))] =
@@ -264,6 +305,20 @@ Json to_json(const PlacedStep& step) {
       {"devices", std::move(devices)},
       {"evaluations", step.evaluations},
       {"evaluations_to_best", step.evaluations_to_best}};
+}
+
+}  // namespace
+
+Json to_json(const PlacedStep& step) {
+  Json json = facts_of(step);
+  if (step.best_known_us) {
+    json["best_known_us"] = *step.best_known_us;
+  }
+  if (const auto above = step.above_best_known()) {
+    json["above_best_known"] = *above;
+    json["new_best"] = *above < 0;
+  }
+  return json;
 }
 
 }  // namespace emplace::cli

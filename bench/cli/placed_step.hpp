@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,6 +43,9 @@ struct PlacedStep {
   std::array<std::int32_t, 4> ops_by_cost_source{};  ///< by CostSource, of the ops on their devices
   std::int64_t evaluations = 0;                      ///< of the agent; 0 for a file
   std::int64_t evaluations_to_best = 0;              ///< of the agent; 0 for a file
+  /// Of the same problem. Nothing if none is known, or if the placement parts ops that must share a
+  /// device.
+  std::optional<double> best_known_us{};
 
   /// Returns the problem that is placed.
   const Problem& problem() const { return entry.problem; }
@@ -54,6 +58,10 @@ struct PlacedStep {
 
   /// Returns how far the step is above the lower bound, as a fraction of the bound.
   double gap() const;
+
+  /// Returns how far the step is above the best known one, as a fraction of that; negative for a
+  /// new best. Nothing if none is known, or if this step runs out of memory.
+  std::optional<double> above_best_known() const;
 };
 
 /// Lets an agent place a problem: the same cell as the first repetition in a suite with this seed,

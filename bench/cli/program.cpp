@@ -38,6 +38,7 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   add_place(*app, action);
   add_simulate(*app, action);
   add_explain(*app, action);
+  add_best_known(*app, action);
   add_list(*app, action);
   add_show(*app, action);
   add_profile(*app, action);

@@ -145,8 +145,10 @@ Start start_now(std::vector<std::string> arguments) {
 std::string write_manifest(const Manifest& manifest) {
   nlohmann::ordered_json problems = nlohmann::ordered_json::array();
   for (const ProblemHash& problem : manifest.problems) {
-    problems.push_back(
-        {{"graph", problem.graph}, {"cluster", problem.cluster}, {"hash", problem.hash}});
+    problems.push_back({{"graph", problem.graph},
+                        {"cluster", problem.cluster},
+                        {"hash", problem.hash},
+                        {"step_hash", problem.step_hash}});
   }
   nlohmann::ordered_json starts = nlohmann::ordered_json::array();
   for (const Start& start : manifest.starts) {
@@ -176,9 +178,10 @@ Manifest read_manifest(std::string_view text, const std::string& source) {
   manifest.root_seed = static_cast<std::uint64_t>(json.at("root_seed").integer(0, kMaxRootSeed));
   manifest.num_cells = json.at("num_cells").integer(1, kMaxInteger);
   for (const JsonCursor& problem : json.at("problems").elements()) {
-    problem.expect_only({"graph", "cluster", "hash"});
+    problem.expect_only({"graph", "cluster", "hash", "step_hash"});
     manifest.problems.push_back({problem.at("graph").text(), problem.at("cluster").text(),
-                                 problem.at("hash").non_empty_text()});
+                                 problem.at("hash").non_empty_text(),
+                                 problem.at("step_hash").non_empty_text()});
   }
   for (const JsonCursor& start : json.at("starts").elements()) {
     manifest.starts.push_back(start_from_json(start));

@@ -113,7 +113,16 @@ Problem load_problem(std::string_view graph, std::string_view cluster, std::int6
   return compile(graph, std::move(ops), std::move(grouped), share_cluster(cluster));
 }
 
-std::string hash_of(const Problem& problem) {
+namespace {
+
+// Says what a hash is of.
+enum class Hashed : std::uint8_t {
+  kAll,    // all that a simulation or an agent reads
+  kSteps,  // what decides the step of a placement of the ops
+};
+
+std::string hash_of(const Problem& problem, Hashed hashed) {
+  const bool all = hashed == Hashed::kAll;
   Fingerprint print;
   const Cluster& cluster = problem.cluster();
   add_transfer_model(print, problem);
@@ -121,7 +130,9 @@ std::string hash_of(const Problem& problem) {
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     const Device& facts = cluster.devices[static_cast<std::size_t>(device)];
     print.add(std::string_view(facts.name));
-    print.add(static_cast<std::int64_t>(facts.placeable));
+    if (all) {
+      print.add(static_cast<std::int64_t>(facts.placeable));
+    }
     print.add(problem.memory_bytes(device));
     print.add(problem.slots(device));
   }
@@ -129,12 +140,16 @@ std::string hash_of(const Problem& problem) {
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     const Op& facts = problem.op(op);
     print.add(std::string_view(facts.name));
-    print.add(std::string_view(facts.kind));
-    print.add(std::string_view(facts.scope));
-    print.add(static_cast<std::int64_t>(facts.phase));
+    if (all) {
+      print.add(std::string_view(facts.kind));
+      print.add(std::string_view(facts.scope));
+      print.add(static_cast<std::int64_t>(facts.phase));
+      print.add(problem.grouping().group_of(op));
+    } else {
+      print.add(std::string_view(facts.colocation));
+    }
     print.add(facts.persistent_bytes);
     print.add(facts.workspace_bytes);
-    print.add(problem.grouping().group_of(op));
     print.add(problem.allocated_bytes(op));
     print.add(problem.gap_us(op));
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {
@@ -152,9 +167,16 @@ std::string hash_of(const Problem& problem) {
   }
   for (std::int32_t output = 0; output < problem.num_outputs(); ++output) {
     print.add(problem.output_bytes(output));
+    print.add(problem.output_allocated_bytes(output));
   }
   return print.hash();
 }
+
+}  // namespace
+
+std::string hash_of(const Problem& problem) { return hash_of(problem, Hashed::kAll); }
+
+std::string step_hash_of(const Problem& problem) { return hash_of(problem, Hashed::kSteps); }
 
 ProblemSet::ProblemSet(const std::vector<Cell>& cells) {
   std::map<std::string, std::shared_ptr<const OpGraph>> graphs;
@@ -175,7 +197,7 @@ ProblemSet::ProblemSet(const std::vector<Cell>& cells) {
     Problem problem =
         compile(cell.graph, graph, group_graph(*graph, cell.groups, cell.grouping), cluster);
     const LowerBounds bounds = lower_bounds(problem);
-    hashes_.push_back({cell.graph, cell.cluster, hash_of(problem)});
+    hashes_.push_back({cell.graph, cell.cluster, hash_of(problem), step_hash_of(problem)});
     entry = std::make_unique<const Entry>(Entry{std::move(problem), bounds});
   }
 }

@@ -80,6 +80,10 @@ void finish(ReportTable& table) {
       continue;
     }
     row.gap = gap_to_bound(row.step_time_us, table.bound_us);
+    if (table.best_known_us) {
+      row.above_best_known = gap_to_bound(row.step_time_us, *table.best_known_us);
+      row.new_best = row.least_us < *table.best_known_us;
+    }
     row.speedup = row.step_time_us > 0 ? reference_us / row.step_time_us : 0;
   }
   std::ranges::sort(table.rows, {}, [](const ReportRow& row) {
@@ -116,6 +120,21 @@ Performance performance_of(const PublishedFigure& figure) {
     performance.evaluations = static_cast<double>(*figure.evaluations);
   }
   return performance;
+}
+
+// Returns the step time of the entry of a problem, if there is one and it is not stale.
+std::optional<double> find_best_known_us(std::span<const BestKnown> entries,
+                                         const Manifest& manifest, const ReportTable& table) {
+  for (const ProblemHash& problem : manifest.problems) {
+    for (const BestKnown& entry : entries) {
+      if (problem.graph == table.graph && problem.cluster == table.cluster &&
+          entry.graph == table.graph && entry.cluster == table.cluster &&
+          entry.step_hash == problem.step_hash) {
+        return entry.step_time_us;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 bool is_baseline(const std::string& agent, const Suite& suite) {
@@ -163,7 +182,7 @@ void add_published(ReportTable& table, const Suite& suite) {
 
 }  // namespace
 
-Report make_report(const StoredRun& run) {
+Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) {
   const Suite& suite = run.manifest.suite;
   Report report;
   report.suite = suite.name;
@@ -191,6 +210,7 @@ Report make_report(const StoredRun& run) {
                       .cluster = suite.clusters[place.second],
                       .family = suite.graphs[place.first].family,
                       .bound_us = 0};
+    table.best_known_us = find_best_known_us(best_known, run.manifest, table);
     for (const auto& [agent, results] : agents) {
       for (const CellResult* const result : results) {
         // A search may have proven more than the bounds of the problem tell.

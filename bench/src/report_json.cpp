@@ -31,6 +31,8 @@ Json to_json(const ReportRow& row) {
                {"least_us", if_ok(row.least_us)},
                {"largest_us", if_ok(row.largest_us)},
                {"gap", if_ok(row.gap)},
+               {"above_best_known", if_any(row.above_best_known)},
+               {"new_best", row.new_best},
                {"speedup", row.speedup > 0 ? Json(row.speedup) : Json(nullptr)},
                {"decision_groups", row.decision_groups},
                {"evaluations", row.evaluations},
@@ -91,6 +93,7 @@ std::string write_json(const Report& report) {
                       {"bound_us", table.bound_us},
                       {"groups", table.groups},
                       {"baseline", table.baseline.empty() ? Json(nullptr) : Json(table.baseline)},
+                      {"best_known_us", if_any(table.best_known_us)},
                       {"rows", std::move(rows)}});
   }
   Json json = {{"schema_version", 2},

@@ -40,6 +40,9 @@ std::string status_of(const ReportRow& row) {
   if (row.failed > 0) {
     note += fmt::format("{}{} of {} failed", note.empty() ? "" : ", ", row.failed, row.repetitions);
   }
+  if (row.new_best) {
+    note += note.empty() ? "new best" : ", new best";
+  }
   return note;
 }
 
@@ -74,18 +77,20 @@ bool any_row(const Report& report, Predicate predicate) {
 }
 
 TextTable layout(const ReportTable& table, const Report& report) {
+  const bool with_best_known = table.best_known_us.has_value();
   const bool with_episodes =
       any_row(report, [](const ReportRow& row) { return row.episodes_to_near_best.has_value(); });
   const bool with_baseline = !report.baselines.empty();
-  std::vector<TextTable::Column> columns = {{"", Align::kLeft},
-                                            {"agent", Align::kLeft},
-                                            {"step [ms]", Align::kRight},
-                                            {"least .. largest", Align::kRight},
-                                            {"speed-up", Align::kRight},
-                                            {"gap [%]", Align::kRight},
-                                            {"peak [GB]", Align::kRight},
-                                            {"evaluations", Align::kRight},
-                                            {"to within 2 %", Align::kRight}};
+  std::vector<TextTable::Column> columns = {
+      {"", Align::kLeft},           {"agent", Align::kLeft},
+      {"step [ms]", Align::kRight}, {"least .. largest", Align::kRight},
+      {"speed-up", Align::kRight},  {"gap [%]", Align::kRight}};
+  if (with_best_known) {
+    columns.push_back({"above best known [%]", Align::kRight});
+  }
+  columns.push_back({"peak [GB]", Align::kRight});
+  columns.push_back({"evaluations", Align::kRight});
+  columns.push_back({"to within 2 %", Align::kRight});
   if (with_episodes) {
     columns.push_back({"episodes", Align::kRight});
   }
@@ -105,12 +110,15 @@ TextTable layout(const ReportTable& table, const Report& report) {
         row.ok() ? fmt::format("{:.1f}", row.step_time_us / 1e3) : kBlank,
         range_of(row),
         row.speedup > 0 ? fmt::format("{:.2f}", row.speedup) : kBlank,
-        row.ok() ? fmt::format("{:.1f}", row.gap * 100) : kBlank,
-        row.failed < row.repetitions
-            ? fmt::format("{:.2f}", static_cast<double>(row.peak_bytes) / 1e9)
-            : kBlank,
-        fmt::format("{:.0f}", row.evaluations),
-        count_of(row.evaluations_to_near_best)};
+        row.ok() ? fmt::format("{:.1f}", row.gap * 100) : kBlank};
+    if (with_best_known) {
+      cells.push_back(percent_of(row.above_best_known));
+    }
+    cells.push_back(row.failed < row.repetitions
+                        ? fmt::format("{:.2f}", static_cast<double>(row.peak_bytes) / 1e9)
+                        : kBlank);
+    cells.push_back(fmt::format("{:.0f}", row.evaluations));
+    cells.push_back(count_of(row.evaluations_to_near_best));
     if (with_episodes) {
       cells.push_back(count_of(row.episodes_to_near_best));
     }
@@ -171,6 +179,10 @@ std::string title_of(const ReportTable& table) {
   return without_control_characters(fmt::format("{} on {}", table.graph, table.cluster));
 }
 
+std::string best_known_of(const ReportTable& table, fmt::format_string<double> format) {
+  return table.best_known_us ? fmt::format(format, *table.best_known_us / 1e3) : "";
+}
+
 std::string comment_of(const Report& report) {
   const std::string& comment = report.published->comment;
   return comment.empty() ? "" : without_control_characters(comment) + "\n";
@@ -183,6 +195,11 @@ std::string progress_of(const Report& report) {
     text += fmt::format(", {} failed", report.cells_failed);
   }
   return text;
+}
+
+bool any_best_known(const Report& report) {
+  return std::ranges::any_of(
+      report.tables, [](const ReportTable& table) { return table.best_known_us.has_value(); });
 }
 
 // What the columns mean, once for all tables.
@@ -208,6 +225,12 @@ std::string legend_of(const Report& report) {
         "\ngain: how much shorter the step is than that of the fastest baseline ({}); sampling "
         "speed-up: the evaluations\nto within 2 % of that baseline over those of the agent.",
         fmt::join(report.baselines, ", "));
+  }
+  if (any_best_known(report)) {
+    text +=
+        "\nabove best known: (step - best known) / best known, of the best placement known "
+        "(emplace "
+        "best-known list);\nnew best: a repetition was faster than that.";
   }
   return text + " * marks the fastest.\n";
 }
@@ -290,9 +313,14 @@ std::string write_terminal(const Report& report, bool color) {
       continue;
     }
     has_graphs = true;
+<<<<<<< HEAD
     text += fmt::format("\n{}{}, lower bound {:.1f} ms\n", title_of(table),
                         table.groups > 0 ? fmt::format(", {} groups", table.groups) : "",
                         table.bound_us / 1e3);
+=======
+    text += fmt::format("\n{}, lower bound {:.1f} ms{}\n", title_of(table), table.bound_us / 1e3,
+                        best_known_of(table, ", best known {:.1f} ms"));
+>>>>>>> known
     text += layout(table, report).to_terminal(color) + failures_of(table);
   }
   if (report.published && has_graphs) {
@@ -318,9 +346,14 @@ std::string write_markdown(const Report& report) {
     text += "\n" + legend_of_families(report);
   }
   for (const ReportTable& table : report.tables) {
+<<<<<<< HEAD
     text += fmt::format("\n## {}\n\n{}Lower bound: {:.1f} ms.\n\n", title_of(table),
                         table.groups > 0 ? fmt::format("Groups: {}. ", table.groups) : "",
                         table.bound_us / 1e3);
+=======
+    text += fmt::format("\n## {}\n\nLower bound: {:.1f} ms.{}\n\n", title_of(table),
+                        table.bound_us / 1e3, best_known_of(table, " Best known: {:.1f} ms."));
+>>>>>>> known
     text += layout(table, report).to_markdown();
     if (const std::string failures = failures_of(table); !failures.empty()) {
       text += "\n```\n" + failures + "```\n";

@@ -21,7 +21,7 @@ TEST(Manifest, SurvivesARoundTrip) {
                                     .groups = 4},
                           .root_seed = 9007199254740991,
                           .num_cells = 2,
-                          .problems = {{"g", "c", "0123456789abcdef"}},
+                          .problems = {{"g", "c", "0123456789abcdef", "fedcba9876543210"}},
                           .starts = {start_now({"emplace", "run", "a b"})}};
   const Manifest again = read_manifest(write_manifest(manifest), "manifest.json");
   EXPECT_EQ(again.suite, manifest.suite);

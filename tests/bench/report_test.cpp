@@ -161,6 +161,51 @@ TEST(Report, JsonHasNoWallTimes) {
   EXPECT_EQ(rows.at(4).at("message"), "no rules for this graph");
 }
 
+// The example with the hash of its problem.
+StoredRun with_hash() {
+  StoredRun run = example();
+  run.manifest.problems = {{"g", "c", "aaaa", "bbbb"}};
+  return run;
+}
+
+// The medians of lucky and steady are 75 ms, the least of lucky is 60 ms.
+const std::vector<BestKnown> kBestKnown = {
+    {.graph = "g", .cluster = "other", .step_hash = "bbbb", .step_time_us = 1},
+    {.graph = "g", .cluster = "c", .step_hash = "bbbb", .step_time_us = 62'500}};
+
+TEST(Report, ComparesWithTheBestKnownPlacement) {
+  const Report report = make_report(with_hash(), kBestKnown);
+  EXPECT_EQ(report.tables.at(0).best_known_us, 62'500);
+  EXPECT_DOUBLE_EQ(row_of(report, "lucky").above_best_known.value(), 0.2);
+  EXPECT_TRUE(row_of(report, "lucky").new_best);
+  EXPECT_FALSE(row_of(report, "steady").new_best);
+  EXPECT_EQ(row_of(report, "full").above_best_known, std::nullopt);
+  const std::string text = write_terminal(report, false);
+  EXPECT_THAT(text, HasSubstr("g on c, lower bound 50.0 ms, best known 62.5 ms"));
+  EXPECT_THAT(text, HasSubstr("above best known [%]"));
+  EXPECT_THAT(text, HasSubstr("1 of 3 out of memory, new best"));
+  EXPECT_THAT(write_markdown(report), HasSubstr("Lower bound: 50.0 ms. Best known: 62.5 ms."));
+  EXPECT_THAT(write_markdown(report), HasSubstr("| **50.0** | **20.0** |"));
+  const auto json = nlohmann::json::parse(write_json(report)).at("tables").at(0);
+  EXPECT_EQ(json.at("best_known_us"), 62'500);
+  EXPECT_EQ(json.at("rows").at(0).at("above_best_known"), 0.2);
+  EXPECT_EQ(json.at("rows").at(0).at("new_best"), true);
+  EXPECT_TRUE(json.at("rows").at(3).at("above_best_known").is_null());
+}
+
+TEST(Report, SaysNothingOfABestKnownPlacementOfAnotherProblem) {
+  StoredRun run = with_hash();
+  run.manifest.problems[0].step_hash = "cccc";
+  const Report report = make_report(run, kBestKnown);
+  EXPECT_EQ(report.tables.at(0).best_known_us, std::nullopt);
+  EXPECT_THAT(write_terminal(report, false), Not(HasSubstr("best known")));
+  EXPECT_THAT(write_markdown(report), Not(HasSubstr("est known")));
+  const auto json = nlohmann::json::parse(write_json(report)).at("tables").at(0);
+  EXPECT_TRUE(json.at("best_known_us").is_null());
+  EXPECT_TRUE(json.at("rows").at(0).at("above_best_known").is_null());
+  EXPECT_EQ(json.at("rows").at(0).at("new_best"), false);
+}
+
 // Ours: placeto 70 ms with 300 evaluations to near its best, two baselines of 80 and 90 ms with
 // 1200 and 100. Published: Inception-V3 on four K80s in Table 1 of Addanki et al. 2019.
 StoredRun with_baselines() {

@@ -31,7 +31,7 @@ Manifest manifest_of(const Suite& suite = kSuite, std::uint64_t root_seed = 7) {
   return {.suite = suite,
           .root_seed = root_seed,
           .num_cells = 8,
-          .problems = {{"g", "c", "0123456789abcdef"}},
+          .problems = {{"g", "c", "0123456789abcdef", "fedcba9876543210"}},
           .starts = {start_now({"emplace", "run", "tiny"})}};
 }
 
@@ -298,6 +298,7 @@ TEST_F(ResultStoreTest, HostileManifestsAreRefused) {
       with("\"root_seed\": 7", "\"root_seed\": -7"),
       with("\"root_seed\": 7", "\"root_seed\": 18446744073709551615"),
       with("\"num_cells\": 8", "\"num_cells\": 0"),
+      with("\"step_hash\"", "\"steps_hash\""),
       with("\"problems\"", "\"problem\""),
   };
   for (const std::string& text : hostile) {

@@ -6,7 +6,7 @@ load cli.bash
 
 # commands: prints the name of every command, as the program's help lists them.
 commands() {
-  "$EMPLACE" --help | sed -n '/^General options:/q; s/^  \([a-z]\+\)  .*/\1/p'
+  "$EMPLACE" --help | sed -n '/^General options:/q; s/^  \([a-z-]\+\)  .*/\1/p'
 }
 
 # examples COMMAND...: prints what the examples in its help call emplace with, without the shell's part.
@@ -22,14 +22,14 @@ examples() {
 
 @test "help of every command says how to call it, fits 80 columns and has an example" {
   local command
-  for command in $(commands) "profile show"; do
+  for command in $(commands) "profile show" "best-known list" "best-known update"; do
     read -ra words <<<"$command"
     answers 0 help "${words[@]}"
     [[ "$output" == *$'\n\n'"Usage: emplace $command "* ]]
     [ "$output" = "$("$EMPLACE" "${words[@]}" --help)" ]
     sed '/^Examples:/q' <<<"$output" | lacks '.\{81\}'
     sed '1,/^Examples:/d' <<<"$output" | lacks '.\{101\}'
-    [ "$command" = profile ] || [ -n "$(examples "${words[@]}")" ]
+    [[ "$command" =~ ^(profile|best-known)$ ]] || [ -n "$(examples "${words[@]}")" ]
   done
 }
 
@@ -53,7 +53,7 @@ examples() {
   "$EMPLACE" calibrate --devices cpu --runs 1 --max-copy 4096 -o machine.json \
     rnnlm:layers=1,hidden=32,steps=2,batch=4,vocabulary=200 >/dev/null
   local command example status
-  for command in $(commands) "profile show"; do
+  for command in $(commands) "profile show" "best-known list" "best-known update"; do
     read -ra words <<<"$command"
     while read -ra words; do
       [ "${words[0]}" = emplace ]

@@ -28,11 +28,17 @@ Problem load_problem(std::string_view graph, std::string_view cluster, std::int6
 /// Results of two runs may be compared if their problems have the same hash.
 std::string hash_of(const Problem& problem);
 
-/// Names a problem and holds the hash of its contents.
+/// Returns 16 hexadecimal digits, a hash of what decides whether a placement of the ops is allowed,
+/// how long its step takes and whether it fits. It is the same for all groupings of a problem, so
+/// step times of two runs may be compared if it is the same.
+std::string step_hash_of(const Problem& problem);
+
+/// Names a problem and holds the hashes of its contents.
 struct ProblemHash {
   std::string graph{};
   std::string cluster{};
-  std::string hash{};  ///< see hash_of()
+  std::string hash{};       ///< see hash_of()
+  std::string step_hash{};  ///< see step_hash_of()
 
   bool operator==(const ProblemHash&) const = default;
 };

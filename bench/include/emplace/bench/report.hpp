@@ -5,6 +5,7 @@
 // time.
 //
 //     gap              = (median - lower bound) / lower bound
+//     above best known = (median - best known) / best known; absent where none is known
 //     speed-up         = median of single-gpu / median
 //     to near the best = evaluations until a placement was at most 2 % slower than the agent's best
 //
@@ -21,11 +22,13 @@
 //
 //     over best = geometric mean over graphs of median / least median of any agent
 
+#include <emplace/bench/best_known.hpp>
 #include <emplace/bench/paired_comparison.hpp>
 #include <emplace/bench/result_store.hpp>
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,10 +50,12 @@ struct ReportRow {
   double step_time_us = 0;         ///< median over the repetitions that are ok; 0 if none is
   double least_us = 0;
   double largest_us = 0;
-  double gap = 0;                  ///< see the head of this file; 0 if no repetition is ok
-  double speedup = 0;              ///< 0 where this one or single-gpu has no step time
-  double evaluations = 0;          ///< median
-  double evaluations_to_best = 0;  ///< median
+  double gap = 0;  ///< see the head of this file; 0 if no repetition is ok
+  std::optional<double> above_best_known{};  ///< see the head of this file; negative if below
+  bool new_best = false;                     ///< a repetition is faster than the best known
+  double speedup = 0;                        ///< 0 where this one or single-gpu has no step time
+  double evaluations = 0;                    ///< median
+  double evaluations_to_best = 0;            ///< median
   std::optional<double> evaluations_to_near_best{};  ///< median; nothing if all repetitions failed
   std::optional<double> episodes_to_near_best{};     ///< the same in episodes of a learning agent
   BaselineComparison against_baseline{};
@@ -69,7 +74,8 @@ struct ReportRow {
 struct ReportTable {
   std::string graph{};
   std::string cluster{};
-  std::string family{};  ///< of the graph; may be empty
+  std::string family{};                   ///< of the graph; may be empty
+  std::optional<double> best_known_us{};  ///< of the same problem; nothing if none is known
   double bound_us = 0;
   std::int64_t groups = 0;  ///< of the problem; 0 if all cells failed
   std::string baseline{};   ///< label of the fastest of the suite's baselines; empty if none
@@ -110,8 +116,8 @@ struct Report {
   std::vector<FamilyTable> families{};
 };
 
-/// Summarizes a run.
-Report make_report(const StoredRun& run);
+/// Summarizes a run. Entries of `best_known` count where they are of its problems.
+Report make_report(const StoredRun& run, std::span<const BestKnown> best_known = {});
 
 /// Returns the report for a terminal; `color` marks the best with escape codes. The graphs of
 /// families have no tables of their own.

@@ -1,0 +1,340 @@
+#include "best_known_searches.hpp"
+#include "command.hpp"
+#include "help_text.hpp"
+#include "options.hpp"
+#include "terminal.hpp"
+#include "threads.hpp"
+
+#include <emplace/agents/agent_spec.hpp>
+#include <emplace/bench/best_known.hpp>
+#include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace emplace::cli {
+namespace {
+
+using bench::BestKnown;
+using bench::TextTable;
+using Json = nlohmann::ordered_json;
+
+constexpr TextTable::Align kRight = TextTable::Align::kRight;
+constexpr const char* kFolderInTree = "bench/best_known";
+
+std::string in_ms(double time_us) { return fmt::format("{:.3f}", time_us / 1e3); }
+
+// The folder of entries of the source tree in which the command runs; empty outside of one.
+std::string folder_of_tree() {
+  namespace fs = std::filesystem;
+  std::error_code ignored;  // what cannot be looked at is not there
+  for (fs::path at = fs::current_path(ignored); !at.empty(); at = at.parent_path()) {
+    if (fs::is_directory(at / kFolderInTree, ignored)) {
+      return (at / kFolderInTree).string();
+    }
+    if (at == at.parent_path()) {
+      break;
+    }
+  }
+  return "";
+}
+
+std::string chosen_folder(const std::string& folder) {
+  return folder.empty() ? folder_of_tree() : folder;
+}
+
+void add_folder(CLI::App& command, std::string& folder, const std::string& otherwise) {
+  command.add_option("--folder", folder, "Folder of the entries")
+      ->type_name("DIR")
+      ->default_str(
+          fmt::format("{} of the source tree that is worked in; {}", kFolderInTree, otherwise));
+}
+
+// --- list
+
+struct ListOptions {
+  std::string folder;
+  bool check = false;
+  bool json = false;
+};
+
+// An entry, and what it is worth on today's problem.
+struct Listed {
+  BestKnown entry;
+  std::string complaint{};           // empty if it is valid
+  std::optional<double> bound_us{};  // nothing if there is no such problem any more
+};
+
+Listed examine(BestKnown entry) {
+  Listed listed{.entry = std::move(entry)};
+  try {
+    const Problem problem = bench::load_finest_problem(listed.entry.graph, listed.entry.cluster);
+    listed.complaint = bench::check_best_known(listed.entry, problem).complaint;
+    listed.bound_us = lower_bounds(problem).best_us();
+  } catch (const Error& error) {
+    listed.complaint = fmt::format("stale: {}", error.what());
+  }
+  return listed;
+}
+
+std::string to_text(const std::vector<Listed>& all) {
+  TextTable table({{"graph"},
+                   {"cluster"},
+                   {"step [ms]", kRight},
+                   {"bound [ms]", kRight},
+                   {"gap [%]", kRight},
+                   {"groups", kRight},
+                   {"found by"},
+                   {"state"}});
+  for (const Listed& listed : all) {
+    const BestKnown& entry = listed.entry;
+    table.add_row(
+        {entry.graph, entry.cluster, in_ms(entry.step_time_us),
+         listed.bound_us ? in_ms(*listed.bound_us) : "-",
+         listed.bound_us
+             ? fmt::format("{:.1f}", gap_to_bound(entry.step_time_us, *listed.bound_us) * 100)
+             : "-",
+         fmt::format("{}", entry.placement.size()), entry.found.by,
+         listed.complaint.empty() ? "valid" : listed.complaint});
+  }
+  return table.to_terminal(false);
+}
+
+Json to_json(const std::vector<Listed>& all) {
+  Json list = Json::array();
+  for (const Listed& listed : all) {
+    const BestKnown& entry = listed.entry;
+    const auto if_bound = [&](double value) {
+      return listed.bound_us ? Json(value) : Json(nullptr);
+    };
+    list.push_back(
+        {{"graph", entry.graph},
+         {"cluster", entry.cluster},
+         {"step_time_us", entry.step_time_us},
+         {"bound_us", if_bound(listed.bound_us.value_or(0))},
+         {"gap", if_bound(gap_to_bound(entry.step_time_us, listed.bound_us.value_or(0)))},
+         {"groups", entry.placement.size()},
+         {"found", Json::parse(bench::write_best_known(entry)).at("found")},
+         {"valid", listed.complaint.empty()},
+         {"complaint", listed.complaint}});
+  }
+  return {{"schema_version", 1}, {"best_known", std::move(list)}};
+}
+
+void list(const ListOptions& options) {
+  const std::string folder = chosen_folder(options.folder);
+  std::vector<BestKnown> entries =
+      folder.empty() ? bench::shipped_best_known() : bench::read_best_known_folder(folder);
+  std::vector<Listed> all;
+  {
+    ProgressLine line;
+    for (BestKnown& entry : entries) {
+      line.show(
+          fmt::format("[{}/{}] {} on {}", all.size(), entries.size(), entry.graph, entry.cluster));
+      all.push_back(examine(std::move(entry)));
+    }
+  }
+  if (options.json) {
+    print_json(to_json(all));
+  } else {
+    print(to_text(all));
+  }
+  const auto invalid =
+      std::ranges::count_if(all, [](const Listed& listed) { return !listed.complaint.empty(); });
+  if (options.check && invalid > 0) {
+    throw Error(ErrorCode::kFormat,
+                fmt::format("{} of {} best-known placements are not valid; mend them with: emplace "
+                            "best-known update",
+                            invalid, all.size()));
+  }
+}
+
+void add_list_of_best_known(CLI::App& parent, Action& action) {
+  CLI::App* command = parent.add_subcommand(
+      "list", "List the entries with their bounds, and simulate each again to see if it is valid");
+  command->group("Commands");
+  set_examples(*command, {"emplace best-known list", "emplace best-known list --check --json"});
+  const auto options = std::make_shared<ListOptions>();
+  add_folder(*command, options->folder, "else those that the program was built with");
+  command->add_flag("--check", options->check, "Fail unless all entries are valid");
+  add_json(*command, options->json);
+  command->callback([options, &action] {
+    action = [options](const Invocation&) {
+      list(*options);
+      return Outcome::kOk;
+    };
+  });
+}
+
+// --- update
+
+struct UpdateOptions : BestKnownSources {
+  std::string folder;
+  int threads = 0;
+  bool json = false;
+};
+
+// What became of a search.
+struct Done {
+  std::string graph;
+  std::string cluster;
+  std::optional<bench::BestKnownUpdateResult> result{};  // nothing if it failed
+  std::string message{};                                 // why it failed
+  double search_s = 0;
+};
+
+Done run(const BestKnownSearch& search, const std::string& folder) {
+  const auto start = std::chrono::steady_clock::now();
+  Done done{.graph = search.graph, .cluster = search.cluster};
+  try {
+    const Problem problem = bench::load_finest_problem(search.graph, search.cluster);
+    const std::optional<BestKnown> present =
+        bench::read_best_known_of(folder, search.graph, search.cluster);
+    if (!search.run && !present) {
+      throw Error(ErrorCode::kUnsupported, "there is no entry to renew; name an --agent");
+    }
+    const bool is_worth_it = search.run && !(present && present->step_time_us <= search.least_us &&
+                                             bench::check_best_known(*present, problem).valid());
+    done.result = bench::update_best_known(folder, search.graph, search.cluster, problem,
+                                           is_worth_it ? search.run(problem) : std::nullopt);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kUsage) {
+      throw;
+    }
+    done.message = error.what();
+  }
+  done.search_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return done;
+}
+
+std::string state_of(const Done& done) {
+  return done.result ? std::string(to_string(done.result->update)) : "failed: " + done.message;
+}
+
+std::string to_text(const std::vector<Done>& all) {
+  TextTable table({{"graph"},
+                   {"cluster"},
+                   {"before [ms]", kRight},
+                   {"now [ms]", kRight},
+                   {"search [s]", kRight},
+                   {"entry"}});
+  const auto step_of = [](const std::optional<BestKnown>& entry) {
+    return entry ? in_ms(entry->step_time_us) : "-";
+  };
+  for (const Done& done : all) {
+    table.add_row({done.graph, done.cluster, done.result ? step_of(done.result->before) : "-",
+                   done.result ? step_of(done.result->now) : "-",
+                   fmt::format("{:.1f}", done.search_s), state_of(done)});
+  }
+  return table.to_terminal(false);
+}
+
+Json to_json(const std::vector<Done>& all) {
+  const auto step_of = [](const std::optional<BestKnown>& entry) {
+    return entry ? Json(entry->step_time_us) : Json(nullptr);
+  };
+  Json list = Json::array();
+  for (const Done& done : all) {
+    list.push_back({{"graph", done.graph},
+                    {"cluster", done.cluster},
+                    {"before_us", done.result ? step_of(done.result->before) : Json(nullptr)},
+                    {"now_us", done.result ? step_of(done.result->now) : Json(nullptr)},
+                    {"entry", done.result ? to_string(done.result->update) : "failed"},
+                    {"message", done.message}});
+  }
+  return {{"schema_version", 1}, {"updates", std::move(list)}};
+}
+
+Outcome update(const UpdateOptions& options) {
+  const std::string folder = chosen_folder(options.folder);
+  if (folder.empty()) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("no {} here; give --folder DIR, where entries are written", kFolderInTree));
+  }
+  if (!options.agent.agent.empty()) {
+    agents::AgentSpec(options.agent.agent).make();  // a mistyped agent is told before all else
+  }
+  const std::vector<BestKnownSearch> searches = searches_of(options, folder);
+  std::vector<Done> all;
+  {
+    ProgressLine line;
+    for (const BestKnownSearch& search : searches) {
+      line.show(fmt::format("[{}/{}] {} on {}", all.size(), searches.size(), search.graph,
+                            search.cluster));
+      all.push_back(run(search, folder));
+    }
+  }
+  if (options.json) {
+    print_json(to_json(all));
+  } else {
+    print(to_text(all));
+  }
+  return std::ranges::all_of(all, [](const Done& done) { return done.result.has_value(); })
+             ? Outcome::kOk
+             : Outcome::kSomeCellsFailed;
+}
+
+void add_update_of_best_known(CLI::App& parent, Action& action) {
+  CLI::App* command = parent.add_subcommand(
+      "update", "Search for better placements; keep the better one of each graph and cluster");
+  command->group("Commands");
+  set_examples(*command,
+               {"emplace best-known update inception-v3 --cluster p2-8xlarge-2 --agent hill-climb "
+                "--folder best",
+                "emplace best-known update --folder best"});
+  const auto options = std::make_shared<UpdateOptions>();
+  CLI::Option* graphs = add_graphs(*command, options->graphs);
+  graphs->description("NAME[:key=value,...] (emplace list graphs) [default: all entries]");
+  CLI::Option* clusters =
+      command
+          ->add_option("--cluster", options->clusters,
+                       "Names (emplace list clusters); every graph is placed on each")
+          ->type_name("CLUSTER")
+          ->group("Problem");
+  add_agent_options(*command, options->agent);
+  CLI::Option* agent = command->get_option("--agent");
+  agent->description(
+      "The agent that searches, NAME[:key=value,...] (emplace list agents); without one, entries "
+      "whose costs changed are only simulated again");
+  command
+      ->add_option("--from", options->from,
+                   "Results instead of a search: folders of emplace run, whose fastest cells are "
+                   "run again, and placement files")
+      ->type_name("FILE")
+      ->group("Placement")
+      ->excludes(graphs)
+      ->excludes(clusters)
+      ->excludes(agent);
+  add_threads(*command, options->threads)->group("Placement");
+  add_folder(*command, options->folder, "else it must be given");
+  add_json(*command, options->json);
+  command->callback([options, &action] {
+    action = [options](const Invocation&) {
+      return on_threads(options->threads, [&] { return update(*options); });
+    };
+  });
+}
+
+}  // namespace
+
+void add_best_known(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("best-known", "Look at the best placements known, and find better ones");
+  command->group("Experiments");
+  command->require_subcommand(1);
+  add_list_of_best_known(*command, action);
+  add_update_of_best_known(*command, action);
+}
+
+}  // namespace emplace::cli
