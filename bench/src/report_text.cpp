@@ -313,14 +313,9 @@ std::string write_terminal(const Report& report, bool color) {
       continue;
     }
     has_graphs = true;
-<<<<<<< HEAD
-    text += fmt::format("\n{}{}, lower bound {:.1f} ms\n", title_of(table),
+    text += fmt::format("\n{}{}, lower bound {:.1f} ms{}\n", title_of(table),
                         table.groups > 0 ? fmt::format(", {} groups", table.groups) : "",
-                        table.bound_us / 1e3);
-=======
-    text += fmt::format("\n{}, lower bound {:.1f} ms{}\n", title_of(table), table.bound_us / 1e3,
-                        best_known_of(table, ", best known {:.1f} ms"));
->>>>>>> known
+                        table.bound_us / 1e3, best_known_of(table, ", best known {:.1f} ms"));
     text += layout(table, report).to_terminal(color) + failures_of(table);
   }
   if (report.published && has_graphs) {
@@ -346,14 +341,9 @@ std::string write_markdown(const Report& report) {
     text += "\n" + legend_of_families(report);
   }
   for (const ReportTable& table : report.tables) {
-<<<<<<< HEAD
-    text += fmt::format("\n## {}\n\n{}Lower bound: {:.1f} ms.\n\n", title_of(table),
+    text += fmt::format("\n## {}\n\n{}Lower bound: {:.1f} ms.{}\n\n", title_of(table),
                         table.groups > 0 ? fmt::format("Groups: {}. ", table.groups) : "",
-                        table.bound_us / 1e3);
-=======
-    text += fmt::format("\n## {}\n\nLower bound: {:.1f} ms.{}\n\n", title_of(table),
                         table.bound_us / 1e3, best_known_of(table, " Best known: {:.1f} ms."));
->>>>>>> known
     text += layout(table, report).to_markdown();
     if (const std::string failures = failures_of(table); !failures.empty()) {
       text += "\n```\n" + failures + "```\n";
