@@ -120,10 +120,9 @@ Evaluation Session::evaluate(const Placement& placement, double cutoff_us) {
   cutoff_us = has_best ? std::max(cutoff_us, best_evaluation_.step_time_us)
                        : std::numeric_limits<double>::infinity();
   const SimResult& result = workspaces_->simulators.local().run(placement, cutoff_us);
-  const Evaluation evaluation =
-      result.is_cut_off
-          ? Evaluation{.status = EvaluationStatus::kCutOff, .step_time_us = result.makespan_us}
-          : evaluation_of(result);
+  const Evaluation evaluation = result.is_cut_off ? Evaluation{.status = EvaluationStatus::kCutOff,
+                                                               .step_time_us = result.makespan_us}
+                                                  : evaluation_of(result);
   record(placement, evaluation);
   return evaluation;
 }
@@ -197,10 +196,10 @@ double Session::share_used() const {
   if (parent_ != nullptr) {
     return parent_->share_used();
   }
-  const double of_evaluations = options_.max_evaluations > 0
-                                    ? static_cast<double>(evaluations_) /
-                                          static_cast<double>(options_.max_evaluations)
-                                    : 1.0;
+  const double of_evaluations =
+      options_.max_evaluations > 0
+          ? static_cast<double>(evaluations_) / static_cast<double>(options_.max_evaluations)
+          : 1.0;
   return std::min(1.0, std::max(of_evaluations, share_of_time()));
 }
 
@@ -222,8 +221,7 @@ void Session::run_in_parallel(std::size_t count, double share,
                .stop = options_.stop};
   if (options_.max_time) {
     // As many as there are threads run at a time.
-    const auto num_threads =
-        static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
+    const auto num_threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
     const auto num_rounds = static_cast<double>((count + num_threads - 1) / num_threads);
     each.max_time = *options_.max_time * (1 - share_of_time()) * share / num_rounds;
   }

@@ -5,11 +5,11 @@
 #include "terminal.hpp"
 #include "threads.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 
 #include <CLI/Validators.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
@@ -18,11 +18,12 @@
 namespace emplace::cli {
 namespace {
 
+// Who places unless told otherwise, and for how long.
+constexpr const char* kDefaultAgent = "auto";
+constexpr double kDefaultTimeLimitS = 10;
+
 PlacedStep place(const ProblemOptions& problem, const AgentOptions& agent,
                  const PolicyOptions& policy) {
-  if (agent.agent.empty() == policy.path.empty()) {
-    throw Error(ErrorCode::kUsage, "give one of --agent and --policy (see emplace place --help)");
-  }
   return policy.path.empty() ? place_with_agent(problem, agent)
                              : place_with_policy(problem, policy);
 }
@@ -38,12 +39,12 @@ void add_place(CLI::App& app, Action& action) {
     int threads = 0;
     bool json = false;
   };
-  CLI::App* command =
-      app.add_subcommand("place", "Let an agent place a graph; write the placement");
+  CLI::App* command = app.add_subcommand("place", "Find a good placement of a graph, and write it");
   command->group("Place a graph");
   set_examples(
       *command,
-      {"emplace place inception-v3 --cluster p2-8xlarge-2 --agent hill-climb -o placement.json",
+      {"emplace place inception-v3 --cluster p2-8xlarge-2 --time-limit 2 -o placement.json",
+       "emplace place inception-v3 --cluster p2-8xlarge-2 --agent heft -o placement.json",
        "emplace place nmt --cluster p2-8xlarge-2 --policy policy.json --json"});
   const auto options = std::make_shared<Options>();
   add_problem_options(*command, options->problem);
@@ -51,13 +52,15 @@ void add_place(CLI::App& app, Action& action) {
   for (const char* required : {"--graph", "--cluster"}) {
     command->get_option(required)->required();
   }
-  CLI::Option* agent = command->get_option("--agent");
+  CLI::Option* agent = command->get_option("--agent")->default_str(kDefaultAgent);
   CLI::Option* policy =
       command
           ->add_option("--policy", options->policy.path,
                        "Policy file of emplace train instead of an agent; groups as it was trained "
                        "with unless --groups or --grouping is given")
           ->excludes(agent)
+          ->excludes(command->get_option("--evaluations"))
+          ->excludes(command->get_option("--time-limit"))
           ->type_name("FILE")
           ->group("Placement");
   command
@@ -68,13 +71,25 @@ void add_place(CLI::App& app, Action& action) {
       ->type_name("N")
       ->group("Placement")
       ->default_str("the policy stays as it is");
-  command->get_option("--seed")->remove_needs(agent);
+  for (const char* option : {"--evaluations", "--time-limit", "--seed"}) {
+    command->get_option(option)->remove_needs(agent);
+  }
+  command->get_option("--time-limit")
+      ->default_str(fmt::format("{} with {}, unless --evaluations is given", kDefaultTimeLimitS,
+                                kDefaultAgent));
   add_threads(*command, options->threads)->group("Placement");
   add_output(*command, options->output, "Write the placement here")->default_str("standard output");
   add_json(*command, options->json,
            "Answer with the step in JSON; without --output it holds the placement too");
   command->callback([options, command, &action] {
     options->policy.seed = options->agent.seed;
+    if (options->agent.agent.empty()) {
+      options->agent.agent = kDefaultAgent;
+    }
+    if (options->agent.agent == kDefaultAgent && command->count("--evaluations") == 0 &&
+        !options->agent.time_limit_s) {
+      options->agent.time_limit_s = kDefaultTimeLimitS;
+    }
     options->policy.groups_as_trained =
         command->count("--groups") == 0 && command->count("--grouping") == 0;
     action = [options](const Invocation&) {
@@ -84,10 +99,12 @@ void add_place(CLI::App& app, Action& action) {
       });
       note_guesses(step);
       note_out_of_memory(step);
+      // A search that was stopped still has its best placement.
+      const Outcome outcome = step.was_stopped ? Outcome::kInterrupted : Outcome::kOk;
       const std::string file = write_placement_json(step.problem(), step.record.placement);
       if (options->output.empty() && !options->json) {
         print(file);
-        return Outcome::kOk;
+        return outcome;
       }
       nlohmann::ordered_json answer = to_json(step);
       if (options->output.empty()) {
@@ -100,7 +117,7 @@ void add_place(CLI::App& app, Action& action) {
       } else {
         print(to_text(step));
       }
-      return Outcome::kOk;
+      return outcome;
     };
   });
 }

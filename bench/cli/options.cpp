@@ -233,7 +233,18 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
                                        "agents)")
                            ->type_name("AGENT")
                            ->group("Placement");
-  add_evaluations(command, options.evaluations)->needs(agent)->group("Placement");
+  CLI::Option* evaluations =
+      add_evaluations(command, options.evaluations)->needs(agent)->group("Placement");
+  command
+      .add_option(
+          "--time-limit", options.time_limit_s,
+          "How long the agent may search, instead of a number of evaluations; the placement "
+          "then differs from run to run")
+      ->needs(agent)
+      ->excludes(evaluations)
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS")
+      ->group("Placement");
   add_seed(command, options.seed)->needs(agent)->group("Placement");
 }
 

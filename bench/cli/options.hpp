@@ -5,6 +5,7 @@
 #include <emplace/graphs/grouping_strategy.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ struct ProblemOptions {
 struct AgentOptions {
   std::string agent{};
   std::int64_t evaluations = kDefaultEvaluations;
+  std::optional<double> time_limit_s{};  ///< instead of evaluations
   std::int64_t seed = 0;
 };
 
@@ -64,7 +66,7 @@ void add_grouping_options(CLI::App& command, ProblemOptions& options);
 /// Adds GRAPH, --cluster, --groups and --grouping.
 void add_problem_options(CLI::App& command, ProblemOptions& options);
 
-/// Adds --agent, --evaluations and --seed.
+/// Adds --agent, --evaluations, --time-limit and --seed.
 void add_agent_options(CLI::App& command, AgentOptions& options);
 
 /// Adds the options of a problem and of an agent, --placement, which it returns, and --threads.

@@ -1,5 +1,7 @@
 #include "placed_step.hpp"
 
+#include "search_progress.hpp"
+#include "stop_signal.hpp"
 #include "terminal.hpp"
 #include "threads.hpp"
 
@@ -110,22 +112,25 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
                   .cluster = problem.cluster,
                   .grouping = problem.grouping(),
                   .placed_by = agent.agent};
-  const bench::Cell cell{.graph = problem.graph,
-                         .cluster = problem.cluster,
-                         .agent = spec,
-                         .repetition = 0,
-                         .max_evaluations = agent.evaluations,
-                         .groups = problem.groups,
-                         .grouping = problem.grouping(),
-                         .root_seed = static_cast<std::uint64_t>(agent.seed)};
-  const std::atomic<bool> never_stop{false};
-  bench::CellResult result = bench::run_cell(cell, step.entry, {}, never_stop);
+  const bench::Cell cell{
+      .graph = problem.graph,
+      .cluster = problem.cluster,
+      .agent = spec,
+      .repetition = 0,
+      .max_evaluations = agent.time_limit_s ? agents::Session::kUnlimited : agent.evaluations,
+      .groups = problem.groups,
+      .grouping = problem.grouping(),
+      .root_seed = static_cast<std::uint64_t>(agent.seed)};
+  SearchProgress progress(step.entry.bounds.best_us());
+  bench::CellResult result =
+      bench::run_cell(cell, step.entry, {}, stop_on_signal(), progress.watch(agent.time_limit_s));
   if (result.status == bench::CellStatus::kFailed) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("agent {} failed: {}", agent.agent, result.message));
   }
   step.decision_groups = result.decision_groups;
   step.entry.bounds.search_us = result.bound_us;
+  step.was_stopped = stop_on_signal();
   step.evaluations = result.evaluations;
   step.evaluations_to_best = result.evaluations_to_best;
   simulate(step, result.placement);

@@ -39,6 +39,7 @@ struct PlacedStep {
   std::string placed_by{};           ///< an agent, or the path of a placement file
   std::int64_t decision_groups = 0;  ///< on which the agent decided; 0 for a file
   bool from_file = false;            ///< the placement is a file's
+  bool was_stopped = false;          ///< the user stopped the search
   IdVector<DeviceId, DeviceUse> devices{};
   std::array<std::int32_t, 4> ops_by_cost_source{};  ///< by CostSource, of the ops on their devices
   std::int64_t evaluations = 0;                      ///< of the agent; 0 for a file

@@ -31,12 +31,15 @@ std::string hash_of(const Placement& placement) {
 }
 
 void place_and_simulate(const Problem& problem, const Policies& policies,
-                        const std::atomic<bool>& stop, CellResult& result) {
+                        const std::atomic<bool>& stop, const CellWatch& watch, CellResult& result) {
   const Cell& cell = result.cell;
   agents::Session session(problem, {.seed = cell.seed(),
                                     .max_evaluations = cell.max_evaluations,
+                                    .max_time = watch.max_time,
+                                    .enough_us = watch.ends_at_bound ? result.bound_us : 0,
                                     .stop = &stop,
-                                    .progress = {}});
+                                    .progress = watch.progress,
+                                    .improved = watch.improved});
   const std::unique_ptr<agents::Agent> agent = cell.agent.make(cell.groups_are_given());
   auto* const learner = dynamic_cast<agents::TrainableAgent*>(agent.get());
   if (!cell.policy.empty()) {
@@ -79,13 +82,13 @@ std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
 }  // namespace
 
 CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
-                    const std::atomic<bool>& stop) {
+                    const std::atomic<bool>& stop, const CellWatch& watch) {
   const auto start = std::chrono::steady_clock::now();
   CellResult result;
   result.cell = cell;
   result.bound_us = entry.bounds.best_us();
   try {
-    place_and_simulate(entry.problem, policies, stop, result);
+    place_and_simulate(entry.problem, policies, stop, watch, result);
   } catch (const std::exception& error) {
     result.status = CellStatus::kFailed;
     result.message = error.what();

@@ -1,13 +1,13 @@
 #pragma once
 
-// Simulated annealing, as a part of agents: `simulated-annealing` is little else, and others use it to
-// refine placements.
+// Simulated annealing, as a part of agents: `simulated-annealing` is little else, and others use it
+// to refine placements.
 //
 // A proposed move (move_proposals.hpp) is kept if it shortens the step, otherwise with probability
 // exp(-increase / T) (Kirkpatrick, Gelatt, Vecchi 1983). The random number is drawn before the
-// evaluation, so that the evaluation may stop where the answer is no. T falls geometrically with the
-// share of the budget that is used. Its unit is the mean time of a group: the scale of what a move
-// changes. Memory has a price that adapts (memory_penalty.hpp).
+// evaluation, so that the evaluation may stop where the answer is no. T falls geometrically with
+// the share of the budget that is used. Its unit is the mean time of a group: the scale of what a
+// move changes. Memory has a price that adapts (memory_penalty.hpp).
 
 #include "move_proposals.hpp"
 
@@ -23,8 +23,8 @@ struct AnnealingOptions {
   MoveProposals::Options moves{};
 };
 
-/// Anneals from `start` until `session` has used `until_share` of its budget. The result is the best
-/// placement of the session. One thread.
+/// Anneals from `start` until `session` has used `until_share` of its budget. The result is the
+/// best placement of the session. One thread.
 void anneal(Session& session, Placement start, double until_share,
             const AnnealingOptions& options = {});
 

@@ -33,9 +33,8 @@ class Auto final : public Agent {
       });
       for (const double until_share : {kFirstCycle, kSecondCycle}) {
         const Placement best = session.best_placement().value_or(starts.front().placement);
-        run_round(session, until_share, [&](std::size_t, Session& child) {
-          search_levels_around(child, best, 1);
-        });
+        run_round(session, until_share,
+                  [&](std::size_t, Session& child) { search_levels_around(child, best, 1); });
       }
     }
     return session.best_placement().value_or(std::move(starts.front().placement));

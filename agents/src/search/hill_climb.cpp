@@ -10,11 +10,11 @@ namespace emplace::agents {
 namespace {
 
 // Iterated local search: takes the first move that shortens the step, until no move can (a local
-// optimum). Then it perturbs the best placement so far, by random devices for some groups, and climbs
-// again. Ends with the budget and returns the best placement. A climb visits the groups in a random
-// order and tries each device, or it tries proposed moves (move_proposals.hpp) until kPatience times
-// as many as there are groups in a row have failed. With perturbation = 1 every restart is random
-// (Tarnawski et al. 2020).
+// optimum). Then it perturbs the best placement so far, by random devices for some groups, and
+// climbs again. Ends with the budget and returns the best placement. A climb visits the groups in a
+// random order and tries each device, or it tries proposed moves (move_proposals.hpp) until
+// kPatience times as many as there are groups in a row have failed. With perturbation = 1 every
+// restart is random (Tarnawski et al. 2020).
 class HillClimb final : public Agent {
  public:
   explicit HillClimb(const Params& params)

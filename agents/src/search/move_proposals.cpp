@@ -59,8 +59,7 @@ void MoveProposals::observe(const Placement& placement, const StepOutline& step,
   }
   for (GroupId group = 0; group < problem_.num_groups(); ++group) {
     const double period = step.group_start_us[group] / period_us;
-    const std::int32_t first =
-        period < kPeriods ? static_cast<std::int32_t>(period) : kPeriods - 1;
+    const std::int32_t first = period < kPeriods ? static_cast<std::int32_t>(period) : kPeriods - 1;
     period_of_[group] = first;
     // A group is taken to run at once from its start.
     double left = problem_.group_cost_us(group, placement[group]) / period_us;
@@ -132,8 +131,7 @@ void MoveProposals::add(GroupId group, DeviceId device) {
 
 // Lets a cluster grow from the group that is drawn, each time along the edge with most bytes of a
 // few that lead out of it.
-void MoveProposals::add_cluster(const Placement& placement, DeviceId device,
-                                RandomStream& random) {
+void MoveProposals::add_cluster(const Placement& placement, DeviceId device, RandomStream& random) {
   const DeviceId from = placement[drawn_.front().group];
   do {
     const Neighbour* next = nullptr;
@@ -193,11 +191,11 @@ double MoveProposals::estimated_gain(const Placement& placement) const {
       const DeviceId there = placement[other.group];
       const bool moves_too = target_[other.group] != kStays;
       const DeviceId there_after = moves_too ? target_[other.group] : there;
-      const double saved_us =
-          other.is_consumer ? problem_.transfer_us(other.bytes, from, there) -
-                                  problem_.transfer_us(other.bytes, move.device, there_after)
-                            : problem_.transfer_us(other.bytes, there, from) -
-                                  problem_.transfer_us(other.bytes, there_after, move.device);
+      const double saved_us = other.is_consumer
+                                  ? problem_.transfer_us(other.bytes, from, there) -
+                                        problem_.transfer_us(other.bytes, move.device, there_after)
+                                  : problem_.transfer_us(other.bytes, there, from) -
+                                        problem_.transfer_us(other.bytes, there_after, move.device);
       gain_us += moves_too ? saved_us / 2 : saved_us;  // an edge within is seen from both ends
     }
   }

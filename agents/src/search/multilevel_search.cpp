@@ -48,8 +48,7 @@ void search_levels(Session& session, const Coarsening& coarsening, double until_
     EMPLACE_CHECK(from, "the coarsest level of {} groups has no start", here.num_groups());
     weight_so_far += std::sqrt(static_cast<double>(sizes[level]));
     const double until =
-        level == 0 ? until_share
-                   : from_share + (until_share - from_share) * weight_so_far / weight;
+        level == 0 ? until_share : from_share + (until_share - from_share) * weight_so_far / weight;
     anneal(on_level, *from, until);
     above = on_level.best_placement().value_or(*std::move(from));
     grouping_above = here.grouping();
@@ -59,14 +58,14 @@ void search_levels(Session& session, const Coarsening& coarsening, double until_
 void search_levels_around(Session& session, const Placement& placement, double until_share) {
   const Problem& problem = session.problem();
   const Coarsening coarsening(problem, placement);
-  search_levels(session, coarsening, until_share,
-                [&](Session&, const Problem& level, bool is_coarsest) -> std::optional<Placement> {
-                  if (!is_coarsest) {
-                    return std::nullopt;
-                  }
-                  return GroupNesting(problem.grouping(), level.grouping())
-                      .project(problem, placement);
-                });
+  search_levels(
+      session, coarsening, until_share,
+      [&](Session&, const Problem& level, bool is_coarsest) -> std::optional<Placement> {
+        if (!is_coarsest) {
+          return std::nullopt;
+        }
+        return GroupNesting(problem.grouping(), level.grouping()).project(problem, placement);
+      });
 }
 
 }  // namespace emplace::agents

@@ -36,11 +36,12 @@ EMPLACE_REGISTER_AGENT(
     {.name = "simulated-annealing",
      .kind = AgentKind::kSearch,
      .summary = "promising moves; worse ones are accepted less and less often",
-     .description = "Proposes moves of groups, clusters of groups and layers by their estimated gain, "
-                    "and accepts worse placements with a probability that falls with the "
-                    "temperature, from the first evaluation to the last. It starts from the best of "
-                    "the heuristics. With thousands of evaluations it escapes local optima in which "
-                    "hill-climb stays. multilevel and auto refine placements with it.",
+     .description =
+         "Proposes moves of groups, clusters of groups and layers by their estimated gain, "
+         "and accepts worse placements with a probability that falls with the "
+         "temperature, from the first evaluation to the last. It starts from the best of "
+         "the heuristics. With thousands of evaluations it escapes local optima in which "
+         "hill-climb stays. multilevel and auto refine placements with it.",
      .reference = "Kirkpatrick, Gelatt, Vecchi, Science 220, 1983",
      .parameters = {{.name = "start",
                      .default_value = std::string(kBestHeuristic),
@@ -60,8 +61,9 @@ EMPLACE_REGISTER_AGENT(
                      .default_value = MoveProposals::Options{}.candidates,
                      .min = 1,
                      .max = 1000,
-                     .summary = "moves that are compared by estimated gain for each proposal; 1 for "
-                                "random moves"},
+                     .summary =
+                         "moves that are compared by estimated gain for each proposal; 1 for "
+                         "random moves"},
                     {.name = "cluster-probability",
                      .default_value = MoveProposals::Options{}.cluster,
                      .min = 0,

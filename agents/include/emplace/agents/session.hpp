@@ -152,9 +152,9 @@ class Session {
 
   /// Runs `search` for each index below `count` side by side, on the threads of the present TBB
   /// arena, each with a session of its own: the same problem, a random stream and an equal part of
-  /// `share` of the budget that is left. What they evaluate counts for this session, in the order of
-  /// the indices. The sessions begin without a best placement. The result is the same on any number
-  /// of threads.
+  /// `share` of the budget that is left. What they evaluate counts for this session, in the order
+  /// of the indices. The sessions begin without a best placement. The result is the same on any
+  /// number of threads.
   void run_in_parallel(std::size_t count, double share,
                        const std::function<void(std::size_t, Session&)>& search);
 

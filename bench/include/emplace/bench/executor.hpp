@@ -3,21 +3,34 @@
 // Runs cells: one, or all those of a suite in parallel on one machine, through oneTBB. The result
 // of a cell depends neither on the number of threads nor on the order.
 
+#include <emplace/agents/session.hpp>
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/suite_policies.hpp>
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 namespace emplace::bench {
 
+/// Says what else a session of a cell may have; see agents::Session::Options. With a time, or with
+/// a bound that ends it, the result is not that of the cell alone.
+struct CellWatch {
+  std::optional<std::chrono::duration<double>> max_time{};
+  bool ends_at_bound = false;  ///< the session ends at a placement that meets the lower bound
+  std::function<void(std::int64_t)> progress{};
+  std::function<void(const agents::Session::Improvement&)> improved{};
+};
+
 /// Runs one cell, whose agent may start from one of `policies`. The cell is kFailed if the agent
 /// throws or returns a placement that is not complete. `stop` ends it early; the result is then
-/// meaningless.
+/// the best so far, which differs from run to run.
 CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
-                    const std::atomic<bool>& stop);
+                    const std::atomic<bool>& stop, const CellWatch& watch = {});
 
 /// Runs every cell and passes each result to `sink`, one at a time but from any thread and in any
 /// order. `threads` of 0 means all cores. When `stop` turns true no further cell starts, and those
