@@ -277,6 +277,7 @@ void Session::absorb(const Session& child) {
                  evaluations_ + improvement.evaluations);
   }
   evaluations_ += child.evaluations_;
+  prove_bound(child.proven_bound_us_);
 }
 
 std::int64_t Session::evaluations_to_within(double share) const {

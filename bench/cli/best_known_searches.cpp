@@ -31,7 +31,8 @@ std::string this_version() {
 std::optional<BestKnown> search_with_agent(const std::string& graph, const std::string& cluster,
                                            const AgentOptions& agent, const Problem& problem) {
   const PlacedStep step = place_with_agent(
-      {.graph = graph, .cluster = cluster, .grouping = std::string(bench::kFinestGrouping)}, agent);
+      {.graph = graph, .cluster = cluster, .given_grouping = std::string(bench::kFinestGrouping)},
+      agent);
   return bench::make_best_known(graph, cluster, problem, step.record.placement,
                                 {.by = agent.agent,
                                  .evaluations = agent.evaluations,

@@ -14,6 +14,10 @@ namespace {
 // Evaluations between two observations of when devices are busy.
 constexpr std::int64_t kObservationInterval = 256;
 
+// Evaluations of a cycle for each group, at most, and how hot a cycle may begin.
+constexpr std::int64_t kEvaluationsPerGroup = 500;
+constexpr double kHottest = 4;  // mean times of a group
+
 // Where an annealing stands.
 class Annealing {
  public:
@@ -22,8 +26,9 @@ class Annealing {
         proposals_(session.problem(), options.moves),
         from_share_(session.share_used()),
         until_share_(until_share),
-        initial_us_(options.initial_temperature * proposals_.mean_time_us()),
-        log_ratio_(log_of(options.final_temperature / options.initial_temperature)),
+        options_(options),
+        initial_temperature_(options.initial_temperature),
+        cycle_begin_(session.evaluations()),
         current_(std::move(start)),
         reached_(session.evaluate(current_, outline_)) {
     observe(reached_);
@@ -36,6 +41,9 @@ class Annealing {
         return;
       }
       try_moves(moves);
+      if (progress() >= 1 && session_.share_used() < until_share_) {
+        begin_cycle();
+      }
     }
   }
 
@@ -71,10 +79,31 @@ class Annealing {
     }
   }
 
-  double temperature_us() const {
-    const double share =
+  void begin_cycle() {
+    if (session_.best_placement()) {
+      current_ = *session_.best_placement();
+      reached_ = session_.best_evaluation();
+    }
+    cycle_begin_ = session_.evaluations();
+    from_share_ = session_.share_used();
+    initial_temperature_ = 2 * initial_temperature_ <= kHottest ? 2 * initial_temperature_
+                                                                : options_.initial_temperature;
+  }
+
+  // Returns the share of the cycle that is over.
+  double progress() const {
+    const double of_share =
         (session_.share_used() - from_share_) / std::max(until_share_ - from_share_, 1e-9);
-    return initial_us_ * exp_of(log_ratio_ * std::clamp(share, 0.0, 1.0));
+    const double of_evaluations =
+        static_cast<double>(session_.evaluations() - cycle_begin_) /
+        static_cast<double>(kEvaluationsPerGroup * session_.problem().num_groups());
+    return std::max(of_share, of_evaluations);
+  }
+
+  double temperature_us() const {
+    const double log_ratio = log_of(options_.final_temperature / initial_temperature_);
+    return proposals_.mean_time_us() * initial_temperature_ *
+           exp_of(log_ratio * std::clamp(progress(), 0.0, 1.0));
   }
 
   Session& session_;
@@ -82,8 +111,9 @@ class Annealing {
   MemoryPenalty penalty_;
   double from_share_;
   double until_share_;
-  double initial_us_;
-  double log_ratio_;
+  AnnealingOptions options_;
+  double initial_temperature_;  // of this cycle
+  std::int64_t cycle_begin_;    // evaluations until then
   StepOutline outline_;
   std::int64_t next_observation_ = 0;
   Placement current_;

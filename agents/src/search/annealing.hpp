@@ -7,7 +7,10 @@
 // exp(-increase / T) (Kirkpatrick, Gelatt, Vecchi 1983). The random number is drawn before the
 // evaluation, so that the evaluation may stop where the answer is no. T falls geometrically with
 // the share of the budget that is used. Its unit is the mean time of a group: the scale of what a
-// move changes. Memory has a price that adapts (memory_penalty.hpp).
+// move changes. Where the budget is large for the number of groups, a cycle ends after a number of
+// evaluations for each group; then the next begins at the best placement with twice the
+// temperature, since small problems have high barriers and little else to find. Memory has a price
+// that adapts (memory_penalty.hpp).
 
 #include "move_proposals.hpp"
 
@@ -19,7 +22,7 @@ namespace emplace::agents {
 /// Says how to anneal.
 struct AnnealingOptions {
   double initial_temperature = 0.05;  ///< in mean times of a group
-  double final_temperature = 0.005;   ///< in the same unit
+  double final_temperature = 0.001;   ///< in the same unit
   MoveProposals::Options moves{};
 };
 

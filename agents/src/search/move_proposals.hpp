@@ -38,8 +38,8 @@ class MoveProposals {
   struct Options {
     std::int64_t candidates = 8;  ///< that are compared for each proposal
     /// Probabilities of each kind of move. All others move one group.
-    double cluster = 0.45;
-    double layer = 0.05;
+    double cluster = 0.5;
+    double layer = 0.1;
     double swap = 0.05;
   };
 
