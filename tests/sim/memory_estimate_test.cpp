@@ -81,10 +81,7 @@ TEST(MemoryEstimate, MovedGroupByGroupEqualsThatOfTheWholePlacement) {
       for (int move = 0; move < 10; ++move) {
         const auto group = static_cast<GroupId>(random.below(index_of(problem.num_groups())));
         const auto device = static_cast<DeviceId>(random.below(index_of(problem.num_devices())));
-        double transfers_us = 0;
-        for (DeviceId from = 0; from < 1; ++from) {
-          transfers_us = moved.added_transfer_us(group, device);
-        }
+        const double transfers_us = moved.added_transfer_us(group, device);
         const DeviceId before = moved.placement()[group];
         moved.move(group, device);
         EXPECT_NEAR(moved.added_transfer_us(group, before), -transfers_us, 1e-9);

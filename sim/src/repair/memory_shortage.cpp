@@ -105,6 +105,7 @@ class ShortageFinder {
 
   std::optional<MemoryShortage> of_packing() const {
     std::vector<std::int64_t> sizes;
+    sizes.reserve(index_of(problem_.num_groups()));
     for (GroupId group = 0; group < problem_.num_groups(); ++group) {
       sizes.push_back(problem_.group_persistent_bytes(group));
     }
@@ -176,6 +177,7 @@ class ShortageFinder {
     std::ranges::stable_sort(cuts, std::greater{}, &Cut::bytes);
     cuts.resize(std::min(cuts.size(), kMaxCuts));
     std::vector<OpId> ops;
+    ops.reserve(cuts.size());
     for (const Cut& cut : cuts) {
       ops.push_back(cut.op);
     }

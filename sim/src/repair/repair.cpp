@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -62,8 +63,6 @@ class Repairer {
     double us_per_byte;  // lost time for each byte freed at the peak
     GroupId group;
     DeviceId to;
-
-    auto operator<=>(const Move&) const = default;
   };
 
   bool is_done() const {
@@ -227,7 +226,9 @@ class Repairer {
 
   // Returns the best of the moves but `count`; call it with 0, 1, ...
   const Move& next_move(std::size_t count) {
-    const auto worse = [](const Move& a, const Move& b) { return a > b; };
+    const auto worse = [](const Move& a, const Move& b) {
+      return std::tuple(a.us_per_byte, a.group, a.to) > std::tuple(b.us_per_byte, b.group, b.to);
+    };
     if (count == 0) {
       std::ranges::make_heap(moves_, worse);
     }
