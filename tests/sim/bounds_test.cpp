@@ -1,4 +1,5 @@
 #include "support/machines.hpp"
+#include "support/small_problems.hpp"
 
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/random.hpp>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,62 +82,14 @@ TEST(LowerBounds, FasterDevicesTakeMoreOfTheWork) {
   EXPECT_LE(work_us, 3 * 1005.7);  // three on the fast device and one on the slow one
 }
 
-// Returns the least step time of all placements on placeable devices.
+// Returns the least step time of all placements.
 double least_us(const Problem& problem) {
-  const std::span<const DeviceId> devices = problem.placeable_devices();
   Simulator simulator(problem);
-  std::vector<std::size_t> choice(index_of(problem.num_groups()), 0);
-  Placement placement(problem.num_groups(), devices.front());
   double best_us = std::numeric_limits<double>::infinity();
-  for (;;) {  // counts in base devices.size()
+  test::for_each_placement(problem, [&](const Placement& placement) {
     best_us = std::min(best_us, simulator.run(placement).makespan_us);
-    GroupId group = 0;
-    while (group < placement.size() && ++choice[index_of(group)] == devices.size()) {
-      choice[index_of(group)] = 0;
-      placement[group++] = devices.front();
-    }
-    if (group == placement.size()) {
-      return best_us;
-    }
-    placement[group] = devices[choice[index_of(group)]];
-  }
-}
-
-// Draws a problem small enough to try all placements: up to 12 ops, each a group of its own or with
-// its neighbours, on 1 to 8 devices of two profiles.
-Problem draw_problem(RandomStream& random, TransferModel model) {
-  const auto below = [&](std::uint64_t bound) { return random.below(bound); };
-  for (;;) {
-    const auto coincidences = below(2) == 0 ? test::Coincidences::kMany : test::Coincidences::kNone;
-    const test::RandomStep step = test::draw_step(below, coincidences, 12);
-    auto cluster = std::make_shared<Cluster>(*step.cluster);
-    cluster->transfer_model = model;
-    cluster->placeto = {.gap_after_op_us = static_cast<double>(below(5)),
-                        .gap_after_transfer_us = static_cast<double>(below(10)),
-                        .bytes_per_us = static_cast<double>(6 + below(30))};
-    cluster->grappler = {.latency_us = static_cast<double>(below(5)),
-                         .bytes_per_us = static_cast<double>(6 + below(30))};
-    if (below(2) == 0) {
-      for (Device& device : cluster->devices) {
-        device.profile = 0;
-      }
-    }
-    std::vector<GroupId> group_of;
-    GroupId group = 0;
-    const std::uint64_t joins = below(3);
-    for (std::size_t op = 0; op < boost::num_vertices(step.graph); ++op) {
-      group += op > 0 && below(4) >= joins ? 1 : 0;
-      group_of.push_back(group);
-    }
-    double placements = 1;
-    for (GroupId each = 0; each <= group; ++each) {
-      placements *= static_cast<double>(cluster->devices.size());
-    }
-    if (placements <= 1024) {
-      return Problem(std::make_shared<const OpGraph>(step.graph), Grouping(std::move(group_of)),
-                     std::move(cluster));
-    }
-  }
+  });
+  return best_us;
 }
 
 // Returns devices of the speed and links for which the costs of task graphs are meant.
@@ -157,7 +109,8 @@ TEST_P(LowerBoundsOfModel, NoPlacementOfARandomProblemIsFaster) {
   RandomStream random(5);
   int num_exact = 0;
   for (int round = 0; round < kRounds; ++round) {
-    const Problem problem = draw_problem(random, GetParam());
+    const Problem problem = test::draw_small_problem(
+        [&](std::uint64_t bound) { return random.below(bound); }, GetParam(), 1024);
     const LowerBounds bounds = lower_bounds(problem);
     const double best_us = least_us(problem);
     ASSERT_LE(bounds.best_us(), best_us)
@@ -200,6 +153,45 @@ INSTANTIATE_TEST_SUITE_P(Models, LowerBoundsOfModel,
                          [](const testing::TestParamInfo<TransferModel>& model) {
                            return std::string(to_string(model.param));
                          });
+
+TEST(LowerBounds, AJoinWaitsForABranchOrForATransfer) {
+  // Two branches of 100 us: one after the other, or apart, with the ends apart as well, so that
+  // each branch has one transfer.
+  const Problem apart = test::make_problem(test::fork_join_graph(2, 30));
+  EXPECT_NEAR(lower_bounds(apart).stay_or_leave_us, 10 + 30 + 100 + 10, 1e-9);
+  EXPECT_EQ(lower_bounds(apart).binding_part(), LowerBounds::Part::kStayOrLeave);
+  const Problem together = test::make_problem(test::fork_join_graph(2, 120));
+  EXPECT_NEAR(lower_bounds(together).stay_or_leave_us, 10 + 200 + 10, 1e-9);
+  EXPECT_NEAR(lower_bounds(together).critical_path_us, 10 + 100 + 10, 1e-9);
+}
+
+TEST(LowerBounds, WorkBetweenAForkAndAJoinSharesTheDevices) {
+  // Five branches of 100 us on two devices, without bytes: 250 us between 10 and 10.
+  const Problem problem = test::make_problem(test::fork_join_graph(5, 0));
+  EXPECT_NEAR(lower_bounds(problem).best_us(), 10 + 250 + 10, 1e-9);
+}
+
+TEST(LowerBounds, AGroupRunsOnOneDevice) {
+  auto graph = std::make_shared<const OpGraph>(test::fork_join_graph(3, 0));
+  const Problem problem(graph, Grouping({0, 1, 1, 2, 3}), test::make_cluster({}));
+  EXPECT_NEAR(lower_bounds(problem).best_us(), 10 + 200 + 10, 1e-9);
+  Simulator simulator(problem);
+  EXPECT_DOUBLE_EQ(simulator.run(Placement(std::vector<DeviceId>{0, 0, 1, 0})).makespan_us, 220);
+}
+
+TEST(LowerBounds, HoldsForTheDevicesThatItIsTold) {
+  const Problem problem =
+      test::make_problem(test::fork_join_graph(4, 0), {.with_cpu = true, .with_slow_gpu = true});
+  EXPECT_LT(lower_bounds(problem, problem.devices_by_name()).best_us(),
+            lower_bounds(problem).best_us());
+  const DeviceId one[] = {0};
+  EXPECT_NEAR(lower_bounds(problem, one).best_us(), 420, 1e-9);
+}
+
+TEST(LowerBounds, OneMachineTakesTheLargestOfAllSetsOfJobs) {
+  std::vector<Job> jobs = {{0, 3, 10}, {4, 2, 0}, {1, 5, 6}};
+  EXPECT_DOUBLE_EQ(one_machine_us(jobs), 0 + 3 + 5 + 6);  // of the first and the last
+}
 
 TEST(LowerBounds, GapIsAFractionOfTheBound) {
   EXPECT_DOUBLE_EQ(gap_to_bound(125, 100), 0.25);

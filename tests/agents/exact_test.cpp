@@ -1,0 +1,72 @@
+#include "agents/placing.hpp"
+#include "support/small_problems.hpp"
+
+#include <emplace/sim/bounds.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace emplace::agents {
+namespace {
+
+// Returns the least step time of all placements that fit; infinity if none does.
+double optimum_us(const Problem& problem) {
+  Simulator simulator(problem);
+  double best_us = std::numeric_limits<double>::infinity();
+  test::for_each_placement(problem, [&](const Placement& placement) {
+    if (const SimResult& step = simulator.run(placement); step.status == StepStatus::kOk) {
+      best_us = std::min(best_us, step.makespan_us);
+    }
+  });
+  return best_us;
+}
+
+class Exact : public testing::TestWithParam<TransferModel> {};
+
+TEST_P(Exact, FindsTheOptimumAndProvesIt) {
+  RandomStream random(11);
+  int num_fitting = 0;
+  for (int round = 0; round < 300; ++round) {
+    SCOPED_TRACE(round);
+    const Problem problem = test::draw_small_problem(
+        [&](std::uint64_t bound) { return random.below(bound); }, GetParam(), 1024);
+    const double best_us = optimum_us(problem);
+    Session session(problem, {.seed = 1, .max_evaluations = 100'000});
+    make("exact")->place(problem, session);
+    if (best_us == std::numeric_limits<double>::infinity()) {
+      EXPECT_EQ(session.best_evaluation().status, EvaluationStatus::kOutOfMemory);
+      continue;
+    }
+    ++num_fitting;
+    ASSERT_EQ(session.best_evaluation().status, EvaluationStatus::kOk);
+    EXPECT_NEAR(session.best_evaluation().step_time_us, best_us, 1e-9 * best_us);
+    EXPECT_NEAR(session.proven_bound_us(), best_us, 2e-9 * best_us);
+  }
+  EXPECT_GT(num_fitting, 100);
+}
+
+TEST_P(Exact, ProvesNoMoreThanIsTrueWhenItsBudgetEnds) {
+  RandomStream random(12);
+  for (int round = 0; round < 200; ++round) {
+    SCOPED_TRACE(round);
+    const Problem problem = test::draw_small_problem(
+        [&](std::uint64_t bound) { return random.below(bound); }, GetParam(), 1024);
+    Session session(problem, {.seed = 1, .max_evaluations = 1 + round % 20});
+    make("exact:nodes=3")->place(problem, session);
+    EXPECT_LE(session.proven_bound_us(), optimum_us(problem));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Exact,
+                         testing::Values(TransferModel::kPlaceto, TransferModel::kPhysical,
+                                         TransferModel::kGrappler),
+                         [](const testing::TestParamInfo<TransferModel>& model) {
+                           return std::string(to_string(model.param));
+                         });
+
+}  // namespace
+}  // namespace emplace::agents
