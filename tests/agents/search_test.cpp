@@ -1,12 +1,15 @@
 #include "agents/placing.hpp"
 #include "support/problems.hpp"
 
+#include <emplace/graphs/error.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <tbb/global_control.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 namespace emplace::agents {
@@ -70,11 +73,49 @@ TEST_P(Search, FindsAPlacementThatFits) {
   EXPECT_EQ(Simulator(problem).run(placement).status, StepStatus::kOk);
 }
 
-INSTANTIATE_TEST_SUITE_P(Agents, Search, testing::Values("hill-climb", "simulated-annealing"),
+// On a graph of two chains that meet, the levels and the searches around the best placement are
+// run.
+TEST_P(Search, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const Problem problem = test::make_problem(test::fork_join_graph(60, 700), {.num_devices = 3});
+  const auto run = [&](std::size_t threads) {
+    const tbb::global_control control(tbb::global_control::max_allowed_parallelism, threads);
+    return place(GetParam(), problem, {.seed = 5, .max_evaluations = 1500});
+  };
+  EXPECT_EQ(run(4), run(1));
+}
+
+TEST_P(Search, EndsWithItsTime) {
+  const Problem problem = test::make_problem(test::fork_join_graph(60, 700), {.num_devices = 3});
+  Session session(
+      problem, {.max_evaluations = Session::kUnlimited, .max_time = std::chrono::milliseconds(50)});
+  const Placement placement = make(GetParam())->place(problem, session);
+  EXPECT_TRUE(session.exhausted());
+  EXPECT_EQ(Simulator(problem).run(placement).makespan_us, session.best_evaluation().step_time_us);
+}
+
+INSTANTIATE_TEST_SUITE_P(Agents, Search,
+                         testing::Values("hill-climb", "hill-climb:moves=proposed",
+                                         "simulated-annealing", "multilevel", "auto"),
                          [](const testing::TestParamInfo<std::string>& agent) {
-                           return agent.param == "hill-climb" ? "hill_climb"
-                                                              : "simulated_annealing";
+                           std::string name = agent.param;
+                           std::ranges::replace_if(
+                               name, [](char c) { return c == '-' || c == ':' || c == '='; }, '_');
+                           return name;
                          });
+
+// A search inside spends a part of the budget, a heuristic nothing.
+TEST(Multilevel, PlacesTheCoarsestLevelWithAnyAgent) {
+  const Problem problem = test::make_problem(test::fork_join_graph(60, 700), {.num_devices = 3});
+  for (const char* inner : {"etf", "random", "post", "multilevel"}) {
+    SCOPED_TRACE(inner);
+    Session session(problem, {.seed = 5, .max_evaluations = 2000});
+    const Placement placement =
+        make(std::string("multilevel:inner=") + inner)->place(problem, session);
+    EXPECT_LE(session.evaluations(), 2000);
+    EXPECT_LT(Simulator(problem).run(placement).makespan_us, 6020);  // of one device
+  }
+  EXPECT_THROW(make("multilevel:inner=nobody"), Error);
+}
 
 }  // namespace
 }  // namespace emplace::agents

@@ -2,12 +2,15 @@
 
 #include <emplace/agents/session.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
 
+#include <chrono>
 #include <limits>
+#include <tuple>
 
 namespace emplace::agents {
 namespace {
@@ -156,6 +159,85 @@ TEST(Session, GivesTheSameBitsOnAnyNumberOfThreads) {
       objectives.push_back(evaluation.objective_us());
     }
     return std::tuple(objectives, session.best_placement(), session.evaluations_to_best());
+  };
+  EXPECT_EQ(run(4), run(1));
+}
+
+TEST(Session, CutsOffWhatCannotBeTheBest) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  Session session(problem, {.max_evaluations = 4});
+  // Without a placement that fits there is nothing to compare with.
+  EXPECT_EQ(session.evaluate(Placement(kTogether), 100.0).status, EvaluationStatus::kOk);
+  EXPECT_EQ(session.evaluate(Placement(kApart), 100.0).status, EvaluationStatus::kOk);
+  EXPECT_EQ(session.best_evaluation().step_time_us, 350);
+  const Evaluation cut_off = session.evaluate(Placement(kTogether), 400.0);
+  EXPECT_EQ(cut_off.status, EvaluationStatus::kCutOff);
+  EXPECT_EQ(cut_off.objective_us(), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(session.evaluate(Placement(kTogether), 551.0).step_time_us, 550);
+  EXPECT_EQ(session.evaluations(), 4);
+  EXPECT_EQ(session.best_placement(), Placement(kApart));
+}
+
+TEST(Session, EndsWhereTheBestIsEnough) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  Session session(problem, {.max_evaluations = 10, .enough_us = 350});
+  session.evaluate(Placement(kTogether));
+  EXPECT_FALSE(session.exhausted());
+  session.evaluate(Placement(kApart));
+  EXPECT_TRUE(session.exhausted());
+}
+
+TEST(Session, EndsWhenItsTimeIsOver) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  Session session(
+      problem, {.max_evaluations = Session::kUnlimited, .max_time = std::chrono::milliseconds(20)});
+  double last = 0;
+  while (!session.exhausted()) {
+    session.evaluate(Placement(kTogether));
+    EXPECT_LE(last, session.share_used());
+    last = session.share_used();
+  }
+  EXPECT_EQ(session.share_used(), 1);
+  EXPECT_EQ(session.evaluate(Placement(kApart)).status, EvaluationStatus::kBudgetSpent);
+}
+
+TEST(Session, TellsTheShareOfItsEvaluations) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  Session session(problem, {.max_evaluations = 4});
+  EXPECT_EQ(session.share_used(), 0);
+  session.evaluate(Placement(kTogether));
+  EXPECT_EQ(session.share_used(), 0.25);
+  EXPECT_EQ(session.concurrency(), 1u);
+}
+
+TEST(Session, RunsSearchesSideBySideWithTheSameBits) {
+  const Problem problem = test::make_problem(test::fork_join_graph(9, 30), {.num_devices = 4});
+  const auto run = [&](std::size_t threads) {
+    const tbb::global_control control(tbb::global_control::max_allowed_parallelism, threads);
+    Session session(problem, {.seed = 7, .max_evaluations = 1000});
+    session.evaluate(Placement(problem.num_groups()));
+    std::vector<std::int64_t> evaluations(4);
+    session.run_in_parallel(4, 0.5, [&](std::size_t index, Session& child) {
+      EXPECT_FALSE(child.best_placement());
+      while (!child.exhausted()) {
+        Placement placement(problem.num_groups());
+        for (GroupId group = 0; group < problem.num_groups(); ++group) {
+          placement[group] = static_cast<DeviceId>(child.random().below(4));
+        }
+        child.evaluate(placement);
+      }
+      evaluations[index] = child.evaluations();
+    });
+    EXPECT_THAT(evaluations, testing::Each(124));  // (1000 - 1) / 2 / 4
+    EXPECT_EQ(session.evaluations(), 1 + 4 * 124);
+    double last_us = std::numeric_limits<double>::infinity();
+    for (const Session::Improvement& improvement : session.improvements()) {
+      EXPECT_LT(improvement.evaluation.step_time_us, last_us);
+      last_us = improvement.evaluation.step_time_us;
+    }
+    EXPECT_EQ(Simulator(problem).run(*session.best_placement()).makespan_us, last_us);
+    return std::tuple(session.best_placement(), session.evaluations_to_best(),
+                      session.random().next());
   };
   EXPECT_EQ(run(4), run(1));
 }

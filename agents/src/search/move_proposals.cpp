@@ -21,6 +21,7 @@ MoveProposals::MoveProposals(const Problem& problem, Options options)
     : problem_(problem),
       options_(options),
       period_of_(problem.num_groups(), 0),
+      own_share_(problem.num_groups(), 0.0),
       busy_(problem.num_devices()),
       target_(problem.num_groups(), kStays) {
   std::map<std::string, std::int32_t> layers;
@@ -64,6 +65,7 @@ void MoveProposals::observe(const Placement& placement, const StepOutline& step,
     // A group is taken to run at once from its start.
     double left = problem_.group_cost_us(group, placement[group]) / period_us;
     double room = first + 1 - period;
+    own_share_[group] = std::min(left, room);
     for (std::int32_t at = first; at < kPeriods && left > 0; ++at) {
       busy_[placement[group]][static_cast<std::size_t>(at)] += std::min(left, room);
       left -= room;
@@ -182,7 +184,7 @@ double MoveProposals::estimated_gain(const Placement& placement) const {
     const double before_us = problem_.group_cost_us(move.group, from);
     const double after_us = problem_.group_cost_us(move.group, move.device);
     moved_us += after_us;
-    gain_us += before_us * (1 + busy_share(from, move.group)) -
+    gain_us += before_us * (1 + busy_share(from, move.group) - own_share_[move.group]) -
                after_us * (1 + busy_share(move.device, move.group));
     for (const Neighbour& other : neighbours(move.group)) {
       if (other.bytes == 0) {

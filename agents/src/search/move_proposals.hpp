@@ -9,8 +9,9 @@
 // time is proposed (compare Kernighan, Lin 1970; Fiduccia, Mattheyses 1982): what it saves in
 //     transfers between groups + costs of the groups + waiting for the device,
 // where waiting for a device is taken to be the moved time multiplied by the share of time in which
-// the device was busy around then in the last step that was observed. The estimate costs less than
-// a hundredth of a simulation, and knows nothing about the critical path: the search decides.
+// the device was busy with others around then in the last step that was observed. The estimate
+// costs less than a hundredth of a simulation, and knows nothing about the critical path: the
+// search decides.
 //
 // Complexity of a proposal: O(candidates * edges of the moved groups). One thread.
 
@@ -88,7 +89,8 @@ class MoveProposals {
   std::vector<std::vector<GroupId>> layers_;
   double mean_time_us_ = 0;  // of a group, over devices
 
-  IdVector<GroupId, std::int32_t> period_of_;     // in which a group starts
+  IdVector<GroupId, std::int32_t> period_of_;  // in which a group starts
+  IdVector<GroupId, double> own_share_;        // of that period, for which it keeps its device busy
   IdVector<DeviceId, std::vector<double>> busy_;  // share of each period; empty: not observed
 
   std::vector<Move> drawn_;
