@@ -1,3 +1,5 @@
+#include "bounds/earliest_starts.hpp"
+#include "bounds/precedence.hpp"
 #include "support/machines.hpp"
 #include "support/small_problems.hpp"
 
@@ -102,6 +104,22 @@ std::shared_ptr<const Cluster> cluster_of(TransferModel model, DeviceId num_devi
   return cluster;
 }
 
+// Returns the longest head and tail of an op, found within a window.
+double longest_us(const Problem& problem, std::size_t window) {
+  const bounds::Precedence ops(problem, problem.placeable_devices());
+  bounds::Machines machines{.count = problem.num_devices()};
+  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+    machines.slots = std::max(machines.slots, static_cast<double>(problem.slots(device)));
+  }
+  const IdVector<OpId, double> starts_us = bounds::earliest_starts(ops, machines, window);
+  const IdVector<OpId, double> tails_us = bounds::earliest_starts(ops.reversed(), machines, window);
+  double longest_us = 0;
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    longest_us = std::max(longest_us, starts_us[op] + ops.busy_us(op) + tails_us[op]);
+  }
+  return longest_us;
+}
+
 class LowerBoundsOfModel : public testing::TestWithParam<TransferModel> {};
 
 TEST_P(LowerBoundsOfModel, NoPlacementOfARandomProblemIsFaster) {
@@ -116,6 +134,10 @@ TEST_P(LowerBoundsOfModel, NoPlacementOfARandomProblemIsFaster) {
     ASSERT_LE(bounds.best_us(), best_us)
         << "problem " << round << ", by " << to_string(bounds.binding_part());
     num_exact += bounds.best_us() * (1 + 1e-12) >= best_us;
+    for (const std::size_t window : {1, 2, 4}) {  // smaller than most of these problems
+      ASSERT_LE(longest_us(problem, window) * (1 - 1e-12), best_us)
+          << "problem " << round << ", window " << window;
+    }
   }
   EXPECT_GT(num_exact, kRounds * 7 / 10);
 }

@@ -4,10 +4,13 @@
 #include <emplace/agents/registry.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace emplace::agents {
@@ -18,32 +21,37 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // What a bound must come below the best so far for a search to go on: less is rounding.
 constexpr double kWorthwhile = 1 - 1e-9;
 
-// Returns for each device of the problem the first one that could stand for it in every bound: of
-// the same profile, and with the same transfer times from and to all others. At most four stand for
-// one another, since all ways to call them are tried at the end.
+// Says whether transfers take the same time by both routes, whatever their bytes.
+bool take_the_same(const Problem& problem, std::pair<DeviceId, DeviceId> one,
+                   std::pair<DeviceId, DeviceId> other) {
+  // A time is a latency plus bytes over a bandwidth, so two amounts tell.
+  return std::ranges::all_of(std::array{std::int64_t{0}, std::int64_t{1} << 40},
+                             [&](std::int64_t bytes) {
+                               return problem.transfer_us(bytes, one.first, one.second) ==
+                                      problem.transfer_us(bytes, other.first, other.second);
+                             });
+}
+
+// Says whether no bound changes if two devices change places.
+bool are_alike(const Problem& problem, DeviceId a, DeviceId b) {
+  return problem.device(a).profile == problem.device(b).profile &&
+         take_the_same(problem, {a, b}, {b, a}) &&
+         std::ranges::all_of(problem.placeable_devices(), [&](DeviceId other) {
+           return other == a || other == b ||
+                  (take_the_same(problem, {a, other}, {b, other}) &&
+                   take_the_same(problem, {other, a}, {other, b}));
+         });
+}
+
+// Returns for each device the first one that is like it. At most four are told to be like one
+// another, since all ways to name them are tried at the end.
 IdVector<DeviceId, DeviceId> find_alike(const Problem& problem) {
   const std::span<const DeviceId> devices = problem.placeable_devices();
-  const auto transfers_alike = [&](DeviceId a, DeviceId b, DeviceId other) {
-    constexpr std::int64_t kBytes = std::int64_t{1} << 40;
-    return problem.transfer_us(0, a, other) == problem.transfer_us(0, b, other) &&
-           problem.transfer_us(0, other, a) == problem.transfer_us(0, other, b) &&
-           problem.transfer_us(kBytes, a, other) == problem.transfer_us(kBytes, b, other) &&
-           problem.transfer_us(kBytes, other, a) == problem.transfer_us(kBytes, other, b);
-  };
-  const auto are_alike = [&](DeviceId a, DeviceId b) {
-    constexpr std::int64_t kBytes = std::int64_t{1} << 40;
-    return problem.device(a).profile == problem.device(b).profile &&
-           problem.transfer_us(0, a, b) == problem.transfer_us(0, b, a) &&
-           problem.transfer_us(kBytes, a, b) == problem.transfer_us(kBytes, b, a) &&
-           std::ranges::all_of(devices, [&](DeviceId other) {
-             return other == a || other == b || transfers_alike(a, b, other);
-           });
-  };
   IdVector<DeviceId, DeviceId> first_alike(index_of(problem.num_devices()));
   std::iota(first_alike.begin(), first_alike.end(), 0);
   for (const DeviceId device : devices) {
     for (const DeviceId first : devices) {
-      if (first < device && first_alike[first] == first && are_alike(first, device) &&
+      if (first < device && first_alike[first] == first && are_alike(problem, first, device) &&
           std::ranges::count(first_alike, first) < 4) {
         first_alike[device] = first;
         break;
