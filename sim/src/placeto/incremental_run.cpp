@@ -71,8 +71,6 @@ IncrementalRun::IncrementalRun(const Problem& problem)
   }
   path_us_.resize(num_ops_);
   moves_.reserve(problem.num_groups());
-  swept_.reserve(index_of(num_ops_ / kCheckPlaces) + 2);
-  ahead_.reserve(index_of(num_ops_));
   taken_back_.reserve(num_ops_);
   taken_back_in_.resize(num_ops_);
 }
@@ -118,7 +116,7 @@ bool IncrementalRun::refresh() {
 // Runs the whole step in the present order, and makes it the base.
 bool IncrementalRun::sweep_all() {
   last_moved_ = num_ops_;
-  ahead_.clear();
+  next_check_ = num_ops_;
   if (sweep(0, kInfinity) != Outcome::kDone) {
     return false;
   }
@@ -132,27 +130,27 @@ IncrementalRun::Outcome IncrementalRun::run(const Placement& placement,
   if (cutoff_us < kInfinity && !has_paths_) {
     find_paths();
   }
+  first_touched_ = num_ops_;
   last_moved_ = -1;
-  ahead_.clear();
+  last_touched_ = -1;
   for (const GroupId group : groups) {
     const OpId member = problem_.grouping().members(group).front();
     moves_.push_back({group, rows_[member].device});
     move(group, placement[group]);
   }
-  return sweep(next_ahead(0), cutoff_us);
+  next_check_ = (last_touched_ / kCheckPlaces + 1) * kCheckPlaces;
+  return sweep(first_touched_, cutoff_us);
 }
 
 // Undoes what the last run changed of the base.
 void IncrementalRun::go_back() {
-  for (const Range& range : swept_) {
-    for (std::int32_t place = range.begin; place < range.end; ++place) {
-      records_[place] = base_.records[place];
-      place_[records_[place].op] = place;
-    }
-    copy_times(range, base_, times_);
-    touch(range);
+  for (std::int32_t place = changed_.begin; place < changed_.end; ++place) {
+    records_[place] = base_.records[place];
+    place_[records_[place].op] = place;
   }
-  swept_.clear();
+  copy_times(base_, times_);
+  touch(changed_);
+  changed_ = {};
   for (auto last = moves_.rbegin(); last != moves_.rend(); ++last) {
     move(last->group, last->from);
   }
@@ -160,26 +158,24 @@ void IncrementalRun::go_back() {
 }
 
 void IncrementalRun::make_base() {
-  for (const Range& range : swept_) {
-    std::copy(records_.begin() + range.begin, records_.begin() + range.end,
-              base_.records.begin() + range.begin);
-    copy_times(range, times_, base_);
-    find_last_ops(range);
-  }
-  swept_.clear();
-  moves_.clear();
+  std::copy(records_.begin() + changed_.begin, records_.begin() + changed_.end,
+            base_.records.begin() + changed_.begin);
+  copy_times(times_, base_);
+  find_last_ops();
   base_.makespan_us = makespan_us_;
+  changed_ = {};
+  moves_.clear();
   has_paths_ = false;
 }
 
 template <class From, class To>
-void IncrementalRun::copy_times(const Range& range, const From& from, To& to) const {
+void IncrementalRun::copy_times(const From& from, To& to) const {
   const auto copy_output = [&](OutputId output) {
     const auto known = index_of(num_ops_) + index_of(output);
     to.known_us[known] = from.known_us[known];
     to.transfer_start_us[output] = from.transfer_start_us[output];
   };
-  for (std::int32_t place = range.begin; place < range.end; ++place) {
+  for (std::int32_t place = changed_.begin; place < changed_.end; ++place) {
     const OpId op = records_[place].op;
     to.known_us[index_of(op)] = from.known_us[index_of(op)];
     if (rows_[op].only_output != StepTimes::kNone) [[likely]] {
@@ -193,11 +189,11 @@ void IncrementalRun::copy_times(const Range& range, const From& from, To& to) co
   }
 }
 
-// Notes the last op of each device before each kCheckPlaces-th place of a range.
-void IncrementalRun::find_last_ops(const Range& range) {
-  std::int32_t place = range.begin / kCheckPlaces * kCheckPlaces;
+// Notes the last op of each device before each kCheckPlaces-th place that changed.
+void IncrementalRun::find_last_ops() {
+  std::int32_t place = changed_.begin / kCheckPlaces * kCheckPlaces;
   const OpId* before = last_ops_before(place);
-  for (; place + kCheckPlaces <= range.end; place += kCheckPlaces) {
+  for (; place + kCheckPlaces <= changed_.end; place += kCheckPlaces) {
     OpId* const after = last_ops_before(place + kCheckPlaces);
     std::copy_n(before, devices_.size(), after);
     for (std::int32_t at = place; at < place + kCheckPlaces; ++at) {
@@ -208,7 +204,7 @@ void IncrementalRun::find_last_ops(const Range& range) {
 }
 
 // Says that what times() tells of these places is out of date.
-void IncrementalRun::touch(const Range& range) {
+void IncrementalRun::touch(Range range) {
   if (range.begin >= range.end) {
     return;
   }
@@ -234,9 +230,10 @@ void IncrementalRun::move(GroupId group, DeviceId device) {
   const auto members = problem_.grouping().members(group);
   for (const OpId op : members) {
     rows_[op].device = device;
-    ahead_.push_back(place_[op]);
+    first_touched_ = std::min(first_touched_, place_[op]);
     last_moved_ = std::max(last_moved_, place_[op]);
   }
+  last_touched_ = std::max(last_touched_, last_moved_);
   for (const OpId op : members) {
     const Row& row = rows_[op];
     for (std::int32_t input = row.sources; input < row.sources_end; ++input) {
@@ -245,7 +242,7 @@ void IncrementalRun::move(GroupId group, DeviceId device) {
     const std::int32_t* reader = readers_.data() + first_reader_[op];
     for (const Problem::Child& child : problem_.children(op)) {
       connect(child.op, *reader++);
-      ahead_.push_back(place_[child.op]);
+      last_touched_ = std::max(last_touched_, place_[child.op]);
     }
   }
 }
@@ -264,7 +261,7 @@ void IncrementalRun::connect(OpId consumer, std::int32_t input) {
   num_elsewhere += is_elsewhere ? 1 : -1;
   // Whether an output is sent makes a difference to its channel, and so does the order of several.
   if (num_elsewhere == (is_elsewhere ? 1 : 0) || row.only_output == StepTimes::kNone) {
-    ahead_.push_back(place_[producer]);
+    first_touched_ = std::min(first_touched_, place_[producer]);
   }
 }
 
@@ -272,25 +269,13 @@ void IncrementalRun::connect(OpId consumer, std::int32_t input) {
 IncrementalRun::Outcome IncrementalRun::sweep(std::int32_t place, double cutoff_us) {
   set_devices_before(place);
   changed_ = {place, place};
-  scanned_ = place;
-  std::int32_t next_check = next_check_after(place);
   const double limit_us = cutoff_us * (1 + kRounding);
   std::int64_t allowance =
       std::int64_t{kMostRepeats} * num_ops_ + kLeastAllowance;  // for going through ops again
   Outcome outcome = Outcome::kDone;
   for (; place < num_ops_; ++place) {
-    if (place == next_check) {
-      const std::int32_t resumed = resume(place);
-      if (resumed > place) {
-        swept_.push_back({changed_.begin, place});
-        changed_ = {resumed, resumed};
-        scanned_ = place = resumed;
-        if (place == num_ops_) {
-          break;
-        }
-        set_devices_before(place);
-      }
-      next_check = next_check_after(place);
+    if (place == next_check_ && has_rejoined(place)) {
+      break;
     }
     const OpId op = records_[place].op;
     const Row& row = rows_[op];
@@ -321,17 +306,14 @@ IncrementalRun::Outcome IncrementalRun::sweep(std::int32_t place, double cutoff_
     }
   }
   changed_.end = std::max(changed_.end, std::min(place + 1, num_ops_));
-  swept_.push_back(changed_);
-  for (const Range& range : swept_) {
-    touch(range);
-  }
-  // Devices that were not swept to the end are as in the base, or do not matter.
-  makespan_us_ = 0;
-  for (const DeviceState& device : devices_) {
-    makespan_us_ = std::max({makespan_us_, device.free_us, device.channel_free_us});
-  }
-  if (changed_.begin == changed_.end) {
+  touch(changed_);
+  if (place < num_ops_) {
     makespan_us_ = base_.makespan_us;
+  } else {
+    makespan_us_ = 0;
+    for (const DeviceState& device : devices_) {
+      makespan_us_ = std::max({makespan_us_, device.free_us, device.channel_free_us});
+    }
   }
   return outcome;
 }
@@ -407,39 +389,34 @@ void IncrementalRun::set_device(DeviceId device, OpId last) {
   }
 }
 
-// Returns from which place on the step may differ from the base again: `place` itself unless all
-// devices are as they are there in the base, else that of the first op to come that moved, or reads
-// something that changed. Requires: `place` is a multiple of kCheckPlaces.
-std::int32_t IncrementalRun::resume(std::int32_t place) {
+// Says whether all from `place` on is as in the base; if not, chooses where to look again.
+// Requires: `place` is a multiple of kCheckPlaces, and behind all that was touched.
+bool IncrementalRun::has_rejoined(std::int32_t place) {
+  next_check_ = place + kCheckPlaces;
   if (place < changed_.end) {  // ops from here on were put in another order
-    return place;
+    return false;
   }
   const OpId* const last_ops = last_ops_before(place);
   for (DeviceId device = 0; device < devices_.end_id(); ++device) {
     const OpId last = devices_[device].last;
     if (last != last_ops[device] || (last < num_ops_ && !is_as_in_base(last))) {
-      return place;
+      return false;
     }
   }
-  for (; scanned_ < place; ++scanned_) {
-    const OpId op = records_[scanned_].op;
+  std::int32_t last_reader = -1;
+  for (std::int32_t at = changed_.begin; at < place; ++at) {
+    const OpId op = records_[at].op;
     if (has_new_times(op)) {
       for (const Problem::Child& child : problem_.children(op)) {
-        if (place_[child.op] >= place) {
-          ahead_.push_back(place_[child.op]);
-        }
+        last_reader = std::max(last_reader, place_[child.op]);
       }
     }
   }
-  const std::int32_t next = next_ahead(place);
-  return next < place + kCheckPlaces && next < num_ops_ ? place : next;
-}
-
-// Returns the first place from `place` on where something is known to change; the end if there is
-// none. Forgets those before.
-std::int32_t IncrementalRun::next_ahead(std::int32_t place) {
-  std::erase_if(ahead_, [place](std::int32_t at) { return at < place; });
-  return ahead_.empty() ? num_ops_ : *std::ranges::min_element(ahead_);
+  if (last_reader >= place) {
+    next_check_ = (last_reader / kCheckPlaces + 1) * kCheckPlaces;
+    return false;
+  }
+  return true;
 }
 
 // Says whether an op leaves its device behind as it does in the base.
@@ -614,7 +591,6 @@ std::int32_t IncrementalRun::reorder(std::int32_t place) {
     }
   }
   changed_ = {std::min(changed_.begin, first), std::max(changed_.end, place + 1)};
-  scanned_ = std::min(scanned_, first);
   return begin;
 }
 

@@ -9,11 +9,11 @@
 // free. A few groups on other devices hardly change that order. Hence an incremental run goes
 // through the ops in the order of the base, from the first one that the moves can touch, and
 // compares each with the one before it on its device. Where the order proves wrong, it puts the op
-// where it belongs and goes on from there.
-// - Where all devices are as in the base, it passes over what follows, up to the next op that moved
-//   or reads something that changed; if there is none, the rest of the step is that of the base.
-// - It ends where the longest path from an op to the end of the step shows that the step takes the
-//   cut-off or longer.
+// where it belongs and goes on from there. It ends early
+// - where all devices are as in the base, and nothing that changed is read later: the rest of the
+//   step is that of the base;
+// - where the longest path from an op to the end of the step shows that the step takes the cut-off
+//   or longer.
 // The next run starts from the base again, unless this one is made the base; so what a run changed
 // is all that is ever copied. The results are those of a full run to the last bit. A run gives up,
 // for a full run to follow, where too much would have to be gone through again, and where two ops
@@ -132,23 +132,19 @@ class IncrementalRun {
   bool is_root(OpId op) const { return rows_[op].sources == rows_[op].sources_end; }
   bool sweep_all();
   void go_back();
-  void touch(const Range& range);
+  void touch(Range range);
   void move(GroupId group, DeviceId device);
   void connect(OpId consumer, std::int32_t input);
   template <class From, class To>
-  void copy_times(const Range& range, const From& from, To& to) const;
+  void copy_times(const From& from, To& to) const;
   void set_devices_before(std::int32_t place);
   void set_device(DeviceId device, OpId last);
   Outcome sweep(std::int32_t place, double cutoff_us);
-  std::int32_t resume(std::int32_t place);
-  std::int32_t next_ahead(std::int32_t place);
-  static std::int32_t next_check_after(std::int32_t place) {
-    return (place / kCheckPlaces + 1) * kCheckPlaces;
-  }
+  bool has_rejoined(std::int32_t place);
   bool is_as_in_base(OpId op) const;
   bool has_new_times(OpId op) const;
   void find_paths();
-  void find_last_ops(const Range& range);
+  void find_last_ops();
   OpId* last_ops_before(std::int32_t place) {
     return base_.last_ops.data() + index_of(place / kCheckPlaces) * devices_.size();
   }
@@ -182,12 +178,12 @@ class IncrementalRun {
   IdVector<DeviceId, DeviceState> devices_;
   double makespan_us_ = 0;
   std::vector<Move> moves_;
-  std::int32_t last_moved_ = 0;      // the last place of what moves
-  std::vector<std::int32_t> ahead_;  // places where something changes, not in order
-  std::int32_t scanned_ = 0;         // up to where `ahead_` has the readers of what changed
-  Range changed_;                    // where the present sweep may differ from the base
-  std::vector<Range> swept_;         // where the run may
-  Range stale_;                      // where times() has to complete `times_`
+  std::int32_t first_touched_ = 0;  // the first place that the moves can touch
+  std::int32_t last_touched_ = 0;   // the last one of what moves, and what reads it
+  std::int32_t last_moved_ = 0;     // the last one of what moves
+  std::int32_t next_check_ = 0;     // where to look next whether all is as in the base
+  Range changed_;                   // where the run may differ from the base
+  Range stale_;                     // where times() has to complete `times_`
 
   Base base_;
   IdVector<OpId, double> path_us_;  // the longest from the start of an op to the end of the step
