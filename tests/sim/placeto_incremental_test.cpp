@@ -220,7 +220,7 @@ TEST(PlacetoIncremental, CutsOffTheStepsThatTakeTheCutoffOrLonger) {
     int num_incremental = 0;
     for (int move = 0; move < 600; ++move) {
       Placement next = current;
-      next[random_group(problem, random)] = random_device(problem, random);
+      next[test::random_group(problem, random)] = test::random_device(problem, random);
       reference.forget();
       const SimResult& expected = reference.run(next, Engine::kNoCutoff);
       const SimResult& step = engine.run(next, reached_us);

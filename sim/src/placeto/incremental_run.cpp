@@ -13,9 +13,6 @@ constexpr std::int32_t kReorderCost = 8;
 constexpr std::int32_t kMostRepeats = 6;  // times the ops of the step
 constexpr std::int32_t kLeastAllowance = 256;
 
-// The sums that make up a step's length differ in their last bits with the order of adding.
-constexpr double kRounding = 1e-9;
-
 // The orders of EventLoop::EventKey, with the place of the producer where those have a count of
 // deliveries that took no time. Places count such deliveries on one device; only the events of that
 // time can put those from elsewhere among them.
@@ -25,7 +22,6 @@ constexpr std::uint64_t kFromElsewhere = 2;
 constexpr std::uint64_t kUnclear = 1;
 constexpr int kPlaceBits = 31;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -69,7 +65,6 @@ IncrementalRun::IncrementalRun(const Problem& problem)
   for (DeviceId device = 0; device < devices_.end_id(); ++device) {
     last_ops_before(0)[device] = sentinel_of(device);
   }
-  path_us_.resize(num_ops_);
   moves_.reserve(problem.num_groups());
   taken_back_.reserve(num_ops_);
   taken_back_in_.resize(num_ops_);
@@ -115,23 +110,17 @@ bool IncrementalRun::refresh() {
 
 // Runs the whole step in the present order, and makes it the base.
 bool IncrementalRun::sweep_all() {
-  last_moved_ = num_ops_;
   next_check_ = num_ops_;
-  if (sweep(0, kInfinity) != Outcome::kDone) {
+  if (!sweep(0)) {
     return false;
   }
   make_base();
   return true;
 }
 
-IncrementalRun::Outcome IncrementalRun::run(const Placement& placement,
-                                            std::span<const GroupId> groups, double cutoff_us) {
+bool IncrementalRun::run(const Placement& placement, std::span<const GroupId> groups) {
   go_back();
-  if (cutoff_us < kInfinity && !has_paths_) {
-    find_paths();
-  }
   first_touched_ = num_ops_;
-  last_moved_ = -1;
   last_touched_ = -1;
   for (const GroupId group : groups) {
     const OpId member = problem_.grouping().members(group).front();
@@ -139,7 +128,7 @@ IncrementalRun::Outcome IncrementalRun::run(const Placement& placement,
     move(group, placement[group]);
   }
   next_check_ = (last_touched_ / kCheckPlaces + 1) * kCheckPlaces;
-  return sweep(first_touched_, cutoff_us);
+  return sweep(first_touched_);
 }
 
 // Undoes what the last run changed of the base.
@@ -165,7 +154,6 @@ void IncrementalRun::make_base() {
   base_.makespan_us = makespan_us_;
   changed_ = {};
   moves_.clear();
-  has_paths_ = false;
 }
 
 template <class From, class To>
@@ -231,9 +219,8 @@ void IncrementalRun::move(GroupId group, DeviceId device) {
   for (const OpId op : members) {
     rows_[op].device = device;
     first_touched_ = std::min(first_touched_, place_[op]);
-    last_moved_ = std::max(last_moved_, place_[op]);
+    last_touched_ = std::max(last_touched_, place_[op]);
   }
-  last_touched_ = std::max(last_touched_, last_moved_);
   for (const OpId op : members) {
     const Row& row = rows_[op];
     for (std::int32_t input = row.sources; input < row.sources_end; ++input) {
@@ -265,14 +252,13 @@ void IncrementalRun::connect(OpId consumer, std::int32_t input) {
   }
 }
 
-// Runs the ops from `place` on, in the order of the records.
-IncrementalRun::Outcome IncrementalRun::sweep(std::int32_t place, double cutoff_us) {
+// Runs the ops from `place` on, in the order of the records. Returns whether it succeeded.
+bool IncrementalRun::sweep(std::int32_t place) {
   set_devices_before(place);
   changed_ = {place, place};
-  const double limit_us = cutoff_us * (1 + kRounding);
   std::int64_t allowance =
       std::int64_t{kMostRepeats} * num_ops_ + kLeastAllowance;  // for going through ops again
-  Outcome outcome = Outcome::kDone;
+  bool has_succeeded = true;
   for (; place < num_ops_; ++place) {
     if (place == next_check_ && has_rejoined(place)) {
       break;
@@ -285,14 +271,14 @@ IncrementalRun::Outcome IncrementalRun::sweep(std::int32_t place, double cutoff_
       records_[place].ready_us = ready;
       const Order order = order_of(device.last, op);
       if (order == Order::kUnknown) {
-        outcome = Outcome::kGaveUp;
+        has_succeeded = false;
         break;
       }
       if (order == Order::kWrong) {
         const std::int32_t first = reorder(place);
         allowance -= kReorderCost + place - first;
         if (allowance < 0) {
-          outcome = Outcome::kGaveUp;
+          has_succeeded = false;
           break;
         }
         place = first - 1;
@@ -300,10 +286,6 @@ IncrementalRun::Outcome IncrementalRun::sweep(std::int32_t place, double cutoff_
       }
     }
     dispatch(place, op, row, ready);
-    if (records_[place].start_us + path_us_[op] > limit_us && place > last_moved_) [[unlikely]] {
-      outcome = Outcome::kCutOff;
-      break;
-    }
   }
   changed_.end = std::max(changed_.end, std::min(place + 1, num_ops_));
   touch(changed_);
@@ -315,7 +297,7 @@ IncrementalRun::Outcome IncrementalRun::sweep(std::int32_t place, double cutoff_
       makespan_us_ = std::max({makespan_us_, device.free_us, device.channel_free_us});
     }
   }
-  return outcome;
+  return has_succeeded;
 }
 
 // Returns when an op has all that it reads.
@@ -437,23 +419,6 @@ bool IncrementalRun::has_new_times(OpId op) const {
     is_new |= times_.known_us[known] != base_.known_us[known];
   }
   return is_new;
-}
-
-// Finds the longest path from the start of each op of the base to the end of the step: costs,
-// transfers and gaps, but no waiting.
-void IncrementalRun::find_paths() {
-  for (std::int32_t place = num_ops_; place-- > 0;) {
-    const OpId op = base_.records[place].op;
-    const Row& row = rows_[op];
-    double after_us = row.gap_us;
-    for (const Problem::Child& child : problem_.children(op)) {
-      const bool is_elsewhere = rows_[child.op].device != row.device;
-      after_us = std::max(
-          after_us, path_us_[child.op] + (is_elsewhere ? times_.transfer_us[child.output] : 0.0));
-    }
-    path_us_[op] = devices_[row.device].costs_us[op] + after_us;
-  }
-  has_paths_ = true;
 }
 
 // Says whether it is right that `first` goes before `second` on their device.

@@ -9,15 +9,13 @@
 // free. A few groups on other devices hardly change that order. Hence an incremental run goes
 // through the ops in the order of the base, from the first one that the moves can touch, and
 // compares each with the one before it on its device. Where the order proves wrong, it puts the op
-// where it belongs and goes on from there. It ends early
-// - where all devices are as in the base, and nothing that changed is read later: the rest of the
-//   step is that of the base;
-// - where the longest path from an op to the end of the step shows that the step takes the cut-off
-//   or longer.
-// The next run starts from the base again, unless this one is made the base; so what a run changed
-// is all that is ever copied. The results are those of a full run to the last bit. A run gives up,
-// for a full run to follow, where too much would have to be gone through again, and where two ops
-// are ready at one time and only the events of that time could show which is first.
+// where it belongs and goes on from there. It ends early where all devices are as in the base, and
+// nothing that changed is read later: the rest of the step is that of the base. It cannot end where
+// an op is seen to be too late: as long as the order may prove wrong, that op may still start
+// earlier. The next run starts from the base again, unless this one is made the base; so what a run
+// changed is all that is ever copied. The results are those of a full run to the last bit. A run
+// gives up, for a full run to follow, where too much would have to be gone through again, and where
+// two ops are ready at one time and only the events of that time could show which is first.
 //
 // Complexity: O(ops + edges) from the first change to the last, with a small constant.
 
@@ -38,8 +36,6 @@ namespace emplace::placeto {
 /// allocates nothing.
 class IncrementalRun {
  public:
-  enum class Outcome : std::uint8_t { kDone, kCutOff, kGaveUp };
-
   /// Prepares a workspace. Requires: `problem` outlives it.
   explicit IncrementalRun(const Problem& problem);
 
@@ -53,18 +49,17 @@ class IncrementalRun {
   /// Brings the base up to date with the costs of the problem. Returns as start_from().
   bool refresh();
 
-  /// Runs the base with `groups` where `placement` has them. Where the step is seen to take
-  /// `cutoff_us` or longer, it may end with kCutOff; there and after kGaveUp the times are of no
-  /// use. Requires: there is a base.
-  Outcome run(const Placement& placement, std::span<const GroupId> groups, double cutoff_us);
+  /// Runs the base with `groups` where `placement` has them. Returns whether it succeeded; if not,
+  /// the times are of no use. Requires: there is a base.
+  bool run(const Placement& placement, std::span<const GroupId> groups);
 
-  /// Makes the last run the base. Requires: its outcome was kDone.
+  /// Makes the last run the base. Requires: it succeeded.
   void make_base();
 
-  /// Returns the last event of the last run. Requires: its outcome was kDone.
+  /// Returns the last event of the last run. Requires: it succeeded.
   double makespan_us() const { return makespan_us_; }
 
-  /// Completes the times of the last run, and returns them. Requires: its outcome was kDone.
+  /// Completes the times of the last run, and returns them. Requires: it succeeded.
   const StepTimes& times();
 
  private:
@@ -139,11 +134,10 @@ class IncrementalRun {
   void copy_times(const From& from, To& to) const;
   void set_devices_before(std::int32_t place);
   void set_device(DeviceId device, OpId last);
-  Outcome sweep(std::int32_t place, double cutoff_us);
+  bool sweep(std::int32_t place);
   bool has_rejoined(std::int32_t place);
   bool is_as_in_base(OpId op) const;
   bool has_new_times(OpId op) const;
-  void find_paths();
   void find_last_ops();
   OpId* last_ops_before(std::int32_t place) {
     return base_.last_ops.data() + index_of(place / kCheckPlaces) * devices_.size();
@@ -180,14 +174,11 @@ class IncrementalRun {
   std::vector<Move> moves_;
   std::int32_t first_touched_ = 0;  // the first place that the moves can touch
   std::int32_t last_touched_ = 0;   // the last one of what moves, and what reads it
-  std::int32_t last_moved_ = 0;     // the last one of what moves
   std::int32_t next_check_ = 0;     // where to look next whether all is as in the base
   Range changed_;                   // where the run may differ from the base
   Range stale_;                     // where times() has to complete `times_`
 
   Base base_;
-  IdVector<OpId, double> path_us_;  // the longest from the start of an op to the end of the step
-  bool has_paths_ = false;
 
   // Scratch of reorder().
   struct TakenBack {

@@ -109,12 +109,12 @@ void MovedGroups::note_full_run(const Placement& placement) {
   last_run_ = LastRun::kFull;
 }
 
-void MovedGroups::note_incremental_run(const Placement& placement, bool is_cut_off) {
+void MovedGroups::note_incremental_run(const Placement& placement) {
   last_moves_.clear();
   for (const GroupId group : moved_) {
     last_moves_.emplace_back(group, placement[group]);
   }
-  last_run_ = is_cut_off ? LastRun::kNone : LastRun::kIncremental;
+  last_run_ = LastRun::kIncremental;
   pause_ /= 2;
 }
 

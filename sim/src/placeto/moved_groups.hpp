@@ -46,9 +46,8 @@ class MovedGroups {
   /// Says that `placement` was run in full.
   void note_full_run(const Placement& placement);
 
-  /// Says that `placement` was run incrementally from the base, with groups() elsewhere; if it was
-  /// cut off, it cannot become the base.
-  void note_incremental_run(const Placement& placement, bool is_cut_off);
+  /// Says that `placement` was run incrementally from the base, with groups() elsewhere.
+  void note_incremental_run(const Placement& placement);
 
   /// Says that an incremental run gave up. That costs time for nothing; so none is tried for a
   /// while, the longer the more gave up lately.

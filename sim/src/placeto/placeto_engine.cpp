@@ -55,8 +55,7 @@ bool PlacetoEngine::run_incrementally(const Placement& placement, double cutoff_
     moved_.note_failure();
     return false;
   }
-  const IncrementalRun::Outcome outcome = incremental_->run(placement, moved_.groups(), cutoff_us);
-  if (outcome == IncrementalRun::Outcome::kGaveUp) {
+  if (!incremental_->run(placement, moved_.groups())) {
     moved_.note_failure();
     return false;
   }
@@ -65,9 +64,8 @@ bool PlacetoEngine::run_incrementally(const Placement& placement, double cutoff_
     take_off(group, moved_.base()[group]);
     put(group, placement[group]);
   }
-  const bool is_cut_off = outcome == IncrementalRun::Outcome::kCutOff;
-  moved_.note_incremental_run(placement, is_cut_off);
-  if (!cut_off(result_, is_cut_off ? cutoff_us : incremental_->makespan_us(), cutoff_us)) {
+  moved_.note_incremental_run(placement);
+  if (!cut_off(result_, incremental_->makespan_us(), cutoff_us)) {
     const StepTimes& times = incremental_->times();
     memory_.after_incremental_run(placement, times, loads_);
     result_.start_us = times.start_us;
