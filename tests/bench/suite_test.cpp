@@ -219,6 +219,9 @@ TEST(Suite, QuickstartIsInceptionOnTwoAndFourGpusWithAllAgents) {
   EXPECT_THAT(suite.clusters, ElementsAre("p2-8xlarge-2", "p2-8xlarge-4"));
   std::vector<std::string> quick;
   for (const std::string& name : agents::AgentRegistry::global().names()) {
+    if (name == "exact") {
+      continue;  // for small problems
+    }
     if (!agents::AgentRegistry::global().info(name).trainable || name == "placeto") {
       quick.push_back(name);
     }

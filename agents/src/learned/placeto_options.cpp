@@ -63,8 +63,6 @@ std::vector<ParamSpec> parameter_table() {
       {choice("device-encoding", "one-hot", {"one-hot", "features"},
               "how the policy knows a device: one-hot, by its number, for one number of devices; "
               "features, by costs and transfer times on it, for any number and kind"),
-       number("stay-bias", network.stay_bias, 0, 100,
-              "added to the logit of the group's present device; large: few groups move at first"),
        whole_number("rounds", network.rounds, 0, 64,
                     "rounds of message passing; 0: a group's embedding ignores its neighbours")},
       {choice("message-passing", "rounds", {"rounds", "sweep"},
@@ -82,6 +80,8 @@ std::vector<ParamSpec> parameter_table() {
             "adds a feature of a group: the bytes of the first outputs of its ops"),
        flag("start-time-feature", network.start_time_feature,
             "adds a feature of a group: its start time relative to the current group's"),
+       number("stay-bias", network.stay_bias, 0, 100,
+              "added to the logit of the group's present device; large: few groups move at first"),
        number("tanh-clipping", network.tanh_clipping, 0, 1000,
               "C of the logits C tanh(x); 0: no clipping"),
        flag("zero-init", network.zero_init,
