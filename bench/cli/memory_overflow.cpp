@@ -6,6 +6,7 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
+#include <emplace/sim/memory_shortage.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -148,6 +149,10 @@ void note_out_of_memory(const PlacedStep& step) {
       "emplace: out of memory: {} {}", to_text(step, *overflow), advice(step, *overflow))));
   note(bench::without_control_characters(
       fmt::format("  Then it holds {}.", largest_to_text(step, *overflow))));
+  if (const auto shortage = find_memory_shortage(step.problem())) {
+    note(bench::without_control_characters(
+        fmt::format("  No placement fits: {}.", describe(step.problem(), *shortage))));
+  }
   note(fmt::format("  Try another {}, a cluster of more devices or memory (--cluster), {}{}.",
                    step.from_file ? "placement" : "agent (--agent)", smaller_batch(step),
                    finer_groups(step)));

@@ -6,46 +6,56 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
 namespace emplace::agents {
 namespace {
 
-// Shares of the budget after which rounds end: annealing on the finest level, then two multilevel
-// searches around the best placement.
-constexpr double kAnnealing = 0.35;
+// Shares of the budget after which rounds end: trials of the best starts, since the fastest start
+// is not always the one that improves fastest; annealing on the finest level; then two multilevel
+// searches around the best placement, or one where there are few evaluations for each group.
+constexpr std::size_t kTrials = 3;
+constexpr double kTrying = 0.1;
+constexpr double kAnnealing = 0.4;
 constexpr double kFirstCycle = 0.75;
-constexpr double kSecondCycle = 1;
+constexpr std::int64_t kFewEvaluations = 10;
 
-// A portfolio: the best of the heuristics, annealed on the finest level, then on several levels
-// around the best placement. With time as the budget, each round runs one search for each thread,
-// and the next round starts from the best of all.
+// A portfolio: the best placements of heuristics, annealed on the finest level, then on several
+// levels around the best placement. With time as the budget, each round but the trials runs one
+// search for each thread, and the next round starts from the best of all.
 class Auto final : public Agent {
  public:
   explicit Auto(const Params&) {}
 
   Placement place(const Problem& problem, Session& session) override {
     std::vector<Evaluated> starts = evaluated_starts(problem, session);
-    if (problem.placeable_devices().size() > 1) {
-      run_round(session, kAnnealing, [&](std::size_t index, Session& child) {
-        anneal(child, starts[index % starts.size()].placement, 1);
-      });
-      for (const double until_share : {kFirstCycle, kSecondCycle}) {
-        const Placement best = session.best_placement().value_or(starts.front().placement);
-        run_round(session, until_share,
-                  [&](std::size_t, Session& child) { search_levels_around(child, best, 1); });
-      }
+    const auto best = [&] { return session.best_placement().value_or(starts.front().placement); };
+    if (problem.placeable_devices().size() == 1) {
+      return best();
     }
-    return session.best_placement().value_or(std::move(starts.front().placement));
+    run_round(
+        session, kTrying, std::min(kTrials, starts.size()),
+        [&](std::size_t index, Session& child) { anneal(child, starts[index].placement, 1); });
+    run_round(session, kAnnealing, session.concurrency(),
+              [start = best()](std::size_t, Session& child) { anneal(child, start, 1); });
+    const bool has_few =
+        session.evaluations_left() < kFewEvaluations * std::int64_t{problem.num_groups()};
+    for (const double until_share : {has_few ? 1.0 : kFirstCycle, 1.0}) {
+      run_round(
+          session, until_share, session.concurrency(),
+          [start = best()](std::size_t, Session& child) { search_levels_around(child, start, 1); });
+    }
+    return best();
   }
 
  private:
-  static void run_round(Session& session, double until_share,
+  static void run_round(Session& session, double until_share, std::size_t count,
                         const std::function<void(std::size_t, Session&)>& search) {
     const double used = session.share_used();
     if (used < until_share) {
-      session.run_in_parallel(session.concurrency(), (until_share - used) / (1 - used), search);
+      session.run_in_parallel(count, (until_share - used) / (1 - used), search);
     }
   }
 };
