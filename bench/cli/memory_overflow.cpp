@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace emplace::cli {
@@ -149,13 +150,16 @@ void note_out_of_memory(const PlacedStep& step) {
       "emplace: out of memory: {} {}", to_text(step, *overflow), advice(step, *overflow))));
   note(bench::without_control_characters(
       fmt::format("  Then it holds {}.", largest_to_text(step, *overflow))));
+  constexpr std::string_view kOtherCluster = "a cluster of more devices or memory (--cluster)";
   if (const auto shortage = find_memory_shortage(step.problem())) {
     note(bench::without_control_characters(
         fmt::format("  No placement fits: {}.", describe(step.problem(), *shortage))));
+    note(fmt::format("  Try {}, {}.", kOtherCluster, smaller_batch(step)));
+  } else {
+    note(fmt::format("  Try another {}, {}, {}{}.",
+                     step.from_file ? "placement" : "agent (--agent)", kOtherCluster,
+                     smaller_batch(step), finer_groups(step)));
   }
-  note(fmt::format("  Try another {}, a cluster of more devices or memory (--cluster), {}{}.",
-                   step.from_file ? "placement" : "agent (--agent)", smaller_batch(step),
-                   finer_groups(step)));
 }
 
 }  // namespace emplace::cli

@@ -39,7 +39,7 @@ examples() {
   answers 0 train --help
   [[ "$(tr -s ' \n' ' ' <<<"$output")" == *"Usage: emplace train AGENT GRAPH... --cluster CLUSTER... --episodes N --output FILE [options]"* ]]
   answers 0 place --help
-  [[ "$(tr -s ' \n' ' ' <<<"$output")" == *"[needs --agent; default: 1000]"* ]]
+  [[ "$(tr -s ' \n' ' ' <<<"$output")" == *"[default: 10 with auto, unless --evaluations is given]"* ]]
   local command
   for command in $(commands); do
     "$EMPLACE" help "$command" | lacks 'by default\|REQUIRED'
@@ -149,7 +149,7 @@ examples() {
 }
 
 @test "out of memory says what overflowed and what to try" {
-  local problem=(inception-v3:batch=1024 --cluster p2-8xlarge-2 --agent single-gpu)
+  local problem=(inception-v3:batch=128 --cluster p2-8xlarge-2 --agent single-gpu)
   local command
   for command in simulate place; do
     answers 0 "$command" "${problem[@]}" --json
@@ -161,8 +161,11 @@ examples() {
     [[ "${stderr_lines[2]}" == "  Try another agent (--agent), "*"the finest groups (--grouping colocation)." ]]
   done
   answers 0 place "${problem[@]}" -o placement.json
-  answers 0 simulate inception-v3:batch=1024 --cluster p2-8xlarge-2 --placement placement.json
+  answers 0 simulate inception-v3:batch=128 --cluster p2-8xlarge-2 --placement placement.json
   [[ "$stderr" == *"Try another placement, "* ]]
+  answers 0 simulate inception-v3:batch=1024 --cluster p2-8xlarge-2 --agent single-gpu
+  [[ "${stderr_lines[2]}" == "  No placement fits: "*" all placeable devices have 22.000 GB." ]]
+  [[ "${stderr_lines[3]}" == "  Try a cluster "*"(--cluster), a smaller batch (inception-v3:batch=N)." ]]
   [[ "$stderr" != *"--grouping"* ]]
   answers 0 simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu
   [ -z "$stderr" ]

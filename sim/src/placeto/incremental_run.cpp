@@ -22,7 +22,6 @@ constexpr std::uint64_t kFromElsewhere = 2;
 constexpr std::uint64_t kUnclear = 1;
 constexpr int kPlaceBits = 31;
 
-
 }  // namespace
 
 IncrementalRun::IncrementalRun(const Problem& problem)
