@@ -91,8 +91,7 @@ const std::string& PlacedStep::op_name(OpId op) const {
 double PlacedStep::gap() const { return gap_to_bound(record.makespan_us, entry.bounds.best_us()); }
 
 bool PlacedStep::is_optimal() const {
-  constexpr double kRounding = 1e-8;  // that bounds leave out, and more
-  return record.status == StepStatus::kOk && gap() < kRounding;
+  return record.status == StepStatus::kOk && gap() <= kBoundRounding;
 }
 
 std::optional<double> PlacedStep::above_best_known() const {

@@ -33,13 +33,14 @@ std::string hash_of(const Placement& placement) {
 void place_and_simulate(const Problem& problem, const Policies& policies,
                         const std::atomic<bool>& stop, const CellWatch& watch, CellResult& result) {
   const Cell& cell = result.cell;
-  agents::Session session(problem, {.seed = cell.seed(),
-                                    .max_evaluations = cell.max_evaluations,
-                                    .max_time = watch.max_time,
-                                    .enough_us = watch.ends_at_bound ? result.bound_us : 0,
-                                    .stop = &stop,
-                                    .progress = watch.progress,
-                                    .improved = watch.improved});
+  agents::Session session(
+      problem, {.seed = cell.seed(),
+                .max_evaluations = cell.max_evaluations,
+                .max_time = watch.max_time,
+                .enough_us = watch.ends_at_bound ? result.bound_us * (1 + kBoundRounding) : 0,
+                .stop = &stop,
+                .progress = watch.progress,
+                .improved = watch.improved});
   const std::unique_ptr<agents::Agent> agent = cell.agent.make(cell.groups_are_given());
   auto* const learner = dynamic_cast<agents::TrainableAgent*>(agent.get());
   if (!cell.policy.empty()) {

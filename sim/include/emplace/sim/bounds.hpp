@@ -86,6 +86,10 @@ struct Job {
 /// O(n log n).
 double one_machine_us(std::vector<Job>& jobs);
 
+/// The share by which a makespan may be above a bound and still meet it: more than bounds leave out
+/// for rounding.
+inline constexpr double kBoundRounding = 1e-8;
+
 /// Returns how far a makespan is above a bound, as a fraction of the bound: 0.25 for 25 % above.
 double gap_to_bound(double makespan_us, double bound_us);
 
