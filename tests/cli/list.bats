@@ -41,7 +41,7 @@ END
   answers 0 list agents hill-climb
   [[ "${lines[0]}" == hill-climb ]]
   grep -Eq '^  start +one-device +placement from which' <<<"$output"
-  lacks 'simulated-annealing' <<<"$output"
+  lacks 'rnn-colocrl' <<<"$output"
   fits
   answers 0 list agents --details
   grep -Eq '^  start +one-device +placement from which' <<<"$output"

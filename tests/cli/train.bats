@@ -179,9 +179,8 @@ END
   local place=(place in-tree:levels=3)
   refuses 3 "for 2 devices" "${place[@]}" --cluster p2-8xlarge-4 --policy p.json
   refuses 2 "excludes" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json --agent heft
-  refuses 2 "one of --agent and --policy" "${place[@]}" --cluster p2-8xlarge-2
   refuses 2 "--policy" "${place[@]}" --cluster p2-8xlarge-2 --agent heft --episodes 3
-  refuses 2 "--agent" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json --evaluations 3
+  refuses 2 "--evaluations" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json --evaluations 3
   refuses 3 "missing.json" "${place[@]}" --cluster p2-8xlarge-2 --policy missing.json
   sed -i 's/"devices": 2/"devices": 3/' p.json
   refuses 3 "p.json: /policy" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json
