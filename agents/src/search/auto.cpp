@@ -7,70 +7,69 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 namespace emplace::agents {
 namespace {
 
-// Shares of the budget after which rounds end: trials of the best starts, since the fastest start
-// is not always the one that improves fastest; annealing on the finest level; then two multilevel
-// searches around the best placement, or one where there are few evaluations for each group.
-constexpr std::size_t kTrials = 3;
-constexpr double kTrying = 0.1;
-constexpr double kAnnealing = 0.4;
-constexpr double kFirstCycle = 0.75;
-constexpr std::int64_t kFewEvaluations = 10;
+// Evaluations for each group with which one annealing ends about as low as it can. With fewer there
+// are none to spare for a second search.
+constexpr std::int64_t kFewEvaluations = 20;
 
-// A portfolio: the best placements of heuristics, annealed on the finest level, then on several
-// levels around the best placement. With time as the budget, each round but the trials runs one
-// search for each thread, and the next round starts from the best of all.
+// Share of the budget for searches of both kinds; the rest improves what the best one found.
+constexpr double kExploration = 0.5;
+
+// A portfolio: annealing on the finest level from the best placement of heuristics, and a
+// multilevel search beside it. Then annealing again, from the best placement of both. With time as
+// the budget, there is a search for each thread.
 class Auto final : public Agent {
  public:
   explicit Auto(const Params&) {}
 
   Placement place(const Problem& problem, Session& session) override {
-    std::vector<Evaluated> starts = evaluated_starts(problem, session);
+    const std::vector<Evaluated> starts = evaluated_starts(problem, session);
     const auto best = [&] { return session.best_placement().value_or(starts.front().placement); };
     if (problem.placeable_devices().size() == 1) {
       return best();
     }
-    run_round(
-        session, kTrying, std::min(kTrials, starts.size()),
-        [&](std::size_t index, Session& child) { anneal(child, starts[index].placement, 1); });
-    run_round(session, kAnnealing, session.concurrency(),
-              [start = best()](std::size_t, Session& child) { anneal(child, start, 1); });
-    const bool has_few =
-        session.evaluations_left() < kFewEvaluations * std::int64_t{problem.num_groups()};
-    for (const double until_share : {has_few ? 1.0 : kFirstCycle, 1.0}) {
-      run_round(
-          session, until_share, session.concurrency(),
-          [start = best()](std::size_t, Session& child) { search_levels_around(child, start, 1); });
+    if (session.evaluations_left() < kFewEvaluations * std::int64_t{problem.num_groups()}) {
+      anneal(session, best(), 1);
+      return best();
     }
+    const double used = session.share_used();
+    if (used < kExploration) {
+      session.run_in_parallel(
+          std::max<std::size_t>(2, session.concurrency()), (kExploration - used) / (1 - used),
+          [&, start = best()](std::size_t index, Session& child) {
+            if (index % 2 == 0) {
+              anneal(child, start, 1);
+            } else {
+              search_levels(child, problem.coarsening(), 1, heuristic_start(kHeuristic));
+            }
+          });
+    }
+    session.run_in_parallel(
+        session.concurrency(), 1,
+        [start = best()](std::size_t, Session& child) { anneal(child, start, 1); });
     return best();
   }
 
  private:
-  static void run_round(Session& session, double until_share, std::size_t count,
-                        const std::function<void(std::size_t, Session&)>& search) {
-    const double used = session.share_used();
-    if (used < until_share) {
-      session.run_in_parallel(count, (until_share - used) / (1 - used), search);
-    }
-  }
+  static constexpr const char* kHeuristic = "heft";
 };
 
 EMPLACE_REGISTER_AGENT(
-    Auto, {.name = "auto",
-           .kind = AgentKind::kSearch,
-           .summary = "the best of the heuristics, annealed on fine and coarse levels",
-           .description = "A portfolio: asks the heuristics, anneals the best of their placements "
-                          "on the finest level, then searches on several levels around the best "
-                          "placement. With a time limit it searches on all threads. Use it unless "
-                          "you compare agents; emplace place does.",
-           .reference = "iterated multilevel search: Walshaw, Annals of Operations Research 131, "
-                        "2004",
-           .deterministic = false});
+    Auto,
+    {.name = "auto",
+     .kind = AgentKind::kSearch,
+     .summary = "the best of heuristics, annealing and multilevel search",
+     .description = "A portfolio: asks the heuristics and anneals the best of their "
+                    "placements. Where the budget is large, it spends half of it on annealing "
+                    "and on a multilevel search, and the rest on annealing the better result. "
+                    "With a time limit it searches on all threads. Use it unless you compare "
+                    "agents; emplace place does.",
+     .reference = "algorithm portfolios: Huberman, Lukose, Hogg, Science 275, 1997",
+     .deterministic = false});
 
 }  // namespace
 }  // namespace emplace::agents

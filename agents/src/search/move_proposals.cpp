@@ -1,5 +1,7 @@
 #include "move_proposals.hpp"
 
+#include <emplace/sim/coarsening.hpp>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -9,9 +11,7 @@ namespace emplace::agents {
 namespace {
 
 constexpr double kNeighboursDevice = 0.7;  // probability that the device is that of a neighbour
-constexpr double kGrowOn = 0.875;  // probability that a cluster grows on: 8 more groups on average
-constexpr std::size_t kLargestCluster = 64;
-constexpr int kTries = 4;  // edges that are drawn to find the next group of a cluster
+constexpr int kTries = 4;                  // groups that are drawn to find one to swap with
 
 constexpr DeviceId kStays = -1;
 
@@ -37,12 +37,12 @@ MoveProposals::MoveProposals(const Problem& problem, Options options)
     // The layer of a group is that of its first op.
     const std::string& scope = problem.op(problem.grouping().members(group).front()).scope;
     const auto [layer, is_new] =
-        layers.try_emplace(scope, static_cast<std::int32_t>(layers_.size()));
+        layers.try_emplace(scope, static_cast<std::int32_t>(layers_.members.size()));
     if (is_new) {
-      layers_.emplace_back();
+      layers_.members.emplace_back();
     }
-    layer_of_.push_back(layer->second);
-    layers_[static_cast<std::size_t>(layer->second)].push_back(group);
+    layers_.part_of.push_back(layer->second);
+    layers_.members[static_cast<std::size_t>(layer->second)].push_back(group);
     for (const DeviceId device : problem.placeable_devices()) {
       time_us += problem.group_cost_us(group, device);
     }
@@ -50,6 +50,18 @@ MoveProposals::MoveProposals(const Problem& problem, Options options)
   first_neighbour_.push_back(neighbours_.size());
   mean_time_us_ = time_us / static_cast<double>(problem.num_groups()) /
                   static_cast<double>(problem.placeable_devices().size());
+
+  const Coarsening& coarsening = problem.coarsening();
+  for (const GroupId size : coarsening.levels().subspan(1)) {
+    const GroupNesting nesting(problem.grouping(), coarsening.grouping(size));
+    Parts& level = levels_.emplace_back();
+    level.members.resize(static_cast<std::size_t>(nesting.num_coarse()));
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      const GroupId part = nesting.coarse_of(group);
+      level.part_of.push_back(part);
+      level.members[static_cast<std::size_t>(part)].push_back(group);
+    }
+  }
 }
 
 void MoveProposals::observe(const Placement& placement, const StepOutline& step,
@@ -79,8 +91,9 @@ std::span<const Move> MoveProposals::propose(const Placement& placement, RandomS
   if (problem_.placeable_devices().size() == 1) {
     return best_;
   }
+  const std::int64_t candidates = random.uniform() < options_.uncompared ? 1 : options_.candidates;
   double best_gain = -std::numeric_limits<double>::infinity();
-  for (std::int64_t candidate = 0; candidate < options_.candidates; ++candidate) {
+  for (std::int64_t candidate = 0; candidate < candidates; ++candidate) {
     draw(placement, random);
     const double gain = estimated_gain(placement);
     for (const Move& move : drawn_) {
@@ -131,33 +144,21 @@ void MoveProposals::add(GroupId group, DeviceId device) {
   target_[group] = device;
 }
 
-// Lets a cluster grow from the group that is drawn, each time along the edge with most bytes of a
-// few that lead out of it.
 void MoveProposals::add_cluster(const Placement& placement, DeviceId device, RandomStream& random) {
-  const DeviceId from = placement[drawn_.front().group];
-  do {
-    const Neighbour* next = nullptr;
-    for (int i = 0; i < kTries; ++i) {
-      const auto around = neighbours(drawn_[random.below(drawn_.size())].group);
-      if (around.empty()) {
-        continue;
-      }
-      const Neighbour& other = around[random.below(around.size())];
-      if (placement[other.group] == from && target_[other.group] == kStays &&
-          (next == nullptr || other.bytes > next->bytes)) {
-        next = &other;
-      }
-    }
-    if (next == nullptr) {
-      return;
-    }
-    add(next->group, device);
-  } while (drawn_.size() < kLargestCluster && random.uniform() < kGrowOn);
+  if (!levels_.empty()) {
+    add_others(levels_[random.below(levels_.size())].with(drawn_.front().group), placement, device);
+  }
 }
 
 void MoveProposals::add_layer(const Placement& placement, DeviceId device) {
+  add_others(layers_.with(drawn_.front().group), placement, device);
+}
+
+// Adds those of `groups` that share the device of the group that is drawn.
+void MoveProposals::add_others(const std::vector<GroupId>& groups, const Placement& placement,
+                               DeviceId device) {
   const GroupId group = drawn_.front().group;
-  for (const GroupId other : layers_[static_cast<std::size_t>(layer_of_[group])]) {
+  for (const GroupId other : groups) {
     if (other != group && placement[other] == placement[group]) {
       add(other, device);
     }

@@ -2,16 +2,17 @@
 
 // Moves that a search tries next: some groups, and the device to which they go.
 //
-// A move takes one random group, or a connected cluster of groups of its device that grows from it
-// along random edges, or the groups of its layer on its device (its gradients and updates among
-// them), or swaps it with a group of the other device. The other device is often that of a
-// neighbour. Of several such candidates the one with the best estimated gain for each unit of moved
-// time is proposed (compare Kernighan, Lin 1970; Fiduccia, Mattheyses 1982): what it saves in
+// A move takes one random group, or its cluster: those groups of its device that are one group with
+// it on a random coarser level (Coarsening), or its layer: the groups of its device with the same
+// scope (its gradients and updates among them), or swaps it with a group of the other device. The
+// other device is often that of a neighbour. Of several such candidates the one with the best
+// estimated gain for each unit of moved time is proposed (compare Kernighan, Lin 1970; Fiduccia,
+// Mattheyses 1982): what it saves in
 //     transfers between groups + costs of the groups + waiting for the device,
 // where waiting for a device is taken to be the moved time multiplied by the share of time in which
 // the device was busy with others around then in the last step that was observed. The estimate
-// costs less than a hundredth of a simulation, and knows nothing about the critical path: the
-// search decides.
+// costs less than a hundredth of a simulation, and knows nothing about the critical path. So
+// some proposals are a single candidate, and the search decides.
 //
 // Complexity of a proposal: O(candidates * edges of the moved groups). One thread.
 
@@ -37,7 +38,8 @@ struct Move {
 class MoveProposals {
  public:
   struct Options {
-    std::int64_t candidates = 8;  ///< that are compared for each proposal
+    std::int64_t candidates = 12;  ///< that are compared for each proposal
+    double uncompared = 0.25;      ///< share of proposals that are one candidate
     /// Probabilities of each kind of move. All others move one group.
     double cluster = 0.5;
     double layer = 0.1;
@@ -67,6 +69,16 @@ class MoveProposals {
     bool is_consumer;
   };
 
+  // Disjoint sets of groups.
+  struct Parts {
+    IdVector<GroupId, std::int32_t> part_of;
+    std::vector<std::vector<GroupId>> members;
+
+    const std::vector<GroupId>& with(GroupId group) const {
+      return members[static_cast<std::size_t>(part_of[group])];
+    }
+  };
+
   std::span<const Neighbour> neighbours(GroupId group) const {
     return {neighbours_.data() + first_neighbour_[group],
             neighbours_.data() + first_neighbour_[group + 1]};
@@ -76,6 +88,7 @@ class MoveProposals {
   DeviceId draw_device(const Placement& placement, GroupId group, RandomStream& random) const;
   void add_cluster(const Placement& placement, DeviceId device, RandomStream& random);
   void add_layer(const Placement& placement, DeviceId device);
+  void add_others(const std::vector<GroupId>& groups, const Placement& placement, DeviceId device);
   void add_swap(const Placement& placement, DeviceId device, RandomStream& random);
   void add(GroupId group, DeviceId device);
   double estimated_gain(const Placement& placement) const;
@@ -85,8 +98,8 @@ class MoveProposals {
   Options options_;
   std::vector<Neighbour> neighbours_;
   IdVector<GroupId, std::size_t> first_neighbour_;
-  IdVector<GroupId, std::int32_t> layer_of_;
-  std::vector<std::vector<GroupId>> layers_;
+  std::vector<Parts> levels_;  // coarser ones, finest first
+  Parts layers_;
   double mean_time_us_ = 0;  // of a group, over devices
 
   IdVector<GroupId, std::int32_t> period_of_;  // in which a group starts

@@ -3,7 +3,6 @@
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/registry.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -24,25 +23,23 @@ class Multilevel final : public Agent {
   Placement place(const Problem& problem, Session& session) override {
     Placement first(problem.num_groups(), problem.placeable_devices().front());
     search_levels(session, problem.coarsening(), 1,
-                  [&](Session& parent, const Problem& level, bool is_coarsest) {
-                    return is_coarsest || is_heuristic_ ? place_level(parent, level) : std::nullopt;
-                  });
+                  is_heuristic_ ? heuristic_start(inner_) : start_of_coarsest());
     return session.best_placement().value_or(std::move(first));
   }
 
  private:
-  std::optional<Placement> place_level(Session& session, const Problem& level) const {
-    const std::unique_ptr<Agent> inner = AgentRegistry::global().make(Spec{inner_});
-    if (is_heuristic_) {
-      Session on_level(session, level);
-      return inner->place(level, on_level);
-    }
-    std::optional<Placement> placement;
-    session.run_in_parallel(1, kInnerShare, [&](std::size_t, Session& child) {
-      Session on_level(child, level);
-      placement = inner->place(level, on_level);
-    });
-    return placement;
+  // Returns a start that lets the inner agent search on the coarsest level.
+  LevelStart start_of_coarsest() const {
+    return [this](Session& session, const Problem& level, bool is_coarsest) {
+      std::optional<Placement> placement;
+      if (is_coarsest) {
+        session.run_in_parallel(1, kInnerShare, [&](std::size_t, Session& child) {
+          Session on_level(child, level);
+          placement = AgentRegistry::global().make(Spec{inner_})->place(level, on_level);
+        });
+      }
+      return placement;
+    };
   }
 
   std::string inner_;

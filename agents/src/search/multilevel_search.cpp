@@ -2,6 +2,7 @@
 
 #include "annealing.hpp"
 
+#include <emplace/agents/registry.hpp>
 #include <emplace/graphs/check.hpp>
 
 #include <cmath>
@@ -11,6 +12,9 @@
 
 namespace emplace::agents {
 namespace {
+
+// Returns the weight of a level's part of the budget.
+double weight_of(GroupId groups) { return groups * std::sqrt(static_cast<double>(groups)); }
 
 // Returns the better of a placement and one that there may be.
 Placement better_of(Session& session, std::optional<Placement> first, Placement second) {
@@ -29,7 +33,7 @@ void search_levels(Session& session, const Coarsening& coarsening, double until_
   const std::span<const GroupId> sizes = coarsening.levels();  // finest first
   double weight = 0;
   for (const GroupId size : sizes) {
-    weight += std::sqrt(static_cast<double>(size));
+    weight += weight_of(size);
   }
   const double from_share = session.share_used();
   double weight_so_far = 0;
@@ -46,7 +50,7 @@ void search_levels(Session& session, const Coarsening& coarsening, double until_
                        GroupNesting(here.grouping(), *grouping_above).expand(*above));
     }
     EMPLACE_CHECK(from, "the coarsest level of {} groups has no start", here.num_groups());
-    weight_so_far += std::sqrt(static_cast<double>(sizes[level]));
+    weight_so_far += weight_of(sizes[level]);
     const double until =
         level == 0 ? until_share : from_share + (until_share - from_share) * weight_so_far / weight;
     anneal(on_level, *from, until);
@@ -55,17 +59,11 @@ void search_levels(Session& session, const Coarsening& coarsening, double until_
   }
 }
 
-void search_levels_around(Session& session, const Placement& placement, double until_share) {
-  const Problem& problem = session.problem();
-  const Coarsening coarsening(problem, placement);
-  search_levels(
-      session, coarsening, until_share,
-      [&](Session&, const Problem& level, bool is_coarsest) -> std::optional<Placement> {
-        if (!is_coarsest) {
-          return std::nullopt;
-        }
-        return GroupNesting(problem.grouping(), level.grouping()).project(problem, placement);
-      });
+LevelStart heuristic_start(std::string agent) {
+  return [agent = std::move(agent)](Session& session, const Problem& level, bool) {
+    Session on_level(session, level);
+    return AgentRegistry::global().make(Spec{agent})->place(level, on_level);
+  };
 }
 
 }  // namespace emplace::agents

@@ -4,8 +4,8 @@
 // finer and finer levels by annealing. Coarse levels find which parts of the graph belong together,
 // which no sequence of small moves finds on the finest level; fine levels find the borders.
 //
-// A level gets a part of the budget that is proportional to the square root of its groups. One
-// thread.
+// A level of n groups gets a part of the budget that is proportional to n^1.5: the finest level
+// about two thirds of it. One thread.
 
 #include <emplace/agents/session.hpp>
 #include <emplace/sim/coarsening.hpp>
@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace emplace::agents {
 
@@ -29,8 +30,7 @@ using LevelStart = std::function<std::optional<Placement>(Session& session, cons
 void search_levels(Session& session, const Coarsening& coarsening, double until_share,
                    const LevelStart& start);
 
-/// Goes up and down again from a placement: coarsens the problem such that each level can express
-/// `placement`, and searches these levels (iterated multilevel search).
-void search_levels_around(Session& session, const Placement& placement, double until_share);
+/// Returns a start that asks a heuristic for a placement of each level.
+LevelStart heuristic_start(std::string agent);
 
 }  // namespace emplace::agents
