@@ -1,4 +1,5 @@
 #include "earliest_starts.hpp"
+#include "memory.hpp"
 #include "precedence.hpp"
 #include "work.hpp"
 
@@ -74,19 +75,19 @@ OpBounds bounds_of(const Problem& problem, std::span<const DeviceId> devices,
 }  // namespace
 
 double LowerBounds::best_us() const {
-  return std::max(
-      {critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us, search_us});
+  return std::max({critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us, memory_us,
+                   search_us});
 }
 
 LowerBounds::Part LowerBounds::binding_part() const {
-  const std::array parts = {critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us,
-                            search_us};
+  const std::array parts = {critical_path_us,   total_work_us, stay_or_leave_us,
+                            work_in_between_us, memory_us,     search_us};
   return static_cast<Part>(std::ranges::max_element(parts) - parts.begin());
 }
 
 std::string_view to_string(LowerBounds::Part part) {
-  constexpr std::array<std::string_view, 5> kNames = {"critical path", "total work",
-                                                      "stay or leave", "work in between", "search"};
+  constexpr std::array<std::string_view, 6> kNames = {
+      "critical path", "total work", "stay or leave", "work in between", "memory", "search"};
   return kNames[static_cast<std::size_t>(part)];
 }
 
@@ -118,6 +119,7 @@ LowerBounds lower_bounds(const Problem& problem, std::span<const DeviceId> devic
                                  &result.stay_or_leave_us, &result.work_in_between_us}) {
     *bound_us *= kept;
   }
+  result.memory_us = bounds::memory_bound_us(problem, devices, ops, result.best_us());
   return result;
 }
 

@@ -20,11 +20,12 @@ namespace {
 
 constexpr int kSteps = 100;
 
-// Devices that take the same time for every op.
-struct DeviceKind {
-  DeviceId example;
-  double count;
-};
+// Returns how long `op` would keep all slots of `device`.
+double share_of_device_us(const Problem& problem, OpId op, DeviceId device) {
+  return problem.busy_us(op, device) / problem.slots(device);
+}
+
+}  // namespace
 
 std::vector<DeviceKind> kinds_of(const Problem& problem, std::span<const DeviceId> devices) {
   std::vector<DeviceKind> kinds;
@@ -40,13 +41,6 @@ std::vector<DeviceKind> kinds_of(const Problem& problem, std::span<const DeviceI
   }
   return kinds;
 }
-
-// Returns how long `op` would keep all slots of `device`.
-double share_of_device_us(const Problem& problem, OpId op, DeviceId device) {
-  return problem.busy_us(op, device) / problem.slots(device);
-}
-
-}  // namespace
 
 IdVector<OpId, double> shares_us(const Problem& problem, std::span<const DeviceId> devices) {
   const std::vector<DeviceKind> kinds = kinds_of(problem, devices);

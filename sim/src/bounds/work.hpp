@@ -6,8 +6,18 @@
 #include <emplace/sim/problem.hpp>
 
 #include <span>
+#include <vector>
 
 namespace emplace::bounds {
+
+/// Describes devices of one profile, which take the same time for every op.
+struct DeviceKind {
+  DeviceId example;
+  double count;
+};
+
+/// Returns the kinds of `devices`, in the order of their first devices.
+std::vector<DeviceKind> kinds_of(const Problem& problem, std::span<const DeviceId> devices);
 
 /// Returns for each op the least share of the step that it takes of all `devices` together, in
 /// microseconds: shares of any ops add up to a time that these ops need. For weights w >= 0 of the
