@@ -137,6 +137,11 @@ Problem with_memory(const Problem& problem, const std::vector<std::int64_t>& byt
                  std::move(cluster));
 }
 
+TEST(LowerBounds, CostsMayBeTooSmallToInvert) {
+  const Problem problem = test::make_problem(test::chain_graph({1e-310}, 0));
+  EXPECT_LE(lower_bounds(problem).best_us(), 1e-310);
+}
+
 // Returns devices of the speed and links for which the costs of task graphs are meant.
 std::shared_ptr<const Cluster> cluster_of(TransferModel model, DeviceId num_devices) {
   auto cluster = std::make_shared<Cluster>(load_cluster("p2-8xlarge-4"));

@@ -32,7 +32,8 @@ std::size_t window_for(OpId num_ops) {
 // Returns the least time of a device on which all ops of some group run, for the worst group:
 // within a group nothing leaves.
 double one_device_us(const Problem& problem, std::span<const DeviceId> devices,
-                     const OpBounds& bounds) {
+                     const OpBounds& of_ops) {
+  const std::vector<bounds::DeviceKind> kinds = bounds::kinds_of(problem, devices);
   double longest_us = 0;
   std::vector<Job> jobs;
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
@@ -41,11 +42,12 @@ double one_device_us(const Problem& problem, std::span<const DeviceId> devices,
       continue;
     }
     double least_us = std::numeric_limits<double>::infinity();
-    for (const DeviceId device : devices) {
+    for (const bounds::DeviceKind& kind : kinds) {
       jobs.clear();
       for (const OpId op : members) {
-        jobs.push_back({bounds.start_us[op], problem.busy_us(op, device) / problem.slots(device),
-                        bounds.tail_us[op]});
+        jobs.push_back({of_ops.start_us[op],
+                        problem.busy_us(op, kind.example) / problem.slots(kind.example),
+                        of_ops.tail_us[op]});
       }
       least_us = std::min(least_us, one_machine_us(jobs));
     }

@@ -79,8 +79,9 @@ class Relaxation {
  public:
   Relaxation(const Problem& problem, const std::vector<DeviceKind>& kinds,
              const IdVector<GroupId, std::int64_t>& bytes, const Precedence& ops)
-      : num_kinds_(kinds.size()),
+      : problem_(problem),
         kinds_(kinds),
+        num_kinds_(kinds.size()),
         sum_bytes_(static_cast<double>(std::accumulate(bytes.begin(), bytes.end(), INT64_C(0)))),
         kept_(1 - 16 * std::numeric_limits<double>::epsilon() * problem.num_ops()),
         load_us_(num_kinds_),
@@ -138,21 +139,11 @@ class Relaxation {
   // Half of the weight on the path, the rest on devices by their speed, and memory for nothing.
   void start() {
     path_weight_ = 0.5;
-    weights_.assign(num_kinds_, 0);
-    prices_.assign(num_kinds_, 0);
-    for (const std::vector<Choice>* const groups : {&path_, &others_}) {
-      for (std::size_t at = 0; at < groups->size(); ++at) {
-        weights_[at % num_kinds_] += (*groups)[at].load_us;
-      }
-    }
-    double sum = 0;
-    for (std::size_t kind = 0; kind < num_kinds_; ++kind) {
-      weights_[kind] = weights_[kind] > 0 ? 1 / weights_[kind] : 1;
-      sum += kinds_[kind].count * weights_[kind];
-    }
+    weights_ = weights_by_speed(problem_, kinds_);
     for (double& weight : weights_) {
-      weight *= (1 - path_weight_) / sum;
+      weight *= 1 - path_weight_;
     }
+    prices_.assign(num_kinds_, 0);
   }
 
   double cost_us(const Choice& choice, std::size_t kind) const {
@@ -251,8 +242,9 @@ class Relaxation {
     }
   }
 
-  std::size_t num_kinds_;
+  const Problem& problem_;
   const std::vector<DeviceKind>& kinds_;
+  std::size_t num_kinds_;
   double sum_bytes_;
   double kept_;  // less than 1, by what sums may be rounded
   std::vector<double> memory_bytes_;

@@ -32,7 +32,8 @@ struct LowerBounds {
   double critical_path_us = 0;
   /// Total work shared by all devices without loss. For weights w >= 0 of the devices with sum 1,
   /// every placement takes at least sum over ops of min over devices of w * (cost + gap), the dual
-  /// of the fractional assignment; the weights are improved by a fixed number of subgradient steps.
+  /// of the fractional assignment; the weights are improved by a fixed number of multiplicative
+  /// updates.
   double total_work_us = 0;
   /// Longest path on which ops side by side either share a device, one after the other, or pay for
   /// the transfers that take them to others.
