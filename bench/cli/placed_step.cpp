@@ -70,6 +70,10 @@ void simulate(PlacedStep& step, const Placement& placement) {
     step.devices[device].busy_us += end_us[op] - start_us[op];
     ++step.ops_by_cost_source[static_cast<std::size_t>(problem.cost_source(op, device))];
   }
+  if (step.record.status == StepStatus::kOutOfMemory) {
+    step.entry.bounds.memory_us = 0;  // these hold for what fits only
+    step.entry.bounds.search_us = 0;
+  }
   step.best_known_us = best_known_us(step, placement);
   const double step_time_us = step.record.makespan_us;
   for (DeviceUse& device : step.devices) {

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
@@ -84,14 +85,61 @@ TEST(LowerBounds, FasterDevicesTakeMoreOfTheWork) {
   EXPECT_LE(work_us, 3 * 1005.7);  // three on the fast device and one on the slow one
 }
 
-// Returns the least step time of all placements.
-double least_us(const Problem& problem) {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// What a placement takes.
+struct Trial {
+  double makespan_us;
+  std::vector<std::int64_t> peak_bytes;  // of each device
+};
+
+std::vector<Trial> try_all(const Problem& problem) {
   Simulator simulator(problem);
-  double best_us = std::numeric_limits<double>::infinity();
+  std::vector<Trial> trials;
   test::for_each_placement(problem, [&](const Placement& placement) {
-    best_us = std::min(best_us, simulator.run(placement).makespan_us);
+    const SimResult& result = simulator.run(placement);
+    trials.push_back({result.makespan_us, {result.peak_bytes.begin(), result.peak_bytes.end()}});
   });
+  return trials;
+}
+
+// Returns the least step time of all placements.
+double least_us(const std::vector<Trial>& trials) {
+  return std::ranges::min_element(trials, {}, &Trial::makespan_us)->makespan_us;
+}
+
+// Returns the least step time of the placements that fit; infinity if none does.
+double least_us_that_fits(const Problem& problem, const std::vector<Trial>& trials) {
+  double best_us = kInfinity;
+  for (const Trial& trial : trials) {
+    bool fits = true;
+    for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+      fits &= trial.peak_bytes[index_of(device)] <= problem.memory_bytes(device);
+    }
+    best_us = fits ? std::min(best_us, trial.makespan_us) : best_us;
+  }
   return best_us;
+}
+
+// Returns the bounds that hold for placements that do not fit, too.
+LowerBounds without_memory(LowerBounds bounds) {
+  bounds.memory_us = 0;
+  return bounds;
+}
+
+// Returns the same problem with devices of other memory, by their profile.
+Problem with_memory(const Problem& problem, const std::vector<std::int64_t>& bytes_of_profile) {
+  auto cluster = std::make_shared<Cluster>(problem.cluster());
+  for (std::size_t profile = 0; profile < bytes_of_profile.size(); ++profile) {
+    cluster->profiles[profile].memory_bytes = bytes_of_profile[profile];
+  }
+  return Problem(std::make_shared<const OpGraph>(problem.graph()), problem.grouping(),
+                 std::move(cluster));
+}
+
+TEST(LowerBounds, CostsMayBeTooSmallToInvert) {
+  const Problem problem = test::make_problem(test::chain_graph({1e-310}, 0));
+  EXPECT_LE(lower_bounds(problem).best_us(), 1e-310);
 }
 
 // Returns devices of the speed and links for which the costs of task graphs are meant.
@@ -129,8 +177,11 @@ TEST_P(LowerBoundsOfModel, NoPlacementOfARandomProblemIsFaster) {
   for (int round = 0; round < kRounds; ++round) {
     const Problem problem = test::draw_small_problem(
         [&](std::uint64_t bound) { return random.below(bound); }, GetParam(), 1024);
-    const LowerBounds bounds = lower_bounds(problem);
-    const double best_us = least_us(problem);
+    const std::vector<Trial> trials = try_all(problem);
+    ASSERT_LE(lower_bounds(problem).memory_us, least_us_that_fits(problem, trials))
+        << "problem " << round;
+    const LowerBounds bounds = without_memory(lower_bounds(problem));
+    const double best_us = least_us(trials);
     ASSERT_LE(bounds.best_us(), best_us)
         << "problem " << round << ", by " << to_string(bounds.binding_part());
     num_exact += bounds.best_us() * (1 + 1e-12) >= best_us;
@@ -140,6 +191,34 @@ TEST_P(LowerBoundsOfModel, NoPlacementOfARandomProblemIsFaster) {
     }
   }
   EXPECT_GT(num_exact, kRounds * 7 / 10);
+}
+
+TEST_P(LowerBoundsOfModel, NoPlacementThatFitsIntoTightMemoryIsFaster) {
+  constexpr int kRounds = 600;
+  RandomStream random(7);
+  int num_problems = 0;
+  int num_by_memory = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const Problem problem = test::draw_small_problem(
+        [&](std::uint64_t bound) { return random.below(bound); }, GetParam(), 1024);
+    const std::vector<Trial> trials = try_all(problem);
+    for (int trial = 0; trial < 5; ++trial) {
+      // Just what some placement needs.
+      const Trial& fitting = trials[random.below(trials.size())];
+      std::vector<std::int64_t> bytes(problem.cluster().profiles.size(), 0);
+      for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+        std::int64_t& most = bytes[problem.device(device).profile];
+        most = std::max(most, fitting.peak_bytes[index_of(device)]);
+      }
+      const Problem tight = with_memory(problem, bytes);
+      const LowerBounds bounds = lower_bounds(tight);
+      ASSERT_LE(bounds.best_us(), least_us_that_fits(tight, trials))
+          << "problem " << round << ", by " << to_string(bounds.binding_part());
+      ++num_problems;
+      num_by_memory += bounds.binding_part() == LowerBounds::Part::kMemory;
+    }
+  }
+  EXPECT_GT(num_by_memory, num_problems / 20);
 }
 
 TEST_P(LowerBoundsOfModel, NoPlacementOfATaskGraphIsFaster) {
@@ -159,7 +238,7 @@ TEST_P(LowerBoundsOfModel, NoPlacementOfATaskGraphIsFaster) {
         const Problem problem =
             test::make_problem(load_graph(name), cluster_of(GetParam(), devices));
         const double bound_us = lower_bounds(problem).best_us();
-        const double best_us = least_us(problem);
+        const double best_us = least_us(try_all(problem));
         ASSERT_LE(bound_us, best_us) << name << " on " << devices;
         sum_gaps += gap_to_bound(best_us, bound_us);
         ++num_problems;
@@ -208,6 +287,53 @@ TEST(LowerBounds, HoldsForTheDevicesThatItIsTold) {
             lower_bounds(problem).best_us());
   const DeviceId one[] = {0};
   EXPECT_NEAR(lower_bounds(problem, one).best_us(), 420, 1e-9);
+}
+
+// Four ops of 30 bytes each, of 10 us on the fast device and 20 us on the slow one.
+Problem four_ops(bool in_a_chain, std::int64_t fast_bytes, std::int64_t slow_bytes) {
+  std::vector<test::OpSketch> ops;
+  for (const char* const name : {"a", "b", "c", "d"}) {
+    ops.push_back({.name = name, .cost_us = 10, .persistent_bytes = 30});
+    if (in_a_chain && ops.size() > 1) {
+      ops.back().producers = {static_cast<OpId>(ops.size()) - 2};
+    }
+  }
+  const Problem problem =
+      test::make_problem(test::make_graph(ops), {.num_devices = 1, .with_slow_gpu = true});
+  return with_memory(problem, {fast_bytes, slow_bytes});
+}
+
+TEST(LowerBounds, WhatDoesNotFitOnAFastDeviceRunsOnASlowOne) {
+  // Side by side: one op on the fast device, the others on the slow one. In a chain, the ops wait
+  // for one another, too.
+  for (const auto& [in_a_chain, optimum_us] : {std::pair(false, 60.0), std::pair(true, 70.0)}) {
+    const Problem problem = four_ops(in_a_chain, 30, 120);
+    EXPECT_DOUBLE_EQ(least_us_that_fits(problem, try_all(problem)), optimum_us);
+    const LowerBounds bounds = lower_bounds(problem);
+    EXPECT_EQ(bounds.binding_part(), LowerBounds::Part::kMemory);
+    EXPECT_LE(bounds.memory_us, optimum_us);
+    EXPECT_GT(bounds.memory_us, 0.95 * optimum_us);
+    EXPECT_LT(without_memory(bounds).best_us(), 41);
+  }
+}
+
+TEST(LowerBounds, FollowReplacedCosts) {
+  Problem problem = four_ops(false, 30, 120);
+  problem.replace_costs(0, std::vector<double>(4, 5));
+  problem.replace_costs(1, std::vector<double>(4, 10));
+  const double best_us = lower_bounds(problem).best_us();
+  EXPECT_LE(best_us, 30);
+  EXPECT_GT(best_us, 0.95 * 30);
+}
+
+TEST(LowerBounds, MemoryTellsNothingWhereAllFitsOrNothingOrDevicesAreAlike) {
+  EXPECT_EQ(lower_bounds(four_ops(true, 120, 120)).memory_us, 0);
+  EXPECT_EQ(lower_bounds(four_ops(true, 30, 60)).memory_us, 0);
+  const Problem alike =
+      test::make_problem(test::make_graph({{.name = "a", .persistent_bytes = 60},
+                                           {.name = "b", .persistent_bytes = 60}}),
+                         {.num_devices = 2, .memory_bytes = 100});
+  EXPECT_EQ(lower_bounds(alike).memory_us, 0);
 }
 
 TEST(LowerBounds, OneMachineTakesTheLargestOfAllSetsOfJobs) {

@@ -166,7 +166,11 @@ TEST(PhysicalProperties, NoLinkCarriesMoreThanItsBandwidth) {
 TEST(PhysicalProperties, AStepTakesAtLeastItsBoundsAndAtMostAllThingsOneAfterTheOther) {
   expect_always([] {
     const Trial run(draw_any_step());
-    RC_ASSERT(lower_bounds(run.problem).best_us() <= run.record.makespan_us);
+    LowerBounds bounds = lower_bounds(run.problem);
+    if (run.record.status == StepStatus::kOutOfMemory) {
+      bounds.memory_us = 0;  // holds for steps that fit
+    }
+    RC_ASSERT(bounds.best_us() <= run.record.makespan_us);
     double serial_us = 0;
     for (OpId op = 0; op < run.problem.num_ops(); ++op) {
       serial_us += run.problem.busy_us(op, run.step.placement[op]);

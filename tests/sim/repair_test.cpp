@@ -86,6 +86,21 @@ TEST(Repair, UsesPlaceableDevicesOnly) {
   }
 }
 
+TEST(Repair, LeavesWhatFitsOnDevicesThatAreNotPlaceable) {
+  // The large one fits on the CPU alone.
+  const Problem problem =
+      test::make_problem(test::make_graph({{.name = "large", .persistent_bytes = 150},
+                                           {.name = "a", .persistent_bytes = 60},
+                                           {.name = "b", .persistent_bytes = 60}}),
+                         {.num_devices = 2, .memory_bytes = 100, .with_cpu = true});
+  Simulator simulator(problem);
+  const Repair repaired = repair(problem, simulator, Placement(Devices{2, 0, 0}));
+  EXPECT_EQ(repaired.status, RepairStatus::kFits);
+  EXPECT_EQ(repaired.placement[0], 2);
+  EXPECT_EQ(repair(problem, simulator, Placement(Devices{0, 0, 0})).status,
+            RepairStatus::kInfeasible);
+}
+
 TEST(Repair, KeepsToItsBudgetAndReturnsTheBestOfIt) {
   RandomStream random(3);
   for (int trial = 0; trial < 100; ++trial) {

@@ -1,4 +1,5 @@
 #include "earliest_starts.hpp"
+#include "memory.hpp"
 #include "precedence.hpp"
 #include "work.hpp"
 
@@ -31,7 +32,8 @@ std::size_t window_for(OpId num_ops) {
 // Returns the least time of a device on which all ops of some group run, for the worst group:
 // within a group nothing leaves.
 double one_device_us(const Problem& problem, std::span<const DeviceId> devices,
-                     const OpBounds& bounds) {
+                     const OpBounds& of_ops) {
+  const std::vector<bounds::DeviceKind> kinds = bounds::kinds_of(problem, devices);
   double longest_us = 0;
   std::vector<Job> jobs;
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
@@ -40,11 +42,12 @@ double one_device_us(const Problem& problem, std::span<const DeviceId> devices,
       continue;
     }
     double least_us = std::numeric_limits<double>::infinity();
-    for (const DeviceId device : devices) {
+    for (const bounds::DeviceKind& kind : kinds) {
       jobs.clear();
       for (const OpId op : members) {
-        jobs.push_back({bounds.start_us[op], problem.busy_us(op, device) / problem.slots(device),
-                        bounds.tail_us[op]});
+        jobs.push_back({of_ops.start_us[op],
+                        problem.busy_us(op, kind.example) / problem.slots(kind.example),
+                        of_ops.tail_us[op]});
       }
       least_us = std::min(least_us, one_machine_us(jobs));
     }
@@ -74,19 +77,19 @@ OpBounds bounds_of(const Problem& problem, std::span<const DeviceId> devices,
 }  // namespace
 
 double LowerBounds::best_us() const {
-  return std::max(
-      {critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us, search_us});
+  return std::max({critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us, memory_us,
+                   search_us});
 }
 
 LowerBounds::Part LowerBounds::binding_part() const {
-  const std::array parts = {critical_path_us, total_work_us, stay_or_leave_us, work_in_between_us,
-                            search_us};
+  const std::array parts = {critical_path_us,   total_work_us, stay_or_leave_us,
+                            work_in_between_us, memory_us,     search_us};
   return static_cast<Part>(std::ranges::max_element(parts) - parts.begin());
 }
 
 std::string_view to_string(LowerBounds::Part part) {
-  constexpr std::array<std::string_view, 5> kNames = {"critical path", "total work",
-                                                      "stay or leave", "work in between", "search"};
+  constexpr std::array<std::string_view, 6> kNames = {
+      "critical path", "total work", "stay or leave", "work in between", "memory", "search"};
   return kNames[static_cast<std::size_t>(part)];
 }
 
@@ -118,6 +121,7 @@ LowerBounds lower_bounds(const Problem& problem, std::span<const DeviceId> devic
                                  &result.stay_or_leave_us, &result.work_in_between_us}) {
     *bound_us *= kept;
   }
+  result.memory_us = bounds::memory_bound_us(problem, devices, ops, result.best_us());
   return result;
 }
 

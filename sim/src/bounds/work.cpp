@@ -19,12 +19,25 @@ namespace bounds {
 namespace {
 
 constexpr int kSteps = 100;
+constexpr double kMinAllUs = 1e-100;  // in place of 0, which has no inverse
 
-// Devices that take the same time for every op.
-struct DeviceKind {
-  DeviceId example;
-  double count;
-};
+// Returns how long `op` would keep all slots of `device`.
+double share_of_device_us(const Problem& problem, OpId op, DeviceId device) {
+  return problem.busy_us(op, device) / problem.slots(device);
+}
+
+// Makes the weights of all devices sum up to 1.
+void normalize(const std::vector<DeviceKind>& kinds, std::vector<double>& weights) {
+  double sum = 0;
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    sum += kinds[kind].count * weights[kind];
+  }
+  for (double& weight : weights) {
+    weight /= sum;
+  }
+}
+
+}  // namespace
 
 std::vector<DeviceKind> kinds_of(const Problem& problem, std::span<const DeviceId> devices) {
   std::vector<DeviceKind> kinds;
@@ -41,38 +54,26 @@ std::vector<DeviceKind> kinds_of(const Problem& problem, std::span<const DeviceI
   return kinds;
 }
 
-// Returns how long `op` would keep all slots of `device`.
-double share_of_device_us(const Problem& problem, OpId op, DeviceId device) {
-  return problem.busy_us(op, device) / problem.slots(device);
-}
-
-}  // namespace
-
-IdVector<OpId, double> shares_us(const Problem& problem, std::span<const DeviceId> devices) {
-  const std::vector<DeviceKind> kinds = kinds_of(problem, devices);
-  // Weights that are exact for devices which differ by one factor for all ops: the speeds.
+std::vector<double> weights_by_speed(const Problem& problem, const std::vector<DeviceKind>& kinds) {
   std::vector<double> weights;
   for (const DeviceKind& kind : kinds) {
     double all_us = 0;
     for (OpId op = 0; op < problem.num_ops(); ++op) {
       all_us += share_of_device_us(problem, op, kind.example);
     }
-    if (all_us == 0) {
-      return IdVector<OpId, double>(index_of(problem.num_ops()), 0.0);
-    }
-    weights.push_back(1 / all_us);
+    weights.push_back(1 / std::max(all_us, kMinAllUs));
   }
+  normalize(kinds, weights);
+  return weights;
+}
+
+IdVector<OpId, double> shares_us(const Problem& problem, std::span<const DeviceId> devices) {
+  const std::vector<DeviceKind> kinds = kinds_of(problem, devices);
+  std::vector<double> weights = weights_by_speed(problem, kinds);
   std::vector<double> best_weights = weights;
   double best_us = 0;
   std::vector<double> loads_us(kinds.size());
   for (int step = 0; step < (kinds.size() > 1 ? kSteps : 1); ++step) {
-    double sum = 0;
-    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-      sum += kinds[kind].count * weights[kind];
-    }
-    for (double& weight : weights) {
-      weight /= sum;
-    }
     double bound_us = 0;
     std::fill(loads_us.begin(), loads_us.end(), 0.0);
     for (OpId op = 0; op < problem.num_ops(); ++op) {
@@ -103,6 +104,7 @@ IdVector<OpId, double> shares_us(const Problem& problem, std::span<const DeviceI
       const double load_us = loads_us[kind] / kinds[kind].count;
       weights[kind] *= 1 + rate * std::clamp(load_us / bound_us - 1, -1.0, 1.0);
     }
+    normalize(kinds, weights);
   }
   IdVector<OpId, double> shares_us(index_of(problem.num_ops()), kInfinity);
   for (OpId op = 0; op < problem.num_ops(); ++op) {
@@ -130,7 +132,10 @@ double one_machine_us(std::vector<Job>& jobs) {
     }
     const auto [tail_us, left_us] = ready.top();
     ready.pop();
-    const double until_us = next == jobs.end() ? kInfinity : next->release_us;
+    double until_us = kInfinity;
+    if (next != jobs.end()) {
+      until_us = next->release_us;
+    }
     if (now_us + left_us <= until_us) {
       now_us += left_us;
       longest_us = std::max(longest_us, now_us + tail_us);

@@ -6,8 +6,23 @@
 #include <emplace/sim/problem.hpp>
 
 #include <span>
+#include <vector>
 
 namespace emplace::bounds {
+
+/// Describes devices of one profile, which take the same time for every op.
+struct DeviceKind {
+  DeviceId example;
+  double count;  // of devices
+};
+
+/// Returns the kinds of `devices`, in the order of their first devices.
+std::vector<DeviceKind> kinds_of(const Problem& problem, std::span<const DeviceId> devices);
+
+/// Returns for each kind the weight of one of its devices, which is its speed: weights that sum up
+/// to 1 over all devices, and divide the work exactly where devices differ by one factor for all
+/// ops. O(ops * kinds).
+std::vector<double> weights_by_speed(const Problem& problem, const std::vector<DeviceKind>& kinds);
 
 /// Returns for each op the least share of the step that it takes of all `devices` together, in
 /// microseconds: shares of any ops add up to a time that these ops need. For weights w >= 0 of the

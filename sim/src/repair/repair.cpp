@@ -35,7 +35,10 @@ class Repairer {
   Repair run(StepRecord first) {
     record_ = std::move(first);
     note(record_.placement, record_.makespan_us, record_.bytes_over);
-    if (find_memory_shortage(problem_)) {
+    // What is on a device that is not placeable may stay there.
+    const bool is_all_placeable = std::ranges::all_of(
+        record_.placement.devices(), [&](DeviceId device) { return is_placeable(device); });
+    if (is_all_placeable && find_memory_shortage(problem_)) {
       result_.status = RepairStatus::kInfeasible;
       return result_;
     }
@@ -67,6 +70,10 @@ class Repairer {
 
   bool is_done() const {
     return result_.bytes_over == 0 || result_.simulations >= max_simulations_;
+  }
+
+  bool is_placeable(DeviceId device) const {
+    return std::ranges::binary_search(problem_.placeable_devices(), device);
   }
 
   // Counts a simulation, and keeps the placement if less is over than ever before.
@@ -178,7 +185,7 @@ class Repairer {
   // Makes the first exchange of two groups, the one on `device`, after which less is over; false if
   // there is none among the best.
   bool exchange(DeviceId device) {
-    if (!std::ranges::binary_search(problem_.placeable_devices(), device)) {
+    if (!is_placeable(device)) {
       return false;
     }
     find_moves(device);

@@ -2,7 +2,8 @@
 
 // What no placement of a problem can beat: the yardstick next to every result. Each bound holds for
 // every placement on the devices that it is told, by the rules of the cluster's transfer model
-// (docs/concepts/lower-bounds.md has the arguments). Memory is not considered.
+// (docs/concepts/lower-bounds.md has the arguments). Two hold only for placements that fit into
+// memory: memory_us and search_us.
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
@@ -22,6 +23,7 @@ struct LowerBounds {
     kTotalWork,
     kStayOrLeave,
     kWorkInBetween,
+    kMemory,
     kSearch
   };
 
@@ -30,7 +32,8 @@ struct LowerBounds {
   double critical_path_us = 0;
   /// Total work shared by all devices without loss. For weights w >= 0 of the devices with sum 1,
   /// every placement takes at least sum over ops of min over devices of w * (cost + gap), the dual
-  /// of the fractional assignment; the weights are improved by a fixed number of subgradient steps.
+  /// of the fractional assignment; the weights are improved by a fixed number of multiplicative
+  /// updates.
   double total_work_us = 0;
   /// Longest path on which ops side by side either share a device, one after the other, or pay for
   /// the transfers that take them to others.
@@ -38,6 +41,10 @@ struct LowerBounds {
   /// Work that starts after some time and ends before another, shared by all devices, and that of
   /// the ops of one group on one device, with both times by kStayOrLeave: release dates and tails.
   double work_in_between_us = 0;
+  /// Longest path and total work together of placements that fit: what the fast devices have no
+  /// memory for runs on slow ones. 0 where devices are alike, where all fits on any of them, and
+  /// where nothing fits. See sim/src/bounds/memory.hpp.
+  double memory_us = 0;
   /// What a search proved of all placements that fit; 0 if none did.
   double search_us = 0;
 
@@ -48,7 +55,7 @@ struct LowerBounds {
   Part binding_part() const;
 };
 
-/// Returns "critical path", "total work", "stay or leave", "work in between" or "search".
+/// Returns "critical path", "total work", "stay or leave", "work in between", "memory" or "search".
 std::string_view to_string(LowerBounds::Part part);
 
 /// Computes the bounds for placements on `devices`. O(ops * (devices + window)) for a window that
