@@ -32,7 +32,7 @@ class Level {
   Session& session() { return session_ ? *session_ : *outer_; }
   const Problem& problem() const { return problem_ ? *problem_ : outer_->problem(); }
 
-  Placement expand(Placement placement) const {
+  Placement expand(const Placement& placement) const {
     return problem_
                ? GroupNesting(outer_->problem().grouping(), problem_->grouping()).expand(placement)
                : placement;
@@ -83,6 +83,7 @@ class CoarseTrainableAgent final : public TrainableAgent {
   void train(std::span<Session* const> sessions, const TrainingCallback& callback) override {
     const std::vector<Level> before = std::exchange(levels_, levels_of(sessions));
     std::vector<Session*> on_levels;
+    on_levels.reserve(levels_.size());
     for (Level& level : levels_) {
       on_levels.push_back(&level.session());
     }
@@ -127,7 +128,7 @@ class CoarseTrainableAgent final : public TrainableAgent {
 
 std::unique_ptr<Agent> decide_on(GroupId groups, std::unique_ptr<Agent> agent) {
   if (auto* const trainable = dynamic_cast<TrainableAgent*>(agent.get())) {
-    agent.release();
+    static_cast<void>(agent.release());  // is `trainable`
     return std::make_unique<CoarseTrainableAgent>(groups,
                                                   std::unique_ptr<TrainableAgent>(trainable));
   }

@@ -222,8 +222,9 @@ void Session::run_in_parallel(std::size_t count, double share,
   if (options_.max_time) {
     // As many as there are threads run at a time.
     const auto num_threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
-    const auto num_rounds = static_cast<double>((count + num_threads - 1) / num_threads);
-    each.max_time = *options_.max_time * (1 - share_of_time()) * share / num_rounds;
+    const std::size_t num_rounds = (count + num_threads - 1) / num_threads;
+    each.max_time =
+        *options_.max_time * (1 - share_of_time()) * share / static_cast<double>(num_rounds);
   }
   // What the searches report, as it comes.
   std::mutex reporting;
@@ -272,9 +273,10 @@ void Session::run_in_parallel(std::size_t count, double share,
 void Session::absorb(const Session& child) {
   // Each improvement is better than the one before. So if one of them is better than what is known
   // here, the last one is, whose placement the child has kept.
-  for (const Improvement& improvement : child.improvements_) {
-    keep_if_best(*child.best_placement_, improvement.evaluation,
-                 evaluations_ + improvement.evaluations);
+  if (const auto& placement = child.best_placement_) {
+    for (const Improvement& improvement : child.improvements_) {
+      keep_if_best(*placement, improvement.evaluation, evaluations_ + improvement.evaluations);
+    }
   }
   evaluations_ += child.evaluations_;
   prove_bound(child.proven_bound_us_);

@@ -1,7 +1,6 @@
 #pragma once
 
-// The future event list of the `physical` engine: the ends of ops and of latencies, a binary heap
-// by time. The network knows the ends of flows.
+// A future event list: a binary heap by time. The `physical` engine keeps the ends of ops in it.
 
 #include <algorithm>
 #include <cstddef>

@@ -70,10 +70,6 @@ void Network::reset() {
   next_end_us_ = kInfinity;
 }
 
-std::span<const std::int32_t> Network::shared_links(std::int32_t route) const {
-  return {shared_.data() + shared_begin_[route], shared_.data() + shared_begin_[route + 1]};
-}
-
 std::span<const std::int32_t> Network::fifo_links(std::int32_t route) const {
   return {fifo_.data() + fifo_begin_[route], fifo_.data() + fifo_begin_[route + 1]};
 }
@@ -247,7 +243,7 @@ void Network::fill(double now_us) {
       }
     }
     const LinkUse& link = links_[narrowest];
-    for (std::int32_t at = link.first_route; at < link.first_route + link.num_routes; ++at) {
+    for (std::int32_t at = link.first_route; at < link.end_route; ++at) {
       const std::int32_t route = routes_of_links_[at];
       if (routes_[route].is_open) {
         fix(route, rate, now_us);
@@ -260,20 +256,20 @@ void Network::fill(double now_us) {
 // Prepares for sharing: all busy links and routes are open.
 void Network::list_routes_of_links() {
   open_links_ = busy_links_;
+  LinkUse* const links = links_.data();
+  std::int32_t* const routes_of_links = routes_of_links_.data();
   std::int32_t first_route = 0;
-  for (const std::int32_t link : open_links_) {
-    LinkUse& use = links_[link];
+  for (const std::int32_t link : busy_links_) {
+    LinkUse& use = links[link];
     use.left = use.bytes_per_us;
     use.unfixed = use.num_flows;
-    use.first_route = first_route;
+    use.first_route = use.end_route = first_route;
     first_route += use.num_routes;
-    use.num_routes = 0;  // counted again below
   }
   for (const std::int32_t route : busy_routes_) {
     routes_[route].is_open = true;
     for (const std::int32_t link : shared_links(route)) {
-      LinkUse& use = links_[link];
-      routes_of_links_[use.first_route + use.num_routes++] = route;
+      routes_of_links[links[link].end_route++] = route;
     }
   }
 }
@@ -291,7 +287,7 @@ std::size_t Network::fix_limited(double rate, double now_us) {
 }
 
 // Fixes the rate of a route's flows and takes it off its links.
-void Network::fix(std::int32_t id, double rate, double now_us) {
+inline void Network::fix(std::int32_t id, double rate, double now_us) {
   Route& route = routes_[id];
   route.is_open = false;
   for (const std::int32_t link : shared_links(id)) {
@@ -302,7 +298,7 @@ void Network::fix(std::int32_t id, double rate, double now_us) {
   set_rate(route, rate, now_us);
 }
 
-void Network::set_rate(Route& route, double rate, double now_us) {
+inline void Network::set_rate(Route& route, double rate, double now_us) {
   if (route.rate != rate) {
     route.served += route.rate * (now_us - route.read_us);
     route.read_us = now_us;

@@ -88,6 +88,7 @@ class Network {
     std::int32_t num_flows = 0;    // that move
     std::int32_t num_routes = 0;   // busy routes over it
     std::int32_t first_route = 0;  // while sharing: where they begin in `routes_of_links_`
+    std::int32_t end_route = 0;    // while sharing: and where they end
     std::int32_t position = 0;     // among the busy links
     std::int32_t first = kNone;    // fifo: the queue, of nodes
     std::int32_t last = kNone;
@@ -99,7 +100,9 @@ class Network {
     std::int32_t next;
   };
 
-  std::span<const std::int32_t> shared_links(std::int32_t route) const;
+  std::span<const std::int32_t> shared_links(std::int32_t route) const {
+    return {shared_.data() + shared_begin_[route], shared_.data() + shared_begin_[route + 1]};
+  }
   std::span<const std::int32_t> fifo_links(std::int32_t route) const;
   void start(std::int32_t flow, double now_us);
   void stop_first(Route& route);

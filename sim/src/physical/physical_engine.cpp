@@ -43,7 +43,8 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, Simulator::Options option
       num_ops_on_(problem.num_devices()) {
   for (DeviceId from = 0; from < problem.num_devices(); ++from) {
     for (DeviceId to = 0; to < problem.num_devices(); ++to) {
-      latency_us_.push_back(problem.topology().latency_us(from, to));
+      const double latency_us = problem.topology().latency_us(from, to);
+      delay_line_.push_back(latency_us > 0 ? delays_.line_with(latency_us) : kNoDelay);
     }
   }
   for (OpId op = 0; op < problem.num_ops(); ++op) {
@@ -56,7 +57,8 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, Simulator::Options option
   }
   const std::size_t num_ops = start_us_.size();
   const std::size_t max_transfers = problem.uses().size();
-  events_.reserve(num_ops + max_transfers);
+  op_ends_.reserve(num_ops);
+  delays_.reserve(max_transfers);
   batch_.ended_ops.reserve(num_ops);
   batch_.arrived.reserve(max_transfers);
   batch_.ended_flows.reserve(max_transfers);
@@ -116,7 +118,8 @@ void PhysicalEngine::reset(const Placement& placement) {
   std::fill(end_us_.begin(), end_us_.end(), kNotYet);
   std::fill(output_freed_us_.begin(), output_freed_us_.end(), kNotYet);
   now_us_ = 0;
-  events_.clear();
+  op_ends_.clear();
+  delays_.clear();
   network_.reset();
   transfers_.clear();
   num_sent_ = 0;
@@ -132,21 +135,18 @@ double PhysicalEngine::take_next_events() {
   batch_.ended_ops.clear();
   batch_.arrived.clear();
   batch_.ended_flows.clear();
-  const double first_us = std::min(events_.next_us(), network_.next_end_us());
+  const double first_us = std::min({op_ends_.next_us(), delays_.next_us(), network_.next_end_us()});
   if (first_us == kInfinity) {
     return kInfinity;
   }
   const double until_us = end_of_instant(first_us);
   double last_us = first_us;
-  while (events_.next_us() <= until_us) {
-    const EventList::Event event = events_.pop();
+  while (op_ends_.next_us() <= until_us) {
+    const EventList::Event event = op_ends_.pop();
     last_us = std::max(last_us, event.at_us);
-    if (event.id < num_ops_) {
-      batch_.ended_ops.push_back(event.id);
-    } else {
-      batch_.arrived.push_back(event.id - num_ops_);
-    }
+    batch_.ended_ops.push_back(event.id);
   }
+  last_us = delays_.take(until_us, last_us, batch_.arrived);
   network_.take_ended(until_us, batch_.ended_flows);
   for (const Network::Ended& flow : batch_.ended_flows) {
     last_us = std::max(last_us, flow.at_us);
@@ -247,10 +247,10 @@ void PhysicalEngine::start_transfers() {
     const TransferState& sent = transfers_[num_sent_];
     memory_.allocate(sent.to, problem_.output_bytes(sent.output));
     const std::size_t route = index_of(sent.from) * index_of(num_devices_) + index_of(sent.to);
-    if (latency_us_[route] > 0) {
-      events_.push(now_us_ + latency_us_[route], num_ops_ + num_sent_);
-    } else {
+    if (delay_line_[route] == kNoDelay) {
       enter_network(num_sent_);
+    } else {
+      delays_.push(delay_line_[route], num_sent_, now_us_);
     }
   }
 }
@@ -278,7 +278,7 @@ void PhysicalEngine::dispatch() {
 void PhysicalEngine::start_op(DeviceId device, OpId op) {
   start_us_[op] = now_us_;
   end_us_[op] = now_us_ + problem_.busy_us(op, device);
-  events_.push(end_us_[op], op);
+  op_ends_.push(end_us_[op], op);
   memory_.allocate(device, problem_.allocated_bytes(op) + workspace_bytes_[op]);
 }
 

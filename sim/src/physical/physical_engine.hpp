@@ -3,11 +3,12 @@
 // The engine of the `physical` model, which also runs the `grappler` model. Rule numbers refer to
 // "The `physical` engine" in docs/concepts/simulation.md.
 //
-// A discrete-event simulation with next-event time advance. Events are the ends of ops, the ends of
-// transfers' latencies (both in one future event list), and the ends of flows, of which the network
-// knows the next. Events of one instant are handled together; then devices dispatch their next ops,
-// and links are shared anew if a flow started or ended.
+// A discrete-event simulation with next-event time advance. Events are the ends of ops (in a future
+// event list), the ends of transfers' latencies (in delay lines), and the ends of flows, of which
+// the network knows the next. Events of one instant are handled together; then devices dispatch
+// their next ops, and links are shared anew if a flow started or ended.
 
+#include "delay_lines.hpp"
 #include "engine.hpp"
 #include "event_list.hpp"
 #include "memory_meter.hpp"
@@ -35,6 +36,7 @@ class PhysicalEngine final : public Engine {
 
  private:
   static constexpr double kNotYet = -1.0;
+  static constexpr std::int32_t kNoDelay = -1;
 
   // The events of the present instant, each kind in the order of ids.
   struct EventBatch {
@@ -73,7 +75,7 @@ class PhysicalEngine final : public Engine {
   IdVector<OutputId, double> output_freed_us_;
 
   // The problem, as the engine reads it.
-  std::vector<double> latency_us_;  // of routes
+  std::vector<std::int32_t> delay_line_;  // of routes, or kNoDelay
   IdVector<OpId, std::int32_t> num_inputs_;
   IdVector<OpId, std::int64_t> workspace_bytes_;
   std::vector<OpId> roots_;
@@ -81,7 +83,8 @@ class PhysicalEngine final : public Engine {
 
   // The state of the step.
   double now_us_ = 0;
-  EventList events_;  // ends of ops, and, with ids behind those of the ops, of latencies
+  EventList op_ends_;
+  DelayLines delays_;
   Network network_;
   TransferTable transfers_;
   TransferId num_sent_ = 0;  // transfers that have started

@@ -142,11 +142,7 @@ inline bool EventLoop::send_only_output(DeviceState& device, const Dispatched& d
     block += OpTable::kBlock;
   }
   const bool is_sent = num_local < row.num_consumers;
-  const double start_if[] = {StepTimes::kNotSent, sent_us};
-  const double arrives_if[] = {StepTimes::kNotSent, arrives_us};
   const double free_if[] = {device.channel_free_us, arrives_us + gap_after_transfer_us_};
-  transfer_start_us_[row.only_output] = start_if[is_sent];
-  transfer_end_us_[row.only_output] = arrives_if[is_sent];
   device.channel_free_us = free_if[is_sent];
   return true;
 }

@@ -61,7 +61,7 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  /// Simulates one step, without memory.
+  /// Simulates one step, without memory. Of transfers it keeps no times (StepTimes::send_all()).
   void run(const Placement& placement, IdSpan<DeviceId, const DeviceLoad> loads);
 
   /// Returns the last event of the last run.

@@ -13,47 +13,30 @@ constexpr std::int32_t kReorderCost = 8;
 constexpr std::int32_t kMostRepeats = 6;  // times the ops of the step
 constexpr std::int32_t kLeastAllowance = 256;
 
-// The orders of EventLoop::EventKey, with the place of the producer where those have a count of
-// deliveries that took no time. Places count such deliveries on one device; only the events of that
-// time can put those from elsewhere among them.
-constexpr std::uint64_t kAtOnceByChannel = std::uint64_t{1} << 62;
-constexpr std::uint64_t kAtOnceAsItComes = std::uint64_t{2} << 62;
-constexpr std::uint64_t kFromElsewhere = 2;
-constexpr std::uint64_t kUnclear = 1;
-constexpr int kPlaceBits = 31;
-
 }  // namespace
 
 IncrementalRun::IncrementalRun(const Problem& problem)
-    : problem_(problem), num_ops_(problem.num_ops()), times_(problem) {
-  rows_.resize(num_ops_);
-  for (OpId op = 0; op < num_ops_; ++op) {
-    Row& row = rows_[op];
-    row.only_output = StepTimes::only_output(problem, op);
-    row.transfer_us = times_.transfer_us[std::max(row.only_output, 0)];
-    row.gap_us = problem.gap_us(op);
-    row.sources = row.sources_end = static_cast<std::int32_t>(inputs_.size());
-    const std::size_t blocks =
-        std::max<std::size_t>((problem.num_parents(op) + kBlock - 1) / kBlock, 1);
-    inputs_.resize(inputs_.size() + blocks * kBlock, {StepTimes::kNone, StepTimes::kNone});
+    : problem_(problem),
+      num_ops_(problem.num_ops()),
+      times_(problem),
+      sequence_(problem, times_),
+      rows_(sequence_.rows),
+      inputs_(sequence_.inputs),
+      sources_(sequence_.sources),
+      records_(sequence_.records),
+      place_(sequence_.place),
+      ties_(problem, sequence_, times_) {
+  IdVector<OpId, std::int32_t> next_input;
+  for (const Row& row : rows_) {
+    next_input.push_back(row.sources);
   }
-  const auto zero = static_cast<std::int32_t>(times_.known_us.size() - 1);
-  sources_.resize(inputs_.size(), zero);
   for (OpId op = 0; op < num_ops_; ++op) {
     first_reader_.push_back(readers_.size());
     for (const Problem::Child& child : problem.children(op)) {
-      std::int32_t& input = rows_[child.op].sources_end;
-      inputs_[input] = {op, child.output};
-      readers_.push_back(input++);
+      readers_.push_back(next_input[child.op]++);
     }
   }
   num_elsewhere_.resize(problem.num_outputs() + 1);
-  device_ranks_.resize(problem.num_devices());
-  for (std::uint64_t rank = 0; const DeviceId device : problem.devices_by_name()) {
-    device_ranks_[device] = rank++;
-  }
-  records_.resize(num_ops_);
-  place_.resize(num_ops_);
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     devices_.push_back({.costs_us = problem.costs_us(device).data()});
   }
@@ -79,12 +62,12 @@ bool IncrementalRun::start_from(const Placement& placement, std::span<const OpId
   // first, and none of them needs to be sorted in when it is moved.
   std::int32_t place = 0;
   for (OpId op = 0; op < num_ops_; ++op) {
-    if (is_root(op)) {
+    if (sequence_.is_root(op)) {
       records_[place++].op = op;
     }
   }
   for (const OpId op : order) {
-    if (!is_root(op)) {
+    if (!sequence_.is_root(op)) {
       records_[place++].op = op;
     }
   }
@@ -268,12 +251,12 @@ bool IncrementalRun::sweep(std::int32_t place) {
     const double ready = ready_us(row);
     if (ready <= device.ready_us) [[unlikely]] {
       records_[place].ready_us = ready;
-      const Order order = order_of(device.last, op);
-      if (order == Order::kUnknown) {
+      const TieBreaking::Order order = ties_.order_of(device.last, op);
+      if (order == TieBreaking::Order::kUnknown) {
         has_succeeded = false;
         break;
       }
-      if (order == Order::kWrong) {
+      if (order == TieBreaking::Order::kWrong) {
         const std::int32_t first = reorder(place);
         allowance -= kReorderCost + place - first;
         if (allowance < 0) {
@@ -301,7 +284,7 @@ bool IncrementalRun::sweep(std::int32_t place) {
 
 // Returns when an op has all that it reads.
 inline double IncrementalRun::ready_us(const Row& row) const {
-  static_assert(kBlock == 2);
+  static_assert(DispatchSequence::kBlock == 2);
   const double* const known_us = times_.known_us.data();
   const std::int32_t* source = sources_.data() + row.sources;
   double ready_us = std::max(known_us[source[0]], known_us[source[1]]);
@@ -359,7 +342,7 @@ void IncrementalRun::set_device(DeviceId device, OpId last) {
   DeviceState& state = devices_[device];
   state.last = last;
   if (last < num_ops_) {
-    const Record& record = record_of(last);
+    const Record& record = sequence_.record_of(last);
     state.ready_us = record.ready_us;
     state.free_us = times_.end_us[last] + rows_[last].gap_us;
     state.channel_free_us = record.channel_free_us;
@@ -402,7 +385,7 @@ bool IncrementalRun::has_rejoined(std::int32_t place) {
 
 // Says whether an op leaves its device behind as it does in the base.
 bool IncrementalRun::is_as_in_base(OpId op) const {
-  const Record& now = record_of(op);
+  const Record& now = sequence_.record_of(op);
   const Record& then = base_.records[place_[op]];
   return then.op == op && now.ready_us == then.ready_us &&
          now.channel_free_us == then.channel_free_us &&
@@ -420,97 +403,6 @@ bool IncrementalRun::has_new_times(OpId op) const {
   return is_new;
 }
 
-// Says whether it is right that `first` goes before `second` on their device.
-IncrementalRun::Order IncrementalRun::order_of(OpId first, OpId second) const {
-  const auto right_if = [](bool holds) { return holds ? Order::kRight : Order::kWrong; };
-  const double first_us = record_of(first).ready_us;
-  const double second_us = record_of(second).ready_us;
-  if (first_us != second_us) {
-    return right_if(first_us < second_us);
-  }
-  // The two that are common: both from the start, or both by the same delivery.
-  if (is_root(first) && is_root(second)) {
-    return right_if(first < second);
-  }
-  const std::int32_t source = only_source(first);
-  if (source != StepTimes::kNone && source == only_source(second)) {
-    return right_if(problem_.name_rank(first) < problem_.name_rank(second));
-  }
-  const std::uint64_t one = tie_order(first);
-  const std::uint64_t other = tie_order(second);
-  if (std::min(one, other) >= kAtOnceAsItComes) {
-    const std::uint64_t unknown_if = one == other ? kUnclear : kUnclear | kFromElsewhere;
-    if (((one | other) & unknown_if) != 0) {
-      return Order::kUnknown;
-    }
-  }
-  return right_if(is_before(first, second));
-}
-
-// Compares two ops, of one device or not, by when they are ready, and as far as it is known, by
-// what the rules say about one time. An op always comes after those that it reads.
-bool IncrementalRun::is_before(OpId first, OpId second) const {
-  const double first_us = record_of(first).ready_us;
-  const double second_us = record_of(second).ready_us;
-  if (first_us != second_us) {
-    return first_us < second_us;
-  }
-  return std::pair(tie_order(first), problem_.name_rank(first)) <
-         std::pair(tie_order(second), problem_.name_rank(second));
-}
-
-// Returns the source by which an op is ready, StepTimes::kNone if there are several or it would
-// take a search.
-std::int32_t IncrementalRun::only_source(OpId op) const {
-  const Row& row = rows_[op];
-  if (row.sources_end - row.sources > static_cast<std::int32_t>(kBlock)) {
-    return StepTimes::kNone;
-  }
-  const double ready_us = record_of(op).ready_us;
-  const std::int32_t one = sources_[row.sources];
-  const std::int32_t other = sources_[row.sources + 1];
-  const bool is_one = times_.known_us[index_of(one)] == ready_us;
-  const bool is_other = times_.known_us[index_of(other)] == ready_us;
-  const std::int32_t by_which[] = {StepTimes::kNone, one, other, StepTimes::kNone};
-  return by_which[is_one + 2 * is_other];
-}
-
-// Returns the order of the last delivery to an op (EventLoop::EventKey).
-std::uint64_t IncrementalRun::tie_order(OpId op) const {
-  if (is_root(op)) {
-    return static_cast<std::uint64_t>(op);
-  }
-  const Row& row = rows_[op];
-  const double ready_us = record_of(op).ready_us;
-  std::uint64_t last = 0;
-  for (std::int32_t at = row.sources; at < row.sources_end; ++at) {
-    const std::int32_t source = sources_[at];
-    if (times_.known_us[index_of(source)] == ready_us) {
-      const Input& input = inputs_[at];
-      const std::uint64_t order = delivery_order(input, source != input.producer, ready_us);
-      const bool is_unclear = std::min(last, order) >= kAtOnceAsItComes &&
-                              ((last | order) & (kFromElsewhere | kUnclear)) != 0;
-      last = std::max(last, order) | (is_unclear ? kUnclear : 0);
-    }
-  }
-  return last;
-}
-
-std::uint64_t IncrementalRun::delivery_order(const Input& input, bool is_elsewhere,
-                                             double at_us) const {
-  const double now_us = record_of(input.producer).start_us;
-  const double begin_us = is_elsewhere ? times_.transfer_start_us[input.output] : now_us;
-  if (at_us != begin_us) {
-    return static_cast<std::uint64_t>(problem_.name_rank(input.producer));
-  }
-  const auto place = static_cast<std::uint64_t>(place_[input.producer]);
-  if (begin_us > now_us) {
-    const DeviceId device = rows_[input.producer].device;
-    return kAtOnceByChannel | device_ranks_[device] << kPlaceBits | place;
-  }
-  return kAtOnceAsItComes | place << 2 | (is_elsewhere ? kFromElsewhere : 0);
-}
-
 // Puts the op at `place` before those that went before it on its device though they are ready
 // later, and before all between that depend on these; returns its new place, from which to go on.
 std::int32_t IncrementalRun::reorder(std::int32_t place) {
@@ -518,8 +410,8 @@ std::int32_t IncrementalRun::reorder(std::int32_t place) {
   const double late_us = records_[place].ready_us;
   DeviceState& device = devices_[rows_[late].device];
   std::int32_t first = place;
-  for (OpId other = device.last; other < num_ops_ && is_before(late, other);
-       other = record_of(other).previous) {
+  for (OpId other = device.last; other < num_ops_ && ties_.is_before(late, other);
+       other = sequence_.record_of(other).previous) {
     first = place_[other];
   }
   // What is taken back comes behind; the others stay as they are.

@@ -19,7 +19,9 @@
 //
 // Complexity: O(ops + edges) from the first change to the last, with a small constant.
 
+#include "dispatch_sequence.hpp"
 #include "step_times.hpp"
+#include "tie_breaking.hpp"
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
@@ -63,27 +65,10 @@ class IncrementalRun {
   const StepTimes& times();
 
  private:
-  static constexpr std::size_t kBlock = 2;          // sources that are visited together
   static constexpr std::int32_t kCheckPlaces = 32;  // from one look for the base to the next
 
-  // What dispatching an op needs to know of it, in half a line of the cache.
-  struct alignas(32) Row {
-    std::int32_t sources;      // where they begin, in blocks filled up with one that is 0
-    std::int32_t sources_end;  // where they end, without what fills up
-    OutputId only_output;      // StepTimes::only_output()
-    DeviceId device;
-    double transfer_us;  // of the only output
-    double gap_us;       // for which the device rests after the op
-  };
-
-  // What the dispatch of an op leaves behind, by place in the order.
-  struct Record {
-    double ready_us = 0;
-    double start_us = 0;
-    double channel_free_us = 0;
-    OpId op = 0;
-    OpId previous = 0;  // on the device; of the first one, the sentinel
-  };
+  using Row = DispatchSequence::Row;
+  using Record = DispatchSequence::Record;
 
   struct alignas(64) DeviceState {
     const double* costs_us = nullptr;
@@ -92,12 +77,6 @@ class IncrementalRun {
     double channel_free_us = 0;
     OpId last = 0;
     bool is_taken_back = false;  // in reorder(): some of its last ops are
-  };
-
-  // What a consumer reads: an op's output.
-  struct Input {
-    OpId producer;
-    OutputId output;
   };
 
   // What runs start from.
@@ -121,10 +100,7 @@ class IncrementalRun {
     std::int32_t end = 0;
   };
 
-  enum class Order : std::uint8_t { kRight, kWrong, kUnknown };
-
   OpId sentinel_of(DeviceId device) const { return num_ops_ + device; }
-  bool is_root(OpId op) const { return rows_[op].sources == rows_[op].sources_end; }
   bool sweep_all();
   void go_back();
   void touch(Range range);
@@ -144,31 +120,27 @@ class IncrementalRun {
   }
   double ready_us(const Row& row) const;
   void dispatch(std::int32_t place, OpId op, const Row& row, double ready_us);
-  Order order_of(OpId first, OpId second) const;
-  bool is_before(OpId first, OpId second) const;
-  std::int32_t only_source(OpId op) const;
-  std::uint64_t tie_order(OpId op) const;
-  std::uint64_t delivery_order(const Input& input, bool is_elsewhere, double at_us) const;
   std::int32_t reorder(std::int32_t place);
   bool reads_what_is_taken_back(OpId op) const;
-
-  const Record& record_of(OpId op) const { return records_[place_[op]]; }
 
   const Problem& problem_;
   const OpId num_ops_;
 
-  IdVector<OpId, Row> rows_;
-  IdVector<std::int32_t, Input> inputs_;          // of all ops, in blocks as in `rows_`
-  IdVector<std::int32_t, std::int32_t> sources_;  // of each input: where it is in `times_.known_us`
+  // The last run.
+  StepTimes times_;
+  DispatchSequence sequence_;
+
+  // Views of the sequence.
+  IdSpan<OpId, Row> rows_;
+  IdSpan<std::int32_t, const DispatchSequence::Input> inputs_;
+  IdSpan<std::int32_t, std::int32_t> sources_;
+  IdSpan<std::int32_t, Record> records_;
+  IdSpan<OpId, std::int32_t> place_;
+
+  TieBreaking ties_;
   std::vector<std::int32_t> readers_;  // inputs that read an op, by each child of each op
   IdVector<OpId, std::size_t> first_reader_;
   IdVector<OutputId, std::int32_t> num_elsewhere_;  // consumers on other devices
-  IdVector<DeviceId, std::uint64_t> device_ranks_;  // in the byte order of their names
-
-  // The last run.
-  StepTimes times_;
-  IdVector<std::int32_t, Record> records_;
-  IdVector<OpId, std::int32_t> place_;
   IdVector<DeviceId, DeviceState> devices_;
   double makespan_us_ = 0;
   std::vector<Move> moves_;

@@ -110,6 +110,9 @@ void PlacetoEngine::take_off(GroupId group, DeviceId device) {
 // One transfer serves all devices that want an output, and the outputs of an op are freed together.
 StepRecord PlacetoEngine::record(const Placement& placement) {
   StepRecord record = record_of(placement, run(placement, kNoCutoff));
+  if (!was_incremental_) {
+    times_.send_all(problem_, placement);
+  }
   const StepTimes& times = was_incremental_ ? incremental_->times() : times_;
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
     const DeviceId device = placement[problem_.grouping().group_of(op)];

@@ -34,4 +34,14 @@ OutputId StepTimes::only_output(const Problem& problem, OpId op) {
   return is_only ? output : kNone;
 }
 
+void StepTimes::send_all(const Problem& problem, const Placement& placement) {
+  const auto device_of = [&](OpId op) { return placement[problem.grouping().group_of(op)]; };
+  IdVector<DeviceId, double> channel_free_us(index_of(problem.num_devices()), 0.0);
+  for (const OpId op : dispatch_order) {
+    const DeviceId device = device_of(op);
+    channel_free_us[device] = send(problem, op, channel_free_us[device],
+                                   [&](OpId consumer) { return device_of(consumer) != device; });
+  }
+}
+
 }  // namespace emplace::placeto

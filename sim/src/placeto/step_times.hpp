@@ -4,6 +4,7 @@
 // run both write, and the little that both compute.
 
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <algorithm>
@@ -44,6 +45,10 @@ struct StepTimes {
   template <class IsElsewhere>
   double send(const Problem& problem, OpId op, double channel_free_us,
               const IsElsewhere& is_elsewhere);
+
+  /// Sends the outputs of all ops again, in the order in which they were dispatched: for the times
+  /// of transfers, which a full run does not keep. Requires: all else is known.
+  void send_all(const Problem& problem, const Placement& placement);
 
   IdVector<OpId, double> start_us;
   std::vector<double> known_us;  ///< end_us, then transfer_end_us, then a zero
