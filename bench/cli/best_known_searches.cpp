@@ -29,15 +29,20 @@ std::string this_version() {
 }
 
 std::optional<BestKnown> search_with_agent(const std::string& graph, const std::string& cluster,
-                                           const AgentOptions& agent, const Problem& problem) {
+                                           const AgentOptions& agent, const Problem& problem,
+                                           const std::optional<BestKnown>& present) {
   const PlacedStep step = place_with_agent(
       {.graph = graph, .cluster = cluster, .given_grouping = std::string(bench::kFinestGrouping)},
-      agent);
-  return bench::make_best_known(graph, cluster, problem, step.record.placement,
-                                {.by = agent.agent,
-                                 .evaluations = agent.evaluations,
-                                 .seed = agent.seed,
-                                 .version = this_version()});
+      agent, present ? std::optional(present->placement) : std::nullopt);
+  return bench::make_best_known(
+      graph, cluster, problem, step.record.placement,
+      {.by = agent.agent,
+       .evaluations = agent.evaluations,
+       .seed = agent.seed,
+       .comment = present ? fmt::format("from {:.3f} ms by {}", present->step_time_us / 1e3,
+                                        present->found.by)
+                          : "",
+       .version = this_version()});
 }
 
 // A store keeps no placements, but a cell gives the same one again.
@@ -97,8 +102,8 @@ void add_results(std::vector<BestKnownSearch>& searches, const std::string& fold
     searches.push_back(
         {.graph = problem.first,
          .cluster = problem.second,
-         .run = [run, result = result](
-                    const Problem& finest) { return run_cell_again(*result, finest); },
+         .run = [run, result = result](const Problem& finest,
+                                       const auto&) { return run_cell_again(*result, finest); },
          .least_us = result->step_time_us});
   }
 }
@@ -108,11 +113,12 @@ void add_placement_file(std::vector<BestKnownSearch>& searches, const std::strin
   const JsonDocument document = JsonDocument::parse(text, path);
   const std::string graph = document.root().at("graph").non_empty_text();
   const std::string cluster = document.root().at("cluster").non_empty_text();
-  searches.push_back({.graph = graph, .cluster = cluster, .run = [=](const Problem& problem) {
-                        return bench::make_best_known(
-                            graph, cluster, problem, read_placement_json(text, path, problem),
-                            {.by = "a placement file", .version = this_version()});
-                      }});
+  searches.push_back(
+      {.graph = graph, .cluster = cluster, .run = [=](const Problem& problem, const auto&) {
+         return bench::make_best_known(graph, cluster, problem,
+                                       read_placement_json(text, path, problem),
+                                       {.by = "a placement file", .version = this_version()});
+       }});
 }
 
 }  // namespace
@@ -147,9 +153,9 @@ std::vector<BestKnownSearch> searches_of(const BestKnownSources& sources,
   }
   if (!sources.agent.agent.empty()) {
     for (BestKnownSearch& search : searches) {
-      search.run = [graph = search.graph, cluster = search.cluster,
-                    agent = sources.agent](const Problem& problem) {
-        return search_with_agent(graph, cluster, agent, problem);
+      search.run = [graph = search.graph, cluster = search.cluster, agent = sources.agent](
+                       const Problem& problem, const auto& present) {
+        return search_with_agent(graph, cluster, agent, problem, present);
       };
     }
   }

@@ -27,8 +27,11 @@ struct BestKnownSearch {
   std::string graph{};
   std::string cluster{};
   /// Returns an entry for this problem of load_finest_problem(); nothing if what was found runs out
-  /// of memory. Throws Error. Empty: there is nothing to search.
-  std::function<std::optional<bench::BestKnown>(const Problem&)> run{};
+  /// of memory. An agent starts from the present entry. Throws Error. Empty: there is nothing to
+  /// search.
+  std::function<std::optional<bench::BestKnown>(const Problem&,
+                                                const std::optional<bench::BestKnown>& present)>
+      run{};
   double least_us = 0;  ///< the search finds nothing faster
 };
 

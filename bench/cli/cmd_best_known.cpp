@@ -203,10 +203,13 @@ Done run(const BestKnownSearch& search, const std::string& folder) {
     if (!search.run && !present) {
       throw Error(ErrorCode::kUnsupported, "there is no entry to renew; name an --agent");
     }
-    const bool is_worth_it = search.run && !(present && present->step_time_us <= search.least_us &&
-                                             bench::check_best_known(*present, problem).valid());
-    done.result = bench::update_best_known(folder, search.graph, search.cluster, problem,
-                                           is_worth_it ? search.run(problem) : std::nullopt);
+    const bench::BestKnownCheck check =
+        present ? bench::check_best_known(*present, problem) : bench::BestKnownCheck{};
+    const bool is_worth_it =
+        search.run && !(present && present->step_time_us <= search.least_us && check.valid());
+    done.result =
+        bench::update_best_known(folder, search.graph, search.cluster, problem,
+                                 is_worth_it ? search.run(problem, check.renewed) : std::nullopt);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kUsage) {
       throw;

@@ -53,6 +53,12 @@ void add_place(CLI::App& app, Action& action) {
     command->get_option(required)->required();
   }
   CLI::Option* agent = command->get_option("--agent")->default_str(kDefaultAgent);
+  CLI::Option* from = command
+                          ->add_option("--from", options->agent.from,
+                                       "Placement file from which the search starts: "
+                                       "simulated-annealing and auto improve it")
+                          ->type_name("FILE")
+                          ->group("Placement");
   CLI::Option* policy =
       command
           ->add_option("--policy", options->policy.path,
@@ -61,6 +67,7 @@ void add_place(CLI::App& app, Action& action) {
           ->excludes(agent)
           ->excludes(command->get_option("--evaluations"))
           ->excludes(command->get_option("--time-limit"))
+          ->excludes(from)
           ->type_name("FILE")
           ->group("Placement");
   command

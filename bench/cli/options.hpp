@@ -41,6 +41,7 @@ struct AgentOptions {
   std::int64_t evaluations = kDefaultEvaluations;
   std::optional<double> time_limit_s{};  ///< instead of evaluations
   std::int64_t seed = 0;
+  std::string from{};  ///< path of a placement file from which a search starts, or empty
 };
 
 /// Names a problem and a placement of it: by an agent, or from a file.

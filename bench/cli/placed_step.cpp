@@ -104,7 +104,8 @@ std::optional<double> PlacedStep::above_best_known() const {
              : std::nullopt;
 }
 
-PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent) {
+PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent,
+                            std::optional<Placement> start) {
   // A mistyped agent is told before the graph is built.
   const agents::AgentSpec spec = agent.agent;
   spec.make();
@@ -124,9 +125,13 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
       .groups = problem.groups,
       .grouping = problem.grouping(),
       .root_seed = static_cast<std::uint64_t>(agent.seed)};
+  if (!agent.from.empty()) {
+    start = read_placement_json(read_text_file(agent.from), agent.from, step.problem());
+  }
   SearchProgress progress(step.entry.bounds.best_us());
-  bench::CellResult result =
-      bench::run_cell(cell, step.entry, {}, stop_on_signal(), progress.watch(agent.time_limit_s));
+  bench::CellWatch watch = progress.watch(agent.time_limit_s);
+  watch.start = std::move(start);
+  bench::CellResult result = bench::run_cell(cell, step.entry, {}, stop_on_signal(), watch);
   if (result.status == bench::CellStatus::kFailed) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("agent {} failed: {}", agent.agent, result.message));

@@ -66,8 +66,10 @@ struct PlacedStep {
 };
 
 /// Lets an agent place a problem: the same cell as the first repetition in a suite with this seed,
-/// budget and grouping. Throws Error, also where the agent fails.
-PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent);
+/// budget and grouping, unless its search starts from a placement: `start`, or that of the file
+/// agent.from. Throws Error, also where the agent fails.
+PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent,
+                            std::optional<Placement> start = std::nullopt);
 
 /// Says how a trained policy is used.
 struct PolicyOptions {

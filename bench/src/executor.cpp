@@ -47,6 +47,9 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
     EMPLACE_CHECK(learner != nullptr, "{} has no policies", cell.agent.name());
     learner->load(policies.at(cell.training).root());
   }
+  if (watch.start) {
+    session.evaluate(*watch.start);
+  }
   Placement placement =
       cell.learns ? agent->place(problem, session) : learner->place_with_policy(problem, session);
   check_placement(placement, problem);

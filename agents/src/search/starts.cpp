@@ -35,6 +35,9 @@ Placement start_of_search(std::string_view start, const Problem& problem, Sessio
 
 std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session) {
   std::vector<Evaluated> starts;
+  if (session.best_placement()) {
+    starts.push_back({*session.best_placement(), session.best_evaluation()});
+  }
   for (const char* agent : kAgents) {
     if (!starts.empty() && session.exhausted()) {
       break;

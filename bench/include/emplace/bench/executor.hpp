@@ -17,10 +17,11 @@
 
 namespace emplace::bench {
 
-/// Says what else a session of a cell may have; see agents::Session::Options. With a time, or with
-/// a bound that ends it, the result is not that of the cell alone.
+/// Says what else a session of a cell may have; see agents::Session::Options. With a time, a start,
+/// or a bound that ends it, the result is not that of the cell alone.
 struct CellWatch {
   std::optional<std::chrono::duration<double>> max_time{};
+  std::optional<Placement> start{};  ///< which the session has evaluated before the agent places
   bool ends_at_bound = false;  ///< the session ends at a placement that meets the lower bound
   std::function<void(std::int64_t)> progress{};
   std::function<void(const agents::Session::Improvement&)> improved{};
