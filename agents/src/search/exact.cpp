@@ -277,7 +277,7 @@ class Exact final : public Agent {
     for (const char* const heuristic : {"heft", "etf"}) {
       session.evaluate(AgentRegistry::global().make(Spec{heuristic})->place(problem, session));
     }
-    climb(problem, session);
+    climb(problem, session, start);
     if (!session.exhausted()) {
       BranchAndBound(problem, session, max_nodes).run();
     }
@@ -285,15 +285,16 @@ class Exact final : public Agent {
   }
 
  private:
-  // Moves one group at a time while that helps, with a tenth of the budget.
-  static void climb(const Problem& problem, Session& session) {
+  // Moves one group of the best placement at a time while that helps, with a tenth of the budget;
+  // `start` is one that was evaluated.
+  static void climb(const Problem& problem, Session& session, const Placement& start) {
     const std::int64_t leave = session.evaluations_left() / 10 * 9;
     GroupId unimproved = 0;
     for (GroupId group = 0; unimproved < problem.num_groups() && session.evaluations_left() > leave;
          group = (group + 1) % problem.num_groups()) {
       ++unimproved;
       for (const DeviceId device : problem.placeable_devices()) {
-        Placement moved = *session.best_placement();
+        Placement moved = session.best_placement().value_or(start);
         const Evaluation best = session.best_evaluation();
         moved[group] = device;
         if (session.evaluations_left() > leave && session.evaluate(moved).better_than(best)) {

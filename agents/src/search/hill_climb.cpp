@@ -27,7 +27,8 @@ class HillClimb final : public Agent {
     climb(problem, session, start);
     // With one device there is one placement.
     while (problem.placeable_devices().size() > 1 && !session.exhausted()) {
-      climb(problem, session, perturbed(problem, session));
+      climb(problem, session,
+            perturbed(problem, session, session.best_placement().value_or(start)));
     }
     return session.best_placement().value_or(std::move(start));
   }
@@ -38,10 +39,9 @@ class HillClimb final : public Agent {
  private:
   static constexpr std::int64_t kPatience = 4;
 
-  // Returns the best placement so far with random devices for a share perturbation_ of the groups.
-  Placement perturbed(const Problem& problem, Session& session) const {
+  // Returns `placement` with random devices for a share perturbation_ of the groups.
+  Placement perturbed(const Problem& problem, Session& session, Placement placement) const {
     const std::span<const DeviceId> devices = problem.placeable_devices();
-    Placement placement = *session.best_placement();
     for (GroupId group = 0; group < problem.num_groups(); ++group) {
       if (session.random().uniform() < perturbation_) {
         placement[group] = devices[session.random().below(devices.size())];

@@ -38,8 +38,11 @@ void search_levels(Session& session, const Coarsening& coarsening, double until_
   const double from_share = session.share_used();
   double weight_so_far = 0;
 
-  std::optional<Placement> above;  // what the level above found
-  std::optional<Grouping> grouping_above;
+  struct Found {
+    Grouping grouping;
+    Placement placement;
+  };
+  std::optional<Found> above;  // on the level above
   for (std::size_t level = sizes.size(); level-- > 0 && !session.exhausted();) {
     const Problem here =
         level == 0 ? problem : problem.regrouped(coarsening.grouping(sizes[level]));
@@ -47,15 +50,14 @@ void search_levels(Session& session, const Coarsening& coarsening, double until_
     std::optional<Placement> from = start(session, here, !above);
     if (above) {
       from = better_of(on_level, std::move(from),
-                       GroupNesting(here.grouping(), *grouping_above).expand(*above));
+                       GroupNesting(here.grouping(), above->grouping).expand(above->placement));
     }
     EMPLACE_CHECK(from, "the coarsest level of {} groups has no start", here.num_groups());
     weight_so_far += weight_of(sizes[level]);
     const double until =
         level == 0 ? until_share : from_share + (until_share - from_share) * weight_so_far / weight;
     anneal(on_level, *from, until);
-    above = on_level.best_placement().value_or(*std::move(from));
-    grouping_above = here.grouping();
+    above = {here.grouping(), on_level.best_placement().value_or(*std::move(from))};
   }
 }
 
