@@ -80,7 +80,6 @@ std::vector<std::int64_t> separations(const Problem& problem, const Times& times
 
 // Two neighbours that may join, least first.
 struct Candidate {
-  bool apart;      // the reference placement puts them on different devices
   int excess;      // powers of two by which both are heavier than an average group
   double rating;   // negative, so that the highest comes first
   double time_us;  // of both
@@ -93,19 +92,11 @@ struct Candidate {
 // Joins groups, level after level.
 class Joiner {
  public:
-  Joiner(const Problem& problem, const Placement* apart)
+  explicit Joiner(const Problem& problem)
       : times_(mean_times(problem)),
         total_us_(std::accumulate(times_.begin(), times_.end(), 0.0)),
         num_groups_(problem.num_groups()),
-        dag_(dag_of(problem, times_)) {
-    if (apart != nullptr) {
-      EMPLACE_CHECK(apart->size() == num_groups_, "a placement of {} groups for {}", apart->size(),
-                    num_groups_);
-      device_of_.assign(apart->devices().begin(), apart->devices().end());
-    } else {
-      device_of_.assign(times_.size(), 0);
-    }
-  }
+        dag_(dag_of(problem, times_)) {}
 
   std::vector<Pair> take() && { return std::move(joins_); }
 
@@ -126,8 +117,6 @@ class Joiner {
   }
 
  private:
-  static constexpr DeviceId kSeveral = -1;
-
   static ContractibleDag dag_of(const Problem& problem, const Times& times) {
     std::vector<Pair> edges;
     for (const GroupEdge& edge : problem.group_edges()) {
@@ -157,8 +146,7 @@ class Joiner {
     const GroupId to = dag_.find(consumer);
     const double time_us = times_[from] + times_[to];
     const auto separation_ns = static_cast<double>(dag_.successors(from).at(to));
-    return {.apart = device_of_[from] != device_of_[to] || device_of_[from] == kSeveral,
-            .excess = time_us <= average_us_ ? 0 : std::ilogb(time_us / average_us_) + 1,
+    return {.excess = time_us <= average_us_ ? 0 : std::ilogb(time_us / average_us_) + 1,
             .rating = -separation_ns / (time_us + average_us_),
             .time_us = time_us,
             .producer = producer,
@@ -184,9 +172,6 @@ class Joiner {
     joins_.emplace_back(candidate.producer, candidate.consumer);
     --num_groups_;
     times_[*joined] = candidate.time_us;
-    if (candidate.apart) {
-      device_of_[*joined] = kSeveral;
-    }
     // What gained weight may rate higher than it stands in the queue.
     for (const auto& [producer, consumer] : dag_.thickened()) {
       queue_.push(rate(producer, consumer));
@@ -198,7 +183,6 @@ class Joiner {
   double average_us_ = 0;  // of the groups of the level
   GroupId num_groups_;
   ContractibleDag dag_;
-  IdVector<GroupId, DeviceId> device_of_;  // in the reference placement, or kSeveral
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue_;
   std::vector<Pair> joins_;
 };
@@ -239,20 +223,14 @@ GroupId halved(GroupId groups) { return (groups + 1) / 2; }
 
 }  // namespace
 
-Coarsening::Coarsening(const Problem& problem) : Coarsening(problem, nullptr) {}
-
-Coarsening::Coarsening(const Problem& problem, const Placement& apart)
-    : Coarsening(problem, &apart) {}
-
-Coarsening::Coarsening(const Problem& problem, const Placement* apart)
-    : num_groups_(problem.num_groups()) {
+Coarsening::Coarsening(const Problem& problem) : num_groups_(problem.num_groups()) {
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     group_of_op_.push_back(problem.grouping().group_of(op));
   }
   for (const GroupEdge& edge : problem.group_edges()) {
     edges_.emplace_back(edge.producer, edge.consumer);
   }
-  Joiner joiner(problem, apart);
+  Joiner joiner(problem);
   for (GroupId target = num_groups_; target > 1;) {
     target = halved(target);
     joiner.join_to(target);

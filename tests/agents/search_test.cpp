@@ -73,8 +73,8 @@ TEST_P(Search, FindsAPlacementThatFits) {
   EXPECT_EQ(Simulator(problem).run(placement).status, StepStatus::kOk);
 }
 
-// On a graph of two chains that meet, the levels and the searches around the best placement are
-// run.
+// With 62 groups `auto` explores on several levels, and by annealing where there are more than 20
+// evaluations for each group.
 TEST_P(Search, GivesTheSameBitsOnAnyNumberOfThreads) {
   const Problem problem = test::make_problem(test::fork_join_graph(60, 700), {.num_devices = 3});
   const auto run = [&](std::size_t threads) {
@@ -102,6 +102,21 @@ INSTANTIATE_TEST_SUITE_P(Agents, Search,
                                name, [](char c) { return c == '-' || c == ':' || c == '='; }, '_');
                            return name;
                          });
+
+TEST(AnySearch, StartsFromTheBestOfItsSession) {
+  const Problem problem = test::make_problem(test::fork_join_graph(60, 700), {.num_devices = 3});
+  const Placement good(place("simulated-annealing", problem, {.seed = 1, .max_evaluations = 3000}));
+  const double good_us = Simulator(problem).run(good).makespan_us;
+  for (const char* agent : {"simulated-annealing", "auto"}) {
+    SCOPED_TRACE(agent);
+    const Session::Options few{.seed = 2, .max_evaluations = 20};
+    Session session(problem, few);
+    session.evaluate(good);
+    const Placement placement = make(agent)->place(problem, session);
+    EXPECT_LE(Simulator(problem).run(placement).makespan_us, good_us);
+    EXPECT_GT(step_time_us(agent, problem, few), good_us);
+  }
+}
 
 // A search inside spends a part of the budget, a heuristic nothing.
 TEST(Multilevel, PlacesTheCoarsestLevelWithAnyAgent) {

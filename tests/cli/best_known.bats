@@ -41,6 +41,28 @@ updated() {
   answers 0 best-known list --folder best --check
 }
 
+@test "an update starts from the present entry" {
+  updated added $tree --cluster p2-8xlarge-2 --agent single-gpu
+  updated improved $tree --cluster p2-8xlarge-2 --agent simulated-annealing --evaluations 200
+  output=$(cat $file)
+  holds 'd["found"]["comment"].endswith("ms by single-gpu")' 'd["found"]["evaluations"] == 200'
+  # One evaluation is that of the entry itself.
+  updated kept $tree --cluster p2-8xlarge-2 --agent simulated-annealing --evaluations 1
+}
+
+@test "place improves a placement, and ends with nothing worse" {
+  "$EMPLACE" place $tree --cluster p2-8xlarge-2 --agent hill-climb --evaluations 500 -o good.json >/dev/null
+  answers 0 simulate $tree --cluster p2-8xlarge-2 --placement good.json --json
+  local good
+  good=$(python3 -c "import json, sys; print(json.load(sys.stdin)['step_time_us'])" <<<"$output")
+  answers 0 place $tree --cluster p2-8xlarge-2 --agent auto --evaluations 3 --from good.json --json
+  holds "d['step_time_us'] <= $good and d['evaluations'] == 3"
+  refuses 3 "cannot read 'none.json'" place $tree --cluster p2-8xlarge-2 --from none.json
+  "$EMPLACE" place cholesky --cluster p2-8xlarge-2 --agent heft -o other.json >/dev/null
+  refuses 3 "no op of this name" place $tree --cluster p2-8xlarge-2 --from other.json
+  refuses 2 "--from" place $tree --cluster p2-8xlarge-2 --policy p.json --from good.json
+}
+
 @test "place finds the placement of an entry again" {
   updated added $tree --cluster p2-8xlarge-2 --agent hill-climb --evaluations 500 --seed 3
   answers 0 place $tree --cluster p2-8xlarge-2 --agent hill-climb --evaluations 500 --seed 3 \

@@ -168,20 +168,6 @@ TEST(Coarsening, JoinsPartsThatNothingConnectsToo) {
   EXPECT_THAT(problem.coarsening().levels(), ElementsAre(5));
 }
 
-TEST(Coarsening, ToldApartJoinsWhatIsTogetherFirst) {
-  // Two parallel halves of a fork; whatever is on the second device stays apart from the rest while
-  // there are pairs within a device.
-  const Problem problem = finest_problem("inception-v3", "p2-8xlarge-2");
-  Placement apart(problem.num_groups(), problem.placeable_devices()[0]);
-  for (GroupId group = problem.num_groups() / 2; group < problem.num_groups(); ++group) {
-    apart[group] = problem.placeable_devices()[1];
-  }
-  const Coarsening told(problem, apart);
-  EXPECT_TRUE(GroupNesting(problem.grouping(), told.grouping(64)).can_express(apart));
-  EXPECT_FALSE(
-      GroupNesting(problem.grouping(), problem.coarsening().grouping(64)).can_express(apart));
-}
-
 TEST(Coarsening, CoarsensStepsOfAllKinds) {
   test::expect_always([] {
     const test::RandomStep step = test::draw_any_step();

@@ -38,8 +38,7 @@ class Auto final : public Agent {
                               (kExploration - used) / (1 - used),
                               [&, start = best()](std::size_t index, Session& child) {
                                 if (index % 2 == 0) {
-                                  search_levels(child, problem.coarsening(), 1,
-                                                heuristic_start(kHeuristic));
+                                  search_levels(child, heuristic_start(kHeuristic));
                                 } else {
                                   anneal(child, start, 1);
                                 }

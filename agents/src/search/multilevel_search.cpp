@@ -4,6 +4,7 @@
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/sim/coarsening.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -27,9 +28,9 @@ Placement better_of(Session& session, std::optional<Placement> first, Placement 
 
 }  // namespace
 
-void search_levels(Session& session, const Coarsening& coarsening, double until_share,
-                   const LevelStart& start) {
+void search_levels(Session& session, const LevelStart& start) {
   const Problem& problem = session.problem();
+  const Coarsening& coarsening = problem.coarsening();
   const std::span<const GroupId> sizes = coarsening.levels();  // finest first
   double weight = 0;
   for (const GroupId size : sizes) {
@@ -54,8 +55,7 @@ void search_levels(Session& session, const Coarsening& coarsening, double until_
     }
     EMPLACE_CHECK(from, "the coarsest level of {} groups has no start", here.num_groups());
     weight_so_far += weight_of(sizes[level]);
-    const double until =
-        level == 0 ? until_share : from_share + (until_share - from_share) * weight_so_far / weight;
+    const double until = level == 0 ? 1 : from_share + (1 - from_share) * weight_so_far / weight;
     anneal(on_level, *from, until);
     above = {here.grouping(), on_level.best_placement().value_or(*std::move(from))};
   }

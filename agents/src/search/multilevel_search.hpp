@@ -8,7 +8,6 @@
 // about two thirds of it. One thread.
 
 #include <emplace/agents/session.hpp>
-#include <emplace/sim/coarsening.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
@@ -23,12 +22,10 @@ namespace emplace::agents {
 using LevelStart = std::function<std::optional<Placement>(Session& session, const Problem& level,
                                                           bool is_coarsest)>;
 
-/// Searches the levels of `coarsening`, coarsest first, until `session` has used `until_share` of
-/// its budget. Each level starts from what the level before found, or from `start` if that is
-/// better. The result is the best placement of the session. Requires: a coarsening of the session's
-/// problem, and a start of the coarsest level.
-void search_levels(Session& session, const Coarsening& coarsening, double until_share,
-                   const LevelStart& start);
+/// Searches the levels of the session's problem, coarsest first, with the whole budget. Each level
+/// starts from what the level before found, or from `start` if that is better. The result is the
+/// best placement of the session. Requires: a start of the coarsest level.
+void search_levels(Session& session, const LevelStart& start);
 
 /// Returns a start that asks a heuristic for a placement of each level.
 LevelStart heuristic_start(std::string agent);

@@ -46,10 +46,6 @@ class Coarsening {
   /// Coarsens the groups of `problem`, which need not outlive this.
   explicit Coarsening(const Problem& problem);
 
-  /// Does the same, but what `apart` puts on different devices joins last, so that coarse groupings
-  /// can tell `apart` too (as in iterated multilevel search, Walshaw 2004).
-  Coarsening(const Problem& problem, const Placement& apart);
-
   /// Returns the numbers of groups of the levels, finest first: all, half of them, a quarter and so
   /// on; one level if there are few groups.
   std::span<const GroupId> levels() const { return levels_; }
@@ -63,8 +59,6 @@ class Coarsening {
 
  private:
   using Pair = std::pair<GroupId, GroupId>;
-
-  Coarsening(const Problem& problem, const Placement* apart);
 
   GroupId num_groups_ = 0;
   std::vector<GroupId> group_of_op_;
