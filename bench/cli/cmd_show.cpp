@@ -87,7 +87,7 @@ ClusterFacts cluster_facts_of(const Problem& problem) {
 
 std::string cluster_to_text(const ClusterFacts& facts) {
   std::string text = fmt::format(
-      "\non {}, where no placement is faster than {:.3f} ms and the "
+      "\non {}, where no placement that fits is faster than {:.3f} ms and the "
       "largest group holds {:.1f} % of the work\n\n",
       facts.name, facts.bound_us / 1e3, facts.largest_share * 100);
   TextTable classes({{"profile"},
