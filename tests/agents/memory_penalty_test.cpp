@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace emplace::agents {
@@ -68,6 +69,45 @@ TEST(MemoryPenalty, StaysFiniteHoweverLongNothingFits) {
     penalty.update(fits(1));
   }
   EXPECT_EQ(penalty.us_per_byte(), 1.0 / (1 << 20));
+}
+
+// The price of the last move inside is 1 / 2 after 64 moves there; outside it rises sixteenfold.
+TEST(MemoryPenalty, OfASearchThatGoesBackIsTwiceWhatItWasInside) {
+  MemoryPenalty penalty;
+  penalty.objective_us(overflows(1, 1));
+  for (int move = 0; move < 64; ++move) {
+    penalty.update(fits(1));
+  }
+  for (int move = 0; move < 64; ++move) {
+    EXPECT_FALSE(penalty.is_lost()) << move;
+    penalty.update(overflows(1, 1));
+  }
+  EXPECT_TRUE(penalty.is_lost());
+  EXPECT_NEAR(penalty.us_per_byte(), 8, 1e-9);
+  penalty.go_back();
+  EXPECT_FALSE(penalty.is_lost());
+  EXPECT_NEAR(penalty.us_per_byte(), 1, 1e-9);
+}
+
+TEST(MemoryPenalty, OfASearchThatIsLostAgainAndAgainDoublesUpToItsLimit) {
+  MemoryPenalty penalty;
+  penalty.objective_us(overflows(1, 1));
+  for (int excursion = 1; excursion <= 40; ++excursion) {
+    for (int move = 0; move < MemoryPenalty::kLongestExcursion; ++move) {
+      penalty.update(overflows(1, 1));
+    }
+    penalty.go_back();
+    EXPECT_EQ(penalty.us_per_byte(), 1 << std::min(excursion, 20));
+  }
+}
+
+TEST(MemoryPenalty, ForgetsAnExcursionThatEnds) {
+  MemoryPenalty penalty;
+  penalty.objective_us(overflows(1, 1));
+  for (int move = 0; move < 1000; ++move) {
+    penalty.update(move % 64 == 63 ? fits(1) : overflows(1, 1));
+    EXPECT_FALSE(penalty.is_lost());
+  }
 }
 
 TEST(MemoryPenalty, OfWhatWasNotEvaluatedIsInfiniteAndTeachesNothing) {

@@ -5,6 +5,7 @@
 #include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -60,16 +61,30 @@ class Annealing {
     const Evaluation tried =
         observes ? session_.evaluate(current_, outline_) : session_.evaluate(current_, refused_us);
     if (penalty_.objective_us(tried) < refused_us) {
+      if (reached_.status == EvaluationStatus::kOk && tried.status != EvaluationStatus::kOk) {
+        inside_ = current_;
+        undo(moves, *inside_);
+        reached_inside_ = reached_;
+      }
       reached_ = tried;
       if (observes) {
         observe(tried);
       }
     } else {
-      for (std::size_t i = 0; i < moves.size(); ++i) {
-        current_[moves[i].group] = before_[i];
-      }
+      undo(moves, current_);
     }
     penalty_.update(reached_);
+    if (penalty_.is_lost() && inside_) {
+      current_ = *inside_;
+      reached_ = reached_inside_;
+      penalty_.go_back();
+    }
+  }
+
+  void undo(std::span<const Move> moves, Placement& placement) const {
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+      placement[moves[i].group] = before_[i];
+    }
   }
 
   void observe(const Evaluation& step) {
@@ -118,7 +133,9 @@ class Annealing {
   std::int64_t next_observation_ = 0;
   Placement current_;
   Evaluation reached_;
-  std::vector<DeviceId> before_;  // of the groups that move
+  std::vector<DeviceId> before_;     // of the groups that move
+  std::optional<Placement> inside_;  // the last that fitted before one that did not
+  Evaluation reached_inside_;        // of that placement
 };
 
 }  // namespace

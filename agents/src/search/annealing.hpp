@@ -10,7 +10,7 @@
 // move changes. Where the budget is large for the number of groups, a cycle ends after a number of
 // evaluations for each group; then the next begins at the best placement with twice the
 // temperature, since small problems have high barriers and little else to find. Memory has a price
-// that adapts (memory_penalty.hpp).
+// that adapts (memory_penalty.hpp), and what has not fitted for long is left for what did.
 
 #include "move_proposals.hpp"
 

@@ -23,6 +23,7 @@ double MemoryPenalty::objective_us(const Evaluation& evaluation) {
   if (bytes_over > 0 && first_us_per_byte_ == 0) {
     first_us_per_byte_ = evaluation.step_time_us / bytes_over;
     us_per_byte_ = first_us_per_byte_;
+    us_per_byte_inside_ = first_us_per_byte_;
   }
   return evaluation.step_time_us + us_per_byte_ * bytes_over;
 }
@@ -30,9 +31,18 @@ double MemoryPenalty::objective_us(const Evaluation& evaluation) {
 void MemoryPenalty::update(const Evaluation& reached) {
   if (reached.status == EvaluationStatus::kOutOfMemory) {
     us_per_byte_ = std::min(us_per_byte_ * kUp, first_us_per_byte_ * kLargestChange);
+    moves_outside_ = std::min(moves_outside_ + 1, kLongestExcursion);
   } else if (reached.status == EvaluationStatus::kOk) {
     us_per_byte_ = std::max(us_per_byte_ / kDown, first_us_per_byte_ / kLargestChange);
+    us_per_byte_inside_ = us_per_byte_;
+    moves_outside_ = 0;
   }
+}
+
+void MemoryPenalty::go_back() {
+  us_per_byte_ = std::min(2 * us_per_byte_inside_, first_us_per_byte_ * kLargestChange);
+  us_per_byte_inside_ = us_per_byte_;
+  moves_outside_ = 0;
 }
 
 }  // namespace emplace::agents
