@@ -1,7 +1,7 @@
 // One update of the recurrent agents: placements are drawn, simulated and learned from. The counter
 // says how long one takes in all.
 
-#include "agents/src/learned/rnn_training.hpp"
+#include "agents/src/rnn/training.hpp"
 
 #include <emplace/agents/session.hpp>
 #include <emplace/graphs/catalog.hpp>

@@ -1,6 +1,5 @@
-#include "agents/src/learned/placeto_episode.hpp"
-
-#include "agents/src/learned/placeto_options.hpp"
+#include "agents/src/placeto/episode.hpp"
+#include "agents/src/placeto/options.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/graphs/error.hpp>

@@ -1,5 +1,4 @@
-#include "agents/src/learned/placeto_grouper.hpp"
-
+#include "agents/src/placeto/grouper.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/graphs/error.hpp>

@@ -1,6 +1,5 @@
-#include "agents/src/learned/placeto_network.hpp"
-
-#include "agents/src/learned/placeto_options.hpp"
+#include "agents/src/placeto/network.hpp"
+#include "agents/src/placeto/options.hpp"
 #include "support/problems.hpp"
 
 #include <gmock/gmock.h>

@@ -1,8 +1,7 @@
 // The training of the recurrent agents and its checkpoints.
 
-#include "agents/src/learned/rnn_training.hpp"
-
 #include "agents/placing.hpp"
+#include "agents/src/rnn/training.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/agents/agent.hpp>
