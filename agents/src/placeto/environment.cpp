@@ -1,6 +1,6 @@
-#include "nn/number_list.hpp"
+#include "environment.hpp"
+
 #include "placeto/edge_contraction.hpp"
-#include "placeto/episode.hpp"
 
 #include <emplace/graphs/elementary.hpp>
 
@@ -49,49 +49,6 @@ std::vector<GroupId> visiting_order(const Problem& problem, Order rule, RandomSt
 }
 
 }  // namespace
-
-void StepBaseline::subtract_from(std::vector<double>& returns, std::size_t workers) {
-  if (episodes_ == 0) {
-    return;
-  }
-  const std::size_t steps = returns.size() / workers;
-  std::vector<double> mean(steps, 0.0);
-  for (std::size_t i = 0; i < returns.size(); ++i) {
-    mean[i / workers] += returns[i] / static_cast<double>(workers);
-  }
-  if (means_.size() == episodes_) {
-    means_.pop_front();
-  }
-  means_.push_back(std::move(mean));
-  for (std::size_t step = 0; step < steps; ++step) {
-    double sum = 0;
-    for (const std::vector<double>& episode : means_) {
-      sum += episode[step];
-    }
-    for (std::size_t worker = 0; worker < workers; ++worker) {
-      returns[step * workers + worker] -= sum / static_cast<double>(means_.size());
-    }
-  }
-}
-
-std::string StepBaseline::to_json() const {
-  std::string text = "[";
-  for (const std::vector<double>& episode : means_) {
-    text += (text.size() > 1 ? ",\n" : "") + nn::write_numbers<double>(episode);
-  }
-  return text + "]";
-}
-
-void StepBaseline::load(const JsonCursor& json, std::size_t steps) {
-  const std::vector<JsonCursor> elements = json.elements();
-  if (elements.size() > episodes_) {
-    json.fail(fmt::format("expected {} episodes at most, found {}", episodes_, elements.size()));
-  }
-  means_.clear();
-  for (const JsonCursor& element : elements) {
-    means_.push_back(nn::read_numbers<double>(element, steps));
-  }
-}
 
 Environment::Environment(Session& environment_session, const Options& all_options)
     : session(&environment_session),
@@ -144,17 +101,13 @@ std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Proble
          first;
 }
 
-Environment Environment::restored(Session& session, const Options& options,
-                                  const JsonCursor& json) {
-  const RandomStream random = session.random();
-  Environment environment(session, options);
-  session.random() = random;  // its state already follows the draws of the constructor
+void Environment::load(const JsonCursor& json) {
   json.expect_only({"order", "start", "baseline"});
   const auto read = [&](const char* key, std::int32_t count) {
     const std::vector<JsonCursor> elements = json.at(key).elements();
-    if (elements.size() != environment.graph.size()) {
-      json.at(key).fail(fmt::format("expected one for each of {} groups, found {}",
-                                    environment.graph.size(), elements.size()));
+    if (elements.size() != graph.size()) {
+      json.at(key).fail(fmt::format("expected one for each of {} groups, found {}", graph.size(),
+                                    elements.size()));
     }
     std::vector<std::int32_t> numbers;
     for (const JsonCursor& element : elements) {
@@ -162,17 +115,16 @@ Environment Environment::restored(Session& session, const Options& options,
     }
     return numbers;
   };
-  environment.order = read("order", session.problem().num_groups());
-  std::vector<GroupId> sorted = environment.order;
+  order = read("order", session->problem().num_groups());
+  std::vector<GroupId> sorted = order;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) {
     json.at("order").fail("expected each group once");
   }
-  environment.fixed_start = Placement(read("start", session.problem().num_devices()));
-  const GroupId visited = visited_groups(options.episode, session.problem());
-  environment.baseline.load(json.at("baseline"),
-                            static_cast<std::size_t>(visited) * options.episode.sweeps);
-  return environment;
+  fixed_start = Placement(read("start", session->problem().num_devices()));
+  baseline.load(
+      json.at("baseline"),
+      static_cast<std::size_t>(visited_groups(options, session->problem())) * options.sweeps);
 }
 
 std::string Environment::to_json() const {

@@ -1,14 +1,7 @@
 #include "grouper.hpp"
 
-#include "nn/number_list.hpp"
-
-#include <emplace/graphs/check.hpp>
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace emplace::agents::placeto {
 namespace {
@@ -114,41 +107,6 @@ nn::Value Grouper<Scalar>::scores(nn::Tape<Scalar>& tape, const Graph& graph,
 template class Grouper<float>;
 template class Grouper<double>;
 
-double DrawBaseline::advantage(double time) {
-  double advantage = 0;
-  if (!times_.empty()) {
-    const auto count = static_cast<double>(times_.size());
-    double sum = 0;
-    for (const double last : times_) {
-      sum += last;
-    }
-    const double mean = sum / count;
-    double square = (time - mean) * (time - mean);
-    for (const double last : times_) {
-      square += (last - mean) * (last - mean);
-    }
-    advantage = square > 0 ? (mean - time) / std::sqrt(square / (count + 1)) : 0;
-  }
-  if (times_.size() == kEpisodes) {
-    times_.pop_front();
-  }
-  times_.push_back(time);
-  return advantage;
-}
-
-std::string DrawBaseline::to_json() const {
-  return nn::write_numbers<double>(std::vector<double>(times_.begin(), times_.end()));
-}
-
-void DrawBaseline::load(const JsonCursor& json) {
-  const std::size_t count = json.elements().size();
-  if (count > kEpisodes) {
-    json.fail(fmt::format("expected {} episodes at most, found {}", kEpisodes, count));
-  }
-  const std::vector<double> times = nn::read_numbers<double>(json, count);
-  times_.assign(times.begin(), times.end());
-}
-
 GrouperLearner::GrouperLearner(double learning_rate, double max_grad_norm, Grouper<float>& grouper)
     : learning_rate_(learning_rate),
       max_grad_norm_(max_grad_norm),
@@ -171,11 +129,8 @@ double GrouperLearner::update(std::span<const Sample> samples) {
     }
     tape_.backward(gradient_);
   }
-  const double norm = nn::clip_norm(gradient_, max_grad_norm_);
-  if (std::isfinite(norm)) {
-    optimizer_.step(grouper_->parameters().values(), gradient_, learning_rate_);
-  }
-  return norm;
+  return optimizer_.clipped_step(grouper_->parameters().values(), gradient_, learning_rate_,
+                                 max_grad_norm_);
 }
 
 }  // namespace emplace::agents::placeto

@@ -25,7 +25,6 @@
 #include <emplace/sim/problem.hpp>
 
 #include <cstddef>
-#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,25 +73,6 @@ class Grouper {
   Direction backward_;
   nn::LayerId hidden_;
   nn::LayerId score_;
-};
-
-/// Standardizes the times of episodes against those of the last kEpisodes.
-class DrawBaseline {
- public:
-  /// Returns by how many standard deviations `time` is below the mean of the last times, 0 for the
-  /// first; then adds it to them.
-  double advantage(double time);
-
-  static constexpr std::size_t kEpisodes = 20;
-
-  /// Returns the last times as a JSON array.
-  std::string to_json() const;
-
-  /// Restores what to_json() wrote, the same bits; throws kFormat if it is something else.
-  void load(const JsonCursor& json);
-
- private:
-  std::deque<double> times_;
 };
 
 /// Trains a grouper by REINFORCE.

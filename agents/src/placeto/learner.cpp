@@ -1,6 +1,6 @@
 #include "learner.hpp"
 
-#include <emplace/graphs/elementary.hpp>
+#include "policy_gradient/loss.hpp"
 
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -9,15 +9,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 namespace emplace::agents::placeto {
 namespace {
 
 constexpr std::size_t kRowsOfPiece = 1024;  // their values fit the caches
 constexpr std::size_t kPiecesAtATime = 32;  // bounds the memory of their gradients
-constexpr double kExponentialDecay = 0.95;  // of the entropy weight
-constexpr std::int64_t kUpdatesPerDecay = 100;
 
 }  // namespace
 
@@ -38,6 +35,11 @@ struct Learner::Workspaces {
 
 Learner::Learner(const LearningOptions& options, Network<float>& network)
     : options_(options),
+      learning_rate_{.begin = options.learning_rate, .end = options.learning_rate_end},
+      entropy_weight_{.begin = options.entropy_weight,
+                      .end = options.entropy_weight_end,
+                      .decay = options.entropy_decay,
+                      .share = options.entropy_decay_share},
       network_(&network),
       optimizer_(options.optimizer, network.parameters().values().size()),
       gradient_(network.parameters().values().size()),
@@ -53,8 +55,7 @@ double Learner::update(std::span<const Experience> experiences) {
     most_decisions = std::max(most_decisions, experience.rollout->num_decisions());
   }
   const std::size_t minibatches = std::min(options_.minibatches, most_decisions);
-  const double learning_rate =
-      options_.learning_rate + (options_.learning_rate_end - options_.learning_rate) * progress_;
+  const double learning_rate = learning_rate_.at(progress_, updates_);
   double first_norm = 0;
   for (int epoch = 0; epoch < (options_.ppo ? options_.ppo_epochs : 1); ++epoch) {
     for (std::size_t minibatch = 0; minibatch < minibatches; ++minibatch) {
@@ -63,12 +64,10 @@ double Learner::update(std::span<const Experience> experiences) {
         add_gradients(experiences[i], minibatch, minibatches, first_log_probabilities[i],
                       epoch == 0);
       }
-      const double norm = nn::clip_norm(gradient_, options_.max_grad_norm);
+      const double norm = optimizer_.clipped_step(network_->parameters().values(), gradient_,
+                                                  learning_rate, options_.max_grad_norm);
       if (epoch == 0 && minibatch == 0) {
         first_norm = norm;
-      }
-      if (std::isfinite(norm)) {
-        optimizer_.step(network_->parameters().values(), gradient_, learning_rate);
       }
     }
   }
@@ -134,19 +133,16 @@ void Learner::add_piece(Workspace& workspace, const Experience& experience, std:
   const nn::MatrixView<float> d_log_probability = tape.seed(log_probability);
   for (std::size_t i = begin; i < end; ++i) {
     const double advantage = experience.advantages[i];
-    double weight = advantage;
+    double derivative = policy_gradient::reinforce_derivative(advantage);
     if (options_.ppo) {
       const double now = tape.value(log_probability)(i - begin, 0);
       if (is_first) {
         first_log_probabilities[i] = now;
       }
-      // The derivative of min(ratio A, clip(ratio) A), which is 0 where the ratio is clipped.
-      const double ratio = exp_of(now - first_log_probabilities[i]);
-      const bool is_clipped =
-          advantage > 0 ? ratio > 1 + options_.ppo_clip : ratio < 1 - options_.ppo_clip;
-      weight = is_clipped ? 0 : advantage * ratio;
+      derivative = policy_gradient::ppo_derivative(advantage, now - first_log_probabilities[i],
+                                                   options_.ppo_clip);
     }
-    d_log_probability(i - begin, 0) = static_cast<float>(-weight);
+    d_log_probability(i - begin, 0) = static_cast<float>(derivative);
   }
   if (!experience.action_values.empty()) {
     const std::size_t num_devices = experience.graph->num_devices();
@@ -157,32 +153,13 @@ void Learner::add_piece(Workspace& workspace, const Experience& experience, std:
       d_expectation(row, 0) = -1;
     }
   }
-  if (const double weight = entropy_weight(); weight > 0) {
+  if (const double weight = entropy_weight_.at(progress_, updates_); weight > 0) {
     const nn::MatrixView<float> d_entropy = tape.seed(tape.entropy(logits));
     for (std::size_t row = 0; row < end - begin; ++row) {
       d_entropy(row, 0) = static_cast<float>(-weight);
     }
   }
   tape.backward(gradient);
-}
-
-double Learner::entropy_weight() const {
-  switch (options_.entropy_decay) {
-    case EntropyDecay::kNone:
-      return options_.entropy_weight;
-    case EntropyDecay::kLinear:
-      return options_.entropy_weight + (options_.entropy_weight_end - options_.entropy_weight) *
-                                           std::min(1.0, progress_ / options_.entropy_decay_share);
-    case EntropyDecay::kExponential: {
-      double weight = options_.entropy_weight;
-      for (std::int64_t i = kUpdatesPerDecay; i <= updates_ && weight > options_.entropy_weight_end;
-           i += kUpdatesPerDecay) {
-        weight *= kExponentialDecay;
-      }
-      return std::max(weight, options_.entropy_weight_end);
-    }
-  }
-  return 0;
 }
 
 }  // namespace emplace::agents::placeto

@@ -11,9 +11,10 @@
 // gradients are added in order, so that the bits are the same on any number of threads.
 
 #include "nn/optimizer.hpp"
-#include "placeto/episode.hpp"
 #include "placeto/network.hpp"
 #include "placeto/options.hpp"
+#include "placeto/rollout.hpp"
+#include "policy_gradient/schedule.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -65,9 +66,10 @@ class Learner {
   void add_piece(Workspace& workspace, const Experience& experience, std::size_t begin,
                  std::size_t end, std::size_t lanes, std::span<double> first_log_probabilities,
                  bool is_first, std::span<float> gradient) const;
-  double entropy_weight() const;
 
   LearningOptions options_;
+  policy_gradient::Schedule learning_rate_;
+  policy_gradient::Schedule entropy_weight_;
   Network<float>* network_;
   nn::Optimizer optimizer_;
   double progress_ = 0;

@@ -27,12 +27,12 @@ Network<Scalar>::Network(const NetworkOptions& options, std::size_t num_devices)
       options.small_network ? add_mlp("transform", {d, d, d}) : add_mlp("transform", {d, d, d, d});
   forward_ = add_aggregator("forward", d);
   backward_ = add_aggregator("backward", d);
-  if (options.pools_by_relation) {
+  if (options.single_pool) {
+    pools_.push_back(add_aggregator("all", 2 * d));
+  } else {
     for (const char* name : {"ancestors", "descendants", "peers"}) {
       pools_.push_back(add_aggregator(name, 2 * d));
     }
-  } else {
-    pools_.push_back(add_aggregator("all", 2 * d));
   }
   const std::size_t joined = 2 * d * (1 + pools_.size());
   const std::size_t scores = options.score_candidates ? 1 : num_devices;
@@ -176,7 +176,7 @@ void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const
     };
     pass.nearest.clear();
     for (GroupId group = 0; group < static_cast<GroupId>(graph.size()); ++group) {
-      if (!options_.pools_by_relation) {
+      if (options_.single_pool) {
         add_member(0, group);
       } else if (graph.reaches(group, observation.current)) {
         add_member(0, group);

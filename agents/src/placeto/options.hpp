@@ -2,16 +2,17 @@
 
 // The options of Placeto (Addanki et al. 2019) and of its released code. Defaults are those of the
 // authors' file of hyper-parameters where it has one. Options marked "ours" are additions, off by
-// default; `placeto-plus` and `placeto-transfer` turn most of them on.
+// default; presets turn most of them on (presets.cpp).
 
 #include "nn/optimizer.hpp"
+#include "option_table.hpp"
+#include "policy_gradient/schedule.hpp"
 
 #include <emplace/graphs/ids.hpp>
 #include <emplace/graphs/params.hpp>
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
 
 namespace emplace::agents::placeto {
 
@@ -25,7 +26,7 @@ struct NetworkOptions {
   bool start_time_feature = true;
   bool sweep = false;  // message passing in topological order, not in rounds
   int rounds = 8;
-  bool pools_by_relation = true;
+  bool single_pool = false;
   std::size_t max_peers = 0;  // 0: all
   bool mean_pooling = false;
   bool small_network = false;
@@ -34,7 +35,6 @@ struct NetworkOptions {
 enum class Order : std::uint8_t { kTopological, kRandom, kReverse };
 enum class Start : std::uint8_t { kOneDevice, kRandom, kRandomEachEpisode, kBest, kBetter };
 enum class Reward : std::uint8_t { kStep, kMinimum, kTerminal };
-enum class EntropyDecay : std::uint8_t { kNone, kLinear, kExponential };
 
 /// Says what an episode is and how its actions are rewarded.
 struct EpisodeOptions {
@@ -73,7 +73,7 @@ struct LearningOptions {
   bool normalize_advantages = false;   // ours: to a root mean square of 1
   double entropy_weight = 1;
   double entropy_weight_end = 0;
-  EntropyDecay entropy_decay = EntropyDecay::kLinear;
+  policy_gradient::Decay entropy_decay = policy_gradient::Decay::kLinear;
   double entropy_decay_share = 0.5;
   nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
   double learning_rate = 1e-3;
@@ -88,19 +88,10 @@ struct Options {
   GroupingOptions grouping{};
 };
 
-/// Returns the table of parameters with the defaults of `placeto`, `placeto-plus` or
-/// `placeto-transfer`.
-std::vector<ParamSpec> parameter_table();
-std::vector<ParamSpec> plus_parameter_table();
-std::vector<ParamSpec> transfer_parameter_table();
+/// Declares the options; those of the learned grouping only where the agent learns groups.
+const OptionTable<Options>& option_table(bool learns_groups = false);
 
-/// Returns the table of parameters of `placeto-joint`, which also learns the grouping.
-std::vector<ParamSpec> joint_parameter_table();
-
-/// Returns the names of the parameters that shape the network.
-std::vector<std::string> network_parameters();
-
-/// Reads the values of one of these tables.
-Options options_of(const Params& params);
+/// Reads the values of such a table.
+Options read_options(const Params& params, bool learns_groups = false);
 
 }  // namespace emplace::agents::placeto

@@ -4,9 +4,10 @@
 // it, the episode's best time gives the advantage of that sample.
 
 #include "placeto/edge_contraction.hpp"
-#include "placeto/episode.hpp"
+#include "placeto/environment.hpp"
 #include "placeto/grouper.hpp"
 #include "placeto/options.hpp"
+#include "policy_gradient/baseline.hpp"
 
 #include <optional>
 
@@ -25,13 +26,13 @@ class Regrouping {
   GrouperLearner::Sample sample(const Environment& fine);
 
   /// Returns the baseline over the last groupings.
-  DrawBaseline& baseline() { return baseline_; }
-  const DrawBaseline& baseline() const { return baseline_; }
+  policy_gradient::StandardizingBaseline& baseline() { return baseline_; }
+  const policy_gradient::StandardizingBaseline& baseline() const { return baseline_; }
 
  private:
   EdgeFeatures edges_;
   EdgeContraction contraction_;
-  DrawBaseline baseline_;
+  policy_gradient::StandardizingBaseline baseline_;
   EdgeContraction::Draw draw_;
   std::optional<Environment> environment_;
 };

@@ -1,18 +1,55 @@
+#include "option_table.hpp"
+#include "policy_gradient/advantage.hpp"
 #include "post/policy.hpp"
 
 #include <emplace/agents/agent.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <string>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::post {
 namespace {
 
-using namespace post;
+// Says how Post learns.
+struct Options {
+  std::size_t batch_size = 20;
+  std::size_t cross_entropy_every = 5;
+  double elite_fraction = 0.1;
+  double uniform_share = 0.02;
+  ProximalOptions proximal{.steps = 10, .learning_rate = 1, .kl_penalty = 1};
+};
+
+OptionTable<Options> declare() {
+  OptionTable<Options> table;
+  auto sampling = table.group("");
+  sampling.number("batch-size", &Options::batch_size, 1, 100'000,
+                  "placements sampled for an update");
+  sampling.number("cross-entropy-every", &Options::cross_entropy_every, 1, 10'000,
+                  "batches from one cross-entropy update to the next");
+  sampling.number("elite-fraction", &Options::elite_fraction, 0, 1,
+                  "fraction of the samples that a cross-entropy update learns from");
+  sampling.number("uniform-share", &Options::uniform_share, 0, 1,
+                  "share of equal probabilities that a cross-entropy update mixes in");
+  auto proximal = table.group("", &Options::proximal);
+  proximal.number("ppo-steps", &ProximalOptions::steps, 0, 1000,
+                  "gradient steps of PPO after a batch");
+  proximal.number("learning-rate", &ProximalOptions::learning_rate, 0, 1000,
+                  "learning rate of a PPO step");
+  proximal.number("kl-penalty", &ProximalOptions::kl_penalty, 0, 1000,
+                  "weight of the KL divergence from the distribution that was sampled",
+                  kForExperts);
+  return table;
+}
+
+const OptionTable<Options>& option_table() {
+  static const OptionTable<Options> table = declare();
+  return table;
+}
 
 // Post (Gao, Chen, Li 2018) learns a distribution of placements, group by group. It samples
 // placements in batches. After each batch the policy makes some steps of proximal policy
@@ -23,15 +60,7 @@ using namespace post;
 // cannot be used on another graph.
 class Post final : public Agent {
  public:
-  explicit Post(const Params& params)
-      : batch_size_(static_cast<std::size_t>(params.get<std::int64_t>("batch-size"))),
-        cross_entropy_every_(
-            static_cast<std::size_t>(params.get<std::int64_t>("cross-entropy-every"))),
-        elite_fraction_(params.get<double>("elite-fraction")),
-        uniform_share_(params.get<double>("uniform-share")),
-        proximal_{.steps = static_cast<int>(params.get<std::int64_t>("ppo-steps")),
-                  .learning_rate = params.get<double>("learning-rate"),
-                  .kl_penalty = params.get<double>("kl-penalty")} {}
+  explicit Post(const Params& params) : options_(option_table().read(params)) {}
 
   Placement place(const Problem& problem, Session& session) override {
     const std::span<const DeviceId> devices = problem.placeable_devices();
@@ -50,7 +79,7 @@ class Post final : public Agent {
     while (!session.exhausted()) {
       const std::size_t first = samples.size();
       const auto count = static_cast<std::size_t>(
-          std::min(static_cast<std::int64_t>(batch_size_), session.evaluations_left()));
+          std::min(static_cast<std::int64_t>(options_.batch_size), session.evaluations_left()));
       std::vector<Placement> placements;
       for (std::size_t i = 0; i < count; ++i) {
         samples.push_back(policy.sample(session.random()));
@@ -61,12 +90,13 @@ class Post final : public Agent {
       if (evaluations.back().status == EvaluationStatus::kBudgetSpent) {
         return;  // the session was stopped
       }
-      if (samples.size() >= batch_size_ * cross_entropy_every_) {
-        policy.minimize_cross_entropy(elite(samples, evaluations), uniform_share_);
+      if (samples.size() >= options_.batch_size * options_.cross_entropy_every) {
+        policy.minimize_cross_entropy(elite(samples, evaluations), options_.uniform_share);
         samples.clear();
         evaluations.clear();
       } else {
-        policy.optimize_proximally(std::span(samples).subspan(first), advantages(batch), proximal_);
+        policy.optimize_proximally(std::span(samples).subspan(first), advantages(batch),
+                                   options_.proximal);
       }
     }
   }
@@ -87,7 +117,7 @@ class Post final : public Agent {
     std::ranges::stable_sort(order, [&](std::size_t one, std::size_t other) {
       return evaluations[one].better_than(evaluations[other]);
     });
-    const double share = std::ceil(elite_fraction_ * static_cast<double>(samples.size()));
+    const double share = std::ceil(options_.elite_fraction * static_cast<double>(samples.size()));
     order.resize(std::clamp<std::size_t>(static_cast<std::size_t>(share), 1, samples.size()));
     std::vector<Choices> best;
     for (const std::size_t i : order) {
@@ -96,32 +126,16 @@ class Post final : public Agent {
     return best;
   }
 
-  // Returns by how many standard deviations each is below the mean, so that the learning rate fits
-  // steps of milliseconds and of minutes.
+  // In standard deviations, so that the learning rate fits steps of milliseconds and of minutes.
   static std::vector<double> advantages(const std::vector<Evaluation>& evaluations) {
-    const auto count = static_cast<double>(evaluations.size());
-    double mean_us = 0;
+    std::vector<double> costs_us;
     for (const Evaluation& evaluation : evaluations) {
-      mean_us += evaluation.objective_us() / count;
+      costs_us.push_back(evaluation.objective_us());
     }
-    double variance = 0;
-    std::vector<double> advantages;
-    for (const Evaluation& evaluation : evaluations) {
-      advantages.push_back(mean_us - evaluation.objective_us());
-      variance += advantages.back() * advantages.back() / count;
-    }
-    const double deviation_us = std::sqrt(variance);
-    for (double& advantage : advantages) {
-      advantage = deviation_us > 0 ? advantage / deviation_us : 0;
-    }
-    return advantages;
+    return policy_gradient::standardized(costs_us);
   }
 
-  std::size_t batch_size_;
-  std::size_t cross_entropy_every_;
-  double elite_fraction_;
-  double uniform_share_;
-  ProximalOptions proximal_;
+  Options options_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -137,34 +151,9 @@ EMPLACE_REGISTER_AGENT(
                           "thousands of evaluations. It has no policy to use on other "
                           "graphs.",
            .reference = "Gao, Chen, Li, NeurIPS 2018",
-           .parameters =
-               {whole_number("batch-size", 20, 1, 100'000, "placements sampled for an update"),
-                whole_number("cross-entropy-every", 5, 1, 10'000,
-                             "batches from one cross-entropy update to the next"),
-                {.name = "elite-fraction",
-                 .default_value = 0.1,
-                 .min = 0,
-                 .max = 1,
-                 .summary = "fraction of the samples that a cross-entropy update learns from"},
-                {.name = "uniform-share",
-                 .default_value = 0.02,
-                 .min = 0,
-                 .max = 1,
-                 .summary = "share of equal probabilities that a cross-entropy update mixes in"},
-                whole_number("ppo-steps", 10, 0, 1000, "gradient steps of PPO after a batch"),
-                {.name = "learning-rate",
-                 .default_value = 1.0,
-                 .min = 0,
-                 .max = 1000,
-                 .summary = "learning rate of a PPO step"},
-                {.name = "kl-penalty",
-                 .default_value = 1.0,
-                 .min = 0,
-                 .max = 1000,
-                 .summary = "weight of the KL divergence from the distribution that was sampled",
-                 .expert = true}},
+           .parameters = option_table().parameters(),
            .deterministic = false,
            .default_groups = 128});
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::post

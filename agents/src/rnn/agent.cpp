@@ -1,156 +1,127 @@
-#include "agent.hpp"
+// The recurrent agents: the same program, which learns groups or places groups as they are, with
+// defaults after two papers.
 
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include "policy_gradient/policy_agent.hpp"
+#include "rnn/options.hpp"
+#include "rnn/policy.hpp"
+#include "rnn/trainer.hpp"
 
-#include <fmt/format.h>
+#include <emplace/agents/agent.hpp>
 
+#include <deque>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace emplace::agents::rnn {
 namespace {
 
-constexpr const char* kSchema = "emplace-policy";
-constexpr const char* kTrainingSchema = "emplace-training";
-constexpr std::int64_t kVersion = 1;
+class Model final : public policy_gradient::PolicyModel {
+ public:
+  Model(const Options& options, std::size_t num_devices)
+      : learning_(options.learning), policy_(options.policy, num_devices) {}
 
-Placement best_of(const Problem& problem, const Session& session) {
-  return session.best_placement().value_or(
-      Placement(problem.num_groups(), problem.placeable_devices().front()));
-}
+  std::size_t num_devices() const override { return policy_.num_devices(); }
 
-void expect_agent(const JsonCursor& root, const std::string& name) {
-  if (root.at("agent").text() != name) {
-    root.at("agent").fail(fmt::format("expected '{}'", name));
+  void initialize(RandomStream& random) override { policy_.parameters().initialize(random); }
+
+  std::vector<std::pair<std::string, nn::Parameters<float>*>> networks() override {
+    return {{"layers", &policy_.parameters()}};
   }
+
+  void run_greedy_episode(Session& session) override {
+    const std::vector<Item> items = items_of(session.problem());
+    nn::Tape<float> tape(policy_.parameters());
+    ActionSampler greedy(nullptr);
+    std::deque<GroupedDraw> draws(1);
+    draws.front().draw.placements = 1;
+    policy_.place(tape, items, greedy, 0, draws);
+    std::vector<Placement> placements;
+    read_placements(draws, session.problem(), items, placements);
+    session.evaluate(placements.front());
+  }
+
+  std::unique_ptr<policy_gradient::Trainer> make_trainer(
+      std::span<Session* const> sessions) override {
+    return std::make_unique<Trainer>(learning_, policy_, sessions);
+  }
+
+ private:
+  LearningOptions learning_;
+  RecurrentPolicy<float> policy_;
+};
+
+class RnnAgent final : public policy_gradient::PolicyAgent {
+ public:
+  RnnAgent(std::string name, const Params& params, bool learns_groups)
+      : PolicyAgent(std::move(name), option_table(learns_groups).network_parameters(params)),
+        options_(option_table(learns_groups).read(params)) {}
+
+  std::int64_t evaluations_per_episode(const Problem&) const override { return 1; }
+
+ private:
+  std::unique_ptr<policy_gradient::PolicyModel> make_policy(
+      std::size_t num_devices) const override {
+    return std::make_unique<Model>(options_, num_devices);
+  }
+
+  Options options_;
+};
+
+AgentRegistration registered(AgentInfo info, bool learns_groups) {
+  info.kind = AgentKind::kLearned;
+  info.deterministic = false;
+  info.trainable = true;
+  info.default_groups = 128;
+  std::string name = info.name;
+  return {std::move(info), [name, learns_groups](const Params& params) {
+            return std::make_unique<RnnAgent>(name, params, learns_groups);
+          }};
 }
+
+// Mirhoseini et al. 2017. One controller stands for the paper's 20 with a parameter server. The
+// paper gives no sizes and learning rates; the sizes are those of the hierarchical controller
+// (2018).
+Preset colocrl_preset() { return {{"placements", 8}, {"feasible-only-after", 5000}}; }
+
+// Mirhoseini, Goldie et al. 2018. Where TensorFlow's public code differs from the paper, this
+// follows the paper, with three exceptions. The learning rate is far below 0.1 and there is an
+// entropy bonus: otherwise all groups share one device after some hundred updates. There are 40
+// groups, 20 for each of two devices as in that code: 256 are more than the items that there are to
+// group.
+Preset hdp_preset() {
+  return {{"learned-groups", 40},       {"logit-noise", 0.5},     {"noise-updates", 500},
+          {"feasible-only-after", 500}, {"entropy-weight", 1e-3}, {"learning-rate", 1e-4}};
+}
+
+const AgentRegistration kRnnColocrl =
+    registered({.name = "rnn-colocrl",
+                .summary = "sequence-to-sequence network that outputs a device for each "
+                           "group, by REINFORCE",
+                .description = "An attentional sequence-to-sequence network reads the groups "
+                               "in topological order and outputs a device for each. It is "
+                               "trained by REINFORCE on the square root of whole step times. "
+                               "Use it as the recurrent baseline of the papers. It needs "
+                               "tens of thousands of evaluations, and its policy fits one "
+                               "number of devices.",
+                .reference = "Mirhoseini et al., ICML 2017, arXiv 1706.04972",
+                .parameters = option_table(false).parameters(colocrl_preset())},
+               false);
+
+const AgentRegistration kRnnHdp =
+    registered({.name = "rnn-hdp",
+                .summary = "feed-forward grouping and sequence-to-sequence placement, "
+                           "trained together by REINFORCE",
+                .description = "The hierarchical planner: a feed-forward network assigns the "
+                               "given groups to learned groups, and a sequence-to-sequence "
+                               "network places those. Both are trained together by REINFORCE "
+                               "on the square root of whole step times. Use it as the second "
+                               "recurrent baseline of the papers, with fine groups. Its "
+                               "policy fits one number of devices.",
+                .reference = "Mirhoseini, Goldie et al., ICLR 2018",
+                .parameters = option_table(true).parameters(hdp_preset())},
+               true);
 
 }  // namespace
-
-RnnAgent::RnnAgent(std::string name, const Params& params)
-    : name_(std::move(name)), params_(params), options_(options_of(params)) {}
-
-Placement RnnAgent::place(const Problem& problem, Session& session) {
-  Session* const sessions[] = {&session};
-  if (problem.placeable_devices().size() > 1) {
-    if (policy_) {
-      place_with_policy(problem, session);
-    }
-    train(sessions, {});
-  }
-  return best_of(problem, session);
-}
-
-void RnnAgent::ensure_policy(std::span<Session* const> sessions) {
-  if (!policy_) {
-    policy_ = std::make_unique<RecurrentPolicy<float>>(
-        options_.policy, sessions.front()->problem().placeable_devices().size());
-    policy_->parameters().initialize(sessions.front()->random());
-  }
-  for (const Session* session : sessions) {
-    const std::size_t found = session->problem().placeable_devices().size();
-    if (found != policy_->num_devices()) {
-      throw Error(
-          ErrorCode::kUnsupported,
-          fmt::format("a policy of {} for {} devices cannot place {} on the {} of {}", name_,
-                      policy_->num_devices(), session->problem().graph()[boost::graph_bundle].name,
-                      found, session->problem().cluster().name));
-    }
-  }
-}
-
-void RnnAgent::train(std::span<Session* const> sessions, const TrainingCallback& callback) {
-  EMPLACE_CHECK(!sessions.empty(), "nothing to train on");
-  ensure_policy(sessions);
-  training_ = std::make_unique<Training>(options_.learning, *policy_, sessions);
-  if (loaded_) {
-    const JsonDocument document = std::move(*loaded_);
-    loaded_.reset();
-    training_->load(document.root());
-  }
-  training_->run(callback);
-}
-
-Placement RnnAgent::place_with_policy(const Problem& problem, Session& session) {
-  EMPLACE_CHECK(policy_ != nullptr, "no policy was trained or loaded");
-  Session* const sessions[] = {&session};
-  ensure_policy(sessions);
-  const std::vector<Item> items = items_of(problem);
-  nn::Tape<float> tape(policy_->parameters());
-  ActionSampler greedy(nullptr);
-  std::deque<GroupedDraw> draws(1);
-  draws.front().draw.placements = 1;
-  policy_->place(tape, items, greedy, 0, draws);
-  std::vector<Placement> placements;
-  read_placements(draws, problem, items, placements);
-  session.evaluate(placements.front());
-  return best_of(problem, session);
-}
-
-std::string RnnAgent::save() const {
-  EMPLACE_CHECK(policy_ != nullptr, "no policy was trained or loaded");
-  std::string network;
-  for (const std::string& name : policy_parameters(options_)) {
-    network += fmt::format("{}\"{}\": \"{}\"", network.empty() ? "" : ", ", name,
-                           emplace::to_string(params_.values().at(name)));
-  }
-  return fmt::format(
-      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"{}\",\n\"devices\": {},\n"
-      "\"network\": {{{}}},\n\"layers\": {}\n}}\n",
-      kSchema, kVersion, name_, policy_->num_devices(), network, policy_->parameters().to_json());
-}
-
-void RnnAgent::load(const JsonCursor& policy) {
-  policy_ = read_policy(policy);
-  training_.reset();
-  loaded_.reset();
-}
-
-std::unique_ptr<RecurrentPolicy<float>> RnnAgent::read_policy(const JsonCursor& root) const {
-  root.expect_schema(kSchema, kVersion);
-  root.expect_only({"schema", "version", "agent", "devices", "network", "layers"});
-  expect_agent(root, name_);
-  for (const std::string& name : policy_parameters(options_)) {
-    const JsonCursor found = root.at("network").at(name);
-    const std::string value = emplace::to_string(params_.values().at(name));
-    if (found.text() != value) {
-      found.fail(fmt::format("the policy was trained with {0}={1}, not {0}={2}", name,
-                             excerpt(found.text()), value));
-    }
-  }
-  constexpr std::int64_t kMostDevices = 4096;
-  auto policy = std::make_unique<RecurrentPolicy<float>>(
-      options_.policy, static_cast<std::size_t>(root.at("devices").integer(1, kMostDevices)));
-  policy->parameters().load(root.at("layers"));
-  return policy;
-}
-
-std::string RnnAgent::save_training() const {
-  EMPLACE_CHECK(training_ != nullptr && !loaded_, "no training was started");
-  return fmt::format(
-      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"agent\": \"{}\",\n\"policy\": {},"
-      "\"training\": {}\n}}\n",
-      kTrainingSchema, kVersion, name_, save(), training_->to_json());
-}
-
-void RnnAgent::load_training(const JsonCursor& training) {
-  training.expect_schema(kTrainingSchema, kVersion);
-  training.expect_only({"schema", "version", "agent", "policy", "training"});
-  expect_agent(training, name_);
-  JsonDocument rest = training.at("training").copy();
-  policy_ = read_policy(training.at("policy"));
-  loaded_ = std::move(rest);
-}
-
-std::vector<PolicyLayer> RnnAgent::layers(DeviceId num_devices) const {
-  const RecurrentPolicy<float> policy(options_.policy, static_cast<std::size_t>(num_devices));
-  std::vector<PolicyLayer> layers;
-  for (const nn::Layer& layer : policy.parameters().layers()) {
-    layers.push_back({layer.name, static_cast<std::int64_t>(layer.inputs),
-                      static_cast<std::int64_t>(layer.outputs)});
-  }
-  return layers;
-}
-
 }  // namespace emplace::agents::rnn

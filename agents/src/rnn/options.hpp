@@ -4,13 +4,10 @@
 // papers differ.
 
 #include "nn/optimizer.hpp"
-
-#include <emplace/graphs/params.hpp>
+#include "option_table.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
 
 namespace emplace::agents::rnn {
 
@@ -45,14 +42,8 @@ struct Options {
   LearningOptions learning{};
 };
 
-/// Returns the table of parameters of an agent with these defaults. Those of the grouping network
-/// are in it only if the agent learns groups.
-std::vector<ParamSpec> parameter_table(const Options& defaults);
-
-/// Reads the values of such a table.
-Options options_of(const Params& params);
-
-/// Returns the names of the parameters that shape the networks.
-std::vector<std::string> policy_parameters(const Options& options);
+/// Declares the options: those of the grouping network where the agent learns groups, else those of
+/// placing groups as they are.
+const OptionTable<Options>& option_table(bool learns_groups);
 
 }  // namespace emplace::agents::rnn

@@ -8,6 +8,8 @@
 // not at all.
 
 #include "nn/optimizer.hpp"
+#include "policy_gradient/baseline.hpp"
+#include "policy_gradient/policy_agent.hpp"
 #include "rnn/options.hpp"
 #include "rnn/policy.hpp"
 
@@ -17,7 +19,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,48 +29,23 @@ namespace emplace::agents::rnn {
 /// does not fit.
 double cost_of(const Evaluation& evaluation, double out_of_memory_s);
 
-/// Keeps an exponential moving average of costs.
-class MovingBaseline {
- public:
-  explicit MovingBaseline(double decay) : decay_(decay) {}
-
-  /// Returns the average before this mean cost, and then adds it to the average. The first mean is
-  /// its own average.
-  double before(double mean);
-
-  /// Returns the average as a JSON array, empty before the first.
-  std::string to_json() const;
-
-  /// Restores what to_json() wrote, the same bits; throws kFormat if it is something else.
-  void load(const JsonCursor& json);
-
- private:
-  double decay_;
-  std::optional<double> average_;
-};
-
 /// Trains a policy on the problems of some sessions.
-class Training {
+class Trainer final : public policy_gradient::Trainer {
  public:
   /// Starts with no update. Requires: `policy` and the sessions outlive this.
-  Training(const LearningOptions& options, RecurrentPolicy<float>& policy,
-           std::span<Session* const> sessions);
+  Trainer(const LearningOptions& options, RecurrentPolicy<float>& policy,
+          std::span<Session* const> sessions);
 
-  /// Trains until all budgets are spent or `callback` returns false.
-  void run(const TrainingCallback& callback);
-
-  /// Returns the state of the training besides the policy as a JSON object.
-  std::string to_json() const;
-
-  /// Restores what to_json() wrote, the same bits; throws kFormat if it is of other problems.
-  void load(const JsonCursor& json);
+  void run(const TrainingCallback& callback) override;
+  std::string to_json() const override;
+  void load(const JsonCursor& json) override;
 
  private:
   // One problem, with what lasts from update to update.
   struct Environment {
     Session* session;
     std::vector<Item> items;
-    MovingBaseline baseline;
+    policy_gradient::MovingBaseline baseline;
   };
 
   // Samples, evaluates and makes an update; reports it.

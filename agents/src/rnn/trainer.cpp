@@ -1,12 +1,9 @@
-#include "training.hpp"
-
-#include <emplace/graphs/check.hpp>
+#include "trainer.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace emplace::agents::rnn {
 
@@ -15,27 +12,6 @@ double cost_of(const Evaluation& evaluation, double out_of_memory_s) {
   return std::sqrt(evaluation.status == EvaluationStatus::kOk
                        ? evaluation.step_time_us / kUsPerSecond
                        : out_of_memory_s);
-}
-
-double MovingBaseline::before(double mean) {
-  const double average = average_.value_or(mean);
-  average_ = decay_ * average + (1 - decay_) * mean;
-  return average;
-}
-
-std::string MovingBaseline::to_json() const {
-  return average_ ? fmt::format("[{}]", *average_) : "[]";
-}
-
-void MovingBaseline::load(const JsonCursor& json) {
-  const std::vector<JsonCursor> averages = json.elements();
-  if (averages.size() > 1) {
-    json.fail("expected one number or none");
-  }
-  average_.reset();
-  if (!averages.empty()) {
-    average_ = averages.front().number(0, std::numeric_limits<double>::max());
-  }
 }
 
 void read_placements(const std::deque<GroupedDraw>& draws, const Problem& problem,
@@ -51,20 +27,20 @@ void read_placements(const std::deque<GroupedDraw>& draws, const Problem& proble
   }
 }
 
-Training::Training(const LearningOptions& options, RecurrentPolicy<float>& policy,
-                   std::span<Session* const> sessions)
+Trainer::Trainer(const LearningOptions& options, RecurrentPolicy<float>& policy,
+                 std::span<Session* const> sessions)
     : options_(options),
       policy_(&policy),
       optimizer_(options.optimizer, policy.parameters().values().size()),
       tape_(policy.parameters()),
       gradient_(policy.parameters().values().size()) {
   for (Session* session : sessions) {
-    environments_.push_back(
-        {session, items_of(session->problem()), MovingBaseline(options.baseline_decay)});
+    environments_.push_back({session, items_of(session->problem()),
+                             policy_gradient::MovingBaseline(options.baseline_decay)});
   }
 }
 
-void Training::run(const TrainingCallback& callback) {
+void Trainer::run(const TrainingCallback& callback) {
   for (bool goes_on = true; goes_on;) {
     std::size_t tried = 0;
     while (environments_[next_ % environments_.size()].session->exhausted()) {
@@ -78,7 +54,7 @@ void Training::run(const TrainingCallback& callback) {
   }
 }
 
-void Training::prepare_draws(std::int64_t evaluations_left) {
+void Trainer::prepare_draws(std::int64_t evaluations_left) {
   std::size_t left = std::min(options_.groupings * options_.placements,
                               static_cast<std::size_t>(evaluations_left));
   draws_.resize((left + options_.placements - 1) / options_.placements);
@@ -88,7 +64,7 @@ void Training::prepare_draws(std::int64_t evaluations_left) {
   }
 }
 
-TrainingUpdate Training::update(Environment& environment) {
+TrainingUpdate Trainer::update(Environment& environment) {
   Session& session = *environment.session;
   prepare_draws(session.evaluations_left());
   tape_.clear();
@@ -102,10 +78,8 @@ TrainingUpdate Training::update(Environment& environment) {
   if (seed(environment, evaluations)) {
     std::ranges::fill(gradient_, 0.0F);
     tape_.backward(gradient_);
-    report.gradient_norm = nn::clip_norm(gradient_, options_.max_grad_norm);
-    if (std::isfinite(report.gradient_norm)) {
-      optimizer_.step(policy_->parameters().values(), gradient_, options_.learning_rate);
-    }
+    report.gradient_norm = optimizer_.clipped_step(policy_->parameters().values(), gradient_,
+                                                   options_.learning_rate, options_.max_grad_norm);
   }
   episodes_ += static_cast<std::int64_t>(evaluations.size());
   report.update = ++updates_;
@@ -119,7 +93,7 @@ TrainingUpdate Training::update(Environment& environment) {
   return report;
 }
 
-bool Training::seed(Environment& environment, const std::vector<Evaluation>& evaluations) {
+bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& evaluations) {
   const auto counts = [&](const Evaluation& evaluation) {
     return evaluation.status == EvaluationStatus::kOk ||
            (evaluation.status == EvaluationStatus::kOutOfMemory &&
@@ -162,7 +136,7 @@ bool Training::seed(Environment& environment, const std::vector<Evaluation>& eva
   return true;
 }
 
-double Training::entropy() const {
+double Trainer::entropy() const {
   double sum = 0;
   double count = 0;
   const auto add = [&](nn::Value entropies) {
@@ -181,7 +155,7 @@ double Training::entropy() const {
   return sum / count;
 }
 
-std::string Training::to_json() const {
+std::string Trainer::to_json() const {
   std::string baselines;
   for (const Environment& environment : environments_) {
     baselines += (baselines.empty() ? "" : ", ") + environment.baseline.to_json();
@@ -191,21 +165,17 @@ std::string Training::to_json() const {
       updates_, episodes_, baselines, optimizer_.to_json());
 }
 
-void Training::load(const JsonCursor& json) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 53;  // no count overflows soon after
+void Trainer::load(const JsonCursor& json) {
+  using policy_gradient::read_count;
   json.expect_only({"next", "updates", "episodes", "baselines", "optimizer"});
-  const std::vector<JsonCursor> baselines = json.at("baselines").elements();
-  if (baselines.size() != environments_.size()) {
-    json.at("baselines")
-        .fail(
-            fmt::format("expected {} problems, found {}", environments_.size(), baselines.size()));
-  }
+  const auto baselines =
+      policy_gradient::elements_by_problem(json.at("baselines"), environments_.size());
   for (std::size_t i = 0; i < environments_.size(); ++i) {
     environments_[i].baseline.load(baselines[i]);
   }
-  next_ = static_cast<std::size_t>(json.at("next").integer(0, kMost));
-  updates_ = json.at("updates").integer(0, kMost);
-  episodes_ = json.at("episodes").integer(0, kMost);
+  next_ = static_cast<std::size_t>(read_count(json.at("next")));
+  updates_ = read_count(json.at("updates"));
+  episodes_ = read_count(json.at("episodes"));
   optimizer_.load(json.at("optimizer"));
 }
 
