@@ -2,8 +2,8 @@
 // policy updated. Counters say which shares the simulations, the network's decisions and the update
 // take, and how many floating-point operations of layers a second that is.
 
-#include "agents/src/learned/placeto_episode.hpp"
-#include "agents/src/learned/placeto_learner.hpp"
+#include "agents/src/placeto/episode.hpp"
+#include "agents/src/placeto/learner.hpp"
 #include "random_problem.hpp"
 
 #include <emplace/agents/session.hpp>

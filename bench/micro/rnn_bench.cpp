@@ -1,7 +1,7 @@
 // One update of the recurrent agents: placements are drawn, simulated and learned from. The counter
 // says how long one takes in all.
 
-#include "agents/src/learned/rnn_training.hpp"
+#include "agents/src/rnn/trainer.hpp"
 
 #include <emplace/agents/session.hpp>
 #include <emplace/graphs/catalog.hpp>
@@ -32,7 +32,7 @@ void update(benchmark::State& state, std::size_t groups, std::size_t placements)
       {.hidden = static_cast<std::size_t>(state.range(0)), .groups = groups},
       problem.placeable_devices().size());
   policy.parameters().initialize(session.random());
-  Training training({.placements = placements}, policy, sessions);
+  Trainer training({.placements = placements}, policy, sessions);
   for (auto _ : state) {
     training.run([](const agents::TrainingUpdate&) { return false; });  // stops after one
   }

@@ -1,4 +1,4 @@
-#include "agents/src/learned/edge_contraction.hpp"
+#include "agents/src/placeto/edge_contraction.hpp"
 
 #include "support/problems.hpp"
 

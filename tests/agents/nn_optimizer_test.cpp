@@ -94,9 +94,12 @@ TEST(NnOptimizer, ClipsTheNormOfWhatIsTooLong) {
 }
 
 TEST(NnOptimizer, IsFoundByName) {
-  EXPECT_EQ(find_optimizer_kind("adam"), OptimizerKind::kAdam);
-  EXPECT_EQ(find_optimizer_kind("rmsprop"), OptimizerKind::kRmsprop);
-  EXPECT_EQ(find_optimizer_kind("sgd"), OptimizerKind::kSgd);
+  const auto name = [](OptimizerKind kind) {
+    return optimizer_names().at(static_cast<std::size_t>(kind));
+  };
+  EXPECT_EQ(name(OptimizerKind::kAdam), "adam");
+  EXPECT_EQ(name(OptimizerKind::kRmsprop), "rmsprop");
+  EXPECT_EQ(name(OptimizerKind::kSgd), "sgd");
 }
 
 }  // namespace

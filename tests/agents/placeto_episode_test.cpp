@@ -1,6 +1,5 @@
-#include "agents/src/learned/placeto_episode.hpp"
-
-#include "agents/src/learned/placeto_options.hpp"
+#include "agents/src/placeto/episode.hpp"
+#include "agents/src/placeto/options.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/graphs/error.hpp>
@@ -19,7 +18,7 @@ namespace {
 
 Options options(const std::string& given) {
   const Spec spec = Spec::parse(given.empty() ? "placeto" : "placeto:" + given);
-  return options_of(resolve_params(parameter_table(), spec, "agent placeto"));
+  return read_options(resolve_params(option_table().parameters(), spec, "agent placeto"));
 }
 
 // One round of episodes on a fork and join of 8 groups.
@@ -313,23 +312,6 @@ TEST(PlacetoEpisode, AddsThePenaltyForMemoryAndCapsTheTime) {
   EXPECT_DOUBLE_EQ(time("time-cap=4"), 4);
   EXPECT_DOUBLE_EQ(time("log-time=true,memory-penalty=0"), std::log(3.0));
   EXPECT_DOUBLE_EQ(time("time-unit=work,memory-penalty=0,time-cap=1000000"), 3e6 / 620);
-}
-
-// Two workers, two steps, a mean over two episodes.
-TEST(PlacetoEpisode, ABaselineIsTheMeanOfTheLastEpisodesStepByStep) {
-  StepBaseline baseline(2);
-  std::vector<double> first = {1, 3, 10, 20};
-  baseline.subtract_from(first, 2);
-  EXPECT_THAT(first, testing::ElementsAre(-1, 1, -5, 5));
-  std::vector<double> second = {6, 6, 35, 35};
-  baseline.subtract_from(second, 2);
-  EXPECT_THAT(second, testing::ElementsAre(2, 2, 10, 10));  // off (2 + 6) / 2 and (15 + 35) / 2
-  std::vector<double> third = {0, 0, 0, 0};
-  baseline.subtract_from(third, 2);
-  EXPECT_THAT(third, testing::ElementsAre(-3, -3, -17.5, -17.5));  // the first is forgotten
-  StepBaseline none(0);
-  none.subtract_from(second, 2);
-  EXPECT_THAT(second, testing::ElementsAre(2, 2, 10, 10));
 }
 
 }  // namespace

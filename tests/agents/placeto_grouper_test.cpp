@@ -1,5 +1,4 @@
-#include "agents/src/learned/placeto_grouper.hpp"
-
+#include "agents/src/placeto/grouper.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/graphs/error.hpp>
@@ -114,22 +113,6 @@ TEST(PlacetoGrouper, FollowsTheAdvantage) {
   };
   EXPECT_GT(change(2), 1e-4);
   EXPECT_LT(change(-2), -1e-4);
-}
-
-// Below the mean of those before, in standard deviations that include this one: (5 - 3) / sqrt(4 /
-// 2), then (4 - 7) / sqrt((1 + 1 + 9) / 3).
-TEST(PlacetoGrouper, StandardizesATimeAgainstTheLastOnes) {
-  DrawBaseline baseline;
-  EXPECT_EQ(baseline.advantage(5), 0);
-  EXPECT_DOUBLE_EQ(baseline.advantage(3), std::sqrt(2.0));
-  EXPECT_DOUBLE_EQ(baseline.advantage(7), -3 / std::sqrt(11.0 / 3));
-  DrawBaseline same;
-  same.load(JsonDocument::parse(baseline.to_json(), "baseline").root());
-  EXPECT_EQ(same.advantage(1), baseline.advantage(1));
-  for (int i = 0; i < 30; ++i) {
-    EXPECT_EQ(baseline.advantage(2) > 0, i < 19) << i;  // by then 5, 3 and 7 are forgotten
-  }
-  EXPECT_THROW(same.load(JsonDocument::parse("[1, \"2\"]", "baseline").root()), Error);
 }
 
 }  // namespace

@@ -108,11 +108,11 @@ TEST(PlacetoJoint, ResumesWithTheSameBits) {
   const std::size_t draws = training.find("\"draws\": [") + 10;
   training.replace(draws, training.find("], [", draws) + 3 - draws, "");
   try {
-    trainable(*make("placeto-joint:merged-groups=3,order=random,start=best"))
-        .load_training(JsonDocument::parse(training, "training.json").root());
+    policy(true);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "training.json: /grouper/draws: expected one for each environment");
+    EXPECT_STREQ(error.what(),
+                 "training.json: /training/grouper/draws: expected 2 problems, found 1");
   }
 }
 

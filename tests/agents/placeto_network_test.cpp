@@ -1,6 +1,5 @@
-#include "agents/src/learned/placeto_network.hpp"
-
-#include "agents/src/learned/placeto_options.hpp"
+#include "agents/src/placeto/network.hpp"
+#include "agents/src/placeto/options.hpp"
 #include "support/problems.hpp"
 
 #include <gmock/gmock.h>
@@ -17,7 +16,7 @@ namespace {
 
 NetworkOptions network_options(const std::string& given) {
   const Spec spec = Spec::parse(given.empty() ? "placeto" : "placeto:" + given);
-  return options_of(resolve_params(parameter_table(), spec, "agent placeto")).network;
+  return read_options(resolve_params(option_table().parameters(), spec, "agent placeto")).network;
 }
 
 std::size_t weights(const std::string& given, std::size_t devices) {

@@ -1,5 +1,5 @@
 #include "agents/placing.hpp"
-#include "agents/src/learned/post_policy.hpp"
+#include "agents/src/post/policy.hpp"
 #include "support/problems.hpp"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,8 @@
 // What the recurrent agents' networks read, draw and differentiate.
 
-#include "agents/src/learned/rnn_policy.hpp"
-
-#include "agents/src/learned/rnn_items.hpp"
-#include "agents/src/learned/sequence_placer.hpp"
+#include "agents/src/rnn/items.hpp"
+#include "agents/src/rnn/policy.hpp"
+#include "agents/src/rnn/sequence_placer.hpp"
 #include "agents/tape_differences.hpp"
 #include "support/problems.hpp"
 

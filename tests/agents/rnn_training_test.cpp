@@ -1,8 +1,7 @@
 // The training of the recurrent agents and its checkpoints.
 
-#include "agents/src/learned/rnn_training.hpp"
-
 #include "agents/placing.hpp"
+#include "agents/src/rnn/trainer.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/agents/agent.hpp>
@@ -37,15 +36,6 @@ TEST(RnnTraining, TakesTheRootOfTheSecondsOrOfTheOutOfMemoryTime) {
       rnn::cost_of({.status = EvaluationStatus::kOutOfMemory, .step_time_us = 40}, 100), 10);
 }
 
-TEST(RnnTraining, AveragesCostsFromTheFirstOn) {
-  rnn::MovingBaseline baseline(0.9);
-  EXPECT_EQ(baseline.to_json(), "[]");
-  EXPECT_DOUBLE_EQ(baseline.before(4), 4);
-  EXPECT_DOUBLE_EQ(baseline.before(2), 4);
-  EXPECT_DOUBLE_EQ(baseline.before(1), 3.8);
-  EXPECT_DOUBLE_EQ(baseline.before(0), 3.52);
-}
-
 // Runs two updates of four placements on a problem in which nothing fits.
 std::string training_without_memory(std::int64_t feasible_only_after, std::vector<float>& weights) {
   const Problem problem =
@@ -54,8 +44,8 @@ std::string training_without_memory(std::int64_t feasible_only_after, std::vecto
   Session session(problem, {.seed = 1, .max_evaluations = 8});
   policy.parameters().initialize(session.random());
   Session* const sessions[] = {&session};
-  rnn::Training training({.placements = 4, .feasible_only_after = feasible_only_after}, policy,
-                         sessions);
+  rnn::Trainer training({.placements = 4, .feasible_only_after = feasible_only_after}, policy,
+                        sessions);
   training.run({});
   weights.assign(policy.parameters().values().begin(), policy.parameters().values().end());
   return training.to_json();

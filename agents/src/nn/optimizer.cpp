@@ -2,8 +2,6 @@
 
 #include "number_list.hpp"
 
-#include <emplace/graphs/check.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,12 +22,6 @@ constexpr float kRmspropEpsilon = 1e-10F;
 const std::vector<std::string>& optimizer_names() {
   static const std::vector<std::string> names = {"adam", "rmsprop", "sgd"};
   return names;
-}
-
-OptimizerKind find_optimizer_kind(std::string_view name) {
-  const auto found = std::ranges::find(optimizer_names(), name);
-  EMPLACE_CHECK(found != optimizer_names().end(), "no optimizer '{}'", name);
-  return static_cast<OptimizerKind>(found - optimizer_names().begin());
 }
 
 Optimizer::Optimizer(OptimizerKind kind, std::size_t num_parameters)
@@ -70,6 +62,15 @@ void Optimizer::step(std::span<float> parameters, std::span<const float> gradien
       break;
     }
   }
+}
+
+double Optimizer::clipped_step(std::span<float> parameters, std::span<float> gradient,
+                               double learning_rate, double max_norm) {
+  const double norm = clip_norm(gradient, max_norm);
+  if (std::isfinite(norm)) {
+    step(parameters, gradient, learning_rate);
+  }
+  return norm;
 }
 
 std::string Optimizer::to_json() const {

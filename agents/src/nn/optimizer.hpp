@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace emplace::agents::nn {
@@ -19,9 +18,6 @@ enum class OptimizerKind : std::uint8_t { kAdam, kRmsprop, kSgd };
 /// Returns the names "adam", "rmsprop", "sgd", in the order of OptimizerKind.
 const std::vector<std::string>& optimizer_names();
 
-/// Returns the kind called `name`. Requires: it is one of optimizer_names().
-OptimizerKind find_optimizer_kind(std::string_view name);
-
 /// Updates one set of parameters and keeps its moments.
 class Optimizer {
  public:
@@ -30,6 +26,11 @@ class Optimizer {
 
   /// Makes one step against `gradient`.
   void step(std::span<float> parameters, std::span<const float> gradient, double learning_rate);
+
+  /// Scales `gradient` down to the Euclidean norm `max_norm` if it is longer, and makes a step
+  /// against it unless it has a number that is not finite. Returns the norm before.
+  double clipped_step(std::span<float> parameters, std::span<float> gradient, double learning_rate,
+                      double max_norm);
 
   /// Returns the moments and the powers of Adam's bias correction, as a JSON object.
   std::string to_json() const;

@@ -1,0 +1,221 @@
+#include "environment.hpp"
+
+#include "placeto/edge_contraction.hpp"
+
+#include <emplace/graphs/elementary.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace emplace::agents::placeto {
+namespace {
+
+constexpr double kBytesPerGigabyte = 1e9;
+constexpr double kUsPerSecond = 1e6;
+
+Placement random_placement(const Problem& problem, RandomStream& random) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  Placement placement(problem.num_groups());
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    placement[group] = devices[random.below(devices.size())];
+  }
+  return placement;
+}
+
+// The total work: the time of all ops in sequence, each on the device that runs it fastest.
+double work_us(const Problem& problem) {
+  double sum_us = 0;
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    double least_us = std::numeric_limits<double>::infinity();
+    for (const DeviceId device : problem.placeable_devices()) {
+      least_us = std::min(least_us, problem.cost_us(op, device));
+    }
+    sum_us += least_us;
+  }
+  return sum_us;
+}
+
+std::vector<GroupId> visiting_order(const Problem& problem, Order rule, RandomStream& random) {
+  std::vector<GroupId> order(problem.group_order().begin(), problem.group_order().end());
+  if (rule == Order::kReverse) {
+    std::ranges::reverse(order);
+  } else if (rule == Order::kRandom) {
+    random.shuffle(std::span(order));
+  }
+  return order;
+}
+
+}  // namespace
+
+Environment::Environment(Session& environment_session, const Options& all_options)
+    : session(&environment_session),
+      options(all_options.episode),
+      graph(environment_session.problem()),
+      fixed_start(environment_session.problem().num_groups(),
+                  environment_session.problem().placeable_devices().front()),
+      baseline(all_options.learning.baseline_episodes) {
+  const Problem& problem = session->problem();
+  order = visiting_order(problem, options.order, session->random());
+  if (options.start == Start::kRandom || options.start == Start::kBest) {
+    fixed_start = random_placement(problem, session->random());
+  }
+  const double work = work_us(problem);
+  us_per_unit = options.relative_times && work > 0 ? work : kUsPerSecond;
+}
+
+Environment::Environment(const Environment& fine, Placement start,
+                         std::shared_ptr<const Problem> coarse_problem,
+                         IdVector<GroupId, GroupId> coarse_of_group)
+    : session(fine.session),
+      options(fine.options),
+      coarse(std::move(coarse_problem)),
+      coarse_of(std::move(coarse_of_group)),
+      graph(*coarse),
+      order(visiting_order(*coarse, options.order, session->random())),
+      fixed_start(std::move(start)),
+      us_per_unit(fine.us_per_unit),
+      baseline(0) {
+  options.start = Start::kRandom;  // which is `start`
+  options.random_start = 0;
+}
+
+GroupId visited_groups(const EpisodeOptions& options, const Problem& problem) {
+  return options.groups > 0 ? groups_after_contraction(problem, options.groups)
+                            : problem.num_groups();
+}
+
+std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem) {
+  const std::int64_t first = options.start == Start::kBetter ? 3 : 1;
+  if (options.reward == Reward::kTerminal) {
+    return first;
+  }
+  // Members of a merged group may be on other devices than the group, so that no action leaves all
+  // of them where they are.
+  const auto num_devices = static_cast<std::int64_t>(problem.placeable_devices().size());
+  const std::int64_t each =
+      options.all_actions ? num_devices - (options.groups > 0 ? 0 : 1) : std::int64_t{1};
+  return visited_groups(options, problem) * static_cast<std::int64_t>(options.sweeps) * each +
+         first;
+}
+
+void Environment::load(const JsonCursor& json) {
+  json.expect_only({"order", "start", "baseline"});
+  const auto read = [&](const char* key, std::int32_t count) {
+    const std::vector<JsonCursor> elements = json.at(key).elements();
+    if (elements.size() != graph.size()) {
+      json.at(key).fail(fmt::format("expected one for each of {} groups, found {}", graph.size(),
+                                    elements.size()));
+    }
+    std::vector<std::int32_t> numbers;
+    for (const JsonCursor& element : elements) {
+      numbers.push_back(static_cast<std::int32_t>(element.integer(0, count - 1)));
+    }
+    return numbers;
+  };
+  order = read("order", session->problem().num_groups());
+  std::vector<GroupId> sorted = order;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end()) {
+    json.at("order").fail("expected each group once");
+  }
+  fixed_start = Placement(read("start", session->problem().num_devices()));
+  baseline.load(
+      json.at("baseline"),
+      static_cast<std::size_t>(visited_groups(options, session->problem())) * options.sweeps);
+}
+
+std::string Environment::to_json() const {
+  return fmt::format(R"({{"order": [{}], "start": [{}], "baseline": {}}})", fmt::join(order, ", "),
+                     fmt::join(fixed_start.devices(), ", "), baseline.to_json());
+}
+
+Placement Environment::next_start(bool greedy) const {
+  if (!greedy && options.random_start > 0 && session->random().uniform() < options.random_start) {
+    return random_placement(session->problem(), session->random());
+  }
+  switch (options.start) {
+    case Start::kRandomEachEpisode:
+      return random_placement(session->problem(), session->random());
+    case Start::kBest:
+      return session->best_placement().value_or(fixed_start);
+    case Start::kBetter: {
+      const Placement starts[] = {fixed_start,
+                                  random_placement(session->problem(), session->random())};
+      const std::vector<Evaluation> evaluations = session->evaluate(starts);
+      return starts[evaluations[1].better_than(evaluations[0]) ? 1 : 0];
+    }
+    case Start::kOneDevice:
+    case Start::kRandom:
+      break;
+  }
+  return fixed_start;
+}
+
+double Environment::time_of(const Evaluation& evaluation, const StepOutline& outline) const {
+  const Problem& problem = session->problem();
+  double time = evaluation.step_time_us / us_per_unit;
+  if (options.log_time) {
+    time = log_of(std::max(time, 1e-300));
+  }
+  double over = 0;
+  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+    const double limit = options.memory_limit_gb > 0
+                             ? options.memory_limit_gb * kBytesPerGigabyte
+                             : static_cast<double>(problem.memory_bytes(device));
+    const auto peak = static_cast<double>(outline.peak_bytes[device]);
+    over = std::max(over, (peak - limit) / kBytesPerGigabyte);
+  }
+  return std::min(time + options.memory_penalty * over, options.time_cap);
+}
+
+void Environment::read_devices(const Placement& placement, std::span<std::int32_t> devices) const {
+  const Problem& problem = session->problem();
+  const std::span<const DeviceId> placeable = problem.placeable_devices();
+  const auto index_of = [&](DeviceId device) {
+    return static_cast<std::int32_t>(std::ranges::find(placeable, device) - placeable.begin());
+  };
+  if (coarse_of.empty()) {
+    std::ranges::transform(placement.devices(), devices.begin(), index_of);
+    return;
+  }
+  std::vector<double> times_us(devices.size() * placeable.size(), 0.0);  // by coarse group, device
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    const DeviceId device = placement[group];
+    const std::size_t row = static_cast<std::size_t>(coarse_of[group]) * placeable.size();
+    times_us[row + static_cast<std::size_t>(index_of(device))] +=
+        problem.group_cost_us(group, device);
+  }
+  for (std::size_t group = 0; group < devices.size(); ++group) {
+    const auto row = std::span(times_us).subspan(group * placeable.size(), placeable.size());
+    devices[group] = static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin());
+  }
+}
+
+IdVector<GroupId, double> Environment::starts_us(const StepOutline& outline) const {
+  if (coarse_of.empty()) {
+    return outline.group_start_us;
+  }
+  IdVector<GroupId, double> starts_us(graph.size(), std::numeric_limits<double>::infinity());
+  for (GroupId group = 0; group < coarse_of.end_id(); ++group) {
+    double& start_us = starts_us[coarse_of[group]];
+    start_us = std::min(start_us, outline.group_start_us[group]);
+  }
+  return starts_us;
+}
+
+void Environment::assign(Placement& placement, GroupId group, DeviceId device) const {
+  if (coarse_of.empty()) {
+    placement[group] = device;
+    return;
+  }
+  for (GroupId member = 0; member < coarse_of.end_id(); ++member) {
+    if (coarse_of[member] == group) {
+      placement[member] = device;
+    }
+  }
+}
+
+}  // namespace emplace::agents::placeto

@@ -1,0 +1,205 @@
+#include "episode.hpp"
+
+#include <emplace/graphs/elementary.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace emplace::agents::placeto {
+
+RolloutCollector::RolloutCollector(const Network<float>& network)
+    : network_(&network), tape_(network.parameters()) {}
+
+bool RolloutCollector::collect(Environment& environment, std::size_t workers, bool greedy) {
+  const std::size_t num_groups = environment.graph.size();
+  const std::size_t steps = num_groups * environment.options.sweeps;
+  const std::size_t num_decisions = steps * workers;
+  placements_.clear();
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    placements_.push_back(environment.next_start(greedy));
+  }
+  outcomes_.resize(workers);
+  Rollout& rollout = environment.rollout;
+  rollout.workers_ = workers;
+  rollout.num_groups_ = num_groups;
+  rollout.current_.clear();
+  for (std::size_t sweep = 0; sweep < environment.options.sweeps; ++sweep) {
+    rollout.current_.insert(rollout.current_.end(), environment.order.begin(),
+                            environment.order.end());
+  }
+  rollout.visits_.assign(steps * num_groups, 0);
+  rollout.devices_.resize(num_decisions * num_groups);
+  // Without a simulation at each step all start times are 0.
+  rollout.start_times_.assign(num_decisions * num_groups, 0);
+  rollout.actions_.resize(num_decisions);
+  rollout.times_.assign(num_decisions + workers, 0);
+  const bool each_step = environment.options.reward != Reward::kTerminal;
+  const bool all_actions = environment.options.all_actions && each_step && !greedy;
+  rollout.times_by_action_.assign(all_actions ? num_decisions * environment.graph.num_devices() : 0,
+                                  0);
+  rollout.entropy_sum_ = 0;
+
+  const auto write_times = [&](std::size_t step) {
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      rollout.times_[step * workers + worker] = outcomes_[worker].time;
+    }
+  };
+  if (each_step) {
+    if (!simulate(environment, true)) {
+      return false;
+    }
+    write_times(0);
+  }
+  for (std::size_t step = 0; step < steps; ++step) {
+    observe(environment, step);
+    if (all_actions && !simulate_all_actions(environment, step)) {
+      return false;
+    }
+    act(environment, step, greedy);
+    if (all_actions) {
+      keep_chosen(environment, step);
+    } else if (!each_step && step + 1 < steps) {
+      continue;
+    } else if (!simulate(environment, !each_step || !environment.options.skip_unchanged)) {
+      return false;
+    }
+    write_times(step + 1);
+  }
+  rollout.last_us_ = 0;
+  for (const Outcome& last : outcomes_) {
+    rollout.last_us_ += last.objective_us / static_cast<double>(workers);
+  }
+  return true;
+}
+
+bool RolloutCollector::simulate(Environment& environment, bool all) {
+  queue_outcomes_.clear();
+  queue_.clear();
+  for (std::size_t worker = 0; worker < placements_.size(); ++worker) {
+    if (all || placements_[worker] != simulated_[worker]) {
+      queue_outcomes_.push_back(&outcomes_[worker]);
+      queue_.push_back(placements_[worker]);
+    }
+  }
+  simulated_ = placements_;
+  return evaluate_queue(environment);
+}
+
+bool RolloutCollector::simulate_all_actions(Environment& environment, std::size_t step) {
+  const std::span<const DeviceId> devices = environment.session->problem().placeable_devices();
+  outcomes_by_action_.resize(placements_.size() * devices.size());
+  queue_outcomes_.clear();
+  queue_.clear();
+  for (std::size_t worker = 0; worker < placements_.size(); ++worker) {
+    for (std::size_t device = 0; device < devices.size(); ++device) {
+      Outcome& outcome = outcomes_by_action_[worker * devices.size() + device];
+      Placement placement = placements_[worker];
+      environment.assign(placement, environment.rollout.current_[step], devices[device]);
+      if (placement == placements_[worker]) {
+        outcome = outcomes_[worker];
+      } else {
+        queue_outcomes_.push_back(&outcome);
+        queue_.push_back(std::move(placement));
+      }
+    }
+  }
+  if (!evaluate_queue(environment)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < outcomes_by_action_.size(); ++i) {
+    environment.rollout.times_by_action_[step * outcomes_by_action_.size() + i] =
+        outcomes_by_action_[i].time;
+  }
+  return true;
+}
+
+void RolloutCollector::keep_chosen(const Environment& environment, std::size_t step) {
+  const std::size_t workers = placements_.size();
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    const auto chosen =
+        static_cast<std::size_t>(environment.rollout.actions_[step * workers + worker]);
+    std::swap(outcomes_[worker],
+              outcomes_by_action_[worker * environment.graph.num_devices() + chosen]);
+  }
+}
+
+bool RolloutCollector::evaluate_queue(Environment& environment) {
+  queue_outlines_.resize(queue_.size());
+  const std::vector<Evaluation> evaluations =
+      environment.session->evaluate(queue_, queue_outlines_);
+  for (std::size_t i = 0; i < evaluations.size(); ++i) {
+    if (evaluations[i].status == EvaluationStatus::kBudgetSpent) {
+      return false;
+    }
+    Outcome& outcome = *queue_outcomes_[i];
+    std::swap(outcome.outline, queue_outlines_[i]);
+    outcome.time = environment.time_of(evaluations[i], outcome.outline);
+    outcome.objective_us = evaluations[i].objective_us();
+  }
+  return true;
+}
+
+void RolloutCollector::observe(Environment& environment, std::size_t step) {
+  Rollout& rollout = environment.rollout;
+  const std::size_t num_groups = environment.graph.size();
+  const std::size_t workers = placements_.size();
+  const auto current = static_cast<std::size_t>(rollout.current_[step]);
+  for (std::size_t visited = 0; visited < step; ++visited) {
+    ++rollout.visits_[step * num_groups + static_cast<std::size_t>(rollout.current_[visited])];
+  }
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    const std::size_t first = (step * workers + worker) * num_groups;
+    environment.read_devices(placements_[worker],
+                             std::span(rollout.devices_).subspan(first, num_groups));
+    if (environment.options.reward == Reward::kTerminal) {
+      continue;
+    }
+    const std::vector<double> starts_us = environment.starts_us(outcomes_[worker].outline);
+    const double largest_us = *std::ranges::max_element(starts_us) - starts_us[current];
+    for (std::size_t group = 0; group < num_groups; ++group) {
+      const double start_us = starts_us[group] - starts_us[current];
+      rollout.start_times_[first + group] =
+          static_cast<float>(largest_us != 0 ? start_us / largest_us : start_us);
+    }
+  }
+}
+
+void RolloutCollector::act(Environment& environment, std::size_t step, bool greedy) {
+  Rollout& rollout = environment.rollout;
+  const std::size_t workers = placements_.size();
+  observations_.clear();
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    observations_.push_back(rollout.observation(step * workers + worker));
+  }
+  tape_.clear();
+  probabilities_.resize(environment.graph.num_devices());
+  const nn::Value logits = network_->logits(
+      tape_, lists_, environment.graph, observations_,
+      std::min(nn::kLanes, std::bit_ceil(workers * network_->lanes_per_decision(
+                                                       environment.graph.num_devices()))));
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    nn::softmax<float>(tape_.value(logits).row(worker), nn::kLanes, probabilities_);
+    for (const double probability : probabilities_) {
+      rollout.entropy_sum_ -= probability > 0 ? probability * log_of(probability) : 0;
+    }
+    std::size_t action = 0;
+    if (greedy) {
+      action = static_cast<std::size_t>(std::ranges::max_element(probabilities_) -
+                                        probabilities_.begin());
+    } else if (environment.options.epsilon > 0 &&
+               environment.session->random().uniform() < environment.options.epsilon) {
+      action = environment.session->random().below(probabilities_.size());
+    } else {
+      double left = environment.session->random().uniform() - probabilities_[0];
+      while (left >= 0 && action + 1 < probabilities_.size()) {
+        left -= probabilities_[++action];
+      }
+    }
+    rollout.actions_[step * workers + worker] = static_cast<std::int32_t>(action);
+    environment.assign(placements_[worker], rollout.current_[step],
+                       environment.session->problem().placeable_devices()[action]);
+  }
+}
+
+}  // namespace emplace::agents::placeto

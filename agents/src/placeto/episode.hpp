@@ -1,0 +1,61 @@
+#pragma once
+
+// An episode of Placeto: every group is visited, its device is chosen anew, and after each action
+// the step is simulated. Several workers run episodes of one problem side by side, so that one
+// forward pass computes all their actions and the session evaluates their placements in parallel.
+
+#include "placeto/environment.hpp"
+#include "placeto/network.hpp"
+
+#include <emplace/agents/session.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace emplace::agents::placeto {
+
+/// Collects rollouts: runs episodes with the present policy.
+class RolloutCollector {
+ public:
+  /// Uses the policy of `network`. Requires: it outlives this.
+  explicit RolloutCollector(const Network<float>& network);
+
+  /// Runs an episode for each of `workers`, 1 to 8, with greedy or sampled actions, and stores it
+  /// in the environment's rollout. Returns false if the budget ended first.
+  bool collect(Environment& environment, std::size_t workers, bool greedy);
+
+ private:
+  // The outcome of a simulated placement.
+  struct Outcome {
+    StepOutline outline{};
+    double time = 0;
+    double objective_us = 0;
+  };
+
+  // Evaluates the workers' placements, all or those that changed; returns false if the budget
+  // ended.
+  bool simulate(Environment& environment, bool all);
+  // Does the same for each device of the current group.
+  bool simulate_all_actions(Environment& environment, std::size_t step);
+  // Makes the outcomes of the chosen actions those of the step.
+  void keep_chosen(const Environment& environment, std::size_t step);
+  // Evaluates the queue; returns false if the budget ended.
+  bool evaluate_queue(Environment& environment);
+  void observe(Environment& environment, std::size_t step);
+  void act(Environment& environment, std::size_t step, bool greedy);
+
+  const Network<float>* network_;
+  nn::Tape<float> tape_;
+  Network<float>::Lists lists_;
+  std::vector<Placement> placements_;  // by worker
+  std::vector<Placement> simulated_;   // by worker: the last one evaluated, and its outcome
+  std::vector<Outcome> outcomes_;
+  std::vector<Outcome> outcomes_by_action_;  // by worker, device of the current group
+  std::vector<Placement> queue_;             // to be evaluated, and where the outcomes belong
+  std::vector<Outcome*> queue_outcomes_;
+  std::vector<StepOutline> queue_outlines_;
+  std::vector<Observation> observations_;
+  std::vector<double> probabilities_;
+};
+
+}  // namespace emplace::agents::placeto

@@ -1,0 +1,173 @@
+#include "features.hpp"
+
+#include <algorithm>
+
+namespace emplace::agents::placeto {
+namespace {
+
+// Divides by the largest, if that is not 0.
+std::vector<float> normalized(const std::vector<double>& numbers) {
+  const double most = *std::ranges::max_element(numbers);
+  std::vector<float> shares;
+  shares.reserve(numbers.size());
+  for (const double number : numbers) {
+    shares.push_back(static_cast<float>(most != 0 ? number / most : number));
+  }
+  return shares;
+}
+
+// Describes message passing in which group g aggregates the messages of neighbours(g); in `order`
+// each group follows its neighbours.
+template <class Neighbours>
+MessagePassing message_passing(std::span<const GroupId> order, const Neighbours& neighbours) {
+  MessagePassing result;
+  IdVector<GroupId, std::int32_t> level(order.size(), 0);
+  std::vector<std::vector<GroupId>> members;
+  for (const GroupId group : order) {
+    std::int32_t& own = level[group];
+    for (const GroupId other : neighbours(group)) {
+      own = std::max(own, level[other] + 1);
+    }
+    const auto at = static_cast<std::size_t>(own);
+    members.resize(std::max(members.size(), at + 1));
+    members[at].push_back(group);
+  }
+
+  std::int32_t aggregated = 0;
+  for (GroupId group = 0; group < level.end_id(); ++group) {
+    result.residual.add(0, group);
+    const std::vector<GroupId> others = neighbours(group);
+    if (!others.empty()) {
+      for (const GroupId other : others) {
+        result.aggregate.add(0, other);
+      }
+      result.aggregate.end_row();
+      result.residual.add(1, aggregated++);
+    }
+    result.residual.end_row();
+  }
+
+  IdVector<GroupId, std::int32_t> row_in_level(order.size());
+  for (const std::vector<GroupId>& groups : members) {
+    MessagePassing::Level& now = result.levels.emplace_back();
+    std::int32_t row = 0;
+    for (const GroupId group : groups) {
+      row_in_level[group] = row;
+      now.residual.add(0, group);
+      if (result.levels.size() > 1) {  // groups of the first level have no neighbours
+        for (const GroupId other : neighbours(group)) {
+          now.aggregate.add(level[other], row_in_level[other]);
+        }
+        now.aggregate.end_row();
+        now.residual.add(1, row);
+      }
+      now.residual.end_row();
+      ++row;
+    }
+  }
+  for (GroupId group = 0; group < level.end_id(); ++group) {
+    result.from_levels.add(level[group], row_in_level[group]);
+    result.from_levels.end_row();
+  }
+  return result;
+}
+
+}  // namespace
+
+Graph::Graph(const Problem& problem) : num_devices_(problem.placeable_devices().size()) {
+  read_features(problem);
+  const auto producers = [&](GroupId group) {
+    std::vector<GroupId> groups;
+    for (const GroupEdge& edge : problem.group_in_edges(group)) {
+      groups.push_back(edge.producer);
+    }
+    return groups;
+  };
+  const auto consumers = [&](GroupId group) {
+    std::vector<GroupId> groups;
+    for (const GroupEdge& edge : problem.group_out_edges(group)) {
+      groups.push_back(edge.consumer);
+    }
+    return groups;
+  };
+  const std::span<const GroupId> order = problem.group_order();
+  forward_ = message_passing(order, producers);
+  backward_ = message_passing(std::vector<GroupId>(order.rbegin(), order.rend()), consumers);
+  find_ancestors(problem);
+}
+
+void Graph::read_features(const Problem& problem) {
+  const auto num_groups = static_cast<std::size_t>(problem.num_groups());
+  IdVector<GroupId, double> cost_us(num_groups);
+  IdVector<GroupId, double> bytes(num_groups);
+  IdVector<GroupId, double> memory(num_groups);
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    const GroupId group = problem.grouping().group_of(op);
+    for (const DeviceId device : problem.placeable_devices()) {
+      cost_us[group] += problem.cost_us(op, device);  // normalized, the sum equals the mean
+    }
+    const auto [first, last] = problem.outputs(op);
+    if (first != last) {
+      memory[group] += static_cast<double>(problem.output_allocated_bytes(first));
+    }
+    // Uses of one output are adjacent.
+    const auto [begin, end] = problem.uses_of(op);
+    std::int32_t counted = Dependency::kControl;
+    for (std::int32_t at = begin; at < end; ++at) {
+      const Problem::Use& use = problem.uses()[at];
+      if (use.output != Dependency::kControl && use.output != counted &&
+          problem.grouping().group_of(use.consumer) != group) {
+        counted = use.output;
+        bytes[group] += static_cast<double>(problem.output_bytes(use.output));
+      }
+    }
+  }
+  cost_ = normalized(cost_us);
+  bytes_ = normalized(bytes);
+  memory_ = normalized(memory);
+  read_times(problem, cost_us, bytes);
+}
+
+void Graph::read_times(const Problem& problem, const IdVector<GroupId, double>& cost_us,
+                       const IdVector<GroupId, double>& bytes) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  const double largest_us =
+      *std::ranges::max_element(cost_us) / static_cast<double>(devices.size());
+  const double unit_us = largest_us > 0 ? largest_us : 1;
+  std::vector<double> cost_on(size() * devices.size());
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    const auto group = static_cast<std::size_t>(problem.grouping().group_of(op));
+    for (std::size_t device = 0; device < devices.size(); ++device) {
+      cost_on[group * devices.size() + device] += problem.cost_us(op, devices[device]) / unit_us;
+    }
+  }
+  cost_on_.assign(cost_on.begin(), cost_on.end());
+  bytes_out_.assign(bytes.begin(), bytes.end());
+  constexpr std::int64_t kManyBytes = 1'000'000'000;
+  for (const DeviceId from : devices) {
+    for (const DeviceId to : devices) {
+      const double latency_us = problem.transfer_us(0, from, to);
+      const double many_us = problem.transfer_us(kManyBytes, from, to);
+      routes_.push_back({static_cast<float>(latency_us / unit_us),
+                         static_cast<float>((many_us - latency_us) / unit_us / kManyBytes)});
+    }
+  }
+}
+
+void Graph::find_ancestors(const Problem& problem) {
+  words_ = (size() + kBits - 1) / kBits;
+  ancestors_.resize(size() * words_);
+  for (const GroupId group : problem.group_order()) {
+    std::uint64_t* const row = ancestors_.data() + static_cast<std::size_t>(group) * words_;
+    for (const GroupEdge& edge : problem.group_in_edges(group)) {
+      const std::span<const std::uint64_t> inherited = ancestors_of(edge.producer);
+      for (std::size_t word = 0; word < words_; ++word) {
+        row[word] |= inherited[word];
+      }
+      const auto producer = static_cast<std::size_t>(edge.producer);
+      row[producer / kBits] |= std::uint64_t{1} << producer % kBits;
+    }
+  }
+}
+
+}  // namespace emplace::agents::placeto

@@ -1,0 +1,151 @@
+#include "options.hpp"
+
+namespace emplace::agents::placeto {
+namespace {
+
+OptionTable<Options> declare(bool learns_groups) {
+  OptionTable<Options> table;
+  auto network = table.group("network", &Options::network);
+  network.choice(
+      "device-encoding", &NetworkOptions::score_candidates, {"one-hot", "features"},
+      "how the policy knows a device: one-hot, by its number, for one number of devices; "
+      "features, by costs and transfer times on it, for any number and kind",
+      kShapesNetwork);
+  network.number("rounds", &NetworkOptions::rounds, 0, 64,
+                 "rounds of message passing; 0: a group's embedding ignores its neighbours",
+                 kShapesNetwork);
+  network.choice("message-passing", &NetworkOptions::sweep, {"rounds", "sweep"},
+                 "rounds: all groups at once, `rounds` times; sweep: once, in topological order",
+                 kForExperts | kShapesNetwork);
+  network.choice("pooling", &NetworkOptions::single_pool, {"by-relation", "all"},
+                 "by-relation: one pool each for ancestors, descendants and peers of the current "
+                 "group; all: one pool of all groups",
+                 kForExperts | kShapesNetwork);
+  network.number("max-peers", &NetworkOptions::max_peers, 0, 1'000'000,
+                 "largest number of pooled peers, those that start nearest in time; 0: no limit",
+                 kForExperts | kShapesNetwork);
+  network.flag("mean-pooling", &NetworkOptions::mean_pooling, "pools are means instead of sums",
+               kForExperts | kShapesNetwork);
+  network.flag("small-network", &NetworkOptions::small_network,
+               "fewer hidden layers, like the small network of the released code",
+               kForExperts | kShapesNetwork);
+  network.flag("memory-feature", &NetworkOptions::memory_feature,
+               "adds a feature of a group: the bytes of the first outputs of its ops",
+               kForExperts | kShapesNetwork);
+  network.flag("start-time-feature", &NetworkOptions::start_time_feature,
+               "adds a feature of a group: its start time relative to the current group's",
+               kForExperts | kShapesNetwork);
+  network.number(
+      "stay-bias", &NetworkOptions::stay_bias, 0, 100,
+      "added to the logit of the group's present device; large: few groups move at first",
+      kForExperts | kShapesNetwork);
+  network.number("tanh-clipping", &NetworkOptions::tanh_clipping, 0, 1000,
+                 "C of the logits C tanh(x); 0: no clipping", kForExperts | kShapesNetwork);
+  network.flag("zero-init", &NetworkOptions::zero_init,
+               "initializes the last layer with zeros, so that a new policy is uniform",
+               kForExperts);
+
+  auto episode = table.group("episode", &Options::episode);
+  episode.number("workers", &EpisodeOptions::workers, 1, 8,
+                 "episodes that run in parallel for one update");
+  episode.choice(
+      "start", &EpisodeOptions::start,
+      {"one-device", "random", "random-each-episode", "best", "better"},
+      "placement at the start of an episode: one device; random, drawn once; random in each "
+      "episode; the best so far; the better of one device and a random one (2 evaluations)");
+  episode.number("sweeps", &EpisodeOptions::sweeps, 1, 100, "visits of each group in an episode");
+  episode.flag("skip-unchanged", &EpisodeOptions::skip_unchanged,
+               "an action that keeps the placement takes no evaluation");
+  episode.choice("order", &EpisodeOptions::order, {"topological", "random", "reverse"},
+                 "order of the visits to groups", kForExperts);
+  episode.number("random-start", &EpisodeOptions::random_start, 0, 1,
+                 "probability that an episode starts at a random placement instead of `start`",
+                 kForExperts);
+  episode.number("epsilon", &EpisodeOptions::epsilon, 0, 1,
+                 "probability of a uniformly random action", kForExperts);
+  episode.number("greedy-every", &EpisodeOptions::greedy_every, 0, 1'000'000'000,
+                 "period, in rounds of episodes, of a greedy episode without an update; 0: none",
+                 kForExperts);
+
+  auto reward = table.group("reward", &Options::episode);
+  reward.choice("reward", &EpisodeOptions::reward, {"step", "minimum", "terminal"},
+                "step: the time that an action saves; minimum: the time above the lowest that "
+                "follows; terminal: minus the time at the end");
+  reward.number("discount", &EpisodeOptions::discount, 0, 1,
+                "discount factor of later rewards, for reward=step");
+  reward.flag("all-actions", &EpisodeOptions::all_actions,
+              "for reward=step: evaluates every device at each visit and follows the all-actions "
+              "policy gradient");
+  reward.choice(
+      "time-unit", &EpisodeOptions::relative_times, {"second", "work"},
+      "unit of times: a second, or the time of all ops in sequence on their fastest devices");
+  reward.flag("log-time", &EpisodeOptions::log_time, "takes the logarithm of times", kForExperts);
+  reward.number("memory-penalty", &EpisodeOptions::memory_penalty, 0, 1000,
+                "units of time added for each 10^9 bytes over the memory limit", kForExperts);
+  reward.number("memory-limit", &EpisodeOptions::memory_limit_gb, 0, 1e6,
+                "memory limit of a device in 10^9 bytes, for the penalty; 0: the device's own",
+                kForExperts);
+  reward.number("time-cap", &EpisodeOptions::time_cap, 1e-3, 1e6,
+                "upper limit of a time, in units of time", kForExperts);
+
+  auto learning = table.group("learning", &Options::learning);
+  learning.choice("algorithm", &LearningOptions::ppo, {"reinforce", "ppo"},
+                  "policy-gradient method");
+  learning.number("learning-rate", &LearningOptions::learning_rate, 0, 1, "initial learning rate");
+  learning.number("entropy-weight", &LearningOptions::entropy_weight, 0, 1000,
+                  "initial weight of the entropy bonus, which keeps the policy exploring");
+  learning.number("learning-rate-end", &LearningOptions::learning_rate_end, 0, 1,
+                  "final learning rate, reached linearly at the end of the budget", kForExperts);
+  learning.choice("optimizer", &LearningOptions::optimizer, nn::optimizer_names(),
+                  "method of gradient descent", kForExperts);
+  learning.number("max-grad-norm", &LearningOptions::max_grad_norm, 1e-6, 1e6,
+                  "Euclidean norm to which gradients are clipped", kForExperts);
+  learning.number("minibatches", &LearningOptions::minibatches, 1, 1'000'000,
+                  "parts of an update's decisions, each with its own optimizer step", kForExperts);
+  learning.number("ppo-epochs", &LearningOptions::ppo_epochs, 1, 100,
+                  "passes of PPO over the decisions of an update", kForExperts);
+  learning.number("ppo-clip", &LearningOptions::ppo_clip, 0.01, 1,
+                  "PPO clips ratios of probabilities to 1 plus or minus this", kForExperts);
+  learning.number("baseline-episodes", &LearningOptions::baseline_episodes, 0, 1000,
+                  "rounds of episodes that the baseline of each step averages; 0: no baseline",
+                  kForExperts);
+  learning.flag("normalize-advantages", &LearningOptions::normalize_advantages,
+                "divides advantages by their root mean square", kForExperts);
+  learning.choice(
+      "entropy-decay", &LearningOptions::entropy_decay, {"none", "linear", "exponential"},
+      "decay of the entropy weight: none; linear; exponential, by 5 % every 100 updates",
+      kForExperts);
+  learning.number("entropy-weight-end", &LearningOptions::entropy_weight_end, 0, 1000,
+                  "final entropy weight", kForExperts);
+  learning.number("entropy-decay-share", &LearningOptions::entropy_decay_share, 0.001, 1,
+                  "share of the budget that a linear decay takes", kForExperts);
+
+  if (learns_groups) {
+    table.group("grouping", &Options::episode)
+        .number("merged-groups", &EpisodeOptions::groups, 1, 1'000'000,
+                "number of merged groups in an episode");
+    auto grouping = table.group("grouping", &Options::grouping);
+    grouping.number("balance", &GroupingOptions::balance, 1, 1e6,
+                    "limit of a merged group's time, as a multiple of an even share", kForExperts);
+    grouping.number("grouper-learning-rate", &GroupingOptions::learning_rate, 0, 1,
+                    "learning rate of the grouping network", kForExperts);
+  }
+  return table;
+}
+
+}  // namespace
+
+const OptionTable<Options>& option_table(bool learns_groups) {
+  static const OptionTable<Options> table = declare(false);
+  static const OptionTable<Options> with_grouping = declare(true);
+  return learns_groups ? with_grouping : table;
+}
+
+Options read_options(const Params& params, bool learns_groups) {
+  Options options = option_table(learns_groups).read(params);
+  // An action has a reward of its own only where each step has one.
+  options.episode.all_actions &= options.episode.reward == Reward::kStep;
+  return options;
+}
+
+}  // namespace emplace::agents::placeto

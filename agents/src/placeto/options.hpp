@@ -1,0 +1,97 @@
+#pragma once
+
+// The options of Placeto (Addanki et al. 2019) and of its released code. Defaults are those of the
+// authors' file of hyper-parameters where it has one. Options marked "ours" are additions, off by
+// default; presets turn most of them on (presets.cpp).
+
+#include "nn/optimizer.hpp"
+#include "option_table.hpp"
+#include "policy_gradient/schedule.hpp"
+
+#include <emplace/graphs/ids.hpp>
+#include <emplace/graphs/params.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace emplace::agents::placeto {
+
+/// Shapes the network; a saved policy fits only where these are the same.
+struct NetworkOptions {
+  bool score_candidates = false;  // ours: a score for each device from its features
+  double stay_bias = 0;           // ours: added to the logit of the group's present device
+  double tanh_clipping = 0;       // C of the logits C tanh(x); 0: no clipping
+  bool zero_init = false;         // ours: the last layer is initialized with zeros
+  bool memory_feature = false;
+  bool start_time_feature = true;
+  bool sweep = false;  // message passing in topological order, not in rounds
+  int rounds = 8;
+  bool single_pool = false;
+  std::size_t max_peers = 0;  // 0: all
+  bool mean_pooling = false;
+  bool small_network = false;
+};
+
+enum class Order : std::uint8_t { kTopological, kRandom, kReverse };
+enum class Start : std::uint8_t { kOneDevice, kRandom, kRandomEachEpisode, kBest, kBetter };
+enum class Reward : std::uint8_t { kStep, kMinimum, kTerminal };
+
+/// Says what an episode is and how its actions are rewarded.
+struct EpisodeOptions {
+  std::size_t workers = 1;
+  Order order = Order::kTopological;
+  Start start = Start::kRandom;
+  double random_start = 0;  // ours: probability of a random start instead
+  Reward reward = Reward::kStep;
+  double discount = 1;
+  double epsilon = 0;  // probability of a uniformly random action
+  std::size_t sweeps = 1;
+  bool all_actions = false;     // ours: every action is simulated (all-actions policy gradient)
+  bool skip_unchanged = false;  // ours: an unchanged placement is not simulated again
+  bool relative_times = false;
+  bool log_time = false;
+  double memory_penalty = 2;   // for each 10^9 bytes
+  double memory_limit_gb = 0;  // 0: the device's own
+  double time_cap = 10;
+  std::int64_t greedy_every = 999;
+  GroupId groups = 0;  // number of merged groups; 0: no merging
+};
+
+/// Says how groups are merged before an episode.
+struct GroupingOptions {
+  double balance = 2;
+  double learning_rate = 1e-3;
+};
+
+/// Says how the policy is trained.
+struct LearningOptions {
+  bool ppo = false;
+  std::size_t minibatches = 1;  // ours
+  int ppo_epochs = 4;
+  double ppo_clip = 0.2;
+  std::size_t baseline_episodes = 10;  // 0: none
+  bool normalize_advantages = false;   // ours: to a root mean square of 1
+  double entropy_weight = 1;
+  double entropy_weight_end = 0;
+  policy_gradient::Decay entropy_decay = policy_gradient::Decay::kLinear;
+  double entropy_decay_share = 0.5;
+  nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
+  double learning_rate = 1e-3;
+  double learning_rate_end = 1e-4;
+  double max_grad_norm = 1.25;
+};
+
+struct Options {
+  NetworkOptions network{};
+  EpisodeOptions episode{};
+  LearningOptions learning{};
+  GroupingOptions grouping{};
+};
+
+/// Declares the options; those of the learned grouping only where the agent learns groups.
+const OptionTable<Options>& option_table(bool learns_groups = false);
+
+/// Reads the values of such a table.
+Options read_options(const Params& params, bool learns_groups = false);
+
+}  // namespace emplace::agents::placeto

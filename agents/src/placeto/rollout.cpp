@@ -1,0 +1,53 @@
+#include "rollout.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace emplace::agents::placeto {
+
+Observation Rollout::observation(std::size_t i) const {
+  const std::size_t step = i / workers_;
+  return {.current = current_[step],
+          .devices = {devices_.data() + i * num_groups_, num_groups_},
+          .start_times = {start_times_.data() + i * num_groups_, num_groups_},
+          .visits = {visits_.data() + step * num_groups_, num_groups_}};
+}
+
+std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
+  std::vector<double> returns(num_decisions());
+  for (std::size_t worker = 0; worker < workers_; ++worker) {
+    double later = 0;  // the discounted rewards after this step
+    double minimum = std::numeric_limits<double>::infinity();
+    const std::size_t steps = num_decisions() / workers_;
+    for (std::size_t step = steps; step-- > 0;) {
+      const double before = times_[step * workers_ + worker];
+      const double after = times_[(step + 1) * workers_ + worker];
+      double& result = returns[step * workers_ + worker];
+      switch (options.reward) {
+        case Reward::kStep:
+          result = (times_by_action_.empty() ? before - after : 0) + options.discount * later;
+          later = (before - after) + options.discount * later;
+          break;
+        case Reward::kMinimum:
+          minimum = std::min(minimum, after);
+          result = before - minimum;
+          break;
+        case Reward::kTerminal:
+          result = -times_[steps * workers_ + worker];
+          break;
+      }
+    }
+  }
+  return returns;
+}
+
+std::vector<float> Rollout::action_values() const {
+  std::vector<float> values(times_by_action_.size());
+  const std::size_t num_devices = times_by_action_.size() / num_decisions();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(times_[i / num_devices] - times_by_action_[i]);
+  }
+  return values;
+}
+
+}  // namespace emplace::agents::placeto

@@ -1,0 +1,62 @@
+#pragma once
+
+// What happened in a round of episodes: the states, actions and times, from which returns follow.
+
+#include "placeto/network.hpp"
+#include "placeto/options.hpp"
+
+#include <emplace/graphs/ids.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace emplace::agents::placeto {
+
+/// Holds the decisions of one round of parallel episodes, step by step, worker by worker.
+class Rollout {
+ public:
+  std::size_t num_decisions() const { return actions_.size(); }
+  std::size_t workers() const { return workers_; }
+
+  /// Returns the state in which decision `i` was made; valid until the next round.
+  Observation observation(std::size_t i) const;
+
+  /// Returns the actions: the chosen devices, as indices of placeable ones.
+  std::span<const std::int32_t> actions() const { return actions_; }
+
+  /// Returns the time of each worker's placement before the first step and after each step.
+  std::span<const double> times() const { return times_; }
+
+  /// Returns the mean objective of the workers' last placements.
+  double last_us() const { return last_us_; }
+
+  /// Returns the mean entropy of the policy over the decisions, in nats.
+  double entropy() const { return entropy_sum_ / static_cast<double>(num_decisions()); }
+
+  /// Returns the return of each decision; where all actions were simulated, only the part after its
+  /// immediate reward, which action_values() holds.
+  std::vector<double> returns(const EpisodeOptions& options) const;
+
+  /// Returns the immediate reward of every action, decision by decision; empty unless all actions
+  /// were simulated.
+  std::vector<float> action_values() const;
+
+ private:
+  friend class RolloutCollector;
+
+  std::size_t workers_ = 0;
+  std::size_t num_groups_ = 0;
+  std::vector<GroupId> current_;       // by step
+  std::vector<std::uint8_t> visits_;   // by step, group
+  std::vector<std::int32_t> devices_;  // by decision, group
+  std::vector<float> start_times_;     // by decision, group
+  std::vector<std::int32_t> actions_;  // by decision
+  std::vector<double> times_;
+  std::vector<double> times_by_action_;  // by decision, device; empty unless all were simulated
+  double last_us_ = 0;
+  double entropy_sum_ = 0;
+};
+
+}  // namespace emplace::agents::placeto

@@ -1,0 +1,176 @@
+#include "trainer.hpp"
+
+#include "policy_gradient/advantage.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+
+namespace emplace::agents::placeto {
+
+Trainer::Trainer(const Options& options, Policy& policy, std::span<Session* const> sessions)
+    : options_(options),
+      policy_(&policy),
+      learner_(options.learning, policy.network()),
+      progress_(sessions) {
+  if (policy.grouper() != nullptr) {
+    grouper_learner_.emplace(options.grouping.learning_rate, options.learning.max_grad_norm,
+                             *policy.grouper());
+  }
+  for (Session* session : sessions) {
+    environments_.emplace_back(*session, options);
+    if (policy.grouper() != nullptr) {
+      regroupings_.emplace_back(session->problem(), options);
+    }
+  }
+}
+
+void Trainer::run(const TrainingCallback& callback) {
+  const auto is_exhausted = [](const Environment& environment) {
+    return environment.session->exhausted();
+  };
+  for (bool goes_on = true; goes_on && !std::ranges::all_of(environments_, is_exhausted);) {
+    const std::int64_t round = round_++;
+    const std::int64_t every = options_.episode.greedy_every;
+    const bool greedy = every > 0 && (round + 1) % every == 0;
+    learner_.set_progress(progress_.share());
+    std::vector<EpisodeBatch> batches = next_episodes(greedy);
+    run_episodes(batches, greedy);
+    goes_on = greedy || learn(batches, callback);
+  }
+}
+
+// A round has an episode for each worker, on the problems in turn.
+std::vector<Trainer::EpisodeBatch> Trainer::next_episodes(bool greedy) {
+  std::vector<std::size_t> workers(environments_.size(), 0);
+  for (std::size_t worker = 0; worker < options_.episode.workers; ++worker) {
+    ++workers[next_++ % environments_.size()];
+  }
+  std::vector<EpisodeBatch> batches;
+  for (std::size_t i = 0; i < environments_.size(); ++i) {
+    const std::int64_t left = environments_[i].session->evaluations_left();
+    if (left == 0 || workers[i] == 0) {
+      continue;
+    }
+    // Greedy episodes are all the same; and nothing is learned from an incomplete episode.
+    const std::int64_t complete =
+        std::max<std::int64_t>(1, left / environments_[i].evaluations_per_episode());
+    batches.push_back(
+        {.problem = i,
+         .workers = greedy ? 1 : std::min(workers[i], static_cast<std::size_t>(complete)),
+         .environment = &environments_[i]});
+  }
+  return batches;
+}
+
+// The workers of one problem share a forward pass; problems run in parallel.
+void Trainer::run_episodes(std::span<EpisodeBatch> batches, bool greedy) {
+  // Isolated, so that a thread which waits here does not start on another cell of the suite.
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
+      EpisodeBatch& batch = batches[i];
+      if (policy_->grouper() != nullptr) {
+        RandomStream* const random = greedy ? nullptr : &batch.environment->session->random();
+        batch.environment =
+            &regroupings_[batch.problem].next(*batch.environment, *policy_->grouper(), random);
+      }
+      batch.is_complete = policy_->collector().collect(*batch.environment, batch.workers, greedy);
+    });
+  });
+  for (const EpisodeBatch& batch : batches) {
+    episodes_ += batch.is_complete ? static_cast<std::int64_t>(batch.workers) : 0;
+  }
+}
+
+bool Trainer::learn(std::span<const EpisodeBatch> batches, const TrainingCallback& callback) {
+  std::vector<Experience> experiences;
+  std::vector<GrouperLearner::Sample> samples;
+  std::vector<TrainingUpdate> reports;
+  for (const EpisodeBatch& batch : batches) {
+    if (!batch.is_complete) {
+      continue;
+    }
+    const Rollout& rollout = batch.environment->rollout;
+    Environment& environment = environments_[batch.problem];
+    Experience& experience = experiences.emplace_back(
+        Experience{&batch.environment->graph, &rollout, rollout.returns(options_.episode),
+                   rollout.action_values()});
+    environment.baseline.subtract_from(experience.advantages, batch.workers);
+    if (options_.learning.normalize_advantages) {
+      policy_gradient::normalize(experience.advantages, experience.action_values);
+    }
+    reports.push_back({.session = batch.problem,
+                       .last_us = rollout.last_us(),
+                       .best_us = environment.session->best_evaluation().objective_us(),
+                       .entropy = rollout.entropy(),
+                       .is_last = false});
+    if (policy_->grouper() != nullptr) {
+      samples.push_back(regroupings_[batch.problem].sample(environment));
+    }
+  }
+  if (experiences.empty()) {
+    return true;
+  }
+  const double norm = learner_.update(experiences);
+  if (grouper_learner_) {
+    grouper_learner_->update(samples);
+  }
+  reports.back().is_last = true;
+  bool goes_on = true;
+  for (TrainingUpdate& report : reports) {
+    report.update = learner_.updates();
+    report.episodes = episodes_;
+    report.gradient_norm = norm;
+    goes_on = (!callback || callback(report)) && goes_on;
+  }
+  return goes_on;
+}
+
+std::string Trainer::to_json() const {
+  std::string environments;
+  for (const Environment& environment : environments_) {
+    environments += (environments.empty() ? "\n" : ",\n") + environment.to_json();
+  }
+  std::string grouper;
+  if (grouper_learner_) {
+    std::string draws;
+    for (const Regrouping& regrouping : regroupings_) {
+      draws += (draws.empty() ? "" : ", ") + regrouping.baseline().to_json();
+    }
+    grouper = fmt::format(",\n\"grouper\": {{\"optimizer\": {}, \"draws\": [{}]}}",
+                          grouper_learner_->to_json(), draws);
+  }
+  return fmt::format(
+      "{{\n\"evaluations_before\": {},\n\"round\": {},\n\"next\": {},\n\"episodes\": {},\n"
+      "\"learner\": {},\n\"environments\": [{}\n]{}\n}}",
+      progress_.evaluations_before(), round_, next_, episodes_, learner_.to_json(), environments,
+      grouper);
+}
+
+void Trainer::load(const JsonCursor& json) {
+  using policy_gradient::elements_by_problem;
+  using policy_gradient::read_count;
+  json.expect_only(
+      {"evaluations_before", "round", "next", "episodes", "learner", "environments", "grouper"});
+  progress_.set_evaluations_before(read_count(json.at("evaluations_before")));
+  round_ = read_count(json.at("round"));
+  next_ = static_cast<std::size_t>(read_count(json.at("next")));
+  episodes_ = read_count(json.at("episodes"));
+  learner_.load(json.at("learner"));
+  const auto environments = elements_by_problem(json.at("environments"), environments_.size());
+  for (std::size_t i = 0; i < environments_.size(); ++i) {
+    environments_[i].load(environments[i]);
+  }
+  if (grouper_learner_) {
+    const JsonCursor grouper = json.at("grouper");
+    grouper_learner_->load(grouper.at("optimizer"));
+    const auto draws = elements_by_problem(grouper.at("draws"), regroupings_.size());
+    for (std::size_t i = 0; i < regroupings_.size(); ++i) {
+      regroupings_[i].baseline().load(draws[i]);
+    }
+  }
+}
+
+}  // namespace emplace::agents::placeto

@@ -1,0 +1,43 @@
+#include "schedule.hpp"
+
+#include <algorithm>
+
+namespace emplace::agents::policy_gradient {
+
+double Schedule::at(double progress, std::int64_t updates) const {
+  constexpr double kRate = 0.95;
+  constexpr std::int64_t kUpdates = 100;
+  switch (decay) {
+    case Decay::kNone:
+      return begin;
+    case Decay::kLinear:
+      return begin + (end - begin) * std::min(1.0, progress / share);
+    case Decay::kExponential: {
+      double value = begin;
+      for (std::int64_t i = kUpdates; i <= updates && value > end; i += kUpdates) {
+        value *= kRate;
+      }
+      return std::max(value, end);
+    }
+  }
+  return begin;
+}
+
+BudgetProgress::BudgetProgress(std::span<Session* const> sessions)
+    : sessions_(sessions.begin(), sessions.end()) {
+  for (const Session* session : sessions_) {
+    evaluations_before_ += session->evaluations();
+  }
+}
+
+double BudgetProgress::share() const {
+  std::int64_t spent = -evaluations_before_;
+  std::int64_t left = 0;
+  for (const Session* session : sessions_) {
+    spent += session->evaluations();
+    left += session->evaluations_left();
+  }
+  return spent + left > 0 ? static_cast<double>(spent) / static_cast<double>(spent + left) : 0;
+}
+
+}  // namespace emplace::agents::policy_gradient

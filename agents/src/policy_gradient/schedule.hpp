@@ -1,0 +1,47 @@
+#pragma once
+
+// Schedules of a training: how a learning rate or an entropy weight falls, from the share of the
+// budget that is spent or from the number of updates.
+
+#include <emplace/agents/session.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace emplace::agents::policy_gradient {
+
+/// Says how a weight falls from its first value to its last.
+enum class Decay : std::uint8_t { kNone, kLinear, kExponential };
+
+/// Describes how a number changes during a training.
+struct Schedule {
+  double begin = 0;
+  double end = 0;
+  Decay decay = Decay::kLinear;
+  double share = 1;  ///< of the budget, at the end of which a linear decay reaches its end
+
+  /// Returns the number after a share `progress` of the budget, 0 to 1, and `updates` updates. An
+  /// exponential decay takes off 5 % every 100 updates, down to the end.
+  double at(double progress, std::int64_t updates) const;
+};
+
+/// Measures which share of the budgets of some sessions a training has spent.
+class BudgetProgress {
+ public:
+  /// Begins now, whatever the sessions have spent. Requires: they outlive this.
+  explicit BudgetProgress(std::span<Session* const> sessions);
+
+  /// Returns the share, 0 to 1; 0 if there was no budget.
+  double share() const;
+
+  /// Returns, or restores, the evaluations of the sessions before the beginning.
+  std::int64_t evaluations_before() const { return evaluations_before_; }
+  void set_evaluations_before(std::int64_t evaluations) { evaluations_before_ = evaluations; }
+
+ private:
+  std::vector<Session*> sessions_;
+  std::int64_t evaluations_before_ = 0;
+};
+
+}  // namespace emplace::agents::policy_gradient

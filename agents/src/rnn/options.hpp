@@ -1,0 +1,49 @@
+#pragma once
+
+// The options of the recurrent agents. Each agent has its own defaults and parameters, since their
+// papers differ.
+
+#include "nn/optimizer.hpp"
+#include "option_table.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace emplace::agents::rnn {
+
+/// Shapes the networks; a saved policy fits only where these are the same.
+struct PolicyOptions {
+  std::size_t hidden = 256;         ///< size of the LSTMs
+  std::size_t embedding = 20;       ///< size of the embedding of op kinds
+  std::size_t adjacency = 256;      ///< size of the vector that encodes an item's neighbours
+  double temperature = 10;          ///< T of the logits C tanh(u / T)
+  double tanh_clipping = 5;         ///< C
+  std::size_t groups = 0;           ///< learned; 0: items are placed as they are
+  std::size_t grouper_hidden = 64;  ///< hidden size of the grouping network
+};
+
+/// Says how the policy is trained.
+struct LearningOptions {
+  std::size_t groupings = 1;   ///< sampled for an update
+  std::size_t placements = 4;  ///< sampled for each grouping
+  double logit_noise = 0;      ///< standard deviation, relative to the logits' root mean square
+  std::int64_t noise_updates = 0;
+  double out_of_memory_s = 100;          ///< counts as the time of a placement that does not fit
+  std::int64_t feasible_only_after = 0;  ///< updates until placements that do not fit are ignored
+  double baseline_decay = 0.9;           ///< of the moving average
+  double entropy_weight = 0;             ///< of the placer's entropy bonus; our addition
+  nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
+  double learning_rate = 1e-3;
+  double max_grad_norm = 1;
+};
+
+struct Options {
+  PolicyOptions policy{};
+  LearningOptions learning{};
+};
+
+/// Declares the options: those of the grouping network where the agent learns groups, else those of
+/// placing groups as they are.
+const OptionTable<Options>& option_table(bool learns_groups);
+
+}  // namespace emplace::agents::rnn

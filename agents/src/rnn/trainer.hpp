@@ -1,0 +1,77 @@
+#pragma once
+
+// The training of the recurrent agents: REINFORCE on the cost R = sqrt(step time in seconds). Each
+// update samples and evaluates some placements. The loss is the mean of (R - b) log p over them,
+// where p is the probability of all actions that made a placement, those of the grouping included.
+// The baseline b is a moving average of the mean R, initialized with the first. A placement that
+// does not fit counts as one of `out_of_memory_s` seconds, and after `feasible_only_after` updates
+// not at all.
+
+#include "nn/optimizer.hpp"
+#include "policy_gradient/baseline.hpp"
+#include "policy_gradient/policy_agent.hpp"
+#include "rnn/options.hpp"
+#include "rnn/policy.hpp"
+
+#include <emplace/agents/agent.hpp>
+#include <emplace/agents/session.hpp>
+#include <emplace/graphs/json_cursor.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace::agents::rnn {
+
+/// Returns the cost of an evaluation: the square root of its seconds, or of `out_of_memory_s` if it
+/// does not fit.
+double cost_of(const Evaluation& evaluation, double out_of_memory_s);
+
+/// Trains a policy on the problems of some sessions.
+class Trainer final : public policy_gradient::Trainer {
+ public:
+  /// Starts with no update. Requires: `policy` and the sessions outlive this.
+  Trainer(const LearningOptions& options, RecurrentPolicy<float>& policy,
+          std::span<Session* const> sessions);
+
+  void run(const TrainingCallback& callback) override;
+  std::string to_json() const override;
+  void load(const JsonCursor& json) override;
+
+ private:
+  // One problem, with what lasts from update to update.
+  struct Environment {
+    Session* session;
+    std::vector<Item> items;
+    policy_gradient::MovingBaseline baseline;
+  };
+
+  // Samples, evaluates and makes an update; reports it.
+  TrainingUpdate update(Environment& environment);
+  // Sizes the samples of an update to the budget.
+  void prepare_draws(std::int64_t evaluations_left);
+  // Seeds the derivatives of the loss; returns false if no placement counts.
+  bool seed(Environment& environment, const std::vector<Evaluation>& evaluations);
+  // Returns the mean entropy of an action's distribution.
+  double entropy() const;
+
+  LearningOptions options_;
+  RecurrentPolicy<float>* policy_;
+  nn::Optimizer optimizer_;
+  nn::Tape<float> tape_;
+  std::vector<Environment> environments_;
+  std::size_t next_ = 0;  // environment of the next update, modulo their number
+  std::int64_t updates_ = 0;
+  std::int64_t episodes_ = 0;
+  std::deque<GroupedDraw> draws_;
+  std::vector<Placement> placements_;
+  std::vector<float> gradient_;
+};
+
+/// Sets `placements` to the sampled ones, draw by draw.
+void read_placements(const std::deque<GroupedDraw>& draws, const Problem& problem,
+                     std::span<const Item> items, std::vector<Placement>& placements);
+
+}  // namespace emplace::agents::rnn
