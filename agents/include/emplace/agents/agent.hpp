@@ -149,9 +149,9 @@ class TrainableAgent : public Agent {
   virtual std::string save_training() const = 0;
 
   /// Restores what save_training() of this agent with the same parameters returned, and keeps what
-  /// it needs of it. Throws kFormat, with its place in the file, if it is something else. The next
-  /// train() needs sessions of the same problems and options, in the same order, restored to their
-  /// states.
+  /// it needs of it. Throws kFormat, with its place in the file, if it is something else; what is
+  /// wrong with its details, the next train() may throw. That needs sessions of the same problems
+  /// and options, in the same order, restored to their states.
   virtual void load_training(const JsonCursor& training) = 0;
 
   /// Returns the layers of a policy for `num_devices` placeable devices.

@@ -22,7 +22,7 @@ namespace emplace::bench {
 struct CellWatch {
   std::optional<std::chrono::duration<double>> max_time{};
   std::optional<Placement> start{};  ///< which the session has evaluated before the agent places
-  bool ends_at_bound = false;  ///< the session ends at a placement that meets the lower bound
+  bool ends_at_bound = false;        ///< the session ends at a placement that meets the lower bound
   std::function<void(std::int64_t)> progress{};
   std::function<void(const agents::Session::Improvement&)> improved{};
 };
