@@ -51,39 +51,40 @@ class OptionTable {
     /// Declares a number from `min` to `max`, a whole one if the field is.
     template <class Number>
       requires std::integral<Number> || std::floating_point<Number>
-    void number(std::string name, Number Section::*field, double min, double max, std::string text,
-                unsigned traits = 0) {
+    void number(const std::string& name, Number Section::*field, double min, double max,
+                const std::string& text, unsigned traits = 0) {
       using Value = std::conditional_t<std::integral<Number>, std::int64_t, double>;
-      add({.name = std::move(name),
+      add({.name = name,
            .default_value = static_cast<Value>(initial(field)),
            .min = min,
            .max = max,
-           .summary = std::move(text)},
+           .summary = text},
           field, traits,
           [](const ParamValue& value) { return static_cast<Number>(std::get<Value>(value)); });
     }
 
     /// Declares a switch.
-    void flag(std::string name, bool Section::*field, std::string text, unsigned traits = 0) {
-      add({.name = std::move(name), .default_value = initial(field), .summary = std::move(text)},
-          field, traits, [](const ParamValue& value) { return std::get<bool>(value); });
+    void flag(const std::string& name, bool Section::*field, const std::string& text,
+              unsigned traits = 0) {
+      add({.name = name, .default_value = initial(field), .summary = text}, field, traits,
+          [](const ParamValue& value) { return std::get<bool>(value); });
     }
 
     /// Declares one of `choices`, which stand for the values of the field, an enumeration or a
     /// truth value, from 0 on.
     template <class Choice>
-    void choice(std::string name, Choice Section::*field, std::vector<std::string> choices,
-                std::string text, unsigned traits = 0) {
+    void choice(const std::string& name, Choice Section::*field, std::vector<std::string> choices,
+                const std::string& text, unsigned traits = 0) {
       const auto index_of = [choices](const ParamValue& value) {
         const auto found = std::ranges::find(choices, std::get<std::string>(value));
         EMPLACE_CHECK(found != choices.end(), "'{}' is no choice", std::get<std::string>(value));
         return static_cast<Choice>(found - choices.begin());
       };
       std::string initial_choice = choices.at(static_cast<std::size_t>(initial(field)));
-      add({.name = std::move(name),
+      add({.name = name,
            .default_value = std::move(initial_choice),
            .choices = std::move(choices),
-           .summary = std::move(text)},
+           .summary = text},
           field, traits, index_of);
     }
 

@@ -110,6 +110,7 @@ void Environment::load(const JsonCursor& json) {
                                     elements.size()));
     }
     std::vector<std::int32_t> numbers;
+    numbers.reserve(elements.size());
     for (const JsonCursor& element : elements) {
       numbers.push_back(static_cast<std::int32_t>(element.integer(0, count - 1)));
     }

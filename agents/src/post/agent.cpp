@@ -120,6 +120,7 @@ class Post final : public Agent {
     const double share = std::ceil(options_.elite_fraction * static_cast<double>(samples.size()));
     order.resize(std::clamp<std::size_t>(static_cast<std::size_t>(share), 1, samples.size()));
     std::vector<Choices> best;
+    best.reserve(order.size());
     for (const std::size_t i : order) {
       best.push_back(samples[i]);
     }
@@ -129,6 +130,7 @@ class Post final : public Agent {
   // In standard deviations, so that the learning rate fits steps of milliseconds and of minutes.
   static std::vector<double> advantages(const std::vector<Evaluation>& evaluations) {
     std::vector<double> costs_us;
+    costs_us.reserve(evaluations.size());
     for (const Evaluation& evaluation : evaluations) {
       costs_us.push_back(evaluation.objective_us());
     }

@@ -51,7 +51,7 @@ RecurrentPolicy<Scalar>::RecurrentPolicy(const PolicyOptions& options, std::size
                        parameters_.add("grouper/groups", options.grouper_hidden, options.groups)};
     width = num_kinds() + kShapesOfGroup * kDimensions + options.groups;
   }
-  placer_.emplace(options, width, num_devices, parameters_);
+  placer_ = std::make_unique<SequencePlacer<Scalar>>(options, width, num_devices, parameters_);
 }
 
 template <class Scalar>

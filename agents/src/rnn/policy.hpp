@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -68,7 +69,7 @@ class RecurrentPolicy {
   nn::Parameters<Scalar> parameters_;
   nn::LayerId embedding_ = 0;
   std::optional<Grouper> grouper_;
-  std::optional<SequencePlacer<Scalar>> placer_;
+  std::unique_ptr<SequencePlacer<Scalar>> placer_;  // never null
 };
 
 }  // namespace emplace::agents::rnn

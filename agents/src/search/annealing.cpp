@@ -95,8 +95,8 @@ class Annealing {
   }
 
   void begin_cycle() {
-    if (session_.best_placement()) {
-      current_ = *session_.best_placement();
+    if (const std::optional<Placement>& best = session_.best_placement()) {
+      current_ = *best;
       reached_ = session_.best_evaluation();
     }
     cycle_begin_ = session_.evaluations();
