@@ -34,14 +34,20 @@ std::optional<BestKnown> search_with_agent(const std::string& graph, const std::
   const PlacedStep step = place_with_agent(
       {.graph = graph, .cluster = cluster, .given_grouping = std::string(bench::kFinestGrouping)},
       agent, present ? std::optional(present->placement) : std::nullopt);
+  std::string comment;
+  if (agent.time_limit_s) {
+    comment = fmt::format("in {} s", *agent.time_limit_s);
+  }
+  if (present) {
+    comment += fmt::format("{}from {:.3f} ms by {}", comment.empty() ? "" : ", ",
+                           present->step_time_us / 1e3, present->found.by);
+  }
   return bench::make_best_known(
       graph, cluster, problem, step.record.placement,
       {.by = agent.agent,
-       .evaluations = agent.evaluations,
+       .evaluations = agent.time_limit_s ? step.evaluations : agent.evaluations,
        .seed = agent.seed,
-       .comment = present ? fmt::format("from {:.3f} ms by {}", present->step_time_us / 1e3,
-                                        present->found.by)
-                          : "",
+       .comment = std::move(comment),
        .version = this_version()});
 }
 

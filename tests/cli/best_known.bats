@@ -50,6 +50,12 @@ updated() {
   updated kept $tree --cluster p2-8xlarge-2 --agent simulated-annealing --evaluations 1
 }
 
+@test "an entry of a timed search tells its time and its evaluations" {
+  updated added layered:tasks=200 --cluster p2-8xlarge-2 --agent random --time-limit 0.2
+  output=$(cat best/*)
+  holds 'd["found"]["comment"] == "in 0.2 s"' 'd["found"]["evaluations"] not in (0, 1000)'
+}
+
 @test "place improves a placement, and ends with nothing worse" {
   "$EMPLACE" place $tree --cluster p2-8xlarge-2 --agent hill-climb --evaluations 500 -o good.json >/dev/null
   answers 0 simulate $tree --cluster p2-8xlarge-2 --placement good.json --json

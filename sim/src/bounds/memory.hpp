@@ -10,8 +10,8 @@
 //     - sum over d of p_d * memory(d),
 // the Lagrangian relaxation of a generalized assignment problem (Fisher, Management Science 27(1),
 // 1981). The minimum falls apart into one for each group, and one for those on the path, which is a
-// shortest path over (op, kind of device): changing the device costs a transfer. Weights and prices
-// are improved by a fixed number of subgradient steps.
+// shortest path over (op, kind of device): changing the device costs a transfer. In a fixed
+// number of steps multiplicative updates improve the weights, and subgradient steps the prices.
 //
 // Bytes are those that each group keeps on its device while some op runs (ResidentBytes). Devices
 // of one profile share weights and prices: by symmetry, others would be no better. So devices that
