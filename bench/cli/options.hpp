@@ -11,7 +11,7 @@
 #include <vector>
 
 // Not <CLI/App.hpp>, which takes seconds to compile: most users of this header add no option.
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the name of the library
 class App;
 class Option;
 }  // namespace CLI
