@@ -45,7 +45,8 @@ TEST(MoveProposals, AreNoneWithOneDevice) {
 TEST(MoveProposals, PreferWhatSavesMostTransfers) {
   const Problem problem = test::make_problem(test::chain_graph({10, 10, 10, 10}, 1000));
   MoveProposals proposals(
-      problem, {.candidates = 200, .uncompared = 0, .cluster = 0, .layer = 0, .swap = 0});
+      problem,
+      {.candidates = 200, .uncompared = 0, .moves = {.cluster = 0, .layer = 0, .swap = 0}});
   RandomStream random(1);
   for (int i = 0; i < 20; ++i) {
     const std::vector<Move> moves = copy(proposals.propose(Placement(Devices{0, 1, 0, 0}), random));
@@ -64,7 +65,8 @@ TEST(MoveProposals, PreferDevicesThatWereIdle) {
                                              {.num_devices = 3});
   const Placement placement(Devices{0, 0, 0, 1});
   MoveProposals proposals(
-      problem, {.candidates = 200, .uncompared = 0, .cluster = 0, .layer = 0, .swap = 0});
+      problem,
+      {.candidates = 200, .uncompared = 0, .moves = {.cluster = 0, .layer = 0, .swap = 0}});
   proposals.observe(placement, {.group_start_us = {0, 10, 20, 0}, .peak_bytes = {}}, 30);
   RandomStream random(1);
   for (int i = 0; i < 20; ++i) {
@@ -82,7 +84,8 @@ TEST(MoveProposals, TakeALayerAsAWhole) {
                                            {.name = "b", .producers = {0}, .scope = "two"},
                                            {.name = "c", .producers = {1}, .scope = "two"},
                                            {.name = "d", .producers = {2}, .scope = "two"}}));
-  MoveProposals proposals(problem, {.candidates = 1, .cluster = 0, .layer = 1, .swap = 0});
+  MoveProposals proposals(problem,
+                          {.candidates = 1, .moves = {.cluster = 0, .layer = 1, .swap = 0}});
   RandomStream random(1);
   bool took_two = false;
   for (int i = 0; i < 100; ++i) {
@@ -101,7 +104,8 @@ TEST(MoveProposals, TakeALayerAsAWhole) {
 TEST(MoveProposals, CompareNoCandidatesNowAndThen) {
   const Problem problem = test::make_problem(test::chain_graph({10, 10, 10, 10}, 1000));
   MoveProposals proposals(
-      problem, {.candidates = 200, .uncompared = 0.5, .cluster = 0, .layer = 0, .swap = 0});
+      problem,
+      {.candidates = 200, .uncompared = 0.5, .moves = {.cluster = 0, .layer = 0, .swap = 0}});
   RandomStream random(1);
   int best = 0;
   for (int i = 0; i < 400; ++i) {
@@ -119,7 +123,8 @@ TEST(MoveProposals, ClustersAreCoarseGroupsOnOneDevice) {
   for (GroupId group = 20; group < 64; ++group) {
     placement[group] = 1;
   }
-  MoveProposals proposals(problem, {.candidates = 1, .cluster = 1, .layer = 0, .swap = 0});
+  MoveProposals proposals(problem,
+                          {.candidates = 1, .moves = {.cluster = 1, .layer = 0, .swap = 0}});
   RandomStream random(1);
   std::set<std::size_t> sizes;
   for (int i = 0; i < 1000; ++i) {
@@ -136,7 +141,8 @@ TEST(MoveProposals, ClustersAreCoarseGroupsOnOneDevice) {
 
 TEST(MoveProposals, SwapGroupsOfTwoDevices) {
   const Problem problem = test::make_problem(test::chain_graph({1, 1}, 10));
-  MoveProposals proposals(problem, {.candidates = 1, .cluster = 0, .layer = 0, .swap = 1});
+  MoveProposals proposals(problem,
+                          {.candidates = 1, .moves = {.cluster = 0, .layer = 0, .swap = 1}});
   RandomStream random(3);
   std::size_t swaps = 0;
   for (int i = 0; i < 50; ++i) {

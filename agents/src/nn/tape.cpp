@@ -4,6 +4,8 @@
 #include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 
 namespace emplace::agents::nn {
 template <class Scalar>
@@ -88,6 +90,14 @@ Value Tape<Scalar>::segment_sum(std::span<const Value> sources, const SegmentSum
     views_.push_back(value(source));
   }
   nn::segment_sum<Scalar>(sums, lanes, combine, views_, value(recorded));
+  return recorded;
+}
+
+template <class Scalar>
+Value Tape<Scalar>::add(Value x, Value y) {
+  const MatrixView<Scalar> in = value(x);
+  const Value recorded = record(Operation::kAdd, in.rows, in.columns, std::array{x, y});
+  std::transform(in.data, in.data + in.size(), value(y).data, value(recorded).data, std::plus<>());
   return recorded;
 }
 

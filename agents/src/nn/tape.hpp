@@ -68,6 +68,9 @@ class Tape {
   Value segment_sum(std::span<const Value> sources, const SegmentSum& sums, std::size_t lanes = 1,
                     Combine combine = Combine::kSum);
 
+  /// Returns x + y. Requires: the same rows and columns.
+  Value add(Value x, Value y);
+
   /// Returns the columns of all parts side by side.
   Value concat(std::span<const Value> parts);
 
@@ -126,6 +129,7 @@ class Tape {
     kAffine,
     kActivate,
     kSegmentSum,
+    kAdd,
     kConcat,
     kLogProbability,
     kEntropy,
@@ -182,6 +186,7 @@ class Tape {
   void add_weight_gradients(std::span<Scalar> gradient);
   void add_activation_gradient(Node& node);
   void add_segment_sum_gradient(Node& node);
+  void add_sum_gradient(Node& node);
   void add_concat_gradient(Node& node);
   void add_log_probability_gradient(Node& node);
   void add_entropy_gradient(Node& node);

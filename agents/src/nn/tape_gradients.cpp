@@ -7,6 +7,7 @@
 #include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
+#include <functional>
 
 namespace emplace::agents::nn {
 
@@ -49,6 +50,9 @@ void Tape<Scalar>::backward(std::span<Scalar> gradient) {
         break;
       case Operation::kSegmentSum:
         add_segment_sum_gradient(node);
+        break;
+      case Operation::kAdd:
+        add_sum_gradient(node);
         break;
       case Operation::kConcat:
         add_concat_gradient(node);
@@ -156,6 +160,16 @@ void Tape<Scalar>::add_segment_sum_gradient(Node& node) {
   }
   add_segment_sum_gradients<Scalar>(*node.sums, node.lanes, node.combine, view(node.gradient, node),
                                     views_);
+}
+
+template <class Scalar>
+void Tape<Scalar>::add_sum_gradient(Node& node) {
+  const std::size_t size = view(node.value, node).size();
+  for (std::size_t i = 0; i < node.num_operands; ++i) {
+    if (Scalar* const gradient = gradient_to_add_to(operand(node, i))) {
+      std::transform(gradient, gradient + size, node.gradient, gradient, std::plus<>());
+    }
+  }
 }
 
 template <class Scalar>

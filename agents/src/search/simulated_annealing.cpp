@@ -16,9 +16,9 @@ class SimulatedAnnealing final : public Agent {
         options_{.initial_temperature = params.get<double>("initial-temperature"),
                  .final_temperature = params.get<double>("final-temperature"),
                  .moves = {.candidates = params.get<std::int64_t>("candidates"),
-                           .cluster = params.get<double>("cluster-probability"),
-                           .layer = params.get<double>("layer-probability"),
-                           .swap = params.get<double>("swap-probability")}} {}
+                           .moves = {.cluster = params.get<double>("cluster-probability"),
+                                     .layer = params.get<double>("layer-probability"),
+                                     .swap = params.get<double>("swap-probability")}}} {}
 
   Placement place(const Problem& problem, Session& session) override {
     Placement start = start_of_search(start_, problem, session);
@@ -65,17 +65,17 @@ EMPLACE_REGISTER_AGENT(
            .summary = "moves that are compared by estimated gain for each proposal; 1 for "
                       "random moves"},
           {.name = "cluster-probability",
-           .default_value = MoveProposals::Options{}.cluster,
+           .default_value = RandomMoves::Options{}.cluster,
            .min = 0,
            .max = 1,
            .summary = "probability that a move takes a cluster: a group of a coarser level"},
           {.name = "layer-probability",
-           .default_value = MoveProposals::Options{}.layer,
+           .default_value = RandomMoves::Options{}.layer,
            .min = 0,
            .max = 1,
            .summary = "probability that it takes a layer with its gradients and updates"},
           {.name = "swap-probability",
-           .default_value = MoveProposals::Options{}.swap,
+           .default_value = RandomMoves::Options{}.swap,
            .min = 0,
            .max = 1,
            .summary = "probability that it swaps two groups"}},

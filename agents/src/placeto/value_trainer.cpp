@@ -1,0 +1,170 @@
+#include "value_trainer.hpp"
+
+#include "search/starts.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace emplace::agents::placeto {
+namespace {
+
+constexpr std::size_t kMinibatch = 16;  // trials
+constexpr float kLargestError = 2;      // whose gradient is not clipped
+constexpr double kMaxGradientNorm = 10;
+
+}  // namespace
+
+ValueTrainer::ValueTrainer(const ValueLearningOptions& options, ValueNetwork<float>& network,
+                           std::span<Session* const> sessions)
+    : options_(options),
+      network_(&network),
+      sessions_(sessions.begin(), sessions.end()),
+      starts_(sessions.size()),
+      progress_(sessions),
+      learning_rate_{.begin = options.learning_rate, .end = options.learning_rate_end},
+      optimizer_(nn::OptimizerKind::kAdam, network.parameters().values().size()),
+      tapes_([&network] { return nn::Tape<float>(network.parameters()); }) {
+  for (const Session* session : sessions_) {
+    neighbourhoods_.emplace_back(session->problem());
+  }
+  options_.moves.learning_rate = 0;
+}
+
+void ValueTrainer::run(const TrainingCallback& callback) {
+  const auto is_exhausted = [](const Session* session) { return session->exhausted(); };
+  for (bool goes_on = true; goes_on && !std::ranges::all_of(sessions_, is_exhausted);) {
+    const std::vector<Episode> episodes = play();
+    const double norm = fit(episodes);
+    ++updates_;
+    episodes_ += static_cast<std::int64_t>(episodes.size());
+    for (std::size_t i = 0; i < episodes.size() && callback; ++i) {
+      const Session& session = *sessions_[episodes[i].problem];
+      goes_on = callback({.update = updates_,
+                          .episodes = episodes_,
+                          .session = episodes[i].problem,
+                          .last_us = episodes[i].last_us,
+                          .best_us = session.best_evaluation().objective_us(),
+                          .gradient_norm = norm,
+                          .is_last = i + 1 == episodes.size()}) &&
+                goes_on;
+    }
+  }
+}
+
+// Plays an episode on each of the next problems that have a budget left.
+std::vector<ValueTrainer::Episode> ValueTrainer::play() {
+  std::vector<Episode> episodes;
+  for (std::size_t i = 0; i < sessions_.size() && episodes.size() < options_.workers; ++i) {
+    const std::size_t problem = next_++ % sessions_.size();
+    if (!sessions_[problem]->exhausted()) {
+      episodes.push_back({.problem = problem});
+    }
+  }
+  // Isolated, so that a thread which waits here does not start on another cell of the suite.
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(std::size_t{0}, episodes.size(), [&](std::size_t i) {
+      Session& session = *sessions_[episodes[i].problem];
+      const double share = static_cast<double>(options_.episode_length) /
+                           static_cast<double>(session.evaluations() + session.evaluations_left());
+      const double until = session.share_used() + share;
+      MoveEpisode episode(session, *network_, options_.moves, draw_start(episodes[i].problem),
+                          until);
+      episode.run(&episodes[i].trials);
+      episodes[i].last_us = episode.last_us();
+    });
+  });
+  return episodes;
+}
+
+const Placement& ValueTrainer::draw_start(std::size_t problem) {
+  Session& session = *sessions_[problem];
+  std::vector<Placement>& starts = starts_[problem];
+  if (starts.empty()) {
+    for (Evaluated& start : evaluated_starts(session.problem(), session)) {
+      starts.push_back(std::move(start.placement));
+    }
+  }
+  const std::size_t drawn = session.random().below(starts.size() + 1);
+  return drawn < starts.size() ? starts[drawn] : *session.best_placement();
+}
+
+// Returns the norm of the first minibatch's gradient.
+double ValueTrainer::fit(std::span<const Episode> episodes) {
+  std::vector<std::pair<std::size_t, const Trials*>> order;  // with the problem
+  for (const Episode& episode : episodes) {
+    for (const Trials& trials : episode.trials) {
+      order.emplace_back(episode.problem, &trials);
+    }
+  }
+  const double rate = learning_rate_.at(progress_.share(), updates_);
+  std::vector<std::vector<float>> gradients(
+      kMinibatch, std::vector<float>(network_->parameters().values().size()));
+  double first_norm = 0;
+  for (std::size_t pass = 0; pass < options_.passes; ++pass) {
+    sessions_.front()->random().shuffle(std::span(order));
+    for (std::size_t begin = 0; begin < order.size(); begin += kMinibatch) {
+      const std::size_t count = std::min(kMinibatch, order.size() - begin);
+      std::size_t moves = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        moves += order[begin + i].second->values.size();
+      }
+      tbb::this_task_arena::isolate([&] {
+        tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
+          const auto& [problem, trials] = order[begin + i];
+          std::ranges::fill(gradients[i], 0.0F);
+          add_gradient(neighbourhoods_[problem], *trials, 1.0F / static_cast<float>(moves),
+                       gradients[i]);
+        });
+      });
+      for (std::size_t i = 1; i < count; ++i) {
+        for (std::size_t k = 0; k < gradients[0].size(); ++k) {
+          gradients[0][k] += gradients[i][k];
+        }
+      }
+      const double norm = optimizer_.clipped_step(network_->parameters().values(), gradients[0],
+                                                  rate, kMaxGradientNorm);
+      if (pass == 0 && begin == 0) {
+        first_norm = norm;
+      }
+    }
+  }
+  return first_norm;
+}
+
+void ValueTrainer::add_gradient(const Neighbourhoods& neighbourhoods, const Trials& trials,
+                                float weight, std::span<float> gradient) {
+  nn::Tape<float>& tape = tapes_.local();
+  tape.clear();
+  const nn::Value embeddings = network_->embeddings(tape, neighbourhoods, trials.attributes);
+  const nn::Value values = network_->values(
+      tape, network_->descriptions(tape, embeddings, trials.on_device, trials.moves));
+  const nn::MatrixView<float> derivatives = tape.seed(values);
+  for (std::size_t row = 0; row < trials.values.size(); ++row) {
+    derivatives(row, 0) = weight * std::clamp(tape.value(values)(row, 0) - trials.values[row],
+                                              -kLargestError, kLargestError);
+  }
+  tape.backward(gradient);
+}
+
+std::string ValueTrainer::to_json() const {
+  return fmt::format(
+      "{{\n\"evaluations_before\": {},\n\"updates\": {},\n\"next\": {},\n\"episodes\": {},\n"
+      "\"optimizer\": {}\n}}",
+      progress_.evaluations_before(), updates_, next_, episodes_, optimizer_.to_json());
+}
+
+void ValueTrainer::load(const JsonCursor& json) {
+  using policy_gradient::read_count;
+  json.expect_only({"evaluations_before", "updates", "next", "episodes", "optimizer"});
+  progress_.set_evaluations_before(read_count(json.at("evaluations_before")));
+  updates_ = read_count(json.at("updates"));
+  next_ = static_cast<std::size_t>(read_count(json.at("next")));
+  episodes_ = read_count(json.at("episodes"));
+  optimizer_.load(json.at("optimizer"));
+}
+
+}  // namespace emplace::agents::placeto

@@ -1,0 +1,88 @@
+#pragma once
+
+// Random moves of a placement: some groups, and the device to which they go.
+//
+// A move takes one random group, or its cluster: those groups that are one group with it on a
+// random coarser level (Coarsening), all of them or those of its device; or its layer: the groups
+// of its device with the same scope (its gradients and updates among them); or it swaps the group
+// with one of the other device. The other device is often that of a neighbour.
+//
+// Complexity of a move: O(moved groups). One thread.
+
+#include <emplace/graphs/id_vector.hpp>
+#include <emplace/graphs/random.hpp>
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace emplace::agents {
+
+/// Says that a group goes to a device.
+struct Move {
+  GroupId group = 0;
+  DeviceId device = 0;
+};
+
+/// Draws random moves of one problem; see the head of this file.
+class RandomMoves {
+ public:
+  /// Holds the probabilities of each kind of move. All others move one group.
+  struct Options {
+    double cluster = 0.5;
+    double layer = 0.1;
+    double swap = 0.05;
+    double whole = 0;  ///< that a cluster's groups of other devices move, too
+  };
+
+  /// Describes an edge to another group.
+  struct Neighbour {
+    GroupId group;
+    std::int64_t bytes;
+    bool is_consumer;
+  };
+
+  /// Prepares moves for one problem, which must outlive this.
+  RandomMoves(const Problem& problem, Options options);
+
+  /// Sets `moves` to moves of different groups to other devices than those in `placement`, at least
+  /// one. Requires: two placeable devices.
+  void draw(const Placement& placement, RandomStream& random, std::vector<Move>& moves) const;
+
+  /// Returns the edges of a group: first those into it.
+  std::span<const Neighbour> neighbours(GroupId group) const {
+    return {neighbours_.data() + first_neighbour_[group],
+            neighbours_.data() + first_neighbour_[group + 1]};
+  }
+
+  /// Returns the mean time of a group over groups and placeable devices, in microseconds.
+  double mean_time_us() const { return mean_time_us_; }
+
+ private:
+  // Disjoint sets of groups.
+  struct Parts {
+    IdVector<GroupId, std::int32_t> part_of;
+    std::vector<std::vector<GroupId>> members;
+
+    const std::vector<GroupId>& with(GroupId group) const {
+      return members[static_cast<std::size_t>(part_of[group])];
+    }
+  };
+
+  DeviceId draw_device(const Placement& placement, GroupId group, RandomStream& random) const;
+  void add_cluster(const Placement& placement, RandomStream& random,
+                   std::vector<Move>& moves) const;
+  void add_swap(const Placement& placement, RandomStream& random, std::vector<Move>& moves) const;
+
+  const Problem& problem_;
+  Options options_;
+  std::vector<Neighbour> neighbours_;
+  IdVector<GroupId, std::size_t> first_neighbour_;
+  std::vector<Parts> levels_;  // coarser ones, finest first
+  Parts layers_;
+  double mean_time_us_ = 0;
+};
+
+}  // namespace emplace::agents
