@@ -39,12 +39,14 @@ float value_of_gain(double gain_us, double mean_time_us) {
 }
 
 MoveEpisode::MoveEpisode(Session& session, const ValueNetwork<float>& network,
-                         const MoveOptions& options, const Placement& start, double until_share)
+                         const MoveOptions& options, const Placement& start,
+                         std::int64_t length)
     : session_(session),
       options_(options),
       network_(network),
+      length_(length),
+      first_evaluation_(session.evaluations()),
       from_share_(session.share_used()),
-      until_share_(until_share),
       neighbourhoods_(session.problem()),
       random_moves_(session.problem(), {.cluster = 0.5, .layer = 0.1, .swap = 0, .whole = 0.3}),
       step_(session.problem()),
@@ -63,7 +65,7 @@ void MoveEpisode::run(std::vector<Trials>* trials) {
   }
   observe();
   bool is_new = true;
-  while (!session_.exhausted() && session_.share_used() < until_share_) {
+  while (!session_.exhausted() && evaluations() < length_) {
     const bool explores = session_.random().uniform() < options_.epsilon;
     if (!draw(explores ? 1 : candidates_.size())) {
       tried_here_.clear();  // all moves that were drawn have been tried
@@ -217,11 +219,11 @@ void MoveEpisode::learn(float value) {
 }
 
 double MoveEpisode::temperature_us() const {
-  const double progress =
-      (session_.share_used() - from_share_) / std::max(until_share_ - from_share_, 1e-9);
+  const double of_budget = (session_.share_used() - from_share_) / std::max(1 - from_share_, 1e-9);
+  const double of_length = static_cast<double>(evaluations()) / static_cast<double>(length_);
   const double log_ratio = log_of(options_.final_temperature / options_.initial_temperature);
   return random_moves_.mean_time_us() * options_.initial_temperature *
-         exp_of(log_ratio * std::clamp(progress, 0.0, 1.0));
+         exp_of(log_ratio * std::clamp(std::max(of_budget, of_length), 0.0, 1.0));
 }
 
 }  // namespace emplace::agents::placeto

@@ -26,6 +26,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -57,11 +58,11 @@ struct Trials {
 /// Runs one episode.
 class MoveEpisode {
  public:
-  /// Begins at `start`, which takes an evaluation, and ends when the session has used `until_share`
-  /// of its budget. Requires: session and network outlive this.
+  /// Begins at `start`, which takes an evaluation, and ends after `length` evaluations or with the
+  /// budget. Requires: the session outlives this.
   MoveEpisode(Session& session, const ValueNetwork<float>& network, const MoveOptions& options,
-              const Placement& start, double until_share = 1);
-
+              const Placement& start,
+              std::int64_t length = std::numeric_limits<std::int64_t>::max());
   MoveEpisode(const MoveEpisode&) = delete;
   MoveEpisode& operator=(const MoveEpisode&) = delete;
 
@@ -77,13 +78,15 @@ class MoveEpisode {
   std::size_t most_valuable();
   Evaluation evaluate(const std::vector<Move>& moves);
   void learn(float value);
+  std::int64_t evaluations() const { return session_.evaluations() - first_evaluation_; }
   double temperature_us() const;
 
   Session& session_;
   MoveOptions options_;
   ValueNetwork<float> network_;  // which learns here
-  double from_share_;
-  double until_share_;
+  std::int64_t length_;
+  std::int64_t first_evaluation_;
+  double from_share_;  // of the budget
   Neighbourhoods neighbourhoods_;
   RandomMoves random_moves_;
   ObservedStep step_;

@@ -16,6 +16,19 @@ constexpr std::size_t kMinibatch = 16;  // trials
 constexpr float kLargestError = 2;      // whose gradient is not clipped
 constexpr double kMaxGradientNorm = 10;
 
+Placement read_placement(const JsonCursor& json, const Problem& problem) {
+  const std::vector<JsonCursor> elements = json.elements();
+  if (elements.size() != static_cast<std::size_t>(problem.num_groups())) {
+    json.fail(fmt::format("expected one device for each of {} groups, found {}",
+                          problem.num_groups(), elements.size()));
+  }
+  std::vector<DeviceId> devices;
+  for (const JsonCursor& element : elements) {
+    devices.push_back(static_cast<DeviceId>(element.integer(0, problem.num_devices() - 1)));
+  }
+  return Placement(std::move(devices));
+}
+
 }  // namespace
 
 ValueTrainer::ValueTrainer(const ValueLearningOptions& options, ValueNetwork<float>& network,
@@ -68,11 +81,10 @@ std::vector<ValueTrainer::Episode> ValueTrainer::play() {
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(std::size_t{0}, episodes.size(), [&](std::size_t i) {
       Session& session = *sessions_[episodes[i].problem];
-      const double share = static_cast<double>(options_.episode_length) /
-                           static_cast<double>(session.evaluations() + session.evaluations_left());
-      const double until = session.share_used() + share;
-      MoveEpisode episode(session, *network_, options_.moves, draw_start(episodes[i].problem),
-                          until);
+      const std::int64_t until = session.evaluations() + options_.episode_length;
+      const Placement& start = draw_start(episodes[i].problem);
+      MoveEpisode episode(session, *network_, options_.moves, start,
+                          until - session.evaluations());
       episode.run(&episodes[i].trials);
       episodes[i].last_us = episode.last_us();
     });
@@ -84,7 +96,7 @@ const Placement& ValueTrainer::draw_start(std::size_t problem) {
   Session& session = *sessions_[problem];
   std::vector<Placement>& starts = starts_[problem];
   if (starts.empty()) {
-    for (Evaluated& start : evaluated_starts(session.problem(), session)) {
+    for (Evaluated& start : evaluated_starts_of_levels(session.problem(), session)) {
       starts.push_back(std::move(start.placement));
     }
   }
@@ -151,20 +163,36 @@ void ValueTrainer::add_gradient(const Neighbourhoods& neighbourhoods, const Tria
 }
 
 std::string ValueTrainer::to_json() const {
+  std::string starts;
+  for (const std::vector<Placement>& of_problem : starts_) {
+    std::string placements;
+    for (const Placement& placement : of_problem) {
+      placements += fmt::format("{}[{}]", placements.empty() ? "" : ", ",
+                                fmt::join(placement.devices(), ", "));
+    }
+    starts += fmt::format("{}\n[{}]", starts.empty() ? "" : ",", placements);
+  }
   return fmt::format(
       "{{\n\"evaluations_before\": {},\n\"updates\": {},\n\"next\": {},\n\"episodes\": {},\n"
-      "\"optimizer\": {}\n}}",
-      progress_.evaluations_before(), updates_, next_, episodes_, optimizer_.to_json());
+      "\"optimizer\": {},\n\"starts\": [{}\n]\n}}",
+      progress_.evaluations_before(), updates_, next_, episodes_, optimizer_.to_json(), starts);
 }
 
 void ValueTrainer::load(const JsonCursor& json) {
   using policy_gradient::read_count;
-  json.expect_only({"evaluations_before", "updates", "next", "episodes", "optimizer"});
+  json.expect_only({"evaluations_before", "updates", "next", "episodes", "optimizer", "starts"});
   progress_.set_evaluations_before(read_count(json.at("evaluations_before")));
   updates_ = read_count(json.at("updates"));
   next_ = static_cast<std::size_t>(read_count(json.at("next")));
   episodes_ = read_count(json.at("episodes"));
   optimizer_.load(json.at("optimizer"));
+  const auto starts = policy_gradient::elements_by_problem(json.at("starts"), sessions_.size());
+  for (std::size_t i = 0; i < sessions_.size(); ++i) {
+    starts_[i].clear();
+    for (const JsonCursor& placement : starts[i].elements()) {
+      starts_[i].push_back(read_placement(placement, sessions_[i]->problem()));
+    }
+  }
 }
 
 }  // namespace emplace::agents::placeto

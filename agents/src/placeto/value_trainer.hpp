@@ -33,7 +33,7 @@ namespace emplace::agents::placeto {
 /// Says how values are learned.
 struct ValueLearningOptions {
   MoveOptions moves{};
-  std::int64_t episode_length = 256;  ///< evaluations
+  std::int64_t episode_length = 256;  ///< evaluations, those of starts among them
   std::size_t workers = 8;            ///< episodes of a round
   std::size_t passes = 4;             ///< over the trials of a round
   double learning_rate = 0.003;

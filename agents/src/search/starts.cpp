@@ -1,11 +1,13 @@
 #include "starts.hpp"
 
 #include <emplace/agents/registry.hpp>
+#include <emplace/sim/coarsening.hpp>
 #include <emplace/sim/repair.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace emplace::agents {
 namespace {
@@ -18,11 +20,28 @@ Placement placed_by(std::string_view agent, const Problem& problem, Session& ses
   return AgentRegistry::global().make(Spec{std::string(agent)})->place(problem, session);
 }
 
+// Adds a placement that is not among them yet.
+void add_start(Placement placement, Session& session, std::vector<Evaluated>& starts) {
+  if (std::ranges::find(starts, placement, &Evaluated::placement) == starts.end()) {
+    const Evaluation evaluation = session.evaluate(placement);
+    starts.push_back({std::move(placement), evaluation});
+  }
+}
+
+void sort_best_first(std::vector<Evaluated>& starts) {
+  std::ranges::stable_sort(starts, [](const Evaluated& a, const Evaluated& b) {
+    return a.evaluation.better_than(b.evaluation);
+  });
+}
+
 }  // namespace
 
 Placement start_of_search(std::string_view start, const Problem& problem, Session& session) {
   if (start == kBestHeuristic) {
     return std::move(evaluated_starts(problem, session).front().placement);
+  }
+  if (start == kBestOfLevels) {
+    return std::move(evaluated_starts_of_levels(problem, session).front().placement);
   }
   if (start == kOneDevice) {
     Simulator simulator(problem);
@@ -42,15 +61,26 @@ std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session
     if (!starts.empty() && session.exhausted()) {
       break;
     }
-    Placement placement = placed_by(agent, problem, session);
-    if (std::ranges::find(starts, placement, &Evaluated::placement) == starts.end()) {
-      const Evaluation evaluation = session.evaluate(placement);
-      starts.push_back({std::move(placement), evaluation});
-    }
+    add_start(placed_by(agent, problem, session), session, starts);
   }
-  std::ranges::stable_sort(starts, [](const Evaluated& a, const Evaluated& b) {
-    return a.evaluation.better_than(b.evaluation);
-  });
+  sort_best_first(starts);
+  return starts;
+}
+
+std::vector<Evaluated> evaluated_starts_of_levels(const Problem& problem, Session& session) {
+  std::vector<Evaluated> starts = evaluated_starts(problem, session);
+  const Coarsening& coarsening = problem.coarsening();
+  for (const GroupId size : coarsening.levels().subspan(1)) {
+    if (session.exhausted()) {
+      break;
+    }
+    const Problem level = problem.regrouped(coarsening.grouping(size));
+    Session on_level(session, level);
+    add_start(GroupNesting(problem.grouping(), level.grouping())
+                  .expand(placed_by("heft", level, on_level)),
+              session, starts);
+  }
+  sort_best_first(starts);
   return starts;
 }
 

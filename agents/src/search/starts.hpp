@@ -15,11 +15,16 @@ namespace emplace::agents {
 /// Names the best of all heuristics that searches start from.
 inline constexpr const char* kBestHeuristic = "best-heuristic";
 
+/// Names the best of these and of HEFT on each coarser level (Coarsening). Coarse levels cut fewer
+/// edges, which pays where devices share links.
+inline constexpr const char* kBestOfLevels = "best-of-levels";
+
 /// Names everything on the first placeable device, repaired if it does not fit there.
 inline constexpr const char* kOneDevice = "one-device";
 
 /// What the parameter `start` of a search may be: one of these or an agent.
-inline constexpr std::array<const char*, 4> kStarts = {kBestHeuristic, kOneDevice, "etf", "heft"};
+inline constexpr std::array<const char*, 5> kStarts = {kBestHeuristic, kBestOfLevels, kOneDevice,
+                                                       "etf", "heft"};
 
 /// Returns the placement that `start` names.
 Placement start_of_search(std::string_view start, const Problem& problem, Session& session);
@@ -33,5 +38,8 @@ struct Evaluated {
 /// Evaluates the placements of the heuristics and of a human expert, as far as the budget goes.
 /// Returns different ones, best first; never none.
 std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session);
+
+/// Does the same, with HEFT on each coarser level, too.
+std::vector<Evaluated> evaluated_starts_of_levels(const Problem& problem, Session& session);
 
 }  // namespace emplace::agents
