@@ -37,7 +37,7 @@ def trained():
     """A policy that was trained for one episode."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "policy.json"
-        written("train", "placeto:rounds=1", "in-tree:levels=3", "--cluster", "p2-8xlarge-2",
+        written("train", "placeto:preset=released,rounds=1", "in-tree:levels=3", "--cluster", "p2-8xlarge-2",
                 "--episodes", "1", "-o", str(path))
         return {"emplace train": path.read_text()}
 

@@ -8,9 +8,8 @@
 //     auto network = table.group("network", &Options::network);
 //     network.number("rounds", &Network::rounds, 0, 64, "rounds of messages", kShapesNetwork);
 //     network.flag("zero-init", &Network::zero_init, "starts with zeros", kForExperts);
-//
-// A preset is data: other defaults for some of the options.
 
+#include <emplace/agents/agent.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/params.hpp>
 
@@ -18,16 +17,12 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace emplace::agents {
-
-/// Holds the defaults that a preset changes, by name.
-using Preset = std::map<std::string, ParamValue, std::less<>>;
 
 /// Holds parameters with their values, as a user would write them.
 using ParameterTexts = std::vector<std::pair<std::string, std::string>>;
@@ -123,22 +118,13 @@ class OptionTable {
     return {*this, std::move(heading), [](Options& options) -> Options& { return options; }};
   }
 
-  /// Returns the table of parameters with the defaults of `preset`. Requires: all that it names are
-  /// options, and its values have their types.
-  std::vector<ParamSpec> parameters(const Preset& preset = {}) const {
+  /// Returns the table of parameters, with `defaults` in the place of its own.
+  std::vector<ParamSpec> parameters(const ParamDefaults& defaults = {}) const {
     std::vector<ParamSpec> specs;
-    std::size_t changed = 0;
     for (const Option& option : options_) {
-      ParamSpec& spec = specs.emplace_back(option.spec);
-      if (const auto found = preset.find(spec.name); found != preset.end()) {
-        EMPLACE_CHECK(found->second.index() == spec.default_value.index(),
-                      "a preset gives {} a value of another type", spec.name);
-        spec.default_value = found->second;
-        ++changed;
-      }
+      specs.push_back(option.spec);
     }
-    EMPLACE_CHECK(changed == preset.size(), "a preset changes what is no option");
-    return specs;
+    return with_defaults(std::move(specs), defaults);
   }
 
   /// Returns the options with the values of `params`. Requires: it has a value for each of them.

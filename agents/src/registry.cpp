@@ -7,8 +7,47 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace emplace::agents {
+namespace {
+
+// Adds the parameter `preset`, and gives each preset a value for all that any of them changes.
+void complete_presets(AgentInfo& info) {
+  ParamSpec parameter{.name = kPresetParameter,
+                      .default_value = info.presets.front().name,
+                      .summary = "set of defaults for all that is not given"};
+  ParamDefaults own;
+  for (const ParamSpec& spec : info.parameters) {
+    own.emplace(spec.name, spec.default_value);
+  }
+  ParamDefaults changed;
+  for (const Preset& preset : info.presets) {
+    parameter.choices.push_back(preset.name);
+    with_defaults(info.parameters, preset.defaults);  // checks the names and types
+    for (const auto& [name, value] : preset.defaults) {
+      changed.emplace(name, own.at(name));
+    }
+  }
+  for (Preset& preset : info.presets) {
+    preset.defaults.insert(changed.begin(), changed.end());
+  }
+  info.parameters = with_defaults(std::move(info.parameters), info.presets.front().defaults);
+  info.parameters.insert(info.parameters.begin(), std::move(parameter));
+}
+
+}  // namespace
+
+std::vector<ParamSpec> with_defaults(std::vector<ParamSpec> table, const ParamDefaults& defaults) {
+  for (const auto& [name, value] : defaults) {
+    const auto spec = std::ranges::find(table, name, &ParamSpec::name);
+    EMPLACE_CHECK(spec != table.end(), "'{}' is given a default and is no parameter", name);
+    EMPLACE_CHECK(spec->default_value.index() == value.index(),
+                  "the default of '{}' has another type", name);
+    spec->default_value = value;
+  }
+  return table;
+}
 
 std::string_view to_string(AgentKind kind) {
   switch (kind) {
@@ -40,6 +79,9 @@ void AgentRegistry::add(AgentInfo info, Factory factory) {
                      "most groups of ops on which it decides; 0: on all, as also where the groups "
                      "of the problem were asked for"));
   }
+  if (!info.presets.empty()) {
+    complete_presets(info);
+  }
   const bool added = entries_.try_emplace(name, Entry{std::move(info), std::move(factory)}).second;
   EMPLACE_CHECK(added, "two agents are called '{}'", name);
 }
@@ -63,7 +105,15 @@ const AgentRegistry::Entry& AgentRegistry::entry(std::string_view name) const {
 const AgentInfo& AgentRegistry::info(std::string_view name) const { return entry(name).info; }
 
 Params AgentRegistry::resolve(const Spec& spec) const {
-  return resolve_params(info(spec.name).parameters, spec, fmt::format("agent {}", spec.name));
+  const AgentInfo& agent = info(spec.name);
+  const std::string what = fmt::format("agent {}", spec.name);
+  Params params = resolve_params(agent.parameters, spec, what);
+  if (agent.presets.empty()) {
+    return params;
+  }
+  const auto preset =
+      std::ranges::find(agent.presets, params.get<std::string>(kPresetParameter), &Preset::name);
+  return resolve_params(with_defaults(agent.parameters, preset->defaults), spec, what);
 }
 
 std::unique_ptr<Agent> AgentRegistry::make(const Spec& spec, bool groups_are_given) const {

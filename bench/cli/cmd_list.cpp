@@ -90,6 +90,14 @@ std::string paragraph(std::string_view text) {
   return text.empty() ? "" : lines;
 }
 
+std::string presets_of(const ListingEntry& entry) {
+  std::vector<std::vector<std::string>> rows;
+  for (const agents::Preset& preset : entry.presets) {
+    rows.push_back({preset.name, preset.summary});
+  }
+  return rows.empty() ? "" : "\n" + fitted_table({{"preset"}, {"meaning"}}, rows);
+}
+
 // Those for experts last, else in the order in which they are listed.
 std::string parameters_of(const ListingEntry& entry) {
   std::vector<std::vector<std::string>> rows;
@@ -117,7 +125,7 @@ std::string details_of(const Listing& listing, const std::string& name) {
   if (!entry.description.empty()) {
     text += "\n" + paragraph(entry.description);
   }
-  return text + parameters_of(entry);
+  return text + presets_of(entry) + parameters_of(entry);
 }
 
 // The sizes of all graphs, which are built for that.

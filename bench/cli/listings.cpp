@@ -45,6 +45,19 @@ Json to_json(std::span<const ParamSpec> parameters) {
   return list;
 }
 
+Json to_json(std::span<const agents::Preset> presets) {
+  Json list = Json::array();
+  for (const agents::Preset& preset : presets) {
+    Json defaults = Json::object();
+    for (const auto& [name, value] : preset.defaults) {
+      defaults[name] = to_json(value);
+    }
+    list.push_back(
+        {{"name", preset.name}, {"summary", preset.summary}, {"defaults", std::move(defaults)}});
+  }
+  return list;
+}
+
 std::vector<std::string> agent_names() { return AgentRegistry::global().names(); }
 
 ListingEntry agent_entry(const std::string& name) {
@@ -55,6 +68,7 @@ ListingEntry agent_entry(const std::string& name) {
           .description = info.description,
           .reference = info.reference,
           .parameters = info.parameters,
+          .presets = info.presets,
           .json = {{"name", name},
                    {"kind", to_string(info.kind)},
                    {"summary", info.summary},
@@ -62,7 +76,8 @@ ListingEntry agent_entry(const std::string& name) {
                    {"reference", info.reference},
                    {"deterministic", info.deterministic},
                    {"trainable", info.trainable},
-                   {"parameters", to_json(info.parameters)}}};
+                   {"parameters", to_json(info.parameters)},
+                   {"presets", to_json(info.presets)}}};
 }
 
 std::vector<std::string> graph_names() { return GraphCatalog::global().names(); }

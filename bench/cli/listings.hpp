@@ -2,6 +2,7 @@
 
 // What `emplace list` tells: the names of a kind of thing, and the facts of each.
 
+#include <emplace/agents/agent.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/params.hpp>
 
@@ -22,6 +23,7 @@ struct ListingEntry {
   std::string description{};
   std::string reference{};
   std::vector<ParamSpec> parameters{};
+  std::vector<agents::Preset> presets{};
   nlohmann::ordered_json json{};  ///< all facts
 };
 

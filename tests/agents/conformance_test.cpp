@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,7 +57,9 @@ std::vector<NamedProblem> tiny_problems() {
 
 class Conformance : public testing::TestWithParam<std::string> {
  protected:
-  const AgentInfo& info() const { return AgentRegistry::global().info(GetParam()); }
+  const AgentInfo& info() const {
+    return AgentRegistry::global().info(Spec::parse(GetParam()).name);
+  }
 
   // Makes the agent, with small LSTMs, whose size matters only for the time of the tests.
   std::unique_ptr<Agent> make(std::vector<std::pair<std::string, std::string>> given = {}) const {
@@ -65,7 +68,9 @@ class Conformance : public testing::TestWithParam<std::string> {
     if (is_recurrent && (given.empty() || given.front().first != "hidden")) {
       given.emplace_back("hidden", "8");
     }
-    return AgentRegistry::global().make({GetParam(), std::move(given)});
+    Spec spec = Spec::parse(GetParam());
+    std::ranges::move(given, std::back_inserter(spec.given));
+    return AgentRegistry::global().make(spec);
   }
 
   Placement place(const Problem& problem, const Session::Options& options) const {
@@ -361,11 +366,26 @@ TEST_P(Conformance, RefusesPoliciesAndTrainingsThatDoNotFit) {
               testing::MatchesRegex("training.json: /.*: expected 1 problems, found 2"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Registered, Conformance,
-                         testing::ValuesIn(AgentRegistry::global().names()),
+// All agents, each with all its presets.
+std::vector<std::string> specs() {
+  std::vector<std::string> specs;
+  for (const std::string& name : AgentRegistry::global().names()) {
+    const AgentInfo& info = AgentRegistry::global().info(name);
+    if (info.presets.empty()) {
+      specs.push_back(name);
+    }
+    for (const Preset& preset : info.presets) {
+      specs.push_back(name + ":preset=" + preset.name);
+    }
+  }
+  return specs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registered, Conformance, testing::ValuesIn(specs()),
                          [](const testing::TestParamInfo<std::string>& agent) {
                            std::string name = agent.param;
-                           std::ranges::replace(name, '-', '_');
+                           std::ranges::replace_if(
+                               name, [](char c) { return c == '-' || c == ':' || c == '='; }, '_');
                            return name;
                          });
 

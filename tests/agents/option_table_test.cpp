@@ -35,8 +35,8 @@ OptionTable<Options> table() {
   return table;
 }
 
-Params resolved(const Preset& preset, const char* given) {
-  return resolve_params(table().parameters(preset), Spec::parse(given), "test");
+Params resolved(const ParamDefaults& defaults, const char* given) {
+  return resolve_params(table().parameters(defaults), Spec::parse(given), "test");
 }
 
 TEST(OptionTable, ListsWhatWasDeclaredWithInitialValuesAsDefaults) {
@@ -65,9 +65,9 @@ TEST(OptionTable, ReadsWhatAUserGave) {
   EXPECT_EQ(options.rate, 0.25);
 }
 
-TEST(OptionTable, APresetChangesDefaultsOnly) {
-  const Preset preset = {{"count", 5}, {"shape", "flat"}};
-  const Options options = table().read(resolved(preset, "a:count=6"));
+TEST(OptionTable, ChangesDefaultsOnly) {
+  const ParamDefaults defaults = {{"count", 5}, {"shape", "flat"}};
+  const Options options = table().read(resolved(defaults, "a:count=6"));
   EXPECT_EQ(options.inner.count, 6U);
   EXPECT_EQ(options.shape, Shape::kFlat);
   EXPECT_EQ(options.rate, 0.5);

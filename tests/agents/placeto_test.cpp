@@ -40,34 +40,39 @@ TEST(Placeto, FindsTheOptimumOfSmallProblems) {
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
       SCOPED_TRACE(testing::Message() << named.name << ", seed " << seed);
       Session session(named.problem, {.seed = seed, .max_evaluations = 1000});
-      make("placeto")->place(named.problem, session);
+      make("placeto:preset=released")->place(named.problem, session);
       EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, best_us);
     }
   }
 }
 
-TEST(PlacetoPlus, FindsTheOptimumOfSmallProblems) {
+TEST(PlacetoPaper, FindsTheOptimumOfSmallProblems) {
   for (const Named& named : tiny()) {
     const double best_us = test::optimum_us(named.problem);
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
       SCOPED_TRACE(testing::Message() << named.name << ", seed " << seed);
       Session session(named.problem, {.seed = seed, .max_evaluations = 1000});
-      make("placeto-plus:random-start=0.3")->place(named.problem, session);
+      make("placeto:preset=paper,random-start=0.3")->place(named.problem, session);
       EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, best_us);
     }
   }
 }
 
+// A policy that learns from all actions (Sutton et al. 2000), for graphs that it has not seen.
+constexpr const char* kAllActions =
+    "placeto:preset=paper,all-actions=true,minibatches=32,sweeps=2,stay-bias=1,start=better,"
+    "random-start=0.5,learning-rate-end=0.0001";
+
 // Trained on two devices, alike and unlike, used on three: better than as many random placements as
 // its episode simulates.
-TEST(PlacetoTransfer, PlacesOnOtherDevicesThanItWasTrainedFor) {
+TEST(PlacetoAllActions, PlacesOnOtherDevicesThanItWasTrainedFor) {
   const Problem alike = test::make_problem(test::crossing_graph());
   const Problem unlike =
       test::make_problem(test::crossing_graph(), {.num_devices = 1, .with_slow_gpu = true});
   Session first(alike, {.seed = 1, .max_evaluations = 2000});
   Session second(unlike, {.seed = 2, .max_evaluations = 2000});
   Session* const sessions[] = {&first, &second};
-  const auto agent = make("placeto-transfer");
+  const auto agent = make(kAllActions);
   trainable(*agent).train(sessions, {});
   for (const test::ClusterSketch& sketch :
        {test::ClusterSketch{.num_devices = 3},
@@ -92,10 +97,10 @@ TEST(PlacetoTransfer, PlacesOnOtherDevicesThanItWasTrainedFor) {
 double greedy_us(const Problem& problem, const std::string& spec, std::uint64_t seed,
                  std::int64_t budget) {
   Session training(problem, {.seed = seed, .max_evaluations = budget});
-  const auto trained = make("placeto:" + spec);
+  const auto trained = make("placeto:preset=released," + spec);
   Session* const sessions[] = {&training};
   trainable(*trained).train(sessions, {});
-  const auto loaded = make("placeto:" + spec);
+  const auto loaded = make("placeto:preset=released," + spec);
   trainable(*loaded).load(JsonDocument::parse(trainable(*trained).save(), "policy.json").root());
   Session session(problem, {.seed = seed + 100, .max_evaluations = problem.num_groups() + 1});
   trainable(*loaded).place_with_policy(problem, session);
@@ -124,8 +129,9 @@ TEST(Placeto, LearnsAGreedyPolicyForSmallProblems) {
 TEST(Placeto, LearnsTheSameBitsOnOneAndTwoThreads) {
   const Problem problem = test::make_problem(test::fork_join_graph(40, 20), {.num_devices = 3});
   const Problem other = test::make_problem(test::crossing_graph(), {.num_devices = 3});
-  for (const char* spec : {"placeto:workers=3", "placeto:algorithm=ppo,message-passing=sweep",
-                           "placeto-transfer:workers=2"}) {
+  for (const char* spec : {"placeto:preset=released,workers=3",
+                           "placeto:preset=released,algorithm=ppo,message-passing=sweep",
+                           "placeto:preset=paper,workers=2"}) {
     const auto policy = [&](std::size_t threads) {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
       const auto agent = make(spec);
@@ -147,7 +153,7 @@ TEST(Placeto, TrainsOnSeveralProblemsInTurn) {
   Session first(one, {.seed = 1, .max_evaluations = 70});
   Session second(other, {.seed = 2, .max_evaluations = 160});
   Session* const sessions[] = {&first, &second};
-  const auto agent = make("placeto:workers=3");
+  const auto agent = make("placeto:preset=released,workers=3");
   trainable(*agent).train(sessions, {});
   EXPECT_EQ(first.evaluations(), 70);
   EXPECT_EQ(second.evaluations(), 160);
@@ -156,7 +162,7 @@ TEST(Placeto, TrainsOnSeveralProblemsInTurn) {
 TEST(Placeto, LeavesAPolicyAsItIsWhenItPlacesWithIt) {
   const Problem problem = test::make_problem(test::crossing_graph());
   Session training(problem, {.seed = 1, .max_evaluations = 80});
-  const auto agent = make("placeto");
+  const auto agent = make("placeto:preset=released");
   agent->place(problem, training);
   const std::string policy = trainable(*agent).save();
   Session session(problem, {.seed = 2, .max_evaluations = 80});
@@ -171,7 +177,7 @@ TEST(Placeto, ReportsEachUpdate) {
   Session session(problem, {.seed = 1, .max_evaluations = 40});
   Session* const sessions[] = {&session};
   std::vector<TrainingUpdate> updates;
-  const auto agent = make("placeto:learning-rate=0,learning-rate-end=0");
+  const auto agent = make("placeto:preset=released,learning-rate=0,learning-rate-end=0");
   trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
     updates.push_back(update);
     EXPECT_EQ(session.evaluations(), 8 * update.episodes);
@@ -197,7 +203,7 @@ TEST(Placeto, StopsWhenTheCallbackReturnsFalse) {
   Session first(one, {.seed = 1, .max_evaluations = 700});
   Session second(other, {.seed = 2, .max_evaluations = 700});
   Session* const sessions[] = {&first, &second};
-  const auto agent = make("placeto:workers=2");
+  const auto agent = make("placeto:preset=released,workers=2");
   std::vector<std::size_t> reported;
   trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
     reported.push_back(update.session);
@@ -255,9 +261,10 @@ Left train_until(const std::string& spec, std::int64_t updates, const Left* from
 
 // With a greedy episode each fourth round, so that one lies right before and after a cut.
 TEST(Placeto, ResumesWithTheSameBits) {
-  for (const char* spec : {"placeto:workers=2,start=best,greedy-every=4,baseline-episodes=3",
-                           "placeto:workers=2,start=best,greedy-every=4,algorithm=ppo",
-                           "placeto:order=random,entropy-decay=exponential,optimizer=rmsprop"}) {
+  for (const char* spec :
+       {"placeto:preset=released,workers=2,start=best,greedy-every=4,baseline-episodes=3",
+        "placeto:preset=released,workers=2,start=best,greedy-every=4,algorithm=ppo",
+        "placeto:preset=released,order=random,entropy-decay=exponential,optimizer=rmsprop"}) {
     const Left whole = train_until(spec, 1'000'000, nullptr);
     const std::int64_t updates = whole.updates.back().update;
     ASSERT_GT(updates, 10);
@@ -301,11 +308,11 @@ std::string load_mistake(const std::string& spec, const std::string& text) {
 TEST(Placeto, RefusesAPolicyThatDoesNotFit) {
   const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.max_evaluations = 8});
-  const auto agent = make("placeto");
+  const auto agent = make("placeto:preset=released");
   agent->place(problem, session);
   const std::string policy = trainable(*agent).save();
-  EXPECT_EQ(load_mistake("placeto", policy), "none");
-  EXPECT_EQ(load_mistake("placeto:rounds=4", policy),
+  EXPECT_EQ(load_mistake("placeto:preset=released", policy), "none");
+  EXPECT_EQ(load_mistake("placeto:preset=released,rounds=4", policy),
             "policy.json: /network/rounds: the policy was trained with rounds=8, not rounds=4");
 
   const Problem wider = test::make_problem(test::crossing_graph(), {.num_devices = 4});
@@ -321,7 +328,7 @@ TEST(Placeto, RefusesAPolicyThatDoesNotFit) {
 
 TEST(Placeto, ListsItsLayers) {
   std::int64_t weights = 0;
-  const auto agent = make("placeto");
+  const auto agent = make("placeto:preset=released");
   for (const PolicyLayer& layer : trainable(*agent).layers(2)) {
     weights += layer.weights();
   }

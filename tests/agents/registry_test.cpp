@@ -7,6 +7,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 namespace emplace::agents {
 namespace {
 
@@ -78,6 +85,75 @@ TEST(AgentRegistry, SuggestsTheNearestNameForAnUnknownOne) {
 
 TEST(AgentRegistry, ThrowsOnASecondAgentOfOneName) {
   EXPECT_THROW(registry_of({"twin", "twin"}), InternalError);
+}
+
+// With the own defaults device=0 and speed=1.
+AgentRegistry registry_with(std::vector<Preset> presets) {
+  AgentInfo info = fixed_info("fixed");
+  info.parameters.push_back({.name = "speed", .default_value = 1.0, .min = 0, .max = 9});
+  info.presets = std::move(presets);
+  AgentRegistry registry;
+  registry.add(std::move(info), [](const Params& p) { return std::make_unique<Fixed>(p); });
+  return registry;
+}
+
+AgentRegistry registry_with_presets() {
+  return registry_with({{.name = "far", .defaults = {{"device", std::int64_t{5}}}},
+                        {.name = "fast", .defaults = {{"speed", 3.0}}},
+                        {.name = "plain"}});
+}
+
+TEST(AgentPresets, GoBeforeDefaultsAndWhatTheUserGivesBeforeThem) {
+  const AgentRegistry registry = registry_with_presets();
+  const auto resolved = [&](const char* spec) {
+    const Params params = registry.resolve(Spec::parse(spec));
+    return std::tuple(params.get<std::string>("preset"), params.get<std::int64_t>("device"),
+                      params.get<double>("speed"));
+  };
+  EXPECT_EQ(resolved("fixed"), std::tuple("far", 5, 1.0));
+  EXPECT_EQ(resolved("fixed:preset=far"), std::tuple("far", 5, 1.0));
+  EXPECT_EQ(resolved("fixed:device=0"), std::tuple("far", 0, 1.0));
+  EXPECT_EQ(resolved("fixed:preset=fast"), std::tuple("fast", 0, 3.0));
+  EXPECT_EQ(resolved("fixed:speed=1,preset=fast"), std::tuple("fast", 0, 1.0));
+  EXPECT_EQ(resolved("fixed:preset=fast,device=7"), std::tuple("fast", 7, 3.0));
+  EXPECT_EQ(resolved("fixed:preset=plain"), std::tuple("plain", 0, 1.0));
+
+  const Problem problem = test::make_problem(test::chain_graph({1, 1}, 0), {.num_devices = 6});
+  Session session(problem, {});
+  EXPECT_EQ(registry.make(Spec::parse("fixed"))->place(problem, session), Placement(2, 5));
+}
+
+TEST(AgentPresets, AreListedWithAllThatAnyOfThemChanges) {
+  const AgentRegistry registry = registry_with_presets();
+  const AgentInfo& info = registry.info("fixed");
+  ASSERT_EQ(info.parameters.size(), 3U);
+  EXPECT_EQ(info.parameters[0].name, "preset");
+  EXPECT_EQ(info.parameters[0].default_value, ParamValue("far"));
+  EXPECT_THAT(info.parameters[0].choices, testing::ElementsAre("far", "fast", "plain"));
+  EXPECT_EQ(info.parameters[1].default_value, ParamValue(std::int64_t{5}));
+  EXPECT_EQ(info.parameters[2].default_value, ParamValue(1.0));
+  EXPECT_EQ(info.presets[0].defaults, (ParamDefaults{{"device", std::int64_t{5}}, {"speed", 1.0}}));
+  EXPECT_EQ(info.presets[1].defaults, (ParamDefaults{{"device", std::int64_t{0}}, {"speed", 3.0}}));
+  EXPECT_EQ(info.presets[2].defaults, (ParamDefaults{{"device", std::int64_t{0}}, {"speed", 1.0}}));
+}
+
+TEST(AgentPresets, RefuseAnUnknownOne) {
+  const AgentRegistry registry = registry_with_presets();
+  try {
+    registry.resolve(Spec::parse("fixed:preset=near"));
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUsage);
+    EXPECT_STREQ(error.what(),
+                 "agent fixed: preset is 'near', expected one of 'far', 'fast', 'plain'");
+  }
+}
+
+TEST(AgentPresets, MayOnlyChangeParametersAndKeepTheirTypes) {
+  EXPECT_THROW(registry_with({{.name = "a", .defaults = {{"devise", std::int64_t{1}}}}}),
+               InternalError);
+  EXPECT_THROW(registry_with({{.name = "a", .defaults = {{"device", 1.5}}}}), InternalError);
+  EXPECT_THROW(registry_with({{.name = "a", .defaults = {{"preset", "a"}}}}), InternalError);
 }
 
 TEST(AgentRegistry, HoldsTheAgentsOfThisProgram) {

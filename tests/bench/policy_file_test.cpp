@@ -9,7 +9,7 @@
 namespace emplace::bench {
 namespace {
 
-const PolicyOrigin kOrigin{.plan = {.agent = "placeto:rounds=2",
+const PolicyOrigin kOrigin{.plan = {.agent = "placeto:preset=released,rounds=2",
                                     .graphs = {"cifar10:member=0", "./a.json"},
                                     .clusters = {"p2-8xlarge-2"},
                                     .groups = 64,
@@ -58,7 +58,7 @@ TEST(PolicyFile, TellsWhatIsWrongInIt) {
 }
 
 TEST(PolicyFile, MakesAgentsThatTrainOnly) {
-  EXPECT_EQ(make_trainable("placeto:rounds=2")->layers(2).empty(), false);
+  EXPECT_EQ(make_trainable("placeto:preset=released,rounds=2")->layers(2).empty(), false);
   try {
     make_trainable("metis:");
     FAIL();

@@ -29,10 +29,15 @@ const Suite kSuite{
                   .train = {"cifar10:member=0", "cifar10:member=1"},
                   .groups = 10}},
     .clusters = {"p2-8xlarge-2"},
-    .policies = {{.name = "net", .agent = "placeto:rounds=1", .episodes = 4}},
+    .policies = {{.name = "net", .agent = "placeto:preset=released,rounds=1", .episodes = 4}},
     .agents = {{"random"},
-               {.agent = "placeto:rounds=1", .name = "zero-shot", .policy = "net", .learns = false},
-               {.agent = "placeto:rounds=1", .name = "fine-tuned", .policy = "net"}},
+               {.agent = "placeto:preset=released,rounds=1",
+                .name = "zero-shot",
+                .policy = "net",
+                .learns = false},
+               {.agent = "placeto:preset=released,rounds=1",
+                .name = "fine-tuned",
+                .policy = "net"}},
     .repetitions = 2,
     .max_evaluations = 33};
 
@@ -69,7 +74,7 @@ TEST(SuitePolicies, AreTrainedOnceForEachRepetitionOnAllGraphsOfTheFamily) {
 TEST(SuitePolicies, EveryPartOfAPlanChangesItsHash) {
   const TrainingPlan plan = trainings_of(kSuite, 7)[0].plan;
   std::vector<TrainingPlan> changed(8, plan);
-  changed[0].agent = "placeto:rounds=2";
+  changed[0].agent = "placeto:preset=released,rounds=2";
   changed[1].graphs.pop_back();
   changed[2].clusters = {"p2-8xlarge-4"};
   changed[3].groups = 11;

@@ -138,9 +138,9 @@ std::string suite_of_families(const std::string& from = "", const std::string& t
     "families": [{"name": "cells", "groups": 20, "train": ["cifar10:members=2"],
                   "test": ["cifar10:split=test,members=2"]}],
     "clusters": ["p2-8xlarge-2"],
-    "policies": [{"name": "net", "agent": "placeto:rounds=1", "episodes": 3}],
+    "policies": [{"name": "net", "agent": "placeto:preset=released,rounds=1", "episodes": 3}],
     "agents": ["random", {"policy": "net", "learns": false, "name": "zero-shot"},
-               {"policy": "net", "agent": "placeto:rounds=1,entropy-weight=0", "max_evaluations": 9}]
+               {"policy": "net", "agent": "placeto:preset=released,rounds=1,entropy-weight=0", "max_evaluations": 9}]
   })";
   if (!from.empty()) {
     const std::size_t at = text.find(from);
@@ -167,10 +167,10 @@ TEST(Suite, AgentsWithAPolicyAreThoseOfThePolicyUnlessTheySayMore) {
   EXPECT_EQ(suite.policies[0].episodes, 3);
   ASSERT_EQ(suite.agents.size(), 3U);
   EXPECT_TRUE(suite.agents[0].policy.empty());
-  EXPECT_EQ(suite.agents[1].agent, "placeto:rounds=1");
+  EXPECT_EQ(suite.agents[1].agent, "placeto:preset=released,rounds=1");
   EXPECT_EQ(suite.agents[1].policy, "net");
   EXPECT_FALSE(suite.agents[1].learns);
-  EXPECT_EQ(suite.agents[2].agent, "placeto:rounds=1,entropy-weight=0");
+  EXPECT_EQ(suite.agents[2].agent, "placeto:preset=released,rounds=1,entropy-weight=0");
   EXPECT_TRUE(suite.agents[2].learns);
 }
 
@@ -186,7 +186,7 @@ TEST(Suite, TheShippedSuitesOfThePaperCanBeRead) {
     const Suite suite = load_suite(name);
     EXPECT_EQ(suite.families.size(), 3U);
     EXPECT_FALSE(suite.policies.empty());
-    EXPECT_THAT(suite.baselines, ElementsAre("placeto-transfer zero-shot"));
+    EXPECT_THAT(suite.baselines, ElementsAre("placeto zero-shot"));
   }
 }
 
@@ -349,7 +349,8 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"PolicyNameIsAPath", suite_of_families("\"net\"", "\"../net\""),
                 "/policies/0/name"},
         Hostile{"PolicyOfAnAgentThatLearnsNothing",
-                suite_of_families("\"agent\": \"placeto:rounds=1\"", "\"agent\": \"heft\""),
+                suite_of_families("\"agent\": \"placeto:preset=released,rounds=1\"",
+                                  "\"agent\": \"heft\""),
                 "/policies/0/agent"},
         Hostile{"PolicyThatIsNotTrained", suite_of_families("\"episodes\": 3", "\"episodes\": 0"),
                 "/policies/0/episodes"},
@@ -362,7 +363,8 @@ INSTANTIATE_TEST_SUITE_P(
                 suite_of_families(R"({"policy": "net", "learns")", R"({"policy": "nut", "learns")"),
                 "/agents/1/policy"},
         Hostile{"PolicyOfAnotherAgent",
-                suite_of_families("\"placeto:rounds=1,entropy-weight=0\"", "\"random\""),
+                suite_of_families("\"placeto:preset=released,rounds=1,entropy-weight=0\"",
+                                  "\"random\""),
                 "/agents/2/agent"},
         Hostile{"PolicyForGraphsWithoutAFamily",
                 suite_of_families("\"clusters\"", "\"graphs\": [\"nmt\"], \"clusters\""),

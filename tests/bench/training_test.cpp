@@ -13,7 +13,7 @@ namespace emplace::bench {
 namespace {
 
 // Two graphs of 8 groups, on which an episode is short.
-const TrainingPlan kPlan{.agent = "placeto:rounds=1,workers=2,start=best",
+const TrainingPlan kPlan{.agent = "placeto:preset=released,rounds=1,workers=2,start=best",
                          .graphs = {"fork-join:width=3,stages=2", "in-tree:levels=4"},
                          .clusters = {"p2-8xlarge-2"},
                          .groups = 8,
@@ -82,7 +82,7 @@ TEST(Training, GoesOnFromACheckpointWithTheSameBits) {
 // A policy that decides on 5 groups of the finest problems.
 TEST(Training, GoesOnAtACoarserLevelAndPlacesThere) {
   TrainingPlan plan = kPlan;
-  plan.agent = "placeto:rounds=1,workers=2,start=best,groups=5";
+  plan.agent = "placeto:preset=released,rounds=1,workers=2,start=best,groups=5";
   plan.groups = 0;
   plan.grouping = kDefaultGrouping;
   Training whole_training(plan);
@@ -161,7 +161,8 @@ TEST(Training, RefusesTheCheckpointOfAnotherCommand) {
   other = kPlan;
   other.agent = "placeto";
   EXPECT_EQ(resume_mistake(other, checkpoint),
-            "p.checkpoint: cannot resume: it trains placeto:rounds=1,workers=2,start=best, not "
+            "p.checkpoint: cannot resume: it trains "
+            "placeto:preset=released,rounds=1,workers=2,start=best, not "
             "placeto");
   other = kPlan;
   other.graphs.pop_back();
@@ -221,7 +222,7 @@ TEST(Training, RefusesAGraphThatHasChangedSince) {
 // A group that stays where it is is not simulated again, so simulations are left.
 TEST(Training, EndsAfterItsEpisodesWhereTheyTakeFewerSimulations) {
   TrainingPlan plan = kPlan;
-  plan.agent = "placeto:rounds=1,skip-unchanged=true";
+  plan.agent = "placeto:preset=released,rounds=1,skip-unchanged=true";
   Training training(plan);
   EXPECT_EQ(training.run(1, go_on), TrainingEnd::kEpisodes);
   EXPECT_EQ(training.curve().episodes(), 24);

@@ -77,13 +77,13 @@ load cli.bash
 }
 
 @test "show tells the layers of the policy that an agent would train on a cluster" {
-  answers 0 show placeto --cluster p2-8xlarge-2
+  answers 0 show placeto:preset=released --cluster p2-8xlarge-2
   [[ "$output" == *"15962 weights"*"head/0"* ]]
-  answers 0 show placeto --cluster p2-8xlarge-2 --json
+  answers 0 show placeto:preset=released --cluster p2-8xlarge-2 --json
   holds 'd["schema_version"] == 1 and d["agent"] == "placeto" and d["devices"] == 2' \
     'd["weights"] == 15962 == sum(x["weights"] for x in d["layers"])' \
     'all(x["weights"] == (x["inputs"] + 1) * x["outputs"] for x in d["layers"])'
-  answers 0 show placeto:memory-feature=true --cluster p2-8xlarge-4 --json
+  answers 0 show placeto:preset=released,memory-feature=true --cluster p2-8xlarge-4 --json
   holds 'd["weights"] == 32414'
   refuses 2 "say --cluster" show placeto
   refuses 2 "trains no policy" show heft --cluster p2-8xlarge-2

@@ -95,8 +95,8 @@ examples() {
     refuses 2 "--graph is given 2 times" "${words[@]}" ./tiny.json --graph ./tiny.json
   done
   local options=(--cluster p2-8xlarge-2 --groups 4 --episodes 1 --json)
-  answers 0 train placeto:rounds=1 --graph in-tree:levels=3 fft:log2-points=2 "${options[@]}" -o named.json
-  answers 0 train placeto:rounds=1 in-tree:levels=3 fft:log2-points=2 "${options[@]}" -o placed.json
+  answers 0 train placeto:preset=released,rounds=1 --graph in-tree:levels=3 fft:log2-points=2 "${options[@]}" -o named.json
+  answers 0 train placeto:preset=released,rounds=1 in-tree:levels=3 fft:log2-points=2 "${options[@]}" -o placed.json
   cmp named.json placed.json
 }
 

@@ -50,3 +50,14 @@ END
   holds '[a["name"] for a in d["agents"]] == ["hill-climb"]' \
     'all({"name", "default", "summary", "group", "expert"} <= set(p) for p in d["agents"][0]["parameters"])'
 }
+
+@test "an agent with presets tells them" {
+  answers 0 list agents placeto
+  grep -Eq '^  paper +[a-z]' <<<"$output"
+  grep -Eq '^  released +[a-z]' <<<"$output"
+  fits
+  answers 0 list agents placeto --json
+  holds 'd["agents"][0]["parameters"][0]["name"] == "preset"' \
+    '[p["name"] for p in d["agents"][0]["presets"]] == d["agents"][0]["parameters"][0]["choices"]' \
+    'len({tuple(sorted(p["defaults"])) for p in d["agents"][0]["presets"]}) == 1'
+}

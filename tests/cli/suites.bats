@@ -11,7 +11,7 @@ held_out() {
  "families": [{"name": "cells", "groups": 10, "train": ["cifar10:members=2"],
                "test": ["cifar10:split=test,members=2"]}],
  "clusters": ["p2-8xlarge-2"],
- "policies": [{"name": "net", "agent": "placeto:rounds=1", "episodes": 3}],
+ "policies": [{"name": "net", "agent": "placeto:preset=released,rounds=1", "episodes": 3}],
  "agents": ["single-gpu", {"policy": "net", "learns": false, "name": "zero-shot"},
             {"policy": "net", "name": "fine-tuned"}],
  "repetitions": 2, "max_evaluations": 22, "baselines": ["zero-shot"]}

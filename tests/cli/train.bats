@@ -29,20 +29,20 @@ END
 
 # Episodes are short, so there are many.
 training() {
-  echo train "placeto:rounds=2,workers=2,start=best" fork-join:width=3,stages=2 in-tree:levels=4 \
+  echo train "placeto:preset=released,rounds=2,workers=2,start=best" fork-join:width=3,stages=2 in-tree:levels=4 \
     --cluster p2-8xlarge-2 --groups 8 --seed 3 --episodes 400
 }
 
 @test "train writes a policy that says where it comes from" {
-  answers 0 train placeto:rounds=1 in-tree:levels=3 fft:log2-points=2 --cluster p2-8xlarge-2 \
+  answers 0 train placeto:preset=released,rounds=1 in-tree:levels=3 fft:log2-points=2 --cluster p2-8xlarge-2 \
     --groups 5 --grouping metis --episodes 6 --seed 9 -o policy.json
   [ -z "$stderr" ]
-  [[ "$output" == "placeto:rounds=1: 12 of 12 episodes, 12 updates, policy in policy.json"* ]]
+  [[ "$output" == "placeto:preset=released,rounds=1: 12 of 12 episodes, 12 updates, policy in policy.json"* ]]
   [[ "$output" == *"fft:log2-points=2"* ]]
   [ ! -e policy.json.checkpoint ]
   output=$(cat policy.json)
   holds 'd["schema"] == "emplace-trained-policy" and d["version"] == 1' \
-    'd["plan"]["agent"] == "placeto:rounds=1"' \
+    'd["plan"]["agent"] == "placeto:preset=released,rounds=1"' \
     'd["plan"]["graphs"] == ["in-tree:levels=3", "fft:log2-points=2"]' \
     'd["plan"]["clusters"] == ["p2-8xlarge-2"] and d["plan"]["root_seed"] == 9' \
     'd["plan"]["groups"] == 5 and d["plan"]["grouping"] == "metis"' \
@@ -51,7 +51,7 @@ training() {
 }
 
 @test "a family stands for its members to train on" {
-  answers 0 train placeto:rounds=1 cifar10:members=2 ptb:members=1 --cluster p2-8xlarge-2 \
+  answers 0 train placeto:preset=released,rounds=1 cifar10:members=2 ptb:members=1 --cluster p2-8xlarge-2 \
     --groups 4 --episodes 1 -o policy.json --json
   holds 'd["schema_version"] == 1 and d["ended_by"] == "episodes" and d["episodes"] == 3' \
     '[p["graph"] for p in d["problems"]] == ["cifar10:member=0", "cifar10:member=1", "ptb:member=0"]' \
@@ -59,7 +59,7 @@ training() {
 }
 
 @test "one policy may serve clusters of any number of devices" {
-  answers 0 train placeto-plus:rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 p2-8xlarge-4 \
+  answers 0 train placeto:preset=paper,rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 p2-8xlarge-4 \
     --groups 6 --episodes 3 -o policy.json --json
   holds 'd["ended_by"] == "episodes" and d["episodes"] == 6' \
     '[p["cluster"] for p in d["problems"]] == ["p2-8xlarge-2", "p2-8xlarge-4"]'
@@ -68,7 +68,7 @@ training() {
 }
 
 @test "the same seed gives the same bits on 1 and 2 threads, another seed does not" {
-  local command=(train placeto:rounds=1,workers=2 in-tree:levels=4 --cluster p2-8xlarge-2
+  local command=(train placeto:preset=released,rounds=1,workers=2 in-tree:levels=4 --cluster p2-8xlarge-2
     --groups 8 --episodes 20)
   "$EMPLACE" "${command[@]}" --threads 1 -o one.json >/dev/null
   "$EMPLACE" "${command[@]}" --threads 2 -o two.json >/dev/null
@@ -87,7 +87,7 @@ training() {
   run -1 cmp -s whole.json half.json
   refuses 2 "half.json.checkpoint: there is a training already" "${command[@]}" -o half.json
   refuses 2 "--episodes 400, not 500" "${command[@]/400/500}" -o half.json --resume
-  refuses 2 "it trains placeto:rounds=2,workers=2,start=best, not placeto" \
+  refuses 2 "it trains placeto:preset=released,rounds=2,workers=2,start=best, not placeto" \
     "${command[@]/*rounds*/placeto}" -o half.json --resume
   "$EMPLACE" "${command[@]}" -o half.json --curve half.csv --picture half.svg --resume >/dev/null
   cmp whole.json half.json
@@ -122,7 +122,7 @@ training() {
 }
 
 @test "the curve is a table and a picture" {
-  "$EMPLACE" train placeto:rounds=1 fork-join:width=3,stages=2 --cluster p2-8xlarge-2 --groups 8 \
+  "$EMPLACE" train placeto:preset=released,rounds=1 fork-join:width=3,stages=2 --cluster p2-8xlarge-2 --groups 8 \
     --episodes 10 -o policy.json --curve curve.csv --picture curve.svg >/dev/null
   python3 - <<'END'
 import csv, xml.dom.minidom
@@ -138,19 +138,19 @@ END
 }
 
 @test "patience ends a training early" {
-  answers 0 train placeto:rounds=1,start=best in-tree:levels=3 --cluster p2-8xlarge-2 --episodes 5000 \
+  answers 0 train placeto:preset=released,rounds=1,start=best in-tree:levels=3 --cluster p2-8xlarge-2 --episodes 5000 \
     --patience 20 -o policy.json --json
   holds 'd["ended_by"] == "patience" and 20 < d["episodes"] < 5000'
 }
 
 @test "a policy places graphs that it has not seen, and learns more if it is told to" {
-  "$EMPLACE" train placeto:rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 --groups 6 --episodes 20 \
+  "$EMPLACE" train placeto:preset=released,rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 --groups 6 --episodes 20 \
     -o policy.json >/dev/null
   cp policy.json before.json
   local problem=(out-tree:levels=5 --cluster p2-8xlarge-2)
   answers 0 place "${problem[@]}" --policy policy.json --json
   # An episode is a start and its groups, of which there are as many as in training.
-  holds 'd["groups"] == 6 and d["evaluations"] == 7 and d["placed_by"] == "placeto:rounds=1 with policy.json"' \
+  holds 'd["groups"] == 6 and d["evaluations"] == 7 and d["placed_by"] == "placeto:preset=released,rounds=1 with policy.json"' \
     'd["placement"]["schema"] == "emplace-placement"'
   answers 0 place "${problem[@]}" --policy policy.json --groups 9 --json
   holds 'd["groups"] == 9 and d["evaluations"] == 10'
@@ -166,7 +166,7 @@ END
   refuses 3 "did you mean 'in-tree'" train placeto in-tre --cluster p2-8xlarge-2 --episodes 2 -o p.json
   refuses 2 "'in-tree:levels=3' is given twice" train placeto in-tree:levels=3 "${problem[@]}" -o p.json
   refuses 3 "for 2 devices cannot place in-tree:levels=3 on the 4 of p2-8xlarge-4" \
-    train placeto "${problem[@]}" --cluster p2-8xlarge-4 -o p.json
+    train placeto:preset=released "${problem[@]}" --cluster p2-8xlarge-4 -o p.json
   refuses 3 "no-folder" train placeto "${problem[@]}" -o no-folder/p.json
   refuses 3 "no-folder" train placeto "${problem[@]}" -o p.json --curve no-folder/c.csv
   refuses 2 ".svg" train placeto "${problem[@]}" -o p.json --picture p.png
@@ -175,7 +175,7 @@ END
   refuses 2 "--output" train placeto "${problem[@]}"
   rm -f p.json*
 
-  "$EMPLACE" train placeto "${problem[@]}" -o p.json >/dev/null
+  "$EMPLACE" train placeto:preset=released "${problem[@]}" -o p.json >/dev/null
   local place=(place in-tree:levels=3)
   refuses 3 "for 2 devices" "${place[@]}" --cluster p2-8xlarge-4 --policy p.json
   refuses 2 "excludes" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json --agent heft
@@ -190,7 +190,7 @@ END
 
 @test "at a terminal a training shows how far it is" {
   command -v script >/dev/null || skip "no script(1) here"
-  script -qec "$EMPLACE train placeto:rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 --episodes 5 -o p.json" \
+  script -qec "$EMPLACE train placeto:preset=released,rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 --episodes 5 -o p.json" \
     screen.txt >/dev/null </dev/null
   grep -q "\[4/5\] about 0 s left  in-tree:levels=4 on p2-8xlarge-2: .* ms, best " screen.txt
 }

@@ -1,7 +1,5 @@
 #include "environment.hpp"
 
-#include "placeto/edge_contraction.hpp"
-
 #include <emplace/graphs/elementary.hpp>
 
 #include <fmt/format.h>
@@ -66,39 +64,14 @@ Environment::Environment(Session& environment_session, const Options& all_option
   us_per_unit = options.relative_times && work > 0 ? work : kUsPerSecond;
 }
 
-Environment::Environment(const Environment& fine, Placement start,
-                         std::shared_ptr<const Problem> coarse_problem,
-                         IdVector<GroupId, GroupId> coarse_of_group)
-    : session(fine.session),
-      options(fine.options),
-      coarse(std::move(coarse_problem)),
-      coarse_of(std::move(coarse_of_group)),
-      graph(*coarse),
-      order(visiting_order(*coarse, options.order, session->random())),
-      fixed_start(std::move(start)),
-      us_per_unit(fine.us_per_unit),
-      baseline(0) {
-  options.start = Start::kRandom;  // which is `start`
-  options.random_start = 0;
-}
-
-GroupId visited_groups(const EpisodeOptions& options, const Problem& problem) {
-  return options.groups > 0 ? groups_after_contraction(problem, options.groups)
-                            : problem.num_groups();
-}
-
 std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem) {
   const std::int64_t first = options.start == Start::kBetter ? 3 : 1;
   if (options.reward == Reward::kTerminal) {
     return first;
   }
-  // Members of a merged group may be on other devices than the group, so that no action leaves all
-  // of them where they are.
   const auto num_devices = static_cast<std::int64_t>(problem.placeable_devices().size());
-  const std::int64_t each =
-      options.all_actions ? num_devices - (options.groups > 0 ? 0 : 1) : std::int64_t{1};
-  return visited_groups(options, problem) * static_cast<std::int64_t>(options.sweeps) * each +
-         first;
+  const std::int64_t each = options.all_actions ? num_devices - 1 : std::int64_t{1};
+  return problem.num_groups() * static_cast<std::int64_t>(options.sweeps) * each + first;
 }
 
 void Environment::load(const JsonCursor& json) {
@@ -123,9 +96,7 @@ void Environment::load(const JsonCursor& json) {
     json.at("order").fail("expected each group once");
   }
   fixed_start = Placement(read("start", session->problem().num_devices()));
-  baseline.load(
-      json.at("baseline"),
-      static_cast<std::size_t>(visited_groups(options, session->problem())) * options.sweeps);
+  baseline.load(json.at("baseline"), order.size() * options.sweeps);
 }
 
 std::string Environment::to_json() const {
@@ -173,50 +144,10 @@ double Environment::time_of(const Evaluation& evaluation, const StepOutline& out
 }
 
 void Environment::read_devices(const Placement& placement, std::span<std::int32_t> devices) const {
-  const Problem& problem = session->problem();
-  const std::span<const DeviceId> placeable = problem.placeable_devices();
-  const auto index_of = [&](DeviceId device) {
+  const std::span<const DeviceId> placeable = session->problem().placeable_devices();
+  std::ranges::transform(placement.devices(), devices.begin(), [&](DeviceId device) {
     return static_cast<std::int32_t>(std::ranges::find(placeable, device) - placeable.begin());
-  };
-  if (coarse_of.empty()) {
-    std::ranges::transform(placement.devices(), devices.begin(), index_of);
-    return;
-  }
-  std::vector<double> times_us(devices.size() * placeable.size(), 0.0);  // by coarse group, device
-  for (GroupId group = 0; group < problem.num_groups(); ++group) {
-    const DeviceId device = placement[group];
-    const std::size_t row = static_cast<std::size_t>(coarse_of[group]) * placeable.size();
-    times_us[row + static_cast<std::size_t>(index_of(device))] +=
-        problem.group_cost_us(group, device);
-  }
-  for (std::size_t group = 0; group < devices.size(); ++group) {
-    const auto row = std::span(times_us).subspan(group * placeable.size(), placeable.size());
-    devices[group] = static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin());
-  }
-}
-
-IdVector<GroupId, double> Environment::starts_us(const StepOutline& outline) const {
-  if (coarse_of.empty()) {
-    return outline.group_start_us;
-  }
-  IdVector<GroupId, double> starts_us(graph.size(), std::numeric_limits<double>::infinity());
-  for (GroupId group = 0; group < coarse_of.end_id(); ++group) {
-    double& start_us = starts_us[coarse_of[group]];
-    start_us = std::min(start_us, outline.group_start_us[group]);
-  }
-  return starts_us;
-}
-
-void Environment::assign(Placement& placement, GroupId group, DeviceId device) const {
-  if (coarse_of.empty()) {
-    placement[group] = device;
-    return;
-  }
-  for (GroupId member = 0; member < coarse_of.end_id(); ++member) {
-    if (coarse_of[member] == group) {
-      placement[member] = device;
-    }
-  }
+  });
 }
 
 }  // namespace emplace::agents::placeto

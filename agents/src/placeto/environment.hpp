@@ -12,15 +12,11 @@
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace emplace::agents::placeto {
-
-/// Returns the number of groups that an episode of `problem` visits.
-GroupId visited_groups(const EpisodeOptions& options, const Problem& problem);
 
 /// Returns the largest number of evaluations that an episode of `problem` takes.
 std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem);
@@ -28,13 +24,6 @@ std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Proble
 /// Is the environment of the policy: one problem, with what lasts from episode to episode.
 struct Environment {
   Environment(Session& environment_session, const Options& all_options);
-
-  /// Makes an environment for one round of episodes that start from `start` and visit coarser
-  /// groups: those of `coarse_problem`, which has the same ops and devices. `coarse_of_group` is
-  /// the coarse group of each group of the session's problem.
-  Environment(const Environment& fine, Placement start,
-              std::shared_ptr<const Problem> coarse_problem,
-              IdVector<GroupId, GroupId> coarse_of_group);
 
   /// Returns the order, the fixed start and the baseline as a JSON object.
   std::string to_json() const;
@@ -55,22 +44,13 @@ struct Environment {
   /// penalty, at most the cap.
   double time_of(const Evaluation& evaluation, const StepOutline& outline) const;
 
-  /// Sets the device of each visited group, as an index of a placeable one: the device of most of
-  /// its members, by time.
+  /// Sets the device of each group, as an index of a placeable one.
   void read_devices(const Placement& placement, std::span<std::int32_t> devices) const;
-
-  /// Returns the start of each visited group, in us.
-  IdVector<GroupId, double> starts_us(const StepOutline& outline) const;
-
-  /// Moves a visited group to a device.
-  void assign(Placement& placement, GroupId group, DeviceId device) const;
 
   Session* session;
   EpisodeOptions options;
-  std::shared_ptr<const Problem> coarse;  ///< whose groups are visited; null: the session's problem
-  IdVector<GroupId, GroupId> coarse_of;   ///< by group of the session's problem; empty: the same
-  Graph graph;                            ///< of the visited groups
-  std::vector<GroupId> order;             ///< of visits
+  Graph graph;
+  std::vector<GroupId> order;  ///< of visits
   Placement fixed_start;
   double us_per_unit = 1;
   policy_gradient::StepBaseline baseline;

@@ -95,7 +95,7 @@ bool RolloutCollector::simulate_all_actions(Environment& environment, std::size_
     for (std::size_t device = 0; device < devices.size(); ++device) {
       Outcome& outcome = outcomes_by_action_[worker * devices.size() + device];
       Placement placement = placements_[worker];
-      environment.assign(placement, environment.rollout.current_[step], devices[device]);
+      placement[environment.rollout.current_[step]] = devices[device];
       if (placement == placements_[worker]) {
         outcome = outcomes_[worker];
       } else {
@@ -155,7 +155,7 @@ void RolloutCollector::observe(Environment& environment, std::size_t step) {
     if (environment.options.reward == Reward::kTerminal) {
       continue;
     }
-    const std::vector<double> starts_us = environment.starts_us(outcomes_[worker].outline);
+    const IdVector<GroupId, double>& starts_us = outcomes_[worker].outline.group_start_us;
     const double largest_us = *std::ranges::max_element(starts_us) - starts_us[current];
     for (std::size_t group = 0; group < num_groups; ++group) {
       const double start_us = starts_us[group] - starts_us[current];
@@ -197,8 +197,8 @@ void RolloutCollector::act(Environment& environment, std::size_t step, bool gree
       }
     }
     rollout.actions_[step * workers + worker] = static_cast<std::int32_t>(action);
-    environment.assign(placements_[worker], rollout.current_[step],
-                       environment.session->problem().placeable_devices()[action]);
+    placements_[worker][rollout.current_[step]] =
+        environment.session->problem().placeable_devices()[action];
   }
 }
 

@@ -3,7 +3,7 @@
 namespace emplace::agents::placeto {
 namespace {
 
-OptionTable<Options> declare(bool learns_groups) {
+OptionTable<Options> declare() {
   OptionTable<Options> table;
   auto network = table.group("network", &Options::network);
   network.choice(
@@ -55,7 +55,7 @@ OptionTable<Options> declare(bool learns_groups) {
       "episode; the best so far; the better of one device and a random one (2 evaluations)");
   episode.number("sweeps", &EpisodeOptions::sweeps, 1, 100, "visits of each group in an episode");
   episode.flag("skip-unchanged", &EpisodeOptions::skip_unchanged,
-               "an action that keeps the placement takes no evaluation");
+               "an action that keeps the placement takes no evaluation", kForExperts);
   episode.choice("order", &EpisodeOptions::order, {"topological", "random", "reverse"},
                  "order of the visits to groups", kForExperts);
   episode.number("random-start", &EpisodeOptions::random_start, 0, 1,
@@ -75,10 +75,12 @@ OptionTable<Options> declare(bool learns_groups) {
                 "discount factor of later rewards, for reward=step");
   reward.flag("all-actions", &EpisodeOptions::all_actions,
               "for reward=step: evaluates every device at each visit and follows the all-actions "
-              "policy gradient");
+              "policy gradient",
+              kForExperts);
   reward.choice(
       "time-unit", &EpisodeOptions::relative_times, {"second", "work"},
-      "unit of times: a second, or the time of all ops in sequence on their fastest devices");
+      "unit of times: a second, or the time of all ops in sequence on their fastest devices",
+      kForExperts);
   reward.flag("log-time", &EpisodeOptions::log_time, "takes the logarithm of times", kForExperts);
   reward.number("memory-penalty", &EpisodeOptions::memory_penalty, 0, 1000,
                 "units of time added for each 10^9 bytes over the memory limit", kForExperts);
@@ -119,30 +121,18 @@ OptionTable<Options> declare(bool learns_groups) {
                   "final entropy weight", kForExperts);
   learning.number("entropy-decay-share", &LearningOptions::entropy_decay_share, 0.001, 1,
                   "share of the budget that a linear decay takes", kForExperts);
-
-  if (learns_groups) {
-    table.group("grouping", &Options::episode)
-        .number("merged-groups", &EpisodeOptions::groups, 1, 1'000'000,
-                "number of merged groups in an episode");
-    auto grouping = table.group("grouping", &Options::grouping);
-    grouping.number("balance", &GroupingOptions::balance, 1, 1e6,
-                    "limit of a merged group's time, as a multiple of an even share", kForExperts);
-    grouping.number("grouper-learning-rate", &GroupingOptions::learning_rate, 0, 1,
-                    "learning rate of the grouping network", kForExperts);
-  }
   return table;
 }
 
 }  // namespace
 
-const OptionTable<Options>& option_table(bool learns_groups) {
-  static const OptionTable<Options> table = declare(false);
-  static const OptionTable<Options> with_grouping = declare(true);
-  return learns_groups ? with_grouping : table;
+const OptionTable<Options>& option_table() {
+  static const OptionTable<Options> table = declare();
+  return table;
 }
 
-Options read_options(const Params& params, bool learns_groups) {
-  Options options = option_table(learns_groups).read(params);
+Options read_options(const Params& params) {
+  Options options = option_table().read(params);
   // An action has a reward of its own only where each step has one.
   options.episode.all_actions &= options.episode.reward == Reward::kStep;
   return options;

@@ -2,13 +2,12 @@
 
 // The options of Placeto (Addanki et al. 2019) and of its released code. Defaults are those of the
 // authors' file of hyper-parameters where it has one. Options marked "ours" are additions, off by
-// default; presets turn most of them on (presets.cpp).
+// default; presets turn some of them on (presets.cpp).
 
 #include "nn/optimizer.hpp"
 #include "option_table.hpp"
 #include "policy_gradient/schedule.hpp"
 
-#include <emplace/graphs/ids.hpp>
 #include <emplace/graphs/params.hpp>
 
 #include <cstddef>
@@ -54,13 +53,6 @@ struct EpisodeOptions {
   double memory_limit_gb = 0;  // 0: the device's own
   double time_cap = 10;
   std::int64_t greedy_every = 999;
-  GroupId groups = 0;  // number of merged groups; 0: no merging
-};
-
-/// Says how groups are merged before an episode.
-struct GroupingOptions {
-  double balance = 2;
-  double learning_rate = 1e-3;
 };
 
 /// Says how the policy is trained.
@@ -85,13 +77,12 @@ struct Options {
   NetworkOptions network{};
   EpisodeOptions episode{};
   LearningOptions learning{};
-  GroupingOptions grouping{};
 };
 
-/// Declares the options; those of the learned grouping only where the agent learns groups.
-const OptionTable<Options>& option_table(bool learns_groups = false);
+/// Declares the options.
+const OptionTable<Options>& option_table();
 
-/// Reads the values of such a table.
-Options read_options(const Params& params, bool learns_groups = false);
+/// Reads the values of that table.
+Options read_options(const Params& params);
 
 }  // namespace emplace::agents::placeto

@@ -1,21 +1,17 @@
 #pragma once
 
-// The policy of Placeto: the network that chooses devices and, where groups are learned, the one
-// that merges groups before an episode.
+// The policy of Placeto: the network that chooses devices, with what it needs to run episodes.
 
 #include "placeto/episode.hpp"
-#include "placeto/grouper.hpp"
 #include "placeto/network.hpp"
 #include "placeto/options.hpp"
 #include "policy_gradient/policy_agent.hpp"
 
 #include <tbb/enumerable_thread_specific.h>
 
-#include <optional>
-
 namespace emplace::agents::placeto {
 
-/// Holds the networks of a policy, and collects rollouts with them.
+/// Holds the network of a policy, and collects rollouts with them.
 class Policy final : public policy_gradient::PolicyModel {
  public:
   Policy(const Options& options, std::size_t num_devices);
@@ -28,7 +24,6 @@ class Policy final : public policy_gradient::PolicyModel {
       std::span<Session* const> sessions) override;
 
   Network<float>& network() { return network_; }
-  Grouper<float>* grouper() { return grouper_ ? &*grouper_ : nullptr; }
 
   /// Returns the collector of this thread.
   RolloutCollector& collector() { return collectors_.local(); }
@@ -37,7 +32,6 @@ class Policy final : public policy_gradient::PolicyModel {
   Options options_;
   std::size_t num_devices_;  // 0: any
   Network<float> network_;
-  std::optional<Grouper<float>> grouper_;
   tbb::enumerable_thread_specific<RolloutCollector> collectors_;
 };
 

@@ -15,15 +15,8 @@ Trainer::Trainer(const Options& options, Policy& policy, std::span<Session* cons
       policy_(&policy),
       learner_(options.learning, policy.network()),
       progress_(sessions) {
-  if (policy.grouper() != nullptr) {
-    grouper_learner_.emplace(options.grouping.learning_rate, options.learning.max_grad_norm,
-                             *policy.grouper());
-  }
   for (Session* session : sessions) {
     environments_.emplace_back(*session, options);
-    if (policy.grouper() != nullptr) {
-      regroupings_.emplace_back(session->problem(), options);
-    }
   }
 }
 
@@ -59,8 +52,7 @@ std::vector<Trainer::EpisodeBatch> Trainer::next_episodes(bool greedy) {
         std::max<std::int64_t>(1, left / environments_[i].evaluations_per_episode());
     batches.push_back(
         {.problem = i,
-         .workers = greedy ? 1 : std::min(workers[i], static_cast<std::size_t>(complete)),
-         .environment = &environments_[i]});
+         .workers = greedy ? 1 : std::min(workers[i], static_cast<std::size_t>(complete))});
   }
   return batches;
 }
@@ -71,12 +63,8 @@ void Trainer::run_episodes(std::span<EpisodeBatch> batches, bool greedy) {
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
       EpisodeBatch& batch = batches[i];
-      if (policy_->grouper() != nullptr) {
-        RandomStream* const random = greedy ? nullptr : &batch.environment->session->random();
-        batch.environment =
-            &regroupings_[batch.problem].next(*batch.environment, *policy_->grouper(), random);
-      }
-      batch.is_complete = policy_->collector().collect(*batch.environment, batch.workers, greedy);
+      batch.is_complete =
+          policy_->collector().collect(environments_[batch.problem], batch.workers, greedy);
     });
   });
   for (const EpisodeBatch& batch : batches) {
@@ -86,17 +74,15 @@ void Trainer::run_episodes(std::span<EpisodeBatch> batches, bool greedy) {
 
 bool Trainer::learn(std::span<const EpisodeBatch> batches, const TrainingCallback& callback) {
   std::vector<Experience> experiences;
-  std::vector<GrouperLearner::Sample> samples;
   std::vector<TrainingUpdate> reports;
   for (const EpisodeBatch& batch : batches) {
     if (!batch.is_complete) {
       continue;
     }
-    const Rollout& rollout = batch.environment->rollout;
     Environment& environment = environments_[batch.problem];
-    Experience& experience = experiences.emplace_back(
-        Experience{&batch.environment->graph, &rollout, rollout.returns(options_.episode),
-                   rollout.action_values()});
+    const Rollout& rollout = environment.rollout;
+    Experience& experience = experiences.emplace_back(Experience{
+        &environment.graph, &rollout, rollout.returns(options_.episode), rollout.action_values()});
     environment.baseline.subtract_from(experience.advantages, batch.workers);
     if (options_.learning.normalize_advantages) {
       policy_gradient::normalize(experience.advantages, experience.action_values);
@@ -106,17 +92,11 @@ bool Trainer::learn(std::span<const EpisodeBatch> batches, const TrainingCallbac
                        .best_us = environment.session->best_evaluation().objective_us(),
                        .entropy = rollout.entropy(),
                        .is_last = false});
-    if (policy_->grouper() != nullptr) {
-      samples.push_back(regroupings_[batch.problem].sample(environment));
-    }
   }
   if (experiences.empty()) {
     return true;
   }
   const double norm = learner_.update(experiences);
-  if (grouper_learner_) {
-    grouper_learner_->update(samples);
-  }
   reports.back().is_last = true;
   bool goes_on = true;
   for (TrainingUpdate& report : reports) {
@@ -133,27 +113,16 @@ std::string Trainer::to_json() const {
   for (const Environment& environment : environments_) {
     environments += (environments.empty() ? "\n" : ",\n") + environment.to_json();
   }
-  std::string grouper;
-  if (grouper_learner_) {
-    std::string draws;
-    for (const Regrouping& regrouping : regroupings_) {
-      draws += (draws.empty() ? "" : ", ") + regrouping.baseline().to_json();
-    }
-    grouper = fmt::format(",\n\"grouper\": {{\"optimizer\": {}, \"draws\": [{}]}}",
-                          grouper_learner_->to_json(), draws);
-  }
   return fmt::format(
       "{{\n\"evaluations_before\": {},\n\"round\": {},\n\"next\": {},\n\"episodes\": {},\n"
-      "\"learner\": {},\n\"environments\": [{}\n]{}\n}}",
-      progress_.evaluations_before(), round_, next_, episodes_, learner_.to_json(), environments,
-      grouper);
+      "\"learner\": {},\n\"environments\": [{}\n]\n}}",
+      progress_.evaluations_before(), round_, next_, episodes_, learner_.to_json(), environments);
 }
 
 void Trainer::load(const JsonCursor& json) {
   using policy_gradient::elements_by_problem;
   using policy_gradient::read_count;
-  json.expect_only(
-      {"evaluations_before", "round", "next", "episodes", "learner", "environments", "grouper"});
+  json.expect_only({"evaluations_before", "round", "next", "episodes", "learner", "environments"});
   progress_.set_evaluations_before(read_count(json.at("evaluations_before")));
   round_ = read_count(json.at("round"));
   next_ = static_cast<std::size_t>(read_count(json.at("next")));
@@ -162,14 +131,6 @@ void Trainer::load(const JsonCursor& json) {
   const auto environments = elements_by_problem(json.at("environments"), environments_.size());
   for (std::size_t i = 0; i < environments_.size(); ++i) {
     environments_[i].load(environments[i]);
-  }
-  if (grouper_learner_) {
-    const JsonCursor grouper = json.at("grouper");
-    grouper_learner_->load(grouper.at("optimizer"));
-    const auto draws = elements_by_problem(grouper.at("draws"), regroupings_.size());
-    for (std::size_t i = 0; i < regroupings_.size(); ++i) {
-      regroupings_[i].baseline().load(draws[i]);
-    }
   }
 }
 

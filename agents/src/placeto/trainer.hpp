@@ -4,16 +4,13 @@
 // of the policy; now and then a round of greedy episodes without one.
 
 #include "placeto/environment.hpp"
-#include "placeto/grouper.hpp"
 #include "placeto/learner.hpp"
 #include "placeto/options.hpp"
 #include "placeto/policy.hpp"
-#include "placeto/regrouping.hpp"
 #include "policy_gradient/policy_agent.hpp"
 #include "policy_gradient/schedule.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,8 +32,7 @@ class Trainer final : public policy_gradient::Trainer {
   struct EpisodeBatch {
     std::size_t problem = 0;
     std::size_t workers = 0;
-    Environment* environment = nullptr;  // the problem's, or one with coarser groups
-    bool is_complete = false;            // the budget sufficed
+    bool is_complete = false;  // the budget sufficed
   };
 
   std::vector<EpisodeBatch> next_episodes(bool greedy);
@@ -47,9 +43,7 @@ class Trainer final : public policy_gradient::Trainer {
   Options options_;
   Policy* policy_;
   Learner learner_;
-  std::optional<GrouperLearner> grouper_learner_;
   std::vector<Environment> environments_;  // one for each session
-  std::vector<Regrouping> regroupings_;    // the same, or none
   policy_gradient::BudgetProgress progress_;
   std::int64_t round_ = 0;     // number of the next one
   std::size_t next_ = 0;       // environment of the next episode, modulo their number

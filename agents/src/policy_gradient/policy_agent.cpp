@@ -126,7 +126,7 @@ void PolicyAgent::load(const JsonCursor& policy) {
 std::unique_ptr<PolicyModel> PolicyAgent::read_policy(const JsonCursor& root) const {
   constexpr std::int64_t kMostDevices = 4096;
   expect_header(root, kPolicySchema);
-  root.expect_only({"schema", "version", "agent", "devices", "network", "layers", "grouper"});
+  root.expect_only({"schema", "version", "agent", "devices", "network", "layers"});
   for (const auto& [name, value] : shape_) {
     const JsonCursor found = root.at("network").at(name);
     if (found.text() != value) {

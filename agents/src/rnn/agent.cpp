@@ -83,14 +83,14 @@ AgentRegistration registered(AgentInfo info, bool learns_groups) {
 // Mirhoseini et al. 2017. One controller stands for the paper's 20 with a parameter server. The
 // paper gives no sizes and learning rates; the sizes are those of the hierarchical controller
 // (2018).
-Preset colocrl_preset() { return {{"placements", 8}, {"feasible-only-after", 5000}}; }
+ParamDefaults colocrl_preset() { return {{"placements", 8}, {"feasible-only-after", 5000}}; }
 
 // Mirhoseini, Goldie et al. 2018. Where TensorFlow's public code differs from the paper, this
 // follows the paper, with three exceptions. The learning rate is far below 0.1 and there is an
 // entropy bonus: otherwise all groups share one device after some hundred updates. There are 40
 // groups, 20 for each of two devices as in that code: 256 are more than the items that there are to
 // group.
-Preset hdp_preset() {
+ParamDefaults hdp_preset() {
   return {{"learned-groups", 40},       {"logit-noise", 0.5},     {"noise-updates", 500},
           {"feasible-only-after", 500}, {"entropy-weight", 1e-3}, {"learning-rate", 1e-4}};
 }

@@ -68,6 +68,32 @@ void add_example(MarkdownPage& page, const AgentInfo& info) {
   page.commands(lines);
 }
 
+// The presets, and what they change.
+void add_presets(MarkdownPage& page, const AgentInfo& info) {
+  if (info.presets.empty()) {
+    return;
+  }
+  page.heading(2, "Presets");
+  page.paragraph(
+      fmt::format("A preset is a set of defaults: `{}:{}={}`. What the user gives besides goes "
+                  "before it. The first is the default.",
+                  info.name, agents::kPresetParameter, info.presets.back().name));
+  std::vector<std::string> header = {"parameter"};
+  std::vector<std::vector<std::string>> rows;
+  for (const agents::Preset& preset : info.presets) {
+    page.item(fmt::format("{}: {}", code(preset.name), sentence(preset.summary)));
+    header.push_back(code(preset.name));
+  }
+  page.paragraph("They differ in these parameters:");
+  for (const auto& [name, value] : info.presets.front().defaults) {
+    std::vector<std::string>& row = rows.emplace_back(std::vector{code(name)});
+    for (const agents::Preset& preset : info.presets) {
+      row.push_back(to_string(preset.defaults.at(name)));
+    }
+  }
+  page.table(header, rows);
+}
+
 std::string page_of(const AgentInfo& info) {
   MarkdownPage page(info.name);
   page.paragraph(sentence(info.summary));
@@ -75,6 +101,7 @@ std::string page_of(const AgentInfo& info) {
   page.paragraph(plain(info.description));
   page.paragraph(info.reference.empty() ? "" : "Reference: " + sentence(info.reference));
   add_example(page, info);
+  add_presets(page, info);
   page.heading(2, "Parameters");
   if (const ParamSpec* shown = shown_parameter(info)) {
     page.paragraph(

@@ -28,6 +28,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,6 +54,20 @@ enum class AgentKind : std::uint8_t {
 /// Returns "baseline", "expert", "heuristic", "search" or "learned".
 std::string_view to_string(AgentKind kind);
 
+/// Holds other defaults for some parameters, by name.
+using ParamDefaults = std::map<std::string, ParamValue, std::less<>>;
+
+/// Returns `table` with `defaults` in the place of its own. Requires: it has all these parameters,
+/// and with these types.
+std::vector<ParamSpec> with_defaults(std::vector<ParamSpec> table, const ParamDefaults& defaults);
+
+/// Is a set of defaults of an agent that users choose by name (kPresetParameter).
+struct Preset {
+  std::string name{};        ///< kebab-case, stable
+  std::string summary{};     ///< one line
+  ParamDefaults defaults{};  ///< what it changes in the agent's parameters
+};
+
 /// Describes an agent; listings, flags, reports and the conformance suite come from it.
 struct AgentInfo {
   std::string name{};  ///< kebab-case, stable
@@ -71,11 +86,19 @@ struct AgentInfo {
   /// use of more: it then has the parameter `groups` (kGroupsParameter), and gets problems with
   /// more groups at a coarser level (sim/coarsening.hpp). None: it decides on all groups.
   std::optional<GroupId> default_groups{};
+  /// The presets, the default first; none for most agents. Once registered, each of them has a
+  /// value for every parameter that any of them changes, `parameters` have the defaults of the
+  /// first, and the parameter `preset` (kPresetParameter) is among them.
+  std::vector<Preset> presets{};
 };
 
 /// Names the parameter of an agent with AgentInfo::default_groups: the most groups on which it
 /// decides; 0 for all groups of a problem.
 inline constexpr const char* kGroupsParameter = "groups";
+
+/// Names the parameter of an agent with presets that says which one is used. Values that the user
+/// gives for other parameters go before those of the preset.
+inline constexpr const char* kPresetParameter = "preset";
 
 /// Proposes placements. An instance belongs to one thread and one call of place().
 class Agent {
@@ -126,8 +149,8 @@ class TrainableAgent : public Agent {
   /// which may be empty, returns false. Starts from the present policy, if there is one, with a new
   /// optimizer, and with schedules that run from now to the end of the budgets. The first call
   /// after load_training() resumes that training instead. Throws kUnsupported where a problem has
-  /// another number of placeable devices than the policy; policies of placeto-plus and
-  /// placeto-transfer fit any number.
+  /// another number of placeable devices than the policy; policies of agents that know devices by
+  /// their features fit any number.
   virtual void train(std::span<Session* const> sessions, const TrainingCallback& callback) = 0;
 
   /// Runs one episode of greedy actions without learning, and returns the best placement of the

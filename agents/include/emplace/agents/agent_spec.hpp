@@ -38,7 +38,7 @@ class AgentSpec {
   /// Returns the description of the agent; throws kUnknownName with the nearest names.
   const AgentInfo& info() const;
 
-  /// Returns a value for each parameter of the agent: what the user gave, else the default. Throws
+  /// Returns a value for each parameter of the agent (AgentRegistry::resolve()). Throws
   /// kUnknownName for an unknown agent and kUsage for an unknown parameter or a bad value.
   Params resolve() const;
 

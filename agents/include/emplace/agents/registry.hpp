@@ -23,8 +23,9 @@ class AgentRegistry {
   /// Returns the registry that EMPLACE_REGISTER_AGENT fills.
   static AgentRegistry& global();
 
-  /// Adds an agent; throws InternalError if its name is taken. Where `info` has default groups,
-  /// adds their parameter.
+  /// Adds an agent, with the parameters `groups` where `info` has default groups and `preset` where
+  /// it has presets. Throws InternalError if its name is taken or a preset changes what is no
+  /// parameter.
   void add(AgentInfo info, Factory factory);
 
   /// Returns the names, sorted.
@@ -34,7 +35,8 @@ class AgentRegistry {
   /// kUnknownName with the nearest names.
   const AgentInfo& info(std::string_view name) const;
 
-  /// Returns a value for each parameter of the agent of `spec`: what it gives, else the default.
+  /// Returns a value for each parameter of the agent of `spec`: what it gives, else what its preset
+  /// has, else the default.
   /// Throws kUnknownName or kUsage.
   Params resolve(const Spec& spec) const;
 
