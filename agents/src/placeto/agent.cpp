@@ -1,15 +1,21 @@
-// Placeto (Addanki et al. 2019): a policy that visits the groups in turn and chooses a device for
-// each, with a graph neural network, trained by REINFORCE on the time that each action saves. Every
-// placement on the way is evaluated; the answer is the best of all.
+// Placeto (Addanki et al. 2019): a policy with a graph neural network improves a placement move by
+// move, and each move's gain is its reward. Every placement on the way is evaluated; the answer is
+// the best of all. By default the network predicts what moves of groups and clusters gain
+// (value_policy.hpp); presets for the paper and its code visit one group after the other and learn
+// by policy gradient (policy.hpp).
 
 #include "placeto/options.hpp"
 #include "placeto/policy.hpp"
 #include "placeto/presets.hpp"
+#include "placeto/value_policy.hpp"
 #include "policy_gradient/policy_agent.hpp"
 
 #include <emplace/agents/agent.hpp>
 
+#include <fmt/format.h>
+
 #include <memory>
+#include <string>
 
 namespace emplace::agents::placeto {
 namespace {
@@ -18,17 +24,42 @@ class PlacetoAgent final : public policy_gradient::PolicyAgent {
  public:
   // A policy of a preset fits the others, if their networks have the same shape.
   explicit PlacetoAgent(const Params& params)
-      : PolicyAgent("placeto", option_table().network_parameters(params)),
-        options_(read_options(params)) {}
+      : PolicyAgent("placeto", shape_of(params)), options_(read_options(params)) {}
+
+  Placement place(const Problem& problem, Session& session) override {
+    if (!values_moves() || problem.placeable_devices().size() == 1) {
+      return PolicyAgent::place(problem, session);
+    }
+    dynamic_cast<ValuePolicy&>(policy_for(session)).search(session);
+    return session.best_placement().value_or(
+        Placement(problem.num_groups(), problem.placeable_devices().front()));
+  }
 
   std::int64_t evaluations_per_episode(const Problem& problem) const override {
-    return placeto::evaluations_per_episode(options_.episode, problem);
+    return values_moves() ? options_.regression.episode_length
+                          : placeto::evaluations_per_episode(options_.episode, problem);
   }
 
  private:
   std::unique_ptr<policy_gradient::PolicyModel> make_policy(
       std::size_t num_devices) const override {
+    if (values_moves()) {
+      return std::make_unique<ValuePolicy>(value_policy_options(options_));
+    }
     return std::make_unique<Policy>(options_, num_devices);
+  }
+
+  bool values_moves() const { return options_.learning.algorithm == Algorithm::kRegression; }
+
+  // The two networks share little; their policies do not fit each other.
+  static ParameterTexts shape_of(const Params& params) {
+    constexpr const char* kAlgorithm = "algorithm";
+    const auto algorithm = params.get<std::string>(kAlgorithm);
+    if (algorithm != "regression") {
+      return option_table().network_parameters(params);
+    }
+    return {{kAlgorithm, algorithm},
+            {"rounds", fmt::format("{}", params.get<std::int64_t>("rounds"))}};
   }
 
   Options options_;
@@ -38,14 +69,18 @@ EMPLACE_REGISTER_AGENT(
     PlacetoAgent,
     {.name = "placeto",
      .kind = AgentKind::kLearned,
-     .summary = "graph neural network that improves a placement group by group, by REINFORCE",
+     .summary = "graph neural network that improves a placement move by move, and learns from "
+                "each gain",
      .description =
-         "Trains a graph neural network by policy gradient. An episode visits every group, chooses "
-         "its device and evaluates the placement after each action; the reward is the time saved. "
-         "Use it to place one graph with a learned policy and about a thousand evaluations, or "
-         "train it on many graphs with emplace train and place unseen ones in one episode. Use "
-         "preset=released to reproduce the results of the authors' code, which needs many more "
-         "evaluations.",
+         "A graph neural network reads graph, placement and step, and predicts what moves of "
+         "groups "
+         "and of clusters gain. An episode evaluates the most promising move, keeps it if the step "
+         "gets shorter (or a little longer, while the temperature is high), and learns from its "
+         "gain. The network was trained on many graphs and comes with emplace; emplace train "
+         "trains "
+         "another. Use it to place a graph with some hundred evaluations. preset=paper is the "
+         "algorithm of the paper, REINFORCE over visits to one group after the other, and "
+         "preset=released the authors' code.",
      .reference = "Addanki et al. 2019, arXiv 1906.08879",
      .parameters = option_table().parameters(),
      .deterministic = false,

@@ -57,7 +57,8 @@ double Learner::update(std::span<const Experience> experiences) {
   const std::size_t minibatches = std::min(options_.minibatches, most_decisions);
   const double learning_rate = learning_rate_.at(progress_, updates_);
   double first_norm = 0;
-  for (int epoch = 0; epoch < (options_.ppo ? options_.ppo_epochs : 1); ++epoch) {
+  for (int epoch = 0; epoch < (options_.algorithm == Algorithm::kPpo ? options_.ppo_epochs : 1);
+       ++epoch) {
     for (std::size_t minibatch = 0; minibatch < minibatches; ++minibatch) {
       std::ranges::fill(gradient_, 0.0F);
       for (std::size_t i = 0; i < experiences.size(); ++i) {
@@ -134,7 +135,7 @@ void Learner::add_piece(Workspace& workspace, const Experience& experience, std:
   for (std::size_t i = begin; i < end; ++i) {
     const double advantage = experience.advantages[i];
     double derivative = policy_gradient::reinforce_derivative(advantage);
-    if (options_.ppo) {
+    if (options_.algorithm == Algorithm::kPpo) {
       const double now = tape.value(log_probability)(i - begin, 0);
       if (is_first) {
         first_log_probabilities[i] = now;

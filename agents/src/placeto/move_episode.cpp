@@ -39,8 +39,7 @@ float value_of_gain(double gain_us, double mean_time_us) {
 }
 
 MoveEpisode::MoveEpisode(Session& session, const ValueNetwork<float>& network,
-                         const MoveOptions& options, const Placement& start,
-                         std::int64_t length)
+                         const MoveOptions& options, const Placement& start, std::int64_t length)
     : session_(session),
       options_(options),
       network_(network),

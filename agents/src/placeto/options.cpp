@@ -91,8 +91,9 @@ OptionTable<Options> declare() {
                 "upper limit of a time, in units of time", kForExperts);
 
   auto learning = table.group("learning", &Options::learning);
-  learning.choice("algorithm", &LearningOptions::ppo, {"reinforce", "ppo"},
-                  "policy-gradient method");
+  learning.choice("algorithm", &LearningOptions::algorithm, {"regression", "reinforce", "ppo"},
+                  "regression: learns to predict what moves of groups and clusters gain; "
+                  "reinforce, ppo: policy gradient of visits to one group after the other");
   learning.number("learning-rate", &LearningOptions::learning_rate, 0, 1, "initial learning rate");
   learning.number("entropy-weight", &LearningOptions::entropy_weight, 0, 1000,
                   "initial weight of the entropy bonus, which keeps the policy exploring");
@@ -121,6 +122,20 @@ OptionTable<Options> declare() {
                   "final entropy weight", kForExperts);
   learning.number("entropy-decay-share", &LearningOptions::entropy_decay_share, 0.001, 1,
                   "share of the budget that a linear decay takes", kForExperts);
+
+  auto regression = table.group("regression", &Options::regression);
+  regression.number("moves", &RegressionOptions::moves, 1, 1'000'000,
+                    "moves that the network values for each evaluation");
+  regression.number("temperature", &RegressionOptions::temperature, 1e-6, 1e6,
+                    "initial temperature at which longer steps are accepted, in mean times of a "
+                    "group");
+  regression.number("episode-length", &RegressionOptions::episode_length, 1, 1'000'000'000,
+                    "evaluations of an episode");
+  regression.flag("pretrained", &RegressionOptions::pretrained,
+                  "begins with the policy that comes with emplace, not with a random one");
+  regression.number("online-learning-rate", &RegressionOptions::online_learning_rate, 0, 1,
+                    "learning rate while a graph is placed; 0: the policy stays as it is",
+                    kForExperts);
   return table;
 }
 
@@ -136,6 +151,22 @@ Options read_options(const Params& params) {
   // An action has a reward of its own only where each step has one.
   options.episode.all_actions &= options.episode.reward == Reward::kStep;
   return options;
+}
+
+ValuePolicyOptions value_policy_options(const Options& options) {
+  constexpr double kFinalTemperature = 1.0 / 200;  // of the initial one
+  return {.network = {.rounds = options.network.rounds},
+          .learning = {.moves = {.candidates = options.regression.moves,
+                                 .epsilon = options.episode.epsilon,
+                                 .initial_temperature = options.regression.temperature,
+                                 .final_temperature =
+                                     options.regression.temperature * kFinalTemperature,
+                                 .learning_rate = options.regression.online_learning_rate},
+                       .episode_length = options.regression.episode_length,
+                       .workers = options.episode.workers,
+                       .learning_rate = options.learning.learning_rate,
+                       .learning_rate_end = options.learning.learning_rate_end},
+          .pretrained = options.regression.pretrained};
 }
 
 }  // namespace emplace::agents::placeto

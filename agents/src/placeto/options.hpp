@@ -6,6 +6,7 @@
 
 #include "nn/optimizer.hpp"
 #include "option_table.hpp"
+#include "placeto/value_policy.hpp"
 #include "policy_gradient/schedule.hpp"
 
 #include <emplace/graphs/params.hpp>
@@ -55,9 +56,13 @@ struct EpisodeOptions {
   std::int64_t greedy_every = 999;
 };
 
+/// Says how a policy learns: to predict what moves gain (value_policy.hpp), or by policy gradient
+/// from visits to one group after the other (policy.hpp).
+enum class Algorithm : std::uint8_t { kRegression, kReinforce, kPpo };
+
 /// Says how the policy is trained.
 struct LearningOptions {
-  bool ppo = false;
+  Algorithm algorithm = Algorithm::kReinforce;
   std::size_t minibatches = 1;  // ours
   int ppo_epochs = 4;
   double ppo_clip = 0.2;
@@ -73,10 +78,20 @@ struct LearningOptions {
   double max_grad_norm = 1.25;
 };
 
+/// Says what is particular to Algorithm::kRegression.
+struct RegressionOptions {
+  std::int64_t moves = 128;            // that the network values for each evaluation
+  double temperature = 0.2;            // initial, in mean times of a group
+  std::int64_t episode_length = 256;   // evaluations
+  double online_learning_rate = 1e-3;  // of what is learned while a graph is placed
+  bool pretrained = true;              // begins with the policy that comes with emplace
+};
+
 struct Options {
   NetworkOptions network{};
   EpisodeOptions episode{};
   LearningOptions learning{};
+  RegressionOptions regression{};
 };
 
 /// Declares the options.
@@ -84,5 +99,8 @@ const OptionTable<Options>& option_table();
 
 /// Reads the values of that table.
 Options read_options(const Params& params);
+
+/// Returns what a policy for Algorithm::kRegression is made of.
+ValuePolicyOptions value_policy_options(const Options& options);
 
 }  // namespace emplace::agents::placeto

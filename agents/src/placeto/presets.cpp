@@ -2,6 +2,9 @@
 
 namespace emplace::agents::placeto {
 
+// default: episodes on all groups, in which a graph network that was trained on many graphs chooses
+// moves and learns from each.
+//
 // paper: a visit is credited with the time that it saves at once and not with what later, random
 // visits do; episodes start at the best placement and leave most groups in place (stay bias); what
 // stays unchanged is not evaluated again; devices are encoded by features.
@@ -10,26 +13,36 @@ namespace emplace::agents::placeto {
 // has them. In two more points the options can follow their code: the limit of memory is 8 GB for
 // every device, and the weight of the entropy stays.
 std::vector<Preset> presets() {
-  return {{.name = "paper",
-           .summary = "the algorithm of the paper, with hyper-parameters for few evaluations",
-           .defaults = {{"device-encoding", "features"},
-                        {"stay-bias", 3.0},
-                        {"zero-init", true},
-                        {"mean-pooling", true},
-                        {"order", "random"},
-                        {"start", "best"},
-                        {"discount", 0.0},
-                        {"skip-unchanged", true},
-                        {"time-unit", "work"},
-                        {"baseline-episodes", 0},
-                        {"normalize-advantages", true},
-                        {"entropy-weight", 0.2},
-                        {"entropy-decay", "none"},
-                        {"learning-rate", 3e-3},
-                        {"learning-rate-end", 1e-3}}},
-          {.name = "released",
-           .summary = "the authors' released code, with its hyper-parameters",
-           .defaults = {{"memory-limit", 8.0}, {"entropy-decay", "none"}}}};
+  return {
+      {.name = "default",
+       .summary = "moves of groups and clusters, valued by a trained graph network that goes on "
+                  "learning from each evaluation",
+       .defaults = {{"algorithm", "regression"},
+                    {"groups", 0},
+                    {"rounds", 2},
+                    {"workers", 8},
+                    {"epsilon", 0.03},
+                    {"learning-rate", 3e-3}}},
+      {.name = "paper",
+       .summary = "the algorithm of the paper, with hyper-parameters for few evaluations",
+       .defaults = {{"device-encoding", "features"},
+                    {"stay-bias", 3.0},
+                    {"zero-init", true},
+                    {"mean-pooling", true},
+                    {"order", "random"},
+                    {"start", "best"},
+                    {"discount", 0.0},
+                    {"skip-unchanged", true},
+                    {"time-unit", "work"},
+                    {"baseline-episodes", 0},
+                    {"normalize-advantages", true},
+                    {"entropy-weight", 0.2},
+                    {"entropy-decay", "none"},
+                    {"learning-rate", 3e-3},
+                    {"learning-rate-end", 1e-3}}},
+      {.name = "released",
+       .summary = "the authors' released code, with its hyper-parameters",
+       .defaults = {{"memory-limit", 8.0}, {"entropy-decay", "none"}}}};
 }
 
 }  // namespace emplace::agents::placeto

@@ -28,8 +28,8 @@ void ValuePolicy::initialize(RandomStream& random) {
     return;
   }
   const std::span<const embedded::Document> policies = embedded::policies();
-  const auto shipped = std::ranges::find(policies, std::string_view("placeto"),
-                                         &embedded::Document::name);
+  const auto shipped =
+      std::ranges::find(policies, std::string_view("placeto"), &embedded::Document::name);
   EMPLACE_CHECK(shipped != policies.end(), "no policy of placeto is compiled in");
   const JsonDocument document =
       JsonDocument::parse(shipped->text, "the policy that comes with emplace");

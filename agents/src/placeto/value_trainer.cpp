@@ -83,8 +83,7 @@ std::vector<ValueTrainer::Episode> ValueTrainer::play() {
       Session& session = *sessions_[episodes[i].problem];
       const std::int64_t until = session.evaluations() + options_.episode_length;
       const Placement& start = draw_start(episodes[i].problem);
-      MoveEpisode episode(session, *network_, options_.moves, start,
-                          until - session.evaluations());
+      MoveEpisode episode(session, *network_, options_.moves, start, until - session.evaluations());
       episode.run(&episodes[i].trials);
       episodes[i].last_us = episode.last_us();
     });

@@ -79,6 +79,14 @@ class PolicyAgent : public TrainableAgent {
   /// Returns a policy for so many placeable devices.
   virtual std::unique_ptr<PolicyModel> make_policy(std::size_t num_devices) const = 0;
 
+  /// Returns the policy for the problem of a session. Makes one if there is none; throws
+  /// kUnsupported where it does not fit.
+  PolicyModel& policy_for(Session& session) {
+    Session* const sessions[] = {&session};
+    ensure_policy(sessions);
+    return *policy_;
+  }
+
  private:
   // Makes a policy if there is none, and fails where one does not fit.
   void ensure_policy(std::span<Session* const> sessions);
