@@ -100,7 +100,8 @@ TEST(PlacetoPresets, ReleasedIsTheAgentOfVersionOne) {
     last_us.push_back(update.last_us);
     return true;
   });
-  EXPECT_THAT(last_us, testing::ElementsAre(0));
+  EXPECT_THAT(last_us,
+              testing::ElementsAre(345, 375, 375, 390, 320, 320, 355, 320, 400, 360, 260, 390));
 }
 
 TEST(PlacetoPresets, ShareThePoliciesOfNetworksOfTheSameShape) {

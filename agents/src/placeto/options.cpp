@@ -53,7 +53,8 @@ OptionTable<Options> declare() {
       {"one-device", "random", "random-each-episode", "best", "better"},
       "placement at the start of an episode: one device; random, drawn once; random in each "
       "episode; the best so far; the better of one device and a random one (2 evaluations)");
-  episode.number("sweeps", &EpisodeOptions::sweeps, 1, 100, "visits of each group in an episode");
+  episode.number("sweeps", &EpisodeOptions::sweeps, 1, 100, "visits of each group in an episode",
+                 kForExperts);
   episode.flag("skip-unchanged", &EpisodeOptions::skip_unchanged,
                "an action that keeps the placement takes no evaluation", kForExperts);
   episode.choice("order", &EpisodeOptions::order, {"topological", "random", "reverse"},

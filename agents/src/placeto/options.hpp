@@ -1,7 +1,7 @@
 #pragma once
 
 // The options of Placeto (Addanki et al. 2019) and of its released code. Defaults are those of the
-// authors' file of hyper-parameters where it has one. Options marked "ours" are additions, off by
+// authors' file of hyperparameters where it has one. Options marked "ours" are additions, off by
 // default; presets turn some of them on (presets.cpp).
 
 #include "nn/optimizer.hpp"

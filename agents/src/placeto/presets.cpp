@@ -5,11 +5,11 @@ namespace emplace::agents::placeto {
 // default: episodes on all groups, in which a graph network that was trained on many graphs chooses
 // moves and learns from each.
 //
-// paper: a visit is credited with the time that it saves at once and not with what later, random
-// visits do; episodes start at the best placement and leave most groups in place (stay bias); what
-// stays unchanged is not evaluated again; devices are encoded by features.
+// paper: a visit is credited with the time that it saves soon, and little with what later, random
+// visits do (discount); episodes start at the best placement and leave most groups in place (stay
+// bias); what stays unchanged is not evaluated again; devices are encoded by features.
 //
-// released: the options' own defaults are those of the authors' file of hyper-parameters, where it
+// released: the options' own defaults are those of the authors' file of hyperparameters, where it
 // has them. In two more points the options can follow their code: the limit of memory is 8 GB for
 // every device, and the weight of the entropy stays.
 std::vector<Preset> presets() {
@@ -24,14 +24,14 @@ std::vector<Preset> presets() {
                     {"epsilon", 0.03},
                     {"learning-rate", 3e-3}}},
       {.name = "paper",
-       .summary = "the algorithm of the paper, with hyper-parameters for few evaluations",
+       .summary = "the algorithm of the paper, with hyperparameters for few evaluations",
        .defaults = {{"device-encoding", "features"},
                     {"stay-bias", 3.0},
                     {"zero-init", true},
                     {"mean-pooling", true},
                     {"order", "random"},
                     {"start", "best"},
-                    {"discount", 0.0},
+                    {"discount", 0.3},
                     {"skip-unchanged", true},
                     {"time-unit", "work"},
                     {"baseline-episodes", 0},
@@ -41,7 +41,7 @@ std::vector<Preset> presets() {
                     {"learning-rate", 3e-3},
                     {"learning-rate-end", 1e-3}}},
       {.name = "released",
-       .summary = "the authors' released code, with its hyper-parameters",
+       .summary = "the authors' released code, with its hyperparameters",
        .defaults = {{"memory-limit", 8.0}, {"entropy-decay", "none"}}}};
 }
 

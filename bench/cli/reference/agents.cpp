@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace emplace::cli {
@@ -86,9 +88,14 @@ void add_presets(MarkdownPage& page, const AgentInfo& info) {
   }
   page.paragraph("They differ in these parameters:");
   for (const auto& [name, value] : info.presets.front().defaults) {
-    std::vector<std::string>& row = rows.emplace_back(std::vector{code(name)});
+    std::vector<std::string> row = {code(name)};
+    bool differ = false;
     for (const agents::Preset& preset : info.presets) {
       row.push_back(to_string(preset.defaults.at(name)));
+      differ = differ || preset.defaults.at(name) != value;
+    }
+    if (differ) {
+      rows.push_back(std::move(row));
     }
   }
   page.table(header, rows);
