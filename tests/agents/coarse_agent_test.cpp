@@ -48,7 +48,10 @@ TEST(CoarseAgents, AreTheLearnedOnesAndTakeTheSameParameter) {
     if (info.default_groups) {
       const auto parameter = std::ranges::find(info.parameters, kGroupsParameter, &ParamSpec::name);
       ASSERT_NE(parameter, info.parameters.end()) << name;
-      EXPECT_EQ(parameter->default_value, ParamValue(std::int64_t{128})) << name;
+      // Placeto decides on all groups by default; its presets of the paper do not.
+      EXPECT_EQ(parameter->default_value, ParamValue(std::int64_t{name == "placeto" ? 0 : 128}))
+          << name;
+      EXPECT_EQ(info.default_groups, 128) << name;
     }
   }
 }
@@ -111,7 +114,8 @@ TEST_P(CoarseAgent, ChangesNothingWhereThereAreNoMoreGroups) {
 
 TEST_P(CoarseAgent, DecidesOnAllGroupsThatTheUserAskedFor) {
   const Problem problem = test::make_problem(test::fork_join_graph(150, 20));
-  EXPECT_EQ(make("")->decision_groups(problem), 128);
+  EXPECT_EQ(make("")->decision_groups(problem),
+            GetParam() == "placeto" ? problem.num_groups() : 128);
   EXPECT_EQ(make("", true)->decision_groups(problem), 152);
   EXPECT_EQ(make("40", true)->decision_groups(problem), 40);
 }
@@ -131,14 +135,16 @@ TEST_P(CoarseAgent, ResumesTrainingWithTheSameBits) {
   }
   const Problem first = fine_problem();
   const Problem second = test::make_problem(test::diamond_graph(50), {.num_devices = 3});
+  const std::int64_t budget =
+      std::max<std::int64_t>(100, 3 * make_trainable("5")->evaluations_per_episode(first));
   std::vector<Session::State> states;
   std::string training;
   Session::State end;
   // Trains to the end, or goes on to it from after the second update.
   const auto policy = [&](bool resumes) {
     const auto agent = make_trainable("5");
-    Session on_first(first, {.seed = 1, .max_evaluations = 100});
-    Session on_second(second, {.seed = 2, .max_evaluations = 100});
+    Session on_first(first, {.seed = 1, .max_evaluations = budget});
+    Session on_second(second, {.seed = 2, .max_evaluations = budget});
     Session* const sessions[] = {&on_first, &on_second};
     if (resumes) {
       on_first.restore(states[0]);

@@ -82,10 +82,10 @@ TEST(PlacetoPresets, ListFewParameters) {
       names.push_back(parameter.name);
     }
   }
-  EXPECT_THAT(names,
-              testing::UnorderedElementsAre("preset", "groups", "device-encoding", "rounds",
-                                            "workers", "start", "sweeps", "reward", "discount",
-                                            "algorithm", "learning-rate", "entropy-weight"));
+  EXPECT_THAT(names, testing::UnorderedElementsAre(
+                         "preset", "groups", "device-encoding", "rounds", "workers", "start",
+                         "reward", "discount", "algorithm", "learning-rate", "entropy-weight",
+                         "moves", "temperature", "episode-length", "pretrained"));
 }
 
 // Recorded with the agent `placeto` of version 0.1, whose two settings differ from the code's: the

@@ -133,7 +133,8 @@ OptionTable<Options> declare() {
   regression.number("episode-length", &RegressionOptions::episode_length, 1, 1'000'000'000,
                     "evaluations of an episode");
   regression.flag("pretrained", &RegressionOptions::pretrained,
-                  "begins with the policy that comes with emplace, not with a random one");
+                  "begins with the policy that comes with emplace and has 2 rounds; otherwise, or "
+                  "with other rounds, with a random one");
   regression.number("online-learning-rate", &RegressionOptions::online_learning_rate, 0, 1,
                     "learning rate while a graph is placed; 0: the policy stays as it is",
                     kForExperts);

@@ -4,7 +4,6 @@
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/embedded.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
@@ -23,8 +22,8 @@ ValuePolicy::ValuePolicy(const ValuePolicyOptions& options)
     : options_(options), network_(options.network) {}
 
 void ValuePolicy::initialize(RandomStream& random) {
+  network_.initialize(random);
   if (!options_.pretrained) {
-    network_.initialize(random);
     return;
   }
   const std::span<const embedded::Document> policies = embedded::policies();
@@ -34,14 +33,9 @@ void ValuePolicy::initialize(RandomStream& random) {
   const JsonDocument document =
       JsonDocument::parse(shipped->text, "the policy that comes with emplace");
   const JsonCursor policy = document.root().at("policy");
-  const auto rounds = policy.at("network").at("rounds").text();
-  if (rounds != fmt::format("{}", options_.network.rounds)) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("placeto: the policy that comes with emplace has rounds={}, so "
-                            "rounds={} needs pretrained=false or a policy of your own",
-                            rounds, options_.network.rounds));
+  if (policy.at("network").at("rounds").text() == fmt::format("{}", options_.network.rounds)) {
+    network_.parameters().load(policy.at("layers"));
   }
-  network_.parameters().load(policy.at("layers"));
 }
 
 void ValuePolicy::run_greedy_episode(Session& session) {

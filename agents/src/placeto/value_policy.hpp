@@ -18,7 +18,8 @@ namespace emplace::agents::placeto {
 struct ValuePolicyOptions {
   ValueNetworkOptions network{};
   ValueLearningOptions learning{};
-  bool pretrained = true;  ///< begins with the parameters that come with the program
+  /// Begins with the parameters that come with emplace, if they have as many rounds.
+  bool pretrained = true;
 };
 
 /// Holds the network of a policy, and runs episodes with it.

@@ -7,6 +7,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace emplace::agents::placeto {
@@ -40,7 +41,10 @@ ValueTrainer::ValueTrainer(const ValueLearningOptions& options, ValueNetwork<flo
       progress_(sessions),
       learning_rate_{.begin = options.learning_rate, .end = options.learning_rate_end},
       optimizer_(nn::OptimizerKind::kAdam, network.parameters().values().size()),
-      tapes_([&network] { return nn::Tape<float>(network.parameters()); }) {
+      tapes_([&network] { return nn::Tape<float>(network.parameters()); }),
+      order_(sessions.size()) {
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  sessions_.front()->random().shuffle(std::span(order_));
   for (const Session* session : sessions_) {
     neighbourhoods_.emplace_back(session->problem());
   }
@@ -72,7 +76,8 @@ void ValueTrainer::run(const TrainingCallback& callback) {
 std::vector<ValueTrainer::Episode> ValueTrainer::play() {
   std::vector<Episode> episodes;
   for (std::size_t i = 0; i < sessions_.size() && episodes.size() < options_.workers; ++i) {
-    const std::size_t problem = next_++ % sessions_.size();
+    const std::size_t problem = order_[next_];
+    next_ = (next_ + 1) % order_.size();
     if (!sessions_[problem]->exhausted()) {
       episodes.push_back({.problem = problem});
     }
@@ -172,17 +177,25 @@ std::string ValueTrainer::to_json() const {
     starts += fmt::format("{}\n[{}]", starts.empty() ? "" : ",", placements);
   }
   return fmt::format(
-      "{{\n\"evaluations_before\": {},\n\"updates\": {},\n\"next\": {},\n\"episodes\": {},\n"
+      "{{\n\"evaluations_before\": {},\n\"updates\": {},\n\"order\": [{}],\n\"next\": "
+      "{},\n\"episodes\": {},\n"
       "\"optimizer\": {},\n\"starts\": [{}\n]\n}}",
-      progress_.evaluations_before(), updates_, next_, episodes_, optimizer_.to_json(), starts);
+      progress_.evaluations_before(), updates_, fmt::join(order_, ", "), next_, episodes_,
+      optimizer_.to_json(), starts);
 }
 
 void ValueTrainer::load(const JsonCursor& json) {
   using policy_gradient::read_count;
-  json.expect_only({"evaluations_before", "updates", "next", "episodes", "optimizer", "starts"});
+  json.expect_only(
+      {"evaluations_before", "updates", "order", "next", "episodes", "optimizer", "starts"});
   progress_.set_evaluations_before(read_count(json.at("evaluations_before")));
   updates_ = read_count(json.at("updates"));
-  next_ = static_cast<std::size_t>(read_count(json.at("next")));
+  const auto most = static_cast<std::int64_t>(sessions_.size()) - 1;
+  next_ = static_cast<std::size_t>(json.at("next").integer(0, most));
+  const auto order = policy_gradient::elements_by_problem(json.at("order"), sessions_.size());
+  std::ranges::transform(order, order_.begin(), [most](const JsonCursor& problem) {
+    return static_cast<std::size_t>(problem.integer(0, most));
+  });
   episodes_ = read_count(json.at("episodes"));
   optimizer_.load(json.at("optimizer"));
   const auto starts = policy_gradient::elements_by_problem(json.at("starts"), sessions_.size());

@@ -3,10 +3,11 @@
 // The training of Placeto's network of move values on the problems of some sessions.
 //
 // A round plays an episode (move_episode.hpp) on each of the next `workers` problems, all with the
-// same network. An episode begins at a placement of a heuristic or at the best of the problem so
-// far, drawn at random. Then the network is fitted to what was tried: several passes over the
-// trials of the round in random order, in minibatches, minimize the squared error of the values
-// (its gradient clipped; Huber 1964) by Adam. The learning rate falls linearly with the budget.
+// same network. Problems come in a random order, one after the other and again from the beginning.
+// An episode begins at a placement of a heuristic or at the best of the problem so far, drawn at
+// random. Then the network is fitted to what was tried: several passes over the trials of the round
+// in random order, in minibatches, minimize the squared error of the values (its gradient clipped;
+// Huber 1964) by Adam. The learning rate falls linearly with the budget.
 //
 // Trials of a minibatch are differentiated in parallel and their gradients are added in order, so
 // that the bits are the same on any number of threads.
@@ -74,8 +75,9 @@ class ValueTrainer final : public policy_gradient::Trainer {
   policy_gradient::Schedule learning_rate_;
   nn::Optimizer optimizer_;
   tbb::enumerable_thread_specific<nn::Tape<float>> tapes_;
-  std::size_t next_ = 0;      // problem of the next episode
-  std::int64_t updates_ = 0;  // rounds
+  std::vector<std::size_t> order_;  // of the problems
+  std::size_t next_ = 0;            // of them
+  std::int64_t updates_ = 0;        // rounds
   std::int64_t episodes_ = 0;
 };
 
