@@ -1,0 +1,179 @@
+#include "agents/src/placeto/move_episode.hpp"
+
+#include "agents/src/placeto/value_trainer.hpp"
+#include "agents/src/search/starts.hpp"
+#include "support/problems.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <vector>
+
+namespace emplace::agents::placeto {
+namespace {
+
+using Devices = std::vector<DeviceId>;
+
+ValueNetwork<float> new_network(std::uint64_t seed) {
+  ValueNetwork<float> network({.rounds = 2});
+  RandomStream random(seed);
+  network.initialize(random);
+  return network;
+}
+
+TEST(MoveEpisode, FindsTheOptimumOfSmallProblems) {
+  for (const Problem& problem : {test::make_problem(test::crossing_graph(), {.num_devices = 3}),
+                                 test::make_problem(test::diamond_graph(50)),
+                                 test::make_problem(test::fork_join_graph(6, 20))}) {
+    Session session(problem, {.seed = 1, .max_evaluations = 400});
+    MoveEpisode(session, new_network(1), {}, Placement(problem.num_groups())).run();
+    EXPECT_EQ(session.evaluations(), 400);
+    EXPECT_EQ(session.best_evaluation().step_time_us, test::optimum_us(problem));
+  }
+}
+
+TEST(MoveEpisode, EndsAfterItsLength) {
+  const Problem problem = test::make_problem(test::crossing_graph());
+  Session session(problem, {.seed = 1, .max_evaluations = 400});
+  MoveEpisode(session, new_network(1), {}, Placement(7), 50).run();
+  EXPECT_EQ(session.evaluations(), 50);
+}
+
+TEST(MoveEpisode, TellsWhatMovesGained) {
+  const Problem problem = test::make_problem(test::crossing_graph());
+  double mean_time_us = 0;
+  for (GroupId group = 0; group < 7; ++group) {
+    mean_time_us += problem.group_cost_us(group, 0) / 7;
+  }
+  Session session(problem, {.seed = 1, .max_evaluations = 100});
+  std::vector<Trials> trials;
+  MoveEpisode(session, new_network(1), {}, Placement(7)).run(&trials);
+  ASSERT_FALSE(trials.empty());
+  std::size_t count = 0;
+  for (const Trials& here : trials) {
+    // The placement, from the lists of groups on devices.
+    Placement placement(7);
+    for (DeviceId device = 0; device < 2; ++device) {
+      for (const nn::SegmentSum::Entry entry :
+           here.on_device.of_row(static_cast<std::size_t>(device))) {
+        placement[entry.row] = device;
+      }
+    }
+    Session other(problem, {.max_evaluations = 1000});
+    const double before_us = other.evaluate(placement).step_time_us;
+    for (std::size_t move = 0; move < here.values.size(); ++move, ++count) {
+      Placement moved = placement;
+      for (const nn::SegmentSum::Entry entry : here.moves.groups.of_row(move)) {
+        moved[entry.row] = here.moves.targets.of_row(move).front().row;
+      }
+      EXPECT_EQ(here.values[move],
+                value_of_gain(before_us - other.evaluate(moved).step_time_us, mean_time_us));
+    }
+  }
+  EXPECT_EQ(count, 99U);  // all but the start
+}
+
+TEST(MoveEpisode, LosesLittleByLosses) {
+  EXPECT_EQ(value_of_gain(0, 10), 0);
+  EXPECT_EQ(value_of_gain(30, 10), 2);
+  EXPECT_EQ(value_of_gain(70, 10), 3);
+  EXPECT_LT(value_of_gain(-70, 10), 0);
+  EXPECT_GT(value_of_gain(-70, 10), -0.5F);
+}
+
+// Two groups of 600 MB each start on a device of 1 GB.
+TEST(MoveEpisode, EndsWithWhatFits) {
+  const Problem problem = test::make_problem(test::make_graph(
+      {{.name = "a", .cost_us = 10, .persistent_bytes = 600'000'000},
+       {.name = "b", .cost_us = 10, .producers = {0}, .persistent_bytes = 600'000'000}}));
+  Session session(problem, {.seed = 1, .max_evaluations = 30});
+  MoveEpisode(session, new_network(1), {}, Placement(2)).run();
+  EXPECT_EQ(session.best_evaluation().status, EvaluationStatus::kOk);
+}
+
+// Trains on some problems; returns the network's parameters.
+std::vector<float> trained(const std::vector<Problem>& problems, ValueNetwork<float>& network) {
+  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<Session*> views;
+  for (const Problem& problem : problems) {
+    sessions.push_back(std::make_unique<Session>(
+        problem, Session::Options{.seed = sessions.size() + 1, .max_evaluations = 600}));
+    views.push_back(sessions.back().get());
+  }
+  ValueLearningOptions options;
+  options.episode_length = 60;
+  options.workers = 3;
+  options.moves.epsilon = 0.2;
+  ValueTrainer(options, network, views).run({});
+  for (const auto& session : sessions) {
+    EXPECT_TRUE(session->exhausted());
+  }
+  return {network.parameters().values().begin(), network.parameters().values().end()};
+}
+
+// The mean squared error of the values of random moves.
+double error_of(const ValueNetwork<float>& network, const Problem& problem) {
+  Session session(problem, {.seed = 77, .max_evaluations = 500});
+  std::vector<Trials> trials;
+  MoveEpisode(session, network, {.epsilon = 1, .learning_rate = 0}, Placement(problem.num_groups()))
+      .run(&trials);
+  const Neighbourhoods neighbourhoods(problem);
+  double sum = 0;
+  double count = 0;
+  for (const Trials& here : trials) {
+    nn::Tape<float> tape(network.parameters());
+    const nn::Value embeddings = network.embeddings(tape, neighbourhoods, here.attributes);
+    const nn::MatrixView<float> values = tape.value(
+        network.values(tape, network.descriptions(tape, embeddings, here.on_device, here.moves)));
+    for (std::size_t move = 0; move < here.values.size(); ++move) {
+      const double error = values(move, 0) - here.values[move];
+      sum += error * error;
+      count += 1;
+    }
+  }
+  return sum / count;
+}
+
+std::vector<Problem> small_problems() {
+  std::vector<Problem> problems;
+  problems.push_back(test::make_problem(test::crossing_graph(), {.num_devices = 3}));
+  problems.push_back(test::make_problem(test::fork_join_graph(8, 20), {.num_devices = 3}));
+  problems.push_back(test::make_problem(test::diamond_graph(20)));
+  return problems;
+}
+
+TEST(ValueTrainer, LearnsWhatMovesGain) {
+  const std::vector<Problem> problems = small_problems();
+  ValueNetwork<float> network = new_network(1);
+  const Problem unseen = test::make_problem(test::fork_join_graph(12, 30), {.num_devices = 4});
+  const double before = error_of(network, unseen);  // of values that are all 0
+  trained(problems, network);
+  EXPECT_LT(error_of(network, unseen), 0.75 * before);
+}
+
+TEST(ValueTrainer, LearnsTheSameBitsOnOneAndTwoThreads) {
+  const std::vector<Problem> problems = small_problems();
+  const auto on_threads = [&](std::size_t threads) {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    ValueNetwork<float> network = new_network(1);
+    return trained(problems, network);
+  };
+  EXPECT_EQ(on_threads(1), on_threads(2));
+}
+
+TEST(Starts, OfLevelsAddTheLevels) {
+  const Problem problem = test::make_problem(test::fork_join_graph(100, 50), {.num_devices = 4});
+  Session session(problem, {.seed = 1, .max_evaluations = 100});
+  const std::vector<Evaluated> without = evaluated_starts(problem, session);
+  Session other(problem, {.seed = 1, .max_evaluations = 100});
+  const std::vector<Evaluated> with = evaluated_starts_of_levels(problem, other);
+  EXPECT_GT(other.evaluations(), session.evaluations());
+  EXPECT_FALSE(without.front().evaluation.better_than(with.front().evaluation));
+  for (std::size_t i = 1; i < with.size(); ++i) {
+    EXPECT_FALSE(with[i].evaluation.better_than(with[i - 1].evaluation));
+  }
+}
+
+}  // namespace
+}  // namespace emplace::agents::placeto
