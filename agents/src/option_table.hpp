@@ -121,6 +121,7 @@ class OptionTable {
   /// Returns the table of parameters, with `defaults` in the place of its own.
   std::vector<ParamSpec> parameters(const ParamDefaults& defaults = {}) const {
     std::vector<ParamSpec> specs;
+    specs.reserve(options_.size());
     for (const Option& option : options_) {
       specs.push_back(option.spec);
     }

@@ -97,10 +97,10 @@ TEST(PlacetoAllActions, PlacesOnOtherDevicesThanItWasTrainedFor) {
 double greedy_us(const Problem& problem, const std::string& spec, std::uint64_t seed,
                  std::int64_t budget) {
   Session training(problem, {.seed = seed, .max_evaluations = budget});
-  const auto trained = make("placeto:preset=released," + spec);
+  const auto trained = make("placeto:preset=released,entropy-decay=linear," + spec);
   Session* const sessions[] = {&training};
   trainable(*trained).train(sessions, {});
-  const auto loaded = make("placeto:preset=released," + spec);
+  const auto loaded = make("placeto:preset=released,entropy-decay=linear," + spec);
   trainable(*loaded).load(JsonDocument::parse(trainable(*trained).save(), "policy.json").root());
   Session session(problem, {.seed = seed + 100, .max_evaluations = problem.num_groups() + 1});
   trainable(*loaded).place_with_policy(problem, session);

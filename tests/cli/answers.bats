@@ -80,7 +80,7 @@ load cli.bash
   answers 0 show placeto:preset=released --cluster p2-8xlarge-2
   [[ "$output" == *"15962 weights"*"head/0"* ]]
   answers 0 show placeto:preset=released --cluster p2-8xlarge-2 --json
-  holds 'd["schema_version"] == 1 and d["agent"] == "placeto" and d["devices"] == 2' \
+  holds 'd["schema_version"] == 1 and d["agent"] == "placeto:preset=released" and d["devices"] == 2' \
     'd["weights"] == 15962 == sum(x["weights"] for x in d["layers"])' \
     'all(x["weights"] == (x["inputs"] + 1) * x["outputs"] for x in d["layers"])'
   answers 0 show placeto:preset=released,memory-feature=true --cluster p2-8xlarge-4 --json
