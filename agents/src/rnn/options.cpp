@@ -53,7 +53,9 @@ OptionTable<Options> declare(bool learns_groups) {
   learning.number("max-grad-norm", &LearningOptions::max_grad_norm, 1e-6, 1e6,
                   "Euclidean norm to which gradients are clipped", kForExperts);
   learning.flag("normalize-advantages", &LearningOptions::normalize_advantages,
-                "divides the advantages of an update by their root mean square", kForExperts);
+                "divides the advantages of an update by their root mean square, unless all its "
+                "placements take the same time",
+                kForExperts);
   learning.choice(
       "entropy-decay", &LearningOptions::entropy_decay, {"none", "linear", "exponential"},
       "decay of the entropy weight: none; linear; exponential, by 5 % every 100 updates",

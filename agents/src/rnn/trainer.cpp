@@ -123,10 +123,14 @@ bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& eval
   const auto count = static_cast<double>(counted.size());
   const double sum = std::accumulate(advantages.begin(), advantages.end(), 0.0);
   const double baseline = environment.baseline.before(sum / count);
+  // Equal costs differ from the baseline only by what it lags behind. Scaled to 1, that would
+  // drive a policy that has collapsed ever further.
+  const auto [least, largest] = std::ranges::minmax(advantages);
+  const bool normalizes = options_.normalize_advantages && least < largest;
   for (double& advantage : advantages) {
     advantage = baseline - advantage;
   }
-  if (options_.normalize_advantages) {
+  if (normalizes) {
     policy_gradient::normalize(advantages, {});
   }
   for (std::size_t i = 0; i < counted.size(); ++i) {
