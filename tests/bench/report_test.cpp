@@ -167,6 +167,7 @@ StoredRun with_a_collapsed_policy() {
   StoredRun run = example();
   for (CellResult& result : run.results) {
     result.problem_groups = 5;
+    result.decision_groups = 5;
     const bool collapsed = result.cell.agent == "single-gpu" ||
                            (result.cell.agent == "lucky" && result.cell.repetition == 2);
     result.placement_hash =

@@ -91,11 +91,9 @@ Preset colocrl_preset() { return {{"placements", 8}, {"feasible-only-after", 500
 // There are 40 groups, 20 for each of two devices as in that code: 256 are more than the items that
 // there are to group.
 Preset hdp_preset() {
-  return {{"learned-groups", 40},          {"logit-noise", 0.5},
-          {"noise-updates", 500},          {"feasible-only-after", 500},
-          {"normalize-advantages", false}, {"entropy-weight", 1e-3},
-          {"entropy-weight-end", 1e-3},    {"learning-rate", 3e-4},
-          {"learning-rate-end", 1e-4}};
+  return {{"learned-groups", 40},       {"logit-noise", 0.5},       {"noise-updates", 500},
+          {"feasible-only-after", 500}, {"entropy-weight", 0.02},   {"entropy-weight-end", 0.01},
+          {"learning-rate", 3e-4},      {"learning-rate-end", 1e-4}};
 }
 
 const AgentRegistration kRnnColocrl =

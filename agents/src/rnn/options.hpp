@@ -33,12 +33,12 @@ struct LearningOptions {
   std::int64_t feasible_only_after = 0;  ///< updates until placements that do not fit are ignored
   double baseline_decay = 0.9;           ///< of the moving average
   bool normalize_advantages = true;      ///< to a root mean square of 1; our addition
-  double entropy_weight = 0.01;          ///< of the placer's entropy bonus; our addition
-  double entropy_weight_end = 0.005;
+  double entropy_weight = 0.03;          ///< of the placer's entropy bonus; our addition
+  double entropy_weight_end = 0.01;
   policy_gradient::Decay entropy_decay = policy_gradient::Decay::kLinear;
   nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
-  double learning_rate = 3e-3;
-  double learning_rate_end = 3e-4;
+  double learning_rate = 1e-3;
+  double learning_rate_end = 1e-4;
   double max_grad_norm = 1;
 };
 
