@@ -96,4 +96,9 @@ std::string_view to_string(CellStatus status) {
   EMPLACE_CHECK(false, "status {}", static_cast<int>(status));
 }
 
+std::string hash_of(const Placement& placement) {
+  return fmt::format("{:016x}",
+                     stable_hash(fmt::format("{}", fmt::join(placement.devices(), " "))));
+}
+
 }  // namespace emplace::bench

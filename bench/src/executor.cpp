@@ -3,10 +3,7 @@
 #include <emplace/agents/session.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/random.hpp>
 #include <emplace/sim/simulator.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -23,11 +20,6 @@ void check_placement(const Placement& placement, const Problem& problem) {
                   "the agent put group {} on device {} of {}", group, placement[group],
                   problem.num_devices());
   }
-}
-
-std::string hash_of(const Placement& placement) {
-  return fmt::format("{:016x}",
-                     stable_hash(fmt::format("{}", fmt::join(placement.devices(), " "))));
 }
 
 void place_and_simulate(const Problem& problem, const Policies& policies,

@@ -12,12 +12,17 @@ struct Times {
   std::vector<double> least_us{};     // of any agent, on the same graphs
   std::vector<double> paired_us{};    // own, on graphs with a baseline
   std::vector<double> baseline_us{};  // of the baseline, on the same graphs
+  std::int64_t on_one_device = 0;     // graphs
 };
 
 // Rows of a table are sorted, so the first is the fastest.
 void collect(const ReportTable& table, const std::string& agent, Times& times) {
   const auto row = std::ranges::find(table.rows, agent, &ReportRow::agent);
-  if (row == table.rows.end() || !row->ok()) {
+  if (row == table.rows.end()) {
+    return;
+  }
+  times.on_one_device += row->on_one_device > 0 ? 1 : 0;
+  if (!row->ok()) {
     return;
   }
   times.own_us.push_back(row->step_time_us);
@@ -30,7 +35,9 @@ void collect(const ReportTable& table, const std::string& agent, Times& times) {
 }
 
 FamilyRow summarize(const std::string& agent, const Times& times) {
-  FamilyRow row{.agent = agent, .graphs = static_cast<std::int64_t>(times.own_us.size())};
+  FamilyRow row{.agent = agent,
+                .graphs = static_cast<std::int64_t>(times.own_us.size()),
+                .on_one_device = times.on_one_device};
   if (times.own_us.empty()) {
     return row;
   }

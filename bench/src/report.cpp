@@ -21,6 +21,22 @@ std::optional<double> median_of_any(std::vector<double> values) {
   return values.empty() ? std::nullopt : std::optional(median(std::move(values)));
 }
 
+// Says whether an agent that learns put all groups on one device. A stored result has no placement
+// but its hash, so this tries all devices.
+bool learned_one_device(const CellResult& result) {
+  if (result.evaluations_per_episode == 0) {
+    return false;
+  }
+  for (std::size_t device = 0; device < result.peak_bytes.size(); ++device) {
+    const Placement placement(static_cast<GroupId>(result.problem_groups),
+                              static_cast<DeviceId>(device));
+    if (hash_of(placement) == result.placement_hash) {
+      return true;
+    }
+  }
+  return false;
+}
+
 ReportRow summarize(const std::string& agent, const std::vector<const CellResult*>& results) {
   ReportRow row;
   row.agent = agent;
@@ -39,6 +55,7 @@ ReportRow summarize(const std::string& agent, const std::vector<const CellResult
       }
       continue;
     }
+    row.on_one_device += learned_one_device(*result) ? 1 : 0;
     row.decision_groups = result->decision_groups;
     evaluations.push_back(static_cast<double>(result->evaluations));
     evaluations_to_best.push_back(static_cast<double>(result->evaluations_to_best));

@@ -26,6 +26,7 @@ Json to_json(const ReportRow& row) {
                {"repetitions", row.repetitions},
                {"out_of_memory", row.out_of_memory},
                {"failed", row.failed},
+               {"on_one_device", row.on_one_device},
                {"message", row.message},
                {"step_time_us", if_ok(row.step_time_us)},
                {"least_us", if_ok(row.least_us)},
@@ -52,6 +53,7 @@ Json to_json(const FamilyRow& row) {
   const auto if_graphs = [&](double value) { return row.graphs > 0 ? Json(value) : Json(nullptr); };
   Json json = {{"agent", row.agent},
                {"graphs", row.graphs},
+               {"on_one_device", row.on_one_device},
                {"mean_us", if_graphs(row.mean_us)},
                {"over_best", if_graphs(row.over_best)},
                {"times_best", row.times_best}};

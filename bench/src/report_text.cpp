@@ -40,6 +40,12 @@ std::string status_of(const ReportRow& row) {
   if (row.failed > 0) {
     note += fmt::format("{}{} of {} failed", note.empty() ? "" : ", ", row.failed, row.repetitions);
   }
+  if (row.on_one_device > 0) {
+    note += fmt::format("{}{}all on one device", note.empty() ? "" : ", ",
+                        row.on_one_device < row.repetitions
+                            ? fmt::format("{} of {} ", row.on_one_device, row.repetitions)
+                            : "");
+  }
   if (row.new_best) {
     note += note.empty() ? "new best" : ", new best";
   }
@@ -220,6 +226,10 @@ std::string legend_of(const Report& report) {
       })) {
     text += "\nN groups: the agent decided on N groups, into which those of the problem join.";
   }
+  if (any_row(report, [](const ReportRow& row) { return row.on_one_device > 0; })) {
+    text +=
+        "\nall on one device: the agent, which learns, put all groups there, as single-gpu does.";
+  }
   if (!report.baselines.empty()) {
     text += fmt::format(
         "\ngain: how much shorter the step is than that of the fastest baseline ({}); sampling "
@@ -283,6 +293,19 @@ TextTable layout(const FamilyTable& table) {
   return text;
 }
 
+// Names the agents that learned no more than single-gpu knows.
+std::string collapses_of(const FamilyTable& table) {
+  std::string text;
+  for (const FamilyRow& row : table.rows) {
+    if (row.on_one_device > 0) {
+      text +=
+          fmt::format("  {} put all groups on one device, as single-gpu does: {} of {} graphs\n",
+                      row.agent, row.on_one_device, table.graphs);
+    }
+  }
+  return text;
+}
+
 std::string title_of(const FamilyTable& table) {
   return without_control_characters(
       fmt::format("{} on {}, {} test graphs", table.family, table.cluster, table.graphs));
@@ -327,7 +350,8 @@ std::string write_terminal(const Report& report, bool color) {
     text += "\n" + legend_of(report);
   }
   for (const FamilyTable& table : report.families) {
-    text += fmt::format("\n{}\n{}", title_of(table), layout(table).to_terminal(color));
+    text += fmt::format("\n{}\n{}{}", title_of(table), layout(table).to_terminal(color),
+                        collapses_of(table));
   }
   return text + (report.families.empty() ? "" : "\n" + legend_of_families(report));
 }
@@ -336,6 +360,9 @@ std::string write_markdown(const Report& report) {
   std::string text = fmt::format("# {}\n\n{}\n", report.suite, progress_of(report));
   for (const FamilyTable& table : report.families) {
     text += fmt::format("\n## {}\n\n{}", title_of(table), layout(table).to_markdown());
+    if (const std::string collapses = collapses_of(table); !collapses.empty()) {
+      text += "\n```\n" + collapses + "```\n";
+    }
   }
   if (!report.families.empty()) {
     text += "\n" + legend_of_families(report);

@@ -23,11 +23,11 @@ namespace {
 
 // Small networks, which suffice for small problems, with a rate to match.
 constexpr const char* kColocrl =
-    "rnn-colocrl:hidden=16,embedding=4,adjacency=16,learning-rate=0.01";
+    "rnn-colocrl:hidden=16,embedding=4,adjacency=16,learning-rate=0.01,learning-rate-end=0.01,"
+    "entropy-weight=0.01,entropy-weight-end=0.005";
 constexpr const char* kHdp =
-    "rnn-hdp:hidden=16,embedding=4,learned-groups=16,grouper-hidden=16,learning-rate=0.01,entropy-"
-    "weight="
-    "1e-5";
+    "rnn-hdp:hidden=16,embedding=4,learned-groups=16,grouper-hidden=16,normalize-advantages=false,"
+    "learning-rate=0.01,learning-rate-end=0.01,entropy-weight=1e-5,entropy-weight-end=1e-5";
 
 TEST(RnnTraining, TakesTheRootOfTheSecondsOrOfTheOutOfMemoryTime) {
   EXPECT_DOUBLE_EQ(rnn::cost_of({.status = EvaluationStatus::kOk, .step_time_us = 2'250'000}, 100),
@@ -44,8 +44,11 @@ std::string training_without_memory(std::int64_t feasible_only_after, std::vecto
   Session session(problem, {.seed = 1, .max_evaluations = 8});
   policy.parameters().initialize(session.random());
   Session* const sessions[] = {&session};
-  rnn::Trainer training({.placements = 4, .feasible_only_after = feasible_only_after}, policy,
-                        sessions);
+  rnn::Trainer training({.placements = 4,
+                         .feasible_only_after = feasible_only_after,
+                         .entropy_weight = 0,
+                         .entropy_weight_end = 0},
+                        policy, sessions);
   training.run({});
   weights.assign(policy.parameters().values().begin(), policy.parameters().values().end());
   return training.to_json();
@@ -70,6 +73,80 @@ TEST(RnnTraining, LearnsPlacementsThatFit) {
   Session once(problem, {.max_evaluations = 1});
   trainable(*agent).place_with_policy(problem, once);
   EXPECT_EQ(once.best_evaluation().status, EvaluationStatus::kOk);
+}
+
+// What each update of a training did: the norm of its gradient, and how far it moved the weights.
+struct Step {
+  double gradient_norm = 0;
+  double length = 0;
+};
+
+// Makes 64 updates of one placement, so that update i begins after i / 64 of the budget.
+std::vector<Step> steps_of(const rnn::LearningOptions& options) {
+  const Problem problem = test::make_problem(test::crossing_graph());
+  rnn::RecurrentPolicy<float> policy({.hidden = 4, .embedding = 2, .adjacency = 4}, 2);
+  Session session(problem, {.seed = 1, .max_evaluations = 65});
+  session.evaluate(Placement(problem.num_groups()));  // before the training, so it does not count
+  policy.parameters().initialize(session.random());
+  Session* const sessions[] = {&session};
+  rnn::Trainer training(options, policy, sessions);
+  const auto weights = [&] {
+    const auto values = policy.parameters().values();
+    return std::vector<float>(values.begin(), values.end());
+  };
+  std::vector<Step> steps;
+  std::vector<float> before = weights();
+  training.run([&](const TrainingUpdate& update) {
+    const std::vector<float> after = weights();
+    double square = 0;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      const double difference = static_cast<double>(after[i]) - before[i];
+      square += difference * difference;
+    }
+    before = after;
+    steps.push_back({update.gradient_norm, std::sqrt(square)});
+    return true;
+  });
+  return steps;
+}
+
+// A step of plain gradient descent is as long as the gradient times the learning rate.
+TEST(RnnTraining, LowersTheLearningRateLinearlyOverTheBudget) {
+  const std::vector<Step> steps = steps_of({.placements = 1,
+                                            .entropy_weight = 0.1,
+                                            .optimizer = nn::OptimizerKind::kSgd,
+                                            .learning_rate = 0.5,
+                                            .learning_rate_end = 0.25,
+                                            .max_grad_norm = 1e6});
+  ASSERT_EQ(steps.size(), 64U);
+  const auto rate = [&](std::size_t i) { return steps[i].length / steps[i].gradient_norm; };
+  EXPECT_NEAR(rate(0), 0.5, 1e-4);
+  EXPECT_NEAR(rate(32), 0.375, 1e-4);
+  EXPECT_NEAR(rate(63), 0.25 + 0.25 / 64, 1e-4);
+}
+
+// With a learning rate of 0 two trainings sample the same placements, so their gradients are the
+// same bits where their entropy weights are.
+TEST(RnnTraining, LowersTheEntropyWeightOverTheBudget) {
+  const auto with_weight = [](double begin, double end, policy_gradient::Decay decay) {
+    return steps_of({.placements = 1,
+                     .entropy_weight = begin,
+                     .entropy_weight_end = end,
+                     .entropy_decay = decay,
+                     .learning_rate = 0,
+                     .learning_rate_end = 0});
+  };
+  const auto constant = [&](double weight) {
+    return with_weight(weight, 0, policy_gradient::Decay::kNone);
+  };
+  const std::vector<Step> steps = with_weight(4, 2, policy_gradient::Decay::kLinear);
+  ASSERT_EQ(steps.size(), 64U);
+  for (const auto& [update, weight] :
+       {std::pair(0U, 4.0), std::pair(32U, 3.0), std::pair(63U, 2 + 2.0 / 64)}) {
+    SCOPED_TRACE(update);
+    EXPECT_EQ(steps[update].gradient_norm, constant(weight)[update].gradient_norm);
+    EXPECT_NE(steps[update].gradient_norm, constant(weight + 0.1)[update].gradient_norm);
+  }
 }
 
 struct Named {
@@ -111,6 +188,30 @@ TEST(RnnTraining, LearnsAGreedyPolicyForSmallProblems) {
     trainable(*agent).place_with_policy(named.problem, once);
     EXPECT_LE(once.best_evaluation().step_time_us, 1.15 * test::optimum_us(named.problem));
   }
+}
+
+// Returns the mean entropy of the last 20 updates of a training.
+double last_entropy(const std::string& spec, const Problem& problem) {
+  Session session(problem, {.seed = 1, .max_evaluations = 4000});
+  Session* const sessions[] = {&session};
+  std::vector<double> entropies;
+  trainable(*make(spec)).train(sessions, [&](const TrainingUpdate& update) {
+    entropies.push_back(update.entropy);
+    return true;
+  });
+  return std::accumulate(entropies.end() - 20, entropies.end(), 0.0) / 20;
+}
+
+// The bonus keeps the policy exploring. Without it, it ends nearly certain of each device.
+TEST(RnnTraining, KeepsExploringWithTheEntropyBonus) {
+  const Problem problem = test::make_problem(test::fork_join_graph(6, 20));
+  const std::string spec =
+      "rnn-colocrl:hidden=16,embedding=4,adjacency=16,learning-rate=0.01,learning-rate-end=0.01,";
+  EXPECT_LT(last_entropy(spec + "entropy-weight=0,entropy-weight-end=0", problem), 0.05);
+  const double entropy =
+      last_entropy(spec + "entropy-weight=0.01,entropy-weight-end=0.005", problem);
+  EXPECT_GT(entropy, 0.1);
+  EXPECT_LT(entropy, 0.5 * std::log(2));  // it has learned something, too
 }
 
 // Compares sampled placements: greedy groups say little. The shapes of their outputs distinguish

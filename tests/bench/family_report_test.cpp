@@ -52,6 +52,30 @@ const FamilyRow& row_of(const Report& report, const std::string& agent) {
   return *std::ranges::find(rows, agent, &FamilyRow::agent);
 }
 
+// On two of the six graphs b, which learns, has all groups on one device.
+TEST(FamilyReport, CountsLearnedAnswersOnOneDevice) {
+  StoredRun run = example();
+  for (CellResult& result : run.results) {
+    const bool collapsed = result.cell.graph == "g2" || result.cell.graph == "g5";
+    result.problem_groups = 3;
+    result.peak_bytes = {1, 1};
+    result.placement_hash =
+        hash_of(collapsed ? Placement(3, 1) : Placement(std::vector<DeviceId>{0, 1, 1}));
+    result.evaluations_per_episode = result.cell.agent == "b" ? 1 : 0;
+  }
+  const Report report = make_report(run);
+  EXPECT_EQ(row_of(report, "a").on_one_device, 0);
+  EXPECT_EQ(row_of(report, "b").on_one_device, 2);
+  constexpr const char* kLine =
+      "\n  b put all groups on one device, as single-gpu does: 2 of 6 graphs\n";
+  EXPECT_THAT(write_terminal(report, false), HasSubstr(kLine));
+  EXPECT_THAT(write_markdown(report), HasSubstr(kLine));
+  const auto json = nlohmann::json::parse(write_json(report)).at("families").at(0);
+  EXPECT_EQ(json.at("rows").at(1).at("agent"), "b");
+  EXPECT_EQ(json.at("rows").at(1).at("on_one_device"), 2);
+  EXPECT_THAT(write_terminal(make_report(example()), false), Not(HasSubstr("on one device")));
+}
+
 TEST(FamilyReport, HasMeansOverTheGraphs) {
   const Report report = make_report(example());
   ASSERT_EQ(report.families.size(), 1U);

@@ -161,6 +161,48 @@ TEST(Report, JsonHasNoWallTimes) {
   EXPECT_EQ(rows.at(4).at("message"), "no rules for this graph");
 }
 
+// Of three answers of an agent that learns, one has all five groups on the second of two devices.
+// single-gpu has them on one device too, but does not learn.
+StoredRun with_a_collapsed_policy() {
+  StoredRun run = example();
+  for (CellResult& result : run.results) {
+    result.problem_groups = 5;
+    result.decision_groups = 5;
+    const bool collapsed = result.cell.agent == "single-gpu" ||
+                           (result.cell.agent == "lucky" && result.cell.repetition == 2);
+    result.placement_hash =
+        hash_of(collapsed ? Placement(5, 1) : Placement(std::vector<DeviceId>{0, 1, 1, 1, 1}));
+    result.evaluations_per_episode = result.cell.agent == "single-gpu" ? 0 : 1;
+  }
+  return run;
+}
+
+TEST(Report, NamesLearnedAnswersOnOneDevice) {
+  StoredRun run = with_a_collapsed_policy();
+  const Report report = make_report(run);
+  EXPECT_EQ(row_of(report, "lucky").on_one_device, 1);
+  EXPECT_EQ(row_of(report, "steady").on_one_device, 0);
+  EXPECT_EQ(row_of(report, "single-gpu").on_one_device, 0);
+  const std::string text = write_terminal(report, false);
+  EXPECT_THAT(text, HasSubstr("1 of 3 out of memory, 1 of 3 all on one device\n"));
+  EXPECT_THAT(text, HasSubstr("\nall on one device: the agent, which learns,"));
+  EXPECT_THAT(write_markdown(report), HasSubstr("1 of 3 all on one device"));
+  const auto json = nlohmann::json::parse(write_json(report)).at("tables").at(0);
+  EXPECT_EQ(json.at("rows").at(0).at("agent"), "lucky");
+  EXPECT_EQ(json.at("rows").at(0).at("on_one_device"), 1);
+
+  run.results[6].placement_hash = hash_of(Placement(5, 0));  // both repetitions of steady
+  run.results[7].placement_hash = hash_of(Placement(5, 1));
+  EXPECT_EQ(row_of(make_report(run), "steady").on_one_device, 2);
+  EXPECT_THAT(write_terminal(make_report(run), false), HasSubstr("0.12  all on one device\n"));
+
+  // With another number of groups the hash is of another placement.
+  for (CellResult& result : run.results) {
+    result.problem_groups = 6;
+  }
+  EXPECT_THAT(write_terminal(make_report(run), false), Not(HasSubstr("all on one device")));
+}
+
 // The example with the hash of its problem.
 StoredRun with_hash() {
   StoredRun run = example();

@@ -42,13 +42,26 @@ OptionTable<Options> declare(bool learns_groups) {
   learning.number("placements", &LearningOptions::placements, 1, 64,
                   learns_groups ? "sampled for each grouping" : "sampled for an update");
   learning.number("learning-rate", &LearningOptions::learning_rate, 0, 1,
-                  "learning rate; at the paper's 0.1 all groups soon share one device");
+                  "initial learning rate; at the paper's 0.1 all groups soon share one device");
+  learning.number("entropy-weight", &LearningOptions::entropy_weight, 0, 1000,
+                  "initial weight of the entropy bonus of the placement policy, which keeps it "
+                  "exploring");
+  learning.number("learning-rate-end", &LearningOptions::learning_rate_end, 0, 1,
+                  "final learning rate, reached linearly at the end of the budget", kForExperts);
   learning.choice("optimizer", &LearningOptions::optimizer, nn::optimizer_names(),
                   "method of gradient descent", kForExperts);
   learning.number("max-grad-norm", &LearningOptions::max_grad_norm, 1e-6, 1e6,
                   "Euclidean norm to which gradients are clipped", kForExperts);
-  learning.number("entropy-weight", &LearningOptions::entropy_weight, 0, 1000,
-                  "weight of the entropy bonus of the placement policy", kForExperts);
+  learning.flag("normalize-advantages", &LearningOptions::normalize_advantages,
+                "divides the advantages of an update by their root mean square, unless all its "
+                "placements take the same time",
+                kForExperts);
+  learning.choice(
+      "entropy-decay", &LearningOptions::entropy_decay, {"none", "linear", "exponential"},
+      "decay of the entropy weight: none; linear; exponential, by 5 % every 100 updates",
+      kForExperts);
+  learning.number("entropy-weight-end", &LearningOptions::entropy_weight_end, 0, 1000,
+                  "final entropy weight", kForExperts);
   learning.number("logit-noise", &LearningOptions::logit_noise, 0, 10,
                   "standard deviation of noise on the placement logits, relative to their "
                   "root mean square",

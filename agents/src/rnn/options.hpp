@@ -5,6 +5,7 @@
 
 #include "nn/optimizer.hpp"
 #include "option_table.hpp"
+#include "policy_gradient/schedule.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,9 +32,13 @@ struct LearningOptions {
   double out_of_memory_s = 100;          ///< counts as the time of a placement that does not fit
   std::int64_t feasible_only_after = 0;  ///< updates until placements that do not fit are ignored
   double baseline_decay = 0.9;           ///< of the moving average
-  double entropy_weight = 0;             ///< of the placer's entropy bonus; our addition
+  bool normalize_advantages = true;      ///< to a root mean square of 1; our addition
+  double entropy_weight = 0.03;          ///< of the placer's entropy bonus; our addition
+  double entropy_weight_end = 0.01;
+  policy_gradient::Decay entropy_decay = policy_gradient::Decay::kLinear;
   nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
   double learning_rate = 1e-3;
+  double learning_rate_end = 1e-4;
   double max_grad_norm = 1;
 };
 

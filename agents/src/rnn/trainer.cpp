@@ -1,9 +1,13 @@
 #include "trainer.hpp"
 
+#include "policy_gradient/advantage.hpp"
+#include "policy_gradient/loss.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace emplace::agents::rnn {
 
@@ -32,6 +36,11 @@ Trainer::Trainer(const LearningOptions& options, RecurrentPolicy<float>& policy,
     : options_(options),
       policy_(&policy),
       optimizer_(options.optimizer, policy.parameters().values().size()),
+      learning_rate_{.begin = options.learning_rate, .end = options.learning_rate_end},
+      entropy_weight_{.begin = options.entropy_weight,
+                      .end = options.entropy_weight_end,
+                      .decay = options.entropy_decay},
+      progress_(sessions),
       tape_(policy.parameters()),
       gradient_(policy.parameters().values().size()) {
   for (Session* session : sessions) {
@@ -66,6 +75,9 @@ void Trainer::prepare_draws(std::int64_t evaluations_left) {
 
 TrainingUpdate Trainer::update(Environment& environment) {
   Session& session = *environment.session;
+  const double progress = progress_.share();
+  const double learning_rate = learning_rate_.at(progress, updates_);
+  const double entropy_weight = entropy_weight_.at(progress, updates_);
   prepare_draws(session.evaluations_left());
   tape_.clear();
   ActionSampler sampler(&session.random());
@@ -75,11 +87,11 @@ TrainingUpdate Trainer::update(Environment& environment) {
   const std::vector<Evaluation> evaluations = session.evaluate(placements_);
 
   TrainingUpdate report;
-  if (seed(environment, evaluations)) {
+  if (seed(environment, evaluations, entropy_weight)) {
     std::ranges::fill(gradient_, 0.0F);
     tape_.backward(gradient_);
     report.gradient_norm = optimizer_.clipped_step(policy_->parameters().values(), gradient_,
-                                                   options_.learning_rate, options_.max_grad_norm);
+                                                   learning_rate, options_.max_grad_norm);
   }
   episodes_ += static_cast<std::int64_t>(evaluations.size());
   report.update = ++updates_;
@@ -93,43 +105,48 @@ TrainingUpdate Trainer::update(Environment& environment) {
   return report;
 }
 
-bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& evaluations) {
-  const auto counts = [&](const Evaluation& evaluation) {
-    return evaluation.status == EvaluationStatus::kOk ||
-           (evaluation.status == EvaluationStatus::kOutOfMemory &&
-            updates_ < options_.feasible_only_after);
-  };
-  double sum = 0;
-  double counted = 0;
-  for (const Evaluation& evaluation : evaluations) {
-    if (counts(evaluation)) {
-      sum += cost_of(evaluation, options_.out_of_memory_s);
-      counted += 1;
+bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& evaluations,
+                   double entropy_weight) {
+  std::vector<std::size_t> counted;  // positions of the placements that count
+  std::vector<double> advantages;    // of these; costs, until the baseline is known
+  for (std::size_t i = 0; i < evaluations.size(); ++i) {
+    const EvaluationStatus status = evaluations[i].status;
+    if (status == EvaluationStatus::kOk ||
+        (status == EvaluationStatus::kOutOfMemory && updates_ < options_.feasible_only_after)) {
+      counted.push_back(i);
+      advantages.push_back(cost_of(evaluations[i], options_.out_of_memory_s));
     }
   }
-  if (counted == 0) {
+  if (counted.empty()) {
     return false;
   }
-  const double baseline = environment.baseline.before(sum / counted);
-  auto evaluation = evaluations.begin();
-  for (const GroupedDraw& drawn : draws_) {
-    double advantage_sum = 0;
-    for (std::size_t row = 0; row < drawn.draw.placements; ++row, ++evaluation) {
-      if (!counts(*evaluation)) {
-        continue;
-      }
-      const double advantage =
-          (cost_of(*evaluation, options_.out_of_memory_s) - baseline) / counted;
-      advantage_sum += advantage;
-      for (std::size_t i = 0; i < drawn.draw.log_probabilities.size(); ++i) {
-        tape_.seed(drawn.draw.log_probabilities[i])(row, 0) = static_cast<float>(advantage);
-        tape_.seed(drawn.draw.entropies[i])(row, 0) =
-            static_cast<float>(-options_.entropy_weight / counted);
-      }
+  const auto count = static_cast<double>(counted.size());
+  const double sum = std::accumulate(advantages.begin(), advantages.end(), 0.0);
+  const double baseline = environment.baseline.before(sum / count);
+  // Equal costs differ from the baseline only by what it lags behind. Scaled to 1, that would
+  // drive a policy that has collapsed ever further.
+  const auto [least, largest] = std::ranges::minmax(advantages);
+  const bool normalizes = options_.normalize_advantages && least < largest;
+  for (double& advantage : advantages) {
+    advantage = baseline - advantage;
+  }
+  if (normalizes) {
+    policy_gradient::normalize(advantages, {});
+  }
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    const GroupedDraw& drawn = draws_[counted[i] / options_.placements];
+    const std::size_t row = counted[i] % options_.placements;
+    const auto derivative =
+        static_cast<float>(policy_gradient::reinforce_derivative(advantages[i]) / count);
+    for (const nn::Value value : drawn.draw.log_probabilities) {
+      tape_.seed(value)(row, 0) = derivative;
+    }
+    for (const nn::Value value : drawn.draw.entropies) {
+      tape_.seed(value)(row, 0) = static_cast<float>(-entropy_weight / count);
     }
     if (drawn.log_probabilities) {
       for (std::size_t item = 0; item < environment.items.size(); ++item) {
-        tape_.seed (*drawn.log_probabilities)(item, 0) = static_cast<float>(advantage_sum);
+        tape_.seed (*drawn.log_probabilities)(item, 0) += derivative;
       }
     }
   }
@@ -139,17 +156,13 @@ bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& eval
 double Trainer::entropy() const {
   double sum = 0;
   double count = 0;
-  const auto add = [&](nn::Value entropies) {
-    const nn::MatrixView<float> view = tape_.value(entropies);
-    for (std::size_t row = 0; row < view.rows; ++row) {
-      sum += view(row, 0);
-    }
-    count += static_cast<double>(view.rows);
-  };
   for (const GroupedDraw& drawn : draws_) {
-    std::ranges::for_each(drawn.draw.entropies, add);
-    if (drawn.entropies) {
-      add(*drawn.entropies);
+    for (const nn::Value value : drawn.draw.entropies) {
+      const nn::MatrixView<float> view = tape_.value(value);
+      for (std::size_t row = 0; row < view.rows; ++row) {
+        sum += view(row, 0);
+      }
+      count += static_cast<double>(view.rows);
     }
   }
   return sum / count;
@@ -161,13 +174,15 @@ std::string Trainer::to_json() const {
     baselines += (baselines.empty() ? "" : ", ") + environment.baseline.to_json();
   }
   return fmt::format(
-      R"({{"next": {}, "updates": {}, "episodes": {}, "baselines": [{}], "optimizer": {}}})", next_,
-      updates_, episodes_, baselines, optimizer_.to_json());
+      R"({{"evaluations_before": {}, "next": {}, "updates": {}, "episodes": {}, "baselines": [{}], )"
+      R"("optimizer": {}}})",
+      progress_.evaluations_before(), next_, updates_, episodes_, baselines, optimizer_.to_json());
 }
 
 void Trainer::load(const JsonCursor& json) {
   using policy_gradient::read_count;
-  json.expect_only({"next", "updates", "episodes", "baselines", "optimizer"});
+  json.expect_only({"evaluations_before", "next", "updates", "episodes", "baselines", "optimizer"});
+  progress_.set_evaluations_before(read_count(json.at("evaluations_before")));
   const auto baselines =
       policy_gradient::elements_by_problem(json.at("baselines"), environments_.size());
   for (std::size_t i = 0; i < environments_.size(); ++i) {

@@ -6,10 +6,15 @@
 // The baseline b is a moving average of the mean R, initialized with the first. A placement that
 // does not fit counts as one of `out_of_memory_s` seconds, and after `feasible_only_after` updates
 // not at all.
+//
+// Ours: the advantages R - b of an update may be brought to a root mean square of 1, so that an
+// entropy bonus weighs the same on every problem, and the bonus and the learning rate follow
+// schedules over the budget.
 
 #include "nn/optimizer.hpp"
 #include "policy_gradient/baseline.hpp"
 #include "policy_gradient/policy_agent.hpp"
+#include "policy_gradient/schedule.hpp"
 #include "rnn/options.hpp"
 #include "rnn/policy.hpp"
 
@@ -53,13 +58,17 @@ class Trainer final : public policy_gradient::Trainer {
   // Sizes the samples of an update to the budget.
   void prepare_draws(std::int64_t evaluations_left);
   // Seeds the derivatives of the loss; returns false if no placement counts.
-  bool seed(Environment& environment, const std::vector<Evaluation>& evaluations);
-  // Returns the mean entropy of an action's distribution.
+  bool seed(Environment& environment, const std::vector<Evaluation>& evaluations,
+            double entropy_weight);
+  // Returns the mean entropy of a device's distribution.
   double entropy() const;
 
   LearningOptions options_;
   RecurrentPolicy<float>* policy_;
   nn::Optimizer optimizer_;
+  policy_gradient::Schedule learning_rate_;
+  policy_gradient::Schedule entropy_weight_;
+  policy_gradient::BudgetProgress progress_;
   nn::Tape<float> tape_;
   std::vector<Environment> environments_;
   std::size_t next_ = 0;  // environment of the next update, modulo their number

@@ -86,4 +86,7 @@ struct CellResult {
   Placement placement{};                     ///< empty if it failed, and when read from a store
 };
 
+/// Returns 16 hexadecimal digits, the hash of the groups' devices.
+std::string hash_of(const Placement& placement);
+
 }  // namespace emplace::bench

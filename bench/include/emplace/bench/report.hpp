@@ -46,8 +46,10 @@ struct ReportRow {
   std::int64_t repetitions = 0;    ///< finished ones, failed ones included
   std::int64_t out_of_memory = 0;  ///< of these
   std::int64_t failed = 0;         ///< of these
-  std::string message{};           ///< why the first of those failed
-  double step_time_us = 0;         ///< median over the repetitions that are ok; 0 if none is
+  /// Of these: an agent that learns put all groups on one device, as single-gpu does.
+  std::int64_t on_one_device = 0;
+  std::string message{};    ///< why the first of those failed
+  double step_time_us = 0;  ///< median over the repetitions that are ok; 0 if none is
   double least_us = 0;
   double largest_us = 0;
   double gap = 0;  ///< see the head of this file; 0 if no repetition is ok
@@ -86,6 +88,7 @@ struct ReportTable {
 struct FamilyRow {
   std::string agent{};               ///< label
   std::int64_t graphs = 0;           ///< of which there is a step time
+  std::int64_t on_one_device = 0;    ///< graphs that it put on one device at least once; see rows
   double mean_us = 0;                ///< of their step times
   double over_best = 0;              ///< see the head of this file; 1 is the best, 0 if no graph
   std::vector<double> times_best{};  ///< step time over the least of any agent, sorted
