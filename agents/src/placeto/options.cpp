@@ -125,7 +125,7 @@ OptionTable<Options> declare() {
                   "share of the budget that a linear decay takes", kForExperts);
 
   auto regression = table.group("regression", &Options::regression);
-  regression.number("moves", &RegressionOptions::moves, 1, 1'000'000,
+  regression.number("moves", &RegressionOptions::moves, 1, 4096,
                     "moves that the network values for each evaluation");
   regression.number("temperature", &RegressionOptions::temperature, 1e-6, 1e6,
                     "initial temperature at which longer steps are accepted, in mean times of a "
