@@ -88,6 +88,7 @@ void AgentRegistry::add(AgentInfo info, Factory factory) {
 
 std::vector<std::string> AgentRegistry::names() const {
   std::vector<std::string> names;
+  names.reserve(entries_.size());
   for (const auto& [name, entry] : entries_) {
     names.push_back(name);
   }

@@ -54,7 +54,7 @@ class PlacetoAgent final : public policy_gradient::PolicyAgent {
   // The two networks share little; their policies do not fit each other.
   static ParameterTexts shape_of(const Params& params) {
     constexpr const char* kAlgorithm = "algorithm";
-    const auto algorithm = params.get<std::string>(kAlgorithm);
+    const auto& algorithm = params.get<std::string>(kAlgorithm);
     if (algorithm != "regression") {
       return option_table().network_parameters(params);
     }

@@ -36,11 +36,11 @@ namespace emplace::agents::placeto {
 
 /// Says what an episode does.
 struct MoveOptions {
-  std::int64_t candidates = 128;      ///< moves that the network values for each evaluation
-  double epsilon = 0.03;              ///< probability of a random move
-  double initial_temperature = 0.05;  ///< in mean times of a group
-  double final_temperature = 0.001;   ///< in the same unit
-  double learning_rate = 0.001;       ///< within the episode; 0: it does not learn
+  std::int64_t candidates = 128;    ///< moves that the network values for each evaluation
+  double epsilon = 0.1;             ///< probability of a random move
+  double initial_temperature = 2;   ///< in mean times of a group
+  double final_temperature = 0.01;  ///< in the same unit
+  double learning_rate = 0.001;     ///< within the episode; 0: it does not learn
 };
 
 /// Returns the label of a move that gained so much: log2(1 + gain) in mean times of a group, and

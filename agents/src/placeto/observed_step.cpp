@@ -1,7 +1,6 @@
 #include "observed_step.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 namespace emplace::agents::placeto {
 
@@ -72,7 +71,8 @@ void ObservedStep::find_arrivals() {
 }
 
 void ObservedStep::find_tails() {
-  for (const GroupId group : std::views::reverse(by_start_)) {
+  for (auto at = by_start_.rbegin(); at != by_start_.rend(); ++at) {
+    const GroupId group = *at;
     Group& own = groups_[group];
     double after_us = own.after == kNone ? 0.0 : groups_[own.after].tail_us;
     for (const GroupEdge& edge : problem_.group_out_edges(group)) {

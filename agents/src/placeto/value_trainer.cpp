@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace emplace::agents::placeto {
@@ -24,6 +25,7 @@ Placement read_placement(const JsonCursor& json, const Problem& problem) {
                           problem.num_groups(), elements.size()));
   }
   std::vector<DeviceId> devices;
+  devices.reserve(elements.size());
   for (const JsonCursor& element : elements) {
     devices.push_back(static_cast<DeviceId>(element.integer(0, problem.num_devices() - 1)));
   }
@@ -105,7 +107,8 @@ const Placement& ValueTrainer::draw_start(std::size_t problem) {
     }
   }
   const std::size_t drawn = session.random().below(starts.size() + 1);
-  return drawn < starts.size() ? starts[drawn] : *session.best_placement();
+  const std::optional<Placement>& best = session.best_placement();
+  return drawn == starts.size() && best ? *best : starts[std::min(drawn, starts.size() - 1)];
 }
 
 // Returns the norm of the first minibatch's gradient.

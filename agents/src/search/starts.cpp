@@ -6,6 +6,7 @@
 #include <emplace/sim/simulator.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -54,8 +55,8 @@ Placement start_of_search(std::string_view start, const Problem& problem, Sessio
 
 std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session) {
   std::vector<Evaluated> starts;
-  if (session.best_placement()) {
-    starts.push_back({*session.best_placement(), session.best_evaluation()});
+  if (const std::optional<Placement>& best = session.best_placement()) {
+    starts.push_back({*best, session.best_evaluation()});
   }
   for (const char* agent : kAgents) {
     if (!starts.empty() && session.exhausted()) {
