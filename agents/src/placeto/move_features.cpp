@@ -190,12 +190,12 @@ void MoveFeatures::add_inputs(GroupId group, DeviceId to, Sums& sums) {
 
 // Finds when the group, whose inputs are there at new_start_us_, runs on the new device.
 void MoveFeatures::run_on(GroupId group, DeviceId to, Sums& sums) {
-  const std::span<const GroupId> others = step_.on_device(to);
+  const std::span<const double> starts_us = step_.starts_us(to);
   double start_us = new_start_us_[group];
-  const auto next = std::ranges::upper_bound(
-      others, start_us, {}, [this](GroupId other) { return step_.group(other).start_us; });
-  if (next != others.begin()) {
-    start_us = std::max(start_us, step_.group(*(next - 1)).end_us);
+  const auto next =
+      static_cast<std::size_t>(std::ranges::upper_bound(starts_us, start_us) - starts_us.begin());
+  if (next > 0) {
+    start_us = std::max(start_us, step_.ends_us(to)[next - 1]);
   }
   start_us = std::max(start_us, sums.free_us);
   const double time_us = step_.problem().group_cost_us(group, to);
@@ -204,12 +204,10 @@ void MoveFeatures::run_on(GroupId group, DeviceId to, Sums& sums) {
   new_end_us_[group] = end_us;
   sums.free_us = end_us;
   sums.latest_us = std::max(sums.latest_us, start_us - step_.group(group).start_us);
-  if (next != others.end()) {
-    const ObservedStep::Group& after = step_.group(*next);
-    if (end_us > after.start_us) {
-      sums.delayed_us += std::min(end_us - after.start_us, time_us);
-      sums.push_us = std::max(sums.push_us, end_us + after.tail_us);
-    }
+  if (next < starts_us.size() && end_us > starts_us[next]) {
+    sums.delayed_us += std::min(end_us - starts_us[next], time_us);
+    const GroupId after = step_.on_device(to)[next];
+    sums.push_us = std::max(sums.push_us, end_us + step_.group(after).tail_us);
   }
 }
 
@@ -248,13 +246,14 @@ double MoveFeatures::busy_share_around(GroupId group, DeviceId device) const {
   const double begin_us = now.start_us - kWindow * mean_time_us_;
   const double end_us = now.end_us + kWindow * mean_time_us_;
   const std::span<const GroupId> others = step_.on_device(device);
+  const std::span<const double> starts_us = step_.starts_us(device);
+  const std::span<const double> ends_us = step_.ends_us(device);
   double busy_us = 0;
-  for (auto other = std::ranges::lower_bound(others, begin_us, {},
-                                             [this](GroupId at) { return step_.group(at).end_us; });
-       other != others.end() && step_.group(*other).start_us < end_us; ++other) {
-    if (moves_[*other] == 0) {
-      busy_us += std::min(step_.group(*other).end_us, end_us) -
-                 std::max(step_.group(*other).start_us, begin_us);
+  for (auto at =
+           static_cast<std::size_t>(std::ranges::lower_bound(ends_us, begin_us) - ends_us.begin());
+       at < others.size() && starts_us[at] < end_us; ++at) {
+    if (moves_[others[at]] == 0) {
+      busy_us += std::min(ends_us[at], end_us) - std::max(starts_us[at], begin_us);
     }
   }
   return busy_us / (end_us - begin_us);

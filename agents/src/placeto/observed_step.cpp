@@ -37,16 +37,20 @@ void ObservedStep::order_groups() {
   std::ranges::sort(by_start_, [this](GroupId a, GroupId b) { return is_before(a, b); });
   for (DeviceId device = 0; device < devices_.end_id(); ++device) {
     devices_[device] = {};
-    on_device_[device].clear();
+    on_device_[device].groups.clear();
+    on_device_[device].starts_us.clear();
+    on_device_[device].ends_us.clear();
   }
   for (const GroupId group : by_start_) {
     Group& own = groups_[group];
-    std::vector<GroupId>& others = on_device_[own.device];
-    if (!others.empty()) {
-      own.before = others.back();
+    Sequence& others = on_device_[own.device];
+    if (!others.groups.empty()) {
+      own.before = others.groups.back();
       groups_[own.before].after = group;
     }
-    others.push_back(group);
+    others.groups.push_back(group);
+    others.starts_us.push_back(own.start_us);
+    others.ends_us.push_back(own.end_us);
     devices_[own.device].busy_us += own.time_us();
   }
 }

@@ -62,8 +62,10 @@ class ObservedStep {
   const Group& group(GroupId group) const { return groups_[group]; }
   const Device& device(DeviceId device) const { return devices_[device]; }
 
-  /// Returns the groups of a device by start.
-  std::span<const GroupId> on_device(DeviceId device) const { return on_device_[device]; }
+  /// Returns the groups of a device by start; and when they start and end, in the same order.
+  std::span<const GroupId> on_device(DeviceId device) const { return on_device_[device].groups; }
+  std::span<const double> starts_us(DeviceId device) const { return on_device_[device].starts_us; }
+  std::span<const double> ends_us(DeviceId device) const { return on_device_[device].ends_us; }
 
   /// Returns the sum of all transfers.
   double transfers_us() const { return transfers_us_; }
@@ -98,7 +100,12 @@ class ObservedStep {
   IdVector<DeviceId, Device> devices_;
   IdVector<GroupId, std::int32_t> rank_;  // in topological order
   std::vector<GroupId> by_start_;
-  IdVector<DeviceId, std::vector<GroupId>> on_device_;
+  struct Sequence {
+    std::vector<GroupId> groups;
+    std::vector<double> starts_us;
+    std::vector<double> ends_us;
+  };
+  IdVector<DeviceId, Sequence> on_device_;
 };
 
 }  // namespace emplace::agents::placeto
