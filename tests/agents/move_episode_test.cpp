@@ -4,10 +4,14 @@
 #include "agents/src/search/starts.hpp"
 #include "support/problems.hpp"
 
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
 
+#include <string>
 #include <vector>
 
 namespace emplace::agents::placeto {
@@ -160,6 +164,23 @@ TEST(ValueTrainer, LearnsTheSameBitsOnOneAndTwoThreads) {
     return trained(problems, network);
   };
   EXPECT_EQ(on_threads(1), on_threads(2));
+}
+
+TEST(ValueTrainer, RefusesAnOrderThatNamesAProblemTwice) {
+  const std::vector<Problem> problems = small_problems();
+  Session first(problems[0], {});
+  Session second(problems[1], {});
+  Session* const sessions[] = {&first, &second};
+  ValueNetwork<float> network = new_network(1);
+  ValueTrainer trainer({}, network, sessions);
+  const std::string good = trainer.to_json();
+  trainer.load(JsonDocument::parse(good, "training").root());
+  const std::size_t order = good.find("\"order\": [");
+  ASSERT_NE(order, std::string::npos);
+  const std::size_t begin = good.find('[', order);
+  std::string bad = good;
+  bad.replace(begin, good.find(']', begin) + 1 - begin, "[1, 1]");
+  EXPECT_THROW(trainer.load(JsonDocument::parse(bad, "training").root()), Error);
 }
 
 TEST(Starts, OfLevelsAddTheLevels) {

@@ -33,7 +33,7 @@ std::uint64_t hash_of(std::span<const Move> moves) {
 }  // namespace
 
 float value_of_gain(double gain_us, double mean_time_us) {
-  constexpr double kWorst = -1e30;  // of what exceeds the budget of memory prices
+  constexpr double kWorst = -1e30;  // where a placement has no finite objective
   const float value = signed_log2(std::max(gain_us, kWorst) / mean_time_us);
   return value < 0 ? kWeightOfLosses * value : value;
 }

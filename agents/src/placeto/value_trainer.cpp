@@ -199,6 +199,11 @@ void ValueTrainer::load(const JsonCursor& json) {
   std::ranges::transform(order, order_.begin(), [most](const JsonCursor& problem) {
     return static_cast<std::size_t>(problem.integer(0, most));
   });
+  std::vector<std::size_t> sorted = order_;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end()) {
+    json.at("order").fail("expected each problem once");
+  }
   episodes_ = read_count(json.at("episodes"));
   optimizer_.load(json.at("optimizer"));
   const auto starts = policy_gradient::elements_by_problem(json.at("starts"), sessions_.size());
