@@ -1,8 +1,10 @@
-// An episode of placeto as it is by default: 256 evaluations, each of the most promising of 128
-// moves, and a step of learning after each. The counter says how many times as long as the
-// simulations of the same placements all else takes.
+// An episode of placeto as it is by default, from the best start: 256 evaluations, each of the most
+// promising move of a pool, with what it learns from them. The counter says how many times as long
+// as the simulations of the same placements all else takes.
 
 #include "agents/src/placeto/move_episode.hpp"
+#include "agents/src/placeto/value_policy.hpp"
+#include "agents/src/search/starts.hpp"
 
 #include <emplace/bench/problem_set.hpp>
 
@@ -20,20 +22,17 @@ using namespace agents::placeto;
 // Of this process, which other processes on the machine do not lengthen.
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-// Returns the placements that an episode evaluated, but for its start.
-std::vector<Placement> evaluated(const Problem& problem, const std::vector<Trials>& trials) {
+// Returns the placements that an episode evaluated after `start`.
+std::vector<Placement> evaluated(Placement start, const std::vector<Trials>& trials) {
   std::vector<Placement> placements;
   for (const Trials& here : trials) {
-    Placement placement(problem.num_groups());
-    for (DeviceId device = 0; device < problem.num_devices(); ++device) {
-      for (const auto entry : here.on_device.of_row(static_cast<std::size_t>(device))) {
-        placement[entry.row] = device;
-      }
-    }
     for (std::size_t move = 0; move < here.moves.size(); ++move) {
-      Placement& moved = placements.emplace_back(placement);
+      Placement& moved = placements.emplace_back(start);
       for (const auto entry : here.moves.groups.of_row(move)) {
         moved[entry.row] = here.moves.targets.of_row(move).front().row;
+      }
+      if (here.kept[move]) {
+        start = moved;
       }
     }
   }
@@ -46,18 +45,18 @@ void BM_PlacetoMoves(benchmark::State& state, const char* graph, GroupId groups)
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   agents::Session session(problem, {.max_evaluations = kMost});
   agents::Session simulations(problem, {.max_evaluations = kMost});
-  ValueNetwork<float> network({.rounds = 2});
-  network.initialize(session.random());
-  const Placement start(problem.num_groups(), problem.placeable_devices().front());
+  ValuePolicy policy({});
+  policy.initialize(session.random());
+  const Placement start = agents::start_of_search(agents::kBestOfLevels, problem, simulations);
   double episodes = 0;
   double simulating = 0;
   for (auto _ : state) {
     std::vector<Trials> trials;
     const double begin = cpu_seconds();
-    MoveEpisode(session, network, {}, start, 256).run(&trials);
+    MoveEpisode(session, policy.network(), {}, start, 256).run(&trials);
     episodes += cpu_seconds() - begin;
     state.PauseTiming();
-    const std::vector<Placement> placements = evaluated(problem, trials);
+    const std::vector<Placement> placements = evaluated(start, trials);
     agents::StepOutline outline;
     const double again = cpu_seconds();
     for (const Placement& placement : placements) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -55,27 +56,44 @@ TEST(MoveEpisode, TellsWhatMovesGained) {
   MoveEpisode(session, new_network(1), {}, Placement(7)).run(&trials);
   ASSERT_FALSE(trials.empty());
   std::size_t count = 0;
+  Placement placement(7);
+  Session other(problem, {.max_evaluations = 1000});
+  double before_us = other.evaluate(placement).step_time_us;
   for (const Trials& here : trials) {
-    // The placement, from the lists of groups on devices.
-    Placement placement(7);
-    for (DeviceId device = 0; device < 2; ++device) {
-      for (const nn::SegmentSum::Entry entry :
-           here.on_device.of_row(static_cast<std::size_t>(device))) {
-        placement[entry.row] = device;
-      }
-    }
-    Session other(problem, {.max_evaluations = 1000});
-    const double before_us = other.evaluate(placement).step_time_us;
     for (std::size_t move = 0; move < here.values.size(); ++move, ++count) {
       Placement moved = placement;
       for (const nn::SegmentSum::Entry entry : here.moves.groups.of_row(move)) {
         moved[entry.row] = here.moves.targets.of_row(move).front().row;
       }
-      EXPECT_EQ(here.values[move],
-                value_of_gain(before_us - other.evaluate(moved).step_time_us, mean_time_us));
+      const double after_us = other.evaluate(moved).step_time_us;
+      EXPECT_EQ(here.values[move], value_of_gain(before_us - after_us, mean_time_us));
+      if (here.kept[move]) {
+        placement = moved;
+        before_us = after_us;
+      }
     }
   }
   EXPECT_EQ(count, 99U);  // all but the start
+}
+
+TEST(MoveEpisode, MovesOneGroupAtATimeOnTheFinestLevel) {
+  const Problem problem = test::make_problem(test::fork_join_graph(20, 20));
+  const auto largest_move = [&problem](Levels levels) {
+    Session session(problem, {.seed = 1, .max_evaluations = 200});
+    std::vector<Trials> trials;
+    MoveEpisode(session, new_network(1), {.levels = levels}, Placement(problem.num_groups()))
+        .run(&trials);
+    std::size_t largest = 0;
+    for (const Trials& here : trials) {
+      for (std::size_t move = 0; move < here.moves.size(); ++move) {
+        largest = std::max(largest, here.moves.groups.of_row(move).size());
+      }
+    }
+    return largest;
+  };
+  EXPECT_EQ(largest_move(Levels::kFinest), 1U);
+  EXPECT_GT(largest_move(Levels::kLearned), 1U);
+  EXPECT_GT(largest_move(Levels::kRandom), 1U);
 }
 
 TEST(MoveEpisode, LosesLittleByLosses) {
@@ -128,8 +146,9 @@ double error_of(const ValueNetwork<float>& network, const Problem& problem) {
   for (const Trials& here : trials) {
     nn::Tape<float> tape(network.parameters());
     const nn::Value embeddings = network.embeddings(tape, neighbourhoods, here.attributes);
-    const nn::MatrixView<float> values = tape.value(
-        network.values(tape, network.descriptions(tape, embeddings, here.on_device, here.moves)));
+    const nn::Value pools = network.pools(tape, embeddings, here.on_device);
+    const nn::MatrixView<float> values =
+        tape.value(network.values(tape, network.descriptions(tape, embeddings, pools, here.moves)));
     for (std::size_t move = 0; move < here.values.size(); ++move) {
       const double error = values(move, 0) - here.values[move];
       sum += error * error;

@@ -34,6 +34,30 @@ TEST(MoveProposals, MoveDifferentGroupsToOtherDevices) {
   }
 }
 
+// Of 40 equal branches, on levels of some groups.
+TEST(RandomMoves, TellTheirLevel) {
+  const Problem problem = test::make_problem(test::fork_join_graph(40, 20));
+  const RandomMoves random_moves(problem, {.cluster = 0.5, .layer = 0.1, .swap = 0.1});
+  const std::span<const GroupId> levels = problem.coarsening().levels();
+  RandomStream random(1);
+  std::vector<Move> moves;
+  std::vector<int> drawn(levels.size() + 1);
+  for (int i = 0; i < 2000; ++i) {
+    const std::size_t level = random_moves.draw(Placement(problem.num_groups()), random, moves);
+    ASSERT_LT(level, drawn.size());
+    ++drawn[level];
+    if (level == 0) {
+      EXPECT_LE(moves.size(), 2U);  // two are swapped
+    } else if (level < levels.size()) {
+      const GroupNesting nesting(problem.grouping(), problem.coarsening().grouping(levels[level]));
+      for (const Move& move : moves) {
+        EXPECT_EQ(nesting.coarse_of(move.group), nesting.coarse_of(moves.front().group));
+      }
+    }
+  }
+  EXPECT_THAT(drawn, testing::Each(testing::Gt(0)));
+}
+
 TEST(MoveProposals, AreNoneWithOneDevice) {
   const Problem problem = test::make_problem(test::diamond_graph(1), {.num_devices = 1});
   MoveProposals proposals(problem);

@@ -137,6 +137,23 @@ TEST_F(NnTape, DoesTheSameAgainAfterClear) {
   EXPECT_EQ(gradients[0], gradients[1]);
 }
 
+TEST_F(NnTape, ReadsConstantsWhereTheyLie) {
+  DoubleTape other(parameters);
+  const Value x = random_input(other, 20, 3);
+  std::vector<std::vector<double>> gradients(2, std::vector<double>(parameters.values().size()));
+  DoubleTape tape(parameters);
+  const Value constant = tape.constant(other.value(x));
+  EXPECT_EQ(tape.value(constant).data, other.value(x).data);
+  const Value y = tape.affine(constant, 0, Activation::kRelu);
+  const Value expected = other.affine(x, 0, Activation::kRelu);
+  EXPECT_EQ(tape.value(y)(7, 2), other.value(expected)(7, 2));
+  tape.seed(y)(7, 2) = 1;
+  tape.backward(gradients[0]);
+  other.seed(expected)(7, 2) = 1;
+  other.backward(gradients[1]);
+  EXPECT_EQ(gradients[0], gradients[1]);
+}
+
 TEST_F(NnTape, RefusesAMatrixOfTheWrongWidth) {
   DoubleTape tape(parameters);
   EXPECT_ANY_THROW(tape.affine(tape.input(2, 4), 0, Activation::kNone));

@@ -66,8 +66,8 @@ TEST_F(StepOfFour, KnowsWhatIsCritical) {
 }
 
 TEST_F(StepOfFour, KnowsTheOrderAndTheLoadOfDevices) {
-  EXPECT_THAT(step.on_device(0), testing::ElementsAre(kA, kB, kD));
-  EXPECT_THAT(step.on_device(1), testing::ElementsAre(kC));
+  EXPECT_THAT(step.on_device(0).groups(), testing::ElementsAre(kA, kB, kD));
+  EXPECT_THAT(step.on_device(1).groups(), testing::ElementsAre(kC));
   EXPECT_EQ(step.group(kB).before, kA);
   EXPECT_EQ(step.group(kB).after, kD);
   EXPECT_EQ(step.group(kC).before, ObservedStep::kNone);
@@ -78,6 +78,25 @@ TEST_F(StepOfFour, KnowsTheOrderAndTheLoadOfDevices) {
   EXPECT_EQ(step.transfers_us(), 10);
   EXPECT_EQ(step.group(kD).arrival_us, 50);
   EXPECT_EQ(step.group(kD).wait_us, 0);
+}
+
+TEST(Sequence, KnowsForHowLongGroupsRunBetweenTwoTimes) {
+  Sequence sequence;
+  EXPECT_EQ(sequence.busy_us(0, 100), 0);
+  sequence.add(7, 10, 20);
+  sequence.add(3, 20, 25);
+  sequence.add(5, 40, 60);
+  // Every whole time by itself.
+  const auto runs = [](int us) { return (us >= 10 && us < 25) || (us >= 40 && us < 60); };
+  for (int begin = 0; begin < 70; ++begin) {
+    int sum = 0;
+    for (int end = begin; end < 70; ++end) {
+      EXPECT_EQ(sequence.busy_us(begin, end), sum) << begin << " to " << end;
+      sum += runs(end) ? 1 : 0;
+    }
+  }
+  sequence.clear();
+  EXPECT_EQ(sequence.busy_us(0, 100), 0);
 }
 
 // The outputs of p and q leave device 0 one after the other, at 10 and at 60: s waits until 110,
@@ -128,6 +147,14 @@ TEST_F(StepOfFour, EstimatesThatAGroupWaitsForADevice) {
   const auto features = features_of(step, {{kB, 1}});
   EXPECT_EQ(features[0], signed_log2((65 + 5 + 10 - 60) / kMeanTimeUs) / 4);
   EXPECT_EQ(features[35], -1);  // both edges are cut
+}
+
+// Four mean times around b, from -60 to 100, device 0 runs a and d for 20 besides b, and device 1
+// runs c for 30.
+TEST_F(StepOfFour, SeesWhoIsBusyAround) {
+  const auto features = features_of(step, {{kB, 1}});
+  const double more_busy_us = 20 * (20 - 30) / 160.0;
+  EXPECT_FLOAT_EQ(features[24], signed_log2(more_busy_us / kMeanTimeUs) / 4);
 }
 
 // All on one device: nothing is sent any more.

@@ -22,7 +22,7 @@ struct Scene {
     step.observe(placement, outline, evaluation.step_time_us);
     attributes = group_attributes(step, 100);
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {
-      for (const GroupId group : step.on_device(device)) {
+      for (const GroupId group : step.on_device(device).groups()) {
         on_device.add(0, group);
       }
       on_device.end_row();
@@ -32,13 +32,14 @@ struct Scene {
   void add(const std::vector<Move>& moves, const Placement& placement) {
     std::vector<float> of_move(MoveBatch::kFeatures);
     features.compute(moves, std::span(of_move).first(MoveFeatures::kCount));
-    batch.add(features.moved(), placement[features.moved().front()], moves.front().device, of_move);
+    batch.add(moves, placement[moves.front().group], of_move);
   }
 
   template <class Scalar>
   nn::Value values(nn::Tape<Scalar>& tape, const ValueNetwork<Scalar>& network) const {
     const nn::Value embeddings = network.embeddings(tape, neighbourhoods, attributes);
-    return network.values(tape, network.descriptions(tape, embeddings, on_device, batch));
+    const nn::Value pools = network.pools(tape, embeddings, on_device);
+    return network.values(tape, network.descriptions(tape, embeddings, pools, batch));
   }
 
   Neighbourhoods neighbourhoods;

@@ -47,6 +47,16 @@ Value Tape<Scalar>::input(std::size_t rows, std::size_t columns) {
 }
 
 template <class Scalar>
+Value Tape<Scalar>::constant(const MatrixView<Scalar>& matrix) {
+  const Value recorded = record(Operation::kInput, 0, 0, {});
+  Node& node = nodes_.back();
+  node.rows = matrix.rows;
+  node.columns = matrix.columns;
+  node.value = matrix.data;
+  return recorded;
+}
+
+template <class Scalar>
 Value Tape<Scalar>::affine(Value x, LayerId id, Activation activation) {
   const Layer& layer = parameters_->layer(id);
   const MatrixView<Scalar> in = value(x);

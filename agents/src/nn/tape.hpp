@@ -56,6 +56,9 @@ class Tape {
   /// Returns a matrix of zeros to be filled through value().
   Value input(std::size_t rows, std::size_t columns);
 
+  /// Returns a matrix that lies elsewhere and lives until clear(). No derivatives go to it.
+  Value constant(const MatrixView<Scalar>& matrix);
+
   /// Returns activation(x W + b).
   Value affine(Value x, LayerId layer, Activation activation);
 

@@ -4,17 +4,23 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <functional>
+#include <iterator>
+#include <utility>
 
 namespace emplace::agents::placeto {
 namespace {
 
-constexpr float kWeightOfLosses = 0.05F;
-constexpr std::size_t kReplay = 4096;    // gains that are remembered
-constexpr std::size_t kBatch = 32;       // gains of a step of gradient descent
-constexpr float kLargestError = 2;       // whose gradient is not clipped
-constexpr int kDrawsPerCandidate = 2;    // at most, to find moves that were not tried here
-constexpr double kMaxGradientNorm = 10;  // of a step
+constexpr float kWeightOfLosses = 0.01F;
+constexpr std::size_t kRefill = 4;  // the pool grows by a part of that many when no move is kept
+constexpr std::size_t kLargestPool = 512;
+constexpr std::int64_t kEmbedEvery = 16;  // placements that were kept
+constexpr std::size_t kReplay = 4096;     // gains that are remembered
+constexpr std::size_t kLearnEvery = 8;    // gains
+constexpr std::size_t kBatch = 64;        // gains of a step of gradient descent
+constexpr float kLargestError = 2;        // whose gradient is not clipped
+constexpr std::size_t kDrawsPerMove = 2;  // at most, to find moves that are not known
+constexpr double kMaxGradientNorm = 10;   // of a step
 
 // Returns a hash of a set of moves: the same for any order of them.
 std::uint64_t hash_of(std::span<const Move> moves) {
@@ -28,6 +34,13 @@ std::uint64_t hash_of(std::span<const Move> moves) {
     sum += hash * kMultiplier;
   }
   return sum;
+}
+
+RandomMoves::Options kinds_of_moves(Levels levels) {
+  if (levels == Levels::kFinest) {
+    return {.cluster = 0, .layer = 0, .swap = 0};
+  }
+  return {.cluster = 0.5, .layer = 0.1, .swap = 0, .whole = 0.3};
 }
 
 }  // namespace
@@ -47,12 +60,11 @@ MoveEpisode::MoveEpisode(Session& session, const ValueNetwork<float>& network,
       first_evaluation_(session.evaluations()),
       from_share_(session.share_used()),
       neighbourhoods_(session.problem()),
-      random_moves_(session.problem(), {.cluster = 0.5, .layer = 0.1, .swap = 0, .whole = 0.3}),
+      random_moves_(session.problem(), kinds_of_moves(options.levels)),
       step_(session.problem()),
       features_(step_, random_moves_.mean_time_us()),
       current_(start),
       reached_(session.evaluate(current_, outline_)),
-      candidates_(static_cast<std::size_t>(options.candidates)),
       embedding_tape_(network_.parameters()),
       tape_(network_.parameters()),
       optimizer_(nn::OptimizerKind::kAdam, network_.parameters().values().size()),
@@ -63,45 +75,35 @@ void MoveEpisode::run(std::vector<Trials>* trials) {
     return;
   }
   observe();
-  bool is_new = true;
   while (!session_.exhausted() && evaluations() < length_) {
-    const bool explores = session_.random().uniform() < options_.epsilon;
-    if (!draw(explores ? 1 : candidates_.size())) {
-      tried_here_.clear();  // all moves that were drawn have been tried
+    if (!fill_pool()) {
+      known_here_.clear();  // all moves that were drawn have been tried
       continue;
     }
-    const std::size_t chosen = most_valuable();
-    const std::vector<Move>& moves = candidates_[chosen];
-    const double limit_us = penalty_.objective_us(reached_) -
-                            temperature_us() * log_of(1 - session_.random().uniform());
+    const Candidate chosen = choose();
     const double before_us = penalty_.objective_us(reached_);
-    const Evaluation tried = evaluate(moves);
+    const double limit_us = before_us - temperature_us() * log_of(1 - session_.random().uniform());
+    const Evaluation tried = evaluate(chosen.moves);
     if (tried.status == EvaluationStatus::kBudgetSpent) {
       return;
     }
     const double after_us = penalty_.objective_us(tried);
     const float value = value_of_gain(before_us - after_us, random_moves_.mean_time_us());
-    value_of_[hashes_[chosen]] = value;
-    tried_here_.insert(hashes_[chosen]);
+    const bool is_kept = after_us < limit_us;
+    value_of_[chosen.hash] = value;
     if (trials != nullptr) {
-      if (is_new) {
-        trials->push_back({.attributes = attributes_, .on_device = on_device_});
-        is_new = false;
-      }
-      trials->back().moves.add(batch_, chosen);
-      trials->back().values.push_back(value);
+      add_to(*trials, chosen, value, is_kept);
     }
     if (options_.learning_rate > 0) {
-      learn(value);
+      learn(chosen.description, value);
     }
-    if (after_us < limit_us) {
+    if (is_kept) {
       reached_ = tried;
       std::swap(outline_, tried_outline_);
       observe();
-      is_new = true;
     } else {
-      for (std::size_t i = 0; i < moves.size(); ++i) {
-        current_[moves[i].group] = before_[i];
+      for (std::size_t i = 0; i < chosen.moves.size(); ++i) {
+        current_[chosen.moves[i].group] = before_[i];
       }
     }
     penalty_.update(reached_);
@@ -110,10 +112,18 @@ void MoveEpisode::run(std::vector<Trials>* trials) {
 
 void MoveEpisode::observe() {
   step_.observe(current_, outline_, reached_.step_time_us);
-  tried_here_.clear();
+  pool_is_stale_ = true;
+  known_here_.clear();
+  if (observations_ % kEmbedEvery == 0) {
+    embed();
+  }
+  ++observations_;
+}
+
+void MoveEpisode::embed() {
   on_device_.clear();
   for (DeviceId device = 0; device < session_.problem().num_devices(); ++device) {
-    for (const GroupId group : step_.on_device(device)) {
+    for (const GroupId group : step_.on_device(device).groups()) {
       on_device_.add(0, group);
     }
     on_device_.end_row();
@@ -121,54 +131,102 @@ void MoveEpisode::observe() {
   attributes_ = group_attributes(step_, random_moves_.mean_time_us());
   embedding_tape_.clear();
   embeddings_ = network_.embeddings(embedding_tape_, neighbourhoods_, attributes_);
+  pools_ = network_.pools(embedding_tape_, embeddings_, on_device_);
+  is_embedded_anew_ = true;
 }
 
-// Draws up to `count` moves that were not tried from here; returns false if there are none.
-bool MoveEpisode::draw(std::size_t count) {
-  num_candidates_ = 0;
+// Draws and values moves; after a kept move also the best ones of before. Returns false if the pool
+// stays empty.
+bool MoveEpisode::fill_pool() {
+  const auto moves = static_cast<std::size_t>(options_.moves);
+  const std::size_t refill = (moves + kRefill - 1) / kRefill;
   batch_.clear();
-  hashes_.clear();
-  for (std::size_t left = kDrawsPerCandidate * count; left > 0 && num_candidates_ < count; --left) {
-    std::vector<Move>& moves = candidates_[num_candidates_];
-    random_moves_.draw(current_, session_.random(), moves);
-    const std::uint64_t hash = hash_of(moves);
-    if (tried_here_.contains(hash)) {
-      continue;
+  fresh_.clear();
+  if (pool_is_stale_) {
+    keep_best(refill);
+    for (Candidate& candidate : pool_) {
+      describe(std::move(candidate));
     }
-    std::array<float, MoveBatch::kFeatures> features{};
-    features_.compute(moves, features);
-    if (const auto found = value_of_.find(hash); found != value_of_.end()) {
-      features[MoveFeatures::kCount] = 1;
-      features[MoveFeatures::kCount + 1] = std::clamp(found->second, -2.0F, 2.0F);
-    }
-    const GroupId first = features_.moved().front();
-    batch_.add(features_.moved(), current_[first], moves.front().device, features);
-    hashes_.push_back(hash);
-    ++num_candidates_;
+    pool_.clear();
+  } else if (pool_.size() > kLargestPool) {
+    keep_best(kLargestPool / 2);
   }
-  return num_candidates_ > 0;
+  const std::size_t count = pool_is_stale_ ? moves : refill;
+  pool_is_stale_ = false;
+  for (std::size_t left = kDrawsPerMove * count; left > 0 && fresh_.size() < count; --left) {
+    Candidate candidate;
+    candidate.level = random_moves_.draw(current_, session_.random(), candidate.moves);
+    describe(std::move(candidate));
+  }
+  value_fresh();
+  std::ranges::move(fresh_, std::back_inserter(pool_));
+  return !pool_.empty();
 }
 
-// Returns the candidate of the highest value, and keeps its description.
-std::size_t MoveEpisode::most_valuable() {
+// Keeps the `count` moves of the highest values in the pool.
+void MoveEpisode::keep_best(std::size_t count) {
+  if (pool_.size() > count) {
+    std::ranges::nth_element(pool_, pool_.begin() + static_cast<std::ptrdiff_t>(count),
+                             std::ranges::greater(), &Candidate::value);
+    pool_.resize(count);
+  }
+}
+
+// Adds a candidate to the fresh ones, unless it changes nothing or is known.
+void MoveEpisode::describe(Candidate candidate) {
+  std::vector<Move>& moves = candidate.moves;
+  std::erase_if(moves, [this](Move move) { return current_[move.group] == move.device; });
+  candidate.hash = hash_of(moves);
+  if (moves.empty() || !known_here_.insert(candidate.hash).second) {
+    return;
+  }
+  std::array<float, MoveBatch::kFeatures> features{};
+  features_.compute(moves, features);
+  if (const auto found = value_of_.find(candidate.hash); found != value_of_.end()) {
+    features[MoveFeatures::kCount] = 1;
+    features[MoveFeatures::kCount + 1] = std::clamp(found->second, -2.0F, 2.0F);
+  }
+  batch_.add(moves, current_[moves.front().group], features);
+  fresh_.push_back(std::move(candidate));
+}
+
+void MoveEpisode::value_fresh() {
+  if (fresh_.empty()) {
+    return;
+  }
   tape_.clear();
-  const nn::MatrixView<float> from = embedding_tape_.value(embeddings_);
-  const nn::Value embeddings = tape_.input(from.rows, from.columns);
-  std::copy_n(from.data, from.size(), tape_.value(embeddings).data);
-  const nn::Value descriptions = network_.descriptions(tape_, embeddings, on_device_, batch_);
-  const nn::MatrixView<float> values = tape_.value(network_.values(tape_, descriptions));
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < num_candidates_; ++i) {
-    if (values(i, 0) > values(best, 0)) {
-      best = i;
+  const nn::Value rows =
+      network_.descriptions(tape_, tape_.constant(embedding_tape_.value(embeddings_)),
+                            tape_.constant(embedding_tape_.value(pools_)), batch_);
+  const nn::MatrixView<float> values = tape_.value(network_.values(tape_, rows));
+  const nn::MatrixView<float> descriptions = tape_.value(rows);
+  for (std::size_t i = 0; i < fresh_.size(); ++i) {
+    fresh_[i].value = values(i, 0);
+    std::vector<float>& description = fresh_[i].description;
+    description.resize(descriptions.columns);
+    for (std::size_t column = 0; column < descriptions.columns; ++column) {
+      description[column] = descriptions(i, column);
     }
   }
-  const nn::MatrixView<float> rows = tape_.value(descriptions);
-  description_.clear();
-  for (std::size_t column = 0; column < rows.columns; ++column) {
-    description_.push_back(rows(best, column));
+}
+
+// Takes the next move to try from the pool.
+MoveEpisode::Candidate MoveEpisode::choose() {
+  RandomStream& random = session_.random();
+  std::size_t chosen = random.below(pool_.size());
+  if (random.uniform() >= options_.epsilon) {
+    const std::size_t level = pool_[chosen].level;
+    for (std::size_t i = 0; i < pool_.size(); ++i) {
+      if (pool_[i].value > pool_[chosen].value &&
+          (options_.levels == Levels::kLearned || pool_[i].level == level)) {
+        chosen = i;
+      }
+    }
   }
-  return best;
+  Candidate candidate = std::move(pool_[chosen]);
+  pool_[chosen] = std::move(pool_.back());
+  pool_.pop_back();
+  return candidate;
 }
 
 Evaluation MoveEpisode::evaluate(const std::vector<Move>& moves) {
@@ -180,25 +238,41 @@ Evaluation MoveEpisode::evaluate(const std::vector<Move>& moves) {
   return session_.evaluate(current_, tried_outline_);
 }
 
-// Makes a step of gradient descent on the gain in hand and on random ones of this episode.
-void MoveEpisode::learn(float value) {
+void MoveEpisode::add_to(std::vector<Trials>& trials, const Candidate& tried, float value,
+                         bool is_kept) {
+  if (is_embedded_anew_) {
+    trials.push_back({.attributes = attributes_, .on_device = on_device_});
+    is_embedded_anew_ = false;
+  }
+  trials.back().moves.add(tried.moves, before_.front(),
+                          std::span(tried.description).last(MoveBatch::kFeatures));
+  trials.back().values.push_back(value);
+  trials.back().kept.push_back(is_kept);
+}
+
+// Remembers what a move gained. Now and then it makes a step of gradient descent on the last gains
+// and on random ones of this episode.
+void MoveEpisode::learn(const std::vector<float>& description, float value) {
   constexpr std::size_t kInputs = ValueNetwork<float>::inputs();
   if (replay_values_.size() < kReplay) {
-    replay_.insert(replay_.end(), description_.begin(), description_.end());
+    replay_.insert(replay_.end(), description.begin(), description.end());
     replay_values_.push_back(value);
   } else {
-    std::ranges::copy(description_,
-                      replay_.begin() + static_cast<std::ptrdiff_t>(oldest_ * kInputs));
-    replay_values_[oldest_] = value;
+    const std::size_t oldest = gains_ % kReplay;
+    std::ranges::copy(description, replay_.begin() + static_cast<std::ptrdiff_t>(oldest * kInputs));
+    replay_values_[oldest] = value;
   }
-  const std::size_t newest = oldest_;
-  oldest_ = (oldest_ + 1) % kReplay;
+  ++gains_;
+  if (gains_ % kLearnEvery != 0) {
+    return;
+  }
   tape_.clear();
   const nn::Value input = tape_.input(kBatch, kInputs);
   const nn::MatrixView<float> x = tape_.value(input);
   std::array<float, kBatch> labels{};
   for (std::size_t row = 0; row < kBatch; ++row) {
-    const std::size_t from = row == 0 ? newest : session_.random().below(replay_values_.size());
+    const std::size_t from = row < kLearnEvery ? (gains_ - 1 - row) % kReplay
+                                               : session_.random().below(replay_values_.size());
     for (std::size_t column = 0; column < kInputs; ++column) {
       x(row, column) = replay_[from * kInputs + column];
     }

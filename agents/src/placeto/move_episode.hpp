@@ -1,17 +1,21 @@
 #pragma once
 
 // An episode in which a placement improves move by move. Each step of it
-//   1. draws moves at random (random_moves.hpp) and lets the network value them;
-//   2. evaluates the placement after the move of the highest value (with probability epsilon: after
-//      a random one) that was not tried in the present placement;
+//   1. draws moves at random (random_moves.hpp), lets the network value them and adds them to a
+//      pool;
+//   2. takes the move of the highest value from the pool (with probability epsilon: a random one)
+//      and evaluates the placement after it;
 //   3. keeps the move if the step becomes shorter, otherwise with probability exp(-increase / T),
 //      where T falls geometrically with the episode (Kirkpatrick, Gelatt, Vecchi 1983).
-// The gain of each evaluated move, kept or not, is the reward of a decision and a label for the
-// value of that move. Memory has a price that adapts (memory_penalty.hpp).
+// A pool lasts until a move is kept. Then the best of its moves are valued anew, and go into the
+// next one. The gain of each evaluated move, kept or not, is the reward of a decision and a label
+// for the value of that move. Memory has a price that adapts (memory_penalty.hpp).
 //
-// An episode can learn while it runs: after each evaluation the last two layers of its network make
-// a step of gradient descent on gains of this episode. Embeddings keep the parameters that were
-// learned before (value_trainer.hpp).
+// Embeddings of groups change little with a move, so they are computed anew only once in a while.
+//
+// An episode can learn while it runs: the last two layers of its network make steps of gradient
+// descent on gains of this episode. Embeddings keep the parameters that were learned before
+// (value_trainer.hpp).
 
 #include "nn/optimizer.hpp"
 #include "nn/tape.hpp"
@@ -34,9 +38,20 @@
 
 namespace emplace::agents::placeto {
 
+/// Says how many groups move at once: one, a cluster of a coarser level, or a layer
+/// (random_moves.hpp).
+enum class Levels : std::uint8_t {
+  kLearned,  ///< as many as the move of the highest value has
+  kRandom,   ///< drawn at random; the values choose among moves of the same level
+  kFinest,   ///< one
+};
+
 /// Says what an episode does.
 struct MoveOptions {
-  std::int64_t candidates = 128;    ///< moves that the network values for each evaluation
+  /// Moves that the network values after a move that is kept; after others, whose pool lasts, a
+  /// quarter of that.
+  std::int64_t moves = 128;
+  Levels levels = Levels::kLearned;
   double epsilon = 0.1;             ///< probability of a random move
   double initial_temperature = 2;   ///< in mean times of a group
   double final_temperature = 0.01;  ///< in the same unit
@@ -47,12 +62,14 @@ struct MoveOptions {
 /// a small part of that for losses. How bad a bad move is does not matter much.
 float value_of_gain(double gain_us, double mean_time_us);
 
-/// Holds what a placement and its step looked like, and the moves that were tried from there.
+/// Holds what a placement and its step looked like when its groups were embedded, and the moves
+/// that were tried from then on.
 struct Trials {
   std::vector<float> attributes{};
   nn::SegmentSum on_device{};
   MoveBatch moves{};
   std::vector<float> values{};  ///< labels, by move
+  std::vector<bool> kept{};     ///< which of the moves were kept
 };
 
 /// Runs one episode.
@@ -73,11 +90,25 @@ class MoveEpisode {
   double last_us() { return penalty_.objective_us(reached_); }
 
  private:
+  // Moves that were not tried from here.
+  struct Candidate {
+    std::vector<Move> moves{};
+    std::size_t level = 0;
+    std::uint64_t hash = 0;
+    float value = 0;
+    std::vector<float> description{};
+  };
+
   void observe();
-  bool draw(std::size_t count);
-  std::size_t most_valuable();
+  void embed();
+  bool fill_pool();
+  void keep_best(std::size_t count);
+  void describe(Candidate candidate);
+  void value_fresh();
+  Candidate choose();
   Evaluation evaluate(const std::vector<Move>& moves);
-  void learn(float value);
+  void add_to(std::vector<Trials>& trials, const Candidate& tried, float value, bool is_kept);
+  void learn(const std::vector<float>& description, float value);
   std::int64_t evaluations() const { return session_.evaluations() - first_evaluation_; }
   double temperature_us() const;
 
@@ -97,19 +128,23 @@ class MoveEpisode {
   StepOutline tried_outline_;
   Evaluation reached_;
 
+  std::int64_t observations_ = 0;
+  // What the network knew of groups when they were embedded.
   std::vector<float> attributes_;
   nn::SegmentSum on_device_;
   nn::Value embeddings_;  // on embedding_tape_
-  std::vector<std::vector<Move>> candidates_;
-  std::size_t num_candidates_ = 0;
-  MoveBatch batch_;  // of the candidates
-  std::vector<std::uint64_t> hashes_;
-  std::vector<float> description_;  // of the chosen one
-  std::vector<DeviceId> before_;    // of the groups that move
-  // What moves gained that were tried in this episode, and those that were tried from here. They
-  // are known by hashes; the order of these containers is never used.
+  nn::Value pools_;       // on embedding_tape_
+  bool is_embedded_anew_ = false;
+
+  std::vector<Candidate> pool_;
+  bool pool_is_stale_ = false;    // by a move that was kept
+  std::vector<Candidate> fresh_;  // those that are to be valued
+  MoveBatch batch_;               // the same
+  std::vector<DeviceId> before_;  // of the groups that move
+  // What moves gained that were tried in this episode; those that were tried from here or are or
+  // were in the pool. They are known by hashes; the order of these containers is never used.
   std::unordered_map<std::uint64_t, float> value_of_;
-  std::unordered_set<std::uint64_t> tried_here_;
+  std::unordered_set<std::uint64_t> known_here_;
 
   nn::Tape<float> embedding_tape_;
   nn::Tape<float> tape_;
@@ -117,7 +152,7 @@ class MoveEpisode {
   std::vector<float> gradient_;
   std::vector<float> replay_;         // descriptions
   std::vector<float> replay_values_;  // and what they gained
-  std::size_t oldest_ = 0;            // of the replay, once it is full
+  std::size_t gains_ = 0;             // so far
 };
 
 }  // namespace emplace::agents::placeto

@@ -56,7 +56,8 @@ MoveFeatures::MoveFeatures(const ObservedStep& step, double mean_time_us)
       mean_time_us_(mean_time_us),
       new_start_us_(step.problem().num_groups()),
       new_end_us_(step.problem().num_groups()),
-      moves_(step.problem().num_groups(), 0) {}
+      moves_(step.problem().num_groups(), 0),
+      moved_from_(step.problem().num_devices()) {}
 
 double MoveFeatures::criticality(double slack_us) const {
   const double limit_us = kNearCritical * mean_time_us_;
@@ -71,6 +72,10 @@ void MoveFeatures::compute(std::span<const Move> moves, std::span<float> feature
     moves_[move.group] = 1;
   }
   std::ranges::sort(moved_, [this](GroupId a, GroupId b) { return step_.is_before(a, b); });
+  for (const GroupId group : moved_) {
+    const ObservedStep::Group& now = step_.group(group);
+    moved_from_[now.device].add(group, now.start_us, now.end_us);
+  }
 
   Sums sums;
   double slack_us = step_.step_us();
@@ -101,6 +106,7 @@ void MoveFeatures::compute(std::span<const Move> moves, std::span<float> feature
   }
   for (const GroupId group : moved_) {
     moves_[group] = 0;
+    moved_from_[step_.group(group).device].clear();
   }
 
   const double step_us = step_.step_us();
@@ -190,12 +196,13 @@ void MoveFeatures::add_inputs(GroupId group, DeviceId to, Sums& sums) {
 
 // Finds when the group, whose inputs are there at new_start_us_, runs on the new device.
 void MoveFeatures::run_on(GroupId group, DeviceId to, Sums& sums) {
-  const std::span<const double> starts_us = step_.starts_us(to);
+  const Sequence& others = step_.on_device(to);
+  const std::span<const double> starts_us = others.starts_us();
   double start_us = new_start_us_[group];
   const auto next =
       static_cast<std::size_t>(std::ranges::upper_bound(starts_us, start_us) - starts_us.begin());
   if (next > 0) {
-    start_us = std::max(start_us, step_.ends_us(to)[next - 1]);
+    start_us = std::max(start_us, others.ends_us()[next - 1]);
   }
   start_us = std::max(start_us, sums.free_us);
   const double time_us = step_.problem().group_cost_us(group, to);
@@ -206,7 +213,7 @@ void MoveFeatures::run_on(GroupId group, DeviceId to, Sums& sums) {
   sums.latest_us = std::max(sums.latest_us, start_us - step_.group(group).start_us);
   if (next < starts_us.size() && end_us > starts_us[next]) {
     sums.delayed_us += std::min(end_us - starts_us[next], time_us);
-    const GroupId after = step_.on_device(to)[next];
+    const GroupId after = others.groups()[next];
     sums.push_us = std::max(sums.push_us, end_us + step_.group(after).tail_us);
   }
 }
@@ -245,17 +252,8 @@ double MoveFeatures::busy_share_around(GroupId group, DeviceId device) const {
   const ObservedStep::Group& now = step_.group(group);
   const double begin_us = now.start_us - kWindow * mean_time_us_;
   const double end_us = now.end_us + kWindow * mean_time_us_;
-  const std::span<const GroupId> others = step_.on_device(device);
-  const std::span<const double> starts_us = step_.starts_us(device);
-  const std::span<const double> ends_us = step_.ends_us(device);
-  double busy_us = 0;
-  for (auto at =
-           static_cast<std::size_t>(std::ranges::lower_bound(ends_us, begin_us) - ends_us.begin());
-       at < others.size() && starts_us[at] < end_us; ++at) {
-    if (moves_[others[at]] == 0) {
-      busy_us += std::min(ends_us[at], end_us) - std::max(starts_us[at], begin_us);
-    }
-  }
+  const double busy_us = step_.on_device(device).busy_us(begin_us, end_us) -
+                         moved_from_[device].busy_us(begin_us, end_us);
   return busy_us / (end_us - begin_us);
 }
 

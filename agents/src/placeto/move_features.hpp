@@ -16,7 +16,7 @@
 // Times t become sign(t) log2(1 + |t| / unit), linear between powers of two, in units of the mean
 // time of a group or of a thousandth of the step.
 //
-// Complexity: O(edges of the groups that move, and groups that run on both devices around then).
+// Complexity: O(edges of the groups that move + that many groups x log groups).
 
 #include "placeto/observed_step.hpp"
 #include "search/random_moves.hpp"
@@ -47,9 +47,6 @@ class MoveFeatures {
   /// one device, at least one, none of which is there.
   void compute(std::span<const Move> moves, std::span<float> features);
 
-  /// Returns the groups of the last moves, by start.
-  std::span<const GroupId> moved() const { return moved_; }
-
  private:
   struct Sums;
   void add_inputs(GroupId group, DeviceId to, Sums& sums);
@@ -66,6 +63,7 @@ class MoveFeatures {
   IdVector<GroupId, double> new_start_us_;
   IdVector<GroupId, double> new_end_us_;
   IdVector<GroupId, unsigned char> moves_;
+  IdVector<DeviceId, Sequence> moved_from_;  // the groups that move, by old device
 };
 
 }  // namespace emplace::agents::placeto

@@ -4,6 +4,27 @@
 
 namespace emplace::agents::placeto {
 
+void Sequence::clear() {
+  groups_.clear();
+  starts_us_.clear();
+  ends_us_.clear();
+  busy_us_.assign(1, 0);
+}
+
+// Returns for how long the groups run before `time_us`.
+double Sequence::busy_before_us(double time_us) const {
+  if (starts_us_.empty()) {
+    return 0;
+  }
+  const auto started =
+      static_cast<std::size_t>(std::ranges::lower_bound(starts_us_, time_us) - starts_us_.begin());
+  if (started == 0) {
+    return 0;
+  }
+  const double over_us = std::max(0.0, ends_us_[started - 1] - time_us);
+  return busy_us_[started] - over_us;
+}
+
 ObservedStep::ObservedStep(const Problem& problem)
     : problem_(problem),
       groups_(problem.num_groups()),
@@ -37,20 +58,16 @@ void ObservedStep::order_groups() {
   std::ranges::sort(by_start_, [this](GroupId a, GroupId b) { return is_before(a, b); });
   for (DeviceId device = 0; device < devices_.end_id(); ++device) {
     devices_[device] = {};
-    on_device_[device].groups.clear();
-    on_device_[device].starts_us.clear();
-    on_device_[device].ends_us.clear();
+    on_device_[device].clear();
   }
   for (const GroupId group : by_start_) {
     Group& own = groups_[group];
     Sequence& others = on_device_[own.device];
-    if (!others.groups.empty()) {
-      own.before = others.groups.back();
+    if (!others.groups().empty()) {
+      own.before = others.groups().back();
       groups_[own.before].after = group;
     }
-    others.groups.push_back(group);
-    others.starts_us.push_back(own.start_us);
-    others.ends_us.push_back(own.end_us);
+    others.add(group, own.start_us, own.end_us);
     devices_[own.device].busy_us += own.time_us();
   }
 }

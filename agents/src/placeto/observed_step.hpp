@@ -23,6 +23,39 @@
 
 namespace emplace::agents::placeto {
 
+/// Lists when some groups of one device run, one after the other.
+class Sequence {
+ public:
+  /// Adds a group that starts after all others.
+  void add(GroupId group, double start_us, double end_us) {
+    groups_.push_back(group);
+    starts_us_.push_back(start_us);
+    ends_us_.push_back(end_us);
+    busy_us_.push_back(busy_us_.back() + (end_us - start_us));
+  }
+
+  /// Removes all.
+  void clear();
+
+  /// Returns the groups, and when they start and end, in the same order.
+  std::span<const GroupId> groups() const { return groups_; }
+  std::span<const double> starts_us() const { return starts_us_; }
+  std::span<const double> ends_us() const { return ends_us_; }
+
+  /// Returns for how long they run between two times. O(log groups).
+  double busy_us(double begin_us, double end_us) const {
+    return busy_before_us(end_us) - busy_before_us(begin_us);
+  }
+
+ private:
+  double busy_before_us(double time_us) const;
+
+  std::vector<GroupId> groups_;
+  std::vector<double> starts_us_;
+  std::vector<double> ends_us_;
+  std::vector<double> busy_us_ = {0};  // of the groups before each one, and of all
+};
+
 /// Describes one step of a placement; see the head of this file. All times are in microseconds.
 class ObservedStep {
  public:
@@ -62,10 +95,8 @@ class ObservedStep {
   const Group& group(GroupId group) const { return groups_[group]; }
   const Device& device(DeviceId device) const { return devices_[device]; }
 
-  /// Returns the groups of a device by start; and when they start and end, in the same order.
-  std::span<const GroupId> on_device(DeviceId device) const { return on_device_[device].groups; }
-  std::span<const double> starts_us(DeviceId device) const { return on_device_[device].starts_us; }
-  std::span<const double> ends_us(DeviceId device) const { return on_device_[device].ends_us; }
+  /// Returns the groups of a device by start.
+  const Sequence& on_device(DeviceId device) const { return on_device_[device]; }
 
   /// Returns the sum of all transfers.
   double transfers_us() const { return transfers_us_; }
@@ -100,11 +131,6 @@ class ObservedStep {
   IdVector<DeviceId, Device> devices_;
   IdVector<GroupId, std::int32_t> rank_;  // in topological order
   std::vector<GroupId> by_start_;
-  struct Sequence {
-    std::vector<GroupId> groups;
-    std::vector<double> starts_us;
-    std::vector<double> ends_us;
-  };
   IdVector<DeviceId, Sequence> on_device_;
 };
 

@@ -126,12 +126,17 @@ OptionTable<Options> declare() {
 
   auto regression = table.group("regression", &Options::regression);
   regression.number("moves", &RegressionOptions::moves, 1, 4096,
-                    "moves that the network values for each evaluation");
+                    "moves that the network values after a move that is kept; after others, a "
+                    "quarter of that");
   regression.number("temperature", &RegressionOptions::temperature, 1e-6, 1e6,
                     "initial temperature at which longer steps are accepted, in mean times of a "
                     "group");
   regression.number("episode-length", &RegressionOptions::episode_length, 1, 1'000'000'000,
                     "evaluations of an episode");
+  regression.choice("levels", &RegressionOptions::levels, {"learned", "random", "finest"},
+                    "how many groups move at once: learned, as many as the move of the highest "
+                    "value has, one or a cluster or a layer; random, drawn; finest, one",
+                    kForExperts);
   regression.flag("pretrained", &RegressionOptions::pretrained,
                   "begins with the policy that comes with emplace and has 2 rounds; otherwise, or "
                   "with other rounds, with a random one");
@@ -158,7 +163,8 @@ Options read_options(const Params& params) {
 ValuePolicyOptions value_policy_options(const Options& options) {
   constexpr double kFinalTemperature = 1.0 / 200;  // of the initial one
   return {.network = {.rounds = options.network.rounds},
-          .learning = {.moves = {.candidates = options.regression.moves,
+          .learning = {.moves = {.moves = options.regression.moves,
+                                 .levels = options.regression.levels,
                                  .epsilon = options.episode.epsilon,
                                  .initial_temperature = options.regression.temperature,
                                  .final_temperature =

@@ -80,7 +80,8 @@ struct LearningOptions {
 
 /// Says what is particular to Algorithm::kRegression.
 struct RegressionOptions {
-  std::int64_t moves = 128;            // that the network values for each evaluation
+  std::int64_t moves = 128;  // that the network values after a move that is kept
+  Levels levels = Levels::kLearned;
   double temperature = 2;              // initial, in mean times of a group
   std::int64_t episode_length = 256;   // evaluations
   double online_learning_rate = 1e-3;  // of what is learned while a graph is placed

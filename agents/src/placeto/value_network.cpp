@@ -64,30 +64,17 @@ void MoveBatch::clear() {
   features.clear();
 }
 
-void MoveBatch::add(std::span<const GroupId> moved, DeviceId origin, DeviceId target,
+void MoveBatch::add(std::span<const Move> moves, DeviceId origin,
                     std::span<const float> features_of_move) {
-  for (const GroupId group : moved) {
-    groups.add(0, group);
+  for (const Move& move : moves) {
+    groups.add(0, move.group);
   }
   groups.end_row();
-  targets.add(0, target);
+  targets.add(0, moves.front().device);
   targets.end_row();
   origins.add(0, origin);
   origins.end_row();
   features.insert(features.end(), features_of_move.begin(), features_of_move.end());
-}
-
-void MoveBatch::add(const MoveBatch& from, std::size_t move) {
-  for (const nn::SegmentSum::Entry entry : from.groups.of_row(move)) {
-    groups.add(entry.source, entry.row);
-  }
-  groups.end_row();
-  targets.add(0, from.targets.of_row(move).front().row);
-  targets.end_row();
-  origins.add(0, from.origins.of_row(move).front().row);
-  origins.end_row();
-  const auto first = from.features.begin() + static_cast<std::ptrdiff_t>(move * kFeatures);
-  features.insert(features.end(), first, first + kFeatures);
 }
 
 template <class Scalar>
@@ -128,10 +115,14 @@ Value ValueNetwork<Scalar>::embeddings(nn::Tape<Scalar>& tape, const Neighbourho
 }
 
 template <class Scalar>
-Value ValueNetwork<Scalar>::descriptions(nn::Tape<Scalar>& tape, Value embeddings,
-                                         const nn::SegmentSum& on_device,
+Value ValueNetwork<Scalar>::pools(nn::Tape<Scalar>& tape, Value embeddings,
+                                  const nn::SegmentSum& on_device) const {
+  return tape.segment_sum({&embeddings, 1}, on_device, 1, Combine::kMean);
+}
+
+template <class Scalar>
+Value ValueNetwork<Scalar>::descriptions(nn::Tape<Scalar>& tape, Value embeddings, Value pools,
                                          const MoveBatch& moves) const {
-  const Value pools = tape.segment_sum({&embeddings, 1}, on_device, 1, Combine::kMean);
   const Value features = tape.input(moves.size(), MoveBatch::kFeatures);
   const nn::MatrixView<Scalar> x = tape.value(features);
   for (std::size_t row = 0; row < x.rows; ++row) {

@@ -63,11 +63,9 @@ struct MoveBatch {
 
   std::size_t size() const { return groups.rows(); }
   void clear();
-  void add(std::span<const GroupId> moved, DeviceId origin, DeviceId target,
-           std::span<const float> features_of_move);
 
-  /// Adds a move of another batch.
-  void add(const MoveBatch& from, std::size_t move);
+  /// Adds moves to one device, the first from `origin`.
+  void add(std::span<const Move> moves, DeviceId origin, std::span<const float> features_of_move);
 };
 
 /// Computes embeddings and values with the parameters of a tape.
@@ -91,10 +89,13 @@ class ValueNetwork {
   nn::Value embeddings(nn::Tape<Scalar>& tape, const Neighbourhoods& neighbourhoods,
                        std::span<const float> attributes) const;
 
-  /// Returns the descriptions of moves, a row for each. `on_device` lists the groups of each
-  /// device.
-  nn::Value descriptions(nn::Tape<Scalar>& tape, nn::Value embeddings,
-                         const nn::SegmentSum& on_device, const MoveBatch& moves) const;
+  /// Returns the mean embeddings of the groups of each device, which `on_device` lists.
+  nn::Value pools(nn::Tape<Scalar>& tape, nn::Value embeddings,
+                  const nn::SegmentSum& on_device) const;
+
+  /// Returns the descriptions of moves, a row for each.
+  nn::Value descriptions(nn::Tape<Scalar>& tape, nn::Value embeddings, nn::Value pools,
+                         const MoveBatch& moves) const;
 
   /// Returns the values of moves from their descriptions, a column.
   nn::Value values(nn::Tape<Scalar>& tape, nn::Value descriptions) const;

@@ -28,6 +28,7 @@ class ValuePolicy final : public policy_gradient::PolicyModel {
   explicit ValuePolicy(const ValuePolicyOptions& options);
 
   std::size_t num_devices() const override { return 0; }
+  const ValueNetwork<float>& network() const { return network_; }
   void initialize(RandomStream& random) override;
   std::vector<std::pair<std::string, nn::Parameters<float>*>> networks() override {
     return {{"layers", &network_.parameters()}};

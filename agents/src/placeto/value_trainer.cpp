@@ -159,8 +159,9 @@ void ValueTrainer::add_gradient(const Neighbourhoods& neighbourhoods, const Tria
   nn::Tape<float>& tape = tapes_.local();
   tape.clear();
   const nn::Value embeddings = network_->embeddings(tape, neighbourhoods, trials.attributes);
-  const nn::Value values = network_->values(
-      tape, network_->descriptions(tape, embeddings, trials.on_device, trials.moves));
+  const nn::Value pools = network_->pools(tape, embeddings, trials.on_device);
+  const nn::Value values =
+      network_->values(tape, network_->descriptions(tape, embeddings, pools, trials.moves));
   const nn::MatrixView<float> derivatives = tape.seed(values);
   for (std::size_t row = 0; row < trials.values.size(); ++row) {
     derivatives(row, 0) = weight * std::clamp(tape.value(values)(row, 0) - trials.values[row],

@@ -66,19 +66,23 @@ RandomMoves::RandomMoves(const Problem& problem, Options options)
   }
 }
 
-void RandomMoves::draw(const Placement& placement, RandomStream& random,
-                       std::vector<Move>& moves) const {
+std::size_t RandomMoves::draw(const Placement& placement, RandomStream& random,
+                              std::vector<Move>& moves) const {
   const auto group =
       static_cast<GroupId>(random.below(static_cast<std::uint64_t>(problem_.num_groups())));
   moves.assign(1, {group, draw_device(placement, group, random)});
   const double kind = random.uniform();
   if (kind < options_.cluster) {
-    add_cluster(placement, random, moves);
-  } else if (kind < options_.cluster + options_.layer) {
+    return add_cluster(placement, random, moves);
+  }
+  if (kind < options_.cluster + options_.layer) {
     add_others(layers_.with(group), placement, moves);
-  } else if (kind < options_.cluster + options_.layer + options_.swap) {
+    return levels_.size() + 1;
+  }
+  if (kind < options_.cluster + options_.layer + options_.swap) {
     add_swap(placement, random, moves);
   }
+  return 0;
 }
 
 // Returns a placeable device on which the group is not.
@@ -97,22 +101,24 @@ DeviceId RandomMoves::draw_device(const Placement& placement, GroupId group,
   return device == placement[group] ? devices.back() : device;
 }
 
-void RandomMoves::add_cluster(const Placement& placement, RandomStream& random,
-                              std::vector<Move>& moves) const {
+std::size_t RandomMoves::add_cluster(const Placement& placement, RandomStream& random,
+                                     std::vector<Move>& moves) const {
   if (levels_.empty()) {
-    return;
+    return 0;
   }
   const Move first = moves.front();
-  const std::vector<GroupId>& cluster = levels_[random.below(levels_.size())].with(first.group);
+  const std::size_t level = random.below(levels_.size());
+  const std::vector<GroupId>& cluster = levels_[level].with(first.group);
   if (options_.whole == 0 || random.uniform() >= options_.whole) {
     add_others(cluster, placement, moves);
-    return;
+    return level + 1;
   }
   for (const GroupId other : cluster) {
     if (other != first.group && placement[other] != first.device) {
       moves.push_back({other, first.device});
     }
   }
+  return level + 1;
 }
 
 void RandomMoves::add_swap(const Placement& placement, RandomStream& random,

@@ -48,8 +48,10 @@ class RandomMoves {
   RandomMoves(const Problem& problem, Options options);
 
   /// Sets `moves` to moves of different groups to other devices than those in `placement`, at least
-  /// one. Requires: two placeable devices.
-  void draw(const Placement& placement, RandomStream& random, std::vector<Move>& moves) const;
+  /// one. Returns their level: 0 where one group moves or two are swapped, i for a cluster of the
+  /// i-th coarser level, and one more than there are for a layer. Requires: two placeable devices.
+  std::size_t draw(const Placement& placement, RandomStream& random,
+                   std::vector<Move>& moves) const;
 
   /// Returns the edges of a group: first those into it.
   std::span<const Neighbour> neighbours(GroupId group) const {
@@ -72,8 +74,8 @@ class RandomMoves {
   };
 
   DeviceId draw_device(const Placement& placement, GroupId group, RandomStream& random) const;
-  void add_cluster(const Placement& placement, RandomStream& random,
-                   std::vector<Move>& moves) const;
+  std::size_t add_cluster(const Placement& placement, RandomStream& random,
+                          std::vector<Move>& moves) const;
   void add_swap(const Placement& placement, RandomStream& random, std::vector<Move>& moves) const;
 
   const Problem& problem_;
