@@ -15,6 +15,7 @@ constexpr float kWeightOfLosses = 0.01F;
 constexpr std::size_t kRefill = 4;  // the pool grows by a part of that many when no move is kept
 constexpr std::size_t kLargestPool = 512;
 constexpr std::int64_t kEmbedEvery = 16;  // placements that were kept
+constexpr std::size_t kInputs = ValueNetwork<float>::inputs();
 constexpr std::size_t kReplay = 4096;     // gains that are remembered
 constexpr std::size_t kLearnEvery = 8;    // gains
 constexpr std::size_t kBatch = 64;        // gains of a step of gradient descent
@@ -95,7 +96,7 @@ void MoveEpisode::run(std::vector<Trials>* trials) {
       add_to(*trials, chosen, value, is_kept);
     }
     if (options_.learning_rate > 0) {
-      learn(chosen.description, value);
+      learn(chosen, value);
     }
     if (is_kept) {
       reached_ = tried;
@@ -180,7 +181,8 @@ void MoveEpisode::describe(Candidate candidate) {
   if (moves.empty() || !known_here_.insert(candidate.hash).second) {
     return;
   }
-  std::array<float, MoveBatch::kFeatures> features{};
+  std::array<float, MoveBatch::kFeatures>& features = candidate.features;
+  features = {};
   features_.compute(moves, features);
   if (const auto found = value_of_.find(candidate.hash); found != value_of_.end()) {
     features[MoveFeatures::kCount] = 1;
@@ -194,20 +196,17 @@ void MoveEpisode::value_fresh() {
   if (fresh_.empty()) {
     return;
   }
-  tape_.clear();
-  const nn::Value rows =
-      network_.descriptions(tape_, tape_.constant(embedding_tape_.value(embeddings_)),
-                            tape_.constant(embedding_tape_.value(pools_)), batch_);
-  const nn::MatrixView<float> values = tape_.value(network_.values(tape_, rows));
-  const nn::MatrixView<float> descriptions = tape_.value(rows);
+  const nn::MatrixView<float> values = tape_.value(network_.values(tape_, descriptions(batch_)));
   for (std::size_t i = 0; i < fresh_.size(); ++i) {
     fresh_[i].value = values(i, 0);
-    std::vector<float>& description = fresh_[i].description;
-    description.resize(descriptions.columns);
-    for (std::size_t column = 0; column < descriptions.columns; ++column) {
-      description[column] = descriptions(i, column);
-    }
   }
+}
+
+// Begins a new pass.
+nn::Value MoveEpisode::descriptions(const MoveBatch& moves) {
+  tape_.clear();
+  return network_.descriptions(tape_, tape_.constant(embedding_tape_.value(embeddings_)),
+                               tape_.constant(embedding_tape_.value(pools_)), moves);
 }
 
 // Takes the next move to try from the pool.
@@ -244,28 +243,36 @@ void MoveEpisode::add_to(std::vector<Trials>& trials, const Candidate& tried, fl
     trials.push_back({.attributes = attributes_, .on_device = on_device_});
     is_embedded_anew_ = false;
   }
-  trials.back().moves.add(tried.moves, before_.front(),
-                          std::span(tried.description).last(MoveBatch::kFeatures));
+  trials.back().moves.add(tried.moves, before_.front(), tried.features);
   trials.back().values.push_back(value);
   trials.back().kept.push_back(is_kept);
 }
 
-// Remembers what a move gained. Now and then it makes a step of gradient descent on the last gains
-// and on random ones of this episode.
-void MoveEpisode::learn(const std::vector<float>& description, float value) {
-  constexpr std::size_t kInputs = ValueNetwork<float>::inputs();
+void MoveEpisode::learn(const Candidate& tried, float value) {
+  remember(tried, value);
+  if (gains_ % kLearnEvery == 0) {
+    improve();
+  }
+}
+
+void MoveEpisode::remember(const Candidate& tried, float value) {
+  batch_.clear();
+  batch_.add(tried.moves, before_.front(), tried.features);
+  const nn::MatrixView<float> row = tape_.value(descriptions(batch_));
   if (replay_values_.size() < kReplay) {
-    replay_.insert(replay_.end(), description.begin(), description.end());
-    replay_values_.push_back(value);
-  } else {
-    const std::size_t oldest = gains_ % kReplay;
-    std::ranges::copy(description, replay_.begin() + static_cast<std::ptrdiff_t>(oldest * kInputs));
-    replay_values_[oldest] = value;
+    replay_.resize(replay_.size() + kInputs);
+    replay_values_.push_back(0);
   }
+  const std::size_t at = gains_ % kReplay;
+  for (std::size_t column = 0; column < kInputs; ++column) {
+    replay_[at * kInputs + column] = row(0, column);
+  }
+  replay_values_[at] = value;
   ++gains_;
-  if (gains_ % kLearnEvery != 0) {
-    return;
-  }
+}
+
+// Makes a step of gradient descent on the last gains and on random ones of this episode.
+void MoveEpisode::improve() {
   tape_.clear();
   const nn::Value input = tape_.input(kBatch, kInputs);
   const nn::MatrixView<float> x = tape_.value(input);

@@ -28,12 +28,14 @@
 #include <emplace/agents/session.hpp>
 #include <emplace/sim/placement.hpp>
 
+#include <boost/container/flat_set.hpp>
+
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace emplace::agents::placeto {
@@ -95,8 +97,8 @@ class MoveEpisode {
     std::vector<Move> moves{};
     std::size_t level = 0;
     std::uint64_t hash = 0;
+    std::array<float, MoveBatch::kFeatures> features{};
     float value = 0;
-    std::vector<float> description{};
   };
 
   void observe();
@@ -108,7 +110,10 @@ class MoveEpisode {
   Candidate choose();
   Evaluation evaluate(const std::vector<Move>& moves);
   void add_to(std::vector<Trials>& trials, const Candidate& tried, float value, bool is_kept);
-  void learn(const std::vector<float>& description, float value);
+  nn::Value descriptions(const MoveBatch& moves);
+  void learn(const Candidate& tried, float value);
+  void remember(const Candidate& tried, float value);
+  void improve();
   std::int64_t evaluations() const { return session_.evaluations() - first_evaluation_; }
   double temperature_us() const;
 
@@ -142,9 +147,9 @@ class MoveEpisode {
   MoveBatch batch_;               // the same
   std::vector<DeviceId> before_;  // of the groups that move
   // What moves gained that were tried in this episode; those that were tried from here or are or
-  // were in the pool. They are known by hashes; the order of these containers is never used.
+  // were in the pool. They are known by hashes, whose order is never used.
   std::unordered_map<std::uint64_t, float> value_of_;
-  std::unordered_set<std::uint64_t> known_here_;
+  boost::container::flat_set<std::uint64_t> known_here_;
 
   nn::Tape<float> embedding_tape_;
   nn::Tape<float> tape_;
