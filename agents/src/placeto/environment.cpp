@@ -54,7 +54,7 @@ Environment::Environment(Session& environment_session, const Options& all_option
       graph(environment_session.problem()),
       fixed_start(environment_session.problem().num_groups(),
                   environment_session.problem().placeable_devices().front()),
-      baseline(all_options.learning.baseline_episodes) {
+      baseline(all_options.update.baseline_episodes) {
   const Problem& problem = session->problem();
   order = visiting_order(problem, options.order, session->random());
   if (options.start == Start::kRandom || options.start == Start::kBest) {

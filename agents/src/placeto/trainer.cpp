@@ -11,10 +11,7 @@
 namespace emplace::agents::placeto {
 
 Trainer::Trainer(const Options& options, Policy& policy, std::span<Session* const> sessions)
-    : options_(options),
-      policy_(&policy),
-      learner_(options.learning, policy.network()),
-      progress_(sessions) {
+    : options_(options), policy_(&policy), learner_(options, policy.network(), sessions) {
   for (Session* session : sessions) {
     environments_.emplace_back(*session, options);
   }
@@ -28,7 +25,7 @@ void Trainer::run(const TrainingCallback& callback) {
     const std::int64_t round = round_++;
     const std::int64_t every = options_.episode.greedy_every;
     const bool greedy = every > 0 && (round + 1) % every == 0;
-    learner_.set_progress(progress_.share());
+    learner_.begin_update();
     std::vector<EpisodeBatch> batches = next_episodes(greedy);
     run_episodes(batches, greedy);
     goes_on = greedy || learn(batches, callback);
@@ -114,16 +111,15 @@ std::string Trainer::to_json() const {
     environments += (environments.empty() ? "\n" : ",\n") + environment.to_json();
   }
   return fmt::format(
-      "{{\n\"evaluations_before\": {},\n\"round\": {},\n\"next\": {},\n\"episodes\": {},\n"
-      "\"learner\": {},\n\"environments\": [{}\n]\n}}",
-      progress_.evaluations_before(), round_, next_, episodes_, learner_.to_json(), environments);
+      "{{\n\"round\": {},\n\"next\": {},\n\"episodes\": {},\n\"learner\": {},\n"
+      "\"environments\": [{}\n]\n}}",
+      round_, next_, episodes_, learner_.to_json(), environments);
 }
 
 void Trainer::load(const JsonCursor& json) {
   using policy_gradient::elements_by_problem;
   using policy_gradient::read_count;
-  json.expect_only({"evaluations_before", "round", "next", "episodes", "learner", "environments"});
-  progress_.set_evaluations_before(read_count(json.at("evaluations_before")));
+  json.expect_only({"round", "next", "episodes", "learner", "environments"});
   round_ = read_count(json.at("round"));
   next_ = static_cast<std::size_t>(read_count(json.at("next")));
   episodes_ = read_count(json.at("episodes"));

@@ -8,7 +8,6 @@
 #include "placeto/options.hpp"
 #include "placeto/policy.hpp"
 #include "policy_gradient/policy_agent.hpp"
-#include "policy_gradient/schedule.hpp"
 
 #include <cstdint>
 #include <span>
@@ -44,10 +43,9 @@ class Trainer final : public policy_gradient::Trainer {
   Policy* policy_;
   Learner learner_;
   std::vector<Environment> environments_;  // one for each session
-  policy_gradient::BudgetProgress progress_;
-  std::int64_t round_ = 0;     // number of the next one
-  std::size_t next_ = 0;       // environment of the next episode, modulo their number
-  std::int64_t episodes_ = 0;  // completed
+  std::int64_t round_ = 0;                 // number of the next one
+  std::size_t next_ = 0;                   // environment of the next episode, modulo their number
+  std::int64_t episodes_ = 0;              // completed
 };
 
 }  // namespace emplace::agents::placeto
