@@ -48,11 +48,12 @@ OptionTable<Options> declare() {
   auto episode = table.group("episode", &Options::episode);
   episode.number("workers", &EpisodeOptions::workers, 1, 8,
                  "episodes that run in parallel for one update");
-  episode.choice(
-      "start", &EpisodeOptions::start,
-      {"one-device", "random", "random-each-episode", "best", "better"},
-      "placement at the start of an episode: one device; random, drawn once; random in each "
-      "episode; the best so far; the better of one device and a random one (2 evaluations)");
+  episode.choice("start", &EpisodeOptions::start,
+                 {"one-device", "random", "random-each-episode", "best", "better"},
+                 "placement at the start of an episode: one device; random, drawn once for each "
+                 "worker; random "
+                 "in each episode; the best so far; the better of one device and a random one (2 "
+                 "evaluations)");
   episode.number("sweeps", &EpisodeOptions::sweeps, 1, 100, "visits of each group in an episode",
                  kForExperts);
   episode.flag("skip-unchanged", &EpisodeOptions::skip_unchanged,
@@ -64,9 +65,12 @@ OptionTable<Options> declare() {
                  kForExperts);
   episode.number("epsilon", &EpisodeOptions::epsilon, 0, 1,
                  "probability of a uniformly random action", kForExperts);
-  episode.number("greedy-every", &EpisodeOptions::greedy_every, 0, 1'000'000'000,
-                 "period, in rounds of episodes, of a greedy episode without an update; 0: none",
-                 kForExperts);
+  episode.number(
+      "greedy-every", &EpisodeOptions::greedy_every, 0, 1'000'000'000,
+      "period, in rounds of episodes, of a round of greedy ones without an update; 0: none",
+      kForExperts);
+  episode.flag("greedy-first", &EpisodeOptions::greedy_first,
+               "the first round of episodes is such a greedy one", kForExperts);
 
   auto reward = table.group("reward", &Options::episode);
   reward.choice("reward", &EpisodeOptions::reward, {"step", "minimum", "terminal"},

@@ -53,6 +53,7 @@ struct EpisodeOptions {
   double memory_limit_gb = 0;  // 0: the device's own
   double time_cap = 10;
   std::int64_t greedy_every = 999;
+  bool greedy_first = false;
 };
 
 /// Says how a policy learns: to predict what moves gain (value_policy.hpp), or by policy gradient

@@ -24,16 +24,17 @@ void Trainer::run(const TrainingCallback& callback) {
   for (bool goes_on = true; goes_on && !std::ranges::all_of(environments_, is_exhausted);) {
     const std::int64_t round = round_++;
     const std::int64_t every = options_.episode.greedy_every;
-    const bool greedy = every > 0 && (round + 1) % every == 0;
+    const bool greedy =
+        (every > 0 && (round + 1) % every == 0) || (options_.episode.greedy_first && round == 0);
     learner_.begin_update();
-    std::vector<EpisodeBatch> batches = next_episodes(greedy);
+    std::vector<EpisodeBatch> batches = next_episodes();
     run_episodes(batches, greedy);
     goes_on = greedy || learn(batches, callback);
   }
 }
 
 // A round has an episode for each worker, on the problems in turn.
-std::vector<Trainer::EpisodeBatch> Trainer::next_episodes(bool greedy) {
+std::vector<Trainer::EpisodeBatch> Trainer::next_episodes() {
   std::vector<std::size_t> workers(environments_.size(), 0);
   for (std::size_t worker = 0; worker < options_.episode.workers; ++worker) {
     ++workers[next_++ % environments_.size()];
@@ -44,12 +45,11 @@ std::vector<Trainer::EpisodeBatch> Trainer::next_episodes(bool greedy) {
     if (left == 0 || workers[i] == 0) {
       continue;
     }
-    // Greedy episodes are all the same; and nothing is learned from an incomplete episode.
+    // Nothing is learned from an incomplete episode.
     const std::int64_t complete =
         std::max<std::int64_t>(1, left / environments_[i].evaluations_per_episode());
     batches.push_back(
-        {.problem = i,
-         .workers = greedy ? 1 : std::min(workers[i], static_cast<std::size_t>(complete))});
+        {.problem = i, .workers = std::min(workers[i], static_cast<std::size_t>(complete))});
   }
   return batches;
 }

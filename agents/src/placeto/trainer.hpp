@@ -34,7 +34,7 @@ class Trainer final : public policy_gradient::Trainer {
     bool is_complete = false;  // the budget sufficed
   };
 
-  std::vector<EpisodeBatch> next_episodes(bool greedy);
+  std::vector<EpisodeBatch> next_episodes();
   void run_episodes(std::span<EpisodeBatch> batches, bool greedy);
   // Makes an update; returns false where the callback stops the training.
   bool learn(std::span<const EpisodeBatch> batches, const TrainingCallback& callback);
