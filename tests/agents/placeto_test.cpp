@@ -93,7 +93,7 @@ TEST(PlacetoAllActions, PlacesOnOtherDevicesThanItWasTrainedFor) {
 }
 
 // For few episodes: an update after each, and an entropy weight that falls.
-const std::string kShortTraining = "placeto:preset=released,workers=1,entropy-decay=linear,";
+constexpr const char* kShortTraining = "placeto:preset=released,workers=1,entropy-decay=linear,";
 
 // Tests the policy instead of the best placement of its training: one greedy episode from another
 // start.
