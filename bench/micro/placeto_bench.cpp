@@ -58,7 +58,8 @@ void run_episode(benchmark::State& state, const Problem& problem) {
   Network<float> network(options.network, problem.placeable_devices().size());
   network.parameters().initialize(session.random());
   RolloutCollector collector(network);
-  Learner learner(options.learning, network);
+  agents::Session* const sessions[] = {&session};
+  Learner learner(options, network, sessions);
   agents::Session simulations(problem,
                               {.max_evaluations = std::numeric_limits<std::int64_t>::max()});
 
@@ -67,6 +68,7 @@ void run_episode(benchmark::State& state, const Problem& problem) {
   double simulating = 0;
   for (auto _ : state) {
     const double begin = cpu_seconds();
+    learner.begin_update();
     collector.collect(environment, 1, false);
     const double collected = cpu_seconds();
     Experience experience{&environment.graph, &environment.rollout,

@@ -32,7 +32,7 @@ void update(benchmark::State& state, std::size_t groups, std::size_t placements)
       {.hidden = static_cast<std::size_t>(state.range(0)), .groups = groups},
       problem.placeable_devices().size());
   policy.parameters().initialize(session.random());
-  Trainer training({.placements = placements}, policy, sessions);
+  Trainer training({.sampling = {.placements = placements}}, policy, sessions);
   for (auto _ : state) {
     training.run([](const agents::TrainingUpdate&) { return false; });  // stops after one
   }

@@ -13,8 +13,6 @@
 namespace emplace::bench {
 namespace {
 
-using agents::TrainingUpdate;
-
 // From the palette of Okabe and Ito, which colour-blind readers can tell apart.
 constexpr const char* kLastColor = "#56b4e9";
 constexpr const char* kBestColor = "#d55e00";
@@ -34,23 +32,54 @@ std::string field(const std::string& text) {
   return quoted + '"';
 }
 
-// The step time at the end of episodes, and the best so far, after a number of episodes.
+constexpr const char* kEntropyColor = "#009e73";
+
+constexpr std::size_t kMostPlots = 12;  // of problems; more are not legible
+constexpr double kFinest = 1.02;  // ratio of evaluations from one point of a curve to the next
+constexpr double kMsPerS = 1e3;
+constexpr double kUsPerMs = 1e3;
+
+// The objective at the end of episodes, the best so far and the entropy of a decision, after a
+// number of evaluations.
 struct CurvePoint {
-  double episodes = 0;
+  double evaluations = 0;
   double last = 0;
   double best = 0;
+  double entropy = 0;
 };
 
+// Returns a point for each ratio kFinest of evaluations: the means of its points, and their last
+// best.
+std::vector<CurvePoint> thinned(std::span<const CurvePoint> points) {
+  std::vector<CurvePoint> means;
+  for (std::size_t begin = 0; begin < points.size();) {
+    const double most = kFinest * points[begin].evaluations;
+    CurvePoint mean;
+    std::size_t end = begin;
+    for (; end < points.size() && points[end].evaluations <= most; ++end) {
+      mean.last += points[end].last;
+      mean.entropy += points[end].entropy;
+    }
+    const auto count = static_cast<double>(end - begin);
+    means.push_back({.evaluations = points[end - 1].evaluations,
+                     .last = mean.last / count,
+                     .best = points[end - 1].best,
+                     .entropy = mean.entropy / count});
+    begin = end;
+  }
+  return means;
+}
+
 // Returns, after each row, the geometric means over problems of the last and best times relative to
-// the best of the training, from the row on at which every problem has one. `best_us` is by
-// problem.
-std::vector<CurvePoint> mean_points(std::span<const TrainingUpdate> rows,
+// the best of the training, from the row on at which every problem has one; with the entropy of the
+// row. `best_us` is by problem.
+std::vector<CurvePoint> mean_points(std::span<const CurveRow> rows,
                                     std::span<const double> best_us) {
-  std::map<std::size_t, const TrainingUpdate*> latest;  // by problem
-  double sum_last = 0;                                  // of logarithms
+  std::map<std::size_t, const CurveRow*> latest;  // by problem
+  double sum_last = 0;                            // of logarithms
   double sum_best = 0;
   std::vector<CurvePoint> points;
-  for (const TrainingUpdate& row : rows) {
+  for (const CurveRow& row : rows) {
     const double best_of_all_us = best_us[row.session];
     const auto [at, is_first] = latest.try_emplace(row.session, &row);
     if (!is_first) {
@@ -62,38 +91,67 @@ std::vector<CurvePoint> mean_points(std::span<const TrainingUpdate> rows,
     sum_best += std::log(row.best_us / best_of_all_us);
     if (latest.size() == best_us.size()) {
       const auto count = static_cast<double>(latest.size());
-      points.push_back({.episodes = static_cast<double>(row.episodes),
+      points.push_back({.evaluations = static_cast<double>(row.evaluations),
                         .last = std::exp(sum_last / count),
-                        .best = std::exp(sum_best / count)});
+                        .best = std::exp(sum_best / count),
+                        .entropy = row.entropy});
     }
   }
   return points;
 }
 
+LogPlot::Axis evaluations_axis(std::span<const CurvePoint> points) {
+  const double first = points.front().evaluations;
+  return {"evaluations", first, std::max(points.back().evaluations, first + 1)};
+}
+
 LogPlot plot_of(const std::string& title, const std::string& unit,
-                const std::vector<CurvePoint>& points) {
+                std::span<const CurvePoint> points) {
   const auto by_last = std::ranges::minmax(points, {}, &CurvePoint::last);
   const double least =
       std::min(by_last.min.last, std::ranges::min(points, {}, &CurvePoint::best).best);
   // An axis must not be empty.
   const double most = std::max(by_last.max.last, 1.01 * least);
-  const double first = points.front().episodes;
-  LogPlot plot(title, {"episodes", first, std::max(points.back().episodes, first + 1)},
-               {"step time " + unit, least, most});
+  const bool is_linear = most < 2 * least;  // so that there are round numbers between the ends
+  LogPlot plot(title, evaluations_axis(points), {"step time " + unit, least, most, is_linear});
   std::vector<LogPlot::Place> last;
   std::vector<LogPlot::Place> best;
   for (const CurvePoint& point : points) {
-    last.push_back({point.episodes, point.last});
-    best.push_back({point.episodes, point.best});
+    last.push_back({point.evaluations, point.last});
+    best.push_back({point.evaluations, point.best});
   }
   plot.add_curve("end of episodes", std::move(last), {kLastColor, false});
   plot.add_curve("best so far", std::move(best), {kBestColor, false});
   return plot;
 }
 
+LogPlot plot_of_entropy(std::span<const CurvePoint> points) {
+  const double most = std::ranges::max(points, {}, &CurvePoint::entropy).entropy;
+  LogPlot plot("Entropy of the policy", evaluations_axis(points),
+               {"entropy of a decision [nats]", 0, most, true});
+  std::vector<LogPlot::Place> entropy;
+  for (const CurvePoint& point : points) {
+    entropy.push_back({point.evaluations, point.entropy});
+  }
+  plot.add_curve("mean", std::move(entropy), {kEntropyColor, false});
+  return plot;
+}
+
+// In seconds, if all times are that long.
+LogPlot plot_of_problem(const ProblemName& problem, std::vector<CurvePoint> points) {
+  const bool in_s =
+      std::ranges::all_of(points, [](const CurvePoint& point) { return point.best >= kMsPerS; });
+  for (CurvePoint& point : points) {
+    point.last /= in_s ? kMsPerS : 1;
+    point.best /= in_s ? kMsPerS : 1;
+  }
+  return plot_of(fmt::format("{} on {}", problem.graph, problem.cluster), in_s ? "[s]" : "[ms]",
+                 points);
+}
+
 }  // namespace
 
-void LearningCurve::add(const TrainingUpdate& update) {
+void LearningCurve::add(const CurveRow& update) {
   EMPLACE_CHECK(update.session < problems_.size(), "problem {} of {}", update.session,
                 problems_.size());
   best_us_.resize(problems_.size(), std::numeric_limits<double>::infinity());
@@ -109,35 +167,41 @@ void LearningCurve::add(const TrainingUpdate& update) {
 std::int64_t LearningCurve::episodes_without_gain() const { return episodes() - last_gain_; }
 
 std::string LearningCurve::to_csv() const {
-  std::string text = "update,episodes,graph,cluster,last_us,best_us,entropy,gradient_norm\n";
-  for (const TrainingUpdate& row : rows_) {
+  std::string text =
+      "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\n";
+  for (const CurveRow& row : rows_) {
     const ProblemName& problem = problems_[row.session];
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{}\n", row.update, row.episodes,
-                   field(problem.graph), field(problem.cluster), row.last_us, row.best_us,
-                   row.entropy, row.gradient_norm);
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{}\n", row.update,
+                   row.episodes, row.evaluations, field(problem.graph), field(problem.cluster),
+                   row.last_us, row.best_us, row.entropy, row.gradient_norm);
   }
   return text;
 }
 
 std::string LearningCurve::to_svg() const {
   std::vector<std::vector<CurvePoint>> by_problem(problems_.size());
-  for (const TrainingUpdate& row : rows_) {
-    by_problem[row.session].push_back({.episodes = static_cast<double>(row.episodes),
-                                       .last = row.last_us / 1e3,
-                                       .best = row.best_us / 1e3});
+  std::vector<CurvePoint> all;
+  for (const CurveRow& row : rows_) {
+    all.push_back({.evaluations = static_cast<double>(row.evaluations),
+                   .last = row.last_us / kUsPerMs,
+                   .best = row.best_us / kUsPerMs,
+                   .entropy = row.entropy});
+    by_problem[row.session].push_back(all.back());
   }
   std::vector<LogPlot> plots;
   if (problems_.size() > 1) {
     if (const std::vector<CurvePoint> points = mean_points(rows_, best_us_); !points.empty()) {
-      plots.push_back(plot_of("All problems", "/ best of the training", points));
+      plots.push_back(plot_of("All problems", "/ best of the training", thinned(points)));
     }
   }
-  for (std::size_t problem = 0; problem < problems_.size(); ++problem) {
+  for (std::size_t problem = 0; problem < problems_.size() && problems_.size() <= kMostPlots;
+       ++problem) {
     if (!by_problem[problem].empty()) {
-      plots.push_back(
-          plot_of(fmt::format("{} on {}", problems_[problem].graph, problems_[problem].cluster),
-                  "[ms]", by_problem[problem]));
+      plots.push_back(plot_of_problem(problems_[problem], thinned(by_problem[problem])));
     }
+  }
+  if (std::ranges::any_of(all, [](const CurvePoint& point) { return point.entropy > 0; })) {
+    plots.push_back(plot_of_entropy(thinned(all)));
   }
   return LogPlot::to_svg(plots);
 }

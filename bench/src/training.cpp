@@ -137,7 +137,11 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
   const std::int64_t patience = plan_.patience * static_cast<std::int64_t>(sessions.size());
   auto end = TrainingEnd::kEpisodes;
   const auto callback = [&](const agents::TrainingUpdate& update) {
-    curve_.add(update);
+    CurveRow row{update};
+    for (const agents::Session* session : sessions) {
+      row.evaluations += session->evaluations();
+    }
+    curve_.add(row);
     if (!update.is_last) {
       return true;
     }
@@ -175,7 +179,7 @@ std::string Training::checkpoint() const {
     sessions += (sessions.empty() ? "\n" : ",\n") + to_json(session->state()).dump();
   }
   std::string curve;
-  for (const agents::TrainingUpdate& row : curve_.rows()) {
+  for (const CurveRow& row : curve_.rows()) {
     curve += (curve.empty() ? "\n" : ",\n") + to_json(row).dump();
   }
   return fmt::format(
@@ -207,7 +211,7 @@ void Training::resume(std::string_view checkpoint, const std::string& source) {
     sessions_[i]->restore(session_state_from_json(states[i], sessions_[i]->problem()));
   }
   for (const JsonCursor& row : root.at("curve").elements()) {
-    curve_.add(update_from_json(row, sessions_.size()));
+    curve_.add(row_from_json(row, sessions_.size()));
   }
   agent_->load_training(root.at("training"));
 }

@@ -16,7 +16,6 @@ namespace {
 
 using agents::EvaluationStatus;
 using agents::Session;
-using agents::TrainingUpdate;
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
@@ -133,31 +132,35 @@ Session::State session_state_from_json(const JsonCursor& json, const Problem& pr
   return state;
 }
 
-Json to_json(const TrainingUpdate& update) {
-  return {update.update,
-          update.episodes,
-          update.session,
-          number_to_json(update.last_us),
-          number_to_json(update.best_us),
-          number_to_json(update.entropy),
-          number_to_json(update.gradient_norm),
-          update.is_last};
+Json to_json(const CurveRow& row) {
+  return {row.update,
+          row.episodes,
+          row.evaluations,
+          row.session,
+          number_to_json(row.last_us),
+          number_to_json(row.best_us),
+          number_to_json(row.entropy),
+          number_to_json(row.gradient_norm),
+          row.is_last};
 }
 
-TrainingUpdate update_from_json(const JsonCursor& json, std::size_t num_sessions) {
+CurveRow row_from_json(const JsonCursor& json, std::size_t num_sessions) {
   const std::vector<JsonCursor> members = json.elements();
-  if (members.size() != 8) {
-    json.fail("expected the 8 numbers of an update");
+  if (members.size() != 9) {
+    json.fail("expected the 9 numbers of an update");
   }
-  return {.update = members[0].integer(1, kMaxInteger),
-          .episodes = members[1].integer(0, kMaxInteger),
-          .session = static_cast<std::size_t>(
-              members[2].integer(0, static_cast<std::int64_t>(num_sessions) - 1)),
-          .last_us = number_from_json(members[3]),
-          .best_us = number_from_json(members[4]),
-          .entropy = number_from_json(members[5]),
-          .gradient_norm = number_from_json(members[6]),
-          .is_last = members[7].boolean()};
+  CurveRow row;
+  row.update = members[0].integer(1, kMaxInteger);
+  row.episodes = members[1].integer(0, kMaxInteger);
+  row.evaluations = members[2].integer(0, kMaxInteger);
+  row.session =
+      static_cast<std::size_t>(members[3].integer(0, static_cast<std::int64_t>(num_sessions) - 1));
+  row.last_us = number_from_json(members[4]);
+  row.best_us = number_from_json(members[5]);
+  row.entropy = number_from_json(members[6]);
+  row.gradient_norm = number_from_json(members[7]);
+  row.is_last = members[8].boolean();
+  return row;
 }
 
 }  // namespace emplace::bench

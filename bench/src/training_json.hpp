@@ -2,7 +2,8 @@
 
 // Parts of policy files and checkpoints as JSON.
 
-#include <emplace/agents/agent.hpp>
+#include <emplace/agents/session.hpp>
+#include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
@@ -25,9 +26,9 @@ nlohmann::ordered_json to_json(const agents::Session::State& state);
 agents::Session::State session_state_from_json(const JsonCursor& json, const Problem& problem);
 
 /// Returns an update as a JSON array, the same bits when it is read.
-nlohmann::ordered_json to_json(const agents::TrainingUpdate& update);
+nlohmann::ordered_json to_json(const CurveRow& row);
 
 /// Reads an update of one of `num_sessions` sessions; throws kFormat.
-agents::TrainingUpdate update_from_json(const JsonCursor& json, std::size_t num_sessions);
+CurveRow row_from_json(const JsonCursor& json, std::size_t num_sessions);
 
 }  // namespace emplace::bench

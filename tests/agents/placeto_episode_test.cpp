@@ -240,6 +240,14 @@ TEST(PlacetoEpisode, StartsAtThePlacementOfItsOption) {
   const Placement best_now = *random_start.session.best_placement();
   ASSERT_TRUE(random_start.collector.collect(random_start.environment, 1, true));
   EXPECT_EQ(random_start.placement(0), best_now);  // greedy episodes ignore random-start
+  // Each worker has drawn a start of its own, once.
+  Collected two("workers=2", 2);
+  EXPECT_EQ(two.placement(0), fixed);
+  const Placement second = two.placement(1);
+  EXPECT_NE(second, fixed);
+  ASSERT_TRUE(two.collector.collect(two.environment, 2, false));
+  EXPECT_EQ(two.placement(0), fixed);
+  EXPECT_EQ(two.placement(1), second);
   Collected random("start=random");
   ASSERT_TRUE(random.collector.collect(random.environment, 1, false));
   EXPECT_EQ(random.placement(0), fixed);
@@ -250,10 +258,10 @@ TEST(PlacetoEpisode, StartsAtTheBetterOfOneDeviceAndARandomPlacement) {
   const Options better = options("start=better");
   const Problem chain = test::make_problem(test::chain_graph({10, 10, 10, 10, 10, 10}, 1'000));
   Session on_chain(chain, {});
-  EXPECT_EQ(Environment(on_chain, better).next_start(false), Placement(6, 0));
+  EXPECT_EQ(Environment(on_chain, better).next_start(0, false), Placement(6, 0));
   const Problem branches = test::make_problem(test::fork_join_graph(16, 1), {.num_devices = 4});
   Session on_branches(branches, {});
-  const Placement start = Environment(on_branches, better).next_start(true);
+  const Placement start = Environment(on_branches, better).next_start(0, true);
   EXPECT_NE(start, Placement(18, 0));
   EXPECT_EQ(start, on_branches.best_placement());
   const Collected collected("start=better");

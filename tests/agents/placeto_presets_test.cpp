@@ -64,6 +64,8 @@ TEST(PlacetoPresets, AreTheReleasedCodeAndThePaper) {
   EXPECT_EQ(released.get<double>("entropy-weight"), 1);
   EXPECT_EQ(released.get<std::string>("entropy-decay"), "none");
   EXPECT_EQ(released.get<double>("memory-limit"), 8);
+  EXPECT_EQ(released.get<std::int64_t>("workers"), 4);
+  EXPECT_TRUE(released.get<bool>("greedy-first"));
   const Params paper = resolved("placeto:preset=paper");
   for (const Params* params : {&released, &paper}) {
     EXPECT_EQ(params->get<std::string>("algorithm"), "reinforce");
@@ -88,13 +90,14 @@ TEST(PlacetoPresets, ListFewParameters) {
                          "moves", "temperature", "episode-length", "pretrained"));
 }
 
-// Recorded with the agent `placeto` of version 0.1, whose two settings differ from the code's: the
-// step times at the ends of its episodes, in us.
+// Recorded with the agent `placeto` of version 0.1, which differs from the code in these settings:
+// the step times at the ends of its episodes, in us.
 TEST(PlacetoPresets, ReleasedIsTheAgentOfVersionOne) {
   const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.seed = 1, .max_evaluations = 96});
   Session* const sessions[] = {&session};
-  const auto agent = make("placeto:preset=released,memory-limit=0,entropy-decay=linear");
+  const auto agent = make(
+      "placeto:preset=released,workers=1,greedy-first=false,memory-limit=0,entropy-decay=linear");
   std::vector<double> last_us;
   trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
     last_us.push_back(update.last_us);

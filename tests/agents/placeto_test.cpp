@@ -92,15 +92,18 @@ TEST(PlacetoAllActions, PlacesOnOtherDevicesThanItWasTrainedFor) {
   }
 }
 
+// For few episodes: an update after each, and an entropy weight that falls.
+constexpr const char* kShortTraining = "placeto:preset=released,workers=1,entropy-decay=linear,";
+
 // Tests the policy instead of the best placement of its training: one greedy episode from another
 // start.
 double greedy_us(const Problem& problem, const std::string& spec, std::uint64_t seed,
                  std::int64_t budget) {
   Session training(problem, {.seed = seed, .max_evaluations = budget});
-  const auto trained = make("placeto:preset=released,entropy-decay=linear," + spec);
+  const auto trained = make(kShortTraining + spec);
   Session* const sessions[] = {&training};
   trainable(*trained).train(sessions, {});
-  const auto loaded = make("placeto:preset=released,entropy-decay=linear," + spec);
+  const auto loaded = make(kShortTraining + spec);
   trainable(*loaded).load(JsonDocument::parse(trainable(*trained).save(), "policy.json").root());
   Session session(problem, {.seed = seed + 100, .max_evaluations = problem.num_groups() + 1});
   trainable(*loaded).place_with_policy(problem, session);
@@ -177,7 +180,8 @@ TEST(Placeto, ReportsEachUpdate) {
   Session session(problem, {.seed = 1, .max_evaluations = 40});
   Session* const sessions[] = {&session};
   std::vector<TrainingUpdate> updates;
-  const auto agent = make("placeto:preset=released,learning-rate=0,learning-rate-end=0");
+  const auto agent = make(
+      "placeto:preset=released,workers=1,greedy-first=false,learning-rate=0,learning-rate-end=0");
   trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
     updates.push_back(update);
     EXPECT_EQ(session.evaluations(), 8 * update.episodes);
@@ -197,13 +201,33 @@ TEST(Placeto, ReportsEachUpdate) {
   }
 }
 
+// Two workers, three episodes' worth of evaluations: the first two are greedy, and the policy
+// learns from the third alone.
+TEST(Placeto, BeginsWithGreedyEpisodesIfItIsToldTo) {
+  const Problem problem = test::make_problem(test::crossing_graph());
+  for (const bool greedy_first : {false, true}) {
+    Session session(problem, {.seed = 1, .max_evaluations = 3 * 8});
+    Session* const sessions[] = {&session};
+    std::vector<std::int64_t> episodes;
+    const auto agent = make(std::string("placeto:preset=released,workers=2,greedy-first=") +
+                            (greedy_first ? "true" : "false"));
+    trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
+      episodes.push_back(update.episodes);
+      return true;
+    });
+    EXPECT_EQ(episodes,
+              greedy_first ? std::vector<std::int64_t>{3} : (std::vector<std::int64_t>{2, 3}));
+    EXPECT_EQ(session.evaluations(), 3 * 8);
+  }
+}
+
 TEST(Placeto, StopsWhenTheCallbackReturnsFalse) {
   const Problem one = test::make_problem(test::fork_join_graph(4, 20));
   const Problem other = test::make_problem(test::crossing_graph());
   Session first(one, {.seed = 1, .max_evaluations = 700});
   Session second(other, {.seed = 2, .max_evaluations = 700});
   Session* const sessions[] = {&first, &second};
-  const auto agent = make("placeto:preset=released,workers=2");
+  const auto agent = make("placeto:preset=released,workers=2,greedy-first=false");
   std::vector<std::size_t> reported;
   trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
     reported.push_back(update.session);

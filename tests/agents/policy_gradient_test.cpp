@@ -2,7 +2,9 @@
 
 #include "agents/src/policy_gradient/advantage.hpp"
 #include "agents/src/policy_gradient/baseline.hpp"
+#include "agents/src/policy_gradient/categorical.hpp"
 #include "agents/src/policy_gradient/loss.hpp"
+#include "agents/src/policy_gradient/policy_optimizer.hpp"
 #include "agents/src/policy_gradient/schedule.hpp"
 #include "support/problems.hpp"
 
@@ -43,22 +45,6 @@ TEST(StepBaseline, IsTheMeanOfTheLastEpisodesStepByStep) {
   StepBaseline none(0);
   none.subtract_from(second, 2);
   EXPECT_THAT(second, testing::ElementsAre(2, 2, 10, 10));
-}
-
-// Below the mean of those before, in standard deviations that include this one: (5 - 3) / sqrt(4 /
-// 2), then (4 - 7) / sqrt((1 + 1 + 9) / 3).
-TEST(StandardizingBaseline, ComparesACostWithTheLastOnes) {
-  StandardizingBaseline baseline;
-  EXPECT_EQ(baseline.advantage(5), 0);
-  EXPECT_DOUBLE_EQ(baseline.advantage(3), std::sqrt(2.0));
-  EXPECT_DOUBLE_EQ(baseline.advantage(7), -3 / std::sqrt(11.0 / 3));
-  StandardizingBaseline same;
-  same.load(JsonDocument::parse(baseline.to_json(), "baseline").root());
-  EXPECT_EQ(same.advantage(1), baseline.advantage(1));
-  for (int i = 0; i < 30; ++i) {
-    EXPECT_EQ(baseline.advantage(2) > 0, i < 19) << i;  // by then 5, 3 and 7 are forgotten
-  }
-  EXPECT_THROW(same.load(JsonDocument::parse("[1, \"2\"]", "baseline").root()), Error);
 }
 
 // Root mean squares before are 2, and 2 around the means 1 and 5.
@@ -129,6 +115,66 @@ TEST(BudgetProgress, IsTheShareOfWhatWasLeftAtTheBeginning) {
   }
   other.evaluate(placement);
   EXPECT_EQ(progress.share(), 1);
+}
+
+// The shares of 10,000 samples lie within four standard deviations of the probabilities. What
+// rounding leaves goes to the last action.
+TEST(Categorical, SamplesByTheProbabilitiesOrTakesTheLargest) {
+  const std::vector<double> probabilities = {0.2, 0.5, 0, 0.3};
+  RandomStream random(1);
+  std::vector<int> counts(4, 0);
+  for (int i = 0; i < 10'000; ++i) {
+    ++counts[sample_action(probabilities, random)];
+  }
+  EXPECT_NEAR(counts[0], 2000, 4 * 40);
+  EXPECT_NEAR(counts[1], 5000, 4 * 50);
+  EXPECT_EQ(counts[2], 0);
+  EXPECT_NEAR(counts[3], 3000, 4 * 46);
+  EXPECT_EQ(greedy_action(probabilities), 1U);
+  EXPECT_EQ(greedy_action(std::vector<double>{0.4, 0.4, 0.2}), 0U);
+  EXPECT_EQ(sample_action(std::vector<double>{0, 0}, random), 1U);
+}
+
+// One parameter, plain gradient descent, a budget of two evaluations: the learning rate falls from
+// 0.5 to 0.1, the entropy weight from 2 to 1 within half of the budget.
+TEST(PolicyOptimizer, FollowsTheSchedulesAndClipsGradients) {
+  const Problem problem = test::make_problem(test::diamond_graph(30));
+  Session session(problem, {.max_evaluations = 2});
+  Session* const sessions[] = {&session};
+  nn::Parameters<float> parameters;
+  parameters.add("layer", 1, 1);  // a weight and a bias
+  const LearningOptions options = {.learning_rate = 0.5,
+                                   .learning_rate_end = 0.1,
+                                   .optimizer = nn::OptimizerKind::kSgd,
+                                   .max_grad_norm = 5,
+                                   .entropy_weight = 2,
+                                   .entropy_weight_end = 1,
+                                   .entropy_decay_share = 0.5};
+  PolicyOptimizer optimizer(options, parameters, sessions);
+  std::vector<float> gradient = {3, 4};
+  optimizer.begin_update();
+  EXPECT_EQ(optimizer.entropy_weight(), 2);
+  EXPECT_EQ(optimizer.step(gradient), 5);
+  optimizer.end_update();
+  EXPECT_THAT(parameters.values(), testing::ElementsAre(-1.5F, -2));
+  EXPECT_EQ(optimizer.updates(), 1);
+
+  session.evaluate(Placement(problem.num_groups()));
+  optimizer.begin_update();
+  EXPECT_EQ(optimizer.entropy_weight(), 1);
+  gradient = {30, 40};
+  EXPECT_EQ(optimizer.step(gradient), 50);
+  EXPECT_THAT(parameters.values(), testing::ElementsAre(testing::FloatNear(-2.4F, 1e-6F),
+                                                        testing::FloatNear(-3.2F, 1e-6F)));
+
+  PolicyOptimizer resumed(options, parameters, sessions);  // as if nothing of the budget were spent
+  resumed.begin_update();
+  EXPECT_EQ(resumed.entropy_weight(), 2);
+  resumed.load(JsonDocument::parse(optimizer.to_json(), "optimizer").root());
+  resumed.begin_update();
+  EXPECT_EQ(resumed.entropy_weight(), 1);
+  EXPECT_EQ(resumed.updates(), 1);
+  EXPECT_EQ(resumed.to_json(), optimizer.to_json());
 }
 
 }  // namespace

@@ -44,10 +44,9 @@ std::string training_without_memory(std::int64_t feasible_only_after, std::vecto
   Session session(problem, {.seed = 1, .max_evaluations = 8});
   policy.parameters().initialize(session.random());
   Session* const sessions[] = {&session};
-  rnn::Trainer training({.placements = 4,
-                         .feasible_only_after = feasible_only_after,
-                         .entropy_weight = 0,
-                         .entropy_weight_end = 0},
+  rnn::Trainer training({.sampling = {.placements = 4},
+                         .reward = {.feasible_only_after = feasible_only_after},
+                         .learning = {.normalize_advantages = true}},
                         policy, sessions);
   training.run({});
   weights.assign(policy.parameters().values().begin(), policy.parameters().values().end());
@@ -57,10 +56,10 @@ std::string training_without_memory(std::int64_t feasible_only_after, std::vecto
 TEST(RnnTraining, IgnoresPlacementsThatDoNotFitAfterSomeUpdates) {
   std::vector<float> untouched;
   EXPECT_THAT(training_without_memory(0, untouched),
-              testing::HasSubstr(R"("updates": 2, "episodes": 8, "baselines": [[]])"));
+              testing::HasSubstr(R"("episodes": 8, "baselines": [[]])"));
   std::vector<float> weights;
   EXPECT_THAT(training_without_memory(1, weights),
-              testing::HasSubstr(R"("updates": 2, "episodes": 8, "baselines": [[10]])"));
+              testing::HasSubstr(R"("episodes": 8, "baselines": [[10]])"));
   EXPECT_EQ(weights, untouched);  // all were equally bad
 }
 
@@ -82,14 +81,14 @@ struct Step {
 };
 
 // Makes 64 updates of one placement, so that update i begins after i / 64 of the budget.
-std::vector<Step> steps_of(const rnn::LearningOptions& options) {
+std::vector<Step> steps_of(const policy_gradient::LearningOptions& options) {
   const Problem problem = test::make_problem(test::crossing_graph());
   rnn::RecurrentPolicy<float> policy({.hidden = 4, .embedding = 2, .adjacency = 4}, 2);
   Session session(problem, {.seed = 1, .max_evaluations = 65});
   session.evaluate(Placement(problem.num_groups()));  // before the training, so it does not count
   policy.parameters().initialize(session.random());
   Session* const sessions[] = {&session};
-  rnn::Trainer training(options, policy, sessions);
+  rnn::Trainer training({.sampling = {.placements = 1}, .learning = options}, policy, sessions);
   const auto weights = [&] {
     const auto values = policy.parameters().values();
     return std::vector<float>(values.begin(), values.end());
@@ -112,12 +111,11 @@ std::vector<Step> steps_of(const rnn::LearningOptions& options) {
 
 // A step of plain gradient descent is as long as the gradient times the learning rate.
 TEST(RnnTraining, LowersTheLearningRateLinearlyOverTheBudget) {
-  const std::vector<Step> steps = steps_of({.placements = 1,
-                                            .entropy_weight = 0.1,
-                                            .optimizer = nn::OptimizerKind::kSgd,
-                                            .learning_rate = 0.5,
+  const std::vector<Step> steps = steps_of({.learning_rate = 0.5,
                                             .learning_rate_end = 0.25,
-                                            .max_grad_norm = 1e6});
+                                            .optimizer = nn::OptimizerKind::kSgd,
+                                            .max_grad_norm = 1e6,
+                                            .entropy_weight = 0.1});
   ASSERT_EQ(steps.size(), 64U);
   const auto rate = [&](std::size_t i) { return steps[i].length / steps[i].gradient_norm; };
   EXPECT_NEAR(rate(0), 0.5, 1e-4);
@@ -129,12 +127,11 @@ TEST(RnnTraining, LowersTheLearningRateLinearlyOverTheBudget) {
 // same bits where their entropy weights are.
 TEST(RnnTraining, LowersTheEntropyWeightOverTheBudget) {
   const auto with_weight = [](double begin, double end, policy_gradient::Decay decay) {
-    return steps_of({.placements = 1,
+    return steps_of({.learning_rate = 0,
+                     .learning_rate_end = 0,
                      .entropy_weight = begin,
                      .entropy_weight_end = end,
-                     .entropy_decay = decay,
-                     .learning_rate = 0,
-                     .learning_rate_end = 0});
+                     .entropy_decay = decay});
   };
   const auto constant = [&](double weight) {
     return with_weight(weight, 0, policy_gradient::Decay::kNone);

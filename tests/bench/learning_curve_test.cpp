@@ -1,28 +1,30 @@
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/graphs/check.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace emplace::bench {
 namespace {
 
-using agents::TrainingUpdate;
 using testing::HasSubstr;
 using testing::Not;
 
-TrainingUpdate update(std::int64_t number, std::size_t session, double last_us, double best_us) {
-  return {.update = number,
-          .episodes = 10 * number,
-          .session = session,
-          .last_us = last_us,
-          .best_us = best_us,
-          .entropy = 0.5,
-          .gradient_norm = 0.1};
+CurveRow update(std::int64_t number, std::size_t session, double last_us, double best_us) {
+  return {{.update = number,
+           .episodes = 10 * number,
+           .session = session,
+           .last_us = last_us,
+           .best_us = best_us,
+           .entropy = 0.5,
+           .gradient_norm = 0.1},
+          100 * number};
 }
 
 LearningCurve two_problems() {
@@ -34,9 +36,9 @@ TEST(LearningCurve, IsATableWithFieldsInQuotesWhereTheyNeedThem) {
   curve.add(update(1, 0, 2500, 2000.125));
   curve.add(update(2, 1, 1.0 / 3, 0.25));
   EXPECT_EQ(curve.to_csv(),
-            "update,episodes,graph,cluster,last_us,best_us,entropy,gradient_norm\n"
-            "1,10,\"nmt:layers=2,steps=3\",p2-8xlarge-2,2500,2000.125,0.5,0.1\n"
-            "2,20,\"a \"\"b\"\".json\",small,0.3333333333333333,0.25,0.5,0.1\n");
+            "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\n"
+            "1,10,100,\"nmt:layers=2,steps=3\",p2-8xlarge-2,2500,2000.125,0.5,0.1\n"
+            "2,20,200,\"a \"\"b\"\".json\",small,0.3333333333333333,0.25,0.5,0.1\n");
 }
 
 // A first placement is a gain; so is any better one, of whichever problem.
@@ -55,9 +57,9 @@ TEST(LearningCurve, CountsEpisodesSinceTheLastGain) {
   EXPECT_EQ(curve.episodes(), 50);
 }
 
-// The field is 560 by 360 pixels. Episodes 10 to 1000 are two decades, and 1 to 100 ms too, so that
-// 100 episodes and 10 ms are the middle.
-TEST(LearningCurve, IsDrawnOverEpisodesInMilliseconds) {
+// The field is 560 by 360 pixels. 100 to 10,000 evaluations are two decades, and 1 to 100 ms too,
+// so that 1,000 evaluations and 10 ms are the middle.
+TEST(LearningCurve, IsDrawnOverEvaluationsInMilliseconds) {
   LearningCurve curve(std::vector<ProblemName>{{"tiny", "pair"}});
   curve.add(update(1, 0, 100'000, 100'000));
   curve.add(update(10, 0, 10'000, 10'000));
@@ -68,10 +70,44 @@ TEST(LearningCurve, IsDrawnOverEpisodesInMilliseconds) {
   EXPECT_THAT(svg, HasSubstr(">tiny on pair</text>"));
   EXPECT_THAT(svg, HasSubstr(">step time [ms]</text>"));
   EXPECT_THAT(svg, Not(HasSubstr("All problems")));
+  EXPECT_THAT(svg, HasSubstr(">entropy of a decision [nats]</text>"));
+  EXPECT_THAT(svg, HasSubstr("points=\"0,0 280,0 560,0\""));  // 0.5 all the time
+}
+
+TEST(LearningCurve, IsDrawnInSecondsWhereAllTimesAreThatLong) {
+  LearningCurve curve(std::vector<ProblemName>{{"tiny", "pair"}});
+  curve.add(update(1, 0, 2'000'000, 2'000'000));
+  curve.add(update(100, 0, 2'000'000, 1'000'000));
+  const std::string svg = curve.to_svg();
+  EXPECT_THAT(svg, HasSubstr(">step time [s]</text>"));
+  EXPECT_THAT(svg, HasSubstr("points=\"0,0 560,360\""));  // from 2 to 1
+}
+
+// 10,000 and 10,100 evaluations are within 2 %: 4 and 1 ms have a mean of 2.5, on an axis from 1 to
+// 10 ms. That is drawn at the second.
+TEST(LearningCurve, DrawsTheMeanOfUpdatesThatAreNear) {
+  LearningCurve curve(std::vector<ProblemName>{{"tiny", "pair"}});
+  curve.add(update(1, 0, 10'000, 10'000));
+  curve.add(update(100, 0, 4'000, 2'000));
+  curve.add(update(101, 0, 1'000, 1'000));
+  const double down = 360 * (1 - std::log10(2.5));
+  EXPECT_THAT(curve.to_svg(),
+              testing::ContainsRegex(fmt::format("points=\"0,0 [0-9.]+,{:.0f}", down)));
+}
+
+TEST(LearningCurve, IsDrawnForAllTogetherWhereProblemsAreMany) {
+  LearningCurve curve(std::vector<ProblemName>(13, {"tiny", "pair"}));
+  for (std::int64_t i = 0; i < 13; ++i) {
+    curve.add(update(i + 1, static_cast<std::size_t>(i), 200, 100));
+  }
+  const std::string svg = curve.to_svg();
+  EXPECT_THAT(svg, HasSubstr(">All problems</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr("tiny")));
+  EXPECT_THAT(svg, HasSubstr("height=\"920\""));  // with the entropy
 }
 
 // The mean begins where both were played: 4 and 1 times the best, whose geometric mean is 2, then 1
-// and 1. On an axis from 1 to 2, and from 100 episodes to 1000, these are corners.
+// and 1. On an axis from 1 to 2, and from 1,000 evaluations to 10,000, these are corners.
 TEST(LearningCurve, BeginsWithTheMeanOfSeveralProblems) {
   LearningCurve curve = two_problems();
   curve.add(update(1, 0, 400, 400));
@@ -80,7 +116,7 @@ TEST(LearningCurve, BeginsWithTheMeanOfSeveralProblems) {
   const std::string svg = curve.to_svg();
   EXPECT_THAT(svg, HasSubstr(">All problems</text>"));
   EXPECT_THAT(svg, HasSubstr("points=\"0,0 560,360\""));
-  EXPECT_THAT(svg, HasSubstr("height=\"1380\""));  // three plots
+  EXPECT_THAT(svg, HasSubstr("height=\"1840\""));  // three plots and the entropy
 }
 
 TEST(LearningCurve, IsEmptyBeforeTheFirstUpdate) {

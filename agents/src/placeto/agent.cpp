@@ -49,7 +49,7 @@ class PlacetoAgent final : public policy_gradient::PolicyAgent {
     return std::make_unique<Policy>(options_, num_devices);
   }
 
-  bool values_moves() const { return options_.learning.algorithm == Algorithm::kRegression; }
+  bool values_moves() const { return options_.update.algorithm == Algorithm::kRegression; }
 
   // The two networks share little; their policies do not fit each other.
   static ParameterTexts shape_of(const Params& params) {

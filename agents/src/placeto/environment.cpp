@@ -52,13 +52,16 @@ Environment::Environment(Session& environment_session, const Options& all_option
     : session(&environment_session),
       options(all_options.episode),
       graph(environment_session.problem()),
-      fixed_start(environment_session.problem().num_groups(),
-                  environment_session.problem().placeable_devices().front()),
-      baseline(all_options.learning.baseline_episodes) {
+      baseline(all_options.update.baseline_episodes) {
   const Problem& problem = session->problem();
   order = visiting_order(problem, options.order, session->random());
   if (options.start == Start::kRandom || options.start == Start::kBest) {
-    fixed_start = random_placement(problem, session->random());
+    const std::size_t starts = options.start == Start::kRandom ? options.workers : 1;
+    for (std::size_t i = 0; i < starts; ++i) {
+      fixed_starts.push_back(random_placement(problem, session->random()));
+    }
+  } else {
+    fixed_starts.emplace_back(problem.num_groups(), problem.placeable_devices().front());
   }
   const double work = work_us(problem);
   us_per_unit = options.relative_times && work > 0 ? work : kUsPerSecond;
@@ -75,12 +78,12 @@ std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Proble
 }
 
 void Environment::load(const JsonCursor& json) {
-  json.expect_only({"order", "start", "baseline"});
-  const auto read = [&](const char* key, std::int32_t count) {
-    const std::vector<JsonCursor> elements = json.at(key).elements();
+  json.expect_only({"order", "starts", "baseline"});
+  const auto read = [&](const JsonCursor& list, std::int32_t count) {
+    const std::vector<JsonCursor> elements = list.elements();
     if (elements.size() != graph.size()) {
-      json.at(key).fail(fmt::format("expected one for each of {} groups, found {}", graph.size(),
-                                    elements.size()));
+      list.fail(fmt::format("expected one for each of {} groups, found {}", graph.size(),
+                            elements.size()));
     }
     std::vector<std::int32_t> numbers;
     numbers.reserve(elements.size());
@@ -89,22 +92,34 @@ void Environment::load(const JsonCursor& json) {
     }
     return numbers;
   };
-  order = read("order", session->problem().num_groups());
+  order = read(json.at("order"), session->problem().num_groups());
   std::vector<GroupId> sorted = order;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) {
     json.at("order").fail("expected each group once");
   }
-  fixed_start = Placement(read("start", session->problem().num_devices()));
+  const std::vector<JsonCursor> starts = json.at("starts").elements();
+  if (starts.size() != fixed_starts.size()) {
+    json.at("starts").fail(
+        fmt::format("expected {} placements, found {}", fixed_starts.size(), starts.size()));
+  }
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    fixed_starts[i] = Placement(read(starts[i], session->problem().num_devices()));
+  }
   baseline.load(json.at("baseline"), order.size() * options.sweeps);
 }
 
 std::string Environment::to_json() const {
-  return fmt::format(R"({{"order": [{}], "start": [{}], "baseline": {}}})", fmt::join(order, ", "),
-                     fmt::join(fixed_start.devices(), ", "), baseline.to_json());
+  std::string starts;
+  for (const Placement& start : fixed_starts) {
+    starts += fmt::format("{}[{}]", starts.empty() ? "" : ", ", fmt::join(start.devices(), ", "));
+  }
+  return fmt::format(R"({{"order": [{}], "starts": [{}], "baseline": {}}})", fmt::join(order, ", "),
+                     starts, baseline.to_json());
 }
 
-Placement Environment::next_start(bool greedy) const {
+Placement Environment::next_start(std::size_t worker, bool greedy) const {
+  const Placement& fixed = fixed_starts[worker % fixed_starts.size()];
   if (!greedy && options.random_start > 0 && session->random().uniform() < options.random_start) {
     return random_placement(session->problem(), session->random());
   }
@@ -112,10 +127,9 @@ Placement Environment::next_start(bool greedy) const {
     case Start::kRandomEachEpisode:
       return random_placement(session->problem(), session->random());
     case Start::kBest:
-      return session->best_placement().value_or(fixed_start);
+      return session->best_placement().value_or(fixed);
     case Start::kBetter: {
-      const Placement starts[] = {fixed_start,
-                                  random_placement(session->problem(), session->random())};
+      const Placement starts[] = {fixed, random_placement(session->problem(), session->random())};
       const std::vector<Evaluation> evaluations = session->evaluate(starts);
       return starts[evaluations[1].better_than(evaluations[0]) ? 1 : 0];
     }
@@ -123,7 +137,7 @@ Placement Environment::next_start(bool greedy) const {
     case Start::kRandom:
       break;
   }
-  return fixed_start;
+  return fixed;
 }
 
 double Environment::time_of(const Evaluation& evaluation, const StepOutline& outline) const {

@@ -11,6 +11,7 @@
 #include <emplace/agents/session.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,7 +26,7 @@ std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Proble
 struct Environment {
   Environment(Session& environment_session, const Options& all_options);
 
-  /// Returns the order, the fixed start and the baseline as a JSON object.
+  /// Returns the order, the fixed starts and the baseline as a JSON object.
   std::string to_json() const;
 
   /// Restores what to_json() wrote for the same problem; throws kFormat if it is something else.
@@ -36,9 +37,9 @@ struct Environment {
     return placeto::evaluations_per_episode(options, session->problem());
   }
 
-  /// Returns the placement with which the next episode starts. Greedy episodes ignore the
-  /// random-start probability.
-  Placement next_start(bool greedy) const;
+  /// Returns the placement with which the next episode of a worker starts. Greedy episodes ignore
+  /// the random-start probability.
+  Placement next_start(std::size_t worker, bool greedy) const;
 
   /// Returns the cost of a placement for rewards: its step time in units of time, plus the memory
   /// penalty, at most the cap.
@@ -50,8 +51,8 @@ struct Environment {
   Session* session;
   EpisodeOptions options;
   Graph graph;
-  std::vector<GroupId> order;  ///< of visits
-  Placement fixed_start;
+  std::vector<GroupId> order;           ///< of visits
+  std::vector<Placement> fixed_starts;  ///< by worker; one for all unless each draws its own
   double us_per_unit = 1;
   policy_gradient::StepBaseline baseline;
   Rollout rollout;  ///< of the last round of episodes

@@ -1,5 +1,7 @@
 #include "episode.hpp"
 
+#include "policy_gradient/categorical.hpp"
+
 #include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
@@ -17,7 +19,7 @@ bool RolloutCollector::collect(Environment& environment, std::size_t workers, bo
   const std::size_t num_decisions = steps * workers;
   placements_.clear();
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    placements_.push_back(environment.next_start(greedy));
+    placements_.push_back(environment.next_start(worker, greedy));
   }
   outcomes_.resize(workers);
   Rollout& rollout = environment.rollout;
@@ -183,18 +185,14 @@ void RolloutCollector::act(Environment& environment, std::size_t step, bool gree
     for (const double probability : probabilities_) {
       rollout.entropy_sum_ -= probability > 0 ? probability * log_of(probability) : 0;
     }
+    RandomStream& random = environment.session->random();
     std::size_t action = 0;
     if (greedy) {
-      action = static_cast<std::size_t>(std::ranges::max_element(probabilities_) -
-                                        probabilities_.begin());
-    } else if (environment.options.epsilon > 0 &&
-               environment.session->random().uniform() < environment.options.epsilon) {
-      action = environment.session->random().below(probabilities_.size());
+      action = policy_gradient::greedy_action(probabilities_);
+    } else if (environment.options.epsilon > 0 && random.uniform() < environment.options.epsilon) {
+      action = random.below(probabilities_.size());
     } else {
-      double left = environment.session->random().uniform() - probabilities_[0];
-      while (left >= 0 && action + 1 < probabilities_.size()) {
-        left -= probabilities_[++action];
-      }
+      action = policy_gradient::sample_action(probabilities_, random);
     }
     rollout.actions_[step * workers + worker] = static_cast<std::int32_t>(action);
     placements_[worker][rollout.current_[step]] =

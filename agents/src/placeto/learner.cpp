@@ -2,7 +2,6 @@
 
 #include "policy_gradient/loss.hpp"
 
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -33,15 +32,11 @@ struct Learner::Workspaces {
   tbb::enumerable_thread_specific<Workspace> by_thread;
 };
 
-Learner::Learner(const LearningOptions& options, Network<float>& network)
-    : options_(options),
-      learning_rate_{.begin = options.learning_rate, .end = options.learning_rate_end},
-      entropy_weight_{.begin = options.entropy_weight,
-                      .end = options.entropy_weight_end,
-                      .decay = options.entropy_decay,
-                      .share = options.entropy_decay_share},
+Learner::Learner(const Options& options, Network<float>& network,
+                 std::span<Session* const> sessions)
+    : options_(options.update),
       network_(&network),
-      optimizer_(options.optimizer, network.parameters().values().size()),
+      optimizer_(options.learning, network.parameters(), sessions),
       gradient_(network.parameters().values().size()),
       workspaces_(std::make_unique<Workspaces>(network)) {}
 
@@ -55,7 +50,6 @@ double Learner::update(std::span<const Experience> experiences) {
     most_decisions = std::max(most_decisions, experience.rollout->num_decisions());
   }
   const std::size_t minibatches = std::min(options_.minibatches, most_decisions);
-  const double learning_rate = learning_rate_.at(progress_, updates_);
   double first_norm = 0;
   for (int epoch = 0; epoch < (options_.algorithm == Algorithm::kPpo ? options_.ppo_epochs : 1);
        ++epoch) {
@@ -65,25 +59,14 @@ double Learner::update(std::span<const Experience> experiences) {
         add_gradients(experiences[i], minibatch, minibatches, first_log_probabilities[i],
                       epoch == 0);
       }
-      const double norm = optimizer_.clipped_step(network_->parameters().values(), gradient_,
-                                                  learning_rate, options_.max_grad_norm);
+      const double norm = optimizer_.step(gradient_);
       if (epoch == 0 && minibatch == 0) {
         first_norm = norm;
       }
     }
   }
-  ++updates_;
+  optimizer_.end_update();
   return first_norm;
-}
-
-std::string Learner::to_json() const {
-  return fmt::format(R"({{"updates": {}, "optimizer": {}}})", updates_, optimizer_.to_json());
-}
-
-void Learner::load(const JsonCursor& json) {
-  json.expect_only({"updates", "optimizer"});
-  updates_ = json.at("updates").integer(0, std::int64_t{1} << 53);
-  optimizer_.load(json.at("optimizer"));
 }
 
 void Learner::add_gradients(const Experience& experience, std::size_t minibatch,
@@ -154,7 +137,7 @@ void Learner::add_piece(Workspace& workspace, const Experience& experience, std:
       d_expectation(row, 0) = -1;
     }
   }
-  if (const double weight = entropy_weight_.at(progress_, updates_); weight > 0) {
+  if (const double weight = optimizer_.entropy_weight(); weight > 0) {
     const nn::MatrixView<float> d_entropy = tape.seed(tape.entropy(logits));
     for (std::size_t row = 0; row < end - begin; ++row) {
       d_entropy(row, 0) = static_cast<float>(-weight);

@@ -10,11 +10,10 @@
 // network forward again and then backward. The pieces depend on the problem alone, and their
 // gradients are added in order, so that the bits are the same on any number of threads.
 
-#include "nn/optimizer.hpp"
 #include "placeto/network.hpp"
 #include "placeto/options.hpp"
 #include "placeto/rollout.hpp"
-#include "policy_gradient/schedule.hpp"
+#include "policy_gradient/policy_optimizer.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -35,26 +34,26 @@ struct Experience {
 /// Trains a policy network.
 class Learner {
  public:
-  /// Trains `network`. Requires: it outlives this.
-  Learner(const LearningOptions& options, Network<float>& network);
+  /// Begins a training of `network` with the budgets of `sessions`. Requires: both outlive this.
+  Learner(const Options& options, Network<float>& network, std::span<Session* const> sessions);
   ~Learner();
 
-  /// Sets the share of the budget that is spent, 0 to 1, on which the schedules of the learning
-  /// rate and the entropy weight depend.
-  void set_progress(double progress) { progress_ = progress; }
+  /// Begins an update, whose learning rate and entropy weight are those of the budget that is spent
+  /// by now.
+  void begin_update() { optimizer_.begin_update(); }
 
-  /// Makes one update from a round of episodes on one or several problems. Returns the norm of the
+  /// Makes the update from a round of episodes on one or several problems. Returns the norm of the
   /// gradient of the first minibatch (and epoch) before clipping.
   double update(std::span<const Experience> experiences);
 
   /// Returns the number of updates so far.
-  std::int64_t updates() const { return updates_; }
+  std::int64_t updates() const { return optimizer_.updates(); }
 
-  /// Returns the optimizer's moments and the number of updates, as a JSON object.
-  std::string to_json() const;
+  /// Returns the state of the optimizer as a JSON object.
+  std::string to_json() const { return optimizer_.to_json(); }
 
   /// Restores what to_json() wrote, the same bits; throws kFormat if it is something else.
-  void load(const JsonCursor& json);
+  void load(const JsonCursor& json) { optimizer_.load(json); }
 
  private:
   struct Workspace;
@@ -67,13 +66,9 @@ class Learner {
                  std::size_t end, std::size_t lanes, std::span<double> first_log_probabilities,
                  bool is_first, std::span<float> gradient) const;
 
-  LearningOptions options_;
-  policy_gradient::Schedule learning_rate_;
-  policy_gradient::Schedule entropy_weight_;
+  UpdateOptions options_;
   Network<float>* network_;
-  nn::Optimizer optimizer_;
-  double progress_ = 0;
-  std::int64_t updates_ = 0;
+  policy_gradient::PolicyOptimizer optimizer_;
   std::vector<float> gradient_;
   std::vector<std::vector<float>> piece_gradients_;
   std::unique_ptr<Workspaces> workspaces_;

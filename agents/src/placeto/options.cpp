@@ -48,11 +48,12 @@ OptionTable<Options> declare() {
   auto episode = table.group("episode", &Options::episode);
   episode.number("workers", &EpisodeOptions::workers, 1, 8,
                  "episodes that run in parallel for one update");
-  episode.choice(
-      "start", &EpisodeOptions::start,
-      {"one-device", "random", "random-each-episode", "best", "better"},
-      "placement at the start of an episode: one device; random, drawn once; random in each "
-      "episode; the best so far; the better of one device and a random one (2 evaluations)");
+  episode.choice("start", &EpisodeOptions::start,
+                 {"one-device", "random", "random-each-episode", "best", "better"},
+                 "placement at the start of an episode: one device; random, drawn once for each "
+                 "worker; random "
+                 "in each episode; the best so far; the better of one device and a random one (2 "
+                 "evaluations)");
   episode.number("sweeps", &EpisodeOptions::sweeps, 1, 100, "visits of each group in an episode",
                  kForExperts);
   episode.flag("skip-unchanged", &EpisodeOptions::skip_unchanged,
@@ -64,9 +65,12 @@ OptionTable<Options> declare() {
                  kForExperts);
   episode.number("epsilon", &EpisodeOptions::epsilon, 0, 1,
                  "probability of a uniformly random action", kForExperts);
-  episode.number("greedy-every", &EpisodeOptions::greedy_every, 0, 1'000'000'000,
-                 "period, in rounds of episodes, of a greedy episode without an update; 0: none",
-                 kForExperts);
+  episode.number(
+      "greedy-every", &EpisodeOptions::greedy_every, 0, 1'000'000'000,
+      "period, in rounds of episodes, of a round of greedy ones without an update; 0: none",
+      kForExperts);
+  episode.flag("greedy-first", &EpisodeOptions::greedy_first,
+               "the first round of episodes is such a greedy one", kForExperts);
 
   auto reward = table.group("reward", &Options::episode);
   reward.choice("reward", &EpisodeOptions::reward, {"step", "minimum", "terminal"},
@@ -91,38 +95,20 @@ OptionTable<Options> declare() {
   reward.number("time-cap", &EpisodeOptions::time_cap, 1e-3, 1e6,
                 "upper limit of a time, in units of time", kForExperts);
 
-  auto learning = table.group("learning", &Options::learning);
-  learning.choice("algorithm", &LearningOptions::algorithm, {"regression", "reinforce", "ppo"},
-                  "regression: learns to predict what moves of groups and clusters gain; "
-                  "reinforce, ppo: policy gradient of visits to one group after the other");
-  learning.number("learning-rate", &LearningOptions::learning_rate, 0, 1, "initial learning rate");
-  learning.number("entropy-weight", &LearningOptions::entropy_weight, 0, 1000,
-                  "initial weight of the entropy bonus, which keeps the policy exploring");
-  learning.number("learning-rate-end", &LearningOptions::learning_rate_end, 0, 1,
-                  "final learning rate, reached linearly at the end of the budget", kForExperts);
-  learning.choice("optimizer", &LearningOptions::optimizer, nn::optimizer_names(),
-                  "method of gradient descent", kForExperts);
-  learning.number("max-grad-norm", &LearningOptions::max_grad_norm, 1e-6, 1e6,
-                  "Euclidean norm to which gradients are clipped", kForExperts);
-  learning.number("minibatches", &LearningOptions::minibatches, 1, 1'000'000,
-                  "parts of an update's decisions, each with its own optimizer step", kForExperts);
-  learning.number("ppo-epochs", &LearningOptions::ppo_epochs, 1, 100,
-                  "passes of PPO over the decisions of an update", kForExperts);
-  learning.number("ppo-clip", &LearningOptions::ppo_clip, 0.01, 1,
-                  "PPO clips ratios of probabilities to 1 plus or minus this", kForExperts);
-  learning.number("baseline-episodes", &LearningOptions::baseline_episodes, 0, 1000,
-                  "rounds of episodes that the baseline of each step averages; 0: no baseline",
-                  kForExperts);
-  learning.flag("normalize-advantages", &LearningOptions::normalize_advantages,
-                "divides advantages by their root mean square", kForExperts);
-  learning.choice(
-      "entropy-decay", &LearningOptions::entropy_decay, {"none", "linear", "exponential"},
-      "decay of the entropy weight: none; linear; exponential, by 5 % every 100 updates",
-      kForExperts);
-  learning.number("entropy-weight-end", &LearningOptions::entropy_weight_end, 0, 1000,
-                  "final entropy weight", kForExperts);
-  learning.number("entropy-decay-share", &LearningOptions::entropy_decay_share, 0.001, 1,
-                  "share of the budget that a linear decay takes", kForExperts);
+  auto update = table.group("learning", &Options::update);
+  update.choice("algorithm", &UpdateOptions::algorithm, {"regression", "reinforce", "ppo"},
+                "regression: learns to predict what moves of groups and clusters gain; "
+                "reinforce, ppo: policy gradient of visits to one group after the other");
+  policy_gradient::declare_learning_options(table, &Options::learning);
+  update.number("baseline-episodes", &UpdateOptions::baseline_episodes, 0, 1000,
+                "rounds of episodes that the baseline of each step averages; 0: no baseline",
+                kForExperts);
+  update.number("minibatches", &UpdateOptions::minibatches, 1, 1'000'000,
+                "parts of an update's decisions, each with its own optimizer step", kForExperts);
+  update.number("ppo-epochs", &UpdateOptions::ppo_epochs, 1, 100,
+                "passes of PPO over the decisions of an update", kForExperts);
+  update.number("ppo-clip", &UpdateOptions::ppo_clip, 0.01, 1,
+                "PPO clips ratios of probabilities to 1 plus or minus this", kForExperts);
 
   auto regression = table.group("regression", &Options::regression);
   regression.number("moves", &RegressionOptions::moves, 1, 4096,

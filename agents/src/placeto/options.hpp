@@ -4,10 +4,9 @@
 // authors' file of hyperparameters where it has one. Options marked "ours" are additions, off by
 // default; presets turn some of them on (presets.cpp).
 
-#include "nn/optimizer.hpp"
 #include "option_table.hpp"
 #include "placeto/value_policy.hpp"
-#include "policy_gradient/schedule.hpp"
+#include "policy_gradient/learning_options.hpp"
 
 #include <emplace/graphs/params.hpp>
 
@@ -54,28 +53,20 @@ struct EpisodeOptions {
   double memory_limit_gb = 0;  // 0: the device's own
   double time_cap = 10;
   std::int64_t greedy_every = 999;
+  bool greedy_first = false;
 };
 
 /// Says how a policy learns: to predict what moves gain (value_policy.hpp), or by policy gradient
 /// from visits to one group after the other (policy.hpp).
 enum class Algorithm : std::uint8_t { kRegression, kReinforce, kPpo };
 
-/// Says how the policy is trained.
-struct LearningOptions {
+/// Says what an update of the policy is.
+struct UpdateOptions {
   Algorithm algorithm = Algorithm::kReinforce;
   std::size_t minibatches = 1;  // ours
   int ppo_epochs = 4;
   double ppo_clip = 0.2;
   std::size_t baseline_episodes = 10;  // 0: none
-  bool normalize_advantages = false;   // ours: to a root mean square of 1
-  double entropy_weight = 1;
-  double entropy_weight_end = 0;
-  policy_gradient::Decay entropy_decay = policy_gradient::Decay::kLinear;
-  double entropy_decay_share = 0.5;
-  nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
-  double learning_rate = 1e-3;
-  double learning_rate_end = 1e-4;
-  double max_grad_norm = 1.25;
 };
 
 /// Says what is particular to Algorithm::kRegression.
@@ -91,7 +82,9 @@ struct RegressionOptions {
 struct Options {
   NetworkOptions network{};
   EpisodeOptions episode{};
-  LearningOptions learning{};
+  UpdateOptions update{};
+  policy_gradient::LearningOptions learning{
+      .max_grad_norm = 1.25, .entropy_weight = 1, .entropy_decay_share = 0.5};
   RegressionOptions regression{};
 };
 

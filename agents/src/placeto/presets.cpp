@@ -10,8 +10,8 @@ namespace emplace::agents::placeto {
 // bias); what stays unchanged is not evaluated again; devices are encoded by features.
 //
 // released: the options' own defaults are those of the authors' file of hyperparameters, where it
-// has them. In two more points the options can follow their code: the limit of memory is 8 GB for
-// every device, and the weight of the entropy stays.
+// has them. The rest follows their code: four workers, each with a start of its own; the first
+// episodes are greedy; the limit of memory is 8 GB for every device; the entropy weight stays.
 std::vector<Preset> presets() {
   return {
       {.name = "default",
@@ -42,7 +42,10 @@ std::vector<Preset> presets() {
                     {"learning-rate-end", 1e-3}}},
       {.name = "released",
        .summary = "the authors' released code, with its hyperparameters",
-       .defaults = {{"memory-limit", 8.0}, {"entropy-decay", "none"}}}};
+       .defaults = {{"workers", 4},
+                    {"greedy-first", true},
+                    {"memory-limit", 8.0},
+                    {"entropy-decay", "none"}}}};
 }
 
 }  // namespace emplace::agents::placeto

@@ -11,10 +11,7 @@
 namespace emplace::agents::placeto {
 
 Trainer::Trainer(const Options& options, Policy& policy, std::span<Session* const> sessions)
-    : options_(options),
-      policy_(&policy),
-      learner_(options.learning, policy.network()),
-      progress_(sessions) {
+    : options_(options), policy_(&policy), learner_(options, policy.network(), sessions) {
   for (Session* session : sessions) {
     environments_.emplace_back(*session, options);
   }
@@ -27,16 +24,17 @@ void Trainer::run(const TrainingCallback& callback) {
   for (bool goes_on = true; goes_on && !std::ranges::all_of(environments_, is_exhausted);) {
     const std::int64_t round = round_++;
     const std::int64_t every = options_.episode.greedy_every;
-    const bool greedy = every > 0 && (round + 1) % every == 0;
-    learner_.set_progress(progress_.share());
-    std::vector<EpisodeBatch> batches = next_episodes(greedy);
+    const bool greedy =
+        (every > 0 && (round + 1) % every == 0) || (options_.episode.greedy_first && round == 0);
+    learner_.begin_update();
+    std::vector<EpisodeBatch> batches = next_episodes();
     run_episodes(batches, greedy);
     goes_on = greedy || learn(batches, callback);
   }
 }
 
 // A round has an episode for each worker, on the problems in turn.
-std::vector<Trainer::EpisodeBatch> Trainer::next_episodes(bool greedy) {
+std::vector<Trainer::EpisodeBatch> Trainer::next_episodes() {
   std::vector<std::size_t> workers(environments_.size(), 0);
   for (std::size_t worker = 0; worker < options_.episode.workers; ++worker) {
     ++workers[next_++ % environments_.size()];
@@ -47,12 +45,11 @@ std::vector<Trainer::EpisodeBatch> Trainer::next_episodes(bool greedy) {
     if (left == 0 || workers[i] == 0) {
       continue;
     }
-    // Greedy episodes are all the same; and nothing is learned from an incomplete episode.
+    // Nothing is learned from an incomplete episode.
     const std::int64_t complete =
         std::max<std::int64_t>(1, left / environments_[i].evaluations_per_episode());
     batches.push_back(
-        {.problem = i,
-         .workers = greedy ? 1 : std::min(workers[i], static_cast<std::size_t>(complete))});
+        {.problem = i, .workers = std::min(workers[i], static_cast<std::size_t>(complete))});
   }
   return batches;
 }
@@ -114,16 +111,15 @@ std::string Trainer::to_json() const {
     environments += (environments.empty() ? "\n" : ",\n") + environment.to_json();
   }
   return fmt::format(
-      "{{\n\"evaluations_before\": {},\n\"round\": {},\n\"next\": {},\n\"episodes\": {},\n"
-      "\"learner\": {},\n\"environments\": [{}\n]\n}}",
-      progress_.evaluations_before(), round_, next_, episodes_, learner_.to_json(), environments);
+      "{{\n\"round\": {},\n\"next\": {},\n\"episodes\": {},\n\"learner\": {},\n"
+      "\"environments\": [{}\n]\n}}",
+      round_, next_, episodes_, learner_.to_json(), environments);
 }
 
 void Trainer::load(const JsonCursor& json) {
   using policy_gradient::elements_by_problem;
   using policy_gradient::read_count;
-  json.expect_only({"evaluations_before", "round", "next", "episodes", "learner", "environments"});
-  progress_.set_evaluations_before(read_count(json.at("evaluations_before")));
+  json.expect_only({"round", "next", "episodes", "learner", "environments"});
   round_ = read_count(json.at("round"));
   next_ = static_cast<std::size_t>(read_count(json.at("next")));
   episodes_ = read_count(json.at("episodes"));

@@ -8,7 +8,6 @@
 #include "placeto/options.hpp"
 #include "placeto/policy.hpp"
 #include "policy_gradient/policy_agent.hpp"
-#include "policy_gradient/schedule.hpp"
 
 #include <cstdint>
 #include <span>
@@ -35,7 +34,7 @@ class Trainer final : public policy_gradient::Trainer {
     bool is_complete = false;  // the budget sufficed
   };
 
-  std::vector<EpisodeBatch> next_episodes(bool greedy);
+  std::vector<EpisodeBatch> next_episodes();
   void run_episodes(std::span<EpisodeBatch> batches, bool greedy);
   // Makes an update; returns false where the callback stops the training.
   bool learn(std::span<const EpisodeBatch> batches, const TrainingCallback& callback);
@@ -44,10 +43,9 @@ class Trainer final : public policy_gradient::Trainer {
   Policy* policy_;
   Learner learner_;
   std::vector<Environment> environments_;  // one for each session
-  policy_gradient::BudgetProgress progress_;
-  std::int64_t round_ = 0;     // number of the next one
-  std::size_t next_ = 0;       // environment of the next episode, modulo their number
-  std::int64_t episodes_ = 0;  // completed
+  std::int64_t round_ = 0;                 // number of the next one
+  std::size_t next_ = 0;                   // environment of the next episode, modulo their number
+  std::int64_t episodes_ = 0;              // completed
 };
 
 }  // namespace emplace::agents::placeto

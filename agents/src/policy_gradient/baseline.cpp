@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -72,41 +71,6 @@ void StepBaseline::load(const JsonCursor& json, std::size_t steps) {
   for (const JsonCursor& element : elements) {
     means_.push_back(nn::read_numbers<double>(element, steps));
   }
-}
-
-double StandardizingBaseline::advantage(double cost) {
-  double advantage = 0;
-  if (!costs_.empty()) {
-    const auto count = static_cast<double>(costs_.size());
-    double sum = 0;
-    for (const double last : costs_) {
-      sum += last;
-    }
-    const double mean = sum / count;
-    double square = (cost - mean) * (cost - mean);
-    for (const double last : costs_) {
-      square += (last - mean) * (last - mean);
-    }
-    advantage = square > 0 ? (mean - cost) / std::sqrt(square / (count + 1)) : 0;
-  }
-  if (costs_.size() == kEpisodes) {
-    costs_.pop_front();
-  }
-  costs_.push_back(cost);
-  return advantage;
-}
-
-std::string StandardizingBaseline::to_json() const {
-  return nn::write_numbers<double>(std::vector<double>(costs_.begin(), costs_.end()));
-}
-
-void StandardizingBaseline::load(const JsonCursor& json) {
-  const std::size_t count = json.elements().size();
-  if (count > kEpisodes) {
-    json.fail(fmt::format("expected {} episodes at most, found {}", kEpisodes, count));
-  }
-  const std::vector<double> costs = nn::read_numbers<double>(json, count);
-  costs_.assign(costs.begin(), costs.end());
 }
 
 }  // namespace emplace::agents::policy_gradient

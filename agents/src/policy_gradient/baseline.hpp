@@ -55,23 +55,4 @@ class StepBaseline {
   std::deque<std::vector<double>> means_;  // over workers, by step
 };
 
-/// Standardizes the costs of episodes against those of the last kEpisodes.
-class StandardizingBaseline {
- public:
-  /// Returns by how many standard deviations `cost` is below the mean of the last costs, 0 for the
-  /// first; then adds it to them.
-  double advantage(double cost);
-
-  static constexpr std::size_t kEpisodes = 20;
-
-  /// Returns the last costs as a JSON array.
-  std::string to_json() const;
-
-  /// Restores what to_json() wrote, the same bits; throws kFormat if it is something else.
-  void load(const JsonCursor& json);
-
- private:
-  std::deque<double> costs_;
-};
-
 }  // namespace emplace::agents::policy_gradient

@@ -1,6 +1,7 @@
 #include "policy.hpp"
 
 #include "nn/tape.hpp"
+#include "policy_gradient/categorical.hpp"
 
 #include <emplace/graphs/elementary.hpp>
 
@@ -22,13 +23,8 @@ Policy::Policy(std::size_t num_groups, std::size_t num_devices)
 Choices Policy::sample(RandomStream& random) const {
   Choices choices(num_groups_);
   for (std::size_t group = 0; group < num_groups_; ++group) {
-    const std::span<const double> p = probabilities(group);
-    double left = random.uniform() - p[0];
-    std::size_t device = 0;
-    while (left >= 0 && device + 1 < num_devices_) {
-      left -= p[++device];
-    }
-    choices[group] = static_cast<std::int32_t>(device);
+    choices[group] =
+        static_cast<std::int32_t>(policy_gradient::sample_action(probabilities(group), random));
   }
   return choices;
 }

@@ -20,7 +20,7 @@ namespace {
 class Model final : public policy_gradient::PolicyModel {
  public:
   Model(const Options& options, std::size_t num_devices)
-      : learning_(options.learning), policy_(options.policy, num_devices) {}
+      : options_(options), policy_(options.policy, num_devices) {}
 
   std::size_t num_devices() const override { return policy_.num_devices(); }
 
@@ -44,11 +44,11 @@ class Model final : public policy_gradient::PolicyModel {
 
   std::unique_ptr<policy_gradient::Trainer> make_trainer(
       std::span<Session* const> sessions) override {
-    return std::make_unique<Trainer>(learning_, policy_, sessions);
+    return std::make_unique<Trainer>(options_, policy_, sessions);
   }
 
  private:
-  LearningOptions learning_;
+  Options options_;
   RecurrentPolicy<float> policy_;
 };
 

@@ -3,9 +3,8 @@
 // The options of the recurrent agents. Each agent has its own defaults and parameters, since their
 // papers differ.
 
-#include "nn/optimizer.hpp"
 #include "option_table.hpp"
-#include "policy_gradient/schedule.hpp"
+#include "policy_gradient/learning_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,28 +22,28 @@ struct PolicyOptions {
   std::size_t grouper_hidden = 64;  ///< hidden size of the grouping network
 };
 
-/// Says how the policy is trained.
-struct LearningOptions {
+/// Says what is sampled for an update.
+struct SamplingOptions {
   std::size_t groupings = 1;   ///< sampled for an update
   std::size_t placements = 4;  ///< sampled for each grouping
   double logit_noise = 0;      ///< standard deviation, relative to the logits' root mean square
   std::int64_t noise_updates = 0;
+};
+
+/// Says what a sampled placement costs, and against what that is compared.
+struct RewardOptions {
   double out_of_memory_s = 100;          ///< counts as the time of a placement that does not fit
   std::int64_t feasible_only_after = 0;  ///< updates until placements that do not fit are ignored
   double baseline_decay = 0.9;           ///< of the moving average
-  bool normalize_advantages = true;      ///< to a root mean square of 1; our addition
-  double entropy_weight = 0.03;          ///< of the placer's entropy bonus; our addition
-  double entropy_weight_end = 0.01;
-  policy_gradient::Decay entropy_decay = policy_gradient::Decay::kLinear;
-  nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
-  double learning_rate = 1e-3;
-  double learning_rate_end = 1e-4;
-  double max_grad_norm = 1;
 };
 
+/// Normalized advantages and the entropy bonus, which is of the placer only, are our additions.
 struct Options {
   PolicyOptions policy{};
-  LearningOptions learning{};
+  SamplingOptions sampling{};
+  RewardOptions reward{};
+  policy_gradient::LearningOptions learning{
+      .normalize_advantages = true, .entropy_weight = 0.03, .entropy_weight_end = 0.01};
 };
 
 /// Declares the options: those of the grouping network where the agent learns groups, else those of

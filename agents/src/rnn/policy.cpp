@@ -149,7 +149,6 @@ void RecurrentPolicy<Scalar>::place(nn::Tape<Scalar>& tape, std::span<const Item
       drawn.group_of.push_back(sampler.sample(tape.value(logits).row(i), options_.groups));
     }
     drawn.log_probabilities = tape.log_probability(logits, drawn.group_of);
-    drawn.entropies = tape.entropy(logits);
     placer_->place(tape, group_features(tape, items, drawn), sampler, noise, drawn.draw);
   }
 }

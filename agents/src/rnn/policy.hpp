@@ -25,10 +25,8 @@ namespace emplace::agents::rnn {
 /// Holds a sampled grouping and the placements that were sampled for it.
 struct GroupedDraw {
   Draw draw{};
-  /// Log probabilities of the items' groups, and entropies of their distributions; none if groups
-  /// are not learned.
+  /// Log probabilities of the items' groups; none if groups are not learned.
   std::optional<nn::Value> log_probabilities{};
-  std::optional<nn::Value> entropies{};
   std::vector<std::int32_t> group_of{};  ///< by item; its own one if groups are not learned
 
   /// Returns the device of `item` in `placement`, as an index of a placeable one.

@@ -1,5 +1,7 @@
 #include "sequence_placer.hpp"
 
+#include "policy_gradient/categorical.hpp"
+
 #include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
@@ -16,16 +18,9 @@ template <class Scalar>
 std::int32_t ActionSampler::sample(const Scalar* logits, std::size_t count) {
   probabilities_.resize(count);
   nn::softmax(logits, nn::kLanes, std::span(probabilities_));
-  if (random_ == nullptr) {
-    return static_cast<std::int32_t>(std::ranges::max_element(probabilities_) -
-                                     probabilities_.begin());
-  }
-  std::size_t action = 0;
-  double left = random_->uniform() - probabilities_[0];
-  while (left >= 0 && action + 1 < count) {
-    left -= probabilities_[++action];
-  }
-  return static_cast<std::int32_t>(action);
+  return static_cast<std::int32_t>(random_ == nullptr
+                                       ? policy_gradient::greedy_action(probabilities_)
+                                       : policy_gradient::sample_action(probabilities_, *random_));
 }
 
 double ActionSampler::normal() {

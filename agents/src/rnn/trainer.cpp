@@ -31,21 +31,18 @@ void read_placements(const std::deque<GroupedDraw>& draws, const Problem& proble
   }
 }
 
-Trainer::Trainer(const LearningOptions& options, RecurrentPolicy<float>& policy,
+Trainer::Trainer(const Options& options, RecurrentPolicy<float>& policy,
                  std::span<Session* const> sessions)
-    : options_(options),
+    : sampling_(options.sampling),
+      reward_(options.reward),
+      normalizes_advantages_(options.learning.normalize_advantages),
       policy_(&policy),
-      optimizer_(options.optimizer, policy.parameters().values().size()),
-      learning_rate_{.begin = options.learning_rate, .end = options.learning_rate_end},
-      entropy_weight_{.begin = options.entropy_weight,
-                      .end = options.entropy_weight_end,
-                      .decay = options.entropy_decay},
-      progress_(sessions),
+      optimizer_(options.learning, policy.parameters(), sessions),
       tape_(policy.parameters()),
       gradient_(policy.parameters().values().size()) {
   for (Session* session : sessions) {
     environments_.push_back({session, items_of(session->problem()),
-                             policy_gradient::MovingBaseline(options.baseline_decay)});
+                             policy_gradient::MovingBaseline(reward_.baseline_decay)});
   }
 }
 
@@ -64,37 +61,35 @@ void Trainer::run(const TrainingCallback& callback) {
 }
 
 void Trainer::prepare_draws(std::int64_t evaluations_left) {
-  std::size_t left = std::min(options_.groupings * options_.placements,
+  std::size_t left = std::min(sampling_.groupings * sampling_.placements,
                               static_cast<std::size_t>(evaluations_left));
-  draws_.resize((left + options_.placements - 1) / options_.placements);
+  draws_.resize((left + sampling_.placements - 1) / sampling_.placements);
   for (GroupedDraw& drawn : draws_) {
-    drawn.draw.placements = std::min(left, options_.placements);
+    drawn.draw.placements = std::min(left, sampling_.placements);
     left -= drawn.draw.placements;
   }
 }
 
 TrainingUpdate Trainer::update(Environment& environment) {
   Session& session = *environment.session;
-  const double progress = progress_.share();
-  const double learning_rate = learning_rate_.at(progress, updates_);
-  const double entropy_weight = entropy_weight_.at(progress, updates_);
+  optimizer_.begin_update();
   prepare_draws(session.evaluations_left());
   tape_.clear();
   ActionSampler sampler(&session.random());
-  const bool is_noisy = updates_ < options_.noise_updates;
-  policy_->place(tape_, environment.items, sampler, is_noisy ? options_.logit_noise : 0, draws_);
+  const bool is_noisy = optimizer_.updates() < sampling_.noise_updates;
+  policy_->place(tape_, environment.items, sampler, is_noisy ? sampling_.logit_noise : 0, draws_);
   read_placements(draws_, session.problem(), environment.items, placements_);
   const std::vector<Evaluation> evaluations = session.evaluate(placements_);
 
   TrainingUpdate report;
-  if (seed(environment, evaluations, entropy_weight)) {
+  if (seed(environment, evaluations)) {
     std::ranges::fill(gradient_, 0.0F);
     tape_.backward(gradient_);
-    report.gradient_norm = optimizer_.clipped_step(policy_->parameters().values(), gradient_,
-                                                   learning_rate, options_.max_grad_norm);
+    report.gradient_norm = optimizer_.step(gradient_);
   }
+  optimizer_.end_update();
   episodes_ += static_cast<std::int64_t>(evaluations.size());
-  report.update = ++updates_;
+  report.update = optimizer_.updates();
   report.episodes = episodes_;
   report.session = static_cast<std::size_t>(&environment - environments_.data());
   for (const Evaluation& evaluation : evaluations) {
@@ -105,16 +100,15 @@ TrainingUpdate Trainer::update(Environment& environment) {
   return report;
 }
 
-bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& evaluations,
-                   double entropy_weight) {
+bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& evaluations) {
   std::vector<std::size_t> counted;  // positions of the placements that count
   std::vector<double> advantages;    // of these; costs, until the baseline is known
   for (std::size_t i = 0; i < evaluations.size(); ++i) {
     const EvaluationStatus status = evaluations[i].status;
-    if (status == EvaluationStatus::kOk ||
-        (status == EvaluationStatus::kOutOfMemory && updates_ < options_.feasible_only_after)) {
+    if (status == EvaluationStatus::kOk || (status == EvaluationStatus::kOutOfMemory &&
+                                            optimizer_.updates() < reward_.feasible_only_after)) {
       counted.push_back(i);
-      advantages.push_back(cost_of(evaluations[i], options_.out_of_memory_s));
+      advantages.push_back(cost_of(evaluations[i], reward_.out_of_memory_s));
     }
   }
   if (counted.empty()) {
@@ -126,7 +120,7 @@ bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& eval
   // Equal costs differ from the baseline only by what it lags behind. Scaled to 1, that would
   // drive a policy that has collapsed ever further.
   const auto [least, largest] = std::ranges::minmax(advantages);
-  const bool normalizes = options_.normalize_advantages && least < largest;
+  const bool normalizes = normalizes_advantages_ && least < largest;
   for (double& advantage : advantages) {
     advantage = baseline - advantage;
   }
@@ -134,15 +128,15 @@ bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& eval
     policy_gradient::normalize(advantages, {});
   }
   for (std::size_t i = 0; i < counted.size(); ++i) {
-    const GroupedDraw& drawn = draws_[counted[i] / options_.placements];
-    const std::size_t row = counted[i] % options_.placements;
+    const GroupedDraw& drawn = draws_[counted[i] / sampling_.placements];
+    const std::size_t row = counted[i] % sampling_.placements;
     const auto derivative =
         static_cast<float>(policy_gradient::reinforce_derivative(advantages[i]) / count);
     for (const nn::Value value : drawn.draw.log_probabilities) {
       tape_.seed(value)(row, 0) = derivative;
     }
     for (const nn::Value value : drawn.draw.entropies) {
-      tape_.seed(value)(row, 0) = static_cast<float>(-entropy_weight / count);
+      tape_.seed(value)(row, 0) = static_cast<float>(-optimizer_.entropy_weight() / count);
     }
     if (drawn.log_probabilities) {
       for (std::size_t item = 0; item < environment.items.size(); ++item) {
@@ -173,23 +167,19 @@ std::string Trainer::to_json() const {
   for (const Environment& environment : environments_) {
     baselines += (baselines.empty() ? "" : ", ") + environment.baseline.to_json();
   }
-  return fmt::format(
-      R"({{"evaluations_before": {}, "next": {}, "updates": {}, "episodes": {}, "baselines": [{}], )"
-      R"("optimizer": {}}})",
-      progress_.evaluations_before(), next_, updates_, episodes_, baselines, optimizer_.to_json());
+  return fmt::format(R"({{"next": {}, "episodes": {}, "baselines": [{}], "optimizer": {}}})", next_,
+                     episodes_, baselines, optimizer_.to_json());
 }
 
 void Trainer::load(const JsonCursor& json) {
   using policy_gradient::read_count;
-  json.expect_only({"evaluations_before", "next", "updates", "episodes", "baselines", "optimizer"});
-  progress_.set_evaluations_before(read_count(json.at("evaluations_before")));
+  json.expect_only({"next", "episodes", "baselines", "optimizer"});
   const auto baselines =
       policy_gradient::elements_by_problem(json.at("baselines"), environments_.size());
   for (std::size_t i = 0; i < environments_.size(); ++i) {
     environments_[i].baseline.load(baselines[i]);
   }
   next_ = static_cast<std::size_t>(read_count(json.at("next")));
-  updates_ = read_count(json.at("updates"));
   episodes_ = read_count(json.at("episodes"));
   optimizer_.load(json.at("optimizer"));
 }

@@ -11,10 +11,9 @@
 // entropy bonus weighs the same on every problem, and the bonus and the learning rate follow
 // schedules over the budget.
 
-#include "nn/optimizer.hpp"
 #include "policy_gradient/baseline.hpp"
 #include "policy_gradient/policy_agent.hpp"
-#include "policy_gradient/schedule.hpp"
+#include "policy_gradient/policy_optimizer.hpp"
 #include "rnn/options.hpp"
 #include "rnn/policy.hpp"
 
@@ -38,7 +37,7 @@ double cost_of(const Evaluation& evaluation, double out_of_memory_s);
 class Trainer final : public policy_gradient::Trainer {
  public:
   /// Starts with no update. Requires: `policy` and the sessions outlive this.
-  Trainer(const LearningOptions& options, RecurrentPolicy<float>& policy,
+  Trainer(const Options& options, RecurrentPolicy<float>& policy,
           std::span<Session* const> sessions);
 
   void run(const TrainingCallback& callback) override;
@@ -58,21 +57,18 @@ class Trainer final : public policy_gradient::Trainer {
   // Sizes the samples of an update to the budget.
   void prepare_draws(std::int64_t evaluations_left);
   // Seeds the derivatives of the loss; returns false if no placement counts.
-  bool seed(Environment& environment, const std::vector<Evaluation>& evaluations,
-            double entropy_weight);
+  bool seed(Environment& environment, const std::vector<Evaluation>& evaluations);
   // Returns the mean entropy of a device's distribution.
   double entropy() const;
 
-  LearningOptions options_;
+  SamplingOptions sampling_;
+  RewardOptions reward_;
+  bool normalizes_advantages_;
   RecurrentPolicy<float>* policy_;
-  nn::Optimizer optimizer_;
-  policy_gradient::Schedule learning_rate_;
-  policy_gradient::Schedule entropy_weight_;
-  policy_gradient::BudgetProgress progress_;
+  policy_gradient::PolicyOptimizer optimizer_;
   nn::Tape<float> tape_;
   std::vector<Environment> environments_;
   std::size_t next_ = 0;  // environment of the next update, modulo their number
-  std::int64_t updates_ = 0;
   std::int64_t episodes_ = 0;
   std::deque<GroupedDraw> draws_;
   std::vector<Placement> placements_;

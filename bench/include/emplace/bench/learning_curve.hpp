@@ -19,6 +19,11 @@ struct ProblemName {
   std::string cluster{};
 };
 
+/// Describes an update, with what had been spent on the training by then.
+struct CurveRow : agents::TrainingUpdate {
+  std::int64_t evaluations = 0;  ///< over all sessions
+};
+
 /// Keeps the updates of a training.
 class LearningCurve {
  public:
@@ -26,10 +31,10 @@ class LearningCurve {
   explicit LearningCurve(std::vector<ProblemName> problems) : problems_(std::move(problems)) {}
 
   /// Adds an update. Requires: its session is one of the problems.
-  void add(const agents::TrainingUpdate& update);
+  void add(const CurveRow& update);
 
   /// Returns all that was added.
-  const std::vector<agents::TrainingUpdate>& rows() const { return rows_; }
+  const std::vector<CurveRow>& rows() const { return rows_; }
 
   /// Returns the number of episodes up to the last row, over all problems.
   std::int64_t episodes() const { return rows_.empty() ? 0 : rows_.back().episodes; }
@@ -41,19 +46,21 @@ class LearningCurve {
   /// found.
   std::int64_t episodes_without_gain() const;
 
-  /// Returns a table with a header line: update, episodes, graph, cluster, last_us, best_us,
-  /// entropy, gradient_norm, as in TrainingUpdate. Numbers read back as the same bits.
+  /// Returns a table with a header line: update, episodes, evaluations, graph, cluster, last_us,
+  /// best_us, entropy, gradient_norm, as in CurveRow. Numbers read back as the same bits.
   std::string to_csv() const;
 
-  /// Returns a plot for each problem: over the episodes of all problems, the step time at the end
-  /// of episodes and the best so far. If there are several problems, a plot of all comes first:
-  /// these times relative to the best of the training, as geometric means over the problems, from
-  /// the update on at which every problem has one.
+  /// Returns a plot for each problem, unless there are more than 12: over the evaluations of all
+  /// problems, the step time at the end of episodes and the best so far. If there are several
+  /// problems, a plot of all comes first: these times relative to the best of the training, as
+  /// geometric means over the problems, from the update on at which every problem has one. The last
+  /// plot is that of the entropy, if the policy has one. Updates within 2 % of the evaluations are
+  /// drawn as their mean.
   std::string to_svg() const;
 
  private:
   std::vector<ProblemName> problems_;
-  std::vector<agents::TrainingUpdate> rows_;
+  std::vector<CurveRow> rows_;
   std::vector<double> best_us_;  // by problem, of its last row; infinity before the first
   std::int64_t last_gain_ = 0;   // episodes at the last row with a better placement
 };

@@ -1,0 +1,50 @@
+#pragma once
+
+// The options of learning that agents share. They are declared here once; an agent's defaults are
+// the initial values of its LearningOptions.
+
+#include "nn/optimizer.hpp"
+#include "option_table.hpp"
+#include "policy_gradient/schedule.hpp"
+
+namespace emplace::agents::policy_gradient {
+
+/// Says how the parameters of a policy are updated.
+struct LearningOptions {
+  double learning_rate = 1e-3;
+  double learning_rate_end = 1e-4;
+  nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
+  double max_grad_norm = 1;
+  bool normalize_advantages = false;  ///< to a root mean square of 1
+  double entropy_weight = 0;
+  double entropy_weight_end = 0;
+  Decay entropy_decay = Decay::kLinear;
+  double entropy_decay_share = 1;
+};
+
+/// Declares them in `table`, whose struct has them in `section`.
+template <class Options>
+void declare_learning_options(OptionTable<Options>& table, LearningOptions Options::*section) {
+  auto learning = table.group("learning", section);
+  learning.number("learning-rate", &LearningOptions::learning_rate, 0, 1, "initial learning rate");
+  learning.number("learning-rate-end", &LearningOptions::learning_rate_end, 0, 1,
+                  "final learning rate, reached linearly at the end of the budget", kForExperts);
+  learning.choice("optimizer", &LearningOptions::optimizer, nn::optimizer_names(),
+                  "method of gradient descent", kForExperts);
+  learning.number("max-grad-norm", &LearningOptions::max_grad_norm, 1e-6, 1e6,
+                  "Euclidean norm to which gradients are clipped", kForExperts);
+  learning.flag("normalize-advantages", &LearningOptions::normalize_advantages,
+                "divides the advantages of an update by their root mean square", kForExperts);
+  learning.number("entropy-weight", &LearningOptions::entropy_weight, 0, 1000,
+                  "initial weight of the entropy bonus, which keeps the policy exploring");
+  learning.number("entropy-weight-end", &LearningOptions::entropy_weight_end, 0, 1000,
+                  "final entropy weight", kForExperts);
+  learning.choice(
+      "entropy-decay", &LearningOptions::entropy_decay, {"none", "linear", "exponential"},
+      "decay of the entropy weight: none; linear; exponential, by 5 % every 100 updates",
+      kForExperts);
+  learning.number("entropy-decay-share", &LearningOptions::entropy_decay_share, 0.001, 1,
+                  "share of the budget that a linear decay takes", kForExperts);
+}
+
+}  // namespace emplace::agents::policy_gradient
