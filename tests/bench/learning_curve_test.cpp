@@ -92,7 +92,7 @@ TEST(LearningCurve, DrawsTheMeanOfUpdatesThatAreNear) {
   curve.add(update(101, 0, 1'000, 1'000));
   const double down = 360 * (1 - std::log10(2.5));
   EXPECT_THAT(curve.to_svg(),
-              testing::ContainsRegex(fmt::format("points=\"0,0 [0-9.]+,{:.0f}", down)));
+              testing::ContainsRegex(fmt::format("points=\"0,0 [0-9.]+,{:.1f}", down)));
 }
 
 TEST(LearningCurve, IsDrawnForAllTogetherWhereProblemsAreMany) {

@@ -13,13 +13,14 @@ namespace emplace::bench {
 namespace {
 
 // Two graphs of 8 groups, on which an episode is short.
-const TrainingPlan kPlan{.agent = "placeto:preset=released,rounds=1,workers=2,start=best",
-                         .graphs = {"fork-join:width=3,stages=2", "in-tree:levels=4"},
-                         .clusters = {"p2-8xlarge-2"},
-                         .groups = 8,
-                         .grouping = "neighbours",
-                         .root_seed = 3,
-                         .episodes = 12};
+const TrainingPlan kPlan{
+    .agent = "placeto:preset=released,rounds=1,workers=2,greedy-first=false,start=best",
+    .graphs = {"fork-join:width=3,stages=2", "in-tree:levels=4"},
+    .clusters = {"p2-8xlarge-2"},
+    .groups = 8,
+    .grouping = "neighbours",
+    .root_seed = 3,
+    .episodes = 12};
 
 bool go_on() { return true; }
 
@@ -82,7 +83,7 @@ TEST(Training, GoesOnFromACheckpointWithTheSameBits) {
 // A policy that decides on 5 groups of the finest problems.
 TEST(Training, GoesOnAtACoarserLevelAndPlacesThere) {
   TrainingPlan plan = kPlan;
-  plan.agent = "placeto:preset=released,rounds=1,workers=2,start=best,groups=5";
+  plan.agent = "placeto:preset=released,rounds=1,workers=2,greedy-first=false,start=best,groups=5";
   plan.groups = 0;
   plan.grouping = kDefaultGrouping;
   Training whole_training(plan);
@@ -162,7 +163,7 @@ TEST(Training, RefusesTheCheckpointOfAnotherCommand) {
   other.agent = "placeto";
   EXPECT_EQ(resume_mistake(other, checkpoint),
             "p.checkpoint: cannot resume: it trains "
-            "placeto:preset=released,rounds=1,workers=2,start=best, not "
+            "placeto:preset=released,rounds=1,workers=2,greedy-first=false,start=best, not "
             "placeto");
   other = kPlan;
   other.graphs.pop_back();
@@ -194,7 +195,7 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
               testing::HasSubstr("/sessions/0/best/devices: expected one for each of"));
   EXPECT_THAT(changed("\"random\":[\"", "\"random\":[\"g"),
               testing::HasSubstr("/sessions/0/random/0: expected 64 bits"));
-  EXPECT_THAT(changed("[1,2,0,", "[1,2,7,"), testing::HasSubstr("/curve/0/2: expected"));
+  EXPECT_THAT(changed("[1,2,18,0,", "[1,2,18,7,"), testing::HasSubstr("/curve/0/3: expected"));
   EXPECT_THAT(changed("emplace-training\"", "emplace-trainin\""),
               testing::StartsWith("p.checkpoint: /training/"));
 }

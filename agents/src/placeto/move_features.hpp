@@ -59,7 +59,7 @@ class MoveFeatures {
   const ObservedStep& step_;
   double mean_time_us_;
   std::vector<GroupId> moved_;
-  // Of the groups that move: when they start and end on the new device; end 0 of all others.
+  // Of the groups that move: when they start and end on the new device.
   IdVector<GroupId, double> new_start_us_;
   IdVector<GroupId, double> new_end_us_;
   IdVector<GroupId, unsigned char> moves_;
