@@ -15,7 +15,7 @@ namespace emplace::agents::placeto {
 namespace {
 
 constexpr std::size_t kMinibatch = 2;  // trials, of some 50 moves each
-constexpr float kLargestError = 2;      // whose gradient is not clipped
+constexpr float kLargestError = 2;     // whose gradient is not clipped
 constexpr double kMaxGradientNorm = 10;
 
 Placement read_placement(const JsonCursor& json, const Problem& problem) {
