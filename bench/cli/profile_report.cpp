@@ -53,10 +53,7 @@ void add_class(TextTable& table, std::string_view name, const Roofline* roofline
 std::vector<Residual> residuals_of(const DeviceProfile& profile) {
   std::vector<Residual> residuals;
   for (const OpMeasurement& measurement : profile.measured.all()) {
-    const Roofline& roofline = roofline_of(profile, op_class_of(measurement.key.kind));
-    residuals.push_back(
-        {&measurement, roofline_us(profile, roofline, static_cast<double>(measurement.flops),
-                                   static_cast<double>(measurement.bytes))});
+    residuals.push_back({&measurement, roofline_us(profile, measurement)});
   }
   std::ranges::stable_sort(residuals, std::ranges::greater{},
                            [](const Residual& residual) { return std::abs(residual.error()); });
