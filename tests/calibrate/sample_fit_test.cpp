@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/source_path.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -128,7 +129,7 @@ TEST(SampleFit, FindsWhatRowsWereDrawnFrom) {
 TEST(SampleFit, LaunchFloorIsNoFixedTime) {
   const double fixed_us = roofline_of(load_device_profile("v100"), OpClass::kElementwise).fixed_us;
   SampleTable table = empty_table();
-  add_relus(table, 40, 0.8, 1);
+  add_relus(table, 5, 0.8, 1);
   const DeviceProfile alone = fit(table).profile;
   EXPECT_EQ(roofline_of(alone, OpClass::kElementwise).fixed_us, fixed_us);
   EXPECT_NEAR(roofline_of(alone, OpClass::kElementwise).memory_efficiency, 0.8, 1e-3);
@@ -194,7 +195,7 @@ TEST(SampleFit, ProxiesServeWhatTheDeviceLacksAndAreNamed) {
 
 TEST(SampleFit, DoesNotDependOnTheOrderOfRows) {
   SampleTable table = empty_table();
-  add_relus(table, 40, 0.8, 1);
+  add_relus(table, 5, 0.8, 1);
   add_convolutions(table, "conv2d", 3, 1.5);
   add_convolutions(table, "conv2d_backward_data", 1, 0.5);
   const DeviceProfile profile = fit(table).profile;
@@ -211,6 +212,20 @@ TEST(SampleFit, FittedProfileIsReadAsItIsWritten) {
   EXPECT_EQ(profile.provenance.kind, "fitted");
   EXPECT_THAT(profile.provenance.source, HasSubstr("a laboratory 1 (MIT)"));
   EXPECT_EQ(read_device_profile(write_device_profile_json(profile), "fit"), profile);
+}
+
+// The smallest of the shipped tables, with what it lacks from another.
+TEST(SampleFit, ShippedProfileIsWhatItsSamplesSay) {
+  const DeviceProfile shipped = load_device_profile("m40");
+  const auto table = [](const std::string& name) {
+    return read_sample_table(test::source_path("profiles/data/samples/" + name + ".csv.gz"));
+  };
+  const SampleTable own = table("m40");
+  const SampleTable proxies = table("p100");
+  const DeviceProfile refitted =
+      fit_to_samples(shipped, std::span(&own, 1), std::span(&proxies, 1), shipped.provenance.date)
+          .profile;
+  EXPECT_EQ(refitted, shipped);
 }
 
 TEST(SampleFit, UnknownDeviceOfARowIsRefused) {

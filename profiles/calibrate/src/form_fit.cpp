@@ -20,6 +20,7 @@ constexpr double kFirstDamping = 1e-3;  // of the diagonal
 constexpr double kMostDamping = 1e8;
 constexpr double kLeastUs = 1e-3;  // of fixed times, whose logarithms are fitted
 constexpr double kMostUs = 1e6;
+constexpr double kMostFloor = 1.0 / 3;   // of the least time that contains it
 constexpr double kMinEfficiency = 1e-3;  // nothing real is below
 
 using Vector = std::vector<double>;
@@ -81,8 +82,14 @@ class Descent {
         add(efficiency, part);
       }
     }
-    for (const double floor : fitted_.floors_us) {
-      add(floor, time);
+    for (std::size_t floor = 0; floor < fitted_.floors_us.size(); ++floor) {
+      double least_us = kMostUs;
+      for (const WorkSample& sample : samples) {
+        if (sample.floor == static_cast<std::int32_t>(floor)) {
+          least_us = std::min(least_us, sample.us);
+        }
+      }
+      add(fitted_.floors_us[floor], {time.lower, log_of(least_us * kMostFloor)});
     }
   }
 
@@ -90,7 +97,8 @@ class Descent {
     double damping = kFirstDamping;
     double loss = loss_at(x_);
     for (int step = 0; step < kMaxSteps && damping < kMostDamping; ++step) {
-      const auto [matrix, right] = normal_equations();
+      auto [matrix, right] = normal_equations();
+      hold_at_bounds(matrix, right);
       bool improved = false;
       while (!improved && damping < kMostDamping) {
         std::vector<Vector> damped = matrix;
@@ -128,6 +136,21 @@ class Descent {
     const double logarithm = value > 0 ? log_of(value) : bounds.lower;
     x_.push_back(std::clamp(logarithm, bounds.lower + inside, bounds.upper - inside));
     bounds_.push_back(bounds);
+  }
+
+  // Takes unknowns that a step would push over their bounds out of the equations.
+  void hold_at_bounds(std::vector<Vector>& matrix, Vector& right) const {
+    for (std::size_t held = 0; held < x_.size(); ++held) {
+      if ((x_[held] <= bounds_[held].lower && right[held] < 0) ||
+          (x_[held] >= bounds_[held].upper && right[held] > 0)) {
+        for (std::size_t other = 0; other < x_.size(); ++other) {
+          matrix[held][other] = 0;
+          matrix[other][held] = 0;
+        }
+        matrix[held][held] = 1;
+        right[held] = 0;
+      }
+    }
   }
 
   FittedForm at(const Vector& x) const {

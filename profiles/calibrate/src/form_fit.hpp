@@ -9,8 +9,9 @@
 //
 // Some tables of measurements contain a launch floor: what the host took to launch an op stands in
 // each time. Such a time is t - t0 + f, with an unknown f for each floor, which is fitted along
-// and then forgotten. The fixed time t0 is what samples without a floor say; with none it stays as
-// it was given.
+// and then forgotten. It is at most a third of the least of these times, for tables of which only
+// rows of at least three floors are given: more would take what is the op's own. The fixed time t0
+// is what samples without a floor say; with none it stays as it was given.
 
 #include "roofline_fit.hpp"
 

@@ -195,6 +195,14 @@ class ProfileFit {
     for (const Arithmetic arithmetic : arithmetics_of(fit_.profile, op_class)) {
       std::ranges::move(samples_for(op_class, arithmetic), std::back_inserter(samples));
     }
+    // What memory bounds tells nothing of compute: that is left to the base.
+    const bool is_moving = op_class != OpClass::kConvolution && op_class != OpClass::kMatmul &&
+                           op_class != OpClass::kDepthwiseConvolution;
+    if (is_moving) {
+      for (ClassSample& sample : samples) {
+        sample.sample.work.flops = 0;
+      }
+    }
     const auto at = static_cast<std::size_t>(op_class);
     FormBounds bounds;
     if (op_class == OpClass::kConvolution) {
@@ -208,11 +216,8 @@ class ProfileFit {
       return;
     }
     Roofline whole = rounded(fitted->whole.fitted.roofline);
-    // Of an op that is bound by memory, a fit says little of how fast it could compute.
-    if (fit_.profile.rooflines[at] && op_class != OpClass::kConvolution &&
-        op_class != OpClass::kMatmul) {
-      whole.compute_efficiency =
-          std::max(whole.compute_efficiency, fit_.profile.rooflines[at]->compute_efficiency);
+    if (is_moving && fit_.profile.rooflines[at]) {
+      whole.compute_efficiency = fit_.profile.rooflines[at]->compute_efficiency;
     }
     fit_.profile.rooflines[at] = whole;
     fit_.profile.cases[at].clear();

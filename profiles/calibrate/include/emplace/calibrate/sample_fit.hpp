@@ -12,7 +12,7 @@
 // that of elementwise ops.
 //
 // Fixed times come from rows without a launch floor only, else from the base; and the compute
-// efficiency of classes that memory bounds is no less than in the base. Deterministic, and
+// efficiency of classes that memory bounds is that of the base. Deterministic, and
 // independent of the order of rows. Numbers are rounded to four digits.
 
 #include <emplace/calibrate/sample_file.hpp>
