@@ -160,6 +160,8 @@ END
 
 @test "mistakes are told" {
   refuses 2 "missing PROFILE" profile show
+  refuses 2 "give --samples, or --proxies, or both" profile fit --device v100 -o v.json
+  refuses 3 "cannot read 'no.csv'" profile fit --samples no.csv --device v100 -o v.json
   refuses 2 "emplace profile --help" profile
   refuses 2 "unknown command 'shw'; did you mean 'show'" profile shw h200
   refuses 2 "unknown option '--pictur'; did you mean '--picture'" profile show h200 --pictur x.svg
@@ -178,4 +180,27 @@ END
   answers 0 list profiles --json
   holds '[p["name"] for p in d["profiles"]] == sorted(p["name"] for p in d["profiles"])' \
     'len(d["profiles"]) == 12'
+}
+
+@test "profile fit makes of the shipped samples the shipped profile" {
+  local samples="$EMPLACE_SOURCE_DIR/profiles/data/samples"
+  answers 0 profile fit --samples "$samples/m40.csv.gz" --proxies "$samples/p100.csv.gz" --device m40 -o m40.json
+  python3 - "$samples/../devices/m40.json" <<'END'
+import json, sys
+fitted, shipped = json.load(open("m40.json")), json.load(open(sys.argv[1]))
+for member in ("op_classes", "fallback", "peak_flops_per_s"):
+    assert fitted[member] == shipped[member], member
+END
+}
+
+@test "math modes change what a step takes on devices with TF32" {
+  local graph=resnet-50:batch=8 mode
+  for mode in float32 tf32; do
+    answers 0 simulate "$graph" --cluster dgx-a100 --agent single-gpu --math "$mode" --json
+    echo "$output" >"$mode.json"
+  done
+  python3 - <<'END'
+import json
+assert json.load(open("tf32.json"))["step_time_us"] < 0.8 * json.load(open("float32.json"))["step_time_us"]
+END
 }

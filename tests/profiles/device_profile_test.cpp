@@ -119,8 +119,9 @@ TEST(DeviceProfileFile, HostOfTheP2HasSixteenCores) {
 
 TEST(DeviceProfileFile, ShippedNamesAreTheNamesInTheFiles) {
   EXPECT_THAT(device_profile_names(),
-              ::testing::ElementsAre("a100", "epyc-7742", "h100", "h200", "k80", "p100",
-                                     "p100-pcie", "v100", "v100-pcie", "xeon-8480c",
+              ::testing::ElementsAre("a100", "a100-80", "a100-pcie", "a100-pcie-80", "epyc-7742",
+                                     "h100", "h200", "k80", "k80-placeto-paper", "l4", "m40",
+                                     "p100", "p100-pcie", "t4", "v100", "v100-pcie", "xeon-8480c",
                                      "xeon-e5-2686-v4", "xeon-e5-2698-v4"));
   for (const std::string& name : device_profile_names()) {
     EXPECT_EQ(load_device_profile(name).name, name);
