@@ -260,41 +260,43 @@ std::optional<FittedClass> fit_class(OpClass op_class, std::span<const ClassSamp
   for (const ClassSample& sample : samples) {
     by_arithmetic[sample.arithmetic].push_back(sample);
   }
-  std::optional<FittedClass> result;
+  FittedClass result;
+  bool is_first = true;
   for (const auto& [arithmetic, own] : by_arithmetic) {
-    std::optional<FittedRoofline> whole = fit_samples(op_class, own, bounds);
-    if (!whole) {
+    const std::optional<FittedRoofline> fitted = fit_samples(op_class, own, bounds);
+    if (!fitted) {
       continue;
     }
+    const FittedRoofline& whole = *fitted;
     // The class's own roofline is that of the first arithmetic.
-    const bool is_first = !result;
+    const bool is_class = std::exchange(is_first, false);
     const std::optional<Arithmetic> selector =
         by_arithmetic.size() == 1 ? std::nullopt : std::optional(arithmetic);
-    if (is_first) {
-      result.emplace().whole = *whole;
+    if (is_class) {
+      result.whole = whole;
     }
-    if (auto cases = fit_cases(op_class, selector, own, *whole, bounds, tell)) {
-      result->errors.add(cases->errors);
-      result->held_out.add(cases->held_out);
-      std::ranges::move(cases->fitted, std::back_inserter(result->cases));
-      if (is_first) {
+    if (auto cases = fit_cases(op_class, selector, own, whole, bounds, tell)) {
+      result.errors.add(cases->errors);
+      result.held_out.add(cases->held_out);
+      std::ranges::move(cases->fitted, std::back_inserter(result.cases));
+      if (is_class) {
         continue;
       }
     } else {
       if (tell) {
-        whole = fit_samples(op_class, own, bounds, tell);
+        fit_samples(op_class, own, bounds, tell);
       }
-      result->errors.add(whole->errors);
-      result->held_out.add(whole->held_out);
+      result.errors.add(whole.errors);
+      result.held_out.add(whole.held_out);
     }
-    if (!is_first) {
+    if (!is_class) {
       // What its cases leave.
-      result->cases.push_back(
-          {{.arithmetic = arithmetic, .roofline = whole->fitted.roofline, .proxy = whole->proxy},
-           *whole});
+      result.cases.push_back(
+          {{.arithmetic = arithmetic, .roofline = whole.fitted.roofline, .proxy = whole.proxy},
+           whole});
     }
   }
-  return result;
+  return is_first ? std::nullopt : std::optional(std::move(result));
 }
 
 }  // namespace emplace::calibrate

@@ -150,10 +150,10 @@ std::vector<Arithmetic> arithmetics_of(const DeviceProfile& profile, OpClass op_
 class ProfileFit {
  public:
   ProfileFit(const DeviceProfile& base, std::vector<ClassSample> own,
-             std::vector<ClassSample> proxies)
+             std::vector<ClassSample> proxies, const std::string& date)
       : own_(std::move(own)), proxies_(std::move(proxies)) {
     fit_.profile = base;
-    fit_.profile.calibration.emplace();
+    calibration_.date = date;
   }
 
   SampleFit run() {
@@ -162,8 +162,9 @@ class ProfileFit {
       fit(static_cast<OpClass>(at), all);
     }
     move_as_elementwise();
-    fit_.profile.calibration->all.measurements = all.summary().predicted;
-    fit_.profile.calibration->all.roofline = rounded(all.summary());
+    calibration_.all.measurements = all.summary().predicted;
+    calibration_.all.roofline = rounded(all.summary());
+    fit_.profile.calibration = std::move(calibration_);
     return std::move(fit_);
   }
 
@@ -233,7 +234,7 @@ class ProfileFit {
       }
       fit_.profile.cases[at].push_back(with_proxy_spread(which));
     }
-    ClassCalibration& calibration = fit_.profile.calibration->classes[at].emplace();
+    ClassCalibration& calibration = calibration_.classes[at].emplace();
     calibration.measurements = static_cast<std::int32_t>(samples.size());
     calibration.roofline = rounded(fitted->held_out.summary());
     calibration.fitted = rounded(fitted->errors.summary());
@@ -258,12 +259,12 @@ class ProfileFit {
   // Gives classes without samples what elementwise ops reach.
   void move_as_elementwise() {
     const auto elementwise = static_cast<std::size_t>(OpClass::kElementwise);
-    if (!fit_.profile.calibration->classes[elementwise]) {
+    if (!calibration_.classes[elementwise]) {
       return;
     }
     for (const OpClass op_class : kMovingClasses) {
       const auto at = static_cast<std::size_t>(op_class);
-      if (!fit_.profile.calibration->classes[at]) {
+      if (!calibration_.classes[at]) {
         Roofline roofline = *fit_.profile.rooflines[elementwise];
         roofline.spread = proxy_spread(roofline.spread);
         fit_.profile.rooflines[at] = roofline;
@@ -275,6 +276,7 @@ class ProfileFit {
   std::vector<ClassSample> own_;
   std::vector<ClassSample> proxies_;
   SampleFit fit_;
+  Calibration calibration_;
 };
 
 // Tells of the sources of tables: "LOCATION VERSION (LICENCE): 12 samples of v100".
@@ -300,8 +302,7 @@ SampleFit fit_to_samples(const DeviceProfile& base, std::span<const SampleTable>
                          std::span<const SampleTable> proxies, const std::string& date) {
   Rows rows(base);
   std::vector<ClassSample> own = rows.samples_of(tables, false);
-  SampleFit fit = ProfileFit(base, std::move(own), rows.samples_of(proxies, true)).run();
-  fit.profile.calibration->date = date;
+  SampleFit fit = ProfileFit(base, std::move(own), rows.samples_of(proxies, true), date).run();
   std::string source = fmt::format("{}", fmt::join(sources_of(tables), "; "));
   if (!proxies.empty()) {
     source += fmt::format("; as proxies: {}", fmt::join(sources_of(proxies), "; "));
