@@ -46,9 +46,10 @@ END
 @test "a shipped profile is shown with its rooflines and where they come from" {
   answers 0 profile show h200
   [[ "$output" == "h200: NVIDIA H200 SXM5"* ]]
-  [[ "$output" == *"494.715 TFLOP/s"* ]]
-  [[ "$output" == *"spec-sheet"* ]]
-  [[ "$output" =~ matmul\ +3\.00\ +40\.0\ %\ +70\.0\ % ]]
+  [[ "$output" == *"66.908 TFLOP/s in float32, 494.715 in TF32"* ]]
+  [[ "$output" == *"provenance    fitted"* ]]
+  [[ "$output" =~ matmul\ +8\.60\ +87\.8\ %\ +81\.4\ % ]]
+  [[ "$output" == *"conv2d, 3x3, tf32 (proxy: v100 float16)"* ]]
   [[ "$output" != *"predict worst"* ]]
   [ -z "$stderr" ]
 }
@@ -176,10 +177,10 @@ END
 
 @test "profiles are listed" {
   answers 0 list profiles
-  [[ "$output" =~ h200\ +494\.715\ +4800\.0\ +141\.0 ]]
+  [[ "$output" =~ h200\ +66\.908\ +4800\.0\ +141\.0 ]]
   answers 0 list profiles --json
   holds '[p["name"] for p in d["profiles"]] == sorted(p["name"] for p in d["profiles"])' \
-    'len(d["profiles"]) == 12'
+    'len(d["profiles"]) == 19'
 }
 
 @test "profile fit makes of the shipped samples the shipped profile" {
