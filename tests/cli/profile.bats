@@ -46,9 +46,10 @@ END
 @test "a shipped profile is shown with its rooflines and where they come from" {
   answers 0 profile show h200
   [[ "$output" == "h200: NVIDIA H200 SXM5"* ]]
-  [[ "$output" == *"494.715 TFLOP/s"* ]]
-  [[ "$output" == *"spec-sheet"* ]]
-  [[ "$output" =~ matmul\ +3\.00\ +40\.0\ %\ +70\.0\ % ]]
+  [[ "$output" == *"66.908 TFLOP/s in float32, 494.715 in TF32"* ]]
+  [[ "$output" == *"provenance    fitted"* ]]
+  [[ "$output" =~ matmul\ +8\.60\ +87\.8\ %\ +81\.4\ % ]]
+  [[ "$output" == *"conv2d, 3x3, tf32 (proxy: v100 float16)"* ]]
   [[ "$output" != *"predict worst"* ]]
   [ -z "$stderr" ]
 }
@@ -160,6 +161,8 @@ END
 
 @test "mistakes are told" {
   refuses 2 "missing PROFILE" profile show
+  refuses 2 "give --samples, or --proxies, or both" profile fit --device v100 -o v.json
+  refuses 3 "cannot read 'no.csv'" profile fit --samples no.csv --device v100 -o v.json
   refuses 2 "emplace profile --help" profile
   refuses 2 "unknown command 'shw'; did you mean 'show'" profile shw h200
   refuses 2 "unknown option '--pictur'; did you mean '--picture'" profile show h200 --pictur x.svg
@@ -174,8 +177,31 @@ END
 
 @test "profiles are listed" {
   answers 0 list profiles
-  [[ "$output" =~ h200\ +494\.715\ +4800\.0\ +141\.0 ]]
+  [[ "$output" =~ h200\ +66\.908\ +4800\.0\ +141\.0 ]]
   answers 0 list profiles --json
   holds '[p["name"] for p in d["profiles"]] == sorted(p["name"] for p in d["profiles"])' \
-    'len(d["profiles"]) == 12'
+    'len(d["profiles"]) == 19'
+}
+
+@test "profile fit makes of the shipped samples the shipped profile" {
+  local samples="$EMPLACE_SOURCE_DIR/profiles/data/samples"
+  answers 0 profile fit --samples "$samples/m40.csv.gz" --proxies "$samples/p100.csv.gz" --device m40 -o m40.json
+  python3 - "$samples/../devices/m40.json" <<'END'
+import json, sys
+fitted, shipped = json.load(open("m40.json")), json.load(open(sys.argv[1]))
+for member in ("op_classes", "fallback", "peak_flops_per_s"):
+    assert fitted[member] == shipped[member], member
+END
+}
+
+@test "math modes change what a step takes on devices with TF32" {
+  local graph=resnet-50:batch=8 mode
+  for mode in float32 tf32; do
+    answers 0 simulate "$graph" --cluster dgx-a100 --agent single-gpu --math "$mode" --json
+    echo "$output" >"$mode.json"
+  done
+  python3 - <<'END'
+import json
+assert json.load(open("tf32.json"))["step_time_us"] < 0.8 * json.load(open("float32.json"))["step_time_us"]
+END
 }

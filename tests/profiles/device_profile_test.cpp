@@ -119,8 +119,9 @@ TEST(DeviceProfileFile, HostOfTheP2HasSixteenCores) {
 
 TEST(DeviceProfileFile, ShippedNamesAreTheNamesInTheFiles) {
   EXPECT_THAT(device_profile_names(),
-              ::testing::ElementsAre("a100", "epyc-7742", "h100", "h200", "k80", "p100",
-                                     "p100-pcie", "v100", "v100-pcie", "xeon-8480c",
+              ::testing::ElementsAre("a100", "a100-80", "a100-pcie", "a100-pcie-80", "epyc-7742",
+                                     "h100", "h200", "k80", "k80-placeto-paper", "l4", "m40",
+                                     "p100", "p100-pcie", "t4", "v100", "v100-pcie", "xeon-8480c",
                                      "xeon-e5-2686-v4", "xeon-e5-2698-v4"));
   for (const std::string& name : device_profile_names()) {
     EXPECT_EQ(load_device_profile(name).name, name);
@@ -170,10 +171,19 @@ const HostileText kHostileProfiles[] = {
     {"ZeroMemory", with(kProfileText, "4000000000", "0"), "/memory_bytes"},
     {"FractionalMemory", with(kProfileText, "4000000000", "0.5"), "/memory_bytes"},
     {"GiganticMemory", with(kProfileText, "4000000000", "99999999999999999999"), "/memory_bytes"},
-    {"EfficiencyAboveOne", with(kProfileText, "0.5", "1.5"),
+    {"EfficiencyAboveFour", with(kProfileText, "0.5", "4.5"),
      "/op_classes/convolution/compute_efficiency"},
     {"EfficiencyOfZero", with(kProfileText, "0.25", "0"),
      "/op_classes/convolution/memory_efficiency"},
+    {"UnknownForm", with(kProfileText, "0.25}", "0.25, \"form\": \"round\"}"),
+     "/op_classes/convolution/form"},
+    {"TilesOfAnotherForm", with(kProfileText, "0.25}", "0.25, \"tile_efficiencies\": [1, 1]}"),
+     "/op_classes/convolution/tile_efficiencies"},
+    {"CaseOfAnotherClass",
+     with(kProfileText, "0.25}",
+          "0.25, \"cases\": [{\"kinds\": [\"relu\"], \"fixed_us\": 3, "
+          "\"compute_efficiency\": 1, \"memory_efficiency\": 1}]}"),
+     "/op_classes/convolution/cases/0/kinds/0"},
     {"NegativeFixedTime", with(kProfileText, "\"fixed_us\": 10", "\"fixed_us\": -1"),
      "/fallback/fixed_us"},
     {"NoSlots", with(kProfileText, "\"fallback\"", "\"slots\": 0, \"fallback\""),

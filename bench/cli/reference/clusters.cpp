@@ -105,6 +105,11 @@ void add_transfers(MarkdownPage& page, const Cluster& cluster) {
 
 std::string name_of(OpClass op_class) { return std::string(to_string(op_class)); }
 
+// Of a peak that a device may lack.
+std::string peak_cell(double flops_per_us) {
+  return flops_per_us > 0 ? fmt::format("{:.1f}", flops_per_us / 1e6) : "";
+}
+
 void add_rooflines(MarkdownPage& page, const DeviceProfile& profile) {
   std::vector<std::vector<std::string>> rows;
   const auto add = [&](const std::string& name, const Roofline& roofline) {
@@ -150,23 +155,25 @@ std::string cluster_page() {
 std::string profile_page() {
   MarkdownPage page("Device profiles");
   page.paragraph(
-      "A device profile says what one kind of device can do. An op whose cost was not measured "
-      "takes "
-      "`t0 + max(flops / (c * peak), bytes / (m * bandwidth))`, where the class of the op decides "
-      "`t0` "
-      "and the shares `c` and `m` that it reaches. `emplace profile show NAME` tells more.");
+      "A device profile says what one kind of device can do. The class of an op, or the case of "
+      "the "
+      "class that selects it, decides the fixed time `t0`, the shares of peak and bandwidth that "
+      "it "
+      "reaches, and the form in which they are combined ([Costs](../concepts/costs.md)). "
+      "`emplace profile show NAME` tells the cases, too.");
   std::vector<std::vector<std::string>> rows;
   for (const std::string& name : device_profile_names()) {
     const DeviceProfile profile = load_device_profile(name);
     rows.push_back({link(code(name), anchor(name)),
                     fmt::format("{:.3f}", profile.peak_flops_per_us / 1e6),
+                    peak_cell(profile.tf32_flops_per_us), peak_cell(profile.float16_flops_per_us),
                     fmt::format("{:.1f}", profile.memory_bytes_per_us / 1e3),
                     fmt::format("{:.1f}", gigabytes(profile.memory_bytes)), profile.provenance.kind,
                     plain(profile.summary)});
   }
-  page.table(
-      {"profile", ">peak [TFLOP/s]", ">bandwidth [GB/s]", ">memory [GB]", "numbers", "what it is"},
-      rows);
+  page.table({"profile", ">peak [TFLOP/s]", ">TF32", ">float16", ">bandwidth [GB/s]",
+              ">memory [GB]", "numbers", "what it is"},
+             rows);
   for (const std::string& name : device_profile_names()) {
     const DeviceProfile profile = load_device_profile(name);
     page.heading(2, name).paragraph(sentence(profile.summary));
