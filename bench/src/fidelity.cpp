@@ -89,10 +89,9 @@ SpeedupPrediction predict(const PublishedSpeedup& speedup) {
   }
 }
 
-// Sums up the steps for which `is_in` holds.
+// Sums up the steps for which `is_in` holds, in a summary that says so already.
 template <class IsIn>
-Accuracy sum_up(const Fidelity& fidelity, std::string profile, IsIn is_in) {
-  Accuracy accuracy{.profile = std::move(profile)};
+Accuracy sum_up(const Fidelity& fidelity, Accuracy accuracy, IsIn is_in) {
   std::vector<double> predicted;
   std::vector<double> measured;
   std::vector<double> ratios;
@@ -168,12 +167,20 @@ std::vector<Accuracy> accuracy_of(const Fidelity& fidelity) {
   std::vector<Accuracy> all;
   for (const PublishedStep& step : fidelity.published.steps) {
     if (std::ranges::find(all, step.profile, &Accuracy::profile) == all.end()) {
-      all.push_back(sum_up(fidelity, step.profile, [&](const PublishedStep& other) {
+      all.push_back(sum_up(fidelity, {.profile = step.profile}, [&](const PublishedStep& other) {
         return other.profile == step.profile;
       }));
     }
   }
-  all.push_back(sum_up(fidelity, "", [](const PublishedStep&) { return true; }));
+  for (const PublishedStep& step : fidelity.published.steps) {
+    const std::string numbers = numbers_of(step);
+    if (std::ranges::find(all, numbers, &Accuracy::numbers) == all.end()) {
+      all.push_back(sum_up(fidelity, {.numbers = numbers}, [&](const PublishedStep& other) {
+        return numbers_of(other) == numbers;
+      }));
+    }
+  }
+  all.push_back(sum_up(fidelity, {}, [](const PublishedStep&) { return true; }));
   return all;
 }
 

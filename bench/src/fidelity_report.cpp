@@ -67,6 +67,13 @@ TextTable step_table(const Fidelity& fidelity) {
   return table;
 }
 
+// "v100", "all in tf32", "all".
+std::string label_of(const Accuracy& accuracy) {
+  return !accuracy.profile.empty()   ? accuracy.profile
+         : !accuracy.numbers.empty() ? "all in " + accuracy.numbers
+                                     : "all";
+}
+
 TextTable accuracy_table(const Fidelity& fidelity) {
   TextTable table({{"device"},
                    {"steps", kRight},
@@ -79,13 +86,12 @@ TextTable accuracy_table(const Fidelity& fidelity) {
                    {"mean error", kRight},
                    {"tau", kRight}});
   for (const Accuracy& accuracy : accuracy_of(fidelity)) {
-    const bool is_total = accuracy.profile.empty();
     table.add_row(
-        {is_total ? "all" : accuracy.profile, count(accuracy.steps), count(accuracy.not_simulated),
+        {label_of(accuracy), count(accuracy.steps), count(accuracy.not_simulated),
          count(accuracy.out_of_memory), count(accuracy.used_for_fit), count(accuracy.judging),
          number(accuracy.median_ratio, 2), percent(accuracy.median_error),
          percent(accuracy.mean_error), number(accuracy.tau, 2)},
-        is_total);
+        accuracy.profile.empty() && accuracy.numbers.empty());
   }
   return table;
 }
@@ -158,7 +164,8 @@ Json to_json(const StepPrediction& prediction) {
 }
 
 Json to_json(const Accuracy& accuracy) {
-  return {{"device", accuracy.profile.empty() ? "all" : accuracy.profile},
+  return {{"device", accuracy.profile.empty() ? Json(nullptr) : Json(accuracy.profile)},
+          {"numbers", accuracy.numbers.empty() ? Json(nullptr) : Json(accuracy.numbers)},
           {"steps", accuracy.steps},
           {"not_simulated", accuracy.not_simulated},
           {"out_of_memory", accuracy.out_of_memory},

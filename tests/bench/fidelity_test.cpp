@@ -106,7 +106,7 @@ TEST(Fidelity, SpeedupsUseTheFirstDevicesOfTheirCluster) {
 
 TEST(Fidelity, SumsUpByDeviceAndOverAll) {
   const std::vector<Accuracy> all = accuracy_of(example());
-  ASSERT_THAT(all, SizeIs(3));
+  ASSERT_THAT(all, SizeIs(4));
   EXPECT_EQ(all[0].profile, "a");
   EXPECT_EQ(all[0].out_of_memory, 1);
   EXPECT_EQ(all[0].judging, 2);
@@ -117,8 +117,11 @@ TEST(Fidelity, SumsUpByDeviceAndOverAll) {
   EXPECT_EQ(all[1].used_for_fit, 1);
   EXPECT_EQ(all[1].judging, 1);
   EXPECT_FALSE(all[1].tau.has_value());
-  const Accuracy& total = all[2];
+  const Accuracy& total = all[3];
   EXPECT_EQ(total.profile, "");
+  EXPECT_EQ(total.numbers, "");
+  EXPECT_EQ(all[2].numbers, "float32");
+  EXPECT_EQ(all[2].mean_error, total.mean_error);
   EXPECT_EQ(total.steps, 5);
   EXPECT_EQ(total.judging, 3);
   EXPECT_NEAR(*total.median_ratio, 1.1, 1e-12);
@@ -140,7 +143,8 @@ TEST(Fidelity, ReportsTellWhatMatters) {
   EXPECT_EQ(json.at("steps")[1].at("ratio").get<double>(), 0.8);
   EXPECT_EQ(json.at("steps")[1].at("status"), "out_of_memory");
   EXPECT_TRUE(json.at("steps")[4].at("predicted_us").is_null());
-  EXPECT_EQ(json.at("accuracy")[2].at("device"), "all");
+  EXPECT_EQ(json.at("accuracy")[0].at("device"), "a");
+  EXPECT_TRUE(json.at("accuracy")[3].at("device").is_null());
 
   const std::string csv = write_csv(fidelity);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 6);

@@ -76,16 +76,15 @@ def check_printed(block, said, name):
     lines = said.splitlines()
     for number, line in enumerate(block.text.splitlines(), block.line):
         if line.strip() and not any(each.startswith(line.rstrip()) for each in lines):
-            sys.exit(f"{said}{name}:{number}: was not printed: {line}")
+            sys.exit(f"{said}{name}:{number}: was not printed: {line}\n(--update writes the page again)")
 
 
 def write_printed(block, said, page):
     """Makes what was said the text of the block."""
     lines = [line.rstrip() for line in said.splitlines() if not line.startswith(TRACE)]
-    text = page.read_text()
-    language = f"```{block.language}\n"
-    before = f"<!-- printed -->\n{language}"
-    page.write_text(text.replace(f"{before}{block.text}```", f"{before}{chr(10).join(lines).strip(chr(10))}\n```", 1))
+    written = "\n".join(lines).strip("\n") + "\n"
+    page.write_text(page.read_text().replace(f"```{block.language}\n{block.text}```",
+                                             f"```{block.language}\n{written}```", 1))
 
 
 def main():

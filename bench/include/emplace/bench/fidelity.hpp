@@ -67,7 +67,8 @@ Fidelity predict_published(
 
 /// Sums up how good predictions of steps are.
 struct Accuracy {
-  std::string profile{};           ///< of the steps; empty: of all
+  std::string profile{};           ///< of the steps; empty: of any
+  std::string numbers{};           ///< in which they compute (numbers_of()); empty: in any
   std::int64_t steps = 0;          ///< published
   std::int64_t not_simulated = 0;  ///< among them
   std::int64_t out_of_memory = 0;  ///< among them
@@ -82,8 +83,8 @@ struct Accuracy {
   bool operator==(const Accuracy&) const = default;
 };
 
-/// Returns a summary for each profile, in the order in which the steps name them first, and at the
-/// end that of all.
+/// Returns a summary for each profile, in the order in which the steps name them first, then for
+/// each kind of numbers, and at the end that of all.
 std::vector<Accuracy> accuracy_of(const Fidelity& fidelity);
 
 /// Returns in what numbers a step computes: the `dtype` of its graph, or else its math.
