@@ -5,14 +5,19 @@
 #include "profile_report.hpp"
 #include "terminal.hpp"
 
+#include <emplace/bench/text_table.hpp>
+#include <emplace/calibrate/sample_fit.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <ctime>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -72,10 +77,126 @@ void show(const Options& options) {
   }
 }
 
+struct FitOptions {
+  std::vector<std::string> samples;
+  std::vector<std::string> proxies;
+  std::string device;
+  std::string output;
+  bool json = false;
+};
+
+std::vector<calibrate::SampleTable> read_tables(const std::vector<std::string>& paths) {
+  std::vector<calibrate::SampleTable> tables;
+  for (const std::string& path : paths) {
+    tables.push_back(calibrate::read_sample_table(path));
+  }
+  return tables;
+}
+
+std::string percent(double part) { return fmt::format("{:.1f} %", part * 100); }
+
+bench::TextTable report_table(const std::vector<calibrate::FitReport>& reports) {
+  using Align = bench::TextTable::Align;
+  bench::TextTable table({{"op class"},
+                          {"case"},
+                          {"proxy"},
+                          {"form"},
+                          {"fixed [us]", Align::kRight},
+                          {"compute", Align::kRight},
+                          {"memory", Align::kRight},
+                          {"samples", Align::kRight},
+                          {"median", Align::kRight},
+                          {"mean", Align::kRight},
+                          {"left out: median", Align::kRight},
+                          {"mean", Align::kRight}});
+  for (const calibrate::FitReport& report : reports) {
+    table.add_row({std::string(to_string(report.op_class)), report.which, report.proxy,
+                   std::string(to_string(report.roofline.form)),
+                   fmt::format("{:.2f}", report.roofline.fixed_us),
+                   percent(report.roofline.compute_efficiency),
+                   percent(report.roofline.memory_efficiency),
+                   fmt::format("{}", report.errors.predicted), percent(report.errors.median),
+                   percent(report.errors.mean), percent(report.held_out.median),
+                   percent(report.held_out.mean)});
+  }
+  return table;
+}
+
+Json to_json(const calibrate::FitReport& report) {
+  return {{"op_class", to_string(report.op_class)},
+          {"case", report.which},
+          {"proxy", report.proxy},
+          {"form", to_string(report.roofline.form)},
+          {"samples", report.errors.predicted},
+          {"median_error", report.errors.median},
+          {"mean_error", report.errors.mean},
+          {"median_error_left_out", report.held_out.median},
+          {"mean_error_left_out", report.held_out.mean}};
+}
+
+void fit(const FitOptions& options) {
+  if (options.samples.empty() && options.proxies.empty()) {
+    throw Error(ErrorCode::kUsage, "give --samples, or --proxies, or both");
+  }
+  const std::vector<DeviceProfile> bases = load_device_profiles(options.device);
+  if (bases.size() != 1) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("--device: '{}' has {} device profiles, expected one",
+                            excerpt(options.device), bases.size()));
+  }
+  const std::string today = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
+  const calibrate::SampleFit fitted = calibrate::fit_to_samples(
+      bases.front(), read_tables(options.samples), read_tables(options.proxies), today);
+  write_text_file(options.output, write_device_profile_json(fitted.profile));
+  if (options.json) {
+    Json cases = Json::array();
+    for (const calibrate::FitReport& report : fitted.reports) {
+      cases.push_back(to_json(report));
+    }
+    print_json(Json{{"schema_version", 1},
+                    {"profile", fitted.profile.name},
+                    {"output", options.output},
+                    {"cases", std::move(cases)}});
+    return;
+  }
+  print(
+      fmt::format("{}\nerrors are |predicted - measured| / measured, of the samples and of shapes "
+                  "left out\nwrote {}\n",
+                  report_table(fitted.reports).to_terminal(false), options.output));
+}
+
+void add_fit(CLI::App& profile, Action& action) {
+  CLI::App* command = profile.add_subcommand("fit", "Fit a device profile to tables of op samples");
+  command->group("Commands");
+  set_examples(*command, {"emplace profile fit --samples v100.csv.gz --device v100 -o v100.json"});
+  const auto options = std::make_shared<FitOptions>();
+  command
+      ->add_option("--samples", options->samples,
+                   "Tables of what ops took on the device, CSV or CSV.gz")
+      ->type_name("FILE");
+  command
+      ->add_option("--proxies", options->proxies,
+                   "Tables of other devices, for what the samples lack")
+      ->type_name("FILE");
+  command
+      ->add_option("--device", options->device,
+                   "Device profile with the peaks: a name (emplace list profiles), or a file")
+      ->required()
+      ->type_name("PROFILE");
+  add_output(*command, options->output, "Write the fitted profile here", "FILE.json")->required();
+  add_json(*command, options->json);
+  command->callback([options, &action] {
+    action = [options](const Invocation&) {
+      fit(*options);
+      return Outcome::kOk;
+    };
+  });
+}
+
 }  // namespace
 
 void add_profile(CLI::App& app, Action& action) {
-  CLI::App* profile = app.add_subcommand("profile", "Look at device profiles");
+  CLI::App* profile = app.add_subcommand("profile", "Look at device profiles, or fit one");
   profile->group("Look up");
   profile->require_subcommand(1);
   CLI::App* command =
@@ -103,6 +224,7 @@ void add_profile(CLI::App& app, Action& action) {
       return Outcome::kOk;
     };
   });
+  add_fit(*profile, action);
 }
 
 }  // namespace emplace::cli

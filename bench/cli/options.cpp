@@ -192,6 +192,17 @@ void add_grouping_options(CLI::App& command, ProblemOptions& options) {
 void add_problem_options(CLI::App& command, ProblemOptions& options) {
   add_graph(command, options.graph);
   add_cluster(command, options.cluster);
+  // Runs after that of --cluster, since it is added later.
+  command
+      .add_option_function<std::string>(
+          "--math",
+          [&cluster = options.cluster](const std::string& math) { cluster += ":math=" + math; },
+          "Arithmetic of float32 convolutions and products: float32 or tf32, on devices that have "
+          "it")
+      ->check(CLI::IsMember({"float32", "tf32"}))
+      ->type_name("MODE")
+      ->group("Problem")
+      ->default_str("as frameworks: convolutions tf32, products float32");
   add_grouping_options(command, options);
 }
 

@@ -1,5 +1,7 @@
 #include "profile_report.hpp"
 
+#include <emplace/calibrate/sample_fit.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -28,6 +30,24 @@ std::vector<std::string> error_cells(const PredictionError* error) {
   return {fmt::format("{}", error->predicted), percent(error->mean), percent(error->max)};
 }
 
+// "15.667 TFLOP/s in float32, 125.338 in float16; 80 multiprocessors".
+std::string peaks_of(const DeviceProfile& profile) {
+  std::string text = fmt::format("{:.3f} TFLOP/s", profile.peak_flops_per_us / 1e6);
+  if (profile.tf32_flops_per_us > 0 || profile.float16_flops_per_us > 0) {
+    text += " in float32";
+  }
+  if (profile.tf32_flops_per_us > 0) {
+    text += fmt::format(", {:.3f} in TF32", profile.tf32_flops_per_us / 1e6);
+  }
+  if (profile.float16_flops_per_us > 0) {
+    text += fmt::format(", {:.3f} in float16", profile.float16_flops_per_us / 1e6);
+  }
+  if (profile.multiprocessors > 0) {
+    text += fmt::format("; {} multiprocessors", profile.multiprocessors);
+  }
+  return text;
+}
+
 void add_class(TextTable& table, std::string_view name, const Roofline* roofline,
                const ClassCalibration* calibration) {
   std::vector<std::string> cells = {std::string(name)};
@@ -53,10 +73,7 @@ void add_class(TextTable& table, std::string_view name, const Roofline* roofline
 std::vector<Residual> residuals_of(const DeviceProfile& profile) {
   std::vector<Residual> residuals;
   for (const OpMeasurement& measurement : profile.measured.all()) {
-    const Roofline& roofline = roofline_of(profile, op_class_of(measurement.key.kind));
-    residuals.push_back(
-        {&measurement, roofline_us(profile, roofline, static_cast<double>(measurement.flops),
-                                   static_cast<double>(measurement.bytes))});
+    residuals.push_back({&measurement, roofline_us(profile, measurement)});
   }
   std::ranges::stable_sort(residuals, std::ranges::greater{},
                            [](const Residual& residual) { return std::abs(residual.error()); });
@@ -88,6 +105,13 @@ TextTable class_table(const DeviceProfile& profile) {
     if (roofline != nullptr || calibration != nullptr) {
       add_class(table, to_string(static_cast<OpClass>(at)), roofline, calibration);
     }
+    for (const CostCase& which : profile.cases[at]) {
+      std::string name = "  " + calibrate::describe(which);
+      if (!which.proxy.empty()) {
+        name += fmt::format(" (proxy: {})", which.proxy);
+      }
+      add_class(table, name, &which.roofline, nullptr);
+    }
   }
   add_class(table, "fallback", &profile.fallback,
             profile.calibration ? &profile.calibration->all : nullptr);
@@ -113,13 +137,13 @@ TextTable residual_table(const std::vector<Residual>& residuals) {
 std::vector<std::pair<std::string, std::string>> facts_of(const DeviceProfile& profile) {
   std::vector<std::pair<std::string, std::string>> facts = {
       {"device class", profile.device_class},
-      {"peak", fmt::format("{:.3f} TFLOP/s", profile.peak_flops_per_us / 1e6)},
+      {"peak", peaks_of(profile)},
       {"memory",
        fmt::format("{:.1f} GB at {:.1f} GB/s", static_cast<double>(profile.memory_bytes) / 1e9,
                    profile.memory_bytes_per_us / 1e3)},
       {"slots",
        fmt::format("{}, each busy for {:.2f} us before an op", profile.slots, profile.launch_us)}};
-  if (profile.calibration) {
+  if (profile.calibration && !profile.calibration->product.empty()) {
     const Calibration& calibration = *profile.calibration;
     facts.insert(facts.end(),
                  {{"measured on", fmt::format("{}, {}", calibration.product, calibration.date)},

@@ -144,7 +144,7 @@ class Validator {
     }
     std::map<std::pair<OpClass, CostSource>, ValidatedOps> by_class;
     for (const calibrate::OpSample& sample : measured.samples) {
-      const Cost cost = op_cost(profile, sample.site.op);
+      const Cost cost = op_cost(profile, sample.site.op, problem_.cluster().math);
       const OpClass op_class = op_class_of(sample.site.op.kind);
       const double error = std::abs(cost.us / sample.time.median_us - 1);
       ValidatedOps& ops = by_class[{op_class, cost.source}];

@@ -22,6 +22,9 @@ constexpr std::array<std::string_view, 3> kTransferModels = {"placeto", "physica
 // In the order of QueueOrder.
 constexpr std::array<std::string_view, 2> kQueueOrders = {"fifo", "critical-path"};
 
+// In the order of MathMode.
+constexpr std::array<std::string_view, 3> kMathModes = {"framework", "float32", "tf32"};
+
 TransferModel read_transfer_model(const JsonCursor& cluster) {
   const auto model =
       static_cast<TransferModel>(cluster.at("transfer_model").one_of(kTransferModels));
@@ -138,11 +141,14 @@ Cluster read_cluster(std::string_view text, const std::string& source) {
   const JsonCursor json = document.root();
   json.expect_schema("emplace-cluster", 1);
   json.expect_only({"schema", "version", "name", "summary", "transfer_model", "placeto", "physical",
-                    "grappler", "devices", "provenance"});
+                    "grappler", "math", "devices", "provenance"});
   Cluster cluster;
   cluster.name = json.at("name").non_empty_text();
   cluster.summary = json.at("summary").text();
   cluster.transfer_model = read_transfer_model(json);
+  if (const auto math = json.find("math")) {
+    cluster.math = static_cast<MathMode>(math->one_of(kMathModes));
+  }
   const JsonCursor constants = json.at(to_string(cluster.transfer_model));
   const JsonCursor devices = json.at("devices");
   read_devices(devices, cluster);

@@ -51,6 +51,20 @@ std::vector<std::string> device_profile_names() {
 }
 
 Cluster load_cluster(std::string_view name_or_path) {
+  constexpr std::string_view kMath = ":math=";
+  if (const std::size_t at = name_or_path.rfind(kMath); at != std::string_view::npos) {
+    const std::string_view mode = name_or_path.substr(at + kMath.size());
+    std::vector<std::string> names;
+    for (const MathMode math : {MathMode::kFloat32, MathMode::kTf32}) {
+      if (mode == to_string(math)) {
+        Cluster cluster = load_cluster(name_or_path.substr(0, at));
+        cluster.math = math;
+        return cluster;
+      }
+      names.emplace_back(to_string(math));
+    }
+    throw_unknown_name("math mode", mode, names);
+  }
   if (is_path(name_or_path)) {
     const std::string path(name_or_path);
     return read_cluster(read_text_file(path), path);

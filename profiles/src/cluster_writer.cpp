@@ -91,6 +91,9 @@ std::string write_cluster_json(const Cluster& cluster) {
                {"summary", cluster.summary},
                {"transfer_model", to_string(cluster.transfer_model)}};
   json[std::string(to_string(cluster.transfer_model))] = constants_to_json(cluster);
+  if (cluster.math != MathMode::kFramework) {
+    json["math"] = to_string(cluster.math);
+  }
   Json devices = Json::array();
   std::vector<bool> is_written(cluster.profiles.size());
   for (const Device& device : cluster.devices) {

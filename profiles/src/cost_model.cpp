@@ -19,7 +19,7 @@ std::string_view to_string(CostSource source) {
   return "guess";
 }
 
-Cost op_cost(const DeviceProfile& profile, const Op& op) {
+Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math) {
   // Nothing was timed, but nothing is guessed either: no work takes no time on every roofline.
   if (!launches(op.kind)) {
     return {.us = 0, .source = CostSource::kRoofline};
@@ -32,13 +32,13 @@ Cost op_cost(const DeviceProfile& profile, const Op& op) {
   if (const OpMeasurement* measured = profile.measured.find(op)) {
     return {.us = measured->us, .source = CostSource::kMeasured, .spread = measured->spread};
   }
-  const double flops = static_cast<double>(op.flops);
-  const double bytes = static_cast<double>(op.bytes_read) + static_cast<double>(op.bytes_written);
-  const Roofline& roofline = roofline_of(profile, op_class_of(op.kind));
-  const TimeEstimate expected = {.us = roofline_us(profile, roofline, flops, bytes),
+  const OpWork work = op_work(op);
+  const Arithmetic arithmetic = arithmetic_of(profile, op.kind, key_type(op), math);
+  const Roofline& roofline = roofline_of(profile, op.kind, op.shape, arithmetic);
+  const TimeEstimate expected = {.us = roofline_us(roofline, work, rates_of(profile, arithmetic)),
                                  .spread = roofline.spread};
   if (const auto between =
-          profile.measured.estimate(op.kind, key_type(op), flops, bytes, expected)) {
+          profile.measured.estimate(op.kind, key_type(op), work.flops, work.bytes, expected)) {
     return {.us = between->us, .source = CostSource::kInterpolated, .spread = between->spread};
   }
   return {.us = expected.us,
@@ -46,16 +46,65 @@ Cost op_cost(const DeviceProfile& profile, const Op& op) {
           .spread = expected.spread};
 }
 
-const Roofline& roofline_of(const DeviceProfile& profile, OpClass op_class) {
-  const auto& own = profile.rooflines[static_cast<std::size_t>(op_class)];
-  return own ? *own : profile.fallback;
+Arithmetic arithmetic_of(const DeviceProfile& profile, std::string_view kind, DataType type,
+                         MathMode math) {
+  const OpClass op_class = op_class_of(kind);
+  if (op_class != OpClass::kConvolution && op_class != OpClass::kMatmul) {
+    return Arithmetic::kFloat32;
+  }
+  if (type == DataType::kFloat16 || type == DataType::kBfloat16) {
+    return profile.float16_flops_per_us > 0 ? Arithmetic::kFloat16 : Arithmetic::kFloat32;
+  }
+  const bool is_tf32 = profile.tf32_flops_per_us > 0 && type == DataType::kFloat32 &&
+                       (math == MathMode::kTf32 ||
+                        (math == MathMode::kFramework && op_class == OpClass::kConvolution));
+  return is_tf32 ? Arithmetic::kTf32 : Arithmetic::kFloat32;
 }
 
-double roofline_us(const DeviceProfile& profile, const Roofline& roofline, double flops,
-                   double bytes) {
-  const double compute_us = flops / (roofline.compute_efficiency * profile.peak_flops_per_us);
-  const double memory_us = bytes / (roofline.memory_efficiency * profile.memory_bytes_per_us);
-  return roofline.fixed_us + std::max(compute_us, memory_us);
+DeviceRates rates_of(const DeviceProfile& profile, Arithmetic arithmetic) {
+  DeviceRates rates = {.flops_per_us = profile.peak_flops_per_us,
+                       .bytes_per_us = profile.memory_bytes_per_us,
+                       .multiprocessors = profile.multiprocessors};
+  if (arithmetic == Arithmetic::kTf32) {
+    rates.flops_per_us = profile.tf32_flops_per_us;
+  } else if (arithmetic == Arithmetic::kFloat16) {
+    rates.flops_per_us = profile.float16_flops_per_us;
+  }
+  return rates;
+}
+
+bool selects(const CostCase& which, std::string_view kind, std::span<const std::int64_t> shape,
+             Arithmetic arithmetic) {
+  if (which.arithmetic && *which.arithmetic != arithmetic) {
+    return false;
+  }
+  // [N, C, H, W, K, R, S, U, V, dilation, P, Q], as in op_kind.hpp.
+  if (which.window != 0 &&
+      !(shape.size() == 12 && shape[5] == which.window && shape[6] == which.window &&
+        shape[7] == 1 && shape[8] == 1 && shape[9] == 1)) {
+    return false;
+  }
+  return which.kinds.empty() || std::ranges::find(which.kinds, kind) != which.kinds.end();
+}
+
+const Roofline& roofline_of(const DeviceProfile& profile, std::string_view kind,
+                            std::span<const std::int64_t> shape, Arithmetic arithmetic) {
+  const auto at = static_cast<std::size_t>(op_class_of(kind));
+  for (const CostCase& which : profile.cases[at]) {
+    if (selects(which, kind, shape, arithmetic)) {
+      return which.roofline;
+    }
+  }
+  return profile.rooflines[at] ? *profile.rooflines[at] : profile.fallback;
+}
+
+double roofline_us(const DeviceProfile& profile, const OpMeasurement& measurement) {
+  const OpKey& key = measurement.key;
+  const Arithmetic arithmetic = arithmetic_of(profile, key.kind, key.type);
+  return roofline_us(roofline_of(profile, key.kind, key.shape, arithmetic),
+                     op_work(key.kind, key.shape, static_cast<double>(measurement.flops),
+                             static_cast<double>(measurement.bytes)),
+                     rates_of(profile, arithmetic));
 }
 
 }  // namespace emplace

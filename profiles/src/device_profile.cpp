@@ -22,20 +22,98 @@ constexpr double kMaxPerSecond = 1e21;
 constexpr double kMaxFixedUs = 1e6;
 constexpr std::int64_t kMaxSlots = 1024;
 constexpr double kMinEfficiency = 1e-6;
+constexpr std::int64_t kMaxWindow = 1024;
+constexpr std::int64_t kMaxMultiprocessors = 1'000'000;
 constexpr std::int64_t kMaxMemoryBytes = std::int64_t{1} << 53;
 
 // Unknown kinds of ops are of class kOther: their efficiencies are the fallback, not a class.
 constexpr std::size_t kNumNamedClasses = static_cast<std::size_t>(OpClass::kOther);
 
-Roofline read_roofline(const JsonCursor& json) {
-  json.expect_only({"fixed_us", "compute_efficiency", "memory_efficiency", "spread"});
+// Reads a name of `last` or one of the choices before it.
+template <class Choice>
+Choice read_choice(const JsonCursor& json, Choice last) {
+  std::vector<std::string_view> names;
+  for (int at = 0; at <= static_cast<int>(last); ++at) {
+    names.push_back(to_string(static_cast<Choice>(at)));
+  }
+  return static_cast<Choice>(json.one_of(names));
+}
+
+// Reads the numbers of a roofline, among other members of an object.
+Roofline read_numbers(const JsonCursor& json) {
   Roofline roofline{.fixed_us = json.at("fixed_us").number(0, kMaxFixedUs),
-                    .compute_efficiency = json.at("compute_efficiency").number(kMinEfficiency, 1),
+                    .compute_efficiency =
+                        json.at("compute_efficiency").number(kMinEfficiency, kMaxComputeEfficiency),
                     .memory_efficiency = json.at("memory_efficiency").number(kMinEfficiency, 1)};
   if (const auto spread = json.find("spread")) {
     roofline.spread = spread->number(0, kMaxCostSpread);
   }
+  if (const auto form = json.find("form")) {
+    roofline.form = read_choice(*form, CostForm::kTiles);
+  }
+  if (const auto tiles = json.find("tile_efficiencies")) {
+    if (roofline.form != CostForm::kTiles) {
+      tiles->fail("expected only where the form is 'tiles'");
+    }
+    const std::vector<JsonCursor> elements = tiles->elements();
+    if (elements.size() != roofline.tile_efficiencies.size()) {
+      tiles->fail(fmt::format("expected {} efficiencies, found {}",
+                              roofline.tile_efficiencies.size(), elements.size()));
+    }
+    for (std::size_t at = 0; at < elements.size(); ++at) {
+      roofline.tile_efficiencies[at] = elements[at].number(kMinEfficiency, 1);
+    }
+  }
   return roofline;
+}
+
+Roofline read_roofline(const JsonCursor& json) {
+  json.expect_only({"fixed_us", "compute_efficiency", "memory_efficiency", "spread", "form",
+                    "tile_efficiencies"});
+  return read_numbers(json);
+}
+
+CostCase read_case(const JsonCursor& json, OpClass op_class) {
+  json.expect_only({"kinds", "window", "arithmetic", "proxy", "fixed_us", "compute_efficiency",
+                    "memory_efficiency", "spread", "form", "tile_efficiencies"});
+  CostCase which;
+  if (const auto kinds = json.find("kinds")) {
+    for (const JsonCursor& element : kinds->elements()) {
+      std::string kind = element.text();
+      if (op_class_of(kind) != op_class) {
+        element.fail(fmt::format("'{}' is no kind of op of this class", excerpt(kind)));
+      }
+      which.kinds.push_back(std::move(kind));
+    }
+  }
+  if (const auto window = json.find("window")) {
+    which.window = window->integer(1, kMaxWindow);
+  }
+  if (const auto arithmetic = json.find("arithmetic")) {
+    which.arithmetic = read_choice(*arithmetic, Arithmetic::kFloat16);
+  }
+  if (const auto proxy = json.find("proxy")) {
+    which.proxy = proxy->non_empty_text();
+  }
+  which.roofline = read_numbers(json);
+  return which;
+}
+
+void read_class(const JsonCursor& json, std::size_t at, DeviceProfile& profile) {
+  json.expect_only({"fixed_us", "compute_efficiency", "memory_efficiency", "spread", "form",
+                    "tile_efficiencies", "cases"});
+  profile.rooflines[at] = read_numbers(json);
+  if (const auto cases = json.find("cases")) {
+    for (const JsonCursor& element : cases->elements()) {
+      profile.cases[at].push_back(read_case(element, static_cast<OpClass>(at)));
+    }
+  }
+}
+
+// Reads an optional peak per second, of which 0 stands for none.
+double read_peak(const JsonCursor& json, std::string_view name) {
+  const auto peak = json.find(name);
+  return peak ? peak->number(kMinPerSecond, kMaxPerSecond) / kMicrosecondsPerSecond : 0;
 }
 
 }  // namespace
@@ -82,6 +160,7 @@ Provenance read_provenance(const JsonCursor& json) {
 DeviceProfile read_device_profile(const JsonCursor& json) {
   json.expect_schema("emplace-device-profile", 1);
   json.expect_only({"schema", "version", "name", "device_class", "summary", "peak_flops_per_s",
+                    "tf32_flops_per_s", "float16_flops_per_s", "multiprocessors",
                     "memory_bytes_per_s", "memory_bytes", "slots", "launch_us", "op_classes",
                     "fallback", "measured", "calibration", "provenance"});
   DeviceProfile profile;
@@ -90,6 +169,12 @@ DeviceProfile read_device_profile(const JsonCursor& json) {
   profile.summary = json.at("summary").text();
   profile.peak_flops_per_us =
       json.at("peak_flops_per_s").number(kMinPerSecond, kMaxPerSecond) / kMicrosecondsPerSecond;
+  profile.tf32_flops_per_us = read_peak(json, "tf32_flops_per_s");
+  profile.float16_flops_per_us = read_peak(json, "float16_flops_per_s");
+  if (const auto multiprocessors = json.find("multiprocessors")) {
+    profile.multiprocessors =
+        static_cast<std::int32_t>(multiprocessors->integer(1, kMaxMultiprocessors));
+  }
   profile.memory_bytes_per_us =
       json.at("memory_bytes_per_s").number(kMinPerSecond, kMaxPerSecond) / kMicrosecondsPerSecond;
   profile.memory_bytes = json.at("memory_bytes").integer(1, kMaxMemoryBytes);
@@ -99,8 +184,8 @@ DeviceProfile read_device_profile(const JsonCursor& json) {
   if (const auto launch_us = json.find("launch_us")) {
     profile.launch_us = launch_us->number(0, kMaxFixedUs);
   }
-  for (const auto& [name, roofline] : json.at("op_classes").members()) {
-    profile.rooflines[op_class_index(roofline, name)] = read_roofline(roofline);
+  for (const auto& [name, entry] : json.at("op_classes").members()) {
+    read_class(entry, op_class_index(entry, name), profile);
   }
   profile.fallback = read_roofline(json.at("fallback"));
   if (const auto measured = json.find("measured")) {

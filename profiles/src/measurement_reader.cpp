@@ -51,17 +51,21 @@ OpMeasurement read_measurement(const JsonCursor& json) {
 }
 
 PredictionError read_error(const JsonCursor& json) {
-  json.expect_only({"predicted", "mean_error", "max_error"});
+  json.expect_only({"predicted", "mean_error", "max_error", "median_error"});
+  const auto median = json.find("median_error");
   return {.predicted = static_cast<std::int32_t>(json.at("predicted").integer(0, kMaxCount)),
           .mean = json.at("mean_error").number(0, kMaxError),
-          .max = json.at("max_error").number(0, kMaxError)};
+          .max = json.at("max_error").number(0, kMaxError),
+          .median = median ? median->number(0, kMaxError) : 0};
 }
 
 ClassCalibration read_class(const JsonCursor& json) {
-  json.expect_only({"measurements", "interpolated", "roofline"});
+  json.expect_only({"measurements", "interpolated", "roofline", "fitted"});
+  const auto fitted = json.find("fitted");
   return {.measurements = static_cast<std::int32_t>(json.at("measurements").integer(0, kMaxCount)),
           .interpolated = read_error(json.at("interpolated")),
-          .roofline = read_error(json.at("roofline"))};
+          .roofline = read_error(json.at("roofline")),
+          .fitted = fitted ? read_error(*fitted) : PredictionError{}};
 }
 
 }  // namespace

@@ -35,6 +35,46 @@ Json to_json(const Roofline& roofline) {
   if (roofline.spread != 0) {
     json["spread"] = roofline.spread;
   }
+  if (roofline.form != CostForm::kMaximum) {
+    json["form"] = to_string(roofline.form);
+  }
+  if (roofline.form == CostForm::kTiles) {
+    json["tile_efficiencies"] = roofline.tile_efficiencies;
+  }
+  return json;
+}
+
+Json to_json(const CostCase& which) {
+  Json json = Json::object();
+  if (!which.kinds.empty()) {
+    json["kinds"] = which.kinds;
+  }
+  if (which.window != 0) {
+    json["window"] = which.window;
+  }
+  if (which.arithmetic) {
+    json["arithmetic"] = to_string(*which.arithmetic);
+  }
+  if (!which.proxy.empty()) {
+    json["proxy"] = which.proxy;
+  }
+  json.update(to_json(which.roofline));
+  return json;
+}
+
+// Returns an object with a member for each class that has a roofline, its cases with it.
+Json classes_to_json(const DeviceProfile& profile) {
+  Json json = Json::object();
+  for (std::size_t at = 0; at < kNumOpClasses; ++at) {
+    if (!profile.rooflines[at]) {
+      continue;
+    }
+    Json entry = to_json(*profile.rooflines[at]);
+    for (const CostCase& which : profile.cases[at]) {
+      entry["cases"].push_back(to_json(which));
+    }
+    json[std::string(to_string(static_cast<OpClass>(at)))] = std::move(entry);
+  }
   return json;
 }
 
@@ -53,13 +93,22 @@ Json to_json(const OpMeasurement& measurement) {
 }
 
 Json to_json(const PredictionError& error) {
-  return {{"predicted", error.predicted}, {"mean_error", error.mean}, {"max_error", error.max}};
+  Json json = {
+      {"predicted", error.predicted}, {"mean_error", error.mean}, {"max_error", error.max}};
+  if (error.median != 0) {
+    json["median_error"] = error.median;
+  }
+  return json;
 }
 
 Json to_json(const ClassCalibration& calibration) {
-  return {{"measurements", calibration.measurements},
-          {"interpolated", to_json(calibration.interpolated)},
-          {"roofline", to_json(calibration.roofline)}};
+  Json json = {{"measurements", calibration.measurements},
+               {"interpolated", to_json(calibration.interpolated)},
+               {"roofline", to_json(calibration.roofline)}};
+  if (calibration.fitted.predicted > 0) {
+    json["fitted"] = to_json(calibration.fitted);
+  }
+  return json;
 }
 
 // Returns an object with a member for each class that has an entry.
@@ -100,16 +149,25 @@ Json to_json(const DeviceProfile& profile) {
                {"name", profile.name},
                {"device_class", profile.device_class},
                {"summary", profile.summary},
-               {"peak_flops_per_s", per_second(profile.peak_flops_per_us)},
-               {"memory_bytes_per_s", per_second(profile.memory_bytes_per_us)},
-               {"memory_bytes", profile.memory_bytes}};
+               {"peak_flops_per_s", per_second(profile.peak_flops_per_us)}};
+  if (profile.tf32_flops_per_us != 0) {
+    json["tf32_flops_per_s"] = per_second(profile.tf32_flops_per_us);
+  }
+  if (profile.float16_flops_per_us != 0) {
+    json["float16_flops_per_s"] = per_second(profile.float16_flops_per_us);
+  }
+  if (profile.multiprocessors != 0) {
+    json["multiprocessors"] = profile.multiprocessors;
+  }
+  json["memory_bytes_per_s"] = per_second(profile.memory_bytes_per_us);
+  json["memory_bytes"] = profile.memory_bytes;
   if (profile.slots != 1) {
     json["slots"] = profile.slots;
   }
   if (profile.launch_us != 0) {
     json["launch_us"] = profile.launch_us;
   }
-  json["op_classes"] = by_class(profile.rooflines);
+  json["op_classes"] = classes_to_json(profile);
   json["fallback"] = to_json(profile.fallback);
   if (!profile.measured.all().empty()) {
     Json measured = Json::array();

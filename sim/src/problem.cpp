@@ -108,7 +108,7 @@ void Problem::compile_costs() {
     const double overhead_us = is_physical ? profile.launch_us : gap_us;
     double sum_us = 0;
     for (OpId op = 0; op < num_ops_; ++op) {
-      const Cost cost = op_cost(profile, (*graph_)[op]);
+      const Cost cost = op_cost(profile, (*graph_)[op], cluster_->math);
       cost_us_.push_back(cost.us);
       cost_source_.push_back(cost.source);
       cost_spread_.push_back(cost.spread);

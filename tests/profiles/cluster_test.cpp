@@ -79,7 +79,7 @@ TEST_P(ShippedP2, HasItsGpusAndPlacetosConstants) {
   for (int gpu = 0; gpu < gpus; ++gpu) {
     const Device& device = cluster.devices[static_cast<std::size_t>(gpu)];
     EXPECT_EQ(device.name, "gpu:" + std::to_string(gpu));
-    EXPECT_EQ(cluster.profiles[device.profile].name, "k80");
+    EXPECT_EQ(cluster.profiles[device.profile].name, "k80-placeto-paper");
     EXPECT_TRUE(device.placeable);
   }
   EXPECT_EQ(cluster.devices.back().name, "cpu:0");

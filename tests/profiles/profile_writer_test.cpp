@@ -43,16 +43,42 @@ std::int64_t quantity() { return static_cast<std::int64_t>(below(std::uint64_t{1
 double per_us() { return static_cast<double>(1'000'000 + below(kFine)) / 1e6; }
 
 Roofline draw_roofline() {
-  return {.fixed_us = part() * static_cast<double>(below(1000)),
-          .compute_efficiency = std::max(part(), 1e-6),
-          .memory_efficiency = std::max(part(), 1e-6),
-          .spread = spread()};
+  Roofline roofline = {.fixed_us = part() * static_cast<double>(below(1000)),
+                       .compute_efficiency = std::max(4 * part(), 1e-6),
+                       .memory_efficiency = std::max(part(), 1e-6),
+                       .spread = spread(),
+                       .form = static_cast<CostForm>(below(3))};
+  if (roofline.form == CostForm::kTiles) {
+    roofline.tile_efficiencies = {std::max(part(), 1e-6), std::max(part(), 1e-6)};
+  }
+  return roofline;
+}
+
+CostCase draw_case(OpClass op_class) {
+  CostCase which = {.window = static_cast<std::int64_t>(below(4)),
+                    .roofline = draw_roofline(),
+                    .proxy = below(2) == 0 ? "" : text()};
+  if (op_class == OpClass::kConvolution && below(2) == 0) {
+    which.kinds = {"conv2d", "conv2d_backward_data"};
+  }
+  if (below(2) == 0) {
+    which.arithmetic = static_cast<Arithmetic>(below(kNumArithmetics));
+  }
+  return which;
+}
+
+PredictionError draw_error() {
+  return {.predicted = count(), .mean = part(), .max = 1e3 * part(), .median = spread()};
 }
 
 ClassCalibration draw_class() {
-  return {.measurements = count(),
-          .interpolated = {.predicted = count(), .mean = part(), .max = 1e3 * part()},
-          .roofline = {.predicted = count(), .mean = part(), .max = 1e3 * part()}};
+  ClassCalibration calibration = {
+      .measurements = count(), .interpolated = draw_error(), .roofline = draw_error()};
+  if (below(2) == 0) {
+    calibration.fitted = draw_error();
+    ++calibration.fitted.predicted;
+  }
+  return calibration;
 }
 
 // Draws an entry for about half of the classes that may have one.
@@ -82,7 +108,17 @@ DeviceProfile draw_profile(const std::string& name) {
   profile.memory_bytes = 1 + static_cast<std::int64_t>(below(kFine));
   profile.slots = 1 + static_cast<std::int32_t>(below(4));
   profile.launch_us = below(2) == 0 ? 0 : part();
+  if (below(2) == 0) {
+    profile.tf32_flops_per_us = per_us();
+    profile.float16_flops_per_us = per_us();
+    profile.multiprocessors = 1 + count();
+  }
   draw_classes(profile.rooflines, draw_roofline);
+  for (std::size_t at = 0; at < kNumOpClasses; ++at) {
+    while (profile.rooflines[at] && below(3) == 0) {
+      profile.cases[at].push_back(draw_case(static_cast<OpClass>(at)));
+    }
+  }
   profile.fallback = draw_roofline();
   std::vector<OpMeasurement> measurements;
   for (std::int64_t left = static_cast<std::int64_t>(below(5)); left > 0; --left) {
@@ -118,6 +154,7 @@ Cluster draw_cluster() {
   cluster.summary = text();
   cluster.provenance = draw_provenance();
   cluster.transfer_model = static_cast<TransferModel>(below(3));
+  cluster.math = static_cast<MathMode>(below(3));
   const auto num_devices = static_cast<DeviceId>(1 + below(4));
   for (DeviceId device = 0; device < num_devices; ++device) {
     const std::size_t profile = below(cluster.profiles.size() + 1);

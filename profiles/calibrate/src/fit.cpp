@@ -1,4 +1,4 @@
-#include "roofline_fit.hpp"
+#include "class_fit.hpp"
 
 #include <emplace/calibrate/fit.hpp>
 #include <emplace/graphs/check.hpp>
@@ -10,27 +10,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <set>
 #include <utility>
 #include <vector>
 
 namespace emplace::calibrate {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
-
 // Where nothing was measured, the efficiencies are anybody's guess, and so is the spread.
 constexpr Roofline kGuess = {
     .fixed_us = 5, .compute_efficiency = 0.1, .memory_efficiency = 0.5, .spread = kMaxCostSpread};
 
 constexpr double kPerSecond = 1e6;
-
-WorkSample work_of(const OpMeasurement& measurement) {
-  return {.flops = static_cast<double>(measurement.flops),
-          .bytes = static_cast<double>(measurement.bytes),
-          .us = measurement.us};
-}
 
 bool was_measured(const OpSample& sample) {
   return sample.time.runs > 0 && sample.time.median_us > 0;
@@ -57,91 +47,42 @@ std::string name_of(const OpKey& key) {
   return fmt::format("{} [{}] {}", key.kind, fmt::join(key.shape, ", "), to_string(key.type));
 }
 
-// Sums up errors of predictions.
-class ErrorSum {
- public:
-  void add(double predicted_us, double measured_us) {
-    const double error = std::abs(predicted_us - measured_us) / measured_us;
-    ++predicted_;
-    sum_ += error;
-    max_ = std::max(max_, error);
+// Adds the errors of estimates between `others`, which lean on what a fit to them predicts.
+void add_estimates(Errors& errors, std::span<const ClassSample> others,
+                   std::span<const ClassSample> left_out, std::span<const double> predicted_us) {
+  std::vector<OpMeasurement> measurements;
+  for (const ClassSample& other : others) {
+    measurements.push_back({.key = other.key,
+                            .us = other.sample.us,
+                            .flops = static_cast<std::int64_t>(other.sample.work.flops),
+                            .bytes = static_cast<std::int64_t>(other.sample.work.bytes)});
   }
-
-  void add(const PredictionError& error) {
-    predicted_ += error.predicted;
-    sum_ += error.mean * error.predicted;
-    max_ = std::max(max_, error.max);
-  }
-
-  PredictionError result() const {
-    return {.predicted = predicted_, .mean = predicted_ > 0 ? sum_ / predicted_ : 0, .max = max_};
-  }
-
- private:
-  std::int32_t predicted_ = 0;
-  double sum_ = 0;
-  double max_ = 0;
-};
-
-// A roofline, and what it and estimates that lean on it are worth for shapes that were left out.
-struct Validated {
-  Roofline roofline{};
-  PredictionError roofline_error{};
-  PredictionError estimate_error{};
-};
-
-std::vector<WorkSample> work_of(std::span<const OpMeasurement> measurements) {
-  std::vector<WorkSample> samples;
-  for (const OpMeasurement& measurement : measurements) {
-    samples.push_back(work_of(measurement));
-  }
-  return samples;
-}
-
-std::vector<OpMeasurement> without(std::span<const OpMeasurement> measurements,
-                                   const Shape& shape) {
-  std::vector<OpMeasurement> others;
-  std::ranges::copy_if(
-      measurements, std::back_inserter(others),
-      [&](const OpMeasurement& measurement) { return measurement.key.shape != shape; });
-  return others;
-}
-
-// Fits a roofline to measurements of kMinFitShapes shapes or more; nothing if there are fewer.
-std::optional<Validated> fit_and_validate(std::span<const OpMeasurement> measurements,
-                                          const PeakRates& peaks) {
-  std::set<Shape> shapes;
-  for (const OpMeasurement& measurement : measurements) {
-    shapes.insert(measurement.key.shape);
-  }
-  if (shapes.size() < kMinFitShapes) {
-    return std::nullopt;
-  }
-  Validated validated{.roofline = fit_roofline(work_of(measurements), peaks)};
-  ErrorSum roofline_errors;
-  ErrorSum estimate_errors;
-  for (const Shape& shape : shapes) {
-    std::vector<OpMeasurement> others = without(measurements, shape);
-    const Roofline roofline = refit_roofline(work_of(others), peaks, validated.roofline);
-    const MeasurementTable table(std::move(others));
-    for (const OpMeasurement& measurement : measurements) {
-      if (measurement.key.shape != shape) {
-        continue;
-      }
-      const WorkSample work = work_of(measurement);
-      const TimeEstimate expected = {.us = predicted_us(roofline, peaks, work)};
-      roofline_errors.add(expected.us, measurement.us);
-      if (const auto estimate = table.estimate(measurement.key.kind, measurement.key.type,
-                                               work.flops, work.bytes, expected)) {
-        estimate_errors.add(estimate->us, measurement.us);
-      }
+  const MeasurementTable table(std::move(measurements));
+  for (std::size_t at = 0; at < left_out.size(); ++at) {
+    const OpKey& key = left_out[at].key;
+    const WorkSample& sample = left_out[at].sample;
+    if (const auto estimate = table.estimate(key.kind, key.type, sample.work.flops,
+                                             sample.work.bytes, {.us = predicted_us[at]})) {
+      errors.add(estimate->us, sample.us);
     }
   }
-  validated.roofline_error = roofline_errors.result();
-  validated.estimate_error = estimate_errors.result();
-  validated.roofline.spread =
-      std::min(std::sqrt(std::numbers::pi / 2) * validated.roofline_error.mean, kMaxCostSpread);
-  return validated;
+}
+
+std::vector<ClassSample> samples_of(const DeviceProfile& profile,
+                                    std::span<const OpMeasurement> measurements) {
+  std::vector<ClassSample> samples;
+  for (const OpMeasurement& measurement : measurements) {
+    const OpKey& key = measurement.key;
+    const Arithmetic arithmetic = arithmetic_of(profile, key.kind, key.type);
+    samples.push_back(
+        {.key = key,
+         .arithmetic = arithmetic,
+         .sample = {.work = op_work(key.kind, key.shape, static_cast<double>(measurement.flops),
+                                    static_cast<double>(measurement.bytes)),
+                    .rates = rates_of(profile, arithmetic),
+                    .us = measurement.us}});
+  }
+  return samples;
 }
 
 // Returns a rate no less than `rate`, of whole units per second, as a profile's file keeps it.
@@ -149,11 +90,12 @@ double whole_per_second(double rate) { return std::ceil(rate * kPerSecond) / kPe
 
 // Raises a peak to what the fastest measurement did, and says so.
 void raise_peak(double& peak, std::span<const OpMeasurement> measurements,
-                double (*rate_of)(const WorkSample&), std::string_view unit, std::string& notes) {
+                double (*rate_of)(const OpMeasurement&), std::string_view unit,
+                std::string& notes) {
   const OpMeasurement* fastest = nullptr;
   double most = peak;
   for (const OpMeasurement& measurement : measurements) {
-    const double rate = rate_of(work_of(measurement));
+    const double rate = rate_of(measurement);
     if (rate > most) {
       most = rate;
       fastest = &measurement;
@@ -173,16 +115,14 @@ std::string counts(std::size_t count, std::string_view what) {
 
 // Fits the classes of a profile whose measurements and peaks are set.
 void fit_classes(DeviceProfile& profile, std::string& notes) {
-  const std::vector<OpMeasurement>& all = profile.measured.all();
-  const PeakRates peaks = {.flops_per_us = profile.peak_flops_per_us,
-                           .bytes_per_us = profile.memory_bytes_per_us};
+  const std::vector<ClassSample> all = samples_of(profile, profile.measured.all());
   std::vector<std::string> too_few;
-  ErrorSum estimate_errors;
+  Errors all_estimates;
   for (std::size_t at = 0; at < kNumOpClasses; ++at) {
     const auto op_class = static_cast<OpClass>(at);
-    std::vector<OpMeasurement> own;
-    std::ranges::copy_if(all, std::back_inserter(own), [&](const OpMeasurement& measurement) {
-      return op_class_of(measurement.key.kind) == op_class;
+    std::vector<ClassSample> own;
+    std::ranges::copy_if(all, std::back_inserter(own), [&](const ClassSample& sample) {
+      return op_class_of(sample.key.kind) == op_class;
     });
     // Unknown kinds have no class of their own: theirs is the fallback.
     if (own.empty() || op_class == OpClass::kOther) {
@@ -190,11 +130,18 @@ void fit_classes(DeviceProfile& profile, std::string& notes) {
     }
     ClassCalibration& calibration = profile.calibration->classes[at].emplace();
     calibration.measurements = static_cast<std::int32_t>(own.size());
-    if (const auto fitted = fit_and_validate(own, peaks)) {
-      profile.rooflines[at] = fitted->roofline;
-      calibration.interpolated = fitted->estimate_error;
-      calibration.roofline = fitted->roofline_error;
-      estimate_errors.add(fitted->estimate_error);
+    Errors estimates;
+    const auto tell = [&](auto others, auto left_out, auto predicted_us) {
+      add_estimates(estimates, others, left_out, predicted_us);
+    };
+    if (const auto fitted = fit_class(op_class, own, {}, tell)) {
+      profile.rooflines[at] = fitted->whole.fitted.roofline;
+      for (const FittedCase& own_case : fitted->cases) {
+        profile.cases[at].push_back(own_case.which);
+      }
+      calibration.interpolated = estimates.summary();
+      calibration.roofline = fitted->held_out.summary();
+      all_estimates.add(estimates);
     } else {
       too_few.push_back(
           fmt::format("{} ({})", to_string(op_class), counts(own.size(), "measurement")));
@@ -202,11 +149,11 @@ void fit_classes(DeviceProfile& profile, std::string& notes) {
   }
   ClassCalibration& calibration = profile.calibration->all;
   calibration.measurements = static_cast<std::int32_t>(all.size());
-  calibration.interpolated = estimate_errors.result();
+  calibration.interpolated = all_estimates.summary();
   profile.fallback = kGuess;
-  if (const auto fitted = fit_and_validate(all, peaks)) {
-    profile.fallback = fitted->roofline;
-    calibration.roofline = fitted->roofline_error;
+  if (const auto fitted = fit_samples(OpClass::kOther, all, {})) {
+    profile.fallback = fitted->fitted.roofline;
+    calibration.roofline = fitted->held_out.summary();
   } else {
     notes += " Too few shapes for any roofline: the fallback is a guess.";
   }
@@ -229,6 +176,7 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
   profile.peak_flops_per_us = facts.peak_flops_per_us;
   profile.memory_bytes_per_us = facts.memory_bytes_per_us;
   profile.memory_bytes = facts.memory_bytes;
+  profile.multiprocessors = facts.kind == DeviceKind::kGpu ? facts.compute_units : 0;
   profile.launch_us = header.launch_us;
   profile.measured = MeasurementTable(measurements_of(samples));
   profile.calibration = Calibration{.product = facts.product,
@@ -248,11 +196,12 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
     notes += fmt::format(" No run was kept of {}.", counts(without_runs, "op"));
   }
   raise_peak(
-      profile.peak_flops_per_us, all, [](const WorkSample& work) { return work.flops / work.us; },
-      "FLOP", notes);
+      profile.peak_flops_per_us, all,
+      [](const OpMeasurement& of) { return static_cast<double>(of.flops) / of.us; }, "FLOP", notes);
   raise_peak(
-      profile.memory_bytes_per_us, all, [](const WorkSample& work) { return work.bytes / work.us; },
-      "bytes", notes);
+      profile.memory_bytes_per_us, all,
+      [](const OpMeasurement& of) { return static_cast<double>(of.bytes) / of.us; }, "bytes",
+      notes);
   fit_classes(profile, notes);
   profile.provenance = {
       .kind = "measured", .source = header.source, .date = header.date, .notes = notes};

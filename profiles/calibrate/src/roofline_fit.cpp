@@ -26,14 +26,22 @@ constexpr std::size_t kCompute = 1;
 constexpr std::size_t kMemory = 2;
 constexpr Triple kLower = {0, 1, 1};
 
+double peak_compute_us(const WorkSample& sample) {
+  return sample.work.flops / sample.rates.flops_per_us;
+}
+
+double peak_memory_us(const WorkSample& sample) {
+  return sample.work.bytes / sample.rates.bytes_per_us;
+}
+
 // A fit under way: the samples as equations, and the best unknowns so far.
 class Descent {
  public:
-  Descent(std::span<const WorkSample> samples, const PeakRates& peaks)
+  explicit Descent(std::span<const WorkSample> samples)
       : equations_(samples.size()), weights_(samples.size()), computes_(samples.size()) {
     for (const WorkSample& sample : samples) {
-      full_.push_back({1 / sample.us, sample.flops / peaks.flops_per_us / sample.us,
-                       sample.bytes / peaks.bytes_per_us / sample.us});
+      full_.push_back(
+          {1 / sample.us, peak_compute_us(sample) / sample.us, peak_memory_us(sample) / sample.us});
     }
   }
 
@@ -119,16 +127,15 @@ Roofline to_roofline(const Triple& x) {
 
 }  // namespace
 
-Roofline fit_roofline(std::span<const WorkSample> samples, const PeakRates& peaks) {
+Roofline fit_roofline(std::span<const WorkSample> samples) {
   EMPLACE_CHECK(!samples.empty(), "a roofline of no samples");
   std::vector<double> ratios;
   for (const WorkSample& sample : samples) {
-    ratios.push_back(sample.bytes > 0
-                         ? sample.flops / peaks.flops_per_us / (sample.bytes / peaks.bytes_per_us)
-                         : std::numeric_limits<double>::max());
+    ratios.push_back(sample.work.bytes > 0 ? peak_compute_us(sample) / peak_memory_us(sample)
+                                           : std::numeric_limits<double>::max());
   }
   std::sort(ratios.begin(), ratios.end());
-  Descent descent(samples, peaks);
+  Descent descent(samples);
   for (std::size_t start = 0; start < kStarts; ++start) {
     descent.start_at(ratios[start * (ratios.size() - 1) / (kStarts - 1)]);
   }
@@ -136,17 +143,10 @@ Roofline fit_roofline(std::span<const WorkSample> samples, const PeakRates& peak
   return to_roofline(descent.best());
 }
 
-Roofline refit_roofline(std::span<const WorkSample> samples, const PeakRates& peaks,
-                        const Roofline& start) {
-  Descent descent(samples, peaks);
+Roofline refit_roofline(std::span<const WorkSample> samples, const Roofline& start) {
+  Descent descent(samples);
   descent.start_at(start.compute_efficiency / start.memory_efficiency);
   return to_roofline(descent.best());
-}
-
-double predicted_us(const Roofline& roofline, const PeakRates& peaks, const WorkSample& sample) {
-  return roofline.fixed_us +
-         std::max(sample.flops / (roofline.compute_efficiency * peaks.flops_per_us),
-                  sample.bytes / (roofline.memory_efficiency * peaks.bytes_per_us));
 }
 
 }  // namespace emplace::calibrate

@@ -1,37 +1,28 @@
 #pragma once
 
-// Fits one roofline to samples (fit.hpp has the method).
+// Fits one roofline of the form `maximum` to samples (fit.hpp has the method).
 
 #include <emplace/profiles/device_profile.hpp>
 
-#include <optional>
+#include <cstdint>
 #include <span>
 
 namespace emplace::calibrate {
 
-/// Holds what an op did, and how long it took.
+/// Holds what an op did on some device, and how long it took.
 struct WorkSample {
-  double flops = 0;
-  double bytes = 0;
-  double us = 0;  ///< positive
+  OpWork work{};
+  DeviceRates rates{};      ///< of the device on which it ran
+  double us = 0;            ///< positive
+  std::int32_t floor = -1;  ///< which launch floor its time contains (form_fit.hpp); -1: none
 };
 
-/// Holds what a device does at most.
-struct PeakRates {
-  double flops_per_us = 0;
-  double bytes_per_us = 0;
-};
-
-/// Returns the best roofline found from several starting points, its spread not set. No sample may
-/// be faster than the peaks allow. Requires: at least one sample.
-Roofline fit_roofline(std::span<const WorkSample> samples, const PeakRates& peaks);
+/// Returns the best roofline of the form `maximum` found from several starting points, its spread
+/// not set. No efficiency exceeds 1. Requires: at least one sample, none with a launch floor.
+Roofline fit_roofline(std::span<const WorkSample> samples);
 
 /// Returns the best roofline found from `start` only, for samples that differ little from those to
 /// which that was fitted.
-Roofline refit_roofline(std::span<const WorkSample> samples, const PeakRates& peaks,
-                        const Roofline& start);
-
-/// Returns what a roofline says of a sample: microseconds.
-double predicted_us(const Roofline& roofline, const PeakRates& peaks, const WorkSample& sample);
+Roofline refit_roofline(std::span<const WorkSample> samples, const Roofline& start);
 
 }  // namespace emplace::calibrate

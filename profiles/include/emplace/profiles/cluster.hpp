@@ -68,6 +68,7 @@ struct Cluster {
   GrapplerModel grappler{};                    ///< where the model is `grappler`
   Topology topology{};                         ///< where the model is `physical`
   QueueOrder queue_order = QueueOrder::kFifo;  ///< where the model is `physical`
+  MathMode math = MathMode::kFramework;        ///< of ops on float32 tensors
   Provenance provenance{};
 
   bool operator==(const Cluster&) const = default;
@@ -89,7 +90,8 @@ std::string write_cluster_json(const Cluster& cluster);
 std::vector<std::string> cluster_names();
 
 /// Returns the shipped cluster called `name`, or reads the file that it names (anything with a '/'
-/// or ending in ".json"). Throws kUnknownName, kIo or kFormat.
+/// or ending in ".json"). An ending ":math=float32" or ":math=tf32" sets Cluster::math. Throws
+/// kUnknownName, kIo or kFormat.
 Cluster load_cluster(std::string_view name_or_path);
 
 /// Returns the names of the shipped device profiles, sorted.

@@ -6,21 +6,24 @@
 // (docs/concepts/costs.md):
 //   1. kMeasured      measured for exactly this op: by the graph's own file, else by the profile;
 //   2. kInterpolated  between measurements of the same kind and type (measurement_table.hpp);
-//   3. kRoofline      t = t0 + max(flops / (e_c P), bytes / (e_m W)) with the efficiencies e_c, e_m
-//                     and the fixed time t0 of the op's class (Williams et al. 2009);
-//   4. kGuess         the same formula with the profile's default efficiencies, for unknown kinds.
-// P is the peak in FLOP/us, W the memory bandwidth in bytes/us. Thread-safe: a profile never
+//   3. kRoofline      of the op's FLOPs, bytes and sizes (roofline.hpp), with the numbers of the
+//                     first case of its class that is the op's, else of the class;
+//   4. kGuess         the same with the profile's fallback, for unknown kinds.
+// Peaks are those of the arithmetic in which the op multiplies. Thread-safe: a profile never
 // changes.
 
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/profiles/measurement_table.hpp>
+#include <emplace/profiles/roofline.hpp>
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace emplace {
 
@@ -37,14 +40,16 @@ struct Cost {
   double spread = 0;  ///< standard deviation over the cost; 0: taken as exact
 };
 
-/// Holds the three numbers of a roofline for one class of ops, and how far they may be wrong.
-struct Roofline {
-  double fixed_us = 0;            ///< t0
-  double compute_efficiency = 1;  ///< e_c, in (0, 1]
-  double memory_efficiency = 1;   ///< e_m, in (0, 1]
-  double spread = 0;              ///< of its costs: see Cost::spread; 0 to kMaxCostSpread
+/// Selects ops of a class that have a roofline of their own.
+struct CostCase {
+  std::vector<std::string> kinds{};  ///< of ops; empty: all of the class
+  /// Selects convolutions by windows of so many rows and columns, moved by 1, undilated; 0: any.
+  std::int64_t window = 0;
+  std::optional<Arithmetic> arithmetic{};  ///< in which they multiply; none: any
+  Roofline roofline{};
+  std::string proxy{};  ///< of what its numbers are, if not of this device; else empty
 
-  bool operator==(const Roofline&) const = default;
+  bool operator==(const CostCase&) const = default;
 };
 
 /// Says where the numbers of a file come from.
@@ -63,6 +68,7 @@ struct PredictionError {
   std::int32_t predicted = 0;  ///< measurements that it could predict
   double mean = 0;
   double max = 0;
+  double median = 0;
 
   bool operator==(const PredictionError&) const = default;
 };
@@ -72,6 +78,7 @@ struct ClassCalibration {
   std::int32_t measurements = 0;
   PredictionError interpolated{};
   PredictionError roofline{};
+  PredictionError fitted{};  ///< of the measurements to which the roofline was fitted, if known
 
   bool operator==(const ClassCalibration&) const = default;
 };
@@ -93,15 +100,19 @@ struct Calibration {
 
 /// Describes one kind of device.
 struct DeviceProfile {
-  std::string name{};              ///< kebab-case, for example "k80"
-  std::string device_class{};      ///< devices of one class share measured costs: "gpu-k80"
-  std::string summary{};           ///< one line
-  double peak_flops_per_us = 0;    ///< P
-  double memory_bytes_per_us = 0;  ///< W
-  std::int64_t memory_bytes = 0;   ///< usable capacity
-  std::int32_t slots = 1;          ///< ops that run at the same time (`physical` model)
-  double launch_us = 0;            ///< a slot is busy this long before each op (`physical` model)
+  std::string name{};                ///< kebab-case, for example "k80"
+  std::string device_class{};        ///< devices of one class share measured costs: "gpu-k80"
+  std::string summary{};             ///< one line
+  double peak_flops_per_us = 0;      ///< P in float32, of the plain cores
+  double tf32_flops_per_us = 0;      ///< P in TF32; 0: the device has none
+  double float16_flops_per_us = 0;   ///< P in float16 and bfloat16; 0: as in float32
+  std::int32_t multiprocessors = 0;  ///< 0: unknown
+  double memory_bytes_per_us = 0;    ///< W
+  std::int64_t memory_bytes = 0;     ///< usable capacity
+  std::int32_t slots = 1;            ///< ops that run at the same time (`physical` model)
+  double launch_us = 0;              ///< a slot is busy this long before each op (`physical` model)
   std::array<std::optional<Roofline>, kNumOpClasses> rooflines{};  ///< by OpClass
+  std::array<std::vector<CostCase>, kNumOpClasses> cases{};  ///< by OpClass; the first that fits
   Roofline fallback{};  ///< for classes without one, flagged as a guess
   MeasurementTable measured{};
   std::optional<Calibration> calibration{};  ///< of `measured`
@@ -111,22 +122,34 @@ struct DeviceProfile {
 };
 
 /// Returns the cost of `op` on a device of `profile`. An op that launches nothing costs 0.
-Cost op_cost(const DeviceProfile& profile, const Op& op);
+Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math = MathMode::kFramework);
 
-/// Returns the roofline of `op_class`, or the fallback.
-const Roofline& roofline_of(const DeviceProfile& profile, OpClass op_class);
+/// Returns the arithmetic in which an op of `kind` on numbers of `type` multiplies on a device of
+/// `profile`: only convolutions and products use another than kFloat32.
+Arithmetic arithmetic_of(const DeviceProfile& profile, std::string_view kind, DataType type,
+                         MathMode math = MathMode::kFramework);
 
-/// Returns what `roofline` says of an op on a device of `profile`: microseconds.
-double roofline_us(const DeviceProfile& profile, const Roofline& roofline, double flops,
-                   double bytes);
+/// Returns the rates of a device of `profile` in `arithmetic`.
+DeviceRates rates_of(const DeviceProfile& profile, Arithmetic arithmetic);
+
+/// Says whether `which` selects ops of this kind, shape and arithmetic, which are of its class.
+bool selects(const CostCase& which, std::string_view kind, std::span<const std::int64_t> shape,
+             Arithmetic arithmetic);
+
+/// Returns the roofline of the first case that selects an op, that of its class, or the fallback.
+const Roofline& roofline_of(const DeviceProfile& profile, std::string_view kind,
+                            std::span<const std::int64_t> shape, Arithmetic arithmetic);
+
+/// Returns what the profile's roofline says of an op that was measured: microseconds.
+double roofline_us(const DeviceProfile& profile, const OpMeasurement& measurement);
 
 /// Reads a device profile (profiles/schema/device_profile.schema.json); `source` names it in
 /// errors.
 DeviceProfile read_device_profile(std::string_view text, const std::string& source);
 
-/// Returns the file of which read_device_profile() makes `profile`. The two peaks, which a file
-/// gives per second, come back exactly where that is a whole number below 2^50, and else within a
-/// unit of the last place.
+/// Returns the file of which read_device_profile() makes `profile`. The peaks, which a file gives
+/// per second, come back exactly where that is a whole number below 2^50, and else within a unit of
+/// the last place.
 std::string write_device_profile_json(const DeviceProfile& profile);
 
 }  // namespace emplace

@@ -1,0 +1,325 @@
+#include "class_fit.hpp"
+
+#include <emplace/calibrate/fit.hpp>
+#include <emplace/calibrate/sample_fit.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace emplace::calibrate {
+namespace {
+
+// Classes whose ops do little but move their data: without samples they run as elementwise ops do.
+constexpr std::array kMovingClasses = {OpClass::kNormalization, OpClass::kPooling,
+                                       OpClass::kDataMovement, OpClass::kReduction,
+                                       OpClass::kUpdate};
+
+double rounded(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
+
+Roofline rounded(Roofline roofline) {
+  roofline.fixed_us = rounded(roofline.fixed_us);
+  roofline.compute_efficiency = rounded(roofline.compute_efficiency);
+  roofline.memory_efficiency = rounded(roofline.memory_efficiency);
+  roofline.spread = rounded(roofline.spread);
+  for (double& efficiency : roofline.tile_efficiencies) {
+    efficiency = rounded(efficiency);
+  }
+  return roofline;
+}
+
+PredictionError rounded(PredictionError error) {
+  error.mean = rounded(error.mean);
+  error.max = rounded(error.max);
+  error.median = rounded(error.median);
+  return error;
+}
+
+double proxy_spread(double spread) {
+  return rounded(
+      std::min(std::sqrt(spread * spread + kProxySpread * kProxySpread), kMaxCostSpread));
+}
+
+// Adds to the spread of a case what its proxy, if it has one, may be off.
+CostCase with_proxy_spread(CostCase which) {
+  if (!which.proxy.empty()) {
+    which.roofline.spread = proxy_spread(which.roofline.spread);
+  }
+  return which;
+}
+
+// Turns rows into samples, with the rates of the devices on which they ran.
+class Rows {
+ public:
+  explicit Rows(const DeviceProfile& base) { profiles_.emplace(base.name, base); }
+
+  std::vector<ClassSample> samples_of(std::span<const SampleTable> tables, bool are_proxies) {
+    std::vector<ClassSample> samples;
+    for (const SampleTable& table : tables) {
+      for (const TableSample& row : table.samples) {
+        const DeviceProfile& profile = profile_of(row.device);
+        const SampleSource& source = table.sources[row.source];
+        const Arithmetic arithmetic =
+            arithmetic_of(profile, row.key.kind, row.key.type, MathMode::kFloat32);
+        ClassSample sample{
+            .key = row.key,
+            .arithmetic = arithmetic,
+            .sample = {.work = op_work(row.key.kind, row.key.shape, static_cast<double>(row.flops),
+                                       static_cast<double>(row.bytes)),
+                       .rates = rates_of(profile, arithmetic),
+                       .us = row.us}};
+        if (source.has_launch_floor) {
+          const auto key = std::tuple(source.name, row.device, row.key.kind);
+          sample.sample.floor =
+              floors_.emplace(key, static_cast<std::int32_t>(floors_.size())).first->second;
+        }
+        if (are_proxies) {
+          sample.proxy = row.device;
+        }
+        samples.push_back(std::move(sample));
+      }
+    }
+    // Sums of floating-point numbers depend on their order.
+    std::ranges::sort(samples, {}, [](const ClassSample& sample) {
+      return std::tuple(sample.key, sample.sample.us, sample.sample.rates.flops_per_us);
+    });
+    return samples;
+  }
+
+ private:
+  const DeviceProfile& profile_of(const std::string& name) {
+    const auto found = profiles_.find(name);
+    return found != profiles_.end()
+               ? found->second
+               : profiles_.emplace(name, load_device_profile(name)).first->second;
+  }
+
+  std::map<std::string, DeviceProfile> profiles_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::int32_t> floors_;
+};
+
+// Returns the samples of a class that `which` is the first of the cases to select.
+std::vector<ClassSample> samples_of(std::span<const ClassSample> samples,
+                                    std::span<const CostCase> cases, const CostCase& which,
+                                    OpClass op_class) {
+  std::vector<ClassSample> found;
+  for (const ClassSample& sample : samples) {
+    if (op_class_of(sample.key.kind) == op_class) {
+      const auto first = std::ranges::find_if(cases, [&](const CostCase& other) {
+        return selects(other, sample.key.kind, sample.key.shape, sample.arithmetic);
+      });
+      if (first != cases.end() && &*first == &which) {
+        found.push_back(sample);
+      }
+    }
+  }
+  return found;
+}
+
+std::size_t num_shapes(std::span<const ClassSample> samples) {
+  std::set<std::vector<std::int64_t>> shapes;
+  for (const ClassSample& sample : samples) {
+    shapes.insert(sample.key.shape);
+  }
+  return shapes.size();
+}
+
+// Returns the arithmetics in which ops of a class multiply on a device.
+std::vector<Arithmetic> arithmetics_of(const DeviceProfile& profile, OpClass op_class) {
+  std::vector<Arithmetic> all = {Arithmetic::kFloat32};
+  if (op_class == OpClass::kConvolution || op_class == OpClass::kMatmul) {
+    if (profile.tf32_flops_per_us > 0) {
+      all.push_back(Arithmetic::kTf32);
+    }
+    if (profile.float16_flops_per_us > 0) {
+      all.push_back(Arithmetic::kFloat16);
+    }
+  }
+  return all;
+}
+
+// Fits a profile class by class.
+class ProfileFit {
+ public:
+  ProfileFit(const DeviceProfile& base, std::vector<ClassSample> own,
+             std::vector<ClassSample> proxies)
+      : own_(std::move(own)), proxies_(std::move(proxies)) {
+    fit_.profile = base;
+    fit_.profile.calibration.emplace();
+  }
+
+  SampleFit run() {
+    Errors all;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(OpClass::kOther); ++at) {
+      fit(static_cast<OpClass>(at), all);
+    }
+    move_as_elementwise();
+    fit_.profile.calibration->all.measurements = all.summary().predicted;
+    fit_.profile.calibration->all.roofline = rounded(all.summary());
+    return std::move(fit_);
+  }
+
+ private:
+  // Returns the device's own samples of a case, or those of proxies if they are of too few shapes.
+  std::vector<ClassSample> samples_for(OpClass op_class, Arithmetic arithmetic) const {
+    std::vector<CostCase> cases = possible_cases(op_class, arithmetic);
+    cases.push_back({.arithmetic = arithmetic});
+    std::vector<ClassSample> all;
+    for (const CostCase& which : cases) {
+      std::vector<ClassSample> found = samples_of(own_, cases, which, op_class);
+      if (num_shapes(found) < kMinFitShapes) {
+        found = samples_of(proxies_, cases, which, op_class);
+      }
+      std::ranges::move(found, std::back_inserter(all));
+    }
+    if (arithmetic == Arithmetic::kTf32 && all.empty()) {
+      all = samples_for(op_class, Arithmetic::kFloat16);
+      for (ClassSample& sample : all) {
+        sample.arithmetic = Arithmetic::kTf32;
+        sample.proxy += sample.proxy.empty() ? "float16" : " float16";
+      }
+    }
+    return all;
+  }
+
+  void fit(OpClass op_class, Errors& all) {
+    std::vector<ClassSample> samples;
+    for (const Arithmetic arithmetic : arithmetics_of(fit_.profile, op_class)) {
+      std::ranges::move(samples_for(op_class, arithmetic), std::back_inserter(samples));
+    }
+    // What memory bounds tells nothing of compute: that is left to the base.
+    const bool is_moving = op_class != OpClass::kConvolution && op_class != OpClass::kMatmul &&
+                           op_class != OpClass::kDepthwiseConvolution;
+    if (is_moving) {
+      for (ClassSample& sample : samples) {
+        sample.sample.work.flops = 0;
+      }
+    }
+    const auto at = static_cast<std::size_t>(op_class);
+    FormBounds bounds;
+    if (op_class == OpClass::kConvolution) {
+      bounds.max_compute_efficiency = kMaxComputeEfficiency;
+    }
+    if (fit_.profile.rooflines[at]) {
+      bounds.fixed_us = fit_.profile.rooflines[at]->fixed_us;
+    }
+    const std::optional<FittedClass> fitted = fit_class(op_class, samples, bounds);
+    if (!fitted) {
+      return;
+    }
+    Roofline whole = rounded(fitted->whole.fitted.roofline);
+    if (is_moving && fit_.profile.rooflines[at]) {
+      whole.compute_efficiency = fit_.profile.rooflines[at]->compute_efficiency;
+    }
+    fit_.profile.rooflines[at] = whole;
+    fit_.profile.cases[at].clear();
+    report(op_class, {.roofline = whole, .proxy = fitted->whole.proxy}, fitted->whole);
+    for (const FittedCase& own : fitted->cases) {
+      add_case(op_class, own.which, own.fit);
+    }
+    // What a class has of proxies stands in a case that names them.
+    if (!fitted->whole.proxy.empty()) {
+      CostCase which = {.roofline = whole, .proxy = fitted->whole.proxy};
+      if (arithmetics_of(fit_.profile, op_class).size() > 1) {
+        which.arithmetic = Arithmetic::kFloat32;
+      }
+      fit_.profile.cases[at].push_back(with_proxy_spread(which));
+    }
+    ClassCalibration& calibration = fit_.profile.calibration->classes[at].emplace();
+    calibration.measurements = static_cast<std::int32_t>(samples.size());
+    calibration.roofline = rounded(fitted->held_out.summary());
+    calibration.fitted = rounded(fitted->errors.summary());
+    all.add(fitted->held_out);
+  }
+
+  void add_case(OpClass op_class, CostCase which, const FittedRoofline& fit) {
+    which.roofline = rounded(fit.fitted.roofline);
+    report(op_class, which, fit);
+    fit_.profile.cases[static_cast<std::size_t>(op_class)].push_back(with_proxy_spread(which));
+  }
+
+  void report(OpClass op_class, const CostCase& which, const FittedRoofline& fit) {
+    fit_.reports.push_back({.op_class = op_class,
+                            .which = describe(which),
+                            .roofline = which.roofline,
+                            .proxy = which.proxy,
+                            .errors = fit.errors.summary(),
+                            .held_out = fit.held_out.summary()});
+  }
+
+  // Gives classes without samples what elementwise ops reach.
+  void move_as_elementwise() {
+    const auto elementwise = static_cast<std::size_t>(OpClass::kElementwise);
+    if (!fit_.profile.calibration->classes[elementwise]) {
+      return;
+    }
+    for (const OpClass op_class : kMovingClasses) {
+      const auto at = static_cast<std::size_t>(op_class);
+      if (!fit_.profile.calibration->classes[at]) {
+        Roofline roofline = *fit_.profile.rooflines[elementwise];
+        roofline.spread = proxy_spread(roofline.spread);
+        fit_.profile.rooflines[at] = roofline;
+        fit_.profile.cases[at].clear();
+      }
+    }
+  }
+
+  std::vector<ClassSample> own_;
+  std::vector<ClassSample> proxies_;
+  SampleFit fit_;
+};
+
+// Tells of the sources of tables: "LOCATION VERSION (LICENCE): 12 samples of v100".
+std::vector<std::string> sources_of(std::span<const SampleTable> tables) {
+  std::vector<std::string> texts;
+  for (const SampleTable& table : tables) {
+    std::map<std::pair<std::size_t, std::string>, int> counts;
+    for (const TableSample& sample : table.samples) {
+      ++counts[{sample.source, sample.device}];
+    }
+    for (const auto& [key, count] : counts) {
+      const SampleSource& source = table.sources[key.first];
+      texts.push_back(fmt::format("{} {} ({}), {} samples of {}", source.location, source.version,
+                                  source.licence, count, key.second));
+    }
+  }
+  return texts;
+}
+
+}  // namespace
+
+SampleFit fit_to_samples(const DeviceProfile& base, std::span<const SampleTable> tables,
+                         std::span<const SampleTable> proxies, const std::string& date) {
+  Rows rows(base);
+  std::vector<ClassSample> own = rows.samples_of(tables, false);
+  SampleFit fit = ProfileFit(base, std::move(own), rows.samples_of(proxies, true)).run();
+  fit.profile.calibration->date = date;
+  std::string source = fmt::format("{}", fmt::join(sources_of(tables), "; "));
+  if (!proxies.empty()) {
+    source += fmt::format("; as proxies: {}", fmt::join(sources_of(proxies), "; "));
+  }
+  fit.profile.provenance = {
+      .kind = "fitted", .source = source, .date = date, .notes = base.provenance.notes};
+  return fit;
+}
+
+std::string describe(const CostCase& which) {
+  std::vector<std::string> parts = which.kinds;
+  if (which.window != 0) {
+    parts.push_back(fmt::format("{0}x{0}", which.window));
+  }
+  if (which.arithmetic) {
+    parts.emplace_back(to_string(*which.arithmetic));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace emplace::calibrate

@@ -1,0 +1,239 @@
+// Rows are drawn from rooflines that the test knows, on a shipped device's peaks.
+
+#include <emplace/calibrate/sample_fit.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/profiles/cluster.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/source_path.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace emplace::calibrate {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view kTable = R"(# a comment
+#source,lab,a laboratory,1a2b,MIT,none
+#source,host,a host,3c4d,MIT,floor
+device,kind,shape,type,flops,bytes,us,source
+v100,matmul,512x1024x768,float32,805306368,8912896,78.25,lab
+v100-pcie,relu,100,float16,100,400,30,host
+)";
+
+std::string error_of(std::string_view text) {
+  try {
+    parse_sample_table(text, "table.csv");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string with(std::string_view what, std::string_view instead) {
+  std::string text(kTable);
+  return text.replace(text.find(what), what.size(), instead);
+}
+
+TEST(SampleTable, IsReadAsItStands) {
+  const SampleTable table = parse_sample_table(kTable, "table.csv");
+  ASSERT_EQ(table.sources.size(), 2U);
+  EXPECT_EQ(table.sources[1], (SampleSource{.name = "host",
+                                            .location = "a host",
+                                            .version = "3c4d",
+                                            .licence = "MIT",
+                                            .has_launch_floor = true}));
+  ASSERT_EQ(table.samples.size(), 2U);
+  EXPECT_EQ(table.samples[0].device, "v100");
+  EXPECT_EQ(table.samples[0].key.shape, (std::vector<std::int64_t>{512, 1024, 768}));
+  EXPECT_EQ(table.samples[0].flops, 805306368);
+  EXPECT_EQ(table.samples[0].us, 78.25);
+  EXPECT_EQ(table.samples[1].key.type, DataType::kFloat16);
+  EXPECT_EQ(table.samples[1].source, 1U);
+}
+
+TEST(SampleTable, IsRefusedWithLineAndColumn) {
+  EXPECT_THAT(error_of(with("78.25", "-1")), HasSubstr("table.csv:5: 'us'"));
+  EXPECT_THAT(error_of(with("78.25", "nan")), HasSubstr("'us': expected a positive number"));
+  EXPECT_THAT(error_of(with("512x", "512xx")), HasSubstr("'shape'"));
+  EXPECT_THAT(error_of(with("float16", "float17")), HasSubstr("did you mean 'float16'"));
+  EXPECT_THAT(error_of(with("30,host", "30,hosts")), HasSubstr("no line '#source,hosts,...'"));
+  EXPECT_THAT(error_of(with(",MIT,none", ",MIT,maybe")), HasSubstr("table.csv:2:"));
+  EXPECT_THAT(error_of(with("device,kind", "kind,device")), HasSubstr("expected the columns"));
+  EXPECT_THAT(error_of(with("805306368,", "")), HasSubstr("expected 8 fields, found 7"));
+  EXPECT_THAT(error_of(""), HasSubstr("expected the columns"));
+}
+
+constexpr double kBandwidth = 900e3;  // of the v100
+constexpr double kPeak = 15.6672e6;
+
+// Rows of relu ops that take `fixed_us` and reach `share` of the bandwidth.
+void add_relus(SampleTable& table, double fixed_us, double share, std::size_t source) {
+  for (std::int64_t n = 1 << 20; n < 1 << 28; n = n * 3 / 2) {
+    table.samples.push_back({.device = "v100",
+                             .key = {.kind = "relu", .shape = {n}},
+                             .flops = n,
+                             .bytes = 8 * n,
+                             .us = fixed_us + 8 * static_cast<double>(n) / (share * kBandwidth),
+                             .source = source});
+  }
+}
+
+void add_convolutions(SampleTable& table, const std::string& kind, std::int64_t window,
+                      double efficiency) {
+  for (std::int64_t channels = 64; channels <= 1024; channels *= 2) {
+    for (const std::int64_t side : {14, 28, 56}) {
+      const std::int64_t flops = 2 * 8 * channels * channels * side * side * window * window;
+      table.samples.push_back({.device = "v100",
+                               .key = {.kind = kind,
+                                       .shape = {8, channels, side, side, channels, window, window,
+                                                 1, 1, 1, side, side}},
+                               .flops = flops,
+                               .bytes = 1000,
+                               .us = 5 + static_cast<double>(flops) / (efficiency * kPeak),
+                               .source = 0});
+    }
+  }
+}
+
+SampleTable empty_table() {
+  return {.sources = {{.name = "lab", .location = "a laboratory", .version = "1", .licence = "MIT"},
+                      {.name = "host",
+                       .location = "a host",
+                       .version = "2",
+                       .licence = "MIT",
+                       .has_launch_floor = true}},
+          .samples = {}};
+}
+
+const Roofline& roofline_of(const DeviceProfile& profile, OpClass op_class) {
+  return profile.rooflines[static_cast<std::size_t>(op_class)].value();
+}
+
+SampleFit fit(const SampleTable& table, const std::vector<SampleTable>& proxies = {}) {
+  return fit_to_samples(load_device_profile("v100"), std::span(&table, 1), proxies, "2026-11-23");
+}
+
+TEST(SampleFit, FindsWhatRowsWereDrawnFrom) {
+  SampleTable table = empty_table();
+  add_relus(table, 4, 0.8, 0);
+  const Roofline& fitted = roofline_of(fit(table).profile, OpClass::kElementwise);
+  EXPECT_NEAR(fitted.fixed_us, 4, 0.1);
+  EXPECT_NEAR(fitted.memory_efficiency, 0.8, 1e-3);
+  EXPECT_LT(fitted.spread, 0.01);
+}
+
+TEST(SampleFit, LaunchFloorIsNoFixedTime) {
+  const double fixed_us = roofline_of(load_device_profile("v100"), OpClass::kElementwise).fixed_us;
+  SampleTable table = empty_table();
+  add_relus(table, 5, 0.8, 1);
+  const DeviceProfile alone = fit(table).profile;
+  EXPECT_EQ(roofline_of(alone, OpClass::kElementwise).fixed_us, fixed_us);
+  EXPECT_NEAR(roofline_of(alone, OpClass::kElementwise).memory_efficiency, 0.8, 1e-3);
+  add_relus(table, 6, 0.8, 0);
+  const DeviceProfile both = fit(table).profile;
+  EXPECT_NEAR(roofline_of(both, OpClass::kElementwise).fixed_us, 6, 0.1);
+  EXPECT_NEAR(roofline_of(both, OpClass::kElementwise).memory_efficiency, 0.8, 1e-3);
+}
+
+TEST(SampleFit, ClassesThatMoveDataWithoutRowsRunAsElementwiseOps) {
+  SampleTable table = empty_table();
+  add_relus(table, 4, 0.8, 0);
+  const DeviceProfile profile = fit(table).profile;
+  EXPECT_NEAR(roofline_of(profile, OpClass::kPooling).memory_efficiency, 0.8, 1e-3);
+  EXPECT_GE(roofline_of(profile, OpClass::kPooling).spread, kProxySpread);
+}
+
+double efficiency_for(const DeviceProfile& profile, const std::string& kind, std::int64_t window) {
+  const std::vector<std::int64_t> shape = {8, 64, 14, 14, 64, window, window, 1, 1, 1, 14, 14};
+  return emplace::roofline_of(profile, kind, shape, Arithmetic::kFloat32).compute_efficiency;
+}
+
+TEST(SampleFit, CasesThatPayHaveARooflineOfTheirOwn) {
+  SampleTable table = empty_table();
+  add_convolutions(table, "conv2d", 3, 1.5);
+  add_convolutions(table, "conv2d", 5, 0.5);
+  add_convolutions(table, "conv2d_backward_filter", 3, 2);
+  const DeviceProfile profile = fit(table).profile;
+  EXPECT_NEAR(efficiency_for(profile, "conv2d", 3), 1.5, 0.01);
+  EXPECT_NEAR(efficiency_for(profile, "conv2d", 5), 0.5, 0.01);
+  EXPECT_NEAR(efficiency_for(profile, "conv2d_backward_filter", 3), 2, 0.01);
+}
+
+TEST(SampleFit, CasesThatDoNotPayHaveNone) {
+  SampleTable table = empty_table();
+  for (const std::int64_t window : {1, 3, 5}) {
+    add_convolutions(table, "conv2d", window, 0.5);
+  }
+  const DeviceProfile profile = fit(table).profile;
+  EXPECT_TRUE(profile.cases[static_cast<std::size_t>(OpClass::kConvolution)].empty());
+}
+
+TEST(SampleFit, ProxiesServeWhatTheDeviceLacksAndAreNamed) {
+  SampleTable table = empty_table();
+  add_convolutions(table, "conv2d", 3, 1.5);
+  SampleTable proxy = empty_table();
+  add_convolutions(proxy, "conv2d", 3, 0.7);
+  add_convolutions(proxy, "conv2d_backward_data", 3, 0.9);
+  for (TableSample& sample : proxy.samples) {
+    sample.device = "v100-pcie";
+    sample.us = 5 + (sample.us - 5) * 15.6672 / 14.1312;
+  }
+  const DeviceProfile profile = fit(table, {proxy}).profile;
+  EXPECT_NEAR(efficiency_for(profile, "conv2d", 3), 1.5, 0.01);
+  EXPECT_NEAR(efficiency_for(profile, "conv2d_backward_data", 3), 0.9, 0.01);
+  const auto& cases = profile.cases[static_cast<std::size_t>(OpClass::kConvolution)];
+  const auto found = std::ranges::find_if(
+      cases, [](const CostCase& which) { return which.kinds.front() == "conv2d_backward_data"; });
+  ASSERT_NE(found, cases.end());
+  EXPECT_EQ(found->proxy, "v100-pcie");
+  EXPECT_GE(found->roofline.spread, kProxySpread);
+}
+
+TEST(SampleFit, DoesNotDependOnTheOrderOfRows) {
+  SampleTable table = empty_table();
+  add_relus(table, 5, 0.8, 1);
+  add_convolutions(table, "conv2d", 3, 1.5);
+  add_convolutions(table, "conv2d_backward_data", 1, 0.5);
+  const DeviceProfile profile = fit(table).profile;
+  std::ranges::reverse(table.samples);
+  EXPECT_EQ(fit(table).profile, profile);
+}
+
+TEST(SampleFit, FittedProfileIsReadAsItIsWritten) {
+  SampleTable table = empty_table();
+  add_relus(table, 4, 0.8, 0);
+  add_convolutions(table, "conv2d", 3, 1.5);
+  add_convolutions(table, "conv2d", 5, 0.5);
+  const DeviceProfile profile = fit(table).profile;
+  EXPECT_EQ(profile.provenance.kind, "fitted");
+  EXPECT_THAT(profile.provenance.source, HasSubstr("a laboratory 1 (MIT)"));
+  EXPECT_EQ(read_device_profile(write_device_profile_json(profile), "fit"), profile);
+}
+
+// The smallest of the shipped tables, with what it lacks from another.
+TEST(SampleFit, ShippedProfileIsWhatItsSamplesSay) {
+  const DeviceProfile shipped = load_device_profile("m40");
+  const auto table = [](const std::string& name) {
+    return read_sample_table(test::source_path("profiles/data/samples/" + name + ".csv.gz"));
+  };
+  const SampleTable own = table("m40");
+  const SampleTable proxies = table("p100");
+  const DeviceProfile refitted =
+      fit_to_samples(shipped, std::span(&own, 1), std::span(&proxies, 1), shipped.provenance.date)
+          .profile;
+  EXPECT_EQ(refitted, shipped);
+}
+
+TEST(SampleFit, UnknownDeviceOfARowIsRefused) {
+  SampleTable table = empty_table();
+  add_relus(table, 4, 0.8, 0);
+  table.samples[0].device = "v1000";
+  EXPECT_THROW(fit(table), Error);
+}
+
+}  // namespace
+}  // namespace emplace::calibrate
