@@ -24,10 +24,11 @@ std::shared_ptr<const OpGraph> graph_of(const PublishedGraph& graph) {
   return std::make_shared<const OpGraph>(load_graph(graph.spec()));
 }
 
-Cluster one_device(const std::string& profile) {
+Cluster one_device(const PublishedStep& step) {
   Cluster cluster;
-  cluster.name = profile;
-  cluster.profiles.push_back(load_device_profile(profile));
+  cluster.name = step.profile;
+  cluster.math = step.math == kTf32Math ? MathMode::kTf32 : MathMode::kFloat32;
+  cluster.profiles.push_back(load_device_profile(step.profile));
   cluster.devices.push_back({.name = "gpu:0"});
   cluster.transfer_model = TransferModel::kPhysical;
   cluster.topology = Topology(1, {});
@@ -71,7 +72,7 @@ StepPrediction predict_placed_by(const std::string& agent, const Problem& proble
 
 StepPrediction predict(const PublishedStep& step) {
   try {
-    const Problem problem = compile(graph_of(step.graph), one_device(step.profile));
+    const Problem problem = compile(graph_of(step.graph), one_device(step));
     return predict(problem, Placement(problem.num_groups(), 0));
   } catch (const Error& error) {
     return {.why_none = error.what()};
