@@ -52,7 +52,7 @@ TEST(Sampling, KeepsThrottledRunsWhereThereAreNoOthers) {
   EXPECT_TRUE(summary.below_clock);
 }
 
-OpSite site(const char* kind);
+OpSite site(const char* kind) { return {.op = {.name = "op", .kind = kind, .shape = {100}}}; }
 
 TEST(Sampling, StopsWhenToldAndKeepsWhatWasMeasured) {
   HashingDevice device("cpu:0");
@@ -77,8 +77,6 @@ TEST(Sampling, StopsWhenToldAndKeepsWhatWasMeasured) {
   EXPECT_FALSE(measure_copies(devices, {.stop = &stop}, kSilent).is_complete);
 }
 
-OpSite site(const char* kind) { return {.op = {.name = "op", .kind = kind, .shape = {100}}}; }
-
 TEST(Sampling, MeasuresEachOpAndTellsWhatNothingRuns) {
   HashingDevice device("cpu:0");
   device.unsupported = "task";
@@ -86,7 +84,7 @@ TEST(Sampling, MeasuresEachOpAndTellsWhatNothingRuns) {
   const OpSite sites[] = {site("relu"), site("task")};
   std::vector<std::string> told;
   const OpSamples result =
-      measure_ops(device, sites, {}, [&](const std::string& what) { told.push_back(what); });
+      measure_ops(device, sites, {}, [&](const ProgressNote& note) { told.push_back(note.what); });
   ASSERT_EQ(result.samples.size(), 1);
   EXPECT_EQ(result.samples[0].site.op.kind, "relu");
   EXPECT_EQ(result.samples[0].library, "emplace");
