@@ -53,6 +53,7 @@ documents = {
     "sim/schema/placement.schema.json": written(
         "place", "--graph", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "round-robin"),
     "bench/schema/best_known.schema.json": shipped("bench/best_known/*.json"),
+    "bench/schema/published_steps.schema.json": shipped("bench/published/*.json"),
     "bench/schema/suite.schema.json": shipped("bench/suites/*.json"),
     "bench/schema/policy.schema.json": trained(),
 }

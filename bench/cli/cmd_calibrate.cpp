@@ -2,7 +2,10 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "machine_devices.hpp"
+#include "measuring_progress.hpp"
+#include "optional_parts.hpp"
 #include "options.hpp"
+#include "stop_signal.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/problem_set.hpp>
@@ -24,6 +27,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -86,9 +90,14 @@ std::vector<calibrate::Launch> launches_of(const MachineOptions& options, bool& 
   return calibrate::measure_launches(machine.all());
 }
 
-// Returns whether there is a GPU among the devices.
-bool calibrate_and_write(const Options& options, std::span<const OpGraph> graphs,
-                         const calibrate::Progress& progress) {
+// Whether there is a GPU among the devices, and whether all was measured.
+struct Calibrated {
+  bool has_gpu = false;
+  bool is_complete = true;
+};
+
+Calibrated calibrate_and_write(const Options& options, std::span<const OpGraph> graphs,
+                               const calibrate::Progress& progress) {
   bool has_gpu = false;
   std::vector<calibrate::Launch> launches = launches_of(options.machine, has_gpu);
   if (!has_gpu && !options.record.empty()) {
@@ -118,7 +127,7 @@ bool calibrate_and_write(const Options& options, std::span<const OpGraph> graphs
   }
   write_text_file(options.output, write_cluster_json(calibrated.cluster));
   print(to_text(calibrated));
-  return has_gpu;
+  return {.has_gpu = has_gpu, .is_complete = calibrated.is_complete};
 }
 
 void validate(const Options& options, const calibrate::Progress& progress) {
@@ -146,7 +155,7 @@ void validate(const Options& options, const calibrate::Progress& progress) {
     }
   }
   const MachineDevices machine = profiled_devices(options.machine, has_gpu, nullptr);
-  for (std::size_t i = 0; i < problems.size(); ++i) {
+  for (std::size_t i = 0; i < validations.size(); ++i) {
     bench::validate_ops(problems[i], machine.all(), how, progress, validations[i]);
     print(to_text(validations[i]));
   }
@@ -198,7 +207,20 @@ void expect_folder_of(const std::string& path) {
   }
 }
 
-void run(const Options& options) {
+// A placement would be judged by convolutions that no framework runs so slowly.
+void note_missing_onednn(const MachineOptions& options) {
+  const auto parts = optional_parts();
+  const auto onednn = std::ranges::find(parts, "oneDNN", &OptionalPart::name);
+  if (onednn != parts.end() && !onednn->present &&
+      options.devices.find("cpu") != std::string::npos) {
+    note(
+        fmt::format("emplace: warning: without oneDNN, convolutions and products of the CPU run as "
+                    "plain loops, far slower than in a framework; {}",
+                    onednn->how_to_get));
+  }
+}
+
+Outcome run(Options options) {
   if (options.output.empty() == options.cluster.empty()) {
     throw Error(
         ErrorCode::kUsage,
@@ -215,18 +237,39 @@ void run(const Options& options) {
   const std::vector<OpGraph> graphs =
       options.cluster.empty() ? load_graphs(options.graphs) : std::vector<OpGraph>();
   load_graphs(options.validate);
-  ProgressLine line;
-  const calibrate::Progress progress = [&](const std::string& what) { line.show(what); };
-  const bool was_profiled =
-      options.cluster.empty() && calibrate_and_write(options, graphs, progress);
-  if (options.validate.empty()) {
-    return;
+  note_missing_onednn(options.machine);
+  const std::atomic<bool>& stop = stop_on_signal();
+  options.sampling.stop = &stop;
+  MeasuringProgress line;
+  const calibrate::Progress progress = [&](const calibrate::ProgressNote& note) {
+    line.show(note);
+  };
+  Calibrated calibrated;
+  if (options.cluster.empty()) {
+    try {
+      calibrated = calibrate_and_write(options, graphs, progress);
+    } catch (const Error& error) {
+      if (!stop) {
+        throw;
+      }
+      line.clear();
+      print_error(fmt::format("emplace: {}", error.what()));
+      return Outcome::kInterrupted;
+    }
+    line.clear();
+    if (!calibrated.is_complete) {
+      note(fmt::format(
+          "emplace: stopped; {} has what was measured, other costs are fitted or guesses",
+          options.output));
+    }
   }
-  if (was_profiled) {
-    line.show("");
-    validate_in_new_process(options);
+  if (!options.validate.empty() && !stop) {
+    if (calibrated.has_gpu) {
+      validate_in_new_process(options);
+    }
+    validate(options, progress);
   }
-  validate(options, progress);
+  return stop ? Outcome::kInterrupted : Outcome::kOk;
 }
 
 }  // namespace
@@ -300,12 +343,8 @@ void add_calibrate(CLI::App& app, Action& action) {
       ->default_str(fmt::format("{}", options->validation.seconds_per_placement))
       ->group("Validation");
   add_seed(*command, options->seed)->group("Validation");
-  command->callback([options, &action] {
-    action = [options](const Invocation&) {
-      run(*options);
-      return Outcome::kOk;
-    };
-  });
+  command->callback(
+      [options, &action] { action = [options](const Invocation&) { return run(*options); }; });
 }
 
 }  // namespace emplace::cli

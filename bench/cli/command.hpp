@@ -43,6 +43,7 @@ void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
+void add_validate(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
 
 }  // namespace emplace::cli

@@ -49,6 +49,7 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   add_import(*app, action);
   add_export(*app, action);
   add_calibrate(*app, action);
+  add_validate(*app, action);
   add_help(*app, action);
   add_version(*app, action);
   add_man(*app, action);

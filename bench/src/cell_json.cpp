@@ -4,10 +4,12 @@
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace emplace::bench {
 namespace {
@@ -57,6 +59,9 @@ std::string write_cell_result(const CellResult& result) {
   json["problem_groups"] = result.problem_groups;
   json["decision_groups"] = result.decision_groups;
   json["placement_hash"] = result.placement_hash;
+  if (!result.replicas_us.empty()) {
+    json["replicas_us"] = result.replicas_us;
+  }
   json["measured"] = {{"wall_s", result.wall_s}};
   // An agent's message may be any bytes; what is not UTF-8 in it is replaced.
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -89,6 +94,7 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
                     "problem_groups",
                     "decision_groups",
                     "placement_hash",
+                    "replicas_us",
                     "measured"});
   CellResult result;
   Cell& cell = result.cell;
@@ -122,6 +128,15 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
   result.problem_groups = json.at("problem_groups").integer(0, kMaxInteger);
   result.decision_groups = json.at("decision_groups").integer(0, result.problem_groups);
   result.placement_hash = json.at("placement_hash").text();
+  if (const auto replicas = json.find("replicas_us")) {
+    for (const JsonCursor& time : replicas->elements()) {
+      result.replicas_us.push_back(time.number(0, kMaxNumber));
+    }
+    if (std::cmp_not_equal(result.replicas_us.size(), kCellReplicas)) {
+      replicas->fail(fmt::format("expected {} step times, found {}", kCellReplicas,
+                                 result.replicas_us.size()));
+    }
+  }
   const JsonCursor measured = json.at("measured");
   measured.expect_only({"wall_s"});
   result.wall_s = measured.at("wall_s").number(0, kMaxNumber);

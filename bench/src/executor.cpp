@@ -3,7 +3,10 @@
 #include <emplace/agents/session.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/sim/replicas.hpp>
 #include <emplace/sim/simulator.hpp>
+
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <chrono>
@@ -63,6 +66,20 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
   result.placement = std::move(placement);
 }
 
+// The step times of the cell's placement where costs are drawn anew; the same draws for all cells
+// of a problem.
+std::vector<double> replicas_of(const CellResult& result, const Problem& problem) {
+  if (result.status == CellStatus::kFailed || num_uncertain_costs(problem, result.placement) == 0) {
+    return {};
+  }
+  std::vector<Replicas> replicas;
+  // Isolated, so that this thread does not begin another cell while it waits for others.
+  tbb::this_task_arena::isolate([&] {
+    replicas = simulate_replicas(problem, {&result.placement, 1}, {.replicas = kCellReplicas});
+  });
+  return std::move(replicas.front().makespan_us);
+}
+
 // Cells that use their whole budget start first, so that the last thread does not run alone for
 // long.
 std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
@@ -103,7 +120,10 @@ void run_cells(std::span<const Cell> cells, const ProblemSet& problems, const Po
   run_in_parallel<CellResult>(
       order.size(), threads, stop,
       [&](std::size_t at) {
-        return run_cell(*order[at], problems.find(*order[at]), policies, stop);
+        const ProblemSet::Entry& entry = problems.find(*order[at]);
+        CellResult result = run_cell(*order[at], entry, policies, stop);
+        result.replicas_us = replicas_of(result, entry.problem);
+        return result;
       },
       [&](std::size_t, const CellResult& result) { sink(result); });
 }

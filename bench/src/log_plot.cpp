@@ -15,13 +15,12 @@
 namespace emplace::bench {
 namespace {
 
-// In pixels: the picture, and within it the area that the axes span.
+// In pixels: the picture, and around the area that the axes span.
 constexpr double kWidth = 860;
-constexpr double kHeight = 460;
 constexpr double kLeft = 80;
 constexpr double kTop = 40;
 constexpr double kFieldWidth = 560;
-constexpr double kFieldHeight = 360;
+constexpr double kBelow = 60;
 constexpr double kLegendLeft = kLeft + kFieldWidth + 20;
 constexpr double kLegendStep = 18;
 
@@ -111,17 +110,20 @@ double LogPlot::part_of(const Scale& scale, double value) {
   return std::log(value / scale.axis.least) / std::log(scale.axis.most / scale.axis.least);
 }
 
-LogPlot::LogPlot(std::string title, Axis x, Axis y)
-    : title_(std::move(title)), x_(rounded(std::move(x))), y_(rounded(std::move(y))) {}
+LogPlot::LogPlot(std::string title, Axis x, Axis y, double field_height)
+    : title_(std::move(title)),
+      x_(rounded(std::move(x))),
+      y_(rounded(std::move(y))),
+      field_height_(field_height) {}
 
 std::size_t LogPlot::add_series(std::string name, std::string color) {
   series_.push_back({std::move(name), std::move(color)});
   return series_.size() - 1;
 }
 
-void LogPlot::add_point(std::size_t series, Place at, std::string text) {
+void LogPlot::add_point(std::size_t series, Place at, std::string text, Mark mark) {
   EMPLACE_CHECK(has(at), "a point at {}, {}", at.x, at.y);
-  points_.push_back({series, at, std::move(text)});
+  points_.push_back({series, at, std::move(text), mark});
 }
 
 void LogPlot::add_curve(std::string name, std::vector<Place> places, Pen pen) {
@@ -131,53 +133,85 @@ void LogPlot::add_curve(std::string name, std::vector<Place> places, Pen pen) {
   curves_.push_back({std::move(name), std::move(places), std::move(pen)});
 }
 
+void LogPlot::add_band(std::string name, std::vector<Place> outline, std::string color) {
+  for (const Place& place : outline) {
+    EMPLACE_CHECK(has(place), "a band by {}, {}", place.x, place.y);
+  }
+  bands_.push_back({std::move(name), std::move(outline), std::move(color)});
+}
+
+void LogPlot::add_remark(std::string text) { remarks_.push_back(std::move(text)); }
+
 bool LogPlot::has(const Place& place) const {
   return (x_.axis.linear || place.x > 0) && (y_.axis.linear || place.y > 0);
 }
 
 double LogPlot::across(double x) const { return kFieldWidth * part_of(x_, x); }
 
-double LogPlot::down(double y) const { return kFieldHeight * (1 - part_of(y_, y)); }
+double LogPlot::down(double y) const { return field_height_ * (1 - part_of(y_, y)); }
+
+double LogPlot::height() const { return kTop + field_height_ + kBelow; }
+
+std::string LogPlot::points_of(const std::vector<Place>& places) const {
+  std::string points;
+  for (const Place& place : places) {
+    points += fmt::format("{}{},{}", points.empty() ? "" : " ", svg_number(across(place.x)),
+                          svg_number(down(place.y)));
+  }
+  return points;
+}
 
 void LogPlot::draw_grid(Svg& svg) const {
   for (const double tick : ticks_of(x_)) {
     const double at = kLeft + across(tick);
-    svg.line(at, kTop, at, kTop + kFieldHeight, "stroke=\"#ddd\"");
-    svg.text(at, kTop + kFieldHeight + 16, label_of(tick), "text-anchor=\"middle\"");
+    svg.line(at, kTop, at, kTop + field_height_, "stroke=\"#ddd\"");
+    svg.text(at, kTop + field_height_ + 16, label_of(tick), "text-anchor=\"middle\"");
   }
   for (const double tick : ticks_of(y_)) {
     const double at = kTop + down(tick);
     svg.line(kLeft, at, kLeft + kFieldWidth, at, "stroke=\"#ddd\"");
     svg.text(kLeft - 6, at + 4, label_of(tick), "text-anchor=\"end\"");
   }
-  svg.rect(kLeft, kTop, kFieldWidth, kFieldHeight, "fill=\"none\" stroke=\"#333\"");
+  svg.rect(kLeft, kTop, kFieldWidth, field_height_, "fill=\"none\" stroke=\"#333\"");
   svg.text(kLeft, kTop - 14, title_, "font-size=\"15\" font-weight=\"bold\"");
-  svg.text(kLeft + kFieldWidth / 2, kTop + kFieldHeight + 38, x_.axis.title,
+  svg.text(kLeft + kFieldWidth / 2, kTop + field_height_ + 38, x_.axis.title,
            "text-anchor=\"middle\"");
-  const double middle = kTop + kFieldHeight / 2;
+  const double middle = kTop + field_height_ / 2;
   svg.text(
       18, middle, y_.axis.title,
       fmt::format("text-anchor=\"middle\" transform=\"rotate(-90 18 {})\"", svg_number(middle)));
 }
 
-// A viewport of its own cuts off what lies outside the axes.
-void LogPlot::draw_data(Svg& svg) const {
+// Opens a viewport, which cuts off what lies outside the axes.
+void LogPlot::open_field(Svg& svg) const {
   svg.open(fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", svg_number(kLeft),
-                       svg_number(kTop), svg_number(kFieldWidth), svg_number(kFieldHeight)),
+                       svg_number(kTop), svg_number(kFieldWidth), svg_number(field_height_)),
            {}, "svg");
+}
+
+void LogPlot::draw_bands(Svg& svg) const {
+  if (bands_.empty()) {
+    return;
+  }
+  open_field(svg);
+  for (const Band& band : bands_) {
+    svg.polyline(points_of(band.outline), fmt::format("fill=\"{}\"", escape_markup(band.color)));
+  }
+  svg.close("svg");
+}
+
+void LogPlot::draw_data(Svg& svg) const {
+  open_field(svg);
   for (const Curve& curve : curves_) {
-    std::string points;
-    for (const Place& place : curve.places) {
-      points += fmt::format("{}{},{}", points.empty() ? "" : " ", svg_number(across(place.x)),
-                            svg_number(down(place.y)));
-    }
-    svg.polyline(points, "fill=\"none\" " + stroke_of(curve.pen));
+    svg.polyline(points_of(curve.places), "fill=\"none\" " + stroke_of(curve.pen));
   }
   for (const Point& point : points_) {
-    svg.circle(
-        across(point.at.x), down(point.at.y), 3,
-        fmt::format("fill=\"{}\" fill-opacity=\"0.7\"", escape_markup(series_[point.series].color)),
-        point.text);
+    const std::string color = escape_markup(series_[point.series].color);
+    svg.circle(across(point.at.x), down(point.at.y), 3,
+               point.mark == Mark::kHollow
+                   ? fmt::format("fill=\"#fff\" stroke=\"{}\" stroke-width=\"1.5\"", color)
+                   : fmt::format("fill=\"{}\" fill-opacity=\"0.7\"", color),
+               point.text);
   }
   svg.close("svg");
 }
@@ -188,6 +222,10 @@ void LogPlot::draw_legend(Svg& svg) const {
     svg.text(kLegendLeft + 26, at + 4, entry);
     at += kLegendStep;
   };
+  for (const Band& band : bands_) {
+    svg.rect(kLegendLeft, at - 5, 20, 10, fmt::format("fill=\"{}\"", escape_markup(band.color)));
+    name(band.name);
+  }
   for (const Curve& curve : curves_) {
     if (!curve.name.empty()) {
       svg.line(kLegendLeft, at, kLegendLeft + 20, at, stroke_of(curve.pen));
@@ -198,17 +236,26 @@ void LogPlot::draw_legend(Svg& svg) const {
     svg.circle(kLegendLeft + 10, at, 4, fmt::format("fill=\"{}\"", escape_markup(series.color)));
     name(series.name);
   }
+  for (const std::string& remark : remarks_) {
+    name(remark);
+  }
 }
 
 std::string LogPlot::to_svg(std::span<const LogPlot> plots) {
-  Svg svg(kWidth, kHeight * static_cast<double>(plots.size()));
-  for (std::size_t at = 0; at < plots.size(); ++at) {
-    svg.open(fmt::format("transform=\"translate(0 {})\"",
-                         svg_number(kHeight * static_cast<double>(at))));
-    plots[at].draw_grid(svg);
-    plots[at].draw_data(svg);
-    plots[at].draw_legend(svg);
+  double height = 0;
+  for (const LogPlot& plot : plots) {
+    height += plot.height();
+  }
+  Svg svg(kWidth, height);
+  double top = 0;
+  for (const LogPlot& plot : plots) {
+    svg.open(fmt::format("transform=\"translate(0 {})\"", svg_number(top)));
+    plot.draw_bands(svg);
+    plot.draw_grid(svg);
+    plot.draw_data(svg);
+    plot.draw_legend(svg);
     svg.close();
+    top += plot.height();
   }
   return std::move(svg).finish();
 }

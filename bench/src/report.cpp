@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 namespace emplace::bench {
 namespace {
@@ -37,7 +38,55 @@ bool learned_one_device(const CellResult& result) {
   return false;
 }
 
-ReportRow summarize(const std::string& agent, const std::vector<const CellResult*>& results) {
+using Results = std::vector<const CellResult*>;
+
+// The repetition that stands for an agent: with the upper median of the step times; null if none is
+// ok.
+const CellResult* typical(Results results) {
+  std::erase_if(results,
+                [](const CellResult* result) { return result->status != CellStatus::kOk; });
+  if (results.empty()) {
+    return nullptr;
+  }
+  const auto middle = results.begin() + static_cast<std::ptrdiff_t>(results.size() / 2);
+  std::ranges::nth_element(results, middle, {}, [](const CellResult* result) {
+    return std::pair(result->step_time_us, result->cell.repetition);
+  });
+  return *middle;
+}
+
+// The share of draws in which `first` is faster; nothing where costs are exact. The draws are the
+// same for both; a placement without any takes always as long.
+std::optional<double> faster_share(const CellResult& first, const CellResult& second) {
+  if (first.replicas_us.empty() && second.replicas_us.empty()) {
+    return std::nullopt;
+  }
+  const auto time_us = [](const CellResult& result, std::size_t draw) {
+    return result.replicas_us.empty() ? result.step_time_us : result.replicas_us[draw];
+  };
+  double share = 0;
+  for (std::size_t draw = 0; draw < std::size_t{kCellReplicas}; ++draw) {
+    const double mine = time_us(first, draw);
+    const double others = time_us(second, draw);
+    share += mine < others ? 1 : others < mine ? 0 : 0.5;
+  }
+  return share / static_cast<double>(kCellReplicas);
+}
+
+// Compares all rows with the fastest, which is the first.
+void compare_in_draws(ReportTable& table, const std::map<std::string, const CellResult*>& typical) {
+  if (table.rows.empty() || !table.rows.front().ok()) {
+    return;
+  }
+  const CellResult& fastest = *typical.at(table.rows.front().agent);
+  for (ReportRow& row : table.rows) {
+    if (row.ok() && &row != &table.rows.front()) {
+      row.slower_share = faster_share(fastest, *typical.at(row.agent));
+    }
+  }
+}
+
+ReportRow summarize(const std::string& agent, const Results& results) {
   ReportRow row;
   row.agent = agent;
   row.repetitions = static_cast<std::int64_t>(results.size());
@@ -210,7 +259,7 @@ Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) 
   report.published = suite.published;
 
   // The repetitions of each agent, by the positions of graph and cluster.
-  using Repetitions = std::map<std::size_t, std::vector<const CellResult*>>;
+  using Repetitions = std::map<std::size_t, Results>;
   std::map<std::pair<std::size_t, std::size_t>, Repetitions> cells;
   const SuiteIndex index(suite, run.manifest.root_seed);
   for (const CellResult& result : run.results) {
@@ -228,17 +277,20 @@ Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) 
                       .family = suite.graphs[place.first].family,
                       .bound_us = 0};
     table.best_known_us = find_best_known_us(best_known, run.manifest, table);
+    std::map<std::string, const CellResult*> typical_of;
     for (const auto& [agent, results] : agents) {
       for (const CellResult* const result : results) {
         // A search may have proven more than the bounds of the problem tell.
         table.bound_us = std::max(table.bound_us, result->bound_us);
       }
       table.rows.push_back(summarize(suite.agents[agent].label(), results));
+      typical_of[table.rows.back().agent] = typical(results);
       for (const CellResult* result : results) {
         table.groups = std::max(table.groups, result->problem_groups);
       }
     }
     finish(table);
+    compare_in_draws(table, typical_of);
     compare_with_baseline(table, suite);
     add_published(table, suite);
     report.tables.push_back(std::move(table));

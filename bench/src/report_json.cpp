@@ -34,6 +34,8 @@ Json to_json(const ReportRow& row) {
                {"gap", if_ok(row.gap)},
                {"above_best_known", if_any(row.above_best_known)},
                {"new_best", row.new_best},
+               {"slower_share", if_any(row.slower_share)},
+               {"within_uncertainty", row.within_uncertainty()},
                {"speedup", row.speedup > 0 ? Json(row.speedup) : Json(nullptr)},
                {"decision_groups", row.decision_groups},
                {"evaluations", row.evaluations},

@@ -49,6 +49,10 @@ std::string status_of(const ReportRow& row) {
   if (row.new_best) {
     note += note.empty() ? "new best" : ", new best";
   }
+  if (row.within_uncertainty()) {
+    note += fmt::format("{}within uncertainty: slower in {:.0f} % of draws",
+                        note.empty() ? "" : ", ", 100 * *row.slower_share);
+  }
   return note;
 }
 

@@ -66,8 +66,16 @@ class Validator {
 
   void run_steps(std::span<const NamedPlacement> placements, Validation& result) const {
     Simulator simulator(problem_);
-    for (const NamedPlacement& named : placements) {
-      progress_(fmt::format("{}: {}", result.graph, named.name));
+    for (std::size_t i = 0; i < placements.size(); ++i) {
+      const NamedPlacement& named = placements[i];
+      if (options_.sampling.is_stopped()) {
+        result.left_out.push_back(
+            fmt::format("{} placements: validation was stopped before", placements.size() - i));
+        break;
+      }
+      progress_({.what = fmt::format("{}: placement {} of {}: {}", result.graph, i + 1,
+                                     placements.size(), named.name),
+                 .done = static_cast<double>(i) / static_cast<double>(placements.size())});
       const SimResult& predicted = simulator.run(named.placement);
       if (predicted.status == StepStatus::kOutOfMemory) {
         result.left_out.push_back(
@@ -129,6 +137,10 @@ class Validator {
         calibrate::measure_ops(*devices_[device], sites, options_.sampling, progress_);
     for (std::string& why : measured.unstable) {
       result.left_out.push_back(fmt::format("{}: {}", modelled.name, why));
+    }
+    if (measured.not_measured > 0) {
+      result.left_out.push_back(fmt::format("{}: {} ops: validation was stopped before",
+                                            modelled.name, measured.not_measured));
     }
     std::map<std::pair<OpClass, CostSource>, ValidatedOps> by_class;
     for (const calibrate::OpSample& sample : measured.samples) {

@@ -1,9 +1,15 @@
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/result_store.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/text_file.hpp>
+#include <emplace/profiles/cluster.hpp>
+#include <emplace/sim/replicas.hpp>
 
 #include <gtest/gtest.h>
+#include <support/temporary_folder.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -57,6 +63,45 @@ TEST_F(ExecutorTest, GivesTheSameBitsOnAnyNumberOfThreadsAndInAnyOrder) {
   std::vector<Cell> reversed = *cells_;
   std::ranges::reverse(reversed);
   EXPECT_EQ(run(reversed, 2), lines);
+}
+
+TEST_F(ExecutorTest, CellsKeepTheirStepTimesInTheSameDrawsOfUncertainCosts) {
+  EXPECT_EQ(run(*cells_, 1).begin()->second.find("replicas_us"), std::string::npos);
+  Cluster cluster = load_cluster("p2-8xlarge-2");
+  for (DeviceProfile& profile : cluster.profiles) {
+    for (auto& roofline : profile.rooflines) {
+      if (roofline) {
+        roofline->spread = 0.2;
+      }
+    }
+  }
+  const TemporaryFolder folder;
+  const std::string path = folder.path("uncertain.json");
+  write_text_file(path, write_cluster_json(cluster));
+  Suite suite = kSuite;
+  suite.clusters = {path};
+  const std::vector<Cell> cells = cells_of(suite, 1);
+  const ProblemSet problems(cells);
+  std::map<std::string, std::string> lines;
+  for (const int threads : {1, 4}) {
+    run_cells(cells, problems, {}, threads, kNeverStop, [&](const CellResult& result) {
+      const std::array placements{result.placement};
+      const std::vector<Replicas> replicas = simulate_replicas(
+          problems.find(result.cell).problem, placements, {.replicas = kCellReplicas});
+      EXPECT_EQ(result.replicas_us, replicas[0].makespan_us);
+      CellResult timeless = result;
+      timeless.wall_s = 0;
+      const std::string line = write_cell_result(timeless);
+      EXPECT_EQ(read_cell_result(line, "line").replicas_us, result.replicas_us);
+      EXPECT_EQ(lines.emplace(result.cell.id(), line).first->second, line);
+    });
+  }
+  EXPECT_EQ(lines.size(), cells.size());
+  const std::string& line = lines.begin()->second;
+  EXPECT_THROW(read_cell_result(line.substr(0, line.find("\"replicas_us\"")) +
+                                    "\"replicas_us\":[1.0],\"measured\":{\"wall_s\":0.0}}",
+                                "line"),
+               Error);
 }
 
 TEST_F(ExecutorTest, RepetitionsDiffer) {

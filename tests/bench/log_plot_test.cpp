@@ -39,6 +39,21 @@ TEST(LogPlot, DrawsCurvesFromPlaceToPlace) {
   EXPECT_THAT(svg, HasSubstr(">roof</text>"));
 }
 
+TEST(LogPlot, DrawsBandsBelowTheGridAndHollowPoints) {
+  LogPlot plot("Title", {"across", 1, 1000}, {"up", 0.1, 10}, 180);
+  plot.add_band("near", {{1, 0.1}, {10, 1}, {10, 0.1}}, "#eee");
+  const std::size_t series = plot.add_series("blue ones", "#00f");
+  plot.add_point(series, {10, 1}, "ten", LogPlot::Mark::kHollow);
+  plot.add_remark("a remark");
+  EXPECT_EQ(plot.num_series(), 1);
+  const std::string svg = svg_of(plot);
+  EXPECT_THAT(svg, HasSubstr("<polyline points=\"0,180 186.7,90 186.7,180\" fill=\"#eee\"/>"));
+  EXPECT_LT(svg.find("fill=\"#eee\"/>"), svg.find("stroke=\"#ddd\""));
+  EXPECT_THAT(svg, HasSubstr("cx=\"186.7\" cy=\"90\" r=\"3\" fill=\"#fff\" stroke=\"#00f\""));
+  EXPECT_THAT(svg, HasSubstr(">near</text>"));
+  EXPECT_THAT(svg, HasSubstr(">a remark</text>"));
+}
+
 TEST(LogPlot, WidensAxesToRoundNumbersAndLabelsThem) {
   const std::string svg = svg_of(LogPlot("", {"", 3, 70000}, {"", 2.5e11, 4e12}));
   for (const char* label :

@@ -109,6 +109,35 @@ TEST(Report, SaysOnHowManyGroupsAnAgentDecided) {
   EXPECT_THAT(write_terminal(make_report(example()), false), Not(HasSubstr("N groups")));
 }
 
+TEST(Report, SaysWhichAgentsAreWithinTheUncertaintyOfCosts) {
+  // The fastest is lucky. Of two repetitions that are ok, the slower stands for an agent. In 190 of
+  // 200 draws, and then in one less, lucky is faster than steady; single-gpu's costs are exact.
+  StoredRun run = example();
+  CellResult& lucky = run.results[2];
+  CellResult& steady = run.results[7];
+  ASSERT_EQ(kCellReplicas, 200);
+  lucky.replicas_us.assign(200, 80'000);
+  steady.replicas_us.assign(200, 90'000);
+  std::fill_n(steady.replicas_us.begin(), 10, 70'000);
+  Report report = make_report(run);
+  EXPECT_FALSE(row_of(report, "lucky").slower_share.has_value());
+  EXPECT_DOUBLE_EQ(row_of(report, "steady").slower_share.value(), 0.95);
+  EXPECT_FALSE(row_of(report, "steady").within_uncertainty());
+  EXPECT_EQ(row_of(report, "single-gpu").slower_share.value(), 1);
+  EXPECT_FALSE(row_of(report, "full").slower_share.has_value());
+  EXPECT_THAT(write_terminal(report, false), Not(HasSubstr("uncertainty")));
+
+  steady.replicas_us[10] = 80'000;  // a tie counts by half
+  report = make_report(run);
+  EXPECT_DOUBLE_EQ(row_of(report, "steady").slower_share.value(), 0.9475);
+  EXPECT_THAT(write_terminal(report, false),
+              HasSubstr("within uncertainty: slower in 95 % of draws"));
+  const auto json = nlohmann::json::parse(write_json(report));
+  EXPECT_EQ(json["tables"][0]["rows"][0]["slower_share"], nullptr);
+  EXPECT_EQ(json["tables"][0]["rows"][1]["within_uncertainty"], true);
+  EXPECT_FALSE(row_of(make_report(example()), "steady").slower_share.has_value());
+}
+
 TEST(Report, CountsCells) {
   const Report report = make_report(example());
   EXPECT_EQ(report.cells_finished, 8);

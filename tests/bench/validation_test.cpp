@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const calibrate::Progress kSilent = [](const std::string&) {};
+const calibrate::Progress kSilent = [](const calibrate::ProgressNote&) {};
 
 std::vector<DeviceId> devices_of(const std::vector<NamedPlacement>& placements,
                                  const std::string& name) {

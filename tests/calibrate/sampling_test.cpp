@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace emplace::calibrate {
 namespace {
@@ -13,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const Progress kSilent = [](const std::string&) {};
+const Progress kSilent = [](const ProgressNote&) {};
 
 TEST(Sampling, SumsUpByTheMedian) {
   const TimedRun odd[] = {{.us = 9}, {.us = 10}, {.us = 14}};
@@ -53,6 +54,29 @@ TEST(Sampling, KeepsThrottledRunsWhereThereAreNoOthers) {
 
 OpSite site(const char* kind) { return {.op = {.name = "op", .kind = kind, .shape = {100}}}; }
 
+TEST(Sampling, StopsWhenToldAndKeepsWhatWasMeasured) {
+  HashingDevice device("cpu:0");
+  device.next_run = [] { return TimedRun{.us = 12}; };
+  std::vector<OpSite> sites = {site("relu"), site("add"), site("mul"), site("tanh")};
+  sites[0].op.flops = 30'000'000;  // guessed to take as long as the other three: 1 + 3 of 7
+  std::atomic<bool> stop{false};
+  std::vector<double> done;
+  const OpSamples samples =
+      measure_ops(device, sites, {.stop = &stop}, [&](const ProgressNote& note) {
+        done.push_back(note.done);
+        stop = note.what.find("op 2 of 4") != std::string::npos;
+      });
+  EXPECT_EQ(samples.samples.size(), 2);
+  EXPECT_EQ(samples.not_measured, 2);
+  ASSERT_EQ(done.size(), 2);
+  EXPECT_EQ(done[0], 0);
+  EXPECT_DOUBLE_EQ(done[1], 4.0 / 7);
+
+  HashingDevice other("cpu:1");
+  ComputeDevice* const devices[] = {&device, &other};
+  EXPECT_FALSE(measure_copies(devices, {.stop = &stop}, kSilent).is_complete);
+}
+
 TEST(Sampling, MeasuresEachOpAndTellsWhatNothingRuns) {
   HashingDevice device("cpu:0");
   device.unsupported = "task";
@@ -60,7 +84,7 @@ TEST(Sampling, MeasuresEachOpAndTellsWhatNothingRuns) {
   const OpSite sites[] = {site("relu"), site("task")};
   std::vector<std::string> told;
   const OpSamples result =
-      measure_ops(device, sites, {}, [&](const std::string& what) { told.push_back(what); });
+      measure_ops(device, sites, {}, [&](const ProgressNote& note) { told.push_back(note.what); });
   ASSERT_EQ(result.samples.size(), 1);
   EXPECT_EQ(result.samples[0].site.op.kind, "relu");
   EXPECT_EQ(result.samples[0].library, "emplace");

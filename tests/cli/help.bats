@@ -29,7 +29,7 @@ examples() {
     [ "$output" = "$("$EMPLACE" "${words[@]}" --help)" ]
     sed '/^Examples:/q' <<<"$output" | lacks '.\{81\}'
     sed '1,/^Examples:/d' <<<"$output" | lacks '.\{101\}'
-    [[ "$command" =~ ^(profile|best-known)$ ]] || [ -n "$(examples "${words[@]}")" ]
+    [[ "$command" =~ ^(profile|best-known|validate)$ ]] || [ -n "$(examples "${words[@]}")" ]
   done
 }
 

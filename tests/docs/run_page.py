@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands that a page of the documentation tells its reader to type: run_page.py ROOT PROGRAM PAGE
+"""Runs the commands that a page of the documentation tells its reader to type: run_page.py ROOT PROGRAM PAGE [--update]
 
 The ```sh blocks of the page run in their order in a copy of the source tree, in which emplace and ./emplace are
 PROGRAM. A block that exits with anything but 0 fails the page. A block that cannot run here has a comment before it
@@ -8,6 +8,9 @@ the commands before it printed, so the page shows no figures of yesterday.
 
     <!-- not run: takes an hour -->
     <!-- printed -->
+
+With --update, such a block becomes all that the commands since the last one printed, and a file of docs/ that a page
+compares with `cmp WRITTEN COMMITTED` becomes the one that was written.
 """
 import os
 import pathlib
@@ -18,6 +21,7 @@ import sys
 import tempfile
 
 LIMIT_S = 300
+TRACE = "+ "  # what bash writes before each command that it runs
 NOT_RUN = re.compile(r"<!-- not run: (\S.*?) *-->")
 
 
@@ -72,14 +76,23 @@ def check_printed(block, said, name):
     lines = said.splitlines()
     for number, line in enumerate(block.text.splitlines(), block.line):
         if line.strip() and not any(each.startswith(line.rstrip()) for each in lines):
-            sys.exit(f"{said}{name}:{number}: was not printed: {line}")
+            sys.exit(f"{said}{name}:{number}: was not printed: {line}\n(--update writes the page again)")
+
+
+def write_printed(block, said, page):
+    """Makes what was said the text of the block."""
+    lines = [line.rstrip() for line in said.splitlines() if not line.startswith(TRACE)]
+    written = "\n".join(lines).strip("\n") + "\n"
+    page.write_text(page.read_text().replace(f"```{block.language}\n{block.text}```",
+                                             f"```{block.language}\n{written}```", 1))
 
 
 def main():
     root, program, name = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
+    is_update = sys.argv[4:] == ["--update"]
     blocks = [block for block in read_blocks(root / name) if block.language == "sh" or block.is_printed]
     skipped = [block for block in blocks if block.not_run]
-    said = ""
+    said, since = "", ""
     for block in skipped:
         print(f"{name}:{block.line}: not run: {block.not_run}")
     with tempfile.TemporaryDirectory() as scratch:
@@ -90,10 +103,17 @@ def main():
             if block.not_run:
                 continue
             if block.is_printed:
-                check_printed(block, said, name)
+                if is_update:
+                    write_printed(block, since, root / name)
+                else:
+                    check_printed(block, said, name)
+                since = ""
                 continue
+            if is_update:
+                block.text = re.sub(r"^cmp (\S+) (docs/\S+)$", rf'cp \1 "{root.resolve()}/\2"', block.text, flags=re.M)
             code, answer = run_block(block, folder)
             said += answer
+            since += answer
             if code != 0:
                 sys.exit(f"{answer}{name}:{block.line}: exit code {code}")
     print(f"{name}: {len(blocks) - len(skipped)} blocks in order, {len(skipped)} not run")

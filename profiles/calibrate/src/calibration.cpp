@@ -4,6 +4,7 @@
 #include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/calibrate/fit.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 
@@ -45,8 +46,8 @@ MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
   MeasuredDeviceOps measured{.device = device.facts().name, .launch = launch};
   measured.ops = measure_ops(device, sites, options, progress);
   if (const OpSample* sample = typical(measured.ops.samples);
-      sample != nullptr && device.facts().kind == DeviceKind::kGpu) {
-    progress(fmt::format("{}: copies behind ops", measured.device));
+      sample != nullptr && !options.is_stopped() && device.facts().kind == DeviceKind::kGpu) {
+    progress({.what = fmt::format("{}: copies behind ops", measured.device)});
     measured.overlap = measure_overlap(device, sample->site, options);
   }
   return measured;
@@ -59,6 +60,10 @@ void tell_left_out(const MeasuredDeviceOps& measured, std::vector<std::string>& 
   }
   for (const std::string& why : measured.ops.unstable) {
     left_out.push_back(fmt::format("{}: {}", measured.device, why));
+  }
+  if (measured.ops.not_measured > 0) {
+    left_out.push_back(fmt::format("{}: {} ops: measuring was stopped before", measured.device,
+                                   measured.ops.not_measured));
   }
 }
 
@@ -125,6 +130,15 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
   EMPLACE_CHECK(options.launches.size() == devices.size(), "launches of {} devices, not {}",
                 options.launches.size(), devices.size());
   CalibratedMachine result;
+  // First, because a cluster needs all routes, but not all ops.
+  CopySamples copies = measure_copies(devices, options.sampling, progress);
+  if (!copies.is_complete) {
+    throw Error(ErrorCode::kUnsupported,
+                "measuring was stopped before all copies between devices were measured: nothing "
+                "to keep");
+  }
+  std::ranges::move(copies.unstable, std::back_inserter(result.left_out));
+  result.copies = fit_copies(copies.samples);
   std::vector<MeasuredDevice> modelled;
   const bool has_gpu = std::ranges::any_of(devices, [](const ComputeDevice* device) {
     return device->facts().kind == DeviceKind::kGpu;
@@ -144,6 +158,13 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
     const MeasuredDeviceOps& measured = result.devices.emplace_back(
         measure_device(*devices[i], options.launches[i], sites, options.sampling, progress));
     tell_left_out(measured, result.left_out);
+    result.is_complete = result.is_complete && measured.ops.not_measured == 0;
+    if (measured.ops.samples.empty() && measured.ops.not_measured > 0) {
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("measuring was stopped before any op was measured on {}: nothing to "
+                              "keep",
+                              measured.device));
+    }
     device.profile = fit_device_profile(facts, measured.ops.samples,
                                         {.name = facts.device_class + "-measured",
                                          .summary = fmt::format("{}, measured", facts.product),
@@ -166,9 +187,6 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
           " Of a copy from the host {:.0f} % were hidden behind ops.", 100 * *measured.overlap);
     }
   }
-  CopySamples copies = measure_copies(devices, options.sampling, progress);
-  std::ranges::move(copies.unstable, std::back_inserter(result.left_out));
-  result.copies = fit_copies(copies.samples);
   result.cluster = fit_cluster(
       options.name, fmt::format("{} devices, measured", devices.size()),
       {.kind = "measured", .source = "emplace calibrate", .date = options.date, .notes = ""},

@@ -69,6 +69,11 @@ class CopySampler {
   CopySampler(const SamplingOptions& options, const Progress& progress, CopySamples& result)
       : options_(options), progress_(progress), result_(result) {}
 
+  // Says how many pairs of devices there are, for the progress.
+  void begin_pair(std::size_t pair, std::size_t pairs) {
+    done_ = static_cast<double>(pair) / static_cast<double>(pairs);
+  }
+
   // Measures `pair` alone, as far as there is memory.
   void measure_sizes(const Pair& pair) {
     for (std::int64_t bytes = kSmallestBytes; bytes <= options_.max_copy_bytes;
@@ -80,12 +85,16 @@ class CopySampler {
   }
 
   // Measures `pair`, and where `beside` is not null that copy at the same time, of as many bytes.
-  // Returns false if there is no memory for so many.
+  // Returns false if there is no memory for so many, or measuring is to end.
   bool measure_pair(const Pair& pair, const Pair* beside, std::int64_t bytes) {
+    if (options_.is_stopped()) {
+      result_.is_complete = false;
+      return false;
+    }
     const std::string what =
         fmt::format("copy {}{}{}, {} bytes", name_of(pair), to_string(pair.host),
                     beside != nullptr ? " beside " + name_of(*beside) : "", bytes);
-    progress_(what);
+    progress_({.what = what, .done = done_});
     std::vector<CopyMemory> memory;
     try {
       memory.emplace_back(pair, bytes);
@@ -123,6 +132,7 @@ class CopySampler {
   const SamplingOptions& options_;
   const Progress& progress_;
   CopySamples& result_;
+  double done_ = 0;
 };
 
 // Pinned and pageable where the host's memory is one end of a GPU's copy.
@@ -140,8 +150,10 @@ CopySamples measure_copies(std::span<ComputeDevice* const> devices, const Sampli
   CopySamples result;
   CopySampler sampler(options, progress, result);
   const std::int64_t beside_bytes = std::min(kBesideBytes, options.max_copy_bytes);
+  std::size_t pair_number = 0;
   for (ComputeDevice* const from : devices) {
     for (ComputeDevice* const to : devices) {
+      sampler.begin_pair(pair_number++, devices.size() * devices.size());
       if (from == to) {
         if (from->facts().kind == DeviceKind::kGpu) {
           sampler.measure_sizes({from, to, HostMemory::kNone});

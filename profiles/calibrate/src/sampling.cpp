@@ -27,6 +27,16 @@ constexpr double kDeviationOfMedianDeviation = 1.4826;
 // Runs of one length differ by this much on any clock, so for shorter ops a spread means nothing.
 constexpr double kClockNoiseUs = 0.1;
 
+// What the time of an op is guessed from before it is measured: the operations that take as long as
+// a byte, and the bytes that take as long as compiling and launching it.
+constexpr double kFlopsPerByte = 10;
+constexpr double kBytesPerOp = 1e6;
+
+double guessed_work(const OpSite& site) {
+  const auto bytes = static_cast<double>(site.op.bytes_read + site.op.bytes_written);
+  return kBytesPerOp + bytes + static_cast<double>(site.op.flops) / kFlopsPerByte;
+}
+
 }  // namespace
 
 Summary summarize(std::span<const TimedRun> runs) {
@@ -100,10 +110,21 @@ std::string why_unstable(const Summary& summary, const SamplingOptions& options)
 OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
                       const SamplingOptions& options, const Progress& progress) {
   OpSamples result;
+  double all_work = 0;
+  for (const OpSite& site : sites) {
+    all_work += guessed_work(site);
+  }
+  double work = 0;
   for (std::size_t i = 0; i < sites.size(); ++i) {
+    if (options.is_stopped()) {
+      result.not_measured = static_cast<std::int64_t>(sites.size() - i);
+      break;
+    }
     const OpSite& site = sites[i];
-    progress(fmt::format("{}: op {} of {}: {}", device.facts().name, i + 1, sites.size(),
-                         describe(site)));
+    progress({.what = fmt::format("{}: op {} of {}: {}", device.facts().name, i + 1, sites.size(),
+                                  describe(site)),
+              .done = work / all_work});
+    work += guessed_work(site);
     try {
       const std::unique_ptr<OpProgram> program = device.compile(site);
       if (!program) {

@@ -66,6 +66,9 @@ std::string_view to_string(CellStatus status);
 /// count as near it.
 inline constexpr double kNearBest = 0.02;
 
+/// The number of draws in which the placements of cells are compared (replicas.hpp).
+inline constexpr std::int64_t kCellReplicas = 200;
+
 /// Holds the result of a cell. All but `wall_s` is a function of the cell and its problem alone.
 struct CellResult {
   Cell cell{};
@@ -84,6 +87,9 @@ struct CellResult {
   std::string placement_hash{};              ///< 16 hexadecimal digits
   double wall_s = 0;                         ///< time that the cell took on this machine
   Placement placement{};                     ///< empty if it failed, and when read from a store
+  /// Step times of the placement in kCellReplicas draws of the costs, which are the same for all
+  /// cells of a problem; empty if no cost there has a spread, and if the cell failed.
+  std::vector<double> replicas_us{};
 };
 
 /// Returns 16 hexadecimal digits, the hash of the groups' devices.

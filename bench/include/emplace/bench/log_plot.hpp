@@ -1,11 +1,12 @@
 #pragma once
 
-// Draws plots with logarithmic or linear axes as self-contained SVG: series of points and curves,
-// with a legend. Text may come from users' files and is escaped.
+// Draws plots with logarithmic or linear axes as self-contained SVG: series of points, curves and
+// bands, with a legend. Text may come from users' files and is escaped.
 
 #include <emplace/graphs/svg.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,18 +36,34 @@ class LogPlot {
     bool dashed = false;
   };
 
+  /// Says how a point is drawn.
+  enum class Mark : std::uint8_t { kFilled, kHollow };
+
+  /// The height of the area between the axes, in pixels, unless told otherwise; its width is 560.
+  static constexpr double kFieldHeight = 360;
+
   /// Makes an empty plot. The axes are widened to round numbers.
-  LogPlot(std::string title, Axis x, Axis y);
+  LogPlot(std::string title, Axis x, Axis y, double field_height = kFieldHeight);
 
   /// Adds a series of points to the legend and returns its index.
   std::size_t add_series(std::string name, std::string color);
 
   /// Adds a point with a tooltip. Requires: coordinates that are positive on logarithmic axes. What
   /// lies outside the axes is cut off.
-  void add_point(std::size_t series, Place at, std::string text);
+  void add_point(std::size_t series, Place at, std::string text, Mark mark = Mark::kFilled);
 
   /// Adds a polyline; it is in the legend unless `name` is empty.
   void add_curve(std::string name, std::vector<Place> places, Pen pen);
+
+  /// Adds a filled area to the legend. Areas lie below curves and points, later ones on earlier
+  /// ones.
+  void add_band(std::string name, std::vector<Place> outline, std::string color);
+
+  /// Adds a line of text below the legend.
+  void add_remark(std::string text);
+
+  /// Returns the number of series.
+  std::size_t num_series() const { return series_.size(); }
 
   /// Returns the picture of `plots`, one below the other.
   static std::string to_svg(std::span<const LogPlot> plots);
@@ -56,6 +73,7 @@ class LogPlot {
     std::size_t series;
     Place at;
     std::string text;
+    Mark mark;
   };
   struct Series {
     std::string name;
@@ -65,6 +83,11 @@ class LogPlot {
     std::string name;
     std::vector<Place> places;
     Pen pen;
+  };
+  struct Band {
+    std::string name;
+    std::vector<Place> outline;
+    std::string color;
   };
 
   // An axis with the round numbers from end to end.
@@ -78,11 +101,15 @@ class LogPlot {
   static double part_of(const Scale& scale, double value);
 
   bool has(const Place& place) const;
+  std::string points_of(const std::vector<Place>& places) const;
+  void open_field(Svg& svg) const;
+  void draw_bands(Svg& svg) const;
   void draw_grid(Svg& svg) const;
   void draw_data(Svg& svg) const;
   void draw_legend(Svg& svg) const;
   double across(double x) const;
   double down(double y) const;
+  double height() const;
 
   std::string title_;
   Scale x_;
@@ -90,6 +117,9 @@ class LogPlot {
   std::vector<Series> series_;
   std::vector<Point> points_;
   std::vector<Curve> curves_;
+  std::vector<Band> bands_;
+  std::vector<std::string> remarks_;
+  double field_height_;
 };
 
 }  // namespace emplace::bench

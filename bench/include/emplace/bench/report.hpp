@@ -15,6 +15,11 @@
 //     gain              = (baseline's step time - step time) / baseline's step time
 //     sampling speed-up = baseline's evaluations to near its best / evaluations to near the best
 //
+// Where costs have spreads, an agent that is not the fastest says in which share of draws of the
+// costs (replicas.hpp) its step is longer than that of the fastest. Below kSurelySlower, the two
+// are within the uncertainty of costs. Of several repetitions, that with the upper median step time
+// counts.
+//
 // The median of an even count is the mean of the two in the middle.
 //
 // For each family of a suite, agents are also compared over its test graphs: in pairs with the
@@ -39,6 +44,9 @@ struct BaselineComparison {
   std::optional<double> gain{};
   std::optional<double> sampling_speedup{};
 };
+
+/// The share of draws from which on an agent is told to be slower than another one.
+inline constexpr double kSurelySlower = 0.95;
 
 /// Holds one agent's result on one graph and cluster.
 struct ReportRow {
@@ -66,6 +74,12 @@ struct ReportRow {
   std::int64_t decision_groups = 0;                 ///< on which it decided; 0 if all failed
   double wall_s = 0;                                ///< median
   std::int64_t peak_bytes = 0;                      ///< largest of any device and repetition
+  /// The share of draws in which the fastest agent is faster, ties by half; nothing for that agent,
+  /// where costs are exact, and if no repetition is ok.
+  std::optional<double> slower_share{};
+
+  /// Says whether the agent is as fast as the fastest within the uncertainty of costs.
+  bool within_uncertainty() const { return slower_share && *slower_share < kSurelySlower; }
 
   /// Says whether any repetition gave a placement that fits.
   bool ok() const { return repetitions > out_of_memory + failed; }

@@ -50,11 +50,14 @@ struct CalibratedMachine {
   std::vector<MeasuredDeviceOps> devices{};
   CopyFit copies{};
   std::vector<std::string> left_out{};  ///< ops and copies that have no sample, and why
+  bool is_complete = true;  ///< false if measuring was stopped; what was measured is in the cluster
 };
 
 /// Measures `sites` on `devices` and copies between them. Devices of one class, product and number
 /// of compute units are alike: the ops are measured on the first. Beside GPUs, a CPU is not
-/// placeable. Throws DeviceFailure where a device can't be used at all.
+/// placeable. Where measuring is stopped, the cluster is made of what was measured; throws
+/// kUnsupported if that is not at least all copies and an op on each device. Throws DeviceFailure
+/// where a device can't be used at all.
 CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<const OpSite> sites,
                             const CalibrationOptions& options, const Progress& progress);
 

@@ -10,6 +10,7 @@
 #include <emplace/calibrate/samples.hpp>
 #include <emplace/profiles/op_key.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -25,13 +26,25 @@ struct SamplingOptions {
   double stable_spread = 0.1;  ///< a sample of more spread is measured again
   std::int32_t attempts = 3;   ///< each with twice as many runs as the one before
   std::int64_t max_copy_bytes = std::int64_t{1} << 30;
+  /// Ends measuring early when it turns true (Ctrl-C); what was measured is kept. May be null.
+  const std::atomic<bool>* stop = nullptr;
+
+  /// Says whether measuring is to end.
+  bool is_stopped() const { return stop != nullptr && *stop; }
 };
 
 /// Sums up runs of one op or copy; `median_us` is 0 if none was kept.
 Summary summarize(std::span<const TimedRun> runs);
 
-/// Reports what was measured so far: "op 12 of 340: conv2d [64, 3, 299, 299, ...]".
-using Progress = std::function<void(const std::string& what)>;
+/// Tells what is measured next.
+struct ProgressNote {
+  std::string what{};  ///< "cpu:0: op 12 of 340: conv2d [64, 3, 299, 299, ...]"
+  /// The share of the stage's work that is done, about: 0 at its first note, below 1.
+  double done = 0;
+};
+
+/// Receives each note before what it tells is measured.
+using Progress = std::function<void(const ProgressNote& note)>;
 
 /// Holds what became of the ops that were to be measured.
 struct OpSamples {
@@ -39,6 +52,7 @@ struct OpSamples {
   std::vector<OpSite> unsupported{};    ///< that nothing on the device runs
   std::vector<std::string> unstable{};  ///< what was left out, and why
   std::vector<OpKey> below_clock{};     ///< of samples whose runs were all throttled
+  std::int64_t not_measured = 0;        ///< ops that were left when measuring was stopped
 };
 
 /// Measures each of `sites` on `device`. An op that fails, or stays unstable, is left out and
@@ -50,6 +64,7 @@ OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
 struct CopySamples {
   std::vector<CopySample> samples{};
   std::vector<std::string> unstable{};
+  bool is_complete = true;  ///< false if measuring was stopped
 };
 
 /// Measures copies within each GPU and between each ordered pair of `devices`, from 4 B by factors

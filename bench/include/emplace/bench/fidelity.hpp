@@ -1,0 +1,107 @@
+#pragma once
+
+// Judges the simulator by steps that others published (published_steps.hpp): each is simulated with
+// the shipped profiles and compared with what was measured.
+//
+//     error of a step = |predicted - measured| / measured
+//
+// A step on one device is simulated on a cluster of one device of its profile, in the `physical`
+// model. A step that runs out of memory has a time all the same, which is judged. Steps to which a
+// profile was fitted are shown but judge nothing. What cannot be simulated says why and is counted.
+//
+// Deterministic. Complexity: one compiled problem and one simulation for each step, two for each
+// speed-up.
+
+#include <emplace/bench/published_steps.hpp>
+#include <emplace/sim/step_record.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Holds what the simulator says of a step.
+struct StepPrediction {
+  std::optional<double> us{};           ///< nothing if it could not be simulated
+  StepStatus status = StepStatus::kOk;  ///< of the simulation
+  std::int64_t bytes_over = 0;          ///< what exceeds the memory
+  std::string why_none{};               ///< why there is no time; empty if there is
+
+  bool operator==(const StepPrediction&) const = default;
+};
+
+/// Holds what the simulator says of a speed-up.
+struct SpeedupPrediction {
+  StepPrediction one{};     ///< on one device
+  StepPrediction placed{};  ///< on several
+
+  /// Returns the step on one device over the placed step, if both could be simulated.
+  std::optional<double> speedup() const;
+
+  bool operator==(const SpeedupPrediction&) const = default;
+};
+
+/// Holds published steps with what the simulator says of each.
+struct Fidelity {
+  PublishedSteps published{};
+  std::vector<StepPrediction> steps{};        ///< of each step
+  std::vector<SpeedupPrediction> speedups{};  ///< of each speed-up
+
+  /// Returns predicted over measured of a step, if there is a prediction.
+  std::optional<double> ratio(std::size_t step) const;
+
+  /// Says whether a step counts in the errors: it was simulated, and no profile was fitted to it.
+  bool judges(std::size_t step) const;
+};
+
+/// Simulates all steps and speed-ups. `progress` is called before each with the number done, the
+/// number of all, and what comes next; it may be empty.
+Fidelity predict_published(
+    PublishedSteps published,
+    const std::function<void(std::size_t, std::size_t, const std::string&)>& progress);
+
+/// Sums up how good predictions of steps are.
+struct Accuracy {
+  std::string profile{};           ///< of the steps; empty: of any
+  std::string numbers{};           ///< in which they compute (numbers_of()); empty: in any
+  std::int64_t steps = 0;          ///< published
+  std::int64_t not_simulated = 0;  ///< among them
+  std::int64_t out_of_memory = 0;  ///< among them
+  std::int64_t used_for_fit = 0;   ///< among them
+  std::int64_t judging = 0;        ///< steps in what follows
+  /// Of the steps that judge; nothing if there is none.
+  std::optional<double> median_ratio{};
+  std::optional<double> median_error{};
+  std::optional<double> mean_error{};
+  std::optional<double> tau{};  ///< Kendall's, of predicted and measured times
+
+  bool operator==(const Accuracy&) const = default;
+};
+
+/// Returns a summary for each profile, in the order in which the steps name them first, then for
+/// each kind of numbers, and at the end that of all.
+std::vector<Accuracy> accuracy_of(const Fidelity& fidelity);
+
+/// Returns in what numbers a step computes: the `dtype` of its graph, or else its math.
+std::string numbers_of(const PublishedStep& step);
+
+/// Returns the report for a terminal, as Markdown, as JSON, or as comma-separated values with one
+/// line for each step and speed-up.
+std::string write_terminal(const Fidelity& fidelity, bool color);
+std::string write_markdown(const Fidelity& fidelity);
+std::string write_json(const Fidelity& fidelity);
+std::string write_csv(const Fidelity& fidelity);
+
+/// Returns the scatter plot as SVG: predicted against measured on logarithmic axes, with the
+/// identity and bands of 10 % and 25 %. Viewers name a point where one points at it.
+std::string draw_fidelity(const Fidelity& fidelity);
+
+/// Returns a page of HTML that needs no other file: the plot, tables and sources.
+std::string write_html(const Fidelity& fidelity);
+
+}  // namespace emplace::bench
