@@ -1,5 +1,7 @@
 #include "losses.hpp"
 
+#include <emplace/graphs/id_vector.hpp>
+
 #include <boost/range/iterator_range.hpp>
 
 #include <algorithm>

@@ -89,11 +89,13 @@ class Converter {
       }
     }
     // What is moved beyond each tensor once is of the same numbers, but for moving statistics and
-    // rows of tables.
+    // rows of a table in float32.
+    const bool reads_table = is_one_of(op.kind, kLookups) && !inputs.empty() &&
+                             value_of(graph_, inputs[0]).type == DataType::kFloat32;
     if (launches(op.kind)) {
       op.bytes_read -= read_bytes;
       op.bytes_written -= written_bytes;
-      if (!computes_loss(op.kind) && !is_one_of(op.kind, kLookups)) {
+      if (!computes_loss(op.kind) && !reads_table) {
         op.bytes_read = op.persistent_bytes + (op.bytes_read - op.persistent_bytes) / 2;
         op.bytes_written = op.persistent_bytes + (op.bytes_written - op.persistent_bytes) / 2;
       }

@@ -2,18 +2,21 @@
 // once more, to the letter: at every event all rates are found anew by filling all flows at one
 // pace, everything is a plain list, and memory is counted from the lists of what lived when.
 
+#include "sim/reused_memory.hpp"
 #include "support/machines.hpp"
 
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/memory_curve.hpp>
 #include <emplace/sim/simulator.hpp>
 
+#include <boost/range/iterator_range.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <deque>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -302,19 +305,103 @@ class RuleBook {
     }
   }
 
-  // The end of the last op on `device` that reads the output.
-  double last_reader_us(OpId op, std::int32_t read, DeviceId device) const {
-    double last_us = 0;
+  using Read = std::pair<OpId, std::int32_t>;  // a producer and one of its outputs
+
+  std::int64_t bytes_of(const Read& read) const {
+    return problem_.graph()[read.first].outputs[read.second].bytes;
+  }
+
+  // What an op reads, in the order of producers and outputs.
+  std::vector<Read> reads(OpId op) const {
+    std::vector<Read> all;
     for (const auto& [producer, output, consumer] : uses_) {
-      if (producer == op && output == read && placement_[consumer] == device) {
-        last_us = std::max(last_us, end_us[consumer]);
+      if (consumer == op && output != Dependency::kControl) {
+        all.emplace_back(producer, output);
+      }
+    }
+    return all;
+  }
+
+  // That of which an op's result is a view: its first input, in the graph's order.
+  std::optional<Read> viewed(OpId op) const {
+    const OpGraph& graph = problem_.graph();
+    if (graph[op].kind != "reshape") {
+      return std::nullopt;
+    }
+    for (const auto edge : boost::make_iterator_range(boost::in_edges(op, graph))) {
+      if (graph[edge].output != Dependency::kControl) {
+        return Read(boost::source(edge, graph), graph[edge].output);
+      }
+    }
+    return std::nullopt;
+  }
+
+  // When an op does not need any more what it reads.
+  double released_us(OpId op, const Read& read) const {
+    if (const auto found = overwritten_.find(op);
+        found != overwritten_.end() && found->second == read) {
+      return start_us[op];
+    }
+    return viewed(op) == read ? freed_us({op, 0}, placement_[op]) : end_us[op];
+  }
+
+  // When an output, or its copy, is freed on a device, as far as others than `except` need it.
+  double freed_us(const Read& read, DeviceId device, OpId except = -1) const {
+    const bool is_home = placement_[read.first] == device;
+    double last_us = is_home ? end_us[read.first] : 0;
+    for (const auto& [producer, output, consumer] : uses_) {
+      if (Read(producer, output) == read && placement_[consumer] == device && consumer != except) {
+        last_us = std::max(last_us, released_us(consumer, read));
+      }
+    }
+    for (const Sent& one : sent) {
+      if (is_home && Read(one.producer, one.output) == read) {
+        last_us = std::max(last_us, one.end_us);
       }
     }
     return last_us;
   }
 
+  // Whether at the start of an op no other needs the memory of something that it reads.
+  bool is_only_reader(OpId op, const Read& read) const {
+    const DeviceId device = placement_[op];
+    if (freed_us(read, device, op) > start_us[op]) {
+      return false;
+    }
+    const auto base = viewed(read.first);
+    return !base || placement_[read.first] != device || is_only_reader(read.first, *base, op);
+  }
+  bool is_only_reader(OpId view, const Read& read, OpId op) const {
+    const DeviceId device = placement_[op];
+    if (freed_us(read, device, view) > start_us[op]) {
+      return false;
+    }
+    const auto base = viewed(read.first);
+    return !base || placement_[read.first] != device || is_only_reader(read.first, *base, op);
+  }
+
+  // Rule 4: an op in place takes over the memory of its first input that it may write over.
+  void find_overwritten() {
+    std::vector<OpId> in_place;
+    for (OpId op = 0; op < problem_.num_ops(); ++op) {
+      if (problem_.graph()[op].kind == "add" && !problem_.graph()[op].outputs.empty()) {
+        in_place.push_back(op);
+      }
+    }
+    std::ranges::stable_sort(in_place, {}, [&](OpId op) { return start_us[op]; });
+    for (const OpId op : in_place) {
+      for (const Read& read : reads(op)) {
+        if (bytes_of(read) > 0 && bytes_of(read) == bytes_of({op, 0}) && is_only_reader(op, read)) {
+          overwritten_.emplace(op, read);
+          break;
+        }
+      }
+    }
+  }
+
   // Rule 4. What ends within an instant ends when the instant does.
   void count_memory() {
+    find_overwritten();
     struct Lived {
       DeviceId device;
       double from_us;
@@ -325,20 +412,15 @@ class RuleBook {
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
       const Op& facts = problem_.graph()[op];
       const DeviceId device = placement_[op];
-      const double start = start_us[op];
-      const double end = end_us[op];
       lived.push_back({device, 0, kInfinity, facts.persistent_bytes});
-      lived.push_back({device, start, end, facts.workspace_bytes});
-      for (std::int32_t output = 0; output < std::ssize(facts.outputs); ++output) {
-        double freed = std::max(end, last_reader_us(op, output, device));
-        for (const Sent& one : sent) {
-          freed = one.producer == op && one.output == output ? std::max(freed, one.end_us) : freed;
-        }
-        lived.push_back({device, start, freed, facts.outputs[output].bytes});
+      lived.push_back({device, start_us[op], end_us[op], facts.workspace_bytes});
+      for (std::int32_t output = 0; output < std::ssize(facts.outputs) && !viewed(op); ++output) {
+        lived.push_back(
+            {device, start_us[op], freed_us({op, output}, device), facts.outputs[output].bytes});
       }
     }
     for (const Sent& one : sent) {
-      lived.push_back({one.to, one.start_us, last_reader_us(one.producer, one.output, one.to),
+      lived.push_back({one.to, one.start_us, freed_us({one.producer, one.output}, one.to),
                        problem_.graph()[one.producer].outputs[one.output].bytes});
     }
     peak_bytes.assign(problem_.num_devices(), 0);
@@ -359,6 +441,7 @@ class RuleBook {
   const Placement& placement_;
   std::set<std::tuple<OpId, std::int32_t, OpId>> uses_;
   std::map<OpId, double> priority_us_;
+  std::map<OpId, Read> overwritten_;
   IdVector<OpId, int> waiting_;
   std::map<DeviceId, std::set<std::tuple<double, double, OpId>>> ready_;
   std::map<DeviceId, std::set<OpId>> running_;
@@ -379,6 +462,9 @@ TEST_P(PhysicalRules, AreFollowed) {
     test::RandomStep step =
         test::draw_step([&](std::uint64_t bound) { return random.below(bound); }, GetParam(),
                         round % 2 == 0 ? 8 : 60);
+    if (round % 3 == 0) {
+      test::reuse_memory(step.graph, [&](std::uint64_t bound) { return random.below(bound); });
+    }
     const Problem problem = test::make_problem(std::move(step.graph), step.cluster);
     const RuleBook expected(problem, step.placement);
     const StepRecord record = Simulator(problem).record(step.placement);
