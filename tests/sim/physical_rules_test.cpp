@@ -42,6 +42,7 @@ class RuleBook {
     double rate = 0;
     bool has_entered = false;
     double end_us = -1;
+    int end_batch = 0;
   };
 
   RuleBook(const Problem& problem, const Placement& placement)
@@ -53,6 +54,8 @@ class RuleBook {
     }
     start_us.assign(problem.num_ops(), -1);
     end_us.assign(problem.num_ops(), -1);
+    start_batch_.assign(problem.num_ops(), 0);
+    end_batch_.assign(problem.num_ops(), 0);
     waiting_.resize(problem.num_ops());
     for (const auto& [producer, output, consumer] : uses_) {
       ++waiting_[consumer];
@@ -115,6 +118,7 @@ class RuleBook {
         ready.erase(ready.begin());
         running_[device].insert(op);
         start_us[op] = now_us_;
+        start_batch_[op] = batch_;
         end_us[op] = now_us_ + (problem_.launch_us(op, device) + problem_.cost_us(op, device));
       }
     }
@@ -201,6 +205,7 @@ class RuleBook {
     if (first_us == kInfinity) {
       return false;
     }
+    ++batch_;
     const double until_us = end_of_instant(first_us);
     double instant_us = first_us;
     std::set<OpId> ended_ops;
@@ -222,6 +227,7 @@ class RuleBook {
     }
     for (const std::size_t at : ended) {
       sent[at].end_us = next_us(sent[at]);
+      sent[at].end_batch = batch_;
     }
     for (Sent& one : sent) {
       one.left -= one.rate * (instant_us - now_us_);
@@ -229,6 +235,7 @@ class RuleBook {
     now_us_ = instant_us;
     for (const OpId op : ended_ops) {
       running_[placement_[op]].erase(op);
+      end_batch_[op] = batch_;
       send_outputs(op);
     }
     for (const std::size_t at : ended) {
@@ -277,6 +284,7 @@ class RuleBook {
     one.has_entered = true;
     if (one.left < 1) {
       one.end_us = now_us_;
+      one.end_batch = batch_;
       arrive(one);
       return;
     }
@@ -336,48 +344,53 @@ class RuleBook {
     return std::nullopt;
   }
 
+  // When something happened: ops that take no time end at the time, but not in the batch, of their
+  // start.
+  struct Moment {
+    double us = 0;
+    int batch = 0;
+
+    void wait_for(const Moment& other) {
+      us = std::max(us, other.us);
+      batch = std::max(batch, other.batch);
+    }
+  };
+
   // When an op does not need any more what it reads.
-  double released_us(OpId op, const Read& read) const {
+  Moment released(OpId op, const Read& read) const {
     if (const auto found = overwritten_.find(op);
         found != overwritten_.end() && found->second == read) {
-      return start_us[op];
+      return {start_us[op], start_batch_[op]};
     }
-    return viewed(op) == read ? freed_us({op, 0}, placement_[op]) : end_us[op];
+    return viewed(op) == read ? freed({op, 0}, placement_[op]) : Moment{end_us[op], end_batch_[op]};
   }
 
   // When an output, or its copy, is freed on a device, as far as others than `except` need it.
-  double freed_us(const Read& read, DeviceId device, OpId except = -1) const {
+  Moment freed(const Read& read, DeviceId device, OpId except = -1) const {
     const bool is_home = placement_[read.first] == device;
-    double last_us = is_home ? end_us[read.first] : 0;
+    Moment last = is_home ? Moment{end_us[read.first], end_batch_[read.first]} : Moment{};
     for (const auto& [producer, output, consumer] : uses_) {
       if (Read(producer, output) == read && placement_[consumer] == device && consumer != except) {
-        last_us = std::max(last_us, released_us(consumer, read));
+        last.wait_for(released(consumer, read));
       }
     }
     for (const Sent& one : sent) {
       if (is_home && Read(one.producer, one.output) == read) {
-        last_us = std::max(last_us, one.end_us);
+        last.wait_for({one.end_us, one.end_batch});
       }
     }
-    return last_us;
+    return last;
   }
 
-  // Whether at the start of an op no other needs the memory of something that it reads.
-  bool is_only_reader(OpId op, const Read& read) const {
+  // Whether at the start of an op nothing but `reader` needs the memory of what that reads: the op
+  // itself, or a view that the op reads.
+  bool is_only_reader(OpId op, OpId reader, const Read& read) const {
     const DeviceId device = placement_[op];
-    if (freed_us(read, device, op) > start_us[op]) {
+    if (freed(read, device, reader).batch > start_batch_[op]) {
       return false;
     }
     const auto base = viewed(read.first);
-    return !base || placement_[read.first] != device || is_only_reader(read.first, *base, op);
-  }
-  bool is_only_reader(OpId view, const Read& read, OpId op) const {
-    const DeviceId device = placement_[op];
-    if (freed_us(read, device, view) > start_us[op]) {
-      return false;
-    }
-    const auto base = viewed(read.first);
-    return !base || placement_[read.first] != device || is_only_reader(read.first, *base, op);
+    return !base || placement_[read.first] != device || is_only_reader(op, read.first, *base);
   }
 
   // Rule 4: an op in place takes over the memory of its first input that it may write over.
@@ -391,7 +404,8 @@ class RuleBook {
     std::ranges::stable_sort(in_place, {}, [&](OpId op) { return start_us[op]; });
     for (const OpId op : in_place) {
       for (const Read& read : reads(op)) {
-        if (bytes_of(read) > 0 && bytes_of(read) == bytes_of({op, 0}) && is_only_reader(op, read)) {
+        if (bytes_of(read) > 0 && bytes_of(read) == bytes_of({op, 0}) &&
+            is_only_reader(op, op, read)) {
           overwritten_.emplace(op, read);
           break;
         }
@@ -416,11 +430,11 @@ class RuleBook {
       lived.push_back({device, start_us[op], end_us[op], facts.workspace_bytes});
       for (std::int32_t output = 0; output < std::ssize(facts.outputs) && !viewed(op); ++output) {
         lived.push_back(
-            {device, start_us[op], freed_us({op, output}, device), facts.outputs[output].bytes});
+            {device, start_us[op], freed({op, output}, device).us, facts.outputs[output].bytes});
       }
     }
     for (const Sent& one : sent) {
-      lived.push_back({one.to, one.start_us, freed_us({one.producer, one.output}, one.to),
+      lived.push_back({one.to, one.start_us, freed({one.producer, one.output}, one.to).us,
                        problem_.graph()[one.producer].outputs[one.output].bytes});
     }
     peak_bytes.assign(problem_.num_devices(), 0);
@@ -447,6 +461,9 @@ class RuleBook {
   std::map<DeviceId, std::set<OpId>> running_;
   std::vector<std::deque<std::size_t>> queues_;  // by link: transfers in the order of arrival
   double now_us_ = 0;
+  int batch_ = 0;  // of events that are handled together
+  IdVector<OpId, int> start_batch_;
+  IdVector<OpId, int> end_batch_;
 };
 
 void expect_near(double actual, double expected) {
