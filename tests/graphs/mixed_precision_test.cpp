@@ -17,7 +17,6 @@ namespace {
 
 using test::find;
 using test::inputs_of;
-using test::op_named;
 using testing::ElementsAre;
 
 // image [2, 3, 8, 8] -> conv2d [2, 4, 8, 8] -> batch norm -> pool [2, 4] -> dense [2, 10] -> loss.
@@ -33,22 +32,21 @@ OpGraph small_network() {
 TEST(MixedPrecision, ComputesInShortNumbersFromParametersInFloat32) {
   const OpGraph graph = mixed_precision(small_network(), DataType::kBfloat16);
   EXPECT_THAT(inputs_of(graph, "conv2d"), ElementsAre("image/cast:0", "conv2d/weights/cast:0"));
-  EXPECT_EQ(op_named(graph, "conv2d/weights").outputs[0].type, DataType::kFloat32);
-  EXPECT_EQ(op_named(graph, "conv2d/weights").persistent_bytes, 4 * 4 * 27);
-  EXPECT_EQ(op_named(graph, "conv2d/weights/cast").kind, "scale");
-  EXPECT_EQ(op_named(graph, "conv2d/weights/cast").colocation,
-            op_named(graph, "conv2d").colocation);
-  EXPECT_EQ(op_named(graph, "conv2d").outputs[0].type, DataType::kBfloat16);
-  EXPECT_EQ(op_named(graph, "conv2d").outputs[0].bytes, 2 * 2 * 4 * 64);
+  EXPECT_EQ(find(graph, "conv2d/weights").outputs[0].type, DataType::kFloat32);
+  EXPECT_EQ(find(graph, "conv2d/weights").persistent_bytes, 4 * 4 * 27);
+  EXPECT_EQ(find(graph, "conv2d/weights/cast").kind, "scale");
+  EXPECT_EQ(find(graph, "conv2d/weights/cast").colocation, find(graph, "conv2d").colocation);
+  EXPECT_EQ(find(graph, "conv2d").outputs[0].type, DataType::kBfloat16);
+  EXPECT_EQ(find(graph, "conv2d").outputs[0].bytes, 2 * 2 * 4 * 64);
   // Each tensor once, in 16 bits.
-  EXPECT_EQ(op_named(graph, "conv2d").bytes_read, 2 * (2 * 3 * 64 + 4 * 27));
-  EXPECT_EQ(op_named(graph, "conv2d").bytes_written, 2 * 2 * 4 * 64);
+  EXPECT_EQ(find(graph, "conv2d").bytes_read, 2 * (2 * 3 * 64 + 4 * 27));
+  EXPECT_EQ(find(graph, "conv2d").bytes_written, 2 * 2 * 4 * 64);
 }
 
 TEST(MixedPrecision, KeepsNormalizationsParametersAndStatisticsInFloat32) {
   const OpGraph graph = mixed_precision(small_network(), DataType::kBfloat16);
   EXPECT_THAT(inputs_of(graph, "batch_norm"), ElementsAre("conv2d:0", "batch_norm/scale_offset:0"));
-  const Op& norm = op_named(graph, "batch_norm");
+  const Op& norm = find(graph, "batch_norm");
   EXPECT_EQ(norm.outputs[0].type, DataType::kBfloat16);
   EXPECT_EQ(norm.outputs[1].type, DataType::kFloat32);
   // The input twice in 16 bits; scale and offset, and moving statistics, 8 numbers each of 4 bytes.
@@ -60,15 +58,15 @@ TEST(MixedPrecision, ComputesTheLossInFloat32) {
   const OpGraph graph = mixed_precision(small_network(), DataType::kBfloat16);
   EXPECT_THAT(inputs_of(graph, "softmax_cross_entropy"),
               ElementsAre("bias_add/cast:0", "labels:0"));
-  EXPECT_EQ(op_named(graph, "bias_add").outputs[0].type, DataType::kBfloat16);
-  EXPECT_EQ(op_named(graph, "bias_add/cast").outputs[0].type, DataType::kFloat32);
-  EXPECT_EQ(op_named(graph, "softmax_cross_entropy").outputs[1].type, DataType::kFloat32);
+  EXPECT_EQ(find(graph, "bias_add").outputs[0].type, DataType::kBfloat16);
+  EXPECT_EQ(find(graph, "bias_add/cast").outputs[0].type, DataType::kFloat32);
+  EXPECT_EQ(find(graph, "softmax_cross_entropy").outputs[1].type, DataType::kFloat32);
 }
 
 TEST(MixedPrecision, ScalesTheLossInFloat16) {
   const OpGraph graph = mixed_precision(small_network(), DataType::kFloat16);
   EXPECT_THAT(inputs_of(graph, "loss_scale"), ElementsAre("softmax_cross_entropy:0"));
-  EXPECT_EQ(op_named(graph, "loss_scale").kind, "add_losses");
+  EXPECT_EQ(find(graph, "loss_scale").kind, "add_losses");
   // Bfloat16 has the exponents of float32.
   EXPECT_EQ(num_ops(mixed_precision(small_network(), DataType::kBfloat16)) + 1, num_ops(graph));
 }
@@ -76,18 +74,18 @@ TEST(MixedPrecision, ScalesTheLossInFloat16) {
 TEST(MixedPrecision, GivesGradientsInTheTypeOfWhatTheyAreOf) {
   const OpGraph graph = training_graph(mixed_precision(small_network(), DataType::kFloat16),
                                        find_optimizer("momentum"));
-  EXPECT_EQ(op_named(graph, "conv2d/grad_filter").outputs[0].type, DataType::kFloat16);
+  EXPECT_EQ(find(graph, "conv2d/grad_filter").outputs[0].type, DataType::kFloat16);
   EXPECT_THAT(inputs_of(graph, "conv2d/weights/update"),
               ElementsAre("conv2d/weights/cast/grad:0", "conv2d/weights:0"));
-  const Op& cast = op_named(graph, "conv2d/weights/cast/grad");
+  const Op& cast = find(graph, "conv2d/weights/cast/grad");
   EXPECT_EQ(cast.outputs[0].type, DataType::kFloat32);
-  EXPECT_EQ(op_named(graph, "batch_norm/grad").outputs[0].type, DataType::kFloat16);
-  EXPECT_EQ(op_named(graph, "batch_norm/grad").outputs[1].type, DataType::kFloat32);
-  EXPECT_EQ(op_named(graph, "softmax_cross_entropy/grad").outputs[0].type, DataType::kFloat32);
+  EXPECT_EQ(find(graph, "batch_norm/grad").outputs[0].type, DataType::kFloat16);
+  EXPECT_EQ(find(graph, "batch_norm/grad").outputs[1].type, DataType::kFloat32);
+  EXPECT_EQ(find(graph, "softmax_cross_entropy/grad").outputs[0].type, DataType::kFloat32);
   // A gradient, its cast and the update share a device. Slots are float32.
   EXPECT_EQ(cast.colocation, "conv2d/grad_filter");
-  EXPECT_EQ(op_named(graph, "conv2d/weights/update").colocation, "conv2d/grad_filter");
-  EXPECT_EQ(op_named(graph, "conv2d/weights/update").persistent_bytes, 4 * 4 * 27);
+  EXPECT_EQ(find(graph, "conv2d/weights/update").colocation, "conv2d/grad_filter");
+  EXPECT_EQ(find(graph, "conv2d/weights/update").persistent_bytes, 4 * 4 * 27);
 }
 
 TEST(MixedPrecision, SharesOneCastOfWeightsThatSeveralOpsRead) {
@@ -99,7 +97,7 @@ TEST(MixedPrecision, SharesOneCastOfWeightsThatSeveralOpsRead) {
                                        find_optimizer("sgd"));
   EXPECT_THAT(inputs_of(graph, "matmul"), ElementsAre("x/cast:0", "weights/cast:0"));
   EXPECT_THAT(inputs_of(graph, "matmul_2"), ElementsAre("matmul:0", "weights/cast:0"));
-  EXPECT_EQ(op_named(graph, "weights/cast/grad_sum").outputs[0].type, DataType::kFloat16);
+  EXPECT_EQ(find(graph, "weights/cast/grad_sum").outputs[0].type, DataType::kFloat16);
   EXPECT_THAT(inputs_of(graph, "weights/cast/grad"), ElementsAre("weights/cast/grad_sum:0"));
 }
 
@@ -110,9 +108,9 @@ TEST(MixedPrecision, LooksUpRowsOfTablesInFloat32) {
   net.softmax_cross_entropy(rows, net.input("labels", {5}, DataType::kInt32));
   const OpGraph graph = mixed_precision(std::move(net).finish(), DataType::kFloat16);
   EXPECT_THAT(inputs_of(graph, "embedding"), ElementsAre("table:0", "ids:0"));
-  EXPECT_EQ(op_named(graph, "embedding").outputs[0].bytes, 2 * 5 * 8);
-  EXPECT_EQ(op_named(graph, "embedding").bytes_read, 4 * 5 * 8 + 4 * 5);
-  EXPECT_EQ(op_named(graph, "embedding").bytes_written, 2 * 5 * 8);
+  EXPECT_EQ(find(graph, "embedding").outputs[0].bytes, 2 * 5 * 8);
+  EXPECT_EQ(find(graph, "embedding").bytes_read, 4 * 5 * 8 + 4 * 5);
+  EXPECT_EQ(find(graph, "embedding").bytes_written, 2 * 5 * 8);
 }
 
 // Every model takes `dtype`, holds the same parameters and slots, and moves fewer bytes.
