@@ -29,8 +29,7 @@ void MemoryEstimate::find_consumers() {
   };
   std::vector<Pair> pairs;
   for (const Problem::Use& use : problem_.uses()) {
-    if (use.output != Dependency::kControl &&
-        problem_.viewed_input(use.consumer) == Problem::kNoUse) {
+    if (use.output != Dependency::kControl) {
       pairs.push_back({problem_.storage(use.output), use.consumer});
     }
   }
