@@ -125,8 +125,7 @@ TEST(PhysicalMemory, AnOpInPlaceWritesOverAnInputThatNothingElseReads) {
   graph[1].kind = "relu";
   const Step step(std::move(graph), {0, 0, 0});
   EXPECT_EQ(step.record.peak_bytes, (std::vector<std::int64_t>{200, 0}));
-  EXPECT_EQ(step.curve(0),
-            (Curve{{0, 0}, {0, 100}, {5, 0}, {5, 100}, {12, 200}, {23, 0}}));
+  EXPECT_EQ(step.curve(0), (Curve{{0, 0}, {0, 100}, {5, 0}, {5, 100}, {12, 200}, {23, 0}}));
 }
 
 TEST(PhysicalMemory, AnOpInPlaceKeepsWhatIsReadLater) {
