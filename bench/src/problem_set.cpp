@@ -151,6 +151,12 @@ std::string hash_of(const Problem& problem, Hashed hashed) {
     print.add(facts.persistent_bytes);
     print.add(facts.workspace_bytes);
     print.add(problem.allocated_bytes(op));
+    if (problem.works_in_place(op)) {
+      print.add(std::string_view("in place"));
+    }
+    if (problem.viewed_input(op) != Problem::kNoUse) {
+      print.add(problem.viewed_input(op));
+    }
     print.add(problem.gap_us(op));
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {
       print.add(problem.cost_us(op, device));

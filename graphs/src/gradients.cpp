@@ -1,5 +1,6 @@
 #include "assemble.hpp"
 #include "gradient_rules.hpp"
+#include "losses.hpp"
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
@@ -23,16 +24,6 @@
 
 namespace emplace {
 namespace {
-
-// Kinds whose result, a scalar, a step makes small.
-constexpr std::array<std::string_view, 4> kLosses = {
-    "add_losses", "mean_squared_error", "sigmoid_cross_entropy", "softmax_cross_entropy"};
-
-bool is_loss(const OpGraph& graph, OpId op) {
-  const auto uses = boost::make_iterator_range(boost::out_edges(index_of(op), graph));
-  return std::ranges::find(kLosses, graph[index_of(op)].kind) != kLosses.end() &&
-         std::none_of(uses.begin(), uses.end(), [&](auto use) { return graph[use].output == 0; });
-}
 
 OpId find_loss(const OpGraph& graph) {
   std::vector<OpId> losses;
@@ -194,10 +185,7 @@ class Differentiator {
   }
 
   void update(OpId variable, Tensor gradient) {
-    Op& maker = graph_[index_of(gradient.op)];
-    if (maker.colocation.empty()) {
-      maker.colocation = maker.name;
-    }
+    const std::string label = share_device(gradient);
     const Op& trained = graph_[index_of(variable)];
     const Output& value = trained.outputs[0];
     const auto slot_bytes = product({optimizer_.slots, value.bytes});
@@ -213,9 +201,27 @@ class Differentiator {
           .bytes_read = sum({touched_slot_bytes, touched_bytes}) - value.bytes,
           .bytes_written = sum({touched_slot_bytes, touched_bytes}),
           .persistent_bytes = slot_bytes,
-          .colocation = maker.colocation,
+          .colocation = label,
           .scope = trained.scope};
     append_op(graph_, std::move(op), {gradient, Tensor{variable, 0}});
+  }
+
+  // Returns the label of the op that makes a gradient. If that is a cast (mixed_precision.hpp), it
+  // shares its device with the op of which it casts the result.
+  const std::string& share_device(Tensor gradient) {
+    Op& op = graph_[index_of(gradient.op)];
+    Op* maker = &op;
+    const auto inputs = boost::make_iterator_range(boost::in_edges(index_of(gradient.op), graph_));
+    if (op.kind == "scale" && inputs.size() == 1) {
+      Op& before = graph_[boost::source(inputs.front(), graph_)];
+      const auto output = index_of(graph_[inputs.front()].output);
+      maker = before.outputs[output].type == op.outputs[0].type ? &op : &before;
+    }
+    if (maker->colocation.empty()) {
+      maker->colocation = maker->name;
+    }
+    op.colocation = maker->colocation;
+    return op.colocation;
   }
 
   OpGraph graph_;

@@ -159,10 +159,26 @@ Provenance read_provenance(const JsonCursor& json) {
 
 DeviceProfile read_device_profile(const JsonCursor& json) {
   json.expect_schema("emplace-device-profile", 1);
-  json.expect_only({"schema", "version", "name", "device_class", "summary", "peak_flops_per_s",
-                    "tf32_flops_per_s", "float16_flops_per_s", "multiprocessors",
-                    "memory_bytes_per_s", "memory_bytes", "slots", "launch_us", "op_classes",
-                    "fallback", "measured", "calibration", "provenance"});
+  json.expect_only({"schema",
+                    "version",
+                    "name",
+                    "device_class",
+                    "summary",
+                    "peak_flops_per_s",
+                    "tf32_flops_per_s",
+                    "float16_flops_per_s",
+                    "multiprocessors",
+                    "memory_bytes_per_s",
+                    "memory_bytes",
+                    "context_bytes",
+                    "reserve_bytes",
+                    "slots",
+                    "launch_us",
+                    "op_classes",
+                    "fallback",
+                    "measured",
+                    "calibration",
+                    "provenance"});
   DeviceProfile profile;
   profile.name = json.at("name").non_empty_text();
   profile.device_class = json.at("device_class").non_empty_text();
@@ -178,6 +194,12 @@ DeviceProfile read_device_profile(const JsonCursor& json) {
   profile.memory_bytes_per_us =
       json.at("memory_bytes_per_s").number(kMinPerSecond, kMaxPerSecond) / kMicrosecondsPerSecond;
   profile.memory_bytes = json.at("memory_bytes").integer(1, kMaxMemoryBytes);
+  if (const auto context = json.find("context_bytes")) {
+    profile.context_bytes = context->integer(0, profile.memory_bytes - 1);
+  }
+  if (const auto reserve = json.find("reserve_bytes")) {
+    profile.reserve_bytes = reserve->integer(0, profile.usable_bytes() - 1);
+  }
   if (const auto slots = json.find("slots")) {
     profile.slots = static_cast<std::int32_t>(slots->integer(1, kMaxSlots));
   }

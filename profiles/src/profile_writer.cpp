@@ -161,6 +161,12 @@ Json to_json(const DeviceProfile& profile) {
   }
   json["memory_bytes_per_s"] = per_second(profile.memory_bytes_per_us);
   json["memory_bytes"] = profile.memory_bytes;
+  if (profile.context_bytes != 0) {
+    json["context_bytes"] = profile.context_bytes;
+  }
+  if (profile.reserve_bytes != 0) {
+    json["reserve_bytes"] = profile.reserve_bytes;
+  }
   if (profile.slots != 1) {
     json["slots"] = profile.slots;
   }

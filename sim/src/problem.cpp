@@ -63,6 +63,7 @@ Problem::Problem(std::shared_ptr<const OpGraph> graph, Grouping grouping,
   compile_costs();
   compile_ops();
   compile_uses();
+  compile_storage();
   compile_transfers();
   compile_groups();
 }
@@ -85,7 +86,7 @@ const Coarsening& Problem::coarsening() const {
   return *coarsening_->coarsening;
 }
 
-std::int64_t Problem::memory_bytes(DeviceId device) const { return profile(device).memory_bytes; }
+std::int64_t Problem::memory_bytes(DeviceId device) const { return profile(device).usable_bytes(); }
 
 std::int32_t Problem::slots(DeviceId device) const {
   return cluster_->transfer_model == TransferModel::kPhysical ? profile(device).slots : 1;

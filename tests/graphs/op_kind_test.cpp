@@ -73,7 +73,19 @@ TEST(OpKind, OnlyOpsWithoutWorkLaunchNothing) {
             (std::set<std::string_view>{"constant", "input", "no_op", "reshape", "variable"}));
 }
 
+TEST(OpKind, OnlyElementwiseOpsWorkInPlaceAndOnlyAReshapeIsAView) {
+  for (const OpKind& kind : op_kinds()) {
+    if (kind.memory == ResultMemory::kInPlace) {
+      EXPECT_EQ(kind.op_class, OpClass::kElementwise) << kind.name;
+    }
+    EXPECT_EQ(kind.memory == ResultMemory::kView, kind.name == "reshape") << kind.name;
+  }
+  EXPECT_EQ(result_memory_of("relu"), ResultMemory::kInPlace);
+  EXPECT_EQ(result_memory_of("conv2d"), ResultMemory::kOwn);
+}
+
 TEST(OpKind, AnUnknownKindLaunchesAndIsOfNoClass) {
+  EXPECT_EQ(result_memory_of("frobnicate"), ResultMemory::kOwn);
   EXPECT_EQ(op_class_of("fft"), OpClass::kOther);
   EXPECT_TRUE(launches("fft"));
 }

@@ -10,6 +10,17 @@
 namespace emplace {
 namespace {
 
+TEST(DeviceProfileFile, SaysWhatTensorsMayTake) {
+  const DeviceProfile all = read_device_profile(kProfileText, "tiny.json");
+  EXPECT_EQ(all.usable_bytes(), 4'000'000'000);
+  const DeviceProfile profile = read_device_profile(
+      with(kProfileText, "\"memory_bytes\": 4000000000",
+           "\"memory_bytes\": 4000000000, \"context_bytes\": 500, \"reserve_bytes\": 30"),
+      "tiny.json");
+  EXPECT_EQ(profile.memory_bytes, 4'000'000'000);
+  EXPECT_EQ(profile.usable_bytes(), 3'999'999'470);
+}
+
 TEST(DeviceProfileFile, GivesEveryNumberInTheUnitsOfTheSimulator) {
   const DeviceProfile profile = read_device_profile(kProfileText, "tiny.json");
   EXPECT_EQ(profile.name, "tiny");
@@ -171,6 +182,13 @@ const HostileText kHostileProfiles[] = {
     {"ZeroMemory", with(kProfileText, "4000000000", "0"), "/memory_bytes"},
     {"FractionalMemory", with(kProfileText, "4000000000", "0.5"), "/memory_bytes"},
     {"GiganticMemory", with(kProfileText, "4000000000", "99999999999999999999"), "/memory_bytes"},
+    {"ContextLargerThanTheMemory",
+     with(kProfileText, "\"fallback\"", "\"context_bytes\": 4000000000, \"fallback\""),
+     "/context_bytes: expected a whole number from 0 to 3999999999"},
+    {"ReserveLargerThanWhatIsLeft",
+     with(kProfileText, "\"fallback\"",
+          "\"context_bytes\": 3999999990, \"reserve_bytes\": 10, \"fallback\""),
+     "/reserve_bytes: expected a whole number from 0 to 9"},
     {"EfficiencyAboveFour", with(kProfileText, "0.5", "4.5"),
      "/op_classes/convolution/compute_efficiency"},
     {"EfficiencyOfZero", with(kProfileText, "0.25", "0"),

@@ -106,6 +106,10 @@ DeviceProfile draw_profile(const std::string& name) {
   profile.peak_flops_per_us = per_us();
   profile.memory_bytes_per_us = per_us();
   profile.memory_bytes = 1 + static_cast<std::int64_t>(below(kFine));
+  profile.context_bytes =
+      std::min(1000 * static_cast<std::int64_t>(below(4)), profile.memory_bytes - 1);
+  profile.reserve_bytes =
+      std::min(1000 * static_cast<std::int64_t>(below(4)), profile.usable_bytes() - 1);
   profile.slots = 1 + static_cast<std::int32_t>(below(4));
   profile.launch_us = below(2) == 0 ? 0 : part();
   if (below(2) == 0) {

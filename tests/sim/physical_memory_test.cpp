@@ -82,6 +82,82 @@ TEST(PhysicalMemory, ACopyLivesUntilItsLastReaderHasEnded) {
   EXPECT_EQ(step.curve(1), (Curve{{0, 0}, {5, 100}, {18, 0}}));
 }
 
+TEST(PhysicalMemory, AViewIsInTheMemoryOfItsInput) {
+  // a 0 to 5; b, a view, at 5; c 5 to 16 reads b; d 16 to 20 reads c.
+  OpGraph graph = chain_graph({5, 0, 11, 4}, 100);
+  graph[1].kind = "reshape";
+  const Step step(std::move(graph), {0, 0, 0, 0});
+  EXPECT_EQ(step.curve(0), (Curve{{0, 0}, {0, 100}, {5, 200}, {16, 100}, {16, 200}, {20, 0}}));
+}
+
+TEST(PhysicalMemory, AViewKeepsItsInputAndAnInputItself) {
+  // c, 16 to 19, reads the view b; d, 5 to 16, reads a: the 100 bytes stay until 19.
+  OpGraph graph = make_graph({{.name = "a", .cost_us = 5, .output_bytes = 100},
+                              {.name = "b", .output_bytes = 100, .producers = {0}},
+                              {.name = "d", .cost_us = 11, .producers = {0}},
+                              {.name = "c", .cost_us = 3, .producers = {1, 2}}});
+  graph[1].kind = "reshape";
+  const Step step(std::move(graph), {0, 0, 0, 0});
+  EXPECT_EQ(step.curve(0), (Curve{{0, 0}, {0, 100}, {19, 0}}));
+}
+
+TEST(PhysicalMemory, AViewOfACopyKeepsTheCopy) {
+  // a 0 to 5 on one device, its copy on the other from 5 on, the view b at 15, c 15 to 22.
+  OpGraph graph = chain_graph({5, 0, 7}, 100);
+  graph[1].kind = "reshape";
+  graph[2].outputs[0].bytes = 0;
+  const Step step(std::move(graph), {0, 1, 1});
+  EXPECT_EQ(step.curve(0), (Curve{{0, 0}, {0, 100}, {15, 0}}));
+  EXPECT_EQ(step.curve(1), (Curve{{0, 0}, {5, 100}, {22, 0}}));
+}
+
+TEST(PhysicalMemory, OfAnotherSizeNothingIsAView) {
+  OpGraph graph = chain_graph({5, 0, 7}, 100);
+  graph[1].kind = "reshape";
+  graph[1].outputs[0].bytes = 60;
+  const Step step(std::move(graph), {0, 0, 0});
+  EXPECT_EQ(step.curve(0), (Curve{{0, 0}, {0, 100}, {5, 0}, {5, 160}, {12, 0}}));
+}
+
+TEST(PhysicalMemory, AnOpInPlaceWritesOverAnInputThatNothingElseReads) {
+  // a 0 to 5, b 5 to 12 in a's memory, c 12 to 23 in its own.
+  OpGraph graph = chain_graph({5, 7, 11}, 100);
+  graph[1].kind = "relu";
+  const Step step(std::move(graph), {0, 0, 0});
+  EXPECT_EQ(step.record.peak_bytes, (std::vector<std::int64_t>{200, 0}));
+  EXPECT_EQ(step.curve(0), (Curve{{0, 0}, {0, 100}, {5, 0}, {5, 100}, {12, 200}, {23, 0}}));
+}
+
+TEST(PhysicalMemory, AnOpInPlaceKeepsWhatIsReadLater) {
+  // a is read by the relu, 5 to 12, and by its gradient's stand-in, 12 to 15.
+  OpGraph graph = make_graph({{.name = "a", .cost_us = 5, .output_bytes = 100},
+                              {.name = "b", .cost_us = 7, .output_bytes = 100, .producers = {0}},
+                              {.name = "c", .cost_us = 3, .producers = {0, 1}}});
+  graph[1].kind = "relu";
+  const Step step(std::move(graph), {0, 0, 0});
+  EXPECT_EQ(step.record.peak_bytes, (std::vector<std::int64_t>{200, 0}));
+}
+
+TEST(PhysicalMemory, WeightsAreNotWrittenOver) {
+  OpGraph graph = make_graph({{.name = "weights", .output_bytes = 40, .persistent_bytes = 40},
+                              {.name = "b", .cost_us = 1, .output_bytes = 40, .producers = {0}}});
+  graph[0].outputs[0].persistent = true;
+  graph[1].kind = "scale";
+  const Step step(std::move(graph), {0, 0});
+  EXPECT_EQ(step.record.peak_bytes[0], 80);
+}
+
+TEST(PhysicalMemory, OnlyOneOfTwoInputsIsWrittenOver) {
+  // a and b, 100 bytes each, in two slots; their sum is in a's memory.
+  OpGraph graph =
+      make_graph({{.name = "a", .cost_us = 5, .output_bytes = 100},
+                  {.name = "b", .cost_us = 5, .output_bytes = 100},
+                  {.name = "c", .cost_us = 3, .output_bytes = 100, .producers = {0, 1}}});
+  graph[2].kind = "add";
+  const Step step(std::move(graph), {0, 0, 0}, {.slots = 2});
+  EXPECT_EQ(step.record.peak_bytes[0], 200);
+}
+
 TEST(PhysicalMemory, AWorkspaceLivesWhileItsOpRuns) {
   OpGraph graph = chain_graph({5, 7}, 0);
   graph[1].workspace_bytes = 300;

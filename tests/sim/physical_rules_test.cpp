@@ -2,18 +2,21 @@
 // once more, to the letter: at every event all rates are found anew by filling all flows at one
 // pace, everything is a plain list, and memory is counted from the lists of what lived when.
 
+#include "sim/reused_memory.hpp"
 #include "support/machines.hpp"
 
 #include <emplace/graphs/random.hpp>
 #include <emplace/sim/memory_curve.hpp>
 #include <emplace/sim/simulator.hpp>
 
+#include <boost/range/iterator_range.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <deque>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -39,6 +42,7 @@ class RuleBook {
     double rate = 0;
     bool has_entered = false;
     double end_us = -1;
+    int end_batch = 0;
   };
 
   RuleBook(const Problem& problem, const Placement& placement)
@@ -50,6 +54,8 @@ class RuleBook {
     }
     start_us.assign(problem.num_ops(), -1);
     end_us.assign(problem.num_ops(), -1);
+    start_batch_.assign(problem.num_ops(), 0);
+    end_batch_.assign(problem.num_ops(), 0);
     waiting_.resize(problem.num_ops());
     for (const auto& [producer, output, consumer] : uses_) {
       ++waiting_[consumer];
@@ -112,6 +118,7 @@ class RuleBook {
         ready.erase(ready.begin());
         running_[device].insert(op);
         start_us[op] = now_us_;
+        start_batch_[op] = batch_;
         end_us[op] = now_us_ + (problem_.launch_us(op, device) + problem_.cost_us(op, device));
       }
     }
@@ -198,6 +205,7 @@ class RuleBook {
     if (first_us == kInfinity) {
       return false;
     }
+    ++batch_;
     const double until_us = end_of_instant(first_us);
     double instant_us = first_us;
     std::set<OpId> ended_ops;
@@ -219,6 +227,7 @@ class RuleBook {
     }
     for (const std::size_t at : ended) {
       sent[at].end_us = next_us(sent[at]);
+      sent[at].end_batch = batch_;
     }
     for (Sent& one : sent) {
       one.left -= one.rate * (instant_us - now_us_);
@@ -226,6 +235,7 @@ class RuleBook {
     now_us_ = instant_us;
     for (const OpId op : ended_ops) {
       running_[placement_[op]].erase(op);
+      end_batch_[op] = batch_;
       send_outputs(op);
     }
     for (const std::size_t at : ended) {
@@ -274,6 +284,7 @@ class RuleBook {
     one.has_entered = true;
     if (one.left < 1) {
       one.end_us = now_us_;
+      one.end_batch = batch_;
       arrive(one);
       return;
     }
@@ -302,19 +313,109 @@ class RuleBook {
     }
   }
 
-  // The end of the last op on `device` that reads the output.
-  double last_reader_us(OpId op, std::int32_t read, DeviceId device) const {
-    double last_us = 0;
+  using Read = std::pair<OpId, std::int32_t>;  // a producer and one of its outputs
+
+  std::int64_t bytes_of(const Read& read) const {
+    return problem_.graph()[read.first].outputs[read.second].bytes;
+  }
+
+  // What an op reads, in the order of producers and outputs.
+  std::vector<Read> reads(OpId op) const {
+    std::vector<Read> all;
     for (const auto& [producer, output, consumer] : uses_) {
-      if (producer == op && output == read && placement_[consumer] == device) {
-        last_us = std::max(last_us, end_us[consumer]);
+      if (consumer == op && output != Dependency::kControl) {
+        all.emplace_back(producer, output);
       }
     }
-    return last_us;
+    return all;
+  }
+
+  // That of which an op's result is a view: its first input, in the graph's order.
+  std::optional<Read> viewed(OpId op) const {
+    const OpGraph& graph = problem_.graph();
+    if (graph[op].kind != "reshape") {
+      return std::nullopt;
+    }
+    for (const auto edge : boost::make_iterator_range(boost::in_edges(op, graph))) {
+      if (graph[edge].output != Dependency::kControl) {
+        return Read(boost::source(edge, graph), graph[edge].output);
+      }
+    }
+    return std::nullopt;
+  }
+
+  // When something happened: ops that take no time end at the time, but not in the batch, of their
+  // start.
+  struct Moment {
+    double us = 0;
+    int batch = 0;
+
+    void wait_for(const Moment& other) {
+      us = std::max(us, other.us);
+      batch = std::max(batch, other.batch);
+    }
+  };
+
+  // When an op does not need any more what it reads.
+  Moment released(OpId op, const Read& read) const {
+    if (const auto found = overwritten_.find(op);
+        found != overwritten_.end() && found->second == read) {
+      return {start_us[op], start_batch_[op]};
+    }
+    return viewed(op) == read ? freed({op, 0}, placement_[op]) : Moment{end_us[op], end_batch_[op]};
+  }
+
+  // When an output, or its copy, is freed on a device, as far as others than `except` need it.
+  Moment freed(const Read& read, DeviceId device, OpId except = -1) const {
+    const bool is_home = placement_[read.first] == device;
+    Moment last = is_home ? Moment{end_us[read.first], end_batch_[read.first]} : Moment{};
+    for (const auto& [producer, output, consumer] : uses_) {
+      if (Read(producer, output) == read && placement_[consumer] == device && consumer != except) {
+        last.wait_for(released(consumer, read));
+      }
+    }
+    for (const Sent& one : sent) {
+      if (is_home && Read(one.producer, one.output) == read) {
+        last.wait_for({one.end_us, one.end_batch});
+      }
+    }
+    return last;
+  }
+
+  // Whether at the start of an op nothing but `reader` needs the memory of what that reads: the op
+  // itself, or a view that the op reads.
+  bool is_only_reader(OpId op, OpId reader, const Read& read) const {
+    const DeviceId device = placement_[op];
+    if (freed(read, device, reader).batch > start_batch_[op]) {
+      return false;
+    }
+    const auto base = viewed(read.first);
+    return !base || placement_[read.first] != device || is_only_reader(op, read.first, *base);
+  }
+
+  // Rule 4: an op in place takes over the memory of its first input that it may write over.
+  void find_overwritten() {
+    std::vector<OpId> in_place;
+    for (OpId op = 0; op < problem_.num_ops(); ++op) {
+      if (problem_.graph()[op].kind == "add" && !problem_.graph()[op].outputs.empty()) {
+        in_place.push_back(op);
+      }
+    }
+    std::ranges::stable_sort(in_place, {}, [&](OpId op) { return start_us[op]; });
+    for (const OpId op : in_place) {
+      for (const Read& read : reads(op)) {
+        if (bytes_of(read) > 0 && bytes_of(read) == bytes_of({op, 0}) &&
+            is_only_reader(op, op, read)) {
+          overwritten_.emplace(op, read);
+          break;
+        }
+      }
+    }
   }
 
   // Rule 4. What ends within an instant ends when the instant does.
   void count_memory() {
+    find_overwritten();
     struct Lived {
       DeviceId device;
       double from_us;
@@ -325,20 +426,15 @@ class RuleBook {
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
       const Op& facts = problem_.graph()[op];
       const DeviceId device = placement_[op];
-      const double start = start_us[op];
-      const double end = end_us[op];
       lived.push_back({device, 0, kInfinity, facts.persistent_bytes});
-      lived.push_back({device, start, end, facts.workspace_bytes});
-      for (std::int32_t output = 0; output < std::ssize(facts.outputs); ++output) {
-        double freed = std::max(end, last_reader_us(op, output, device));
-        for (const Sent& one : sent) {
-          freed = one.producer == op && one.output == output ? std::max(freed, one.end_us) : freed;
-        }
-        lived.push_back({device, start, freed, facts.outputs[output].bytes});
+      lived.push_back({device, start_us[op], end_us[op], facts.workspace_bytes});
+      for (std::int32_t output = 0; output < std::ssize(facts.outputs) && !viewed(op); ++output) {
+        lived.push_back(
+            {device, start_us[op], freed({op, output}, device).us, facts.outputs[output].bytes});
       }
     }
     for (const Sent& one : sent) {
-      lived.push_back({one.to, one.start_us, last_reader_us(one.producer, one.output, one.to),
+      lived.push_back({one.to, one.start_us, freed({one.producer, one.output}, one.to).us,
                        problem_.graph()[one.producer].outputs[one.output].bytes});
     }
     peak_bytes.assign(problem_.num_devices(), 0);
@@ -359,11 +455,15 @@ class RuleBook {
   const Placement& placement_;
   std::set<std::tuple<OpId, std::int32_t, OpId>> uses_;
   std::map<OpId, double> priority_us_;
+  std::map<OpId, Read> overwritten_;
   IdVector<OpId, int> waiting_;
   std::map<DeviceId, std::set<std::tuple<double, double, OpId>>> ready_;
   std::map<DeviceId, std::set<OpId>> running_;
   std::vector<std::deque<std::size_t>> queues_;  // by link: transfers in the order of arrival
   double now_us_ = 0;
+  int batch_ = 0;  // of events that are handled together
+  IdVector<OpId, int> start_batch_;
+  IdVector<OpId, int> end_batch_;
 };
 
 void expect_near(double actual, double expected) {
@@ -379,6 +479,9 @@ TEST_P(PhysicalRules, AreFollowed) {
     test::RandomStep step =
         test::draw_step([&](std::uint64_t bound) { return random.below(bound); }, GetParam(),
                         round % 2 == 0 ? 8 : 60);
+    if (round % 3 == 0) {
+      test::reuse_memory(step.graph, [&](std::uint64_t bound) { return random.below(bound); });
+    }
     const Problem problem = test::make_problem(std::move(step.graph), step.cluster);
     const RuleBook expected(problem, step.placement);
     const StepRecord record = Simulator(problem).record(step.placement);

@@ -54,16 +54,35 @@ std::string graph_page() {
   return page.text();
 }
 
+namespace {
+
+std::string_view memory_of(const OpKind& kind) {
+  switch (kind.memory) {
+    case ResultMemory::kOwn:
+      return "";
+    case ResultMemory::kView:
+      return "; a view";
+    case ResultMemory::kInPlace:
+      return "; works in place";
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string op_kind_page() {
   MarkdownPage page("Kinds of ops");
   page.paragraph(
       "The kind of an op says what it computes. Its class decides by which efficiencies of a "
       "[device profile](profiles.md) its cost is predicted; *shape* says what the numbers in "
       "`shape` "
-      "are. Ops of any other kind are legal in a graph; what they cost is then a guess.");
+      "are. A view is in the memory of its first input, and what works in place may write over an "
+      "input ([Memory](../concepts/memory.md)). Ops of any other kind are legal in a graph; what "
+      "they cost is then a guess.");
   for (const OpKind& kind : op_kinds()) {
-    page.item(fmt::format("**`{}`** ({}{}): {} Shape: {}", kind.name, to_string(kind.op_class),
-                          kind.launches ? "" : "; takes no time", sentence(kind.summary),
+    page.item(fmt::format("**`{}`** ({}{}{}): {} Shape: {}", kind.name, to_string(kind.op_class),
+                          kind.launches ? "" : "; takes no time", memory_of(kind),
+                          sentence(kind.summary),
                           kind.shape.empty() ? "none." : sentence(kind.shape)));
   }
   return page.text();

@@ -1,6 +1,7 @@
 #include "training_model.hpp"
 
 #include <emplace/graphs/gradients.hpp>
+#include <emplace/graphs/mixed_precision.hpp>
 #include <emplace/graphs/optimizer.hpp>
 
 #include <fmt/format.h>
@@ -23,6 +24,11 @@ std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int6
        .summary = "with backward pass and optimizer; otherwise the forward pass of a training "
                   "step alone"}};
   std::ranges::move(own, std::back_inserter(parameters));
+  parameters.push_back({.name = "dtype",
+                        .default_value = std::string("float32"),
+                        .choices = {"float32", "float16", "bfloat16"},
+                        .summary = "in which ops compute; float16 and bfloat16 are mixed "
+                                   "precision, with parameters and slots in float32"});
   parameters.push_back({.name = "optimizer",
                         .default_value = std::move(optimizer),
                         .choices = optimizer_names(),
@@ -31,6 +37,11 @@ std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int6
 }
 
 OpGraph training_step(OpGraph forward, const Params& params) {
+  for (const DataType type : {DataType::kFloat16, DataType::kBfloat16}) {
+    if (params.get<std::string>("dtype") == to_string(type)) {
+      forward = mixed_precision(forward, type);
+    }
+  }
   if (!params.get<bool>("training")) {
     return forward;
   }

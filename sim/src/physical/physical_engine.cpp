@@ -40,6 +40,7 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, Simulator::Options option
       device_of_(problem.num_ops()),
       waiting_(problem.num_ops()),
       output_uses_(problem.num_outputs()),
+      overwritten_(problem.num_ops()),
       num_ops_on_(problem.num_devices()) {
   for (DeviceId from = 0; from < problem.num_devices(); ++from) {
     for (DeviceId to = 0; to < problem.num_devices(); ++to) {
@@ -117,6 +118,7 @@ void PhysicalEngine::reset(const Placement& placement) {
   std::fill(start_us_.begin(), start_us_.end(), kNotYet);
   std::fill(end_us_.begin(), end_us_.end(), kNotYet);
   std::fill(output_freed_us_.begin(), output_freed_us_.end(), kNotYet);
+  std::fill(overwritten_.begin(), overwritten_.end(), Problem::kNoUse);
   now_us_ = 0;
   op_ends_.clear();
   delays_.clear();
@@ -175,20 +177,52 @@ void PhysicalEngine::finish_op(OpId op) {
   hand_on_outputs(op, device);
 }
 
+// What the op wrote over is not its input any more, and what its result is a view of stays.
 void PhysicalEngine::free_inputs(OpId op, DeviceId device) {
   for (const UseId input : problem_.inputs(op)) {
-    const OutputId output = problem_.uses()[input].output;
-    if (output == Dependency::kControl) {
-      continue;
+    if (problem_.uses()[input].output != Dependency::kControl && input != overwritten_[op] &&
+        input != problem_.viewed_input(op)) {
+      free_input(input, device);
     }
-    if (transfers_.transfer_of(input) == TransferTable::kNone) {
-      release_output(output, device);
-      continue;
+  }
+}
+
+// Counts off one use of an output, or of its copy, on the device of the consumer.
+void PhysicalEngine::free_input(UseId input, DeviceId device) {
+  const Problem::Use& use = problem_.uses()[input];
+  if (transfers_.transfer_of(input) == TransferTable::kNone) {
+    release_output(use.producer, use.output, device);
+    return;
+  }
+  TransferState& transfer = transfers_[transfers_.transfer_of(input)];
+  if (--transfer.consumers == 0) {
+    transfer.freed_us = now_us_;
+    memory_.free(device, problem_.output_bytes(use.output));
+  }
+}
+
+// Says whether nothing but the consumer of `input` will read the memory in which that is.
+bool PhysicalEngine::is_last_to_use(UseId input) const {
+  while (input != Problem::kNoUse) {
+    const Problem::Use& use = problem_.uses()[input];
+    if (transfers_.transfer_of(input) != TransferTable::kNone) {
+      return transfers_.all()[transfers_.transfer_of(input)].consumers == 1;
     }
-    TransferState& transfer = transfers_[transfers_.transfer_of(input)];
-    if (--transfer.consumers == 0) {
-      transfer.freed_us = now_us_;
-      memory_.free(device, problem_.output_bytes(output));
+    if (output_uses_[use.output] != 1) {
+      return false;
+    }
+    input = problem_.viewed_input(use.producer);
+  }
+  return true;
+}
+
+// Frees the input over which an op that starts writes its result.
+void PhysicalEngine::overwrite_input(OpId op, DeviceId device) {
+  for (const UseId input : problem_.inputs(op)) {
+    if (problem_.may_overwrite(op, input) && is_last_to_use(input)) {
+      overwritten_[op] = input;
+      free_input(input, device);
+      return;
     }
   }
 }
@@ -208,7 +242,7 @@ void PhysicalEngine::hand_on_outputs(OpId op, DeviceId device) {
                                               [this](OpId consumer) { wake(consumer); });
     if (output_uses_[output] == 0) {  // no op reads it
       output_uses_[output] = 1;
-      release_output(output, device);
+      release_output(op, output, device);
     }
   }
   for (; use < last_use; ++use) {  // control edges
@@ -219,7 +253,7 @@ void PhysicalEngine::hand_on_outputs(OpId op, DeviceId device) {
 void PhysicalEngine::deliver(TransferId transfer, double at_us) {
   TransferState& delivered = transfers_[transfer];
   delivered.end_us = at_us;
-  release_output(delivered.output, delivered.from);
+  release_output(delivered.producer, delivered.output, delivered.from);
   std::int32_t left = delivered.consumers;
   for (UseId use = delivered.first_use; left > 0; ++use) {
     if (transfers_.transfer_of(use) == transfer) {
@@ -279,14 +313,28 @@ void PhysicalEngine::start_op(DeviceId device, OpId op) {
   start_us_[op] = now_us_;
   end_us_[op] = now_us_ + problem_.busy_us(op, device);
   op_ends_.push(end_us_[op], op);
+  if (problem_.works_in_place(op)) {
+    overwrite_input(op, device);
+  }
   memory_.allocate(device, problem_.allocated_bytes(op) + workspace_bytes_[op]);
 }
 
-// Counts off one use of an output on its producer's device, and frees it after the last.
-void PhysicalEngine::release_output(OutputId output, DeviceId device) {
-  if (--output_uses_[output] == 0) {
+// Counts off one use of an output on its producer's device, and frees it after the last, with what
+// it is a view of. Not a recursion: a file may hold any number of views of views.
+void PhysicalEngine::release_output(OpId producer, OutputId output, DeviceId device) {
+  while (--output_uses_[output] == 0) {
     output_freed_us_[output] = now_us_;
     memory_.free(device, problem_.output_allocated_bytes(output));
+    const UseId viewed = problem_.viewed_input(producer);
+    if (viewed == Problem::kNoUse) {
+      return;
+    }
+    if (transfers_.transfer_of(viewed) != TransferTable::kNone) {
+      free_input(viewed, device);
+      return;
+    }
+    producer = problem_.uses()[viewed].producer;
+    output = problem_.uses()[viewed].output;
   }
 }
 

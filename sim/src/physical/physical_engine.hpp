@@ -49,6 +49,9 @@ class PhysicalEngine final : public Engine {
   double take_next_events();
   void finish_op(OpId op);
   void free_inputs(OpId op, DeviceId device);
+  void free_input(UseId input, DeviceId device);
+  void overwrite_input(OpId op, DeviceId device);
+  bool is_last_to_use(UseId input) const;
   void hand_on_outputs(OpId op, DeviceId device);
   void deliver(TransferId transfer, double at_us);
   void enter_network(TransferId transfer);
@@ -56,7 +59,7 @@ class PhysicalEngine final : public Engine {
   void queue_woken_ops();
   void dispatch();
   void start_op(DeviceId device, OpId op);
-  void release_output(OutputId output, DeviceId device);
+  void release_output(OpId producer, OutputId output, DeviceId device);
   void wake(OpId op);
   void add_transfers(StepRecord& record) const;
   void add_allocations(StepRecord& record) const;
@@ -94,6 +97,7 @@ class PhysicalEngine final : public Engine {
   IdVector<OpId, DeviceId> device_of_;
   IdVector<OpId, std::int32_t> waiting_;          // inputs that the op does not have yet
   IdVector<OutputId, std::int32_t> output_uses_;  // local consumers and transfers to end
+  IdVector<OpId, UseId> overwritten_;             // the input over which an op writes, or kNoUse
   EventBatch batch_;
   std::vector<OpId> woken_;
   std::vector<DeviceId> idle_;  // devices that may start an op

@@ -8,8 +8,8 @@ MemoryEstimate::MemoryEstimate(const Problem& problem)
     : problem_(problem),
       is_placeto_(problem.cluster().transfer_model == TransferModel::kPlaceto),
       producer_(problem.num_outputs()),
-      uses_(problem.num_outputs()),
       runs_(problem.num_ops()),
+      overwritten_(problem.num_ops()),
       freed_(problem.num_ops()),
       persistent_bytes_(problem.num_devices()),
       parts_(problem.num_groups()),
@@ -18,18 +18,46 @@ MemoryEstimate::MemoryEstimate(const Problem& problem)
     const auto [begin, end] = problem.outputs(op);
     std::fill(producer_.begin() + begin, producer_.begin() + end, op);
   }
-  const auto uses = problem.uses();
-  for (UseId use = 0; use < uses.end_id(); ++use) {
-    if (uses[use].output == Dependency::kControl) {
+  find_consumers();
+  find_touches();
+}
+
+void MemoryEstimate::find_consumers() {
+  struct Pair {
+    OutputId output;
+    OpId consumer;
+  };
+  std::vector<Pair> pairs;
+  for (const Problem::Use& use : problem_.uses()) {
+    if (use.output != Dependency::kControl) {
+      pairs.push_back({problem_.storage(use.output), use.consumer});
+    }
+  }
+  std::ranges::stable_sort(pairs, {}, &Pair::output);
+  consumer_begin_.assign(producer_.size() + 1, 0);
+  for (const Pair& pair : pairs) {
+    consumers_.push_back(pair.consumer);
+    consumer_begin_[pair.output + 1] = consumers_.size();
+  }
+  for (OutputId output = 0; output < producer_.end_id(); ++output) {
+    consumer_begin_[output + 1] = std::max(consumer_begin_[output], consumer_begin_[output + 1]);
+  }
+}
+
+// An input that is freed before an op that reads it has ended was overwritten by that op.
+void MemoryEstimate::find_overwritten(const StepRecord& record) {
+  std::fill(overwritten_.begin(), overwritten_.end(), kNone);
+  for (const Allocation& allocation : record.allocations) {
+    if (allocation.kind == Allocation::Kind::kWorkspace || allocation.output < 0) {
       continue;
     }
-    Interval& interval = uses_[uses[use].output];
-    if (interval.end == 0) {
-      interval.begin = index_of(use);
+    for (const OpId consumer : consumers_of(allocation.output)) {
+      if (problem_.works_in_place(consumer) && device_of(consumer) == allocation.device &&
+          allocation.until_us < record.end_us[consumer]) {
+        overwritten_[consumer] = allocation.output;
+      }
     }
-    interval.end = index_of(use) + 1;
   }
-  find_touches();
 }
 
 void MemoryEstimate::find_touches() {
@@ -40,8 +68,8 @@ void MemoryEstimate::find_touches() {
   std::vector<Pair> pairs;
   for (OutputId output = 0; output < producer_.end_id(); ++output) {
     pairs.push_back({group_of(producer_[output]), {output, 0, true}});
-    for (const Problem::Use& use : uses_of(output)) {
-      pairs.push_back({group_of(use.consumer), {output, 1, false}});
+    for (const OpId consumer : consumers_of(output)) {
+      pairs.push_back({group_of(consumer), {output, 1, false}});
     }
   }
   // By group, then by output, since the sort is stable.
@@ -76,6 +104,7 @@ void MemoryEstimate::start(const StepRecord& record) {
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
     runs_[op] = {position_of(record.start_us[op]), position_of(record.end_us[op])};
   }
+  find_overwritten(record);
   if (is_placeto_) {
     for (const Allocation& allocation : record.allocations) {  // freed last of all in an instant
       freed_[allocation.op] = static_cast<std::size_t>(
@@ -122,9 +151,10 @@ void MemoryEstimate::visit_output(OutputId output, Visit visit) {
   const OpId op = producer_[output];
   const DeviceId home = device_of(op);
   std::fill(read_until_.begin(), read_until_.end(), 0);
-  for (const Problem::Use& use : uses_of(output)) {
-    std::size_t& until = read_until_[device_of(use.consumer)];
-    until = std::max(until, runs_[use.consumer].end);
+  for (const OpId consumer : consumers_of(output)) {
+    const Interval& run = runs_[consumer];
+    std::size_t& until = read_until_[device_of(consumer)];
+    until = std::max(until, overwritten_[consumer] == output ? run.begin : run.end);
   }
   std::size_t home_until = std::max(runs_[op].end, read_until_[home]);
   // What is sent between two starts is there with what is at the earlier one.
@@ -197,9 +227,9 @@ IdSpan<GroupId, const double> MemoryEstimate::parts_of_peak(DeviceId device) {
       if (device_of(op) == device) {
         holders_.push_back(group_of(op));
       }
-      for (const Problem::Use& use : uses_of(output)) {
-        if (device_of(use.consumer) == device && runs_[use.consumer].end > peak) {
-          holders_.push_back(group_of(use.consumer));
+      for (const OpId consumer : consumers_of(output)) {
+        if (device_of(consumer) == device && runs_[consumer].end > peak) {
+          holders_.push_back(group_of(consumer));
         }
       }
       std::ranges::sort(holders_);

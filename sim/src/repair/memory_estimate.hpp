@@ -2,9 +2,11 @@
 
 // What memory and transfers would be if some groups of a simulated step were on other devices and
 // all ops kept their times. The memory rules are those of the cluster's model
-// (docs/concepts/simulation.md); transfers take what they take alone. A step simulated with that
-// placement has other times, so this is an estimate; of the recorded placement it is exact, but for
-// the times at which transfers end.
+// (docs/concepts/simulation.md); transfers take what they take alone. Who reads a view is taken to
+// read what it is a view of, and an op writes over the input over which it did in the record, or
+// over none. A step simulated with that placement has other times, so this is an estimate; of the
+// recorded placement it is exact, but for the times at which transfers end and for views on other
+// devices than what they show.
 
 #include "peak_tree.hpp"
 
@@ -54,13 +56,15 @@ class MemoryEstimate {
   void visit_neighbours(GroupId group, Visit visit) const {
     for (const Touch& touch : touches(group)) {
       visit(problem_.grouping().group_of(producer_[touch.output]));
-      for (const Problem::Use& use : uses_of(touch.output)) {
-        visit(problem_.grouping().group_of(use.consumer));
+      for (const OpId consumer : consumers_of(touch.output)) {
+        visit(problem_.grouping().group_of(consumer));
       }
     }
   }
 
  private:
+  static constexpr OutputId kNone = -1;
+
   // That a group produces or reads an output.
   struct Touch {
     OutputId output;
@@ -78,8 +82,10 @@ class MemoryEstimate {
   std::span<const Touch> touches(GroupId group) const {
     return {touches_.data() + touch_begin_[group], touches_.data() + touch_begin_[group + 1]};
   }
-  std::span<const Problem::Use> uses_of(OutputId output) const {
-    return problem_.uses().subspan(uses_[output].begin, uses_[output].end - uses_[output].begin);
+  // Those of views of the output included.
+  std::span<const OpId> consumers_of(OutputId output) const {
+    return {consumers_.data() + consumer_begin_[output],
+            consumers_.data() + consumer_begin_[output + 1]};
   }
   GroupId group_of(OpId op) const { return problem_.grouping().group_of(op); }
   DeviceId device_of(OpId op) const { return placement_[group_of(op)]; }
@@ -88,7 +94,9 @@ class MemoryEstimate {
   }
 
   std::size_t position_of(double us) const;
+  void find_consumers();
   void find_touches();
+  void find_overwritten(const StepRecord& record);
   void add_own(GroupId group, std::int64_t sign);
   void add_output(OutputId output, std::int64_t sign);
   template <class Visit>
@@ -100,7 +108,8 @@ class MemoryEstimate {
   const Problem& problem_;
   bool is_placeto_;
   IdVector<OutputId, OpId> producer_;
-  IdVector<OutputId, Interval> uses_;  // of problem_.uses()
+  IdVector<OutputId, std::size_t> consumer_begin_;
+  std::vector<OpId> consumers_;
   IdVector<GroupId, std::size_t> touch_begin_;
   std::vector<Touch> touches_;
 
@@ -108,8 +117,9 @@ class MemoryEstimate {
   std::vector<double> starts_us_;  // of all ops, ascending, each once
   IdVector<OpId, double> end_us_;
   IdVector<OpId, Interval> runs_;
-  IdVector<OpId, std::size_t> freed_;  // `placeto`: where the outputs of an op end
-  std::vector<std::int32_t> readers_;  // by output and device
+  IdVector<OpId, OutputId> overwritten_;  // by the op, in the record, or kNone
+  IdVector<OpId, std::size_t> freed_;     // `placeto`: where the outputs of an op end
+  std::vector<std::int32_t> readers_;     // by output and device
   IdVector<DeviceId, PeakTree> curves_;
   IdVector<DeviceId, std::int64_t> persistent_bytes_;
   IdVector<GroupId, double> parts_;

@@ -19,7 +19,8 @@ ResidentBytes::ResidentBytes(const Problem& problem, std::span<const DeviceId> d
       devices_(devices),
       is_placeto_(problem.cluster().transfer_model == TransferModel::kPlaceto),
       position_(problem.num_ops()),
-      mark_(problem.num_ops(), Mark::kNeither) {
+      mark_(problem.num_ops(), Mark::kNeither),
+      is_counted_(problem.num_outputs(), false) {
   const std::span<const OpId> order = problem.topological_order();
   for (std::size_t at = 0; at < order.size(); ++at) {
     position_[order[at]] = at;
@@ -31,8 +32,15 @@ bool ResidentBytes::is_long(OpId op) const {
       devices_, [&](DeviceId device) { return problem_.cost_us(op, device) >= kMinCostUs; });
 }
 
+// An op that may write over an input counts as that input only, which is alive while it runs.
 std::int64_t ResidentBytes::own_bytes(OpId op) const {
-  return problem_.allocated_bytes(op) + (is_placeto_ ? 0 : problem_.op(op).workspace_bytes);
+  std::int64_t bytes =
+      problem_.allocated_bytes(op) + (is_placeto_ ? 0 : problem_.op(op).workspace_bytes);
+  if (std::ranges::any_of(problem_.inputs(op),
+                          [&](UseId input) { return problem_.may_overwrite(op, input); })) {
+    bytes -= problem_.output_allocated_bytes(problem_.outputs(op).first);
+  }
+  return bytes;
 }
 
 std::vector<OpId> ResidentBytes::fullest_ops(std::span<const OpId> ops) const {
@@ -106,7 +114,6 @@ void ResidentBytes::visit_alive(OpId op, GroupId group, Visit visit) {
     if (is_placeto_ && !is_within(producer, group)) {
       continue;
     }
-    OutputId counted = Dependency::kControl;
     const auto [begin, end] = problem_.uses_of(producer);
     for (UseId at = begin; at < end; ++at) {
       const auto& [from, reader, output] = uses[at];
@@ -117,9 +124,14 @@ void ResidentBytes::visit_alive(OpId op, GroupId group, Visit visit) {
         visit(problem_.grouping().group_of(producer), problem_.allocated_bytes(producer));
         break;
       }
-      if (output != counted && output != Dependency::kControl) {
-        counted = output;
-        visit(problem_.grouping().group_of(reader), problem_.output_allocated_bytes(output));
+      if (output == Dependency::kControl) {
+        continue;
+      }
+      const OutputId tensor = problem_.storage(output);
+      if (!is_counted_[tensor]) {
+        is_counted_[tensor] = true;
+        counted_.push_back(tensor);
+        visit(problem_.grouping().group_of(reader), problem_.output_allocated_bytes(tensor));
       }
     }
   }
@@ -127,6 +139,10 @@ void ResidentBytes::visit_alive(OpId op, GroupId group, Visit visit) {
     mark_[marked] = Mark::kNeither;
   }
   marked_.clear();
+  for (const OutputId tensor : counted_) {
+    is_counted_[tensor] = false;
+  }
+  counted_.clear();
 }
 
 bool ResidentBytes::is_within(OpId op, GroupId group) const {

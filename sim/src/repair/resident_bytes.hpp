@@ -57,6 +57,8 @@ class ResidentBytes {
   IdVector<OpId, Mark> mark_;
   std::vector<OpId> marked_;  // in the order of marking
   std::vector<OpId> stack_;
+  IdVector<OutputId, bool> is_counted_;
+  std::vector<OutputId> counted_;  // a view counts as what it shows
 };
 
 }  // namespace emplace

@@ -1,8 +1,8 @@
 #pragma once
 
 // The kinds of ops that emplace knows, what their `shape` means, and the class by which a device
-// profile states how efficiently it runs them. An op of any other kind is legal in a graph; its
-// class is kOther and its cost a guess.
+// profile states how efficiently it runs them, and whether its result needs memory of its own. An
+// op of any other kind is legal in a graph; its class is kOther and its cost a guess.
 
 #include <cstdint>
 #include <span>
@@ -30,13 +30,21 @@ inline constexpr std::size_t kNumOpClasses = 10;
 /// Returns the name used in profiles, for example "convolution".
 std::string_view to_string(OpClass op_class);
 
+/// Says where frameworks keep the first result of an op.
+enum class ResultMemory : std::uint8_t {
+  kOwn,      ///< in memory that is taken for it
+  kView,     ///< where its first input is: the same elements, described in another way
+  kInPlace,  ///< over an input of the same size, if nothing reads that any more; else its own
+};
+
 /// Describes one kind of op.
 struct OpKind {
   std::string_view name;   ///< as in Op::kind
   OpClass op_class;        ///< how it uses a device
   bool launches;           ///< false: it does no work on a device (a variable, an input, a reshape)
   std::string_view shape;  ///< what the entries of Op::shape are
-  std::string_view summary;  ///< one line
+  std::string_view summary;                  ///< one line
+  ResultMemory memory = ResultMemory::kOwn;  ///< of the first result
 };
 
 /// Returns all known kinds, sorted by name.
@@ -47,6 +55,9 @@ const OpKind* find_op_kind(std::string_view name);
 
 /// Returns the class of `kind`; kOther if it is unknown.
 OpClass op_class_of(std::string_view kind);
+
+/// Returns where the first result of ops of `kind` is; kOwn if the kind is unknown.
+ResultMemory result_memory_of(std::string_view kind);
 
 /// Says whether ops of `kind` occupy a device at all; unknown kinds do.
 bool launches(std::string_view kind);

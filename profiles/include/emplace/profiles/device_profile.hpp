@@ -108,7 +108,9 @@ struct DeviceProfile {
   double float16_flops_per_us = 0;   ///< P in float16 and bfloat16; 0: as in float32
   std::int32_t multiprocessors = 0;  ///< 0: unknown
   double memory_bytes_per_us = 0;    ///< W
-  std::int64_t memory_bytes = 0;     ///< usable capacity
+  std::int64_t memory_bytes = 0;     ///< that the driver reports, or a program may use
+  std::int64_t context_bytes = 0;    ///< of these, what driver context and libraries occupy
+  std::int64_t reserve_bytes = 0;    ///< of these, what a framework's allocator cannot hand out
   std::int32_t slots = 1;            ///< ops that run at the same time (`physical` model)
   double launch_us = 0;              ///< a slot is busy this long before each op (`physical` model)
   std::array<std::optional<Roofline>, kNumOpClasses> rooflines{};  ///< by OpClass
@@ -117,6 +119,9 @@ struct DeviceProfile {
   MeasurementTable measured{};
   std::optional<Calibration> calibration{};  ///< of `measured`
   Provenance provenance{};
+
+  /// Returns the bytes that weights and tensors may take.
+  std::int64_t usable_bytes() const { return memory_bytes - context_bytes - reserve_bytes; }
 
   bool operator==(const DeviceProfile&) const = default;
 };

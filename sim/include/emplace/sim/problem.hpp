@@ -190,13 +190,34 @@ class Problem {
   std::int64_t output_bytes(OutputId output) const { return output_bytes_[output]; }
 
   /// Returns the bytes of memory that the output takes on the device of its producer: none where it
-  /// is a variable's value, which is persistent.
+  /// is a variable's value, which is persistent, or a view.
   std::int64_t output_allocated_bytes(OutputId output) const {
     return output_allocated_bytes_[output];
   }
 
   /// Returns the bytes of memory that the op's outputs take on its device.
   std::int64_t allocated_bytes(OpId op) const { return allocated_bytes_[op]; }
+
+  static constexpr UseId kNoUse = -1;
+
+  /// Returns which of inputs() the result of `op` is a view of: it has no memory of its own, and
+  /// its input stays as long as it is read. kNoUse of other ops, and in the `placeto` model.
+  UseId viewed_input(OpId op) const { return viewed_input_[op]; }
+
+  /// Returns the output in whose memory an output is: that of which it is a view, directly or by
+  /// other views, or else itself.
+  OutputId storage(OutputId output) const { return storage_[output]; }
+
+  /// Says whether `op` may write its first output over one of its inputs: one as large, that
+  /// nothing else will read. False in the `placeto` model.
+  bool may_overwrite(OpId op, UseId input) const {
+    const OutputId read = uses_[input].output;
+    return works_in_place_[op] && read >= 0 && output_bytes_[read] == first_output_bytes(op) &&
+           output_allocated_bytes_[storage_[read]] > 0;
+  }
+
+  /// Says whether `op` may write its first output over an input at all.
+  bool works_in_place(OpId op) const { return works_in_place_[op]; }
 
   /// Returns the position of the op's name among all names in byte order; it breaks ties in time.
   std::int32_t name_rank(OpId op) const { return name_rank_[op]; }
@@ -206,7 +227,7 @@ class Problem {
   /// Returns the devices in the byte order of their names, which breaks ties in time.
   std::span<const DeviceId> devices_by_name() const { return devices_by_name_; }
 
-  /// Returns the usable memory of a device in bytes.
+  /// Returns the memory of a device that tensors may take, in bytes.
   std::int64_t memory_bytes(DeviceId device) const;
 
   /// Returns how many ops the device runs at the same time; 1 but in the `physical` model.
@@ -261,12 +282,14 @@ class Problem {
   void compile_costs();
   void compile_ops();
   void compile_uses();
+  void compile_storage();
   void compile_transfers();
   void compile_groups();
   void compile_devices();
 
   double latency_us(DeviceId from, DeviceId to) const;
   double bytes_per_us(DeviceId from, DeviceId to) const;
+  std::int64_t first_output_bytes(OpId op) const { return output_bytes_[output_begin_[op]]; }
 
   std::size_t cost_cell(OpId op, DeviceId device) const {
     return this->device(device).profile * static_cast<std::size_t>(num_ops_) +
@@ -305,6 +328,9 @@ class Problem {
   std::vector<UseId> inputs_;
   IdVector<OpId, std::size_t> input_begin_;
   IdVector<OpId, double> priority_us_;
+  IdVector<OpId, UseId> viewed_input_;
+  IdVector<OutputId, OutputId> storage_;
+  IdVector<OpId, bool> works_in_place_;
 
   Topology topology_;
   double mean_latency_us_ = 0;
