@@ -96,6 +96,17 @@ TEST(MoveEpisode, MovesOneGroupAtATimeOnTheFinestLevel) {
   EXPECT_GT(largest_move(Levels::kRandom), 1U);
 }
 
+TEST(MoveEpisode, EndsWithAPolicyThatHasNoValues) {
+  const Problem problem = test::make_problem(test::fork_join_graph(20, 20));
+  ValueNetwork<float> network = new_network(1);
+  for (float& weight : network.parameters().values()) {
+    weight = weight < 0 ? -1e30F : 1e30F;
+  }
+  Session session(problem, {.seed = 1, .max_evaluations = 300});
+  MoveEpisode(session, network, {}, Placement(problem.num_groups())).run();
+  EXPECT_TRUE(session.exhausted());
+}
+
 TEST(MoveEpisode, LosesLittleByLosses) {
   EXPECT_EQ(value_of_gain(0, 10), 0);
   EXPECT_EQ(value_of_gain(30, 10), 2);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace emplace::agents::placeto {
@@ -198,7 +200,9 @@ void MoveEpisode::value_fresh() {
   }
   const nn::MatrixView<float> values = tape_.value(network_.values(tape_, descriptions(batch_)));
   for (std::size_t i = 0; i < fresh_.size(); ++i) {
-    fresh_[i].value = values(i, 0);
+    // A policy of huge weights has no values that could be compared.
+    fresh_[i].value =
+        std::isnan(values(i, 0)) ? std::numeric_limits<float>::lowest() : values(i, 0);
   }
 }
 
