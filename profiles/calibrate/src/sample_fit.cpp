@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -146,6 +147,17 @@ std::vector<Arithmetic> arithmetics_of(const DeviceProfile& profile, OpClass op_
   return all;
 }
 
+// Returns what products in some arithmetic reach of the peak; nothing if there are too few samples.
+std::optional<double> product_efficiency(std::span<const ClassSample> samples,
+                                         Arithmetic arithmetic) {
+  std::vector<ClassSample> products;
+  std::ranges::copy_if(samples, std::back_inserter(products), [&](const ClassSample& sample) {
+    return op_class_of(sample.key.kind) == OpClass::kMatmul && sample.arithmetic == arithmetic;
+  });
+  const auto fitted = fit_samples(OpClass::kMatmul, products, {});
+  return fitted ? std::optional(fitted->fitted.roofline.compute_efficiency) : std::nullopt;
+}
+
 // Fits a profile class by class.
 class ProfileFit {
  public:
@@ -154,6 +166,12 @@ class ProfileFit {
       : own_(std::move(own)), proxies_(std::move(proxies)) {
     fit_.profile = base;
     calibration_.date = date;
+    for (std::size_t at = 0; at < kNumArithmetics; ++at) {
+      const auto arithmetic = static_cast<Arithmetic>(at);
+      const std::optional<double> own_part = product_efficiency(own_, arithmetic);
+      const std::optional<double> proxy_part = product_efficiency(proxies_, arithmetic);
+      proxy_peaks_[at] = own_part && proxy_part ? *proxy_part / *own_part : 1;
+    }
   }
 
   SampleFit run() {
@@ -178,6 +196,11 @@ class ProfileFit {
       std::vector<ClassSample> found = samples_of(own_, cases, which, op_class);
       if (num_shapes(found) < kMinFitShapes) {
         found = samples_of(proxies_, cases, which, op_class);
+        if (op_class == OpClass::kConvolution) {
+          for (ClassSample& sample : found) {
+            sample.sample.rates.flops_per_us *= proxy_peaks_[static_cast<std::size_t>(arithmetic)];
+          }
+        }
       }
       std::ranges::move(found, std::back_inserter(all));
     }
@@ -275,6 +298,8 @@ class ProfileFit {
 
   std::vector<ClassSample> own_;
   std::vector<ClassSample> proxies_;
+  // The peaks of proxies, for their convolutions, of which the own products reach what theirs do.
+  std::array<double, kNumArithmetics> proxy_peaks_{};
   SampleFit fit_;
   Calibration calibration_;
 };

@@ -8,7 +8,8 @@
 // board serve another of the same chip. Where the tables of the device have too few shapes of a
 // class in some arithmetic, those of proxies are taken, and the case names them. Convolutions and
 // products in TF32, of which no table tells, take the rows in float16, and their spread includes
-// kProxySpread. Classes without samples keep the roofline of the base; those bound by memory get
+// kProxySpread. Convolutions of a proxy reach the part of the peak that they reach on the proxy,
+// times what products reach here over what they reach there. Classes without samples keep the roofline of the base; those bound by memory get
 // that of elementwise ops.
 //
 // Fixed times come from rows without a launch floor only, else from the base; and the compute
