@@ -100,7 +100,8 @@ const Roofline& roofline_of(const DeviceProfile& profile, std::string_view kind,
 
 double roofline_us(const DeviceProfile& profile, const OpMeasurement& measurement) {
   const OpKey& key = measurement.key;
-  const Arithmetic arithmetic = arithmetic_of(profile, key.kind, key.type);
+  // A profile with measurements has a peak for TF32 only if that was used (calibrate/fit.hpp).
+  const Arithmetic arithmetic = arithmetic_of(profile, key.kind, key.type, MathMode::kTf32);
   return roofline_us(roofline_of(profile, key.kind, key.shape, arithmetic),
                      op_work(key.kind, key.shape, static_cast<double>(measurement.flops),
                              static_cast<double>(measurement.bytes)),

@@ -219,6 +219,20 @@ TEST(Fit, PeakIsNoLessThanWhatASampleDid) {
   EXPECT_NEAR(roofline(profile, OpClass::kConvolution).compute_efficiency, 0.3, 0.01);
 }
 
+TEST(Fit, EachArithmeticHasItsPeak) {
+  DeviceFacts facts = kFacts;
+  facts.tf32_flops_per_us = 8 * kPeak;
+  facts.float16_flops_per_us = 16 * kPeak;
+  std::vector<OpSample> samples = draw("conv2d", kTruth, {});
+  samples.push_back(sample_of("conv2d", {3, 224, 224}, 10'000'000'000, 1000, 10));
+  samples.push_back(sample_of("relu", {7}, 2'000'000'000, 1000, 10));
+  const DeviceProfile profile = fit_device_profile(facts, samples, kHeader);
+  EXPECT_DOUBLE_EQ(profile.peak_flops_per_us, 2e8);  // of the relu
+  EXPECT_DOUBLE_EQ(profile.tf32_flops_per_us, 1e9);  // of the convolution
+  EXPECT_DOUBLE_EQ(profile.float16_flops_per_us, 16 * kPeak);
+  EXPECT_THAT(profile.provenance.notes, HasSubstr("tf32 FLOP/s is raised"));
+}
+
 TEST(Fit, CostsOfMeasuredOpsAreWhatWasMeasured) {
   const std::vector<OpSample> samples = draw("conv2d", kTruth, {.noise = 0.2});
   const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);

@@ -13,7 +13,7 @@ namespace {
 struct Sheet {
   std::string product;
   GpuRates gpu;
-  double float32_tflops, tf32_tflops;  // dense; without tensor cores for TF32, that of float32
+  double float32_tflops, tf32_tflops, float16_tflops;  // dense; else that of float32
   double memory_gb_per_s;
 };
 
@@ -29,19 +29,22 @@ TEST_P(PeakRates, AreThoseOfTheSheet) {
               0.01 * sheet.float32_tflops);
   EXPECT_NEAR(peak_flops_per_us(sheet.gpu, Arithmetic::kTf32) / 1e6, sheet.tf32_tflops,
               0.01 * sheet.tf32_tflops);
+  EXPECT_NEAR(peak_flops_per_us(sheet.gpu, Arithmetic::kFloat16) / 1e6, sheet.float16_tflops,
+              0.015 * sheet.float16_tflops);
   EXPECT_NEAR(memory_bytes_per_us(sheet.gpu) / 1e3, sheet.memory_gb_per_s,
               0.025 * sheet.memory_gb_per_s);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Sheets, PeakRates,
-    testing::Values(Sheet{"V100 SXM2", {7, 0, 80, 1530e3, 877e3, 4096}, 15.7, 15.7, 900},
-                    Sheet{"T4", {7, 5, 40, 1590e3, 5001e3, 256}, 8.1, 8.1, 320},
-                    Sheet{"A100 SXM4 40 GB", {8, 0, 108, 1410e3, 1215e3, 5120}, 19.5, 156, 1555},
-                    Sheet{"A40", {8, 6, 84, 1740e3, 7251e3, 384}, 37.4, 74.8, 696},
-                    Sheet{"L40S", {8, 9, 142, 2520e3, 9001e3, 384}, 91.6, 183, 864},
-                    Sheet{"H100 SXM5", {9, 0, 132, 1830e3, 2619e3, 5120}, 61.9, 494.7, 3350},
-                    Sheet{"H200 SXM5", {9, 0, 132, 1830e3, 3201e3, 6144}, 61.9, 494.7, 4800}));
+    testing::Values(
+        Sheet{"V100 SXM2", {7, 0, 80, 1530e3, 877e3, 4096}, 15.7, 15.7, 125, 900},
+        Sheet{"T4", {7, 5, 40, 1590e3, 5001e3, 256}, 8.1, 8.1, 65, 320},
+        Sheet{"A100 SXM4 40 GB", {8, 0, 108, 1410e3, 1215e3, 5120}, 19.5, 156, 312, 1555},
+        Sheet{"A40", {8, 6, 84, 1740e3, 7251e3, 384}, 37.4, 74.8, 149.7, 696},
+        Sheet{"L40S", {8, 9, 142, 2520e3, 9001e3, 384}, 91.6, 183, 362, 864},
+        Sheet{"H100 SXM5", {9, 0, 132, 1830e3, 2619e3, 5120}, 61.9, 494.7, 989.4, 3350},
+        Sheet{"H200 SXM5", {9, 0, 132, 1830e3, 3201e3, 6144}, 61.9, 494.7, 989.4, 4800}));
 
 // H100's sheet says 66.9 TFLOP/s of float32: at 1980 MHz, the top clock, which the plain cores
 // hold.

@@ -28,7 +28,7 @@ offers() {
   answers 0 completion bash
   printf '%s\n' "$output" >completion.bash
   offers "emplace expl" "explain"
-  offers "emplace profile " "show"
+  offers "emplace profile " "fit show"
   offers "emplace report --form" "--format"
   offers "emplace report --format " "json markdown terminal"
   offers "emplace report --format=m" "markdown"

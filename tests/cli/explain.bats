@@ -13,7 +13,7 @@ two_devices() {
  "transfer_model": "physical",
  "physical": {"links": [{"name": "cable", "between": ["gpu:0", "gpu:1"],
                          "bandwidth_bytes_per_us": 0.1, "latency_us": 5}]},
- "devices": [{"name": "gpu:0", "profile": "k80"}, {"name": "gpu:1", "profile": "k80"}],
+ "devices": [{"name": "gpu:0", "profile": "k80-placeto-paper"}, {"name": "gpu:1", "profile": "k80-placeto-paper"}],
  "provenance": {"kind": "spec-sheet", "source": "a test", "date": "2026-01-01", "notes": ""}}
 END
   echo '{"schema": "emplace-placement", "version": 1,

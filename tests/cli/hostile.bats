@@ -63,8 +63,8 @@ refuses_cluster() {
 @test "cluster files" {
   refuses_cluster "/schema" emplace-cluster emplace-graph
   refuses_cluster "/version" '"version": 1' '"version": 9'
-  refuses_cluster "k80" '"profile": "k80"' '"profile": "k81"'
-  refuses_cluster "/devices/0/profile" '"profile": "k80"' '"profile": 80'
+  refuses_cluster "k80" '"profile": "k80-placeto-paper"' '"profile": "k81"'
+  refuses_cluster "/devices/0/profile" '"profile": "k80-placeto-paper"' '"profile": 80'
   refuses_cluster "gpu:0" '"gpu:1"' '"gpu:0"'
   refuses_cluster "bytes_per_us" '"bytes_per_us": 7600' '"bytes_per_us": 0'
   refuses_cluster "gap_after_op_us" '"gap_after_op_us": 5.7' '"gap_after_op_us": -5.7'

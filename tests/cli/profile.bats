@@ -177,10 +177,10 @@ END
 
 @test "profiles are listed" {
   answers 0 list profiles
-  [[ "$output" =~ h200\ +66\.908\ +4800\.0\ +141\.0 ]]
+  [[ "$output" =~ h200\ +66\.908\ +4800\.0\ +150\.8 ]]
   answers 0 list profiles --json
   holds '[p["name"] for p in d["profiles"]] == sorted(p["name"] for p in d["profiles"])' \
-    'len(d["profiles"]) == 19'
+    'len(d["profiles"]) == 20'
 }
 
 @test "profile fit makes of the shipped samples the shipped profile" {

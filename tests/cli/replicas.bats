@@ -92,7 +92,7 @@ placement() {
   python3 - "$EMPLACE_SOURCE_DIR/profiles/data" <<'END'
 import json, sys
 cluster = json.load(open(sys.argv[1] + "/clusters/p2-8xlarge-2.json"))
-profile = json.load(open(sys.argv[1] + "/devices/k80.json"))
+profile = json.load(open(sys.argv[1] + "/devices/k80-placeto-paper.json"))
 profile["op_classes"]["matmul"]["spread"] = 0.2
 cluster["devices"][0]["profile"] = profile
 json.dump(cluster, open("cluster.json", "w"))

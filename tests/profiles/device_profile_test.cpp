@@ -117,7 +117,8 @@ TEST(DeviceProfileFile, K80IsHalfABoard) {
   const DeviceProfile k80 = load_device_profile("k80");
   EXPECT_DOUBLE_EQ(k80.peak_flops_per_us, 2496 * 2 * 875.0);
   EXPECT_DOUBLE_EQ(k80.memory_bytes_per_us, 240e3);
-  EXPECT_EQ(k80.memory_bytes, 11'000'000'000);
+  EXPECT_EQ(k80.memory_bytes, 11'993'000'000);
+  EXPECT_EQ(load_device_profile("k80-placeto-paper").memory_bytes, 11'000'000'000);
 }
 
 // 16 cores, two AVX2 units of 8 lanes, multiply and add, 2.3 GHz; 4 channels of DDR4-2400; 488 GiB.
@@ -131,9 +132,9 @@ TEST(DeviceProfileFile, HostOfTheP2HasSixteenCores) {
 TEST(DeviceProfileFile, ShippedNamesAreTheNamesInTheFiles) {
   EXPECT_THAT(device_profile_names(),
               ::testing::ElementsAre("a100", "a100-80", "a100-pcie", "a100-pcie-80", "epyc-7742",
-                                     "h100", "h200", "k80", "k80-placeto-paper", "l4", "m40",
-                                     "p100", "p100-pcie", "t4", "v100", "v100-pcie", "xeon-8480c",
-                                     "xeon-e5-2686-v4", "xeon-e5-2698-v4"));
+                                     "h100", "h100-pcie", "h200", "k80", "k80-placeto-paper", "l4",
+                                     "m40", "p100", "p100-pcie", "t4", "v100", "v100-pcie",
+                                     "xeon-8480c", "xeon-e5-2686-v4", "xeon-e5-2698-v4"));
   for (const std::string& name : device_profile_names()) {
     EXPECT_EQ(load_device_profile(name).name, name);
   }

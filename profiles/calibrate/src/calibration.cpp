@@ -191,6 +191,10 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
       options.name, fmt::format("{} devices, measured", devices.size()),
       {.kind = "measured", .source = "emplace calibrate", .date = options.date, .notes = ""},
       modelled, result.copies);
+  // As the products were measured.
+  const bool has_tf32 = std::ranges::any_of(
+      devices, [](const ComputeDevice* device) { return device->facts().tf32_flops_per_us > 0; });
+  result.cluster.math = has_tf32 ? MathMode::kTf32 : MathMode::kFloat32;
   return result;
 }
 

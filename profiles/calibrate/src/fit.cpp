@@ -73,7 +73,7 @@ std::vector<ClassSample> samples_of(const DeviceProfile& profile,
   std::vector<ClassSample> samples;
   for (const OpMeasurement& measurement : measurements) {
     const OpKey& key = measurement.key;
-    const Arithmetic arithmetic = arithmetic_of(profile, key.kind, key.type);
+    const Arithmetic arithmetic = arithmetic_of(profile, key.kind, key.type, MathMode::kTf32);
     samples.push_back(
         {.key = key,
          .arithmetic = arithmetic,
@@ -89,9 +89,9 @@ std::vector<ClassSample> samples_of(const DeviceProfile& profile,
 double whole_per_second(double rate) { return std::ceil(rate * kPerSecond) / kPerSecond; }
 
 // Raises a peak to what the fastest measurement did, and says so.
-void raise_peak(double& peak, std::span<const OpMeasurement> measurements,
-                double (*rate_of)(const OpMeasurement&), std::string_view unit,
-                std::string& notes) {
+template <class RateOf>
+void raise_peak(double& peak, std::span<const OpMeasurement> measurements, RateOf rate_of,
+                std::string_view unit, std::string& notes) {
   const OpMeasurement* fastest = nullptr;
   double most = peak;
   for (const OpMeasurement& measurement : measurements) {
@@ -174,6 +174,8 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
   profile.device_class = facts.device_class;
   profile.summary = header.summary;
   profile.peak_flops_per_us = facts.peak_flops_per_us;
+  profile.tf32_flops_per_us = facts.tf32_flops_per_us;
+  profile.float16_flops_per_us = facts.float16_flops_per_us;
   profile.memory_bytes_per_us = facts.memory_bytes_per_us;
   profile.memory_bytes = facts.memory_bytes;
   profile.multiprocessors = facts.kind == DeviceKind::kGpu ? facts.compute_units : 0;
@@ -195,9 +197,21 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
   if (without_runs > 0) {
     notes += fmt::format(" No run was kept of {}.", counts(without_runs, "op"));
   }
-  raise_peak(
-      profile.peak_flops_per_us, all,
-      [](const OpMeasurement& of) { return static_cast<double>(of.flops) / of.us; }, "FLOP", notes);
+  for (const auto& [arithmetic, peak] :
+       {std::pair(Arithmetic::kFloat32, &profile.peak_flops_per_us),
+        std::pair(Arithmetic::kTf32, &profile.tf32_flops_per_us),
+        std::pair(Arithmetic::kFloat16, &profile.float16_flops_per_us)}) {
+    if (*peak > 0) {
+      raise_peak(
+          *peak, all,
+          [&](const OpMeasurement& of) {
+            return arithmetic_of(profile, of.key.kind, of.key.type, MathMode::kTf32) == arithmetic
+                       ? static_cast<double>(of.flops) / of.us
+                       : 0;
+          },
+          fmt::format("{} FLOP", to_string(arithmetic)), notes);
+    }
+  }
   raise_peak(
       profile.memory_bytes_per_us, all,
       [](const OpMeasurement& of) { return static_cast<double>(of.bytes) / of.us; }, "bytes",

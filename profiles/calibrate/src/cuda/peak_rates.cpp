@@ -8,23 +8,36 @@ namespace emplace::calibrate {
 namespace {
 
 // FLOP that a multiprocessor does in a cycle, dense. From NVIDIA's white papers of the generations:
-// cores x 2 for float32; for TF32 the sheet's peak over multiprocessors and boost clock.
+// cores x 2 for float32; for tensor cores the sheet's peak over multiprocessors and boost clock,
+// where TF32 has half of float16.
 struct Generation {
   std::int32_t major, minor;
-  double float32, tf32;
+  double float32, tf32, float16;
 };
 
 constexpr std::array kGenerations = {
-    Generation{6, 0, 128, 128},    // P100: 64 cores
-    Generation{6, 1, 256, 256},    // P40: 128 cores
-    Generation{7, 0, 128, 128},    // V100: 64 cores
-    Generation{7, 5, 128, 128},    // T4: 64 cores
-    Generation{8, 0, 128, 1024},   // A100: 64 cores; 156 TFLOP/s of 108 at 1410 MHz
-    Generation{8, 6, 256, 512},    // A40: 128 cores; 74.8 TFLOP/s of 84 at 1740 MHz
-    Generation{8, 9, 256, 512},    // L40S: 128 cores; 183 TFLOP/s of 142 at 2520 MHz
-    Generation{9, 0, 256, 2048},   // H100: 128 cores; 494.7 TFLOP/s of 132 at 1830 MHz
-    Generation{10, 0, 256, 4096},  // B200: 128 cores; 1.1 PFLOP/s of 148 at 1850 MHz
+    Generation{6, 0, 128, 128, 128},     // P100: 64 cores
+    Generation{6, 1, 256, 256, 256},     // P40: 128 cores
+    Generation{7, 0, 128, 128, 1024},    // V100: 64 cores; 125 TFLOP/s of 80 at 1530 MHz
+    Generation{7, 5, 128, 128, 1024},    // T4: 64 cores; 65 TFLOP/s of 40 at 1590 MHz
+    Generation{8, 0, 128, 1024, 2048},   // A100: 64 cores; 156 TFLOP/s of 108 at 1410 MHz
+    Generation{8, 6, 256, 512, 1024},    // A40: 128 cores; 74.8 TFLOP/s of 84 at 1740 MHz
+    Generation{8, 9, 256, 512, 1024},    // L40S: 128 cores; 183 TFLOP/s of 142 at 2520 MHz
+    Generation{9, 0, 256, 2048, 4096},   // H100: 128 cores; 494.7 TFLOP/s of 132 at 1830 MHz
+    Generation{10, 0, 256, 4096, 8192},  // B200: 128 cores; 1.1 PFLOP/s of 148 at 1850 MHz
 };
+
+double per_cycle(const Generation& generation, Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::kFloat32:
+      return generation.float32;
+    case Arithmetic::kTf32:
+      return generation.tf32;
+    case Arithmetic::kFloat16:
+      return generation.float16;
+  }
+  return generation.float32;
+}
 
 }  // namespace
 
@@ -33,8 +46,7 @@ double peak_flops_per_us(const GpuRates& gpu, Arithmetic arithmetic) {
       kGenerations, std::pair(gpu.major, gpu.minor), {},
       [](const Generation& generation) { return std::pair(generation.major, generation.minor); });
   const Generation& found = after == kGenerations.begin() ? *after : *(after - 1);
-  const double per_cycle = arithmetic == Arithmetic::kTf32 ? found.tf32 : found.float32;
-  return gpu.multiprocessors * per_cycle * gpu.clock_khz / 1e3;
+  return gpu.multiprocessors * per_cycle(found, arithmetic) * gpu.clock_khz / 1e3;
 }
 
 double memory_bytes_per_us(const GpuRates& gpu) {

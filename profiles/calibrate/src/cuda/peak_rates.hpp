@@ -4,15 +4,11 @@
 // what one of them does in a cycle, which depends on the compute capability and is in the makers'
 // white papers.
 
+#include <emplace/profiles/roofline.hpp>
+
 #include <cstdint>
 
 namespace emplace::calibrate {
-
-/// Names the arithmetic of products of float32 tensors.
-enum class Arithmetic : std::uint8_t {
-  kFloat32,  ///< of the plain cores
-  kTf32,     ///< of the tensor cores, which keep 10 bits of each factor's fraction
-};
 
 /// Says which GPU: its generation, and how much of it there is.
 struct GpuRates {
@@ -25,8 +21,8 @@ struct GpuRates {
 };
 
 /// Returns the peak in FLOP/us, a multiply-add counted as two. A generation that is not in the
-/// table has the rate of the newest one before it; one without tensor cores for TF32 that of
-/// float32.
+/// table has the rate of the newest one before it; one without tensor cores for an arithmetic has
+/// that of float32.
 double peak_flops_per_us(const GpuRates& gpu, Arithmetic arithmetic);
 
 /// Returns the bandwidth of the GPU's memory in bytes/us.

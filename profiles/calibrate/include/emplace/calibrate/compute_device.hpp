@@ -31,14 +31,16 @@ enum class DeviceKind : std::uint8_t { kCpu, kGpu };
 /// Describes a device, as far as its makers and drivers say.
 struct DeviceFacts {
   DeviceKind kind = DeviceKind::kCpu;
-  std::string name{};              ///< in clusters: "gpu:0", "cpu:0"
-  std::string device_class{};      ///< as in DeviceProfile: "gpu-nvidia-h200"
-  std::string product{};           ///< "NVIDIA H200"
-  double peak_flops_per_us = 0;    ///< of the float32 arithmetic that convolutions use (TF32 if so)
-  double memory_bytes_per_us = 0;  ///< of the device's own memory
-  std::int64_t memory_bytes = 0;   ///< that a program may use
-  std::int32_t compute_units = 1;  ///< multiprocessors or cores
-  std::int32_t copy_engines = 0;   ///< of a GPU
+  std::string name{};               ///< in clusters: "gpu:0", "cpu:0"
+  std::string device_class{};       ///< as in DeviceProfile: "gpu-nvidia-h200"
+  std::string product{};            ///< "NVIDIA H200"
+  double peak_flops_per_us = 0;     ///< in float32
+  double tf32_flops_per_us = 0;     ///< if convolutions and products of float32 use TF32; else 0
+  double float16_flops_per_us = 0;  ///< in float16 and bfloat16, if faster than float32; else 0
+  double memory_bytes_per_us = 0;   ///< of the device's own memory
+  std::int64_t memory_bytes = 0;    ///< that a program may use
+  std::int32_t compute_units = 1;   ///< multiprocessors or cores
+  std::int32_t copy_engines = 0;    ///< of a GPU
   /// Driver, libraries and their versions, arithmetic, for provenance: "driver 580.159,
   /// cuDNN 9.13".
   std::string software{};
