@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <memory>
 #include <optional>
 
@@ -16,6 +17,7 @@ namespace {
 constexpr std::string_view kColumns = "device,kind,shape,type,flops,bytes,us,source";
 constexpr std::size_t kMaxDimensions = 16;
 constexpr double kMaxUs = 1e12;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // a small gzipped file may hold far more
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -180,6 +182,10 @@ SampleTable read_sample_table(const std::string& path) {
   int size = 0;
   while ((size = gzread(file.get(), block.data(), block.size())) > 0) {
     text.append(block.data(), static_cast<std::size_t>(size));
+    if (text.size() > kMaxBytes) {
+      throw Error(ErrorCode::kFormat,
+                  fmt::format("{}: expected at most {} bytes", path, kMaxBytes));
+    }
   }
   if (size < 0) {
     throw Error(ErrorCode::kIo, fmt::format("cannot read '{}': it is cut off or damaged", path));

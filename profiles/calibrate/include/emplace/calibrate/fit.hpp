@@ -46,9 +46,9 @@ struct ProfileHeader {
 
 /// Returns the profile of the device of which `facts` tells. Peaks are those of `facts`, or higher
 /// where a sample did more than that; the notes name it. Samples without a run that was kept are
-/// left out. Products of float32 were in TF32 if `facts` have a peak for it. Classes of fewer shapes than kMinFitShapes have no roofline, and the notes say so;
-/// with fewer in all, the fallback is a guess. Requires: positive peaks; at most one sample
-/// for each key.
+/// left out. Products of float32 were in TF32 if `facts` have a peak for it. Classes of fewer
+/// shapes than kMinFitShapes have no roofline, and the notes say so; with fewer in all, the
+/// fallback is a guess. Requires: positive peaks; at most one sample for each key.
 DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSample> samples,
                                  const ProfileHeader& header);
 
