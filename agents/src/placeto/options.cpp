@@ -1,7 +1,21 @@
 #include "options.hpp"
 
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace emplace::agents::placeto {
 namespace {
+
+// What all algorithms read, and what only one reads. The others read all the rest.
+constexpr std::array<std::string_view, 7> kOfAll = {
+    "algorithm", "groups", "rounds", "workers", "epsilon", "learning-rate", "learning-rate-end"};
+constexpr std::array<std::string_view, 6> kOfRegression = {
+    "moves", "levels", "temperature", "episode-length", "pretrained", "online-learning-rate"};
 
 OptionTable<Options> declare() {
   OptionTable<Options> table;
@@ -132,6 +146,23 @@ OptionTable<Options> declare() {
   return table;
 }
 
+// An option that changes nothing was meant for another algorithm.
+void refuse_unused(const Params& params) {
+  const auto& algorithm = params.get<std::string>("algorithm");
+  for (const ParamSpec& option : option_table().parameters()) {
+    const bool is_of_regression =
+        std::ranges::find(kOfRegression, option.name) != kOfRegression.end();
+    const ParamValue& value = params.values().at(option.name);
+    if (std::ranges::find(kOfAll, option.name) == kOfAll.end() &&
+        is_of_regression != (algorithm == "regression") && value != option.default_value) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("agent placeto: {}={} has no effect with algorithm={}{}", option.name,
+                              emplace::to_string(value), algorithm,
+                              is_of_regression ? "" : "; did you mean preset=paper?"));
+    }
+  }
+}
+
 }  // namespace
 
 const OptionTable<Options>& option_table() {
@@ -140,6 +171,7 @@ const OptionTable<Options>& option_table() {
 }
 
 Options read_options(const Params& params) {
+  refuse_unused(params);
   Options options = option_table().read(params);
   // An action has a reward of its own only where each step has one.
   options.episode.all_actions &= options.episode.reward == Reward::kStep;

@@ -91,7 +91,8 @@ struct Options {
 /// Declares the options.
 const OptionTable<Options>& option_table();
 
-/// Reads the values of that table.
+/// Reads the values of that table. Throws kUsage for a value other than the default of an option
+/// that the algorithm does not read.
 Options read_options(const Params& params);
 
 /// Returns what a policy for Algorithm::kRegression is made of.
