@@ -193,6 +193,35 @@ TEST(SampleFit, ProxiesServeWhatTheDeviceLacksAndAreNamed) {
   EXPECT_GE(found->roofline.spread, kProxySpread);
 }
 
+// Products that take `efficiency` of the peak, so large that nothing else counts.
+void add_products(SampleTable& table, const std::string& device, double efficiency) {
+  const double peak = load_device_profile(device).peak_flops_per_us;
+  for (std::int64_t side = 1 << 11; side <= 1 << 14; side *= 2) {
+    for (const std::int64_t depth : {1 << 11, 1 << 12}) {
+      const std::int64_t flops = 2 * side * side * depth;
+      table.samples.push_back({.device = device,
+                               .key = {.kind = "matmul", .shape = {side, side, depth}},
+                               .flops = flops,
+                               .bytes = 1000,
+                               .us = static_cast<double>(flops) / (efficiency * peak),
+                               .source = 0});
+    }
+  }
+}
+
+TEST(SampleFit, ConvolutionsOfProxiesCountByWhatProductsReach) {
+  SampleTable own = empty_table();
+  add_products(own, "v100", 0.4);
+  SampleTable proxy = empty_table();
+  add_products(proxy, "v100-pcie", 0.8);
+  add_convolutions(proxy, "conv2d", 3, 1.2 * 14.1312 / 15.6672);
+  for (TableSample& sample : proxy.samples) {
+    sample.device = "v100-pcie";
+  }
+  const DeviceProfile profile = fit(own, {proxy}).profile;
+  EXPECT_NEAR(efficiency_for(profile, "conv2d", 3), 1.2 * 0.4 / 0.8, 0.02);
+}
+
 TEST(SampleFit, DoesNotDependOnTheOrderOfRows) {
   SampleTable table = empty_table();
   add_relus(table, 5, 0.8, 1);
