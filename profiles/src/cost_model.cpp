@@ -95,7 +95,8 @@ const Roofline& roofline_of(const DeviceProfile& profile, std::string_view kind,
       return which.roofline;
     }
   }
-  return profile.rooflines[at] ? *profile.rooflines[at] : profile.fallback;
+  const std::optional<Roofline>& own = profile.rooflines[at];
+  return own ? *own : profile.fallback;
 }
 
 double roofline_us(const DeviceProfile& profile, const OpMeasurement& measurement) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace emplace::calibrate {
 namespace {
@@ -86,7 +87,8 @@ void add_convolutions(SampleTable& table, const std::string& kind, std::int64_t 
                       double efficiency) {
   for (std::int64_t channels = 64; channels <= 1024; channels *= 2) {
     for (const std::int64_t side : {14, 28, 56}) {
-      const std::int64_t flops = 2 * 8 * channels * channels * side * side * window * window;
+      const std::int64_t flops =
+          std::int64_t{2} * 8 * channels * channels * side * side * window * window;
       table.samples.push_back({.device = "v100",
                                .key = {.kind = kind,
                                        .shape = {8, channels, side, side, channels, window, window,
@@ -110,7 +112,8 @@ SampleTable empty_table() {
 }
 
 const Roofline& roofline_of(const DeviceProfile& profile, OpClass op_class) {
-  return profile.rooflines[static_cast<std::size_t>(op_class)].value();
+  const std::optional<Roofline>& found = profile.rooflines[static_cast<std::size_t>(op_class)];
+  return found ? *found : profile.fallback;
 }
 
 SampleFit fit(const SampleTable& table, const std::vector<SampleTable>& proxies = {}) {

@@ -197,13 +197,10 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
   if (without_runs > 0) {
     notes += fmt::format(" No run was kept of {}.", counts(without_runs, "op"));
   }
-  for (const auto& [arithmetic, peak] :
-       {std::pair(Arithmetic::kFloat32, &profile.peak_flops_per_us),
-        std::pair(Arithmetic::kTf32, &profile.tf32_flops_per_us),
-        std::pair(Arithmetic::kFloat16, &profile.float16_flops_per_us)}) {
-    if (*peak > 0) {
+  const auto raise_flops = [&](Arithmetic arithmetic, double& peak) {
+    if (peak > 0) {
       raise_peak(
-          *peak, all,
+          peak, all,
           [&](const OpMeasurement& of) {
             return arithmetic_of(profile, of.key.kind, of.key.type, MathMode::kTf32) == arithmetic
                        ? static_cast<double>(of.flops) / of.us
@@ -211,7 +208,10 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
           },
           fmt::format("{} FLOP", to_string(arithmetic)), notes);
     }
-  }
+  };
+  raise_flops(Arithmetic::kFloat32, profile.peak_flops_per_us);
+  raise_flops(Arithmetic::kTf32, profile.tf32_flops_per_us);
+  raise_flops(Arithmetic::kFloat16, profile.float16_flops_per_us);
   raise_peak(
       profile.memory_bytes_per_us, all,
       [](const OpMeasurement& of) { return static_cast<double>(of.bytes) / of.us; }, "bytes",

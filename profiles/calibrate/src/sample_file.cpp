@@ -150,6 +150,7 @@ class Reader {
     const auto source = std::ranges::find(table_.sources, fields[7], &SampleSource::name);
     if (source == table_.sources.end()) {
       std::vector<std::string> names;
+      names.reserve(table_.sources.size());
       for (const SampleSource& known : table_.sources) {
         names.push_back(known.name);
       }

@@ -232,16 +232,17 @@ class ProfileFit {
     if (op_class == OpClass::kConvolution) {
       bounds.max_compute_efficiency = kMaxComputeEfficiency;
     }
-    if (fit_.profile.rooflines[at]) {
-      bounds.fixed_us = fit_.profile.rooflines[at]->fixed_us;
+    const std::optional<Roofline> known = fit_.profile.rooflines[at];
+    if (known) {
+      bounds.fixed_us = known->fixed_us;
     }
     const std::optional<FittedClass> fitted = fit_class(op_class, samples, bounds);
     if (!fitted) {
       return;
     }
     Roofline whole = rounded(fitted->whole.fitted.roofline);
-    if (is_moving && fit_.profile.rooflines[at]) {
-      whole.compute_efficiency = fit_.profile.rooflines[at]->compute_efficiency;
+    if (is_moving && known) {
+      whole.compute_efficiency = known->compute_efficiency;
     }
     fit_.profile.rooflines[at] = whole;
     fit_.profile.cases[at].clear();
@@ -282,13 +283,15 @@ class ProfileFit {
   // Gives classes without samples what elementwise ops reach.
   void move_as_elementwise() {
     const auto elementwise = static_cast<std::size_t>(OpClass::kElementwise);
-    if (!calibration_.classes[elementwise]) {
+    const std::optional<Roofline>& found = fit_.profile.rooflines[elementwise];
+    if (!calibration_.classes[elementwise] || !found) {
       return;
     }
+    const Roofline moving = *found;
     for (const OpClass op_class : kMovingClasses) {
       const auto at = static_cast<std::size_t>(op_class);
       if (!calibration_.classes[at]) {
-        Roofline roofline = *fit_.profile.rooflines[elementwise];
+        Roofline roofline = moving;
         roofline.spread = proxy_spread(roofline.spread);
         fit_.profile.rooflines[at] = roofline;
         fit_.profile.cases[at].clear();
