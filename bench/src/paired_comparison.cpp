@@ -70,23 +70,31 @@ double share_of_signs(const std::vector<std::int64_t>& doubled_ranks, std::int64
 
 }  // namespace
 
-double wilcoxon_signed_rank(std::span<const double> differences) {
+double wilcoxon_signed_rank_positive(std::span<const double> differences) {
   const SignedRanks ranks = rank(differences);
   const std::size_t count = ranks.doubled.size();
   if (count == 0) {
     return 1;
   }
   const std::int64_t total = static_cast<std::int64_t>(count * (count + 1));  // doubled
-  const std::int64_t lesser =
-      std::min(ranks.doubled_sum_of_positive, total - ranks.doubled_sum_of_positive);
+  const std::int64_t sum_of_negative = total - ranks.doubled_sum_of_positive;
   if (count <= kMostExact) {
-    return std::min(1.0, 2 * share_of_signs(ranks.doubled, lesser));
+    return share_of_signs(ranks.doubled, sum_of_negative);
   }
   const auto n = static_cast<double>(count);
   const double mean = n * (n + 1) / 4;
   const double variance = n * (n + 1) * (2 * n + 1) / 24 - ranks.tie_correction / 48;
-  const double above = static_cast<double>(lesser) / 2 + 0.5 - mean;
-  return std::min(1.0, 2 * boost::math::cdf(boost::math::normal(), above / std::sqrt(variance)));
+  const double above = static_cast<double>(sum_of_negative) / 2 + 0.5 - mean;
+  return boost::math::cdf(boost::math::normal(), above / std::sqrt(variance));
+}
+
+double wilcoxon_signed_rank(std::span<const double> differences) {
+  std::vector<double> negated(differences.begin(), differences.end());
+  for (double& difference : negated) {
+    difference = -difference;
+  }
+  return std::min(1.0, 2 * std::min(wilcoxon_signed_rank_positive(differences),
+                                    wilcoxon_signed_rank_positive(negated)));
 }
 
 PairedComparison compare_pairs(std::span<const double> mine, std::span<const double> others) {

@@ -67,6 +67,19 @@ TEST(Wilcoxon, OfManyPairsIsTheNormalApproximation) {
   EXPECT_NEAR(wilcoxon_signed_rank(differences), std::erfc(-z / std::sqrt(2.0)), 1e-12);
 }
 
+// 10 of 512 choices of signs have negative ranks of at most 5, and 502 + 3 have at least that:
+// three have exactly 5 (5, 1 + 4 and 2 + 3).
+TEST(Wilcoxon, OneSidedCountsOneTail) {
+  const Numbers differences = {0.952, -0.147, 1.022, 0.43, 0.62, 0.59, 0.49, -0.08, 0.01};
+  EXPECT_DOUBLE_EQ(wilcoxon_signed_rank_positive(differences), 10.0 / 512);
+  Numbers negated = differences;
+  for (double& difference : negated) {
+    difference = -difference;
+  }
+  EXPECT_DOUBLE_EQ(wilcoxon_signed_rank_positive(negated), 505.0 / 512);
+  EXPECT_EQ(wilcoxon_signed_rank_positive(Numbers{0, 0}), 1);
+}
+
 // Where both can be had, they agree: 64 differences are exact, 65 are not.
 TEST(Wilcoxon, ExactAndApproximateAreNearEachOther) {
   Numbers differences;

@@ -39,4 +39,8 @@ PairedComparison compare_pairs(std::span<const double> mine, std::span<const dou
 /// Returns the two-sided p of Wilcoxon's signed-rank test; 1 where all differences are 0.
 double wilcoxon_signed_rank(std::span<const double> differences);
 
+/// Returns the p of that test against the alternative that differences are positive; 1 where all
+/// are 0.
+double wilcoxon_signed_rank_positive(std::span<const double> differences);
+
 }  // namespace emplace::bench

@@ -1,0 +1,157 @@
+#include <emplace/bench/two_samples.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/quantiles.hpp>
+
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/special_functions/binomial.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace emplace::bench {
+namespace {
+
+constexpr double kTail = 0.025;  // on each side of an interval
+constexpr std::size_t kMostExact = 64;
+
+// The ranks of all values together, with the mean rank for ties, doubled so that they are integers.
+struct PooledRanks {
+  std::vector<std::int64_t> doubled{};
+  std::int64_t doubled_sum_of_others = 0;
+  double tie_correction = 0;  // sum of t^3 - t over sets of t ties
+};
+
+PooledRanks rank(std::span<const double> mine, std::span<const double> others) {
+  std::vector<std::pair<double, bool>> sorted;  // value, whether it is one of the others
+  for (const double value : mine) {
+    sorted.emplace_back(value, false);
+  }
+  for (const double value : others) {
+    sorted.emplace_back(value, true);
+  }
+  std::ranges::sort(sorted);
+  PooledRanks ranks;
+  for (std::size_t begin = 0; begin < sorted.size();) {
+    std::size_t end = begin;
+    while (end < sorted.size() && sorted[end].first == sorted[begin].first) {
+      ++end;
+    }
+    // Ranks begin + 1 to end; twice their mean is the sum of the first and the last.
+    const auto doubled = static_cast<std::int64_t>(begin + 1 + end);
+    for (std::size_t at = begin; at < end; ++at) {
+      ranks.doubled.push_back(doubled);
+      ranks.doubled_sum_of_others += sorted[at].second ? doubled : 0;
+    }
+    const auto ties = static_cast<double>(end - begin);
+    ranks.tie_correction += ties * ties * ties - ties;
+    begin = end;
+  }
+  return ranks;
+}
+
+// For each sum up to `most`, the number of ways to choose `size` of `ranks` with that sum.
+std::vector<double> ways_by_sum(const std::vector<std::int64_t>& ranks, std::size_t size,
+                                std::int64_t most) {
+  const auto width = static_cast<std::size_t>(most) + 1;
+  std::vector<std::vector<double>> ways(size + 1, std::vector<double>(width, 0.0));
+  ways[0][0] = 1;
+  for (const std::int64_t rank : ranks) {
+    for (std::size_t chosen = size; chosen > 0; --chosen) {
+      for (auto sum = static_cast<std::size_t>(rank); sum < width; ++sum) {
+        ways[chosen][sum] += ways[chosen - 1][sum - static_cast<std::size_t>(rank)];
+      }
+    }
+  }
+  return ways[size];
+}
+
+double ways_to_choose(std::size_t size, std::size_t count) {
+  return boost::math::binomial_coefficient<double>(static_cast<unsigned>(count),
+                                                   static_cast<unsigned>(size));
+}
+
+// The mean and the deviation of U where no values are tied but as `tie_correction` says.
+struct NormalOfU {
+  double mean = 0;
+  double deviation = 0;
+};
+
+NormalOfU normal_of_u(std::size_t mine, std::size_t others, double tie_correction = 0) {
+  const auto n = static_cast<double>(mine);
+  const auto m = static_cast<double>(others);
+  const double count = n + m;
+  const double ties = count > 1 ? tie_correction / (count * (count - 1)) : 0;
+  return {.mean = n * m / 2, .deviation = std::sqrt(n * m / 12 * (count + 1 - ties))};
+}
+
+// The largest k with P(U < k) <= kTail where no values are tied; 0 if there is none.
+std::size_t rank_of_limit(std::size_t mine, std::size_t others) {
+  if (mine + others > kMostExact) {
+    const auto [mean, deviation] = normal_of_u(mine, others);
+    const double z = boost::math::quantile(boost::math::normal(), 1 - kTail);
+    return static_cast<std::size_t>(std::max(0.0, std::floor(mean + 0.5 - z * deviation)));
+  }
+  const std::size_t count = mine + others;
+  std::vector<std::int64_t> ranks(count);
+  std::iota(ranks.begin(), ranks.end(), 1);
+  const std::size_t least_sum = mine * (mine + 1) / 2;
+  const std::vector<double> ways =
+      ways_by_sum(ranks, mine, static_cast<std::int64_t>(least_sum + mine * others / 2));
+  const double most = kTail * ways_to_choose(mine, count);
+  double below = 0;  // ways with U < k + 1
+  std::size_t k = 0;
+  while (least_sum + k < ways.size() && below + ways[least_sum + k] <= most) {
+    below += ways[least_sum + k];
+    ++k;
+  }
+  return k;
+}
+
+}  // namespace
+
+SampleRatio ratio_of_samples(std::span<const double> mine, std::span<const double> others) {
+  EMPLACE_CHECK(!mine.empty() && !others.empty(), "{} and {} values", mine.size(), others.size());
+  std::vector<double> differences;
+  for (const double one : mine) {
+    for (const double other : others) {
+      EMPLACE_CHECK(one > 0 && other > 0 && std::isfinite(one) && std::isfinite(other),
+                    "values {} and {}", one, other);
+      differences.push_back(std::log(one) - std::log(other));
+    }
+  }
+  std::ranges::sort(differences);
+  SampleRatio result{.ratio = std::exp(median(differences))};
+  if (const std::size_t k = rank_of_limit(mine.size(), others.size()); k > 0) {
+    result.interval = {std::exp(differences[k - 1]), std::exp(differences[differences.size() - k])};
+  }
+  return result;
+}
+
+double u_test_greater(std::span<const double> mine, std::span<const double> others) {
+  EMPLACE_CHECK(!mine.empty() && !others.empty(), "{} and {} values", mine.size(), others.size());
+  const PooledRanks ranks = rank(mine, others);
+  const std::size_t count = ranks.doubled.size();
+  if (count <= kMostExact) {
+    // Mine are the greater, the less the ranks of the others sum up to.
+    double ways = 0;
+    for (const double of_sum :
+         ways_by_sum(ranks.doubled, others.size(), ranks.doubled_sum_of_others)) {
+      ways += of_sum;
+    }
+    return std::min(1.0, ways / ways_to_choose(others.size(), count));
+  }
+  const auto m = static_cast<double>(others.size());
+  const double u = static_cast<double>(ranks.doubled_sum_of_others) / 2 - m * (m + 1) / 2;
+  const auto [mean, deviation] = normal_of_u(mine.size(), others.size(), ranks.tie_correction);
+  return deviation > 0 ? boost::math::cdf(boost::math::normal(), (u + 0.5 - mean) / deviation) : 1;
+}
+
+double u_test(std::span<const double> mine, std::span<const double> others) {
+  return std::min(1.0, 2 * std::min(u_test_greater(mine, others), u_test_greater(others, mine)));
+}
+
+}  // namespace emplace::bench
