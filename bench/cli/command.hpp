@@ -12,7 +12,7 @@
 namespace emplace::cli {
 
 /// Says how a command ended, if not by an exception.
-enum class Outcome { kOk, kSomeCellsFailed, kInterrupted };
+enum class Outcome { kOk, kSomeCellsFailed, kRegression, kInterrupted };
 
 /// Holds what every command may want to know.
 struct Invocation {
@@ -27,6 +27,7 @@ using Action = std::function<Outcome(const Invocation&)>;
 /// Add a command to the program; if the user chose it, parsing sets `action`.
 void add_best_known(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 void add_docs(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);

@@ -1,5 +1,6 @@
 // The program `emplace`. Only here do outcomes and errors become exit codes:
-//   0 ok, 1 internal error, 2 usage, 3 bad input, 4 some cells failed, 130 interrupted.
+//   0 ok, 1 internal error, 2 usage, 3 bad input, 4 some cells failed, 5 regression,
+//   130 interrupted.
 
 #include "command.hpp"
 #include "help_text.hpp"
@@ -30,6 +31,8 @@ int exit_code(Outcome outcome) {
       return 0;
     case Outcome::kSomeCellsFailed:
       return 4;
+    case Outcome::kRegression:
+      return 5;
     case Outcome::kInterrupted:
       return 130;
   }

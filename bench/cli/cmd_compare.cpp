@@ -1,0 +1,126 @@
+#include "command.hpp"
+#include "help_text.hpp"
+#include "options.hpp"
+#include "terminal.hpp"
+
+#include <emplace/bench/micro_comparison.hpp>
+#include <emplace/bench/run_comparison.hpp>
+#include <emplace/graphs/error.hpp>
+#include <emplace/graphs/text_file.hpp>
+
+#include <CLI/Validators.hpp>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace emplace::cli {
+namespace {
+
+constexpr double kMaxThreshold = 100;  // a step a hundred times as long
+
+struct Options {
+  std::string a;
+  std::string b;
+  std::string threshold = "2%";
+  bool micro = false;
+  std::string yardstick;
+  std::string format = "terminal";
+  std::string output;
+};
+
+// "2%" is 0.02, and so is "0.02".
+double read_threshold(std::string_view text) {
+  const bool percent = text.ends_with('%');
+  const std::string_view number = text.substr(0, text.size() - (percent ? 1 : 0));
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error == std::errc() && end == number.data() + number.size()) {
+    value /= percent ? 100 : 1;
+    if (value >= 0 && value <= kMaxThreshold) {
+      return value;
+    }
+  }
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format("--threshold: expected a share such as 2% or 0.02, found '{}'", excerpt(text)));
+}
+
+template <class Comparison>
+Outcome answer(const Comparison& comparison, const Options& options, const Invocation& invocation) {
+  const std::string text = options.format == "json" ? bench::write_json(comparison)
+                           : options.format == "markdown"
+                               ? bench::write_markdown(comparison)
+                               : bench::write_terminal(comparison, options.output.empty() &&
+                                                                       use_color(invocation.color));
+  if (options.output.empty()) {
+    print(text);
+  } else {
+    write_text_file(options.output, text);
+  }
+  return comparison.count(bench::Verdict::kSlower) > 0 ? Outcome::kRegression : Outcome::kOk;
+}
+
+Outcome compare(const Options& options, const Invocation& invocation) {
+  const double threshold = read_threshold(options.threshold);
+  if (options.micro) {
+    const bench::MicroRun a = bench::read_micro_run(read_text_file(options.a), options.a);
+    const bench::MicroRun b = bench::read_micro_run(read_text_file(options.b), options.b);
+    return answer(bench::compare_micro(a, b, threshold, options.yardstick), options, invocation);
+  }
+  const bench::StoredRun a = bench::read_store(options.a);
+  const bench::StoredRun b = bench::read_store(options.b);
+  return answer(bench::compare_runs(a, b, threshold), options, invocation);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("compare", "Compare two runs, and say what became slower or faster");
+  command->group("Experiments");
+  set_examples(*command, {"emplace compare results/quickstart results/again",
+                          "emplace compare results/quickstart results/again --threshold 50% --json",
+                          "emplace compare --micro before.json after.json"});
+  const auto options = std::make_shared<Options>();
+  command->add_option("RUN_A", options->a, "Folder of a run, or a file with --micro")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("RUN_B", options->b, "The one to compare with it")
+      ->required()
+      ->type_name("DIR");
+  command
+      ->add_option("--threshold", options->threshold,
+                   "Exit code 5 where B is surely slower by more than this share: 2% or 0.02")
+      ->type_name("SHARE")
+      ->capture_default_str();
+  CLI::Option* micro = command->add_flag(
+      "--micro", options->micro,
+      "Compare two files of Google Benchmark in JSON, such as emplace_micro writes");
+  command
+      ->add_option("--yardstick", options->yardstick,
+                   "Compare multiples of this benchmark's time, so that machines may differ")
+      ->needs(micro)
+      ->type_name("BENCHMARK");
+  CLI::Option* format =
+      command->add_option("--format", options->format, "terminal, markdown or json");
+  format->check(CLI::IsMember({"terminal", "markdown", "json"}))
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group("Output");
+  command
+      ->add_flag_callback(
+          "--json", [options] { options->format = "json"; }, "Same as --format json")
+      ->excludes(format)
+      ->group("Output");
+  add_output(*command, options->output, "Write the comparison here")
+      ->default_str("standard output");
+  command->callback([options, &action] {
+    action = [options](const Invocation& invocation) { return compare(*options, invocation); };
+  });
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,60 @@
+#include "comparison_text.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace emplace::bench {
+
+using Json = nlohmann::ordered_json;
+
+std::string titled(std::string_view title, const TextTable& table, TableForm form) {
+  return form == TableForm::kMarkdown
+             ? fmt::format("\n## {}\n\n{}", title, table.to_markdown())
+             : fmt::format("\n{}\n{}", title, table.to_terminal(form == TableForm::kColored));
+}
+
+std::string ratio_text(double ratio) { return fmt::format("{:.3f}", ratio); }
+
+std::string interval_text(const std::optional<std::pair<double, double>>& interval) {
+  return interval ? ratio_text(interval->first) + " .. " + ratio_text(interval->second) : "-";
+}
+
+std::string differences_text(const std::vector<InputDifference>& differences, TableForm form) {
+  if (differences.empty()) {
+    return "";
+  }
+  TextTable table({{"what"}, {"A"}, {"B"}});
+  for (const InputDifference& difference : differences) {
+    table.add_row({difference.what, difference.a, difference.b});
+  }
+  return titled("Inputs that differ", table, form);
+}
+
+std::string verdicts_text(std::int64_t slower, std::int64_t faster, double threshold) {
+  return fmt::format("B is surely slower by more than {:g} % in {} comparisons, faster in {}.\n",
+                     100 * threshold, slower, faster);
+}
+
+Json to_json(const std::vector<InputDifference>& differences) {
+  Json list = Json::array();
+  for (const InputDifference& difference : differences) {
+    list.push_back({{"what", difference.what}, {"a", difference.a}, {"b", difference.b}});
+  }
+  return list;
+}
+
+Json interval_json(const std::optional<std::pair<double, double>>& interval) {
+  return interval ? Json::array({interval->first, interval->second}) : Json(nullptr);
+}
+
+Json to_json(const Significance& significance) {
+  return {{"p", significance.p},
+          {"p_slower", significance.p_slower},
+          {"p_faster", significance.p_faster}};
+}
+
+Json to_json(Verdict verdict) {
+  return verdict == Verdict::kUnsure ? Json(nullptr) : Json(to_string(verdict));
+}
+
+}  // namespace emplace::bench

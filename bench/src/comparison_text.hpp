@@ -1,0 +1,44 @@
+#pragma once
+
+// How comparisons of runs and of benchmarks are laid out alike.
+
+#include <emplace/bench/run_comparison.hpp>
+#include <emplace/bench/text_table.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Says how a table is written.
+enum class TableForm { kPlain, kColored, kMarkdown };
+
+/// Returns a table under its title.
+std::string titled(std::string_view title, const TextTable& table, TableForm form);
+
+/// Returns "1.035".
+std::string ratio_text(double ratio);
+
+/// Returns "1.010 .. 1.060", or "-" for none.
+std::string interval_text(const std::optional<std::pair<double, double>>& interval);
+
+/// Returns the table of what differs, with its title; empty if nothing does.
+std::string differences_text(const std::vector<InputDifference>& differences, TableForm form);
+
+/// Returns what was counted and by which threshold: "1 slower by more than 2 %, 3 faster".
+std::string verdicts_text(std::int64_t slower, std::int64_t faster, double threshold);
+
+/// Return the same in JSON.
+nlohmann::ordered_json to_json(const std::vector<InputDifference>& differences);
+nlohmann::ordered_json interval_json(const std::optional<std::pair<double, double>>& interval);
+nlohmann::ordered_json to_json(const Significance& significance);
+
+/// Returns null for Verdict::kUnsure.
+nlohmann::ordered_json to_json(Verdict verdict);
+
+}  // namespace emplace::bench
