@@ -87,7 +87,7 @@ END
   refuses 2 "--yardstick requires --micro" compare r r --yardstick x
   refuses 3 "none: no results here" compare r none
   refuses 3 "none.json" compare --micro file.json none.json
-  refuses 3 "suite.json: /: has no member 'context'" compare --micro file.json suite.json
+  refuses 3 "suite.json: the member 'context' is missing" compare --micro file.json suite.json
   refuses 3 "unknown benchmark 'BM_Two'" compare --micro file.json file.json --yardstick BM_Two
   refuses 3 "no benchmark in common" compare --micro file.json file.json --yardstick BM_One
   sed -i 's/"step_hash": "[0-9a-f]*"/"step_hash": "0000000000000000"/' r/manifest.json
