@@ -64,6 +64,7 @@ double divisor_of(const MicroRun& run, const std::string& yardstick) {
     return median(benchmark->times_ns);
   }
   std::vector<std::string> names;
+  names.reserve(run.benchmarks.size());
   for (const MicroBenchmark& benchmark : run.benchmarks) {
     names.push_back(benchmark.name);
   }
@@ -175,6 +176,7 @@ MicroComparison compare_micro(const MicroRun& a, const MicroRun& b, double thres
     throw Error(ErrorCode::kFormat, "the two files have no benchmark in common");
   }
   std::vector<Significance*> tests;
+  tests.reserve(comparison.rows.size());
   for (MicroRow& row : comparison.rows) {
     tests.push_back(&row.significance);
   }

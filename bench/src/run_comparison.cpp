@@ -10,10 +10,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace emplace::bench {
@@ -27,6 +29,7 @@ struct Coordinates {
   std::string cluster{};
   std::string agent{};
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
   auto operator<=>(const Coordinates&) const = default;
 };
 
@@ -49,10 +52,10 @@ class Repetitions {
     }
   }
 
-  /// All coordinates in the order of the suite.
+  // All coordinates in the order of the suite.
   const std::vector<Coordinates>& order() const { return order_; }
 
-  /// Null if there are no results.
+  // Null if there are no results.
   const Results* find(const Coordinates& key) const {
     const auto found = results_.find(key);
     return found == results_.end() ? nullptr : &found->second;

@@ -69,16 +69,14 @@ TextTable layout(const std::vector<AgentComparison>& agents) {
 }
 
 std::string step_text(const ComparedResult& result) {
-  if (result.step_time_us) {
-    return fmt::format("{:.2f}", *result.step_time_us / 1e3);
-  }
-  return result.out_of_memory > 0 ? "out of memory" : "failed";
+  return result.step_time_us        ? fmt::format("{:.2f}", *result.step_time_us / 1e3)
+         : result.out_of_memory > 0 ? "out of memory"
+                                    : "failed";
 }
 
 std::string count_text(const ComparedResult& result) {
-  return result.evaluations_to_near_best.value_or(0) > 0
-             ? fmt::format("{:.0f}", *result.evaluations_to_near_best)
-             : kBlank;
+  const double evaluations = result.evaluations_to_near_best.value_or(0);
+  return evaluations > 0 ? fmt::format("{:.0f}", evaluations) : kBlank;
 }
 
 // "A: 2 of 5 out of memory"
