@@ -108,7 +108,7 @@ Accuracy sum_up(const Fidelity& fidelity, Accuracy accuracy, IsIn is_in) {
     accuracy.not_simulated += prediction.us ? 0 : 1;
     accuracy.out_of_memory += prediction.status == StepStatus::kOutOfMemory ? 1 : 0;
     accuracy.used_for_fit += step.used_for_fit ? 1 : 0;
-    if (fidelity.judges(i)) {
+    if (prediction.us && fidelity.judges(i)) {
       predicted.push_back(*prediction.us);
       measured.push_back(step.measured_us());
       ratios.push_back(predicted.back() / measured.back());

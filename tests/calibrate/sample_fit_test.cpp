@@ -111,7 +111,7 @@ SampleTable empty_table() {
           .samples = {}};
 }
 
-const Roofline& roofline_of(const DeviceProfile& profile, OpClass op_class) {
+Roofline roofline_of(const DeviceProfile& profile, OpClass op_class) {
   const std::optional<Roofline>& found = profile.rooflines[static_cast<std::size_t>(op_class)];
   return found ? *found : profile.fallback;
 }
@@ -123,7 +123,7 @@ SampleFit fit(const SampleTable& table, const std::vector<SampleTable>& proxies 
 TEST(SampleFit, FindsWhatRowsWereDrawnFrom) {
   SampleTable table = empty_table();
   add_relus(table, 4, 0.8, 0);
-  const Roofline& fitted = roofline_of(fit(table).profile, OpClass::kElementwise);
+  const Roofline fitted = roofline_of(fit(table).profile, OpClass::kElementwise);
   EXPECT_NEAR(fitted.fixed_us, 4, 0.1);
   EXPECT_NEAR(fitted.memory_efficiency, 0.8, 1e-3);
   EXPECT_LT(fitted.spread, 0.01);

@@ -156,11 +156,9 @@ std::string profile_page() {
   MarkdownPage page("Device profiles");
   page.paragraph(
       "A device profile says what one kind of device can do. The class of an op, or the case of "
-      "the "
-      "class that selects it, decides the fixed time `t0`, the shares of peak and bandwidth that "
-      "it "
-      "reaches, and the form in which they are combined ([Costs](../concepts/costs.md)). "
-      "`emplace profile show NAME` tells the cases, too.");
+      "the class that selects it, decides the fixed time `t0`, the shares of peak and bandwidth "
+      "that it reaches, and the form in which they are combined. `emplace profile show NAME` "
+      "tells the cases, too.");
   std::vector<std::vector<std::string>> rows;
   for (const std::string& name : device_profile_names()) {
     const DeviceProfile profile = load_device_profile(name);

@@ -75,10 +75,8 @@ std::string op_kind_page() {
   page.paragraph(
       "The kind of an op says what it computes. Its class decides by which efficiencies of a "
       "[device profile](profiles.md) its cost is predicted; *shape* says what the numbers in "
-      "`shape` "
-      "are. A view is in the memory of its first input, and what works in place may write over an "
-      "input ([Memory](../concepts/memory.md)). Ops of any other kind are legal in a graph; what "
-      "they cost is then a guess.");
+      "`shape` are. A view is in the memory of its first input, and what works in place may write "
+      "over an input. Ops of any other kind are legal in a graph; what they cost is then a guess.");
   for (const OpKind& kind : op_kinds()) {
     page.item(fmt::format("**`{}`** ({}{}{}): {} Shape: {}", kind.name, to_string(kind.op_class),
                           kind.launches ? "" : "; takes no time", memory_of(kind),

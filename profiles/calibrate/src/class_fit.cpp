@@ -248,7 +248,7 @@ std::optional<FittedRoofline> fit_samples(OpClass op_class, std::span<const Clas
       best = std::move(fitted);
     }
   }
-  if (tell) {
+  if (tell && best) {
     best = fit_form_of(best->fitted.roofline.form, samples, bounds, tell);
   }
   return best;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -240,8 +241,8 @@ FittedForm fit_form(CostForm form, std::span<const WorkSample> samples, const Fo
   if (form == CostForm::kMaximum && num_floors == 0 && is_exact(roofline, bounds)) {
     return {.roofline = roofline};
   }
-  std::optional<FittedForm> best;
-  double least = 0;
+  FittedForm best;
+  double least = std::numeric_limits<double>::infinity();
   // Efficiencies of the exact fit may lie far off where times contain floors.
   for (const double efficiency : {roofline.compute_efficiency, 0.3, 0.9}) {
     FittedForm start{.roofline = roofline,
@@ -254,12 +255,12 @@ FittedForm fit_form(CostForm form, std::span<const WorkSample> samples, const Fo
     }
     Descent descent(start, samples, bounds);
     FittedForm fitted = descent.run();
-    if (const double loss = descent.loss(); !best || loss < least) {
+    if (const double loss = descent.loss(); loss < least) {
       best = std::move(fitted);
       least = loss;
     }
   }
-  return *best;
+  return best;
 }
 
 FittedForm refit_form(const FittedForm& start, std::span<const WorkSample> samples,

@@ -9,8 +9,8 @@
 // class in some arithmetic, those of proxies are taken, and the case names them. Convolutions and
 // products in TF32, of which no table tells, take the rows in float16, and their spread includes
 // kProxySpread. Convolutions of a proxy reach the part of the peak that they reach on the proxy,
-// times what products reach here over what they reach there. Classes without samples keep the roofline of the base; those bound by memory get
-// that of elementwise ops.
+// times what products reach here over what they reach there. Classes without samples keep the
+// roofline of the base; those bound by memory get that of elementwise ops.
 //
 // Fixed times come from rows without a launch floor only, else from the base; and the compute
 // efficiency of classes that memory bounds is that of the base. Deterministic, and
