@@ -20,7 +20,7 @@ Placement read(const std::string& text, std::int64_t groups, std::int64_t device
 
 TEST(PlacementText, CountsRunsOfEqualDevices) {
   EXPECT_EQ(write_placement_text(Placement({0, 0, 0, 1, 0, 0, 12})), "0*3 1 0*2 12");
-  EXPECT_EQ(write_placement_text(Placement({4})), "4");
+  EXPECT_EQ(write_placement_text(Placement(GroupId{1}, 4)), "4");
   EXPECT_EQ(write_placement_text(Placement(GroupId{1'000'000}, 3)), "3*1000000");
   EXPECT_EQ(write_placement_text(Placement()), "");
 }

@@ -80,7 +80,7 @@ struct Improvement {
 };
 
 /// The share by which an improvement must lower the objective to be kept in CellResult::history.
-inline constexpr double kHistoryStep = 0.001;
+inline constexpr double kHistoryStep = 0.002;
 
 /// Holds the result of a cell. All but `wall_s` and the seconds of the history is a function of the
 /// cell and its problem alone.
@@ -101,8 +101,8 @@ struct CellResult {
   std::string placement_hash{};              ///< 16 hexadecimal digits
   double wall_s = 0;                         ///< time that the cell took on this machine
   Placement placement{};  ///< empty if it failed, and in the store of an older emplace
-  /// How the best so far fell. After any number of evaluations, the last entry up to there is less
-  /// than kHistoryStep above the true best, and it fits if that does. Empty if nothing was
+  /// How the best so far fell. After any number of evaluations, the true best is less than
+  /// kHistoryStep below the last entry up to there, which fits if that does. Empty if nothing was
   /// evaluated, if the cell failed, and in the store of an older emplace.
   std::vector<Improvement> history{};
   /// Step times of the placement in kCellReplicas draws of the costs, which are the same for all
