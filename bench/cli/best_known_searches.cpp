@@ -51,12 +51,11 @@ std::optional<BestKnown> search_with_agent(const std::string& graph, const std::
        .version = this_version()});
 }
 
-// A store keeps no placements, but a cell gives the same one again.
-std::optional<BestKnown> run_cell_again(const bench::CellResult& result, const Problem& problem) {
+// The store of an older emplace keeps no placements, but a cell gives the same one again.
+Placement run_again(const bench::CellResult& result, const bench::ProblemSet& problems) {
   const bench::Cell& cell = result.cell;
-  const bench::ProblemSet problems({cell});
   const std::atomic<bool> never_stop{false};
-  const bench::CellResult again = bench::run_cell(cell, problems.find(cell), {}, never_stop);
+  bench::CellResult again = bench::run_cell(cell, problems.find(cell), {}, never_stop);
   if (again.status == bench::CellStatus::kFailed) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("agent {} failed: {}", cell.agent.text(), again.message));
@@ -65,9 +64,19 @@ std::optional<BestKnown> run_cell_again(const bench::CellResult& result, const P
     note(fmt::format("emplace: warning: {} on {}: {} gives another placement than when it was run",
                      cell.graph, cell.cluster, cell.agent.text()));
   }
+  return std::move(again.placement);
+}
+
+std::optional<BestKnown> best_known_of(const bench::CellResult& result,
+                                       const bench::Manifest& manifest, const Problem& problem) {
+  const bench::Cell& cell = result.cell;
+  const bench::ProblemSet problems({cell});
+  const Problem& own = problems.find(cell).problem;
+  const bool is_kept =
+      result.placement.size() > 0 && bench::had_problem(manifest, cell.graph, cell.cluster, own);
   // All groupings hold together what the finest one does, unless ops were parted on purpose.
-  const std::optional<Placement> placement =
-      bench::at_grouping(problem.grouping(), problems.find(cell).problem, again.placement);
+  const std::optional<Placement> placement = bench::at_grouping(
+      problem.grouping(), own, is_kept ? result.placement : run_again(result, problems));
   if (!placement) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("the grouping {} parts ops that must share a device", cell.grouping));
@@ -105,12 +114,13 @@ void add_results(std::vector<BestKnownSearch>& searches, const std::string& fold
                      folder));
   }
   for (const auto& [problem, result] : best) {
-    searches.push_back(
-        {.graph = problem.first,
-         .cluster = problem.second,
-         .run = [run, result = result](const Problem& finest,
-                                       const auto&) { return run_cell_again(*result, finest); },
-         .least_us = result->step_time_us});
+    searches.push_back({.graph = problem.first,
+                        .cluster = problem.second,
+                        .run =
+                            [run, result = result](const Problem& finest, const auto&) {
+                              return best_known_of(*result, run->manifest, finest);
+                            },
+                        .least_us = result->step_time_us});
   }
 }
 

@@ -312,8 +312,8 @@ void add_update_of_best_known(CLI::App& parent, Action& action) {
       "whose costs changed are only simulated again");
   command
       ->add_option("--from", options->from,
-                   "Results instead of a search: folders of emplace run, whose fastest cells are "
-                   "run again, and placement files")
+                   "Results instead of a search: folders of emplace run, of which the fastest "
+                   "cells are taken, and placement files")
       ->type_name("FILE")
       ->group("Placement")
       ->excludes(graphs)

@@ -92,7 +92,8 @@ void simulate_problem(const Options& options) {
   std::optional<ReplicaReport> replicas;
   if (options.replicas.replicas > 0) {
     replicas = on_threads(options.threads, [&] {
-      return simulate_replicas(step, options.problem, options.replicas, options.agent.seed);
+      return simulate_replicas(step, {.graph = step.graph, .cluster = step.cluster},
+                               options.replicas, options.agent.seed);
     });
     note_exact_costs(*replicas);
   }
@@ -137,7 +138,7 @@ void add_simulate(CLI::App& app, Action& action) {
           ->group("Output");
   add_json(*command, options->json);
   for (const char* other :
-       {"--graph", "--cluster", "--groups", "--grouping", "--agent", "--replicas"}) {
+       {"--graph", "--cluster", "--groups", "--grouping", "--agent", "--result", "--replicas"}) {
     cases->excludes(command->get_option(other));
   }
   cases->excludes(placement)->excludes(trace)->excludes(picture);

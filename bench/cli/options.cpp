@@ -237,6 +237,12 @@ CLI::Option* add_json(CLI::App& command, bool& json, const std::string& what) {
   return command.add_flag("--json", json, what)->group("Output");
 }
 
+CLI::Option* add_cell(CLI::App& command, std::string& cell) {
+  return command
+      .add_option("--cell", cell, "Id of a cell, or its first digits (emplace result DIR --list)")
+      ->type_name("ID");
+}
+
 void add_agent_options(CLI::App& command, AgentOptions& options) {
   CLI::Option* agent = command
                            .add_option("--agent", options.agent,
@@ -269,6 +275,17 @@ CLI::Option* add_step_options(CLI::App& command, StepOptions& options) {
   for (const char* other : {"--agent", "--groups", "--grouping"}) {
     placement->excludes(command.get_option(other));
   }
+  CLI::Option* run =
+      command
+          .add_option("--result", options.run,
+                      "Folder of a run instead of an agent: the fastest placement of "
+                      "GRAPH and --cluster, or that of --cell")
+          ->type_name("DIR")
+          ->group("Placement");
+  for (const char* other : {"--agent", "--placement", "--groups", "--grouping"}) {
+    run->excludes(command.get_option(other));
+  }
+  add_cell(command, options.cell)->needs(run)->group("Placement");
   add_threads(command, options.threads)->group("Placement");
   return placement;
 }

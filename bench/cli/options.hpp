@@ -44,11 +44,21 @@ struct AgentOptions {
   std::string from{};  ///< path of a placement file from which a search starts, or empty
 };
 
-/// Names a problem and a placement of it: by an agent, or from a file.
+/// Chooses a cell of a run. Without its id, it is the fastest one of the graph and the cluster.
+struct CellChoice {
+  std::string folder{};   ///< of the run, or empty
+  std::string id{};       ///< of the cell or the first digits of it, or empty
+  std::string graph{};    ///< empty: the only one of the run
+  std::string cluster{};  ///< empty: the only one of the run
+};
+
+/// Names a problem and a placement of it: by an agent, from a file, or of a run.
 struct StepOptions {
   ProblemOptions problem{};
   AgentOptions agent{};
   std::string placement{};  ///< path of a file, or empty
+  std::string run{};        ///< folder of a run, or empty
+  std::string cell{};       ///< id of a cell of the run, or empty
   int threads = 0;          ///< 0: all cores
 };
 
@@ -70,7 +80,11 @@ void add_problem_options(CLI::App& command, ProblemOptions& options);
 /// Adds --agent, --evaluations, --time-limit and --seed.
 void add_agent_options(CLI::App& command, AgentOptions& options);
 
-/// Adds the options of a problem and of an agent, --placement, which it returns, and --threads.
+/// Adds --cell.
+CLI::Option* add_cell(CLI::App& command, std::string& cell);
+
+/// Adds the options of a problem and of an agent, --placement, which it returns, --result, --cell
+/// and --threads.
 CLI::Option* add_step_options(CLI::App& command, StepOptions& options);
 
 /// Adds --evaluations.

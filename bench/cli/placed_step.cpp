@@ -2,6 +2,7 @@
 
 #include "search_progress.hpp"
 #include "stop_signal.hpp"
+#include "stored_cell.hpp"
 #include "terminal.hpp"
 #include "threads.hpp"
 
@@ -82,6 +83,12 @@ void simulate(PlacedStep& step, const Placement& placement) {
 }
 
 PlacedStep place_step(const StepOptions& options) {
+  if (!options.run.empty()) {
+    return place_from_run({.folder = options.run,
+                           .id = options.cell,
+                           .graph = options.problem.graph,
+                           .cluster = options.problem.cluster});
+  }
   return options.placement.empty() ? place_with_agent(options.problem, options.agent)
                                    : place_from_file(options.problem, options.placement);
 }
@@ -205,14 +212,43 @@ PlacedStep place_from_file(const ProblemOptions& problem, const std::string& pat
   return step;
 }
 
+PlacedStep place_from_run(const CellChoice& choice) {
+  const bench::StoredRun run = bench::read_store(choice.folder);
+  const bench::CellResult& result = find_cell(run, choice);
+  const bench::Cell& cell = result.cell;
+  PlacedStep step{.entry = with_bounds(
+                      bench::load_problem(cell.graph, cell.cluster, cell.groups, cell.grouping)),
+                  .graph = cell.graph,
+                  .cluster = cell.cluster,
+                  .grouping = cell.grouping,
+                  .placed_by = cell.agent.text(),
+                  .decision_groups = result.decision_groups,
+                  .evaluations = result.evaluations,
+                  .evaluations_to_best = result.evaluations_to_best};
+  if (!bench::had_problem(run.manifest, cell.graph, cell.cluster, step.problem())) {
+    const bench::BuildInfo& build = run.manifest.starts.back().build;
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("{}: {} on {} has changed since emplace {} (git {}) ran it", choice.folder,
+                    cell.graph, cell.cluster, build.version, build.git_revision));
+  }
+  step.entry.bounds.search_us = result.bound_us;
+  simulate(step, result.placement);
+  if (step.record.makespan_us != result.step_time_us) {
+    note(fmt::format("emplace: warning: the step takes {:.3f} ms now, and took {:.3f} ms in {}",
+                     step.record.makespan_us / 1e3, result.step_time_us / 1e3, choice.folder));
+  }
+  return step;
+}
+
 PlacedStep place_step(const StepOptions& options, std::string_view command,
                       std::string_view instead) {
   const bool by_agent = !options.agent.agent.empty();
-  if (options.problem.graph.empty() || options.problem.cluster.empty() ||
-      by_agent == !options.placement.empty()) {
+  if (options.run.empty() && (options.problem.graph.empty() || options.problem.cluster.empty() ||
+                              by_agent == !options.placement.empty())) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("give {}GRAPH, --cluster and one of --agent and --placement "
-                            "(see emplace {} --help)",
+                fmt::format("give {}GRAPH, --cluster and one of --agent and --placement, or "
+                            "--result DIR (see emplace {} --help)",
                             instead, command));
   }
   return on_threads(options.threads, [&] { return place_step(options); });

@@ -85,6 +85,10 @@ PlacedStep place_with_policy(const ProblemOptions& problem, const PolicyOptions&
 /// Reads a placement file for a problem. Throws Error.
 PlacedStep place_from_file(const ProblemOptions& problem, const std::string& path);
 
+/// Returns the placement that a cell of a run kept. Throws Error, also if its graph or cluster has
+/// changed since.
+PlacedStep place_from_run(const CellChoice& choice);
+
 /// Places as the options say. Throws Error, of kUsage if they name no problem or not one way to
 /// place it: "give GRAPH, ... (see emplace COMMAND --help)", with `instead` after "give ".
 PlacedStep place_step(const StepOptions& options, std::string_view command,

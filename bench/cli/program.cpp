@@ -35,6 +35,8 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   add_run(*app, action);
   add_report(*app, action);
   add_compare(*app, action);
+  add_result(*app, action);
+  add_export_results(*app, action);
   add_train(*app, action);
   add_place(*app, action);
   add_simulate(*app, action);

@@ -1,5 +1,7 @@
 // Results as lines of JSON.
 
+#include "placement_text.hpp"
+
 #include <emplace/bench/result_store.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/json_cursor.hpp>
@@ -25,6 +27,56 @@ CellStatus status_from_json(const JsonCursor& json) {
     }
   }
   json.fail("expected \"ok\", \"out_of_memory\" or \"failed\"");
+}
+
+// Enough for any curve, and a third of the digits of a clock.
+double in_whole_us(double seconds) { return std::round(seconds * 1e6) / 1e6; }
+
+// One list for each member, which takes less room than an object for each improvement.
+struct HistoryLists {
+  explicit HistoryLists(const std::vector<Improvement>& history) {
+    for (const Improvement& improvement : history) {
+      evaluations.push_back(improvement.evaluations);
+      step_time_us.push_back(improvement.evaluation.step_time_us);
+      bytes_over.push_back(improvement.evaluation.bytes_over);
+      seconds.push_back(in_whole_us(improvement.seconds));
+    }
+  }
+
+  std::vector<std::int64_t> evaluations{};
+  std::vector<double> step_time_us{};
+  std::vector<std::int64_t> bytes_over{};
+  std::vector<double> seconds{};
+};
+
+std::vector<Improvement> history_from_json(const JsonCursor& json, const JsonCursor& seconds,
+                                           std::int64_t evaluations) {
+  json.expect_only({"evaluations", "step_time_us", "bytes_over"});
+  const std::vector<JsonCursor> made = json.at("evaluations").elements();
+  const std::vector<JsonCursor> steps = json.at("step_time_us").elements();
+  const std::vector<JsonCursor> over = json.at("bytes_over").elements();
+  const std::vector<JsonCursor> times = seconds.elements();
+  if (made.empty() || steps.size() != made.size() || over.size() != made.size() ||
+      times.size() != made.size()) {
+    json.fail(fmt::format("expected lists of one length, found {}, {}, {} and {} seconds",
+                          made.size(), steps.size(), over.size(), times.size()));
+  }
+  std::vector<Improvement> history;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const Improvement before = history.empty() ? Improvement() : history.back();
+    const std::int64_t bytes_over = over[i].integer(0, kMaxInteger);
+    history.push_back(
+        {.evaluations = made[i].integer(before.evaluations + 1, evaluations),
+         .evaluation = {.status = bytes_over > 0 ? agents::EvaluationStatus::kOutOfMemory
+                                                 : agents::EvaluationStatus::kOk,
+                        .step_time_us = steps[i].number(0, kMaxNumber),
+                        .bytes_over = bytes_over},
+         .seconds = times[i].number(before.seconds, kMaxNumber)});
+    if (!history.back().evaluation.better_than(before.evaluation)) {
+      steps[i].fail("expected an improvement, found none");
+    }
+  }
+  return history;
 }
 
 }  // namespace
@@ -59,10 +111,22 @@ std::string write_cell_result(const CellResult& result) {
   json["problem_groups"] = result.problem_groups;
   json["decision_groups"] = result.decision_groups;
   json["placement_hash"] = result.placement_hash;
+  if (result.placement.size() > 0) {
+    json["placement"] = write_placement_text(result.placement);
+  }
+  const HistoryLists history(result.history);
+  if (!result.history.empty()) {
+    json["history"] = {{"evaluations", history.evaluations},
+                       {"step_time_us", history.step_time_us},
+                       {"bytes_over", history.bytes_over}};
+  }
   if (!result.replicas_us.empty()) {
     json["replicas_us"] = result.replicas_us;
   }
   json["measured"] = {{"wall_s", result.wall_s}};
+  if (!result.history.empty()) {
+    json["measured"]["history_s"] = history.seconds;
+  }
   // An agent's message may be any bytes; what is not UTF-8 in it is replaced.
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -94,6 +158,8 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
                     "problem_groups",
                     "decision_groups",
                     "placement_hash",
+                    "placement",
+                    "history",
                     "replicas_us",
                     "measured"});
   CellResult result;
@@ -128,6 +194,14 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
   result.problem_groups = json.at("problem_groups").integer(0, kMaxInteger);
   result.decision_groups = json.at("decision_groups").integer(0, result.problem_groups);
   result.placement_hash = json.at("placement_hash").text();
+  if (const auto placement = json.find("placement")) {
+    result.placement = read_placement_text(*placement, result.problem_groups,
+                                           static_cast<std::int64_t>(result.peak_bytes.size()));
+    if (hash_of(result.placement) != result.placement_hash) {
+      placement->fail(fmt::format("expected a placement of the hash {}, found {}",
+                                  result.placement_hash, hash_of(result.placement)));
+    }
+  }
   if (const auto replicas = json.find("replicas_us")) {
     for (const JsonCursor& time : replicas->elements()) {
       result.replicas_us.push_back(time.number(0, kMaxNumber));
@@ -138,7 +212,10 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
     }
   }
   const JsonCursor measured = json.at("measured");
-  measured.expect_only({"wall_s"});
+  measured.expect_only({"wall_s", "history_s"});
+  if (const auto history = json.find("history")) {
+    result.history = history_from_json(*history, measured.at("history_s"), result.evaluations);
+  }
   result.wall_s = measured.at("wall_s").number(0, kMaxNumber);
   return result;
 }

@@ -1,3 +1,4 @@
+#include "improvement_history.hpp"
 #include "parallel_runs.hpp"
 
 #include <emplace/agents/session.hpp>
@@ -28,6 +29,7 @@ void check_placement(const Placement& placement, const Problem& problem) {
 void place_and_simulate(const Problem& problem, const Policies& policies,
                         const std::atomic<bool>& stop, const CellWatch& watch, CellResult& result) {
   const Cell& cell = result.cell;
+  ImprovementClock clock;
   agents::Session session(
       problem, {.seed = cell.seed(),
                 .max_evaluations = cell.max_evaluations,
@@ -35,7 +37,12 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
                 .enough_us = watch.ends_at_bound ? result.bound_us * (1 + kBoundRounding) : 0,
                 .stop = &stop,
                 .progress = watch.progress,
-                .improved = watch.improved});
+                .improved = [&](const agents::Session::Improvement& improvement) {
+                  clock.note(improvement);
+                  if (watch.improved) {
+                    watch.improved(improvement);
+                  }
+                }});
   const std::unique_ptr<agents::Agent> agent = cell.agent.make(cell.groups_are_given());
   auto* const learner = dynamic_cast<agents::TrainableAgent*>(agent.get());
   if (!cell.policy.empty()) {
@@ -64,6 +71,7 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
   result.decision_groups = agent->decision_groups(problem);
   result.placement_hash = hash_of(placement);
   result.placement = std::move(placement);
+  result.history = thin_out(clock.timed(session.improvements()), kHistoryStep);
 }
 
 // The step times of the cell's placement where costs are drawn anew; the same draws for all cells

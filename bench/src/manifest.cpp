@@ -13,6 +13,7 @@
 #include <tbb/version.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <limits>
@@ -21,7 +22,8 @@ namespace emplace::bench {
 namespace {
 
 constexpr std::string_view kSchema = "emplace-run";
-constexpr std::int64_t kVersion = 3;
+constexpr std::int64_t kVersion = 4;
+constexpr std::int64_t kOldestVersion = 3;
 constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
 
 // Returns what follows `key` and its separators on the first line of `path` that begins with it.
@@ -142,6 +144,14 @@ Start start_now(std::vector<std::string> arguments) {
           .machine = machine_info()};
 }
 
+bool had_problem(const Manifest& manifest, std::string_view graph, std::string_view cluster,
+                 const Problem& problem) {
+  const std::string hash = hash_of(problem);
+  return std::ranges::any_of(manifest.problems, [&](const ProblemHash& one) {
+    return one.graph == graph && one.cluster == cluster && one.hash == hash;
+  });
+}
+
 std::string write_manifest(const Manifest& manifest) {
   nlohmann::ordered_json problems = nlohmann::ordered_json::array();
   for (const ProblemHash& problem : manifest.problems) {
@@ -169,7 +179,7 @@ Manifest read_manifest(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor json = document.root();
   json.expect_schema(kSchema, kVersion);
-  if (json.at("version").integer(1, kVersion) < kVersion) {
+  if (json.at("version").integer(1, kVersion) < kOldestVersion) {
     json.at("version").fail("an older program wrote these results; run the suite again");
   }
   json.expect_only({"schema", "version", "suite", "root_seed", "num_cells", "problems", "starts"});

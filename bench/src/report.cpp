@@ -22,7 +22,7 @@ std::optional<double> median_of_any(std::vector<double> values) {
   return values.empty() ? std::nullopt : std::optional(median(std::move(values)));
 }
 
-// Says whether an agent that learns put all groups on one device. A stored result has no placement
+// Says whether an agent that learns put all groups on one device. An older store has no placement
 // but its hash, so this tries all devices.
 bool learned_one_device(const CellResult& result) {
   if (result.evaluations_per_episode == 0) {

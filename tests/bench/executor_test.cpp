@@ -28,6 +28,15 @@ const Suite kSuite{.name = "tiny",
                    .max_evaluations = 5,
                    .groups = 60};
 
+// Returns a result without what a clock measured, as a line.
+std::string timeless_line(CellResult result) {
+  result.wall_s = 0;
+  for (Improvement& improvement : result.history) {
+    improvement.seconds = 0;
+  }
+  return write_cell_result(result);
+}
+
 class ExecutorTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -42,9 +51,8 @@ class ExecutorTest : public ::testing::Test {
   // Returns the results without wall times, as lines by id.
   static std::map<std::string, std::string> run(std::vector<Cell> cells, int threads) {
     std::map<std::string, std::string> lines;
-    run_cells(cells, *problems_, {}, threads, kNeverStop, [&](CellResult result) {
-      result.wall_s = 0;
-      EXPECT_TRUE(lines.emplace(result.cell.id(), write_cell_result(result)).second);
+    run_cells(cells, *problems_, {}, threads, kNeverStop, [&](const CellResult& result) {
+      EXPECT_TRUE(lines.emplace(result.cell.id(), timeless_line(result)).second);
     });
     return lines;
   }
@@ -89,9 +97,7 @@ TEST_F(ExecutorTest, CellsKeepTheirStepTimesInTheSameDrawsOfUncertainCosts) {
       const std::vector<Replicas> replicas = simulate_replicas(
           problems.find(result.cell).problem, placements, {.replicas = kCellReplicas});
       EXPECT_EQ(result.replicas_us, replicas[0].makespan_us);
-      CellResult timeless = result;
-      timeless.wall_s = 0;
-      const std::string line = write_cell_result(timeless);
+      const std::string line = timeless_line(result);
       EXPECT_EQ(read_cell_result(line, "line").replicas_us, result.replicas_us);
       EXPECT_EQ(lines.emplace(result.cell.id(), line).first->second, line);
     });
@@ -120,6 +126,22 @@ TEST_F(ExecutorTest, CellsTellWhatTheyUsed) {
   EXPECT_EQ(result.placement.size(), problems_->find(*random).problem.num_groups());
   EXPECT_GE(result.step_time_us, result.bound_us);
   EXPECT_GT(result.bound_us, 0);
+}
+
+TEST_F(ExecutorTest, CellsKeepTheirHistory) {
+  for (const Cell& cell : *cells_) {
+    const CellResult result = run_cell(cell, problems_->find(cell), {}, kNeverStop);
+    if (result.evaluations == 0) {
+      EXPECT_TRUE(result.history.empty());
+      continue;
+    }
+    ASSERT_FALSE(result.history.empty());
+    EXPECT_EQ(result.history.front().evaluations, 1);
+    EXPECT_EQ(result.history.back().evaluations, result.evaluations_to_best);
+    EXPECT_EQ(result.history.back().evaluation.step_time_us, result.step_time_us);
+    EXPECT_GT(result.history.front().seconds, 0);
+    EXPECT_LE(result.history.back().seconds, result.wall_s);
+  }
 }
 
 TEST_F(ExecutorTest, AnAgentThatThrowsMakesAFailedCell) {

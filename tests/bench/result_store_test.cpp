@@ -12,6 +12,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <tuple>
 
 namespace emplace::bench {
 namespace {
@@ -55,6 +56,25 @@ CellResult result_of(const std::string& agent, std::int64_t repetition) {
           .decision_groups = 12,
           .placement_hash = "00000000000000ff",
           .wall_s = 1e-9};
+}
+
+// With a placement and a history, as of a search that first found what does not fit.
+CellResult kept_result_of(const std::string& agent, std::int64_t repetition) {
+  CellResult result = result_of(agent, repetition);
+  result.problem_groups = 4;
+  result.decision_groups = 4;
+  result.placement = Placement({0, 1, 1, 0});
+  result.placement_hash = hash_of(result.placement);
+  result.history = {
+      {.evaluations = 1,
+       .evaluation = {.status = agents::EvaluationStatus::kOutOfMemory,
+                      .step_time_us = 0.5,
+                      .bytes_over = 3},
+       .seconds = 0.25},
+      {.evaluations = 4,
+       .evaluation = {.status = agents::EvaluationStatus::kOk, .step_time_us = 0.1 + 0.2},
+       .seconds = 0.75}};
+  return result;
 }
 
 class ResultStoreTest : public ::testing::Test {
@@ -108,6 +128,53 @@ TEST_F(ResultStoreTest, GivesBackTheSameBits) {
   EXPECT_EQ(run.results[0].problem_groups, 20);
   EXPECT_EQ(run.results[0].decision_groups, 12);
   EXPECT_EQ(write_cell_result(run.results[0]), write_cell_result(result));
+}
+
+TEST(CellResultLine, KeepsPlacementAndHistory) {
+  const CellResult result = kept_result_of("a", 0);
+  const std::string line = write_cell_result(result);
+  EXPECT_THAT(line, HasSubstr("\"placement\":\"0 1*2 0\",\"history\":{\"evaluations\":[1,4],"
+                              "\"step_time_us\":[0.5,0.30000000000000004],"
+                              "\"bytes_over\":[3,0]},\"measured\":{\"wall_s\":1e-09,"
+                              "\"history_s\":[0.25,0.75]}}"));
+  const CellResult again = read_cell_result(line, "line");
+  EXPECT_EQ(again.placement, result.placement);
+  ASSERT_EQ(again.history.size(), 2U);
+  EXPECT_EQ(again.history[0].evaluation.status, agents::EvaluationStatus::kOutOfMemory);
+  EXPECT_EQ(again.history[1].evaluation.status, agents::EvaluationStatus::kOk);
+  EXPECT_EQ(again.history[1].seconds, 0.75);
+  EXPECT_EQ(write_cell_result(again), line);
+}
+
+TEST(CellResultLine, RefusesAPlacementOrAHistoryThatIsWrong) {
+  const std::string line = write_cell_result(kept_result_of("a", 0));
+  const std::tuple<std::string, std::string, std::string> cases[] = {
+      {"0 1*2 0", "0 1*3", "/placement: expected a placement of the hash"},
+      {"0 1*2 0", "0 1*2", "/placement: expected the devices of 4 groups, found 3"},
+      {"0 1*2 0", "0 1*2 2", "/placement: expected DEVICE"},
+      {"\"history\"", "\"histori\"", "histori"},
+      {"\"bytes_over\"", "\"bytes\"", "/history/bytes: the member is not known"},
+      {"[1,4]", "[1]", "/history: expected lists of one length, found 1, 2, 2 and 2 seconds"},
+      {"[0.25,0.75]", "[0.25]", "/history: expected lists of one length, found 2, 2, 2 and 1"},
+      {"[1,4]", "[4,4]", "/history/evaluations/1"},
+      {"[1,4]", "[1,11]", "/history/evaluations/1"},
+      {"[3,0]", "[3,999999]", "/history/step_time_us/1: expected an improvement"},
+      {"[3,0]", "[0,3]", "/history/step_time_us/1: expected an improvement"},
+      {"[0.25,0.75]", "[0.25,0.125]", "/measured/history_s/1"},
+      {",\"history_s\":[0.25,0.75]", "", "history_s"},
+  };
+  for (const auto& [from, to, message] : cases) {
+    std::string text = line;
+    ASSERT_NE(text.find(from), std::string::npos) << from;
+    text.replace(text.find(from), from.size(), to);
+    try {
+      read_cell_result(text, "line");
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kFormat);
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  }
 }
 
 TEST(CellResultLine, KeepsThePolicy) {
@@ -268,12 +335,29 @@ TEST_F(ResultStoreTest, HostileCellsAreRefusedWithTheirLine) {
   }
 }
 
+// Version 3 had neither placements nor histories.
+TEST_F(ResultStoreTest, AStoreOfTheFormatBeforeIsReadAndGoneOnWith) {
+  fill(1);
+  const std::string path = folder_ + "/manifest.json";
+  std::string text = read_text_file(path);
+  const std::string version = "\"version\": 4";
+  text.replace(text.find(version), version.size(), "\"version\": 3");
+  write_text_file(path, text);
+  ASSERT_EQ(cells().find("\"placement\""), std::string::npos);
+  EXPECT_EQ(read_store(folder_).results.size(), 1U);
+  ResultStore::open(folder_, manifest_of(), true).append(kept_result_of("a", 1));
+  const StoredRun run = read_store(folder_);
+  ASSERT_EQ(run.results.size(), 2U);
+  EXPECT_EQ(run.results[0].placement.size(), 0);
+  EXPECT_EQ(run.results[1].placement.size(), 4);
+}
+
 TEST_F(ResultStoreTest, AnOlderStoreIsRefusedWithTheAdviceToRunAgain) {
   fill(1);
   const std::string path = folder_ + "/manifest.json";
   std::string text = read_text_file(path);
-  const std::string version = "\"version\": 3";
-  text.replace(text.find(version), version.size(), "\"version\": 1");
+  const std::string version = "\"version\": 4";
+  text.replace(text.find(version), version.size(), "\"version\": 2");
   write_text_file(path, text);
   expect_refused(ErrorCode::kFormat,
                  "manifest.json: /version: an older program wrote these results; run the suite "
@@ -293,7 +377,7 @@ TEST_F(ResultStoreTest, HostileManifestsAreRefused) {
   const std::string hostile[] = {
       "",
       good.substr(0, good.size() / 2),
-      with("\"version\": 3", "\"version\": 99"),
+      with("\"version\": 4", "\"version\": 99"),
       with("emplace-run", "emplace-suite"),
       with("\"root_seed\": 7", "\"root_seed\": -7"),
       with("\"root_seed\": 7", "\"root_seed\": 18446744073709551615"),

@@ -4,6 +4,7 @@
 // numbers are hashes of its coordinates alone, so the result is the same bits whatever the order,
 // the thread or the process in which it is computed.
 
+#include <emplace/agents/session.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/sim/placement.hpp>
 
@@ -69,7 +70,20 @@ inline constexpr double kNearBest = 0.02;
 /// The number of draws in which the placements of cells are compared (replicas.hpp).
 inline constexpr std::int64_t kCellReplicas = 200;
 
-/// Holds the result of a cell. All but `wall_s` is a function of the cell and its problem alone.
+/// Describes a placement that was better than all before it.
+struct Improvement {
+  std::int64_t evaluations = 0;  ///< used until it was found
+  agents::Evaluation evaluation{};
+  /// Until the search had a placement at least as good, by the clock of this machine. Where
+  /// searches ran side by side, another of them may have been earlier.
+  double seconds = 0;
+};
+
+/// The share by which an improvement must lower the objective to be kept in CellResult::history.
+inline constexpr double kHistoryStep = 0.002;
+
+/// Holds the result of a cell. All but `wall_s` and the seconds of the history is a function of the
+/// cell and its problem alone.
 struct CellResult {
   Cell cell{};
   CellStatus status = CellStatus::kOk;
@@ -86,7 +100,11 @@ struct CellResult {
   std::int64_t decision_groups = 0;          ///< on which the agent decided; 0 if the cell failed
   std::string placement_hash{};              ///< 16 hexadecimal digits
   double wall_s = 0;                         ///< time that the cell took on this machine
-  Placement placement{};                     ///< empty if it failed, and when read from a store
+  Placement placement{};  ///< empty if it failed, and in the store of an older emplace
+  /// How the best so far fell. After any number of evaluations, the true best is less than
+  /// kHistoryStep below the last entry up to there, which fits if that does. Empty if nothing was
+  /// evaluated, if the cell failed, and in the store of an older emplace.
+  std::vector<Improvement> history{};
   /// Step times of the placement in kCellReplicas draws of the costs, which are the same for all
   /// cells of a problem; empty if no cost there has a spread, and if the cell failed.
   std::vector<double> replicas_us{};

@@ -59,11 +59,16 @@ struct Manifest {
   std::vector<Start> starts{};
 };
 
+/// Says whether the run had this problem under these names, with the same contents.
+bool had_problem(const Manifest& manifest, std::string_view graph, std::string_view cluster,
+                 const Problem& problem);
+
 /// Returns the manifest as JSON text.
 std::string write_manifest(const Manifest& manifest);
 
-/// Reads a manifest; `source` names it in errors. Throws kFormat. Its suite may have agents that
-/// this program does not know.
+/// Reads a manifest, also one of the format before, whose results have neither placements nor
+/// histories; `source` names it in errors. Throws kFormat. Its suite may have agents that this
+/// program does not know.
 Manifest read_manifest(std::string_view text, const std::string& source);
 
 }  // namespace emplace::bench

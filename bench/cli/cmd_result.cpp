@@ -1,0 +1,151 @@
+#include "command.hpp"
+#include "help_text.hpp"
+#include "memory_overflow.hpp"
+#include "options.hpp"
+#include "placed_step.hpp"
+#include "stored_cell.hpp"
+#include "terminal.hpp"
+
+#include <emplace/bench/result_store.hpp>
+#include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/text_file.hpp>
+#include <emplace/sim/placement_file.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace emplace::cli {
+namespace {
+
+using bench::CellResult;
+using bench::TextTable;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  CellChoice choice;
+  std::string output;
+  bool list = false;
+  bool json = false;
+};
+
+std::string to_text(const bench::StoredRun& run, bool color) {
+  constexpr TextTable::Align kRight = TextTable::Align::kRight;
+  const auto fastest = fastest_cells(run);
+  TextTable table({{"cell"},
+                   {"graph"},
+                   {"cluster"},
+                   {"agent"},
+                   {"repetition", kRight},
+                   {"step [ms]", kRight},
+                   {"status"},
+                   {""}});
+  for (const CellResult& result : run.results) {
+    const bench::Cell& cell = result.cell;
+    const bool is_fastest = fastest.contains(&result);
+    table.add_row(
+        {cell.id(), cell.graph, cell.cluster, cell.agent.text(), fmt::format("{}", cell.repetition),
+         result.status == bench::CellStatus::kFailed
+             ? "-"
+             : fmt::format("{:.3f}", result.step_time_us / 1e3),
+         std::string(to_string(result.status)), is_fastest ? "*" : ""},
+        is_fastest);
+  }
+  return table.to_terminal(color);
+}
+
+Json to_json(const bench::StoredRun& run) {
+  const auto fastest = fastest_cells(run);
+  Json cells = Json::array();
+  for (const CellResult& result : run.results) {
+    const bench::Cell& cell = result.cell;
+    cells.push_back({{"id", cell.id()},
+                     {"graph", cell.graph},
+                     {"cluster", cell.cluster},
+                     {"agent", cell.agent.text()},
+                     {"repetition", cell.repetition},
+                     {"status", to_string(result.status)},
+                     {"step_time_us", result.step_time_us},
+                     {"has_placement", result.placement.size() > 0},
+                     {"is_fastest", fastest.contains(&result)}});
+  }
+  return {{"schema_version", 1}, {"cells", std::move(cells)}};
+}
+
+void list_cells(const Options& options, bool color) {
+  const bench::StoredRun run = bench::read_store(options.choice.folder);
+  if (options.json) {
+    print_json(to_json(run));
+  } else {
+    print(to_text(run, color));
+  }
+}
+
+void write_placement(const Options& options) {
+  refuse_two_answers(options.json, options.output, "--output");
+  const PlacedStep step = place_from_run(options.choice);
+  note_out_of_memory(step);
+  const std::string file = write_placement_json(step.problem(), step.record.placement);
+  if (options.output.empty() && !options.json) {
+    print(file);
+    return;
+  }
+  Json answer = cli::to_json(step);
+  if (options.output.empty()) {
+    answer["placement"] = Json::parse(file);
+  } else {
+    write_text_file(options.output, file);
+  }
+  if (options.json) {
+    print_json(answer);
+  } else if (options.output != "-") {
+    print(cli::to_text(step));
+  }
+}
+
+}  // namespace
+
+void add_result(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("result", "Write a placement that a run found, or list its cells");
+  command->group("Experiments");
+  set_examples(*command, {"emplace result results/quickstart --list",
+                          "emplace result results/quickstart --cluster p2-8xlarge-2 -o "
+                          "placement.json"});
+  const auto options = std::make_shared<Options>();
+  command->add_option("DIR", options->choice.folder, "Folder of a run")
+      ->required()
+      ->type_name("DIR");
+  CLI::Option* list = command->add_flag("--list", options->list,
+                                        "List the cells; * marks the fastest of a problem");
+  CLI::Option* graph =
+      command->add_option("--graph", options->choice.graph, "Fastest cell of this graph")
+          ->type_name("GRAPH")
+          ->default_str("the only one")
+          ->excludes(list);
+  CLI::Option* cluster =
+      command->add_option("--cluster", options->choice.cluster, "Fastest cell of this cluster")
+          ->type_name("CLUSTER")
+          ->default_str("the only one")
+          ->excludes(list);
+  add_cell(*command, options->choice.id)->excludes(list)->excludes(graph)->excludes(cluster);
+  add_output(*command, options->output, "Write the placement here")
+      ->default_str("standard output")
+      ->excludes(list);
+  add_json(*command, options->json,
+           "Answer with the list, or with the step, in JSON; without --output it holds the "
+           "placement too");
+  command->callback([options, &action] {
+    action = [options](const Invocation& invocation) {
+      if (options->list) {
+        list_cells(*options, use_color(invocation.color));
+      } else {
+        write_placement(*options);
+      }
+      return Outcome::kOk;
+    };
+  });
+}
+
+}  // namespace emplace::cli
