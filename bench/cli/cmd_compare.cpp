@@ -8,7 +8,6 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
 #include <charconv>
@@ -105,17 +104,7 @@ void add_compare(CLI::App& app, Action& action) {
                    "Compare multiples of this benchmark's time, so that machines may differ")
       ->needs(micro)
       ->type_name("BENCHMARK");
-  CLI::Option* format =
-      command->add_option("--format", options->format, "terminal, markdown or json");
-  format->check(CLI::IsMember({"terminal", "markdown", "json"}))
-      ->type_name("FORMAT")
-      ->capture_default_str()
-      ->group("Output");
-  command
-      ->add_flag_callback(
-          "--json", [options] { options->format = "json"; }, "Same as --format json")
-      ->excludes(format)
-      ->group("Output");
+  add_format(*command, options->format, {"terminal", "markdown", "json"});
   add_output(*command, options->output, "Write the comparison here")
       ->default_str("standard output");
   command->callback([options, &action] {

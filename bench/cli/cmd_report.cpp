@@ -7,7 +7,6 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
 #include <memory>
@@ -27,17 +26,7 @@ void add_report(CLI::App& app, Action& action) {
                           "emplace report results/quickstart --format markdown -o report.md"});
   const auto options = std::make_shared<Options>();
   command->add_option("DIR", options->folder, "Folder of a run")->required()->type_name("DIR");
-  CLI::Option* format =
-      command->add_option("--format", options->format, "terminal, markdown or json");
-  format->check(CLI::IsMember({"terminal", "markdown", "json"}))
-      ->type_name("FORMAT")
-      ->capture_default_str()
-      ->group("Output");
-  command
-      ->add_flag_callback(
-          "--json", [options] { options->format = "json"; }, "Same as --format json")
-      ->excludes(format)
-      ->group("Output");
+  add_format(*command, options->format, {"terminal", "markdown", "json"});
   add_output(*command, options->output, "Write the report here")->default_str("standard output");
   command
       ->add_option("--picture", options->picture,

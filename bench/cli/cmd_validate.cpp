@@ -8,7 +8,6 @@
 #include <emplace/bench/published_steps.hpp>
 #include <emplace/graphs/text_file.hpp>
 
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
 #include <array>
@@ -79,17 +78,7 @@ void add_published(CLI::App& parent, Action& action) {
   command
       ->add_option("--steps", options->steps, "File of published steps instead of the shipped ones")
       ->type_name("FILE");
-  CLI::Option* format =
-      command->add_option("--format", options->format, "terminal, markdown, json or csv");
-  format->check(CLI::IsMember({"terminal", "markdown", "json", "csv"}))
-      ->type_name("FORMAT")
-      ->capture_default_str()
-      ->group("Output");
-  command
-      ->add_flag_callback(
-          "--json", [options] { options->format = "json"; }, "Same as --format json")
-      ->excludes(format)
-      ->group("Output");
+  add_format(*command, options->format, {"terminal", "markdown", "json", "csv"});
   add_output(*command, options->output, "Write the report here")->default_str("standard output");
   command
       ->add_option("--picture", options->picture,

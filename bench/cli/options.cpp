@@ -233,6 +233,25 @@ CLI::Option* add_output(CLI::App& command, std::string& output, const std::strin
   return command.add_option("-o,--output", output, what)->type_name(type)->group("Output");
 }
 
+CLI::Option* add_format(CLI::App& command, std::string& format,
+                        const std::vector<std::string>& formats) {
+  const std::span<const std::string> first(formats.data(), formats.size() - 1);
+  CLI::Option* option =
+      command
+          .add_option("--format", format,
+                      fmt::format("{} or {}", fmt::join(first, ", "), formats.back()))
+          ->check(CLI::IsMember(formats))
+          ->type_name("FORMAT")
+          ->capture_default_str()
+          ->group("Output");
+  command
+      .add_flag_callback(
+          "--json", [&format] { format = "json"; }, "Same as --format json")
+      ->excludes(option)
+      ->group("Output");
+  return option;
+}
+
 CLI::Option* add_json(CLI::App& command, bool& json, const std::string& what) {
   return command.add_flag("--json", json, what)->group("Output");
 }

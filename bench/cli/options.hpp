@@ -100,6 +100,11 @@ CLI::Option* add_threads(CLI::App& command, int& threads);
 CLI::Option* add_output(CLI::App& command, std::string& output, const std::string& what,
                         const std::string& type = "FILE");
 
+/// Adds --format, one of `formats`, by default what `format` holds, and --json, which stands for
+/// the format json. `format` must live as long as the command.
+CLI::Option* add_format(CLI::App& command, std::string& format,
+                        const std::vector<std::string>& formats);
+
 /// Adds --json.
 CLI::Option* add_json(CLI::App& command, bool& json, const std::string& what = "Answer in JSON");
 
