@@ -255,6 +255,9 @@ Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) 
   report.root_seed = run.manifest.root_seed;
   report.cells_finished = static_cast<std::int64_t>(run.results.size());
   report.cells_total = run.manifest.num_cells;
+  for (const SuiteAgent& agent : suite.agents) {
+    report.agents.push_back(agent.label());
+  }
   report.baselines = suite.baselines;
   report.published = suite.published;
 

@@ -127,6 +127,7 @@ struct Report {
   std::int64_t cells_finished = 0;
   std::int64_t cells_total = 0;
   std::int64_t cells_failed = 0;
+  std::vector<std::string> agents{};     ///< labels, in the order of the suite
   std::vector<std::string> baselines{};  ///< labels
   std::optional<Published> published{};
   std::vector<ReportTable> tables{};
