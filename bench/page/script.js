@@ -128,6 +128,17 @@
     }
   }
 
+  // The wheel alone, and a finger, scroll the page.
+  const touch = window.matchMedia("(pointer: coarse)").matches;
+  const zoomable = (more) => ({
+    type: "inside",
+    filterMode: "none",
+    zoomOnMouseWheel: "ctrl",
+    moveOnMouseMove: !touch,
+    preventDefaultMouseMove: !touch,
+    ...more,
+  });
+
   const narrow = () => window.innerWidth < 600;
 
   function axis(colors, name, more = {}) {
@@ -153,21 +164,36 @@
     };
   }
 
-  function legend(colors, names, more = {}) {
-    return {
-      type: "scroll",
-      bottom: 0,
-      data: names,
-      textStyle: { color: colors.text, fontSize: 11 },
-      pageTextStyle: { color: colors.muted },
-      pageIconColor: colors.text,
-      pageIconInactiveColor: colors.line,
-      inactiveColor: colors.muted,
-      itemWidth: 18,
-      itemHeight: 8,
-      ...more,
-    };
+  // What the legends hide: names of agents, and of devices. A click hides one in all charts.
+  const hidden = new Set();
+
+  const legend = (names) => ({
+    show: false,
+    data: names,
+    selected: Object.fromEntries(names.map((name) => [name, !hidden.has(name)])),
+  });
+
+  // Shows a legend of [name, color, is dashed] below its charts.
+  function showLegend(id, entries) {
+    element(id).replaceChildren(
+      ...entries.map(([name, color, dashed]) => {
+        const line = make("span", { className: "key", style: { borderTop: `3px ${dashed ? "dashed" : "solid"} ${color}` } });
+        const button = make("button", { type: "button", title: "Hide or show", "aria-pressed": !hidden.has(name) }, [line, name]);
+        button.addEventListener("click", () => {
+          if (!hidden.delete(name)) hidden.add(name);
+          for (const one of document.querySelectorAll(".legend button")) {
+            if (one.textContent === name) one.setAttribute("aria-pressed", !hidden.has(name));
+          }
+          for (const { instance } of charts.values()) {
+            instance.dispatchAction({ type: hidden.has(name) ? "legendUnSelect" : "legendSelect", name });
+          }
+        });
+        return button;
+      }),
+    );
   }
+
+  const agentEntries = (labels) => labels.map((label) => [label, agentColor(label), agents.get(label)?.dashed]);
 
   const agentLine = (label, width = 2) => ({
     color: agentColor(label),
@@ -198,10 +224,10 @@
       ["clusters", String(clusters.size)],
       ["agents", String(data.agents.length)],
       ["repetitions", String(data.repetitions)],
-      ["evaluations", `up to ${data.max_evaluations}`],
+      ["most evaluations", String(data.max_evaluations)],
       ["root seed", String(report.root_seed)],
-      ["emplace", first ? `${first.version} (${first.git_revision})` : ""],
-      ["machine", first ? `${first.cpu}, ${first.cores} cores` : ""],
+      ["emplace", first ? first.version : ""],
+      ["machine", first ? first.cpu : ""],
     ]);
     if (report.cells_finished < report.cells_total) {
       showNote(`${report.cells_total - report.cells_finished} cells are still to run: this report is of what is there.`);
@@ -274,12 +300,14 @@
     })),
   ];
 
+  const kMostTimesBest = 4; // what is slower cannot be told apart at this scale
+
   function drawProfile(set) {
     const rows = set.rows.filter((row) => row.times_best.length > 0);
     const worst = Math.max(1.05, ...rows.map((row) => row.times_best.at(-1)));
-    const most = Math.min(worst * 1.02, 10);
+    const most = Math.min(worst * 1.02, kMostTimesBest);
     const option = (colors) => ({
-      grid: { left: 52, right: 18, top: 12, bottom: 88 },
+      grid: { left: 52, right: 18, top: 12, bottom: 46 },
       tooltip: {
         ...tooltip(colors, (item) => {
           const row = rows.find((one) => one.agent === item.seriesName);
@@ -291,8 +319,8 @@
         }),
         trigger: "item",
       },
-      legend: legend(colors, rows.map((row) => row.agent)),
-      dataZoom: [{ type: "inside", xAxisIndex: 0, filterMode: "none" }],
+      legend: legend(rows.map((row) => row.agent)),
+      dataZoom: [zoomable({ xAxisIndex: 0 })],
       xAxis: axis(colors, "step time over that of the best agent", { type: "log", logBase: 2, min: 1, max: most, nameGap: 24 }),
       yAxis: axis(colors, `share of ${set.what}`, { type: "value", min: 0, max: 1, nameGap: 36 }),
       series: rows.map((row) => {
@@ -305,7 +333,7 @@
           step: "end",
           data: points,
           symbol: "circle",
-          symbolSize: 5,
+          symbolSize: 4,
           color: agentColor(row.agent),
           lineStyle: agentLine(row.agent),
           emphasis: { focus: "series" },
@@ -313,6 +341,7 @@
       }),
     });
     draw("profile", option);
+    showLegend("profile-legend", agentEntries(rows.map((row) => row.agent)));
     element("profile-caption").textContent =
       `For each agent, the share of ${set.problems} ${set.what} on which its step (median over repetitions) takes at ` +
       "most so many times that of the fastest agent (Dolan and Moré 2002). What runs out of memory never gets there." +
@@ -568,7 +597,7 @@
       return { ...one, points: pointsOf(one) };
     });
     const option = (colors) => ({
-      grid: { left: 56, right: 18, top: 14, bottom: 96 },
+      grid: { left: 56, right: 18, top: 14, bottom: 46 },
       tooltip: {
         ...tooltip(colors, (item) => {
           const curve = lasting.find((one) => one.agent === item.seriesName);
@@ -586,12 +615,18 @@
         }),
         trigger: "item",
       },
-      legend: legend(colors, lasting.map((curve) => curve.agent)),
+      legend: legend(lasting.map((curve) => curve.agent)),
       dataZoom: [
-        { type: "inside", xAxisIndex: 0, filterMode: "none" },
-        { type: "inside", yAxisIndex: 0, filterMode: "none", zoomOnMouseWheel: "shift", moveOnMouseMove: true },
+        zoomable({ xAxisIndex: 0 }),
+        zoomable({ yAxisIndex: 0, zoomOnMouseWheel: "shift" }),
       ],
-      xAxis: axis(colors, unit, { type: "log", min: xLeast, max: xMost, nameGap: 24 }),
+      xAxis: axis(colors, unit, {
+        type: "log", min: xLeast, max: xMost, nameGap: 24,
+        axisLabel: {
+          color: colors.muted, fontSize: 11, hideOverlap: true, showMinLabel: xLeast === 1, showMaxLabel: false,
+          formatter: (value) => (value < 1 ? String(value) : value.toLocaleString("en")),
+        },
+      }),
       yAxis: axis(colors, "step [ms]", {
         type: "value",
         min: (least - room) / 1e3,
@@ -610,11 +645,10 @@
           step: "end",
           data: curve.points.map((point) => [point[0], isNumber(point[1]) ? point[1] / 1e3 : null]),
           symbol: "circle",
-          symbolSize: 4,
-          showSymbol: true,
+          symbolSize: curve.points.length > 25 ? 2.5 : 4,
           color: agentColor(curve.agent),
           lineStyle: curve.level
-            ? { ...agentLine(curve.agent, 1), type: "dotted" }
+            ? { ...agentLine(curve.agent, 1.2), type: "dotted" }
             : agentLine(curve.agent),
           emphasis: { focus: "series" },
         })),
@@ -642,6 +676,7 @@
       ],
     });
     draw(id, option);
+    showLegend("curves-legend", agentEntries(lasting.map((curve) => curve.agent)));
     return Math.max(...everywhere) > most;
   }
 
@@ -681,7 +716,7 @@
     const convergence = data.convergence.find((one) => one.graph === table.graph && one.cluster === table.cluster);
     const any = convergence?.curves.some((curve) => curve.by_evaluations.length > 0) ?? false;
     element("convergence").hidden = !any;
-    element("convergence").style.display = any ? "" : "none";
+    element("curves-legend").hidden = !any;
     if (!any) {
       element("convergence-caption").textContent = "No agent here has a history of a placement that fits.";
       return;
@@ -692,7 +727,7 @@
       "Lines are medians over repetitions, bands reach from the least to the largest. Dotted lines are agents that " +
       "evaluate nothing. Diamonds are published." +
       (isCut ? ` What is more than ${kMostOverBest} times the best is not drawn.` : "") +
-      " The wheel zooms along, with Shift up and down; the legend hides agents.";
+      " Ctrl and the wheel zoom, with Shift up and down; a click on a name hides its curves.";
   }
 
   // --- The step ----------------------------------------------------------------------------------
@@ -700,6 +735,7 @@
   const kLaneHeight = 30;
   const kFewTransfers = 150; // of which all arrows are drawn
   const kMemoryHeight = 130;
+  const kLeastSelected = 4; // pixels of an op that is selected
 
   let step = null; // that is shown, and what is selected in it
   let selected = null; // a group
@@ -751,6 +787,7 @@
     const shape = boxOf(params, api, ops.start[op], ops.end[op], ops.lane[op], ops.row[op]);
     if (!shape) return null;
     const dimmed = isDimmed(ops.group[op]);
+    if (selected === ops.group[op]) shape.width = Math.max(shape.width, kLeastSelected);
     const item = {
       type: "rect",
       shape,
@@ -887,9 +924,9 @@
         }),
         trigger: "item",
       },
-      legend: legend(colors, used.map((device) => device.name), { bottom: 34 }),
+      legend: legend(used.map((device) => device.name)),
       dataZoom: [
-        { id: "inside", type: "inside", xAxisIndex: [0, 1], filterMode: "none", minSpan: 0.01 },
+        zoomable({ id: "inside", xAxisIndex: [0, 1], minSpan: 0.01 }),
         {
           id: "slider", type: "slider", xAxisIndex: [0, 1], filterMode: "none", bottom: 6, height: 20, minSpan: 0.01,
           borderColor: colors.line, textStyle: { color: colors.muted, fontSize: 10 }, labelFormatter: (us) => time(us),
@@ -900,7 +937,11 @@
       yAxis: [
         axis(colors, "", {
           type: "category", inverse: true, data: lanes.map((lane) => lane.name), gridIndex: 0,
-          axisLabel: { color: colors.text, fontSize: 11, width: left - 12, overflow: "truncate", interval: 0 },
+          axisLabel: {
+            color: colors.text, fontSize: 11, lineHeight: 13, width: left - 12, overflow: "truncate", interval: 0,
+            formatter: (name, at) => (isNumber(lanes[at].busy) ? `${name}\n{busy|${Math.round(lanes[at].busy * 100)} % busy}` : name),
+            rich: { busy: { color: colors.muted, fontSize: 10, lineHeight: 12 } },
+          },
           axisTick: { show: false },
           splitLine: { show: true, lineStyle: { color: colors.line } },
         }),
@@ -931,14 +972,15 @@
   function graphOption(colors) {
     const { groups, ops, devices } = step;
     const most = Math.max(...groups.cost, 1e-9);
-    const width = Math.max(...groups.x);
-    const height = Math.max(...groups.y);
+    const [left, right] = [Math.min(...groups.x), Math.max(...groups.x)];
+    const [top, bottom] = [Math.min(...groups.y), Math.max(...groups.y)];
+    const [marginX, marginY] = [(right - left) * 0.01 + 5, (bottom - top) * 0.04 + 6];
     const used = [...new Set(groups.device)].sort((a, b) => a - b);
     const edges = groups.edges;
     const heaviest = Math.max(...edges.bytes, 1);
     const dot = narrow() ? 3 : 5;
     return {
-      grid: { left: 8, right: 8, top: 8, bottom: 34 },
+      grid: { left: 8, right: 8, top: 8, bottom: 8 },
       tooltip: tooltip(colors, (item) => {
         if (item.seriesType !== "scatter") return null;
         const group = item.value[2];
@@ -947,12 +989,10 @@
           `${groups.ops[group]} op${groups.ops[group] === 1 ? "" : "s"}, ${time(groups.cost[group])}, keeps ${bytes(groups.kept_bytes[group])}`,
         ]);
       }),
-      legend: legend(colors, used.map((device) => devices[device].name)),
-      dataZoom: [
-        { type: "inside", xAxisIndex: 0, filterMode: "none", minSpan: 0.5 },
-      ],
-      xAxis: { type: "value", min: -width * 0.01, max: width * 1.01, show: false },
-      yAxis: { type: "value", min: -height * 0.04 - 6, max: height * 1.04 + 6, inverse: true, show: false },
+      legend: legend(used.map((device) => devices[device].name)),
+      dataZoom: [zoomable({ xAxisIndex: 0, minSpan: 0.5 })],
+      xAxis: { type: "value", min: left - marginX, max: right + marginX, show: false },
+      yAxis: { type: "value", min: top - marginY, max: bottom + marginY, inverse: true, show: false },
       series: [
         {
           type: "custom", id: "edges", clip: true, silent: true, z: 1,
@@ -964,7 +1004,7 @@
             const [x1, y1] = api.coord([groups.x[from], groups.y[from]]);
             const [x2, y2] = api.coord([groups.x[to], groups.y[to]]);
             const field = params.coordSys;
-            if (x2 < field.x || x1 > field.x + field.width) return null;
+            if (Math.max(x1, x2) < field.x || Math.min(x1, x2) > field.x + field.width) return null;
             const crosses = groups.device[from] !== groups.device[to];
             const strong = selected === from || selected === to;
             const bend = (x2 - x1) * 0.4;
@@ -1059,7 +1099,7 @@
   function showStep(table) {
     const found = data.steps.find((one) => one.graph === table.graph && one.cluster === table.cluster);
     const has = Boolean(found?.data);
-    element("step").style.display = has ? "" : "none";
+    element("step").hidden = !has;
     element("step-missing").hidden = has;
     element("step-title").textContent = has
       ? `One step of the fastest placement, by ${found.agent} (cell ${found.cell})`
@@ -1069,9 +1109,9 @@
     step = JSON.parse(element(found.data).textContent);
     selected = null;
     const isNew = !charts.has("timeline");
-    const timeline = draw("timeline", timelineOption, step.lanes.length * kLaneHeight + kMemoryHeight + 136);
-    const height = step.groups ? Math.min(Math.max(Math.max(...step.groups.y) + 90, 200), 460) : 0;
-    element("graph").style.display = step.groups ? "" : "none";
+    const timeline = draw("timeline", timelineOption, step.lanes.length * kLaneHeight + kMemoryHeight + 106);
+    const height = step.groups ? Math.min(Math.max(Math.max(...step.groups.y) - Math.min(...step.groups.y) + 90, 200), 460) : 0;
+    element("graph").hidden = !step.groups;
     const graph = step.groups ? draw("graph", graphOption, height) : null;
     if (isNew) {
       timeline.on("datazoom", showRange);
@@ -1086,18 +1126,22 @@
         if (item.seriesType === "scatter") select(item.value[2]);
       });
     }
+    showLegend(
+      "devices-legend",
+      step.devices.map((device, at) => [device.name, deviceColor(at), false]).filter((_, at) => step.devices[at].peak_bytes > 0),
+    );
     const sources = new Map();
     step.ops.source.forEach((source) => sources.set(source, (sources.get(source) ?? 0) + 1));
     element("timeline-caption").textContent =
       `${step.ops_of_graph} ops and ${step.transfers.producer.length} transfers in ${time(step.makespan_us)}. Lanes of ` +
       "devices hold ops in the colours of their layers (forward strong, backward lighter, update lightest), lanes of " +
-      "links hold transfers in the colour of the sender. The red line is the critical path. The wheel zooms, dragging " +
-      "moves. Memory below is within 0.2 % of the peak. Costs: " +
+      "links hold transfers in the colour of the sender. The red line is the critical path. Ctrl and the wheel zoom, " +
+      "dragging moves. Memory below is within 0.2 % of the peak. Costs: " +
       [...sources].map(([source, count]) => `${count} ${source}`).join(", ") +
       ".";
     element("graph-caption").textContent = step.groups
-      ? `${step.groups.x.length} groups from left to right, each after what it reads; larger where they take longer. Red ` +
-        "edges lead to another device."
+      ? `${step.groups.x.length} groups, the forward pass from left to right and the backward pass back beside it; ` +
+        "larger where they take longer. Red edges lead to another device."
       : `The graph is not drawn: it has ${step.groups_of_problem} groups.`;
     refresh();
     showRange();
@@ -1141,6 +1185,12 @@
   function redraw() {
     redrawAll();
     showRows();
+    for (const button of document.querySelectorAll(".legend button")) {
+      const agent = agents.get(button.textContent);
+      const device = step?.devices.findIndex((one) => one.name === button.textContent) ?? -1;
+      const color = agent ? agentColor(agent.label) : device >= 0 ? deviceColor(device) : null;
+      if (color) button.firstChild.style.borderTopColor = color;
+    }
     if (step) {
       refresh();
       showRange();

@@ -31,6 +31,7 @@ constexpr std::size_t kMostLayers = 60;      // more are not told apart
 constexpr std::size_t kMostLinkRows = 4;     // transfers of one link drawn above each other
 constexpr double kLeastMemoryChange = 2e-3;  // of the peak; smaller changes are not drawn
 constexpr GroupId kMostGroups = 4000;        // more are not legible
+constexpr double kWithinPass = 8;            // how much harder edges within a pass pull
 constexpr LayeredSizes kGroupSizes = {
     .node_width = 12, .node_height = 12, .waypoint_width = 3, .gap = 10, .layer_gap = 14};
 
@@ -284,27 +285,38 @@ class StepWriter {
     return path;
   }
 
-  // Groups from left to right, in the layers of their graph.
+  // Groups in the layers of their graph: the forward pass from left to right, the backward pass
+  // below or above it and back.
   Json groups() const {
     const Grouping& grouping = problem_.grouping();
     if (grouping.size() > kMostGroups) {
       return nullptr;
     }
+    std::vector<std::vector<OpId>> members(index_of(grouping.size()));
+    for (OpId op = 0; op < problem_.num_ops(); ++op) {
+      members[index_of(grouping.group_of(op))].push_back(op);
+    }
+    // The backward pass runs back beside the forward pass.
+    const auto is_backward = [&](GroupId group) {
+      return std::ranges::none_of(members[index_of(group)], [&](OpId op) {
+        return problem_.op(op).phase == Phase::kForward;
+      });
+    };
     std::vector<LayeredEdge> edges;
     Json from = Json::array();
     Json to = Json::array();
     Json bytes = Json::array();
     for (const GroupEdge& edge : problem_.group_edges()) {
-      edges.push_back({.from = edge.producer, .to = edge.consumer});
+      const bool runs_back = is_backward(edge.producer) && is_backward(edge.consumer);
+      const bool within_pass = is_backward(edge.producer) == is_backward(edge.consumer);
+      edges.push_back({.from = runs_back ? edge.consumer : edge.producer,
+                       .to = runs_back ? edge.producer : edge.consumer,
+                       .weight = within_pass ? kWithinPass : 1});
       from.push_back(edge.producer);
       to.push_back(edge.consumer);
       bytes.push_back(edge.bytes);
     }
     const LayeredLayout layout = layered_layout(grouping.size(), edges, kGroupSizes);
-    std::vector<std::vector<OpId>> members(index_of(grouping.size()));
-    for (OpId op = 0; op < problem_.num_ops(); ++op) {
-      members[index_of(grouping.group_of(op))].push_back(op);
-    }
     Json groups;
     for (GroupId group = 0; group < grouping.size(); ++group) {
       const LayeredLayout::Point& center = layout.center[index_of(group)];

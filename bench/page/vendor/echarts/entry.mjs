@@ -5,7 +5,7 @@ import {
   DataZoomInsideComponent,
   DataZoomSliderComponent,
   GridComponent,
-  LegendScrollComponent,
+  LegendPlainComponent,
   MarkLineComponent,
   TooltipComponent,
 } from "echarts/components";
@@ -17,7 +17,7 @@ echarts.use([
   DataZoomInsideComponent,
   DataZoomSliderComponent,
   GridComponent,
-  LegendScrollComponent,
+  LegendPlainComponent,
   LineChart,
   MarkLineComponent,
   ScatterChart,
