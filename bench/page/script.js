@@ -300,6 +300,17 @@
     })),
   ];
 
+  // An axis of ratios; logarithmic where they span more than that reads well otherwise.
+  const timesAxis = (colors, min, max, nameGap) => ({
+    ...(max > 4 * min ? { type: "log", logBase: 2 } : { type: "value" }),
+    min,
+    max,
+    nameGap,
+    axisLabel: {
+      color: colors.muted, fontSize: 11, hideOverlap: true, showMinLabel: min === 1, showMaxLabel: false, formatter: short,
+    },
+  });
+
   const kMostTimesBest = 4; // what is slower cannot be told apart at this scale
 
   function drawProfile(set) {
@@ -321,7 +332,7 @@
       },
       legend: legend(rows.map((row) => row.agent)),
       dataZoom: [zoomable({ xAxisIndex: 0 })],
-      xAxis: axis(colors, "step time over that of the best agent", { type: "log", logBase: 2, min: 1, max: most, nameGap: 24 }),
+      xAxis: axis(colors, "step time over that of the best agent", timesAxis(colors, 1, most, 24)),
       yAxis: axis(colors, `share of ${set.what}`, { type: "value", min: 0, max: 1, nameGap: 36 }),
       series: rows.map((row) => {
         const points = [[1, 0]];
@@ -356,7 +367,7 @@
     const most = Math.max(1.1, ...ratios.map((ratio) => ratio * 1.4));
     const interval = (row) => row.against.interval ?? [row.against.ratio, row.against.ratio];
     const option = (colors) => ({
-      grid: { left: narrow() ? 112 : 150, right: 18, top: 12, bottom: 52 },
+      grid: { left: narrow() ? 112 : 190, right: 18, top: 12, bottom: 52 },
       tooltip: tooltip(colors, (item) => {
         const { agent, against } = rows[item.dataIndex];
         return tip(agent, [
@@ -366,18 +377,11 @@
           `p = ${short(against.p)} (Wilcoxon)`,
         ]);
       }),
-      xAxis: axis(colors, "step time over the other's", {
-        type: "log",
-        logBase: 2,
-        min: least,
-        max: most,
-        nameGap: 26,
-        axisLabel: { color: colors.muted, fontSize: 11, hideOverlap: true, formatter: (value) => short(value) },
-      }),
+      xAxis: axis(colors, "step time over the other's", timesAxis(colors, least, most, 26)),
       yAxis: axis(colors, "", {
         type: "category",
         data: rows.map((row) => row.agent),
-        axisLabel: { color: colors.text, fontSize: 11, width: narrow() ? 100 : 138, overflow: "truncate", interval: 0 },
+        axisLabel: { color: colors.text, fontSize: 11, width: narrow() ? 100 : 178, overflow: "truncate", interval: 0 },
         splitLine: { show: false },
       }),
       series: [
@@ -575,7 +579,8 @@
     );
     const times = curves.flatMap((curve) => curve[key].map((point) => point[1])).filter(isNumber);
     const starts = curves.flatMap((curve) => curve[key].map((point) => point[0])).filter((at) => at > 0);
-    const marks = key === "by_evaluations" ? published.filter((figure) => isNumber(figure.evaluations)) : [];
+    // Published figures of agents that evaluate nothing stand at the left.
+    const marks = key === "by_evaluations" ? published : [];
     const everywhere = [...times, ...marks.map((figure) => figure.step_time_us)];
     const lines = [["lower bound", table.bound_us], ["best known", table.best_known_us]].filter(
       ([, us]) => isNumber(us) && us > 0,
@@ -584,7 +589,7 @@
     const most = Math.min(Math.max(...everywhere), kMostOverBest * Math.min(...everywhere));
     const room = Math.max(most - least, most * 0.01) * 0.05;
     const xLeast = key === "by_evaluations" ? 1 : Math.min(...starts, 1);
-    const xMost = Math.max(...starts, ...marks.map((figure) => figure.evaluations), xLeast * 10);
+    const xMost = Math.max(...starts, ...marks.map((figure) => figure.evaluations ?? 0), xLeast * 10);
     // Of agents that evaluate nothing, a level line from where they are done.
     const pointsOf = (curve) => {
       const points = curve[key].map(([at, ...best]) => [Math.max(at, xLeast), ...best]);
@@ -602,7 +607,8 @@
         ...tooltip(colors, (item) => {
           const curve = lasting.find((one) => one.agent === item.seriesName);
           if (item.seriesType === "scatter") {
-            return tip(`${item.seriesName}, published`, [`${time(item.value[1] * 1e3)} after ${item.value[0]} ${unit}`]);
+            const isLevel = item.value[0] === xLeast;
+            return tip(`${item.seriesName}, published`, [`${time(item.value[1] * 1e3)}${isLevel ? "" : ` after ${item.value[0]} ${unit}`}`]);
           }
           if (!curve) return null;
           const point = curve.points[item.dataIndex];
@@ -659,7 +665,7 @@
           symbolSize: 13,
           color: agentColor(figure.agent),
           itemStyle: { borderColor: colors.text, borderWidth: 1.5 },
-          data: [[figure.evaluations, figure.step_time_us / 1e3]],
+          data: [[figure.evaluations ?? xLeast, figure.step_time_us / 1e3]],
           z: 5,
         })),
         {
@@ -725,7 +731,8 @@
     drawCurves("by-seconds", convergence, table, "by_seconds", "seconds");
     element("convergence-caption").textContent =
       "Lines are medians over repetitions, bands reach from the least to the largest. Dotted lines are agents that " +
-      "evaluate nothing. Diamonds are published." +
+      "evaluate nothing." +
+      (data.published.length > 0 ? " Diamonds are published figures; those without evaluations stand at the left." : "") +
       (isCut ? ` What is more than ${kMostOverBest} times the best is not drawn.` : "") +
       " Ctrl and the wheel zoom, with Shift up and down; a click on a name hides its curves.";
   }
