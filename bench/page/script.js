@@ -117,8 +117,9 @@
       charts.set(id, chart);
     }
     chart.option = option;
+    // Lazily, so that it is drawn once, at its new size.
+    chart.instance.setOption({ animation: false, ...option(theme()) }, { notMerge: true, lazyUpdate: true });
     chart.instance.resize();
-    chart.instance.setOption({ animation: false, ...option(theme()) }, { notMerge: true });
     return chart.instance;
   }
 
