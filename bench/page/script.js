@@ -773,6 +773,7 @@
       `${bytes(transfers.bytes[at])} from ${step.devices[transfers.from[at]].name} to ${to}`,
       `${time(transfers.start[at])} to ${time(transfers.end[at])}` +
         (transfers.waited[at] > 0 ? `, waited ${time(transfers.waited[at])} before` : ""),
+      `over ${transfers.links[at].map((link) => step.links[link]).join(", ")}`,
     ]);
   }
 
@@ -910,7 +911,7 @@
         },
         ...more,
       });
-    const onLanes = (type) => ({ type, xAxisIndex: 0, yAxisIndex: 0 });
+    const onLanes = (type) => ({ type, xAxisIndex: 0, yAxisIndex: 0, progressive: 0 });
     return {
       grid: [
         { left, right: 16, top: 6, height: lanesHeight },
@@ -1003,7 +1004,7 @@
       yAxis: { type: "value", min: top - marginY, max: bottom + marginY, inverse: true, show: false },
       series: [
         {
-          type: "custom", id: "edges", clip: true, silent: true, z: 1,
+          type: "custom", id: "edges", clip: true, silent: true, z: 1, progressive: 0,
           data: edges.from.map((from, at) => [groups.x[from], groups.x[edges.to[at]], at]),
           encode: { x: [0, 1], y: -1 },
           renderItem: (params, api) => {
@@ -1142,8 +1143,8 @@
     step.ops.source.forEach((source) => sources.set(source, (sources.get(source) ?? 0) + 1));
     element("timeline-caption").textContent =
       `${step.ops_of_graph} ops and ${step.transfers.producer.length} transfers in ${time(step.makespan_us)}. Lanes of ` +
-      "devices hold ops in the colours of their layers (forward strong, backward lighter, update lightest), lanes of " +
-      "links hold transfers in the colour of the sender. The red line is the critical path. Ctrl and the wheel zoom, " +
+      "devices hold ops in the colours of their layers (forward strong, backward lighter, update lightest), those below " +
+      "hold transfers in the colours of their senders. The red line is the critical path. Ctrl and the wheel zoom, " +
       "dragging moves. Memory below is within 0.2 % of the peak. Costs: " +
       [...sources].map(([source, count]) => `${count} ${source}`).join(", ") +
       ".";

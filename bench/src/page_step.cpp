@@ -26,12 +26,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kDeepestLayer = 6;             // elements of a scope
-constexpr std::size_t kMostLayers = 60;      // more are not told apart
-constexpr std::size_t kMostLinkRows = 4;     // transfers of one link drawn above each other
-constexpr double kLeastMemoryChange = 2e-3;  // of the peak; smaller changes are not drawn
-constexpr GroupId kMostGroups = 4000;        // more are not legible
-constexpr double kWithinPass = 8;            // how much harder edges within a pass pull
+constexpr int kDeepestLayer = 6;         // elements of a scope
+constexpr std::size_t kMostLayers = 60;  // more are not told apart
+constexpr std::size_t kMostLinkLanes = 12;
+constexpr std::size_t kMostTransferRows = 4;  // drawn above each other in one lane
+constexpr double kLeastMemoryChange = 2e-3;   // of the peak; smaller changes are not drawn
+constexpr GroupId kMostGroups = 4000;         // more are not legible
+constexpr double kWithinPass = 8;             // how much harder edges within a pass pull
 constexpr LayeredSizes kGroupSizes = {
     .node_width = 12, .node_height = 12, .waypoint_width = 3, .gap = 10, .layer_gap = 14};
 
@@ -113,6 +114,7 @@ class StepWriter {
     json["layers"] = layers_.to_json();
     json["kinds"] = kinds_.to_json();
     json["scopes"] = scopes_.to_json();
+    json["links"] = links_.to_json();
     json["groups"] = groups();
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
@@ -171,11 +173,15 @@ class StepWriter {
     }
   }
 
+  std::string sender_of(const Transfer& transfer) const {
+    return fmt::format("{} sends", problem_.device(transfer.from).name);
+  }
+
   // What a transfer occupies: links of the cluster, or the outgoing channel of a device.
   std::vector<std::string> links_of(const Transfer& transfer) const {
     const Topology& topology = problem_.topology();
     if (transfer.to == Transfer::kToAll || topology.links().empty()) {
-      return {fmt::format("{} sends", problem_.device(transfer.from).name)};
+      return {sender_of(transfer)};
     }
     std::vector<std::string> names;
     for (const std::int32_t link : topology.route(transfer.from, transfer.to)) {
@@ -184,47 +190,51 @@ class StepWriter {
     return names;
   }
 
-  // Sorts the transfers by time and gives each a row in the lanes of its links.
+  // A transfer's place in the lanes below those of the devices. There is one for each link that is
+  // in use, in the order of names, or for each device that sends if these would be too many.
   Json place_transfers() {
-    order_.resize(record_.transfers.size());
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::ranges::sort(order_, {}, [&](std::size_t at) {
+    std::map<std::string, std::int32_t> lane_of;
+    std::map<std::string, std::int32_t> senders;
+    for (const Transfer& transfer : record_.transfers) {
+      senders.emplace(sender_of(transfer), 0);
+      for (const std::string& link : links_of(transfer)) {
+        lane_of.emplace(link, 0);
+      }
+    }
+    const bool by_sender = lane_of.size() > kMostLinkLanes;
+    if (by_sender) {
+      lane_of = std::move(senders);
+    }
+    for (auto& [name, lane] : lane_of) {
+      lane = static_cast<std::int32_t>(lanes_.size());
+      lanes_.push_back({{"name", name}, {"device", nullptr}, {"busy", nullptr}, {"rows", 1}});
+    }
+    std::vector<std::size_t> order(record_.transfers.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t at) {
       const Transfer& transfer = record_.transfers[at];
       return std::tuple(transfer.start_us, transfer.end_us, at);
     });
-    std::map<std::string, std::size_t> first;  // transfer of each link
-    for (std::size_t at = 0; at < order_.size(); ++at) {
-      for (const std::string& link : links_of(record_.transfers[order_[at]])) {
-        first.try_emplace(link, at);
-      }
-    }
-    // Links in the order of their names, below the devices.
-    std::map<std::string, std::int32_t> lane_of;
-    std::map<std::string, std::vector<double>> free_us;  // by row
-    for (const auto& [link, at] : first) {
-      lane_of[link] = static_cast<std::int32_t>(lanes_.size());
-      lanes_.push_back({{"name", link}, {"device", nullptr}, {"busy", nullptr}, {"rows", 1}});
-    }
-    Json transfers = {{"producer", Json::array()}, {"from", Json::array()},
-                      {"to", Json::array()},       {"start", Json::array()},
-                      {"end", Json::array()},      {"waited", Json::array()},
-                      {"bytes", Json::array()},    {"lanes", Json::array()}};
+    Json transfers = {
+        {"producer", Json::array()}, {"from", Json::array()},  {"to", Json::array()},
+        {"start", Json::array()},    {"end", Json::array()},   {"waited", Json::array()},
+        {"bytes", Json::array()},    {"links", Json::array()}, {"lanes", Json::array()}};
     transfer_lane_.resize(record_.transfers.size(), kNoLane);
-    for (const std::size_t at : order_) {
+    std::map<std::int32_t, std::vector<double>> free_us;  // by lane, of its rows
+    for (const std::size_t at : order) {
       const Transfer& transfer = record_.transfers[at];
+      const std::vector<std::string> links = links_of(transfer);
+      Json link_numbers = Json::array();
+      for (const std::string& link : links) {
+        link_numbers.push_back(links_.number_of(link));
+      }
       Json places = Json::array();
-      for (const std::string& link : links_of(transfer)) {
-        std::vector<double>& rows = free_us[link];
-        auto row = std::ranges::find_if(rows, [&](double us) { return us <= transfer.start_us; });
-        if (row == rows.end() && rows.size() < kMostLinkRows) {
-          row = rows.insert(rows.end(), 0);
-        } else if (row == rows.end()) {
-          row = std::ranges::min_element(rows);
-        }
-        *row = std::max(*row, transfer.end_us);
-        places.push_back({lane_of[link], row - rows.begin()});
-        lanes_[static_cast<std::size_t>(lane_of[link])]["rows"] = rows.size();
-        transfer_lane_[at] = lane_of[link];
+      for (const std::string& name : by_sender ? std::vector{sender_of(transfer)} : links) {
+        const std::int32_t lane = lane_of.at(name);
+        std::vector<double>& rows = free_us[lane];
+        places.push_back({lane, take_row(rows, transfer)});
+        lanes_[static_cast<std::size_t>(lane)]["rows"] = rows.size();
+        transfer_lane_[at] = lane;
       }
       transfers["producer"].push_back(transfer.producer);
       transfers["from"].push_back(transfer.from);
@@ -233,9 +243,23 @@ class StepWriter {
       transfers["end"].push_back(in_nanoseconds(transfer.end_us));
       transfers["waited"].push_back(in_nanoseconds(transfer.start_us - transfer.wanted_us));
       transfers["bytes"].push_back(problem_.output_bytes(transfer.output));
+      transfers["links"].push_back(std::move(link_numbers));
       transfers["lanes"].push_back(std::move(places));
     }
     return transfers;
+  }
+
+  // Takes the first row that is free, a new one, or, where there are enough, that which is free
+  // first.
+  static std::ptrdiff_t take_row(std::vector<double>& free_us, const Transfer& transfer) {
+    auto row = std::ranges::find_if(free_us, [&](double us) { return us <= transfer.start_us; });
+    if (row == free_us.end() && free_us.size() < kMostTransferRows) {
+      row = free_us.insert(free_us.end(), 0);
+    } else if (row == free_us.end()) {
+      row = std::ranges::min_element(free_us);
+    }
+    *row = std::max(*row, transfer.end_us);
+    return row - free_us.begin();
   }
 
   Json ops() {
@@ -339,11 +363,11 @@ class StepWriter {
   std::vector<std::size_t> op_row_;
   std::vector<std::int32_t> device_lane_;
   std::vector<std::int32_t> transfer_lane_;  // the last of its links'
-  std::vector<std::size_t> order_;           // of transfers, by time
   Json lanes_ = Json::array();
   TextList layers_;
   TextList kinds_;
   TextList scopes_;
+  TextList links_;
 };
 
 }  // namespace
