@@ -743,7 +743,8 @@
   const kLaneHeight = 30;
   const kFewTransfers = 150; // of which all arrows are drawn
   const kMemoryHeight = 130;
-  const kLeastSelected = 4; // pixels of an op that is selected
+  const kLeastWidth = 0.6; // of a box, in pixels
+  const kLeastSelected = 4; // of one that is selected
 
   let step = null; // that is shown, and what is selected in it
   let selected = null; // a group
@@ -777,26 +778,35 @@
     ]);
   }
 
-  // A box of a lane that is divided into rows; null where it is out of sight.
-  function boxOf(params, api, from, to, lane, row) {
+  // How far each row of each lane is drawn, in pixels, since a series began to be drawn.
+  let drawnTo = new Map();
+
+  // A box of a lane that is divided into rows; null where it is out of sight, or hidden by what the row already has.
+  // Boxes of a row come in the order of time.
+  function boxOf(params, api, { from, to, lane, row, keep }) {
+    if (params.dataIndexInside === 0) drawnTo = new Map();
     const [left, middle] = api.coord([from, lane]);
     const [right] = api.coord([to, lane]);
     const field = params.coordSys;
     if (right < field.x || left > field.x + field.width) return null;
+    const x = Math.max(left, field.x);
+    const width = Math.max(Math.min(right, field.x + field.width) - x, keep ? kLeastSelected : kLeastWidth);
+    const key = `${lane} ${row}`;
+    if (!keep && x + width <= (drawnTo.get(key) ?? 0) + kLeastWidth / 2) return null;
+    drawnTo.set(key, x + width);
     const height = kLaneHeight * 0.72;
     const rows = step.lanes[lane].rows;
-    const x = Math.max(left, field.x);
-    const width = Math.max(Math.min(right, field.x + field.width) - x, 0.6);
     return { x, y: middle - height / 2 + (height / rows) * row, width, height: height / rows };
   }
 
   function opItem(params, api) {
-    const op = params.dataIndex;
+    const op = api.value(3);
     const { ops } = step;
-    const shape = boxOf(params, api, ops.start[op], ops.end[op], ops.lane[op], ops.row[op]);
-    if (!shape) return null;
     const dimmed = isDimmed(ops.group[op]);
-    if (selected === ops.group[op]) shape.width = Math.max(shape.width, kLeastSelected);
+    const shape = boxOf(params, api, {
+      from: ops.start[op], to: ops.end[op], lane: ops.lane[op], row: ops.row[op], keep: selected === ops.group[op],
+    });
+    if (!shape) return null;
     const item = {
       type: "rect",
       shape,
@@ -823,12 +833,15 @@
   function transferItem(params, api) {
     const [at, lane, row] = [api.value(2), api.value(3), api.value(4)];
     const { transfers, ops } = step;
-    const shape = boxOf(params, api, transfers.start[at], transfers.end[at], lane, row);
+    const group = ops.group[transfers.producer[at]];
+    const shape = boxOf(params, api, {
+      from: transfers.start[at], to: transfers.end[at], lane, row, keep: selected === group,
+    });
     if (!shape) return null;
     return {
       type: "rect",
       shape: { ...shape, y: shape.y + 1, height: Math.max(shape.height - 2, 2) },
-      style: { fill: deviceColor(transfers.from[at]), opacity: isDimmed(ops.group[transfers.producer[at]]) ? 0.12 : 0.75 },
+      style: { fill: deviceColor(transfers.from[at]), opacity: isDimmed(group) ? 0.12 : 0.75 },
     };
   }
 
@@ -919,7 +932,7 @@
       ],
       tooltip: {
         ...tooltip(colors, (item) => {
-          if (item.seriesId === "ops") return opTip(item.dataIndex);
+          if (item.seriesId === "ops") return opTip(item.value[3]);
           if (item.seriesId === "transfers") return transferTip(item.value[2]);
           if (item.seriesId === "path") {
             return tip(`critical path: ${path.kind[item.dataIndex]}`, [
@@ -960,7 +973,9 @@
       ],
       series: [
         { ...onLanes("custom"), id: "ops", clip: true, renderItem: opItem, encode: { x: [0, 1], y: 2 },
-          data: ops.start.map((start, op) => [start, ops.end[op], ops.lane[op]]) },
+          data: ops.start
+            .map((start, op) => [start, ops.end[op], ops.lane[op], op])
+            .sort((a, b) => a[0] - b[0] || a[1] - b[1]) },
         { ...onLanes("custom"), id: "transfers", clip: true, renderItem: transferItem, encode: { x: [0, 1], y: 3 },
           data: transfers.lanes.flatMap((places, at) =>
             places.map(([lane, row]) => [transfers.start[at], transfers.end[at], at, lane, row])) },
@@ -1125,7 +1140,7 @@
     if (isNew) {
       timeline.on("datazoom", showRange);
       timeline.on("click", (item) => {
-        if (item.seriesId === "ops") select(step.ops.group[item.dataIndex]);
+        if (item.seriesId === "ops") select(step.ops.group[item.value[3]]);
         if (item.seriesId === "transfers") select(step.ops.group[step.transfers.producer[item.value[2]]]);
       });
     }
@@ -1215,6 +1230,9 @@
   for (const [event, value] of [["beforeprint", true], ["afterprint", false]]) {
     window.addEventListener(event, () => {
       printing = value;
+      // As wide as paper, before it is laid out.
+      document.documentElement.classList.toggle("printing", value);
+      charts.forEach(({ instance }) => instance.resize());
       redraw();
     });
   }
