@@ -587,7 +587,8 @@
       ([, us]) => isNumber(us) && us > 0,
     );
     const least = Math.min(...everywhere, ...lines.map(([, us]) => us));
-    const most = Math.min(Math.max(...everywhere), kMostOverBest * Math.min(...everywhere));
+    const cut = kMostOverBest * Math.min(...everywhere);
+    const most = Math.max(...everywhere.filter((us) => us <= cut), ...lines.map(([, us]) => us));
     const room = Math.max(most - least, most * 0.01) * 0.05;
     const xLeast = key === "by_evaluations" ? 1 : Math.min(...starts, 1);
     const xMost = Math.max(...starts, ...marks.map((figure) => figure.evaluations ?? 0), xLeast * 10);

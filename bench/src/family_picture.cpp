@@ -54,6 +54,7 @@ std::string draw_families(const Report& report) {
                 fmt::format("suite '{}' has no results of families to draw", report.suite));
   }
   std::vector<LogPlot> plots;
+  plots.reserve(report.families.size());
   for (const FamilyTable& table : report.families) {
     plots.push_back(draw(table, report.agents));
   }
