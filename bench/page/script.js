@@ -165,6 +165,24 @@
     };
   }
 
+  // Makes a tooltip follow the pointer along the axis of a grid.
+  const pointAlong = (colors) => ({
+    show: true,
+    trigger: "axis",
+    axisPointer: { type: "line", snap: false, lineStyle: { color: colors.muted }, label: { show: false } },
+  });
+
+  // Returns the last of points, by their first members, that is not after `at`.
+  function lastBefore(points, at) {
+    let [from, to] = [0, points.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (points[middle][0] <= at) from = middle + 1;
+      else to = middle;
+    }
+    return from > 0 ? points[from - 1] : null;
+  }
+
   // What the legends hide: names of agents, and of devices. A click hides one in all charts.
   const hidden = new Set();
 
@@ -604,25 +622,23 @@
       return { ...one, points: pointsOf(one) };
     });
     const option = (colors) => ({
-      grid: { left: 56, right: 18, top: 14, bottom: 46 },
-      tooltip: {
-        ...tooltip(colors, (item) => {
-          const curve = lasting.find((one) => one.agent === item.seriesName);
-          if (item.seriesType === "scatter") {
-            const isLevel = item.value[0] === xLeast;
-            return tip(`${item.seriesName}, published`, [`${time(item.value[1] * 1e3)}${isLevel ? "" : ` after ${item.value[0]} ${unit}`}`]);
-          }
-          if (!curve) return null;
-          const point = curve.points[item.dataIndex];
-          return tip(curve.agent, [
-            `${time(point[1])} after ${curve.level && key === "by_evaluations" ? "no" : short(point[0])} ${unit}`,
-            curve.repetitions > 1
-              ? `${time(point[2])} to ${isNumber(point[3]) ? time(point[3]) : "none yet"} of ${curve.repetitions} repetitions`
-              : "",
-          ]);
-        }),
-        trigger: "item",
-      },
+      grid: { left: 56, right: 18, top: 14, bottom: 46, tooltip: pointAlong(colors) },
+      tooltip: tooltip(colors, (items) => {
+        const at = items[0]?.axisValue ?? items.value[0];
+        const best = lasting
+          .filter((curve) => !hidden.has(curve.agent))
+          .map((curve) => [curve, lastBefore(curve.points, at)])
+          .filter(([, point]) => point && isNumber(point[1]))
+          .sort(([, a], [, b]) => a[1] - b[1]);
+        return tip(
+          `after ${at < 100 ? short(at) : Math.round(at)} ${unit}`,
+          best.map(
+            ([curve, point]) =>
+              `${curve.agent}: ${time(point[1])}` +
+              (curve.repetitions > 1 && isNumber(point[3]) ? ` (${time(point[2])} to ${time(point[3])})` : ""),
+          ),
+        );
+      }),
       legend: legend(lasting.map((curve) => curve.agent)),
       dataZoom: [
         zoomable({ xAxisIndex: 0 }),
@@ -668,6 +684,13 @@
           color: agentColor(figure.agent),
           itemStyle: { borderColor: colors.text, borderWidth: 1.5 },
           data: [[figure.evaluations ?? xLeast, figure.step_time_us / 1e3]],
+          tooltip: {
+            trigger: "item",
+            formatter: () =>
+              tip(`${figure.agent}, published`, [
+                time(figure.step_time_us) + (isNumber(figure.evaluations) ? ` after ${figure.evaluations} ${unit}` : ""),
+              ]),
+          },
           z: 5,
         })),
         {
@@ -929,7 +952,7 @@
     return {
       grid: [
         { left, right: 16, top: 6, height: lanesHeight },
-        { left, right: 16, top: lanesHeight + 44, height: kMemoryHeight },
+        { left, right: 16, top: lanesHeight + 44, height: kMemoryHeight, tooltip: pointAlong(colors) },
       ],
       tooltip: {
         ...tooltip(colors, (item) => {
@@ -941,9 +964,15 @@
               `${time(path.from[item.dataIndex])} to ${time(path.to[item.dataIndex])}`,
             ]);
           }
-          return item.seriesType === "line"
-            ? tip(item.seriesName, [`${bytes(item.value[1] * 1e9)} from ${time(item.value[0])} on`])
-            : null;
+          if (!Array.isArray(item) || item.length === 0) return null;
+          const at = item[0].axisValue;
+          return tip(
+            `memory at ${time(at)}`,
+            used.map(
+              (device) =>
+                `${device.name}: ${bytes(lastBefore(device.memory, at)?.[1] ?? 0)} of ${bytes(device.capacity_bytes)}`,
+            ),
+          );
         }),
         trigger: "item",
       },

@@ -23,9 +23,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Enough for a curve of a thousand pixels.
+// Enough for a curve of some thousand pixels.
 constexpr int kCurveDigits = 6;
-// A page of more could not be used; the largest shipped step has 24,000.
+// A browser takes seconds to open a page of more.
 constexpr std::size_t kMostStepBytes = 40'000'000;
 
 std::string_view part(std::string_view name) {
