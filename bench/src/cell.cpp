@@ -59,8 +59,8 @@ Cell cell_of(const Suite& suite, const SuiteGraph& graph, const std::string& clu
             .agent = agent.agent,
             .repetition = repetition,
             .max_evaluations = suite.evaluations_of(agent),
-            .groups = suite.groups_of(graph),
-            .grouping = std::string(suite.grouping_of(graph)),
+            .groups = suite.groups_of(graph, agent),
+            .grouping = std::string(suite.grouping_of(graph, agent)),
             .root_seed = root_seed};
   if (!agent.policy.empty()) {
     add_policy(cell, suite, graph, agent);

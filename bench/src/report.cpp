@@ -5,6 +5,8 @@
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/quantiles.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -84,6 +86,27 @@ void compare_in_draws(ReportTable& table, const std::map<std::string, const Cell
       row.slower_share = faster_share(fastest, *typical.at(row.agent));
     }
   }
+}
+
+// The repetitions of each agent.
+using Repetitions = std::map<std::size_t, Results>;
+
+// A search may have proven more than the bounds of the problem tell, and each bound holds for one
+// grouping alone: of several, the least bound holds for all.
+double bound_of(const Repetitions& agents) {
+  std::map<std::string, double> bounds_us;  // by grouping
+  for (const auto& [agent, results] : agents) {
+    for (const CellResult* const result : results) {
+      if (result->status != CellStatus::kFailed) {
+        double& bound_us =
+            bounds_us[fmt::format("{} {}", result->cell.grouping, result->cell.groups)];
+        bound_us = std::max(bound_us, result->bound_us);
+      }
+    }
+  }
+  const auto least =
+      std::ranges::min_element(bounds_us, {}, &std::map<std::string, double>::value_type::second);
+  return least == bounds_us.end() ? 0 : least->second;
 }
 
 ReportRow summarize(const std::string& agent, const Results& results) {
@@ -258,8 +281,7 @@ Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) 
   report.baselines = suite.baselines;
   report.published = suite.published;
 
-  // The repetitions of each agent, by the positions of graph and cluster.
-  using Repetitions = std::map<std::size_t, Results>;
+  // By the positions of graph and cluster.
   std::map<std::pair<std::size_t, std::size_t>, Repetitions> cells;
   const SuiteIndex index(suite, run.manifest.root_seed);
   for (const CellResult& result : run.results) {
@@ -277,12 +299,9 @@ Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) 
                       .family = suite.graphs[place.first].family,
                       .bound_us = 0};
     table.best_known_us = find_best_known_us(best_known, run.manifest, table);
+    table.bound_us = bound_of(agents);
     std::map<std::string, const CellResult*> typical_of;
     for (const auto& [agent, results] : agents) {
-      for (const CellResult* const result : results) {
-        // A search may have proven more than the bounds of the problem tell.
-        table.bound_us = std::max(table.bound_us, result->bound_us);
-      }
       table.rows.push_back(summarize(suite.agents[agent].label(), results));
       typical_of[table.rows.back().agent] = typical(results);
       for (const CellResult* result : results) {

@@ -46,6 +46,7 @@ class Reader {
   void read_test_graph(const JsonCursor& name, const SuiteFamily& family);
   void read_policies(const JsonCursor& list);
   SuiteAgent read_agent(const JsonCursor& agent) const;
+  bool share_a_cell(const SuiteAgent& agent, const SuiteAgent& other) const;
   void read_policy_of(const JsonCursor& json, SuiteAgent& agent) const;
   void check_that_policies_are_used(const JsonCursor& list) const;
   void read_clusters(const JsonCursor& list);
@@ -208,27 +209,40 @@ void Reader::read_agents(const JsonCursor& list) {
     return;
   }
   std::set<std::string> labels;
-  std::set<std::tuple<std::string, std::int64_t, std::string, bool>> cells;
   for (const JsonCursor& element : elements_of(list)) {
     SuiteAgent agent =
         element.is_object() ? read_agent(element) : SuiteAgent{.agent = read_agent_spec(element)};
     insert_or_fail(labels, agent.label(), element);
-    const std::int64_t evaluations = suite_.evaluations_of(agent);
-    if (!cells.emplace(agent.agent.text(), evaluations, agent.policy, agent.learns).second) {
+    if (std::ranges::any_of(suite_.agents,
+                            [&](const SuiteAgent& other) { return share_a_cell(agent, other); })) {
       element.fail(fmt::format("'{}' with {} evaluations is in the list already",
-                               agent.agent.text(), evaluations));
+                               agent.agent.text(), suite_.evaluations_of(agent)));
     }
     suite_.agents.push_back(std::move(agent));
   }
 }
 
+// Says whether two agents would be the same on a graph: their groupings may differ in name only.
+bool Reader::share_a_cell(const SuiteAgent& agent, const SuiteAgent& other) const {
+  return agent.agent.text() == other.agent.text() &&
+         suite_.evaluations_of(agent) == suite_.evaluations_of(other) &&
+         agent.policy == other.policy && agent.learns == other.learns &&
+         std::ranges::any_of(suite_.graphs, [&](const SuiteGraph& graph) {
+           return suite_.grouping_of(graph, agent) == suite_.grouping_of(graph, other);
+         });
+}
+
 SuiteAgent Reader::read_agent(const JsonCursor& json) const {
-  json.expect_only({"agent", "name", "max_evaluations", "policy", "learns"});
+  json.expect_only({"agent", "name", "max_evaluations", "grouping", "policy", "learns"});
   SuiteAgent agent;
   if (const auto name = json.find("name")) {
     agent.name = name->non_empty_text();
   }
   agent.max_evaluations = integer_of(json.find("max_evaluations"), 1, kMaxEvaluations);
+  if (const auto grouping = json.find("grouping")) {
+    agent.grouping = grouping->non_empty_text();
+    check_name(*grouping, [&] { find_grouping(agent.grouping); });
+  }
   if (const auto policy = json.find("policy")) {
     agent.policy = policy->non_empty_text();
     read_policy_of(json, agent);
@@ -400,6 +414,9 @@ Suite Reader::read() {
   if (families) {
     read_families(*families);
   }
+  if (const auto grouping = find("grouping")) {
+    read_grouping(*grouping);
+  }
   read_clusters(at("clusters"));
   const std::optional<JsonCursor> policies = find("policies");
   if (policies) {
@@ -408,9 +425,6 @@ Suite Reader::read() {
   read_agents(at("agents"));
   if (policies) {
     check_that_policies_are_used(*policies);
-  }
-  if (const auto grouping = find("grouping")) {
-    read_grouping(*grouping);
   }
   if (const auto baselines = find("baselines")) {
     read_baselines(*baselines);

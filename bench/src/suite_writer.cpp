@@ -29,6 +29,9 @@ Json to_json(const SuiteAgent& agent) {
   if (agent.max_evaluations) {
     json["max_evaluations"] = *agent.max_evaluations;
   }
+  if (!agent.grouping.empty()) {
+    json["grouping"] = agent.grouping;
+  }
   if (!agent.policy.empty()) {
     json["policy"] = agent.policy;
     json["learns"] = agent.learns;

@@ -1,10 +1,12 @@
 #include <emplace/agents/registry.hpp>
+#include <emplace/bench/cell.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 namespace emplace::bench {
@@ -65,6 +67,39 @@ TEST(Suite, WithoutAGroupingItFollowsFromTheGroups) {
   EXPECT_EQ(suite.grouping_of(suite.graphs.front()), "neighbours");
   suite.groups = 0;
   EXPECT_EQ(suite.grouping_of(suite.graphs.front()), "colocation");
+}
+
+TEST(Suite, AnAgentMayHaveAGroupingOfItsOwn) {
+  const Suite suite = read_suite(
+      suite_with(R"(["single-gpu", "random"])",
+                 R"(["random", {"agent": "random", "name": "fine", "grouping": "colocation"},
+                     {"agent": "random", "name": "other", "grouping": "neighbours"}])"),
+      "s.json");
+  const SuiteGraph& graph = suite.graphs.front();
+  EXPECT_EQ(suite.grouping_of(graph, suite.agents[0]), "heavy-edge");
+  EXPECT_EQ(suite.groups_of(graph, suite.agents[0]), 60);
+  EXPECT_EQ(suite.grouping_of(graph, suite.agents[1]), "colocation");
+  EXPECT_EQ(suite.groups_of(graph, suite.agents[1]), 0) << "it takes no target";
+  EXPECT_EQ(suite.groups_of(graph, suite.agents[2]), 60);
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+
+  std::set<std::string> ids;
+  for (const Cell& cell : cells_of(suite, 1)) {
+    ids.insert(cell.id());
+  }
+  EXPECT_EQ(ids.size(), 6U);
+}
+
+TEST(Suite, RefusesAGroupingThatMakesTwoAgentsOne) {
+  EXPECT_THROWS_ERROR(read_suite(suite_with(R"(["single-gpu", "random"])",
+                                            R"(["random", {"agent": "random", "name": "again",
+                                "grouping": "heavy-edge"}])"),
+                                 "s.json"),
+                      ErrorCode::kFormat, "'random' with 5 evaluations is in the list already");
+  EXPECT_THROWS_ERROR(
+      read_suite(suite_with(R"("random")", R"({"agent": "random", "grouping": "heavy-edges"})"),
+                 "s.json"),
+      ErrorCode::kFormat, "agents[1].grouping");
 }
 
 TEST(Suite, StarMeansAllAgents) {

@@ -51,6 +51,7 @@ struct SuiteAgent {
   agents::AgentSpec agent{};
   std::string name{};                             ///< in reports; the text of `agent` if empty
   std::optional<std::int64_t> max_evaluations{};  ///< per cell; that of the suite if none
+  std::string grouping{};                         ///< strategy; that of the graph if empty
   std::string policy{};                           ///< that it starts from; none if empty
   bool learns = true;                             ///< false: it uses the policy as it is
 
@@ -103,6 +104,14 @@ struct Suite {
   /// Returns the strategy of the grouping of `graph`.
   std::string_view grouping_of(const SuiteGraph& graph) const {
     return grouping_for(grouping, groups_of(graph));
+  }
+
+  /// Returns the target of the grouping of `graph` for `agent`: 0 where its strategy takes none.
+  std::int64_t groups_of(const SuiteGraph& graph, const SuiteAgent& agent) const;
+
+  /// Returns the strategy of the grouping of `graph` for `agent`.
+  std::string_view grouping_of(const SuiteGraph& graph, const SuiteAgent& agent) const {
+    return agent.grouping.empty() ? grouping_of(graph) : agent.grouping;
   }
 
   /// Returns the budget of `agent` in a cell.
