@@ -23,10 +23,11 @@ void add_report(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("report", "Show the results of a run again");
   command->group("Experiments");
   set_examples(*command, {"emplace report results/quickstart",
-                          "emplace report results/quickstart --format markdown -o report.md"});
+                          "emplace report results/quickstart --format markdown -o report.md",
+                          "emplace report results/quickstart --format latex -o table.tex"});
   const auto options = std::make_shared<Options>();
   command->add_option("DIR", options->folder, "Folder of a run")->required()->type_name("DIR");
-  add_format(*command, options->format, {"terminal", "markdown", "json"});
+  add_format(*command, options->format, {"terminal", "markdown", "json", "csv", "latex"});
   add_output(*command, options->output, "Write the report here")->default_str("standard output");
   command
       ->add_option("--picture", options->picture,
@@ -45,11 +46,12 @@ void add_report(CLI::App& app, Action& action) {
       if (!options->picture.empty()) {
         write_text_file(options->picture, bench::draw_families(report));
       }
-      const std::string text = options->format == "json" ? bench::write_json(report)
-                               : options->format == "markdown"
-                                   ? bench::write_markdown(report)
-                                   : bench::write_terminal(report, options->output.empty() &&
-                                                                       use_color(invocation.color));
+      const bool color = options->output.empty() && use_color(invocation.color);
+      const std::string text = options->format == "json"       ? bench::write_json(report)
+                               : options->format == "markdown" ? bench::write_markdown(report)
+                               : options->format == "csv"      ? bench::write_csv(report)
+                               : options->format == "latex"    ? bench::write_latex(report)
+                                                            : bench::write_terminal(report, color);
       if (options->output.empty()) {
         print(text);
       } else {

@@ -25,12 +25,13 @@ LogPlot draw(const FamilyTable& table) {
     most = row.times_best.empty() ? most : std::max(most, row.times_best.back());
   }
   most = std::min(most, kMostShown);
-  LogPlot plot(fmt::format("{} on {}", table.family, table.cluster),
-               {.title = "step time over that of the fastest agent",
-                .least = 1,
-                .most = most,
-                .linear = true},
-               {.title = "share of graphs", .least = 0, .most = 1, .linear = true});
+  LogPlot plot(
+      fmt::format("{} on {}", table.family.empty() ? "all graphs" : table.family, table.cluster),
+      {.title = "step time over that of the fastest agent",
+       .least = 1,
+       .most = most,
+       .linear = true},
+      {.title = "share of graphs", .least = 0, .most = 1, .linear = true});
   for (std::size_t agent = 0; agent < table.rows.size(); ++agent) {
     const FamilyRow& row = table.rows[agent];
     std::vector<LogPlot::Place> places = {{1, 0}};
@@ -52,7 +53,7 @@ LogPlot draw(const FamilyTable& table) {
 std::string draw_families(const Report& report) {
   if (report.families.empty()) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("suite '{}' has no results of families to draw", report.suite));
+                fmt::format("suite '{}' has no results of several graphs to draw", report.suite));
   }
   std::vector<LogPlot> plots;
   for (const FamilyTable& table : report.families) {

@@ -1,6 +1,7 @@
 #include "family_report.hpp"
 #include "suite_index.hpp"
 
+#include <emplace/bench/median_interval.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/quantiles.hpp>
@@ -8,7 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -19,6 +22,9 @@ namespace {
 
 // The agent that speed-ups are relative to.
 constexpr std::string_view kSpeedupReference = "single-gpu";
+// Papers compare with these, and with their baselines.
+constexpr std::array<std::string_view, 2> kPublishedReferences = {kSpeedupReference,
+                                                                  "human-expert"};
 
 std::optional<double> median_of_any(std::vector<double> values) {
   return values.empty() ? std::nullopt : std::optional(median(std::move(values)));
@@ -147,6 +153,7 @@ ReportRow summarize(const std::string& agent, const Results& results) {
     }
   }
   if (!step_times_us.empty()) {
+    row.interval_us = median_interval(step_times_us);
     const auto [least, largest] = std::ranges::minmax(step_times_us);
     row.least_us = least;
     row.largest_us = largest;
@@ -230,8 +237,33 @@ bool is_baseline(const std::string& agent, const Suite& suite) {
   return std::ranges::find(suite.baselines, agent) != suite.baselines.end();
 }
 
+// Returns the evaluations until a repetition had a placement that fits and is at most so slow;
+// infinity if it never had, nothing if that was not kept.
+std::optional<double> evaluations_to(const CellResult& result, double step_time_us) {
+  for (const Improvement& improvement : result.history) {
+    if (improvement.evaluation.bytes_over == 0 &&
+        improvement.evaluation.step_time_us <= step_time_us) {
+      return static_cast<double>(improvement.evaluations);
+    }
+  }
+  const bool never = result.status == CellStatus::kFailed || !result.history.empty();
+  return never ? std::optional(std::numeric_limits<double>::infinity()) : std::nullopt;
+}
+
+std::optional<double> evaluations_to(const Results& results, double step_time_us) {
+  std::vector<double> evaluations;
+  for (const CellResult* const result : results) {
+    if (const auto count = evaluations_to(*result, step_time_us)) {
+      evaluations.push_back(*count);
+    }
+  }
+  const std::optional<double> middle = median_of_any(std::move(evaluations));
+  return middle && std::isfinite(*middle) ? middle : std::nullopt;
+}
+
 // Rows are sorted from fastest to slowest.
-void compare_with_baseline(ReportTable& table, const Suite& suite) {
+void compare_with_baseline(ReportTable& table, const Suite& suite,
+                           const std::map<std::string, Results>& results_of) {
   const auto baseline = std::ranges::find_if(
       table.rows, [&](const ReportRow& row) { return row.ok() && is_baseline(row.agent, suite); });
   if (baseline == table.rows.end()) {
@@ -241,6 +273,41 @@ void compare_with_baseline(ReportTable& table, const Suite& suite) {
   for (ReportRow& row : table.rows) {
     if (row.ok()) {
       row.against_baseline = compare(performance_of(row), performance_of(*baseline));
+    }
+  }
+  const std::optional<double> own =
+      evaluations_to(results_of.at(baseline->agent), baseline->step_time_us);
+  for (ReportRow& row : table.rows) {
+    BaselineComparison& comparison = row.against_baseline;
+    comparison.evaluations_to_baseline =
+        evaluations_to(results_of.at(row.agent), baseline->step_time_us);
+    if (own && comparison.evaluations_to_baseline) {
+      comparison.speedup_to_baseline = *own / *comparison.evaluations_to_baseline;
+    }
+  }
+}
+
+std::optional<double> step_time_of(const ReportRow& row) {
+  return row.ok() ? std::optional(row.step_time_us) : std::nullopt;
+}
+
+std::optional<double> published_step_time_of(const ReportRow& row) {
+  return row.published ? row.published->step_time_s : std::nullopt;
+}
+
+std::optional<double> ratio_of(std::optional<double> mine, std::optional<double> other) {
+  return mine && other ? std::optional(*mine / *other) : std::nullopt;
+}
+
+// Of rows with a published figure, compares both with a reference's.
+void add_ratios(ReportTable& table, std::string_view reference, std::optional<double> ours,
+                std::optional<double> published) {
+  for (ReportRow& row : table.rows) {
+    if (row.published) {
+      row.published_ratios.push_back(
+          {.reference = std::string(reference),
+           .ours = ratio_of(step_time_of(row), ours),
+           .published = ratio_of(published_step_time_of(row), published)});
     }
   }
 }
@@ -267,6 +334,17 @@ void add_published(ReportTable& table, const Suite& suite) {
       row.published_against_baseline = compare(performance_of(*row.published), *baseline);
     }
   }
+  for (const std::string_view reference : kPublishedReferences) {
+    const auto found = std::ranges::find(table.rows, reference, &ReportRow::agent);
+    if (found != table.rows.end()) {
+      add_ratios(table, reference, step_time_of(*found), published_step_time_of(*found));
+    }
+  }
+  if (!suite.baselines.empty()) {
+    const auto fastest = std::ranges::find(table.rows, table.baseline, &ReportRow::agent);
+    add_ratios(table, "", fastest == table.rows.end() ? std::nullopt : step_time_of(*fastest),
+               baseline ? std::optional(baseline->step_time) : std::nullopt);
+  }
 }
 
 }  // namespace
@@ -278,6 +356,9 @@ Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) 
   report.root_seed = run.manifest.root_seed;
   report.cells_finished = static_cast<std::int64_t>(run.results.size());
   report.cells_total = run.manifest.num_cells;
+  for (const SuiteAgent& agent : suite.agents) {
+    report.agents.push_back(agent.label());
+  }
   report.baselines = suite.baselines;
   report.published = suite.published;
 
@@ -301,16 +382,18 @@ Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) 
     table.best_known_us = find_best_known_us(best_known, run.manifest, table);
     table.bound_us = bound_of(agents);
     std::map<std::string, const CellResult*> typical_of;
+    std::map<std::string, Results> results_of;
     for (const auto& [agent, results] : agents) {
       table.rows.push_back(summarize(suite.agents[agent].label(), results));
       typical_of[table.rows.back().agent] = typical(results);
+      results_of[table.rows.back().agent] = results;
       for (const CellResult* result : results) {
         table.groups = std::max(table.groups, result->problem_groups);
       }
     }
     finish(table);
     compare_in_draws(table, typical_of);
-    compare_with_baseline(table, suite);
+    compare_with_baseline(table, suite, results_of);
     add_published(table, suite);
     report.tables.push_back(std::move(table));
   }

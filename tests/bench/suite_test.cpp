@@ -90,18 +90,6 @@ TEST(Suite, AnAgentMayHaveAGroupingOfItsOwn) {
   EXPECT_EQ(ids.size(), 6U);
 }
 
-TEST(Suite, RefusesAGroupingThatMakesTwoAgentsOne) {
-  EXPECT_THROWS_ERROR(read_suite(suite_with(R"(["single-gpu", "random"])",
-                                            R"(["random", {"agent": "random", "name": "again",
-                                "grouping": "heavy-edge"}])"),
-                                 "s.json"),
-                      ErrorCode::kFormat, "'random' with 5 evaluations is in the list already");
-  EXPECT_THROWS_ERROR(
-      read_suite(suite_with(R"("random")", R"({"agent": "random", "grouping": "heavy-edges"})"),
-                 "s.json"),
-      ErrorCode::kFormat, "agents[1].grouping");
-}
-
 TEST(Suite, StarMeansAllAgents) {
   const Suite suite = read_suite(suite_with(R"(["single-gpu", "random"])", R"("*")"), "s.json");
   EXPECT_EQ(labels_of(suite), agents::AgentRegistry::global().names());
@@ -297,6 +285,13 @@ TEST_P(HostileSuite, IsRefusedWithFileAndPlace) {
 INSTANTIATE_TEST_SUITE_P(
     Table, HostileSuite,
     ::testing::Values(
+        Hostile{"TwoAgentsThatAGroupingMakesOne",
+                suite_with(R"("random"])", R"("random", {"agent": "random", "name": "again",
+                                             "grouping": "heavy-edge"}])"),
+                "/agents/2: 'random' with 5 evaluations is in the list already"},
+        Hostile{"UnknownGroupingOfAnAgent",
+                suite_with(R"("random"])", R"({"agent": "random", "grouping": "heavy-edges"}])"),
+                "did you mean 'heavy-edge'?"},
         Hostile{"Empty", "", ""}, Hostile{"Truncated", suite_with().substr(0, 80), ""},
         Hostile{"NotUtf8", suite_with("two agents", "two \xff agents"), ""},
         Hostile{"Array", "[]", ""},
