@@ -73,6 +73,9 @@ std::vector<Cell> cells_of(const Suite& suite, std::uint64_t root_seed) {
   std::vector<Cell> cells;
   for (const SuiteGraph& graph : suite.graphs) {
     for (const std::string& cluster : suite.clusters) {
+      if (!graph.is_placed_on(cluster)) {
+        continue;
+      }
       for (const SuiteAgent& agent : suite.agents) {
         const std::int64_t repetitions = agent.agent.info().deterministic ? 1 : suite.repetitions;
         for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {

@@ -340,7 +340,11 @@ void add_published(ReportTable& table, const Suite& suite) {
       add_ratios(table, reference, step_time_of(*found), published_step_time_of(*found));
     }
   }
-  if (!suite.baselines.empty()) {
+  // A single baseline that is one of these has its ratios already.
+  const bool is_reference = suite.baselines.size() == 1 &&
+                            std::ranges::find(kPublishedReferences, suite.baselines.front()) !=
+                                kPublishedReferences.end();
+  if (!suite.baselines.empty() && !is_reference) {
     const auto fastest = std::ranges::find(table.rows, table.baseline, &ReportRow::agent);
     add_ratios(table, "", fastest == table.rows.end() ? std::nullopt : step_time_of(*fastest),
                baseline ? std::optional(baseline->step_time) : std::nullopt);

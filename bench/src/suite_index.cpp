@@ -22,6 +22,7 @@ std::optional<CellPosition> SuiteIndex::find(const Cell& cell) const {
   const auto graph = graphs_.find(cell.graph);
   const auto cluster = clusters_.find(cell.cluster);
   if (graph == graphs_.end() || cluster == clusters_.end() ||
+      !suite_.graphs[graph->second].is_placed_on(cell.cluster) ||
       cell.repetition >= suite_.repetitions) {
     return std::nullopt;
   }

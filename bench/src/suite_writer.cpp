@@ -8,10 +8,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json to_json(const SuiteGraph& graph) {
-  if (!graph.groups) {
+  if (!graph.groups && graph.clusters.empty()) {
     return graph.graph;
   }
-  return {{"graph", graph.graph}, {"groups", *graph.groups}};
+  Json json = {{"graph", graph.graph}};
+  if (graph.groups) {
+    json["groups"] = *graph.groups;
+  }
+  if (!graph.clusters.empty()) {
+    json["clusters"] = graph.clusters;
+  }
+  return json;
 }
 
 Json to_json(const SuitePolicy& policy) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -15,6 +16,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 std::vector<std::string> graphs_of(const Suite& suite) {
   std::vector<std::string> names;
@@ -67,6 +69,26 @@ TEST(Suite, WithoutAGroupingItFollowsFromTheGroups) {
   EXPECT_EQ(suite.grouping_of(suite.graphs.front()), "neighbours");
   suite.groups = 0;
   EXPECT_EQ(suite.grouping_of(suite.graphs.front()), "colocation");
+}
+
+TEST(Suite, AGraphMayBePlacedOnSomeOfTheClusters) {
+  const Suite suite = read_suite(
+      suite_with(R"("graphs": ["inception-v3:batch=2"], "clusters": ["p2-8xlarge-2"])",
+                 R"("graphs": [{"graph": "nmt", "clusters": ["p2-8xlarge-4"]}, "inception-v3"],
+                    "clusters": ["p2-8xlarge-2", "p2-8xlarge-4"])"),
+      "s.json");
+  EXPECT_FALSE(suite.graphs[0].is_placed_on("p2-8xlarge-2"));
+  EXPECT_TRUE(suite.graphs[0].is_placed_on("p2-8xlarge-4"));
+  EXPECT_TRUE(suite.graphs[1].is_placed_on("p2-8xlarge-2"));
+  EXPECT_EQ(suite.groups_of(suite.graphs[0]), 60) << "that of the suite";
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+  std::map<std::string, int> cells;  // single-gpu once and random twice on each
+  for (const Cell& cell : cells_of(suite, 1)) {
+    ++cells[cell.graph + " " + cell.cluster];
+  }
+  EXPECT_THAT(
+      cells, ElementsAre(Pair("inception-v3 p2-8xlarge-2", 3), Pair("inception-v3 p2-8xlarge-4", 3),
+                         Pair("nmt p2-8xlarge-4", 3)));
 }
 
 TEST(Suite, AnAgentMayHaveAGroupingOfItsOwn) {
@@ -289,6 +311,10 @@ INSTANTIATE_TEST_SUITE_P(
                 suite_with(R"("random"])", R"("random", {"agent": "random", "name": "again",
                                              "grouping": "heavy-edge"}])"),
                 "/agents/2: 'random' with 5 evaluations is in the list already"},
+        Hostile{"UnknownClusterOfAGraph",
+                suite_with(R"(["inception-v3:batch=2"])",
+                           R"([{"graph": "nmt", "clusters": ["p2-8xlarge-4"]}])"),
+                "/graphs/0/clusters/0: 'p2-8xlarge-4' is none of the suite's clusters"},
         Hostile{"UnknownGroupingOfAnAgent",
                 suite_with(R"("random"])", R"({"agent": "random", "grouping": "heavy-edges"}])"),
                 "did you mean 'heavy-edge'?"},

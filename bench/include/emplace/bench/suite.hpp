@@ -24,6 +24,10 @@ struct SuiteGraph {
   std::string graph{};                   ///< as for load_graph()
   std::optional<std::int64_t> groups{};  ///< target of its grouping; that of the suite if none
   std::string family{};                  ///< whose test graph it is; empty if of none
+  std::vector<std::string> clusters{};   ///< on which it is placed; all of the suite if empty
+
+  /// Says whether the suite places it on `cluster`, one of its own.
+  bool is_placed_on(const std::string& cluster) const;
 
   bool operator==(const SuiteGraph&) const = default;
 };
