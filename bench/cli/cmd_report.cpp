@@ -1,9 +1,11 @@
 #include "command.hpp"
+#include "fastest_steps.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/report.hpp>
+#include <emplace/bench/report_page.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
@@ -24,10 +26,11 @@ void add_report(CLI::App& app, Action& action) {
   command->group("Experiments");
   set_examples(*command, {"emplace report results/quickstart",
                           "emplace report results/quickstart --format markdown -o report.md",
+                          "emplace report results/quickstart --format html -o report.html",
                           "emplace report results/quickstart --format latex -o table.tex"});
   const auto options = std::make_shared<Options>();
   command->add_option("DIR", options->folder, "Folder of a run")->required()->type_name("DIR");
-  add_format(*command, options->format, {"terminal", "markdown", "json", "csv", "latex"});
+  add_format(*command, options->format, {"terminal", "markdown", "html", "json", "csv", "latex"});
   add_output(*command, options->output, "Write the report here")->default_str("standard output");
   command
       ->add_option("--picture", options->picture,
@@ -41,17 +44,20 @@ void add_report(CLI::App& app, Action& action) {
                                                    "found '{}'",
                                                    excerpt(options->picture)));
       }
-      const bench::Report report =
-          bench::make_report(bench::read_store(options->folder), bench::shipped_best_known());
+      const bench::StoredRun run = bench::read_store(options->folder);
+      const bench::Report report = bench::make_report(run, bench::shipped_best_known());
       if (!options->picture.empty()) {
         write_text_file(options->picture, bench::draw_families(report));
       }
       const bool color = options->output.empty() && use_color(invocation.color);
-      const std::string text = options->format == "json"       ? bench::write_json(report)
-                               : options->format == "markdown" ? bench::write_markdown(report)
-                               : options->format == "csv"      ? bench::write_csv(report)
-                               : options->format == "latex"    ? bench::write_latex(report)
-                                                            : bench::write_terminal(report, color);
+      const std::string text =
+          options->format == "json" ? bench::write_json(report)
+          : options->format == "html"
+              ? bench::write_html(report, run, fastest_steps(run, options->folder))
+          : options->format == "markdown" ? bench::write_markdown(report)
+          : options->format == "csv"      ? bench::write_csv(report)
+          : options->format == "latex"    ? bench::write_latex(report)
+                                          : bench::write_terminal(report, color);
       if (options->output.empty()) {
         print(text);
       } else {

@@ -214,7 +214,11 @@ PlacedStep place_from_file(const ProblemOptions& problem, const std::string& pat
 
 PlacedStep place_from_run(const CellChoice& choice) {
   const bench::StoredRun run = bench::read_store(choice.folder);
-  const bench::CellResult& result = find_cell(run, choice);
+  return place_from_run(run, find_cell(run, choice), choice.folder);
+}
+
+PlacedStep place_from_run(const bench::StoredRun& run, const bench::CellResult& result,
+                          const std::string& folder) {
   const bench::Cell& cell = result.cell;
   PlacedStep step{.entry = with_bounds(
                       bench::load_problem(cell.graph, cell.cluster, cell.groups, cell.grouping)),
@@ -227,16 +231,15 @@ PlacedStep place_from_run(const CellChoice& choice) {
                   .evaluations_to_best = result.evaluations_to_best};
   if (!bench::had_problem(run.manifest, cell.graph, cell.cluster, step.problem())) {
     const bench::BuildInfo& build = run.manifest.starts.back().build;
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("{}: {} on {} has changed since emplace {} (git {}) ran it", choice.folder,
-                    cell.graph, cell.cluster, build.version, build.git_revision));
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: {} on {} has changed since emplace {} (git {}) ran it", folder,
+                            cell.graph, cell.cluster, build.version, build.git_revision));
   }
   step.entry.bounds.search_us = result.bound_us;
   simulate(step, result.placement);
   if (step.record.makespan_us != result.step_time_us) {
     note(fmt::format("emplace: warning: the step takes {:.3f} ms now, and took {:.3f} ms in {}",
-                     step.record.makespan_us / 1e3, result.step_time_us / 1e3, choice.folder));
+                     step.record.makespan_us / 1e3, result.step_time_us / 1e3, folder));
   }
   return step;
 }

@@ -6,6 +6,7 @@
 #include "options.hpp"
 
 #include <emplace/bench/problem_set.hpp>
+#include <emplace/bench/result_store.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
@@ -88,6 +89,11 @@ PlacedStep place_from_file(const ProblemOptions& problem, const std::string& pat
 /// Returns the placement that a cell of a run kept. Throws Error, also if its graph or cluster has
 /// changed since.
 PlacedStep place_from_run(const CellChoice& choice);
+
+/// Returns the placement that `result`, a cell of `run` with a placement, kept; `folder` is that of
+/// the run. Throws Error, also if its graph or cluster has changed since.
+PlacedStep place_from_run(const bench::StoredRun& run, const bench::CellResult& result,
+                          const std::string& folder);
 
 /// Places as the options say. Throws Error, of kUsage if they name no problem or not one way to
 /// place it: "give GRAPH, ... (see emplace COMMAND --help)", with `instead` after "give ".

@@ -1,5 +1,6 @@
 // The performance profiles of a report's families, as SVG.
 
+#include <emplace/bench/agent_colors.hpp>
 #include <emplace/bench/log_plot.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/graphs/error.hpp>
@@ -7,19 +8,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace emplace::bench {
 namespace {
 
-// The palette of Okabe and Ito, which colour-blind readers can tell apart; dashed the second time.
-constexpr std::array kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                "#e69f00", "#56b4e9", "#000000", "#999999"};
 // Were an agent that is ten times slower shown in full, the others could not be told apart.
 constexpr double kMostShown = 2;
 constexpr double kLeastShown = 1.05;
 
-LogPlot draw(const FamilyTable& table) {
+LogPlot draw(const FamilyTable& table, std::span<const std::string> agents) {
   double most = kLeastShown;
   for (const FamilyRow& row : table.rows) {
     most = row.times_best.empty() ? most : std::max(most, row.times_best.back());
@@ -32,8 +33,7 @@ LogPlot draw(const FamilyTable& table) {
        .most = most,
        .linear = true},
       {.title = "share of graphs", .least = 0, .most = 1, .linear = true});
-  for (std::size_t agent = 0; agent < table.rows.size(); ++agent) {
-    const FamilyRow& row = table.rows[agent];
+  for (const FamilyRow& row : table.rows) {
     std::vector<LogPlot::Place> places = {{1, 0}};
     double share = 0;
     for (const double times : row.times_best) {
@@ -42,8 +42,7 @@ LogPlot draw(const FamilyTable& table) {
       places.push_back({times, share});
     }
     places.push_back({std::max(places.back().x, 2 * most), share});
-    plot.add_curve(row.agent, std::move(places),
-                   {kColors[agent % kColors.size()], agent >= kColors.size()});
+    plot.add_curve(row.agent, std::move(places), agent_pen(agents, row.agent));
   }
   return plot;
 }
@@ -57,7 +56,7 @@ std::string draw_families(const Report& report) {
   }
   std::vector<LogPlot> plots;
   for (const FamilyTable& table : report.families) {
-    plots.push_back(draw(table));
+    plots.push_back(draw(table, report.agents));
   }
   return LogPlot::to_svg(plots);
 }

@@ -1,0 +1,68 @@
+#include "fastest_steps.hpp"
+
+#include "placed_step.hpp"
+#include "stored_cell.hpp"
+
+#include <emplace/graphs/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace emplace::cli {
+namespace {
+
+using bench::CellResult;
+using bench::PageStep;
+
+std::string label_of(const bench::Cell& cell, const bench::Suite& suite) {
+  const auto agent = std::ranges::find_if(suite.agents, [&](const bench::SuiteAgent& one) {
+    return one.agent == cell.agent && one.policy == cell.policy && one.learns == cell.learns &&
+           suite.evaluations_of(one) == cell.max_evaluations;
+  });
+  return agent == suite.agents.end() ? cell.agent.text() : agent->label();
+}
+
+PageStep step_of(const bench::StoredRun& run, const CellResult& result, const std::string& folder) {
+  PageStep step{.graph = result.cell.graph,
+                .cluster = result.cell.cluster,
+                .agent = label_of(result.cell, run.manifest.suite),
+                .cell = result.cell.id()};
+  if (result.placement.size() == 0) {
+    step.missing = "an older emplace wrote this run, which kept no placements; run the suite again";
+    return step;
+  }
+  try {
+    const PlacedStep placed = place_from_run(run, result, folder);
+    step.data = bench::describe_step(placed.problem(), placed.record);
+  } catch (const Error& error) {
+    step.missing = error.what();
+  }
+  return step;
+}
+
+}  // namespace
+
+std::vector<PageStep> fastest_steps(const bench::StoredRun& run, const std::string& folder) {
+  const auto fastest = fastest_cells(run);
+  std::vector<PageStep> steps;
+  const auto has = [&](const bench::Cell& cell) {
+    return std::ranges::any_of(steps, [&](const PageStep& step) {
+      return step.graph == cell.graph && step.cluster == cell.cluster;
+    });
+  };
+  for (const CellResult& result : run.results) {
+    if (fastest.contains(&result)) {
+      steps.push_back(step_of(run, result, folder));
+    }
+  }
+  for (const CellResult& result : run.results) {
+    if (!has(result.cell)) {
+      steps.push_back({.graph = result.cell.graph,
+                       .cluster = result.cell.cluster,
+                       .missing = "no placement of any agent fits the memories"});
+    }
+  }
+  return steps;
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+// A run as one HTML page that needs no network and no other file: tables that sort and filter,
+// convergence curves, a performance profile, paired comparisons, and the step of the fastest
+// placement of each graph and cluster as a timeline beside its graph. All numbers are computed
+// here; they stand in the page as JSON, and its script (bench/page) only shows them. Names are text
+// to the page, whatever they hold.
+
+#include <emplace/bench/report.hpp>
+#include <emplace/bench/result_store.hpp>
+#include <emplace/sim/problem.hpp>
+#include <emplace/sim/step_record.hpp>
+
+#include <span>
+#include <string>
+
+namespace emplace::bench {
+
+/// Holds the step of the fastest placement of one graph and cluster.
+struct PageStep {
+  std::string graph{};
+  std::string cluster{};
+  std::string agent{};    ///< label of the agent that placed it; empty if no placement fits
+  std::string cell{};     ///< id
+  std::string data{};     ///< what describe_step() returned; empty if there is none
+  std::string missing{};  ///< why there is none
+};
+
+/// Returns a step as JSON for the page: ops and transfers in lanes, the critical path, the memory
+/// of each device, and the groups with their places in a layered drawing. Requires: `record` is a
+/// run on `problem` that was not stopped.
+std::string describe_step(const Problem& problem, const StepRecord& record);
+
+/// Returns the page. `steps` are of the run, in any order.
+std::string write_html(const Report& report, const StoredRun& run, std::span<const PageStep> steps);
+
+}  // namespace emplace::bench

@@ -1,0 +1,1221 @@
+// Shows the data of a report. All figures come from the data; here they are only drawn. Names come
+// from users' files, so they reach the page as text alone: textContent, or letters on a canvas.
+"use strict";
+(() => {
+  const element = (id) => document.getElementById(id);
+  const data = JSON.parse(element("data").textContent);
+  const report = data.report;
+  const kPhases = { f: "forward", b: "backward", u: "update" };
+  const kPhaseOpacity = { f: 0.95, b: 0.62, u: 0.35 };
+
+  // --- Elements ----------------------------------------------------------------------------------
+
+  function make(tag, properties = {}, children = []) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+      if (name === "text") {
+        made.textContent = value;
+      } else if (name === "style") {
+        Object.assign(made.style, value);
+      } else if (name.startsWith("aria-") || name === "scope") {
+        made.setAttribute(name, value);
+      } else {
+        made[name] = value;
+      }
+    }
+    made.append(...children);
+    return made;
+  }
+
+  // Shows pairs of a name and a value; those without a value are left out.
+  function showFacts(list, facts) {
+    list.replaceChildren(
+      ...facts
+        .filter(([, value]) => value !== null && value !== "")
+        .map(([name, value]) => make("div", {}, [make("dt", { text: name }), make("dd", { text: value })])),
+    );
+  }
+
+  function showNote(text) {
+    element("notes").append(make("p", { className: "note", text }));
+  }
+
+  function fillSelect(select, options) {
+    select.replaceChildren(...options.map((text, at) => make("option", { value: String(at), text })));
+  }
+
+  // A box beside the pointer: a title and lines of text.
+  function tip(title, lines) {
+    return make("div", { className: "tip" }, [
+      make("b", { text: title }),
+      ...lines.filter(Boolean).map((text) => make("div", { text })),
+    ]);
+  }
+
+  // --- Numbers -----------------------------------------------------------------------------------
+
+  const isNumber = (value) => typeof value === "number";
+  const fixed = (value, digits) => (isNumber(value) ? value.toFixed(digits) : "");
+  const ms = (us) => (isNumber(us) ? (us / 1e3).toFixed(3) : "");
+  const percent = (share) => (isNumber(share) ? (share * 100).toFixed(1) : "");
+
+  function time(us) {
+    if (!isNumber(us)) return "none";
+    const size = Math.abs(us);
+    if (size >= 1e6) return `${Number((us / 1e6).toPrecision(4))} s`;
+    if (size >= 1e3) return `${Number((us / 1e3).toPrecision(4))} ms`;
+    return `${Number(us.toPrecision(4))} µs`;
+  }
+
+  function bytes(count) {
+    for (const [unit, size] of [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]]) {
+      if (Math.abs(count) >= size) return `${Number((count / size).toPrecision(3))} ${unit}`;
+    }
+    return `${count} bytes`;
+  }
+
+  const short = (value) => String(Number(value.toPrecision(3)));
+
+  // --- Colours -----------------------------------------------------------------------------------
+
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  let printing = false;
+  const isDark = () => dark.matches && !printing;
+
+  // The colours of text and lines, as the style sheet has them.
+  function theme() {
+    if (printing) return { text: "#000", muted: "#444", line: "#ccc", surface: "#fff", path: "#c1121f" };
+    const style = getComputedStyle(document.documentElement);
+    const names = ["text", "muted", "line", "surface", "path"];
+    return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  }
+
+  // The same hue, light enough for a dark page.
+  function shown(color) {
+    if (!isDark()) return color;
+    const parts = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+    const light = (0.3 * parts[0] + 0.6 * parts[1] + 0.1 * parts[2]) / 255;
+    const mix = Math.max(0, 0.5 - light);
+    return `rgb(${parts.map((part) => Math.round(part + (255 - part) * mix)).join(",")})`;
+  }
+
+  const agents = new Map(data.agents.map((agent) => [agent.label, agent]));
+  const agentColor = (label) => shown(agents.get(label)?.color ?? "#777777");
+  const paletteColor = (at) => shown(data.palette[at % data.palette.length]);
+
+  // --- Charts ------------------------------------------------------------------------------------
+
+  const charts = new Map();
+
+  // Draws `option(theme)` into the element; again when the theme changes.
+  function draw(id, option, height) {
+    const box = element(id);
+    if (height) box.style.height = `${height}px`;
+    let chart = charts.get(id);
+    if (!chart) {
+      chart = { instance: echarts.init(box), option };
+      charts.set(id, chart);
+    }
+    chart.option = option;
+    // Lazily, so that it is drawn once, at its new size.
+    chart.instance.setOption({ animation: false, ...option(theme()) }, { notMerge: true, lazyUpdate: true });
+    chart.instance.resize();
+    return chart.instance;
+  }
+
+  function redrawAll() {
+    for (const { instance, option } of charts.values()) {
+      instance.setOption({ animation: false, ...option(theme()) }, { notMerge: true });
+    }
+  }
+
+  // The wheel alone, and a finger, scroll the page.
+  const touch = window.matchMedia("(pointer: coarse)").matches;
+  const zoomable = (more) => ({
+    type: "inside",
+    filterMode: "none",
+    zoomOnMouseWheel: "ctrl",
+    moveOnMouseMove: !touch,
+    preventDefaultMouseMove: !touch,
+    ...more,
+  });
+
+  const narrow = () => window.innerWidth < 600;
+
+  function axis(colors, name, more = {}) {
+    return {
+      name,
+      nameLocation: "middle",
+      nameTextStyle: { color: colors.muted, fontSize: 12 },
+      axisLine: { show: true, lineStyle: { color: colors.muted } },
+      axisTick: { lineStyle: { color: colors.muted } },
+      axisLabel: { color: colors.muted, fontSize: 11, hideOverlap: true },
+      splitLine: { lineStyle: { color: colors.line } },
+      ...more,
+    };
+  }
+
+  function tooltip(colors, formatter) {
+    return {
+      confine: true,
+      backgroundColor: colors.surface,
+      borderColor: colors.line,
+      textStyle: { color: colors.text },
+      formatter,
+    };
+  }
+
+  // What the legends hide: names of agents, and of devices. A click hides one in all charts.
+  const hidden = new Set();
+
+  const legend = (names) => ({
+    show: false,
+    data: names,
+    selected: Object.fromEntries(names.map((name) => [name, !hidden.has(name)])),
+  });
+
+  // Shows a legend of [name, color, is dashed] below its charts.
+  function showLegend(id, entries) {
+    element(id).replaceChildren(
+      ...entries.map(([name, color, dashed]) => {
+        const line = make("span", { className: "key", style: { borderTop: `3px ${dashed ? "dashed" : "solid"} ${color}` } });
+        const button = make("button", { type: "button", title: "Hide or show", "aria-pressed": !hidden.has(name) }, [line, name]);
+        button.addEventListener("click", () => {
+          if (!hidden.delete(name)) hidden.add(name);
+          for (const one of document.querySelectorAll(".legend button")) {
+            if (one.textContent === name) one.setAttribute("aria-pressed", !hidden.has(name));
+          }
+          for (const { instance } of charts.values()) {
+            instance.dispatchAction({ type: hidden.has(name) ? "legendUnSelect" : "legendSelect", name });
+          }
+        });
+        return button;
+      }),
+    );
+  }
+
+  const agentEntries = (labels) => labels.map((label) => [label, agentColor(label), agents.get(label)?.dashed]);
+
+  const agentLine = (label, width = 2) => ({
+    color: agentColor(label),
+    width,
+    type: agents.get(label)?.dashed ? "dashed" : "solid",
+  });
+
+  // --- Head --------------------------------------------------------------------------------------
+
+  function commandOf(start) {
+    const quoted = start.arguments.map((text) =>
+      /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`,
+    );
+    if (quoted.length > 0) quoted[0] = "emplace";
+    return quoted.join(" ");
+  }
+
+  function showHead() {
+    const first = data.starts[0];
+    element("suite").textContent = report.suite;
+    element("summary").textContent = data.summary;
+    const graphs = new Set(report.tables.map((table) => table.graph));
+    const clusters = new Set(report.tables.map((table) => table.cluster));
+    showFacts(element("facts"), [
+      ["cells", `${report.cells_finished} of ${report.cells_total}`],
+      ["failed cells", report.cells_failed > 0 ? String(report.cells_failed) : ""],
+      ["graphs", String(graphs.size)],
+      ["clusters", String(clusters.size)],
+      ["agents", String(data.agents.length)],
+      ["repetitions", String(data.repetitions)],
+      ["most evaluations", String(data.max_evaluations)],
+      ["root seed", String(report.root_seed)],
+      ["emplace", first ? first.version : ""],
+      ["machine", first ? first.cpu : ""],
+    ]);
+    if (report.cells_finished < report.cells_total) {
+      showNote(`${report.cells_total - report.cells_finished} cells are still to run: this report is of what is there.`);
+    }
+    const withoutHistory = data.convergence.reduce((sum, one) => sum + one.without_history, 0);
+    if (withoutHistory > 0) {
+      showNote(
+        `${withoutHistory} cells have no history of improvements, because an older emplace ran them: ` +
+          "their agents have no convergence curves.",
+      );
+    }
+    if (data.trains_policies) {
+      showNote(
+        "The run keeps the policies that it trained, but not the course of their training: there are no " +
+          "learning curves here. emplace train --picture curve.svg draws one.",
+      );
+    }
+    const starts = data.starts.map((start, at) =>
+      make("div", {}, [
+        make("h3", { text: at === 0 ? "Started" : `Resumed (${at})` }),
+        make("pre", { text: commandOf(start) }),
+        make("p", {
+          className: "hint",
+          text:
+            `${start.time}. emplace ${start.version}, git ${start.git_revision}, ${start.compiler}, ` +
+            `${start.build_type}; ${start.libraries.join(", ")}. ${start.cpu}, ${start.cores} cores, ` +
+            `${bytes(start.memory_bytes)} of memory, ${start.system}.`,
+        }),
+      ]),
+    );
+    element("starts").replaceChildren(
+      make("p", {
+        text:
+          "The same command gives the same placements and step times, on any machine and with any number of " +
+          "threads. Wall times differ.",
+      }),
+      ...starts,
+    );
+    if (report.published) {
+      element("starts").append(
+        make("h3", { text: "Published figures" }),
+        make("p", {
+          className: "hint",
+          text:
+            report.published.source +
+            (report.published.recalled ? " (from memory, not checked against a copy)" : "") +
+            (report.published.comment ? `. ${report.published.comment}` : ""),
+        }),
+      );
+    }
+  }
+
+  // --- Overview ----------------------------------------------------------------------------------
+
+  // What agents are compared over: all problems, or a family of graphs.
+  const sets = [
+    {
+      name: "all graphs and clusters",
+      problems: data.overall.problems,
+      what: "graphs and clusters",
+      reference: data.overall.rows.length > 0 ? `the best agent, ${data.overall.rows[0].agent}` : "",
+      rows: data.overall.rows.map((row) => ({ ...row, against: row.against_best })),
+    },
+    ...report.families.map((family) => ({
+      name: `${family.family} on ${family.cluster}`,
+      problems: family.graphs,
+      what: "test graphs",
+      reference: "the fastest baseline",
+      rows: family.rows.map((row) => ({ ...row, against: row.against_baseline ?? null })),
+    })),
+  ];
+
+  // An axis of ratios; logarithmic where they span more than that reads well otherwise.
+  const timesAxis = (colors, min, max, nameGap) => ({
+    ...(max > 4 * min ? { type: "log", logBase: 2 } : { type: "value" }),
+    min,
+    max,
+    nameGap,
+    axisLabel: {
+      color: colors.muted, fontSize: 11, hideOverlap: true, showMinLabel: min === 1, showMaxLabel: false, formatter: short,
+    },
+  });
+
+  const kMostTimesBest = 4; // what is slower cannot be told apart at this scale
+
+  function drawProfile(set) {
+    const rows = set.rows.filter((row) => row.times_best.length > 0);
+    const worst = Math.max(1.05, ...rows.map((row) => row.times_best.at(-1)));
+    const most = Math.min(worst * 1.02, kMostTimesBest);
+    const option = (colors) => ({
+      grid: { left: 52, right: 18, top: 12, bottom: 46 },
+      tooltip: {
+        ...tooltip(colors, (item) => {
+          const row = rows.find((one) => one.agent === item.seriesName);
+          const [times, share] = item.value;
+          return tip(row.agent, [
+            `at most ${short(times)} times the best on ${Math.round(share * set.problems)} of ${set.problems}`,
+            row.over_best === null ? "" : `on average ${percent(row.over_best - 1)} % over the best`,
+          ]);
+        }),
+        trigger: "item",
+      },
+      legend: legend(rows.map((row) => row.agent)),
+      dataZoom: [zoomable({ xAxisIndex: 0 })],
+      xAxis: axis(colors, "step time over that of the best agent", timesAxis(colors, 1, most, 24)),
+      yAxis: axis(colors, `share of ${set.what}`, { type: "value", min: 0, max: 1, nameGap: 36 }),
+      series: rows.map((row) => {
+        const points = [[1, 0]];
+        row.times_best.forEach((times, at) => points.push([times, (at + 1) / set.problems]));
+        points.push([Math.max(most, worst) * 2, row.times_best.length / set.problems]);
+        return {
+          type: "line",
+          name: row.agent,
+          step: "end",
+          data: points,
+          symbol: "circle",
+          symbolSize: 4,
+          color: agentColor(row.agent),
+          lineStyle: agentLine(row.agent),
+          emphasis: { focus: "series" },
+        };
+      }),
+    });
+    draw("profile", option);
+    showLegend("profile-legend", agentEntries(rows.map((row) => row.agent)));
+    element("profile-caption").textContent =
+      `For each agent, the share of ${set.problems} ${set.what} on which its step (median over repetitions) takes at ` +
+      "most so many times that of the fastest agent (Dolan and Moré 2002). What runs out of memory never gets there." +
+      (worst > most ? ` Drawn up to ${short(most)}.` : "");
+  }
+
+  function drawPairs(set) {
+    const rows = set.rows.filter((row) => row.against).reverse();
+    element("pairs-title").textContent = `Against ${set.reference || "a baseline"}`;
+    const ratios = rows.flatMap((row) => [row.against.ratio]);
+    const least = Math.min(0.95, ...ratios.map((ratio) => ratio * 0.9));
+    const most = Math.max(1.1, ...ratios.map((ratio) => ratio * 1.4));
+    const interval = (row) => row.against.interval ?? [row.against.ratio, row.against.ratio];
+    const option = (colors) => ({
+      grid: { left: narrow() ? 112 : 190, right: 18, top: 12, bottom: 52 },
+      tooltip: tooltip(colors, (item) => {
+        const { agent, against } = rows[item.dataIndex];
+        return tip(agent, [
+          `${fixed(against.ratio, 3)} times as long (geometric mean)`,
+          against.interval ? `95 % interval ${fixed(against.interval[0], 3)} to ${fixed(against.interval[1], 3)}` : "",
+          `faster on ${against.faster}, slower on ${against.slower} of ${against.pairs} (of ${set.problems} in all)`,
+          `p = ${short(against.p)} (Wilcoxon)`,
+        ]);
+      }),
+      xAxis: axis(colors, "step time over the other's", timesAxis(colors, least, most, 26)),
+      yAxis: axis(colors, "", {
+        type: "category",
+        data: rows.map((row) => row.agent),
+        axisLabel: { color: colors.text, fontSize: 11, width: narrow() ? 100 : 178, overflow: "truncate", interval: 0 },
+        splitLine: { show: false },
+      }),
+      series: [
+        {
+          type: "custom",
+          clip: true,
+          data: rows.map((row, at) => [row.against.ratio, at, ...interval(row)]),
+          encode: { x: [0], y: 1 },
+          renderItem: (_, api) => {
+            const row = rows[api.value(1)];
+            const color = agentColor(row.agent);
+            const [x, y] = api.coord([api.value(0), api.value(1)]);
+            const [from] = api.coord([Math.max(api.value(2), least / 2), api.value(1)]);
+            const [to] = api.coord([Math.min(api.value(3), most * 2), api.value(1)]);
+            return {
+              type: "group",
+              children: [
+                { type: "line", shape: { x1: from, y1: y, x2: to, y2: y }, style: { stroke: color, lineWidth: 2.5 } },
+                { type: "circle", shape: { cx: x, cy: y, r: 5 }, style: { fill: color, stroke: colors.surface } },
+              ],
+            };
+          },
+          markLine: {
+            silent: true,
+            symbol: "none",
+            label: { show: false },
+            lineStyle: { color: colors.muted, type: "dashed" },
+            data: [{ xAxis: 1 }],
+          },
+        },
+      ],
+    });
+    draw("pairs", option, Math.max(200, 90 + rows.length * 22));
+    element("pairs-caption").textContent =
+      rows.length === 0
+        ? "There is nothing to compare with here."
+        : "Geometric mean of the ratios of step times on the same graph and cluster, with Student's paired 95 % " +
+          "interval. Right of 1 is slower. Pairs are only what both could hold; point at a row for their number. " +
+          "Intervals take graphs as drawn independently.";
+  }
+
+  function showOverview() {
+    const select = element("set");
+    fillSelect(select, sets.map((set) => set.name));
+    const show = () => {
+      drawProfile(sets[select.value]);
+      drawPairs(sets[select.value]);
+    };
+    select.addEventListener("change", show);
+    show();
+  }
+
+  // --- Results -----------------------------------------------------------------------------------
+
+  function outcomeOf(row) {
+    if (row.repetitions > row.out_of_memory + row.failed) return "ok";
+    return row.out_of_memory > 0 ? "out of memory" : "failed";
+  }
+
+  function noteOf(row) {
+    const notes = [];
+    const of = (count) => (row.repetitions > 1 ? ` ${count} of ${row.repetitions}` : "");
+    if (row.out_of_memory > 0) notes.push(`out of memory${of(row.out_of_memory)}`);
+    if (row.failed > 0) notes.push(`failed${of(row.failed)}: ${row.message}`);
+    if (row.on_one_device > 0) notes.push(`all on one device${of(row.on_one_device)}`);
+    if (row.new_best) notes.push("new best");
+    if (row.within_uncertainty) notes.push("within uncertainty");
+    return notes.join("; ");
+  }
+
+  const results = report.tables.flatMap((table) =>
+    table.rows.map((row, at) => ({
+      ...row,
+      graph: table.graph,
+      cluster: table.cluster,
+      best: at === 0 && outcomeOf(row) === "ok",
+      outcome: outcomeOf(row),
+      note: noteOf(row),
+    })),
+  );
+
+  const range = (row) =>
+    row.repetitions > 1 && isNumber(row.least_us) ? `${ms(row.least_us)} .. ${ms(row.largest_us)}` : "";
+  const whole = (value) => (isNumber(value) ? String(Math.round(value * 10) / 10) : "");
+
+  // How rows are sorted and shown; what no row has is no column.
+  const columns = [
+    { name: "graph", value: (row) => row.graph },
+    { name: "cluster", value: (row) => row.cluster },
+    { name: "agent", value: (row) => row.agent, swatch: true },
+    { name: "step [ms]", value: (row) => row.step_time_us, text: (row) => ms(row.step_time_us) },
+    { name: "least .. largest", value: (row) => (range(row) ? row.largest_us - row.least_us : null), text: range, hint: "over repetitions; sorted by the difference" },
+    { name: "speed-up", value: (row) => row.speedup, text: (row) => fixed(row.speedup, 2), hint: "step time of single-gpu over this one" },
+    { name: "gap [%]", value: (row) => row.gap, text: (row) => percent(row.gap), hint: "above the lower bound" },
+    { name: "above best known [%]", value: (row) => row.above_best_known, text: (row) => percent(row.above_best_known), hint: "negative for a new best" },
+    { name: "gain [%]", value: (row) => row.gain, text: (row) => percent(row.gain), hint: "over the fastest baseline" },
+    { name: "sampling speed-up", value: (row) => row.sampling_speedup, text: (row) => fixed(row.sampling_speedup, 2), hint: "evaluations of that baseline over these, to within 2 % of their best" },
+    { name: "published [ms]", value: (row) => (isNumber(row.published?.step_time_s) ? row.published.step_time_s * 1e6 : null), text: (row) => (isNumber(row.published?.step_time_s) ? fixed(row.published.step_time_s * 1e3, 0) : row.published ? "out of memory" : "") },
+    { name: "published gain [%]", value: (row) => row.published?.gain, text: (row) => percent(row.published?.gain), hint: "of published figures among themselves" },
+    { name: "peak [GB]", value: (row) => row.peak_bytes, text: (row) => (row.peak_bytes > 0 ? fixed(row.peak_bytes / 1e9, 3) : ""), hint: "on the fullest device" },
+    { name: "evaluations", value: (row) => row.evaluations, text: (row) => whole(row.evaluations) },
+    { name: "to within 2 %", value: (row) => row.evaluations_to_near_best, text: (row) => whole(row.evaluations_to_near_best), hint: "evaluations until at most 2 % slower than its own best" },
+    { name: "episodes", value: (row) => row.episodes_to_near_best, text: (row) => whole(row.episodes_to_near_best), hint: "the same in episodes of agents that learn" },
+    { name: "search [s]", value: (row) => row.wall_s, text: (row) => fixed(row.wall_s, 2), hint: "wall time on this machine" },
+    { name: "note", value: (row) => row.note, wide: true },
+  ].filter((column) => results.some((row) => !["", null, undefined].includes(column.value(row))));
+  for (const column of columns) {
+    column.number = results.some((row) => isNumber(column.value(row)));
+    column.text ??= (row) => column.value(row) ?? "";
+  }
+
+  const order = { column: null, descending: false };
+
+  function compareBy(column, descending) {
+    return (a, b) => {
+      const [one, other] = [column.value(a), column.value(b)];
+      const empty = [one, other].map((value) => value === null || value === undefined || value === "");
+      if (empty[0] || empty[1]) return empty[0] - empty[1];
+      const difference = column.number ? one - other : String(one).localeCompare(String(other));
+      return descending ? -difference : difference;
+    };
+  }
+
+  function rowElement(row) {
+    const className = [row.best ? "best" : "", row.outcome.replaceAll(" ", "-")].join(" ").trim();
+    return make(
+      "tr",
+      { className },
+      columns.map((column) => {
+        const cell = make("td", { className: column.number ? "number" : column.wide ? "text" : "" });
+        if (column.swatch) {
+          cell.append(make("span", { className: "swatch", style: { background: agentColor(row.agent) } }));
+        }
+        cell.append(column.text(row));
+        return cell;
+      }),
+    );
+  }
+
+  function showRows() {
+    const words = element("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const chosen = ["graph", "cluster", "outcome"].map((name) => {
+      const select = element(`filter-${name}`);
+      return [name, select.value === "0" ? null : select.options[select.value].text];
+    });
+    const rows = results.filter(
+      (row) =>
+        chosen.every(([name, value]) => value === null || row[name] === value) &&
+        words.every((word) => `${row.graph} ${row.cluster} ${row.agent} ${row.note}`.toLowerCase().includes(word)),
+    );
+    if (order.column) rows.sort(compareBy(order.column, order.descending));
+    element("table").tBodies[0].replaceChildren(...rows.map(rowElement));
+    element("shown").textContent = `${rows.length} of ${results.length} rows`;
+    for (const [at, head] of [...element("table").tHead.rows[0].cells].entries()) {
+      const isSorted = columns[at] === order.column;
+      head.setAttribute("aria-sort", isSorted ? (order.descending ? "descending" : "ascending") : "none");
+    }
+  }
+
+  function showResults() {
+    const heads = columns.map((column) => {
+      const button = make("button", { type: "button", text: column.name, title: column.hint ?? "" });
+      button.addEventListener("click", () => {
+        order.descending = order.column === column && !order.descending;
+        order.column = column;
+        showRows();
+      });
+      return make("th", { className: column.number ? "number" : "", scope: "col" }, [button]);
+    });
+    element("table").append(make("thead", {}, [make("tr", {}, heads)]), make("tbody"));
+    for (const name of ["graph", "cluster", "outcome"]) {
+      const values = [...new Set(results.map((row) => row[name]))];
+      fillSelect(element(`filter-${name}`), ["all", ...values]);
+      element(`filter-${name}`).addEventListener("change", showRows);
+      element(`filter-${name}`).parentElement.hidden = values.length < 2;
+    }
+    element("filter").addEventListener("input", showRows);
+    element("columns").textContent =
+      "One row for each agent on each graph and cluster; times are medians over repetitions, the fastest are bold. " +
+      "A click on a head sorts by it, a second one the other way round. " +
+      columns.filter((column) => column.hint).map((column) => `${column.name}: ${column.hint}`).join("; ") +
+      ".";
+    showRows();
+  }
+
+  // --- Convergence -------------------------------------------------------------------------------
+
+  const kMostOverBest = 2.5; // what is further above the best is not drawn
+
+  function drawCurves(id, convergence, table, key, unit) {
+    const curves = convergence.curves.filter((curve) => curve[key].some((point) => point[1] !== null));
+    const published = data.published.filter(
+      (figure) =>
+        figure.graph === convergence.graph && figure.cluster === convergence.cluster && isNumber(figure.step_time_us),
+    );
+    const times = curves.flatMap((curve) => curve[key].map((point) => point[1])).filter(isNumber);
+    const starts = curves.flatMap((curve) => curve[key].map((point) => point[0])).filter((at) => at > 0);
+    // Published figures of agents that evaluate nothing stand at the left.
+    const marks = key === "by_evaluations" ? published : [];
+    const everywhere = [...times, ...marks.map((figure) => figure.step_time_us)];
+    const lines = [["lower bound", table.bound_us], ["best known", table.best_known_us]].filter(
+      ([, us]) => isNumber(us) && us > 0,
+    );
+    const least = Math.min(...everywhere, ...lines.map(([, us]) => us));
+    const most = Math.min(Math.max(...everywhere), kMostOverBest * Math.min(...everywhere));
+    const room = Math.max(most - least, most * 0.01) * 0.05;
+    const xLeast = key === "by_evaluations" ? 1 : Math.min(...starts, 1);
+    const xMost = Math.max(...starts, ...marks.map((figure) => figure.evaluations ?? 0), xLeast * 10);
+    // Of agents that evaluate nothing, a level line from where they are done.
+    const pointsOf = (curve) => {
+      const points = curve[key].map(([at, ...best]) => [Math.max(at, xLeast), ...best]);
+      const last = points.at(-1);
+      return curve.level && last[0] < xMost ? [...points, [xMost, ...last.slice(1)]] : points;
+    };
+    const lasting = curves.map((curve) => {
+      const level = curve.by_evaluations.at(-1)[0] === 0;
+      const one = { ...curve, level };
+      return { ...one, points: pointsOf(one) };
+    });
+    const option = (colors) => ({
+      grid: { left: 56, right: 18, top: 14, bottom: 46 },
+      tooltip: {
+        ...tooltip(colors, (item) => {
+          const curve = lasting.find((one) => one.agent === item.seriesName);
+          if (item.seriesType === "scatter") {
+            const isLevel = item.value[0] === xLeast;
+            return tip(`${item.seriesName}, published`, [`${time(item.value[1] * 1e3)}${isLevel ? "" : ` after ${item.value[0]} ${unit}`}`]);
+          }
+          if (!curve) return null;
+          const point = curve.points[item.dataIndex];
+          return tip(curve.agent, [
+            `${time(point[1])} after ${curve.level && key === "by_evaluations" ? "no" : short(point[0])} ${unit}`,
+            curve.repetitions > 1
+              ? `${time(point[2])} to ${isNumber(point[3]) ? time(point[3]) : "none yet"} of ${curve.repetitions} repetitions`
+              : "",
+          ]);
+        }),
+        trigger: "item",
+      },
+      legend: legend(lasting.map((curve) => curve.agent)),
+      dataZoom: [
+        zoomable({ xAxisIndex: 0 }),
+        zoomable({ yAxisIndex: 0, zoomOnMouseWheel: "shift" }),
+      ],
+      xAxis: axis(colors, unit, {
+        type: "log", min: xLeast, max: xMost, nameGap: 24,
+        axisLabel: {
+          color: colors.muted, fontSize: 11, hideOverlap: true, showMinLabel: xLeast === 1, showMaxLabel: false,
+          formatter: (value) => (value < 1 ? String(value) : value.toLocaleString("en")),
+        },
+      }),
+      yAxis: axis(colors, "step [ms]", {
+        type: "value",
+        min: (least - room) / 1e3,
+        max: (most + room) / 1e3,
+        nameGap: 40,
+        axisLabel: {
+          color: colors.muted, fontSize: 11, hideOverlap: true, showMinLabel: false, showMaxLabel: false,
+          formatter: (value) => short(value),
+        },
+      }),
+      series: [
+        ...lasting.filter((curve) => curve.repetitions > 1).map((curve) => bandOf(curve)),
+        ...lasting.map((curve) => ({
+          type: "line",
+          name: curve.agent,
+          step: "end",
+          data: curve.points.map((point) => [point[0], isNumber(point[1]) ? point[1] / 1e3 : null]),
+          symbol: "circle",
+          symbolSize: curve.points.length > 25 ? 2.5 : 4,
+          color: agentColor(curve.agent),
+          lineStyle: curve.level
+            ? { ...agentLine(curve.agent, 1.2), type: "dotted" }
+            : agentLine(curve.agent),
+          emphasis: { focus: "series" },
+        })),
+        ...marks.map((figure) => ({
+          type: "scatter",
+          name: figure.agent,
+          symbol: "diamond",
+          symbolSize: 13,
+          color: agentColor(figure.agent),
+          itemStyle: { borderColor: colors.text, borderWidth: 1.5 },
+          data: [[figure.evaluations ?? xLeast, figure.step_time_us / 1e3]],
+          z: 5,
+        })),
+        {
+          type: "line",
+          data: [],
+          markLine: {
+            silent: true,
+            symbol: "none",
+            lineStyle: { color: colors.text, type: "dashed", width: 1 },
+            label: { position: "insideStartTop", color: colors.text, fontSize: 11, formatter: "{b}" },
+            data: lines.map(([name, us]) => ({ name, yAxis: us / 1e3 })),
+          },
+        },
+      ],
+    });
+    draw(id, option);
+    showLegend("curves-legend", agentEntries(lasting.map((curve) => curve.agent)));
+    return Math.max(...everywhere) > most;
+  }
+
+  // The area between the least and the largest of the repetitions.
+  function bandOf(curve) {
+    const points = curve.points.filter((point) => isNumber(point[3]));
+    return {
+      type: "custom",
+      name: curve.agent,
+      silent: true,
+      clip: true,
+      z: 1,
+      color: agentColor(curve.agent),
+      data: points.length > 1 ? [[points[0][0], points[0][1] / 1e3]] : [],
+      renderItem: (_, api) => {
+        const upper = [];
+        const lower = [];
+        points.forEach((point, at) => {
+          const place = (us) => api.coord([point[0], us / 1e3]);
+          if (at > 0) {
+            upper.push(place(points[at - 1][3]));
+            lower.push(place(points[at - 1][2]));
+          }
+          upper.push(place(point[3]));
+          lower.push(place(point[2]));
+        });
+        return {
+          type: "polygon",
+          shape: { points: [...upper, ...lower.reverse()] },
+          style: { fill: agentColor(curve.agent), opacity: 0.14 },
+        };
+      },
+    };
+  }
+
+  function showConvergence(table) {
+    const convergence = data.convergence.find((one) => one.graph === table.graph && one.cluster === table.cluster);
+    const any = convergence?.curves.some((curve) => curve.by_evaluations.length > 0) ?? false;
+    element("convergence").hidden = !any;
+    element("curves-legend").hidden = !any;
+    if (!any) {
+      element("convergence-caption").textContent = "No agent here has a history of a placement that fits.";
+      return;
+    }
+    const isCut = drawCurves("by-evaluations", convergence, table, "by_evaluations", "evaluations");
+    drawCurves("by-seconds", convergence, table, "by_seconds", "seconds");
+    element("convergence-caption").textContent =
+      "Lines are medians over repetitions, bands reach from the least to the largest. Dotted lines are agents that " +
+      "evaluate nothing." +
+      (data.published.length > 0 ? " Diamonds are published figures; those without evaluations stand at the left." : "") +
+      (isCut ? ` What is more than ${kMostOverBest} times the best is not drawn.` : "") +
+      " Ctrl and the wheel zoom, with Shift up and down; a click on a name hides its curves.";
+  }
+
+  // --- The step ----------------------------------------------------------------------------------
+
+  const kLaneHeight = 30;
+  const kFewTransfers = 150; // of which all arrows are drawn
+  const kMemoryHeight = 130;
+  const kLeastSelected = 4; // pixels of an op that is selected
+
+  let step = null; // that is shown, and what is selected in it
+  let selected = null; // a group
+
+  function nameOf(op) {
+    const name = step.ops.name[op];
+    return step.ops.in_scope[op] ? step.scopes[step.ops.scope[op]] + name : name;
+  }
+
+  const deviceColor = (device) => paletteColor(device);
+  const isDimmed = (group) => selected !== null && group !== selected;
+
+  function opTip(op) {
+    const { ops } = step;
+    return tip(nameOf(op), [
+      `${step.kinds[ops.kind[op]]}, ${kPhases[ops.phase[op]]}${step.scopes[ops.scope[op]] ? `, in ${step.scopes[ops.scope[op]]}` : ""}`,
+      `${time(ops.start[op])} to ${time(ops.end[op])}, on ${step.lanes[ops.lane[op]].name}`,
+      `cost ${time(ops.cost[op])} (${ops.source[op]})`,
+      `outputs take ${bytes(ops.bytes[op])}; group ${ops.group[op]}`,
+    ]);
+  }
+
+  function transferTip(at) {
+    const { transfers } = step;
+    const to = transfers.to[at] < 0 ? "all that want it" : step.devices[transfers.to[at]].name;
+    return tip(nameOf(transfers.producer[at]), [
+      `${bytes(transfers.bytes[at])} from ${step.devices[transfers.from[at]].name} to ${to}`,
+      `${time(transfers.start[at])} to ${time(transfers.end[at])}` +
+        (transfers.waited[at] > 0 ? `, waited ${time(transfers.waited[at])} before` : ""),
+      `over ${transfers.links[at].map((link) => step.links[link]).join(", ")}`,
+    ]);
+  }
+
+  // A box of a lane that is divided into rows; null where it is out of sight.
+  function boxOf(params, api, from, to, lane, row) {
+    const [left, middle] = api.coord([from, lane]);
+    const [right] = api.coord([to, lane]);
+    const field = params.coordSys;
+    if (right < field.x || left > field.x + field.width) return null;
+    const height = kLaneHeight * 0.72;
+    const rows = step.lanes[lane].rows;
+    const x = Math.max(left, field.x);
+    const width = Math.max(Math.min(right, field.x + field.width) - x, 0.6);
+    return { x, y: middle - height / 2 + (height / rows) * row, width, height: height / rows };
+  }
+
+  function opItem(params, api) {
+    const op = params.dataIndex;
+    const { ops } = step;
+    const shape = boxOf(params, api, ops.start[op], ops.end[op], ops.lane[op], ops.row[op]);
+    if (!shape) return null;
+    const dimmed = isDimmed(ops.group[op]);
+    if (selected === ops.group[op]) shape.width = Math.max(shape.width, kLeastSelected);
+    const item = {
+      type: "rect",
+      shape,
+      style: {
+        fill: paletteColor(ops.layer[op]),
+        opacity: dimmed ? 0.12 : kPhaseOpacity[ops.phase[op]],
+      },
+    };
+    if (shape.width > 46 && shape.height > 12 && !dimmed) {
+      item.textContent = {
+        style: {
+          text: step.layers[ops.layer[op]] || step.kinds[ops.kind[op]],
+          fill: theme().text,
+          fontSize: 10,
+          width: shape.width - 6,
+          overflow: "truncate",
+        },
+      };
+      item.textConfig = { position: "inside" };
+    }
+    return item;
+  }
+
+  function transferItem(params, api) {
+    const [at, lane, row] = [api.value(2), api.value(3), api.value(4)];
+    const { transfers, ops } = step;
+    const shape = boxOf(params, api, transfers.start[at], transfers.end[at], lane, row);
+    if (!shape) return null;
+    return {
+      type: "rect",
+      shape: { ...shape, y: shape.y + 1, height: Math.max(shape.height - 2, 2) },
+      style: { fill: deviceColor(transfers.from[at]), opacity: isDimmed(ops.group[transfers.producer[at]]) ? 0.12 : 0.75 },
+    };
+  }
+
+  // Arrows of transfers, from their producers to the devices that want their outputs.
+  function arrowItem(colors) {
+    return (params, api) => {
+      const at = api.value(2);
+      const { transfers, ops } = step;
+      const producer = transfers.producer[at];
+      const [x1, y1] = api.coord([ops.end[producer], ops.lane[producer]]);
+      const lane = step.lanes.findIndex((one) => one.device === transfers.to[at]);
+      if (lane < 0) return null;
+      const [x2, y2] = api.coord([transfers.end[at], lane]);
+      const field = params.coordSys;
+      if (Math.max(x1, x2) < field.x || Math.min(x1, x2) > field.x + field.width) return null;
+      const strong = selected !== null && ops.group[producer] === selected;
+      if (selected !== null && !strong) return null;
+      const tip_y = y2 + Math.sign(y1 - y2) * kLaneHeight * 0.36;
+      return {
+        type: "group",
+        children: [
+          {
+            type: "line",
+            shape: { x1, y1: y1 + Math.sign(y2 - y1) * kLaneHeight * 0.36, x2, y2: tip_y },
+            style: { stroke: strong ? colors.text : colors.muted, lineWidth: strong ? 1.5 : 0.7, opacity: strong ? 1 : 0.55 },
+          },
+          {
+            type: "circle",
+            shape: { cx: x2, cy: tip_y, r: strong ? 3 : 1.6 },
+            style: { fill: strong ? colors.text : colors.muted },
+          },
+        ],
+      };
+    };
+  }
+
+  function pathItem(colors) {
+    return (params, api) => {
+      const at = params.dataIndex;
+      const { path } = step;
+      const lane = path.lane[at];
+      if (lane < 0) return null;
+      const [left, middle] = api.coord([path.from[at], lane]);
+      const [right] = api.coord([path.to[at], lane]);
+      const field = params.coordSys;
+      if (right < field.x || left > field.x + field.width) return null;
+      const y = middle + kLaneHeight * 0.43;
+      const style = { stroke: colors.path, lineWidth: 2.6 };
+      const children = [{ type: "line", shape: { x1: left, y1: y, x2: Math.max(right, left + 0.6), y2: y }, style }];
+      const next = path.lane[at + 1];
+      if (next !== undefined && next >= 0 && next !== lane) {
+        const [, other] = api.coord([path.to[at], next]);
+        children.push({
+          type: "line",
+          shape: { x1: right, y1: y, x2: right, y2: other + kLaneHeight * 0.43 },
+          style: { stroke: colors.path, lineWidth: 1 },
+        });
+      }
+      return { type: "group", children };
+    };
+  }
+
+  function timelineOption(colors) {
+    const { ops, transfers, path, lanes, devices } = step;
+    const left = narrow() ? 74 : 150;
+    const lanesHeight = lanes.length * kLaneHeight;
+    const end = step.makespan_us > 0 ? step.makespan_us : 1;
+    const used = devices.map((device, at) => ({ ...device, at })).filter((device) => device.peak_bytes > 0);
+    const arrows =
+      transfers.producer.length <= kFewTransfers || selected !== null
+        ? transfers.producer.map((producer, at) => [ops.end[producer], transfers.end[at], at])
+        : [];
+    const timeAxis = (more) =>
+      axis(colors, "", {
+        type: "value",
+        min: 0,
+        max: end,
+        axisLabel: {
+          color: colors.muted, fontSize: 11, hideOverlap: true, showMaxLabel: false, formatter: (us) => (us === 0 ? "0" : time(us)),
+        },
+        ...more,
+      });
+    const onLanes = (type) => ({ type, xAxisIndex: 0, yAxisIndex: 0, progressive: 0 });
+    return {
+      grid: [
+        { left, right: 16, top: 6, height: lanesHeight },
+        { left, right: 16, top: lanesHeight + 44, height: kMemoryHeight },
+      ],
+      tooltip: {
+        ...tooltip(colors, (item) => {
+          if (item.seriesId === "ops") return opTip(item.dataIndex);
+          if (item.seriesId === "transfers") return transferTip(item.value[2]);
+          if (item.seriesId === "path") {
+            return tip(`critical path: ${path.kind[item.dataIndex]}`, [
+              nameOf(path.op[item.dataIndex]),
+              `${time(path.from[item.dataIndex])} to ${time(path.to[item.dataIndex])}`,
+            ]);
+          }
+          return item.seriesType === "line"
+            ? tip(item.seriesName, [`${bytes(item.value[1] * 1e9)} from ${time(item.value[0])} on`])
+            : null;
+        }),
+        trigger: "item",
+      },
+      legend: legend(used.map((device) => device.name)),
+      dataZoom: [
+        zoomable({ id: "inside", xAxisIndex: [0, 1], minSpan: 0.01 }),
+        {
+          id: "slider", type: "slider", xAxisIndex: [0, 1], filterMode: "none", bottom: 6, height: 20, minSpan: 0.01,
+          borderColor: colors.line, textStyle: { color: colors.muted, fontSize: 10 }, labelFormatter: (us) => time(us),
+          showDataShadow: false, brushSelect: false,
+        },
+      ],
+      xAxis: [timeAxis({ gridIndex: 0 }), timeAxis({ gridIndex: 1 })],
+      yAxis: [
+        axis(colors, "", {
+          type: "category", inverse: true, data: lanes.map((lane) => lane.name), gridIndex: 0,
+          axisLabel: {
+            color: colors.text, fontSize: 11, lineHeight: 13, width: left - 12, overflow: "truncate", interval: 0,
+            formatter: (name, at) => (isNumber(lanes[at].busy) ? `${name}\n{busy|${Math.round(lanes[at].busy * 100)} % busy}` : name),
+            rich: { busy: { color: colors.muted, fontSize: 10, lineHeight: 12 } },
+          },
+          axisTick: { show: false },
+          splitLine: { show: true, lineStyle: { color: colors.line } },
+        }),
+        axis(colors, "memory [GB]", {
+          type: "value", min: 0, gridIndex: 1, nameGap: 36, splitNumber: 3,
+        }),
+      ],
+      series: [
+        { ...onLanes("custom"), id: "ops", clip: true, renderItem: opItem, encode: { x: [0, 1], y: 2 },
+          data: ops.start.map((start, op) => [start, ops.end[op], ops.lane[op]]) },
+        { ...onLanes("custom"), id: "transfers", clip: true, renderItem: transferItem, encode: { x: [0, 1], y: 3 },
+          data: transfers.lanes.flatMap((places, at) =>
+            places.map(([lane, row]) => [transfers.start[at], transfers.end[at], at, lane, row])) },
+        { ...onLanes("custom"), id: "arrows", clip: true, silent: true, renderItem: arrowItem(colors), z: 4,
+          encode: { x: [0, 1], y: -1 }, data: arrows },
+        { ...onLanes("custom"), id: "path", clip: true, renderItem: pathItem(colors), z: 3, encode: { x: [0, 1], y: 2 },
+          data: element("show-path").checked ? path.from.map((from, at) => [from, path.to[at], Math.max(path.lane[at], 0)]) : [] },
+        ...used.map((device) => ({
+          type: "line", name: device.name, xAxisIndex: 1, yAxisIndex: 1, step: "end", showSymbol: false,
+          symbol: "circle", symbolSize: 5, color: deviceColor(device.at),
+          lineStyle: { color: deviceColor(device.at), width: 1.6 },
+          data: [...device.memory.map(([us, count]) => [us, count / 1e9]), [end, (device.memory.at(-1)?.[1] ?? 0) / 1e9]],
+        })),
+      ],
+    };
+  }
+
+  function graphOption(colors) {
+    const { groups, ops, devices } = step;
+    const most = Math.max(...groups.cost, 1e-9);
+    const [left, right] = [Math.min(...groups.x), Math.max(...groups.x)];
+    const [top, bottom] = [Math.min(...groups.y), Math.max(...groups.y)];
+    const [marginX, marginY] = [(right - left) * 0.01 + 5, (bottom - top) * 0.04 + 6];
+    const used = [...new Set(groups.device)].sort((a, b) => a - b);
+    const edges = groups.edges;
+    const heaviest = Math.max(...edges.bytes, 1);
+    const dot = narrow() ? 3 : 5;
+    return {
+      grid: { left: 8, right: 8, top: 8, bottom: 8 },
+      tooltip: tooltip(colors, (item) => {
+        if (item.seriesType !== "scatter") return null;
+        const group = item.value[2];
+        return tip(groups.label[group], [
+          `group ${group} on ${devices[groups.device[group]].name}`,
+          `${groups.ops[group]} op${groups.ops[group] === 1 ? "" : "s"}, ${time(groups.cost[group])}, keeps ${bytes(groups.kept_bytes[group])}`,
+        ]);
+      }),
+      legend: legend(used.map((device) => devices[device].name)),
+      dataZoom: [zoomable({ xAxisIndex: 0, minSpan: 0.5 })],
+      xAxis: { type: "value", min: left - marginX, max: right + marginX, show: false },
+      yAxis: { type: "value", min: top - marginY, max: bottom + marginY, inverse: true, show: false },
+      series: [
+        {
+          type: "custom", id: "edges", clip: true, silent: true, z: 1, progressive: 0,
+          data: edges.from.map((from, at) => [groups.x[from], groups.x[edges.to[at]], at]),
+          encode: { x: [0, 1], y: -1 },
+          renderItem: (params, api) => {
+            const at = api.value(2);
+            const [from, to] = [edges.from[at], edges.to[at]];
+            const [x1, y1] = api.coord([groups.x[from], groups.y[from]]);
+            const [x2, y2] = api.coord([groups.x[to], groups.y[to]]);
+            const field = params.coordSys;
+            if (Math.max(x1, x2) < field.x || Math.min(x1, x2) > field.x + field.width) return null;
+            const crosses = groups.device[from] !== groups.device[to];
+            const strong = selected === from || selected === to;
+            const bend = (x2 - x1) * 0.4;
+            return {
+              type: "bezierCurve",
+              shape: { x1, y1, x2, y2, cpx1: x1 + bend, cpy1: y1, cpx2: x2 - bend, cpy2: y2 },
+              style: {
+                stroke: strong ? colors.text : crosses ? colors.path : colors.muted,
+                fill: "none",
+                lineWidth: strong ? 2 : 0.5 + 1.5 * (edges.bytes[at] / heaviest),
+                opacity: strong ? 1 : selected !== null ? 0.1 : crosses ? 0.75 : 0.4,
+              },
+            };
+          },
+        },
+        ...used.map((device) => ({
+          type: "scatter", name: devices[device].name, id: `device-${device}`, z: 2, color: deviceColor(device),
+          data: groups.device.flatMap((one, group) =>
+            one !== device
+              ? []
+              : [{
+                  value: [groups.x[group], groups.y[group], group],
+                  symbolSize: dot + 9 * Math.sqrt(groups.cost[group] / most),
+                  itemStyle: {
+                    opacity: isDimmed(group) ? 0.25 : 0.95,
+                    borderColor: selected === group ? colors.text : colors.surface,
+                    borderWidth: selected === group ? 2.5 : 0.5,
+                  },
+                }]),
+        })),
+      ],
+    };
+  }
+
+  // Draws again what a selection changes, and leaves the zoom as it is.
+  function refresh() {
+    for (const [id, option] of [["timeline", timelineOption], ["graph", graphOption]]) {
+      if (id === "graph" && !step.groups) continue;
+      const { series } = option(theme());
+      charts.get(id).instance.setOption({ series }, { replaceMerge: [] });
+    }
+    const line = element("selection");
+    if (selected === null) {
+      line.textContent = "Click an op or a group to see it in both pictures.";
+      return;
+    }
+    const { groups } = step;
+    const device = step.ops.lane[step.ops.group.indexOf(selected)];
+    const clear = make("button", { type: "button", text: "Clear", id: "clear" });
+    clear.addEventListener("click", () => select(null));
+    line.replaceChildren(
+      groups
+        ? `Group ${selected}, ${groups.label[selected]}: ${groups.ops[selected]} ops, ${time(groups.cost[selected])} on ${step.lanes[device].name} `
+        : `Group ${selected} on ${step.lanes[device].name} `,
+      clear,
+    );
+  }
+
+  function select(group) {
+    selected = group === selected ? null : group;
+    refresh();
+  }
+
+  function zoomOf(chart) {
+    const [zoom] = chart.getOption().dataZoom;
+    return [zoom.start, zoom.end];
+  }
+
+  function showRange() {
+    const [start, end] = zoomOf(charts.get("timeline").instance);
+    const part = (share) => time((step.makespan_us * share) / 100);
+    element("range").textContent = `${part(start)} to ${part(end)}`;
+  }
+
+  function zoom(start, end) {
+    const width = Math.min(Math.max(end - start, 0.01), 100);
+    const from = Math.min(Math.max(start, 0), 100 - width);
+    charts.get("timeline").instance.dispatchAction({ type: "dataZoom", dataZoomIndex: 0, start: from, end: from + width });
+  }
+
+  function zoomBy(factor) {
+    const [start, end] = zoomOf(charts.get("timeline").instance);
+    const middle = (start + end) / 2;
+    zoom(middle - ((end - start) / 2) * factor, middle + ((end - start) / 2) * factor);
+  }
+
+  function moveBy(share) {
+    const [start, end] = zoomOf(charts.get("timeline").instance);
+    zoom(start + (end - start) * share, end + (end - start) * share);
+  }
+
+  function showStep(table) {
+    const found = data.steps.find((one) => one.graph === table.graph && one.cluster === table.cluster);
+    const has = Boolean(found?.data);
+    element("step").hidden = !has;
+    element("step-missing").hidden = has;
+    element("step-title").textContent = has
+      ? `One step of the fastest placement, by ${found.agent} (cell ${found.cell})`
+      : "One step of the fastest placement";
+    element("step-missing").textContent = found?.missing ?? "";
+    if (!has) return;
+    step = JSON.parse(element(found.data).textContent);
+    selected = null;
+    const isNew = !charts.has("timeline");
+    const timeline = draw("timeline", timelineOption, step.lanes.length * kLaneHeight + kMemoryHeight + 106);
+    const height = step.groups ? Math.min(Math.max(Math.max(...step.groups.y) - Math.min(...step.groups.y) + 90, 200), 460) : 0;
+    element("graph").hidden = !step.groups;
+    const graph = step.groups ? draw("graph", graphOption, height) : null;
+    if (isNew) {
+      timeline.on("datazoom", showRange);
+      timeline.on("click", (item) => {
+        if (item.seriesId === "ops") select(step.ops.group[item.dataIndex]);
+        if (item.seriesId === "transfers") select(step.ops.group[step.transfers.producer[item.value[2]]]);
+      });
+    }
+    if (graph && !graph.hasClick) {
+      graph.hasClick = true;
+      graph.on("click", (item) => {
+        if (item.seriesType === "scatter") select(item.value[2]);
+      });
+    }
+    showLegend(
+      "devices-legend",
+      step.devices.map((device, at) => [device.name, deviceColor(at), false]).filter((_, at) => step.devices[at].peak_bytes > 0),
+    );
+    const sources = new Map();
+    step.ops.source.forEach((source) => sources.set(source, (sources.get(source) ?? 0) + 1));
+    element("timeline-caption").textContent =
+      `${step.ops_of_graph} ops and ${step.transfers.producer.length} transfers in ${time(step.makespan_us)}. Lanes of ` +
+      "devices hold ops in the colours of their layers (forward strong, backward lighter, update lightest), those below " +
+      "hold transfers in the colours of their senders. The red line is the critical path. Ctrl and the wheel zoom, " +
+      "dragging moves. Memory below is within 0.2 % of the peak. Costs: " +
+      [...sources].map(([source, count]) => `${count} ${source}`).join(", ") +
+      ".";
+    element("graph-caption").textContent = step.groups
+      ? `${step.groups.x.length} groups, the forward pass from left to right and the backward pass back beside it; ` +
+        "larger where they take longer. Red edges lead to another device."
+      : `The graph is not drawn: it has ${step.groups_of_problem} groups.`;
+    refresh();
+    showRange();
+  }
+
+  function showProblem(at) {
+    const table = report.tables[at];
+    const winner = table.rows.find((row) => outcomeOf(row) === "ok");
+    showFacts(element("problem-facts"), [
+      ["fastest", winner ? winner.agent : "none fits"],
+      ["its step, median", winner ? time(winner.step_time_us) : ""],
+      ["lower bound", time(table.bound_us)],
+      ["gap", winner ? `${percent(winner.gap)} %` : ""],
+      ["best known", isNumber(table.best_known_us) ? time(table.best_known_us) : ""],
+      ["groups", table.groups > 0 ? String(table.groups) : ""],
+      ["family", table.family ?? ""],
+    ]);
+    showConvergence(table);
+    showStep(table);
+  }
+
+  function showProblems() {
+    if (report.tables.length === 0) {
+      element("problem").hidden = true;
+      return;
+    }
+    const choice = element("choice");
+    fillSelect(choice, report.tables.map((table) => `${table.graph} on ${table.cluster}`));
+    choice.addEventListener("change", () => showProblem(Number(choice.value)));
+    element("zoom-in").addEventListener("click", () => zoomBy(0.5));
+    element("zoom-out").addEventListener("click", () => zoomBy(2));
+    element("earlier").addEventListener("click", () => moveBy(-0.5));
+    element("later").addEventListener("click", () => moveBy(0.5));
+    element("whole").addEventListener("click", () => zoom(0, 100));
+    element("show-path").addEventListener("change", refresh);
+    showProblem(0);
+  }
+
+  // --- All ---------------------------------------------------------------------------------------
+
+  function redraw() {
+    redrawAll();
+    showRows();
+    for (const button of document.querySelectorAll(".legend button")) {
+      const agent = agents.get(button.textContent);
+      const device = step?.devices.findIndex((one) => one.name === button.textContent) ?? -1;
+      const color = agent ? agentColor(agent.label) : device >= 0 ? deviceColor(device) : null;
+      if (color) button.firstChild.style.borderTopColor = color;
+    }
+    if (step) {
+      refresh();
+      showRange();
+    }
+  }
+
+  showHead();
+  showOverview();
+  showResults();
+  showProblems();
+  window.addEventListener("resize", () => charts.forEach(({ instance }) => instance.resize()));
+  dark.addEventListener("change", redraw);
+  for (const [event, value] of [["beforeprint", true], ["afterprint", false]]) {
+    window.addEventListener(event, () => {
+      printing = value;
+      redraw();
+    });
+  }
+})();

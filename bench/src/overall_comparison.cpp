@@ -1,0 +1,73 @@
+#include <emplace/bench/overall_comparison.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace emplace::bench {
+namespace {
+
+// An agent's step times, by table.
+using Times = std::map<std::size_t, double>;
+
+OverallRow summarize(const std::string& agent, const Times& times, const Times& least) {
+  OverallRow row{.agent = agent};
+  std::vector<double> own_us;
+  std::vector<double> least_us;
+  for (const auto& [table, time_us] : times) {
+    own_us.push_back(time_us);
+    least_us.push_back(least.at(table));
+    row.times_best.push_back(own_us.back() / least_us.back());
+  }
+  std::ranges::sort(row.times_best);
+  if (!own_us.empty()) {
+    row.over_best = compare_pairs(own_us, least_us).ratio;
+  }
+  return row;
+}
+
+std::optional<PairedComparison> compare(const Times& mine, const Times& others) {
+  std::vector<double> mine_us;
+  std::vector<double> others_us;
+  for (const auto& [table, time_us] : mine) {
+    if (const auto other = others.find(table); other != others.end()) {
+      mine_us.push_back(time_us);
+      others_us.push_back(other->second);
+    }
+  }
+  return mine_us.empty() ? std::nullopt : std::optional(compare_pairs(mine_us, others_us));
+}
+
+}  // namespace
+
+OverallComparison compare_over_all(std::span<const ReportTable> tables) {
+  std::map<std::string, Times> times;
+  Times least;
+  for (std::size_t table = 0; table < tables.size(); ++table) {
+    for (const ReportRow& row : tables[table].rows) {
+      Times& of_agent = times[row.agent];
+      // A step of no time has no ratio.
+      if (row.ok() && row.step_time_us > 0) {
+        of_agent[table] = row.step_time_us;
+        double& least_us = least.emplace(table, row.step_time_us).first->second;
+        least_us = std::min(least_us, row.step_time_us);
+      }
+    }
+  }
+  OverallComparison comparison{.problems = static_cast<std::int64_t>(least.size())};
+  for (const auto& [agent, of_agent] : times) {
+    comparison.rows.push_back(summarize(agent, of_agent, least));
+  }
+  std::ranges::sort(comparison.rows, {}, [](const OverallRow& row) {
+    return std::tuple(-static_cast<std::int64_t>(row.times_best.size()), row.over_best, row.agent);
+  });
+  for (std::size_t row = 1; row < comparison.rows.size(); ++row) {
+    comparison.rows[row].against_best =
+        compare(times[comparison.rows[row].agent], times[comparison.rows.front().agent]);
+  }
+  return comparison;
+}
+
+}  // namespace emplace::bench

@@ -1,0 +1,246 @@
+#include <emplace/bench/agent_colors.hpp>
+#include <emplace/bench/convergence.hpp>
+#include <emplace/bench/overall_comparison.hpp>
+#include <emplace/bench/report_page.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/embedded.hpp>
+#include <emplace/graphs/svg.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace emplace::embedded {
+std::span<const Document> page();
+}
+
+namespace emplace::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Enough for a curve of a thousand pixels.
+constexpr int kCurveDigits = 6;
+// A page of more could not be used; the largest shipped step has 24,000.
+constexpr std::size_t kMostStepBytes = 40'000'000;
+
+std::string_view part(std::string_view name) {
+  for (const embedded::Document& document : embedded::page()) {
+    if (document.name == name) {
+      return document.text;
+    }
+  }
+  EMPLACE_CHECK(false, "the page has no part {}", name);
+}
+
+// Returns JSON for a script element: no text in it can end the element.
+std::string for_script(std::string_view json) {
+  std::string text;
+  text.reserve(json.size());
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    switch (json[at]) {
+      case '<':
+        text += "\\u003c";
+        break;
+      case '>':
+        text += "\\u003e";
+        break;
+      case '&':
+        text += "\\u0026";
+        break;
+      default:
+        // The line separators of Unicode, U+2028 and U+2029.
+        if (json.substr(at).starts_with("\xe2\x80\xa8") ||
+            json.substr(at).starts_with("\xe2\x80\xa9")) {
+          text += json[at + 2] == '\xa8' ? "\\u2028" : "\\u2029";
+          at += 2;
+        } else {
+          text += json[at];
+        }
+    }
+  }
+  return text;
+}
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+double rounded(double value) { return std::stod(fmt::format("{:.{}g}", value, kCurveDigits)); }
+
+Json if_finite(double value) { return std::isfinite(value) ? Json(rounded(value)) : Json(nullptr); }
+
+// [at, median, least, largest] of each point.
+Json to_json(const std::vector<ConvergencePoint>& points) {
+  Json json = Json::array();
+  for (const ConvergencePoint& point : points) {
+    json.push_back({rounded(point.at), if_finite(point.median_us), if_finite(point.least_us),
+                    if_finite(point.largest_us)});
+  }
+  return json;
+}
+
+Json to_json(const Convergence& convergence) {
+  Json curves = Json::array();
+  for (const ConvergenceCurve& curve : convergence.curves) {
+    curves.push_back({{"agent", curve.agent},
+                      {"repetitions", curve.repetitions},
+                      {"by_evaluations", to_json(curve.by_evaluations)},
+                      {"by_seconds", to_json(curve.by_seconds)}});
+  }
+  return {{"graph", convergence.graph},
+          {"cluster", convergence.cluster},
+          {"without_history", convergence.without_history},
+          {"curves", std::move(curves)}};
+}
+
+Json to_json(const OverallComparison& comparison) {
+  Json rows = Json::array();
+  for (const OverallRow& row : comparison.rows) {
+    Json json = {{"agent", row.agent},
+                 {"times_best", row.times_best},
+                 {"over_best", row.times_best.empty() ? Json(nullptr) : Json(row.over_best)},
+                 {"against_best", nullptr}};
+    if (row.against_best) {
+      const PairedComparison& pairs = *row.against_best;
+      json["against_best"] = {{"pairs", pairs.pairs},    {"faster", pairs.less},
+                              {"slower", pairs.greater}, {"ratio", pairs.ratio},
+                              {"interval", nullptr},     {"p", pairs.p}};
+      if (pairs.interval) {
+        json["against_best"]["interval"] = {pairs.interval->first, pairs.interval->second};
+      }
+    }
+    rows.push_back(std::move(json));
+  }
+  return {{"problems", comparison.problems}, {"rows", std::move(rows)}};
+}
+
+Json starts_of(const Manifest& manifest) {
+  Json starts = Json::array();
+  for (const Start& start : manifest.starts) {
+    Json libraries = Json::array();
+    for (const auto& [name, version] : start.build.libraries) {
+      libraries.push_back(fmt::format("{} {}", name, version));
+    }
+    starts.push_back({{"time", start.time},
+                      {"arguments", start.arguments},
+                      {"version", start.build.version},
+                      {"git_revision", start.build.git_revision},
+                      {"compiler", start.build.compiler},
+                      {"build_type", start.build.build_type},
+                      {"libraries", std::move(libraries)},
+                      {"cpu", start.machine.cpu},
+                      {"cores", start.machine.cores},
+                      {"memory_bytes", start.machine.memory_bytes},
+                      {"system", start.machine.system}});
+  }
+  return starts;
+}
+
+// The report as in its JSON form, with what only this machine's clock knows.
+Json report_with_times(const Report& report) {
+  Json json = Json::parse(write_json(report));
+  for (std::size_t table = 0; table < report.tables.size(); ++table) {
+    for (std::size_t row = 0; row < report.tables[table].rows.size(); ++row) {
+      json["tables"][table]["rows"][row]["wall_s"] = report.tables[table].rows[row].wall_s;
+    }
+  }
+  return json;
+}
+
+Json agents_of(const Report& report) {
+  Json agents = Json::array();
+  for (const std::string& agent : report.agents) {
+    const LogPlot::Pen pen = agent_pen(report.agents, agent);
+    agents.push_back({{"label", agent}, {"color", pen.color}, {"dashed", pen.dashed}});
+  }
+  return agents;
+}
+
+// Steps in order as long as there is room; `elements` gets the data, in elements of their own that
+// are read when somebody looks at them.
+Json steps_of(std::span<const PageStep> steps, std::string& elements) {
+  Json list = Json::array();
+  std::size_t bytes = 0;
+  for (const PageStep& step : steps) {
+    Json json = {{"graph", step.graph}, {"cluster", step.cluster}, {"agent", step.agent},
+                 {"cell", step.cell},   {"data", nullptr},         {"missing", step.missing}};
+    if (!step.data.empty() && bytes + step.data.size() > kMostStepBytes) {
+      json["missing"] = fmt::format(
+          "left out, because the steps of this run take more than {} MB; emplace "
+          "simulate --result DIR --cell {} --picture step.svg draws it",
+          kMostStepBytes / 1'000'000, step.cell);
+    } else if (!step.data.empty()) {
+      bytes += step.data.size();
+      const std::string id = fmt::format("step-{}", list.size());
+      json["data"] = id;
+      elements += fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id,
+                              for_script(step.data));
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+// Puts `value` where the template says @name@.
+void fill_in(std::string& page, std::string_view name, std::string_view value) {
+  const std::string mark = fmt::format("@{}@", name);
+  const std::size_t at = page.find(mark);
+  EMPLACE_CHECK(at != std::string::npos, "the page has no place for {}", name);
+  page.replace(at, mark.size(), value);
+}
+
+}  // namespace
+
+std::string write_html(const Report& report, const StoredRun& run,
+                       std::span<const PageStep> steps) {
+  const Suite& suite = run.manifest.suite;
+  Json palette = Json::array();
+  for (const std::string_view color : kPictureColors) {
+    palette.push_back(color);
+  }
+  Json convergence = Json::array();
+  for (const Convergence& one : convergence_of(run)) {
+    convergence.push_back(to_json(one));
+  }
+  Json figures = Json::array();
+  if (suite.published) {
+    for (const PublishedFigure& figure : suite.published->figures) {
+      figures.push_back(
+          {{"graph", figure.graph},
+           {"cluster", figure.cluster},
+           {"agent", figure.agent},
+           {"step_time_us", figure.step_time_s ? Json(*figure.step_time_s * 1e6) : Json(nullptr)},
+           {"evaluations", figure.evaluations ? Json(*figure.evaluations) : Json(nullptr)}});
+    }
+  }
+  std::string elements;
+  const Json data = {{"report", report_with_times(report)},
+                     {"summary", suite.summary},
+                     {"repetitions", suite.repetitions},
+                     {"max_evaluations", suite.max_evaluations},
+                     {"trains_policies", !suite.policies.empty()},
+                     {"starts", starts_of(run.manifest)},
+                     {"agents", agents_of(report)},
+                     {"palette", std::move(palette)},
+                     {"overall", to_json(compare_over_all(report.tables))},
+                     {"convergence", std::move(convergence)},
+                     {"published", std::move(figures)},
+                     {"steps", steps_of(steps, elements)}};
+  elements = fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n{}",
+                         for_script(dump(data)), elements);
+  // From the end, so that no mark is looked for in what was filled in.
+  std::string page(part("template"));
+  fill_in(page, "script", part("script"));
+  fill_in(page, "echarts", part("echarts.min"));
+  fill_in(page, "data", elements);
+  fill_in(page, "style", part("style"));
+  fill_in(page, "title", escape_markup(fmt::format("{}: emplace report", report.suite)));
+  return page;
+}
+
+}  // namespace emplace::bench

@@ -1,0 +1,32 @@
+#include <emplace/bench/agent_colors.hpp>
+#include <emplace/graphs/svg.hpp>
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace emplace::bench {
+namespace {
+
+TEST(AgentColors, TellTwoRoundsOfThePaletteApart) {
+  std::vector<std::string> agents;
+  std::set<std::pair<std::string, bool>> pens;
+  for (std::size_t at = 0; at < 2 * kPictureColors.size(); ++at) {
+    agents.push_back("agent " + std::to_string(at));
+  }
+  for (const std::string& agent : agents) {
+    const LogPlot::Pen pen = agent_pen(agents, agent);
+    pens.emplace(pen.color, pen.dashed);
+  }
+  EXPECT_EQ(pens.size(), agents.size());
+  EXPECT_EQ(agent_pen(agents, "agent 1").color, kPictureColors[1]);
+  EXPECT_FALSE(agent_pen(agents, "agent 1").dashed);
+  EXPECT_EQ(agent_pen(agents, "agent 13").color, kPictureColors[1]);
+  EXPECT_TRUE(agent_pen(agents, "agent 13").dashed);
+}
+
+}  // namespace
+}  // namespace emplace::bench

@@ -1,0 +1,323 @@
+"""Opens the page of a run in headless Chromium and uses it as a reader would: report_page_test.py EMPLACE.
+
+Exit status 77 (skipped) where there is no Chromium, no driver for it or no Selenium. With a folder as second argument
+it leaves screenshots there.
+"""
+import base64
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHROMIUM = shutil.which("chromium")
+DRIVER = shutil.which("chromedriver")
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import Select, WebDriverWait
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+if not CHROMIUM or not DRIVER:
+    print("skipped: no chromium, or no chromedriver")
+    sys.exit(77)
+
+EMPLACE = ""
+SCREENSHOTS = None
+
+# Would run if a name were ever more than text.
+HOSTILE = "</script><script>window.broken=1</script><img src=x onerror='window.broken=1'>"
+MILLISECOND = 1000
+
+
+def graph(ops):
+    """Returns a graph file of a chain of ops, each of which takes 10 ms on one cluster and has a hostile name."""
+    return {
+        "schema": "emplace-graph",
+        "version": 1,
+        "name": "hostile",
+        "ops": [
+            {
+                "name": f"{HOSTILE}/op_{at}",
+                "kind": "matmul",
+                "scope": f"{HOSTILE}/{at // 4}",
+                "outputs": [{"shape": [250000], "bytes": 1000000}],
+                "measured": [{"device_class": "gpu-k80", "cost_us": 10 * MILLISECOND}],
+            }
+            for at in range(ops)
+        ],
+        # Two chains that meet at the end.
+        "edges": [[at, 0, min(at + 2, ops - 1)] for at in range(ops - 1)],
+    }
+
+
+def suite(graph_file):
+    """Returns a suite; one of its graphs is too large for some of its agents."""
+    return {
+        "schema": "emplace-suite",
+        "version": 1,
+        "name": "page",
+        "summary": f"a suite for tests {HOSTILE}",
+        "graphs": [graph_file, "inception-v3:batch=32", "inception-v3:batch=128"],
+        "clusters": ["p2-8xlarge-2", "dgx-1-v100"],
+        "agents": ["single-gpu", "heft", "human-expert", {"agent": "hill-climb", "name": HOSTILE}],
+        "repetitions": 2,
+        "max_evaluations": 150,
+        "baselines": ["heft"],
+        "published": {
+            "source": f"nobody {HOSTILE}",
+            "recalled": False,
+            "figures": [
+                {"graph": "inception-v3:batch=32", "cluster": "p2-8xlarge-2", "agent": HOSTILE,
+                 "step_time_s": 0.7, "evaluations": 20}
+            ],
+        },
+    }
+
+
+def fail_cells(path):
+    """Makes the cells of human-expert on the graph of ours failed ones: no agent of ours fails by itself."""
+    cells = [json.loads(line) for line in path.read_text().splitlines()]
+    for cell in cells:
+        if cell["agent"] == "human-expert" and cell["graph"] == "./graph.json":
+            cell.update(status="failed", message=HOSTILE, step_time_us=0, problem_groups=0, decision_groups=0,
+                        placement_hash="", peak_bytes=[])
+            for member in ("placement", "history"):
+                cell.pop(member, None)
+            cell["measured"].pop("history_s", None)
+    path.write_text("".join(json.dumps(cell) + "\n" for cell in cells))
+
+
+def write_page(folder):
+    """Runs the suite and returns the page of its report, and the report as JSON."""
+    (folder / "graph.json").write_text(json.dumps(graph(16)))
+    (folder / "suite.json").write_text(json.dumps(suite("./graph.json")))
+
+    def emplace(*arguments):
+        done = subprocess.run([EMPLACE, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 4):
+            raise RuntimeError(f"emplace {' '.join(arguments)}: {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    emplace("run", "./suite.json", "-o", "run", "--quiet", "--threads", "1")
+    fail_cells(folder / "run" / "cells.jsonl")
+    emplace("report", "run", "--format", "html", "-o", "report.html")
+    return folder / "report.html", json.loads(emplace("report", "run", "--json"))
+
+
+class ReportPage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.page, cls.report = write_page(pathlib.Path(cls.folder.name))
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        # Chromium has no sandbox for root; it has no network but what this machine offers.
+        for argument in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "hide-scrollbars",
+                         "no-first-run", "disable-background-networking", f"user-data-dir={cls.folder.name}/profile"):
+            options.add_argument(f"--{argument}")
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        cls.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+        cls.addClassCleanup(cls.driver.quit)
+        # What Chromium itself asks for at its start.
+        cls.driver.get("about:blank")
+        cls.driver.get_log("performance")
+
+    def setUp(self):
+        self.show(1280)
+
+    def tearDown(self):
+        self.assertEqual([entry for entry in self.driver.get_log("browser")], [])
+        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        urls = [one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"]
+        self.assertEqual([url for url in urls if not url.startswith((self.page.as_uri(), "data:"))], [])
+        self.assertIsNone(self.driver.execute_script("return window.broken ?? null"))
+
+    def show(self, width, scheme="light"):
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        self.driver.get(self.page.as_uri())
+        self.driver.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
+
+    def find(self, name):
+        return self.driver.find_element(By.ID, name)
+
+    def text(self, name):
+        return self.find(name).text
+
+    def rows(self):
+        return self.driver.execute_script(
+            "return [...document.querySelectorAll('#table tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+
+    def head(self, name):
+        heads = self.driver.find_elements(By.CSS_SELECTOR, "#table th")
+        return next((at, one) for at, one in enumerate(heads) if one.text.split(" \u25b2")[0].strip() == name)
+
+    def column(self, name):
+        at, _ = self.head(name)
+        return [row[at] for row in self.rows()]
+
+    def image(self, chart):
+        return self.driver.execute_script(f"return document.querySelector('#{chart} canvas').toDataURL()")
+
+    def drawn(self, chart, was):
+        """Waits until a chart looks different."""
+        WebDriverWait(self.driver, 10).until(lambda _: self.image(chart) != was)
+
+    def at(self, chart, x, y):
+        """Scrolls to a chart and points there, in pixels from its upper left corner."""
+        box = self.find(chart)
+        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", box)
+        return ActionChains(self.driver).move_to_element_with_offset(
+            box, x - box.size["width"] // 2, y - box.size["height"] // 2)
+
+    def screenshot(self, name):
+        if SCREENSHOTS:
+            size = self.driver.execute_script(
+                "return [innerWidth, document.documentElement.scrollHeight]")
+            image = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
+                "captureBeyondViewport": True,
+                "clip": {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}})
+            (SCREENSHOTS / f"{name}.png").write_bytes(base64.b64decode(image["data"]))
+
+    # --- Tests -------------------------------------------------------------------------------------
+
+    def test_the_table_has_the_rows_of_the_report(self):
+        expected = []
+        for table in self.report["tables"]:
+            for row in table["rows"]:
+                step = row["step_time_us"]
+                expected.append((table["graph"], table["cluster"], row["agent"], f"{step / 1e3:.3f}" if step else ""))
+        columns = [self.column(name) for name in ("graph", "cluster", "agent", "step [ms]")]
+        self.assertEqual(list(zip(*columns)), expected)
+        self.assertEqual(self.text("shown"), f"{len(expected)} of {len(expected)} rows")
+        self.screenshot("light")
+
+    def test_outcomes_are_told_apart(self):
+        outcomes = [option.text for option in Select(self.find("filter-outcome")).options]
+        self.assertEqual(set(outcomes), {"all", "ok", "failed", "out of memory"})
+        for outcome, style in (("failed", "failed"), ("out of memory", "out-of-memory")):
+            Select(self.find("filter-outcome")).select_by_visible_text(outcome)
+            rows = self.driver.find_elements(By.CSS_SELECTOR, "#table tbody tr")
+            self.assertGreater(len(rows), 0)
+            self.assertTrue(all(row.get_attribute("class") == style for row in rows))
+            self.assertTrue(all(outcome in note for note in self.column("note")))
+
+    def test_a_click_sorts(self):
+        _, head = self.head("step [ms]")
+        for order, reverse in (("ascending", False), ("descending", True)):
+            head.find_element(By.TAG_NAME, "button").click()
+            self.assertEqual(head.get_attribute("aria-sort"), order)
+            steps = [float(step) for step in self.column("step [ms]") if step]
+            self.assertEqual(steps, sorted(steps, reverse=reverse))
+            # Rows without a time come last either way.
+            self.assertEqual(self.column("step [ms]")[-1], "")
+
+    def test_filters(self):
+        self.find("filter").send_keys("HEFT dgx")
+        self.assertEqual(set(self.column("agent")), {"heft"})
+        self.assertEqual(set(self.column("cluster")), {"dgx-1-v100"})
+        self.assertEqual(self.text("shown"), f"3 of {sum(len(t['rows']) for t in self.report['tables'])} rows")
+        Select(self.find("filter-graph")).select_by_visible_text("inception-v3:batch=32")
+        self.assertEqual(len(self.rows()), 1)
+
+    def test_names_stay_text(self):
+        self.assertIn(HOSTILE, self.column("agent"))
+        self.assertEqual(len(self.driver.find_elements(By.CSS_SELECTOR, "body img")), 0)
+        # The library and the page's own script; the others hold data.
+        scripts = self.driver.find_elements(By.CSS_SELECTOR, "script:not([type])")
+        self.assertEqual(len(scripts), 2)
+        self.assertIn(HOSTILE, self.text("summary"))
+        self.assertTrue(any(HOSTILE in one.text for one in self.driver.find_elements(By.CSS_SELECTOR, "#curves-legend button")))
+        self.at("timeline", 300, 20).perform()
+        WebDriverWait(self.driver, 10).until(lambda driver: driver.find_elements(By.CSS_SELECTOR, "#timeline .tip"))
+        hint = self.driver.find_element(By.CSS_SELECTOR, "#timeline .tip").text
+        self.assertIn(HOSTILE, hint)
+        self.assertIn("cost 10 ms (measured)", hint)
+        self.assertIn("outputs take 1 MB", hint)
+
+    def test_zoom_changes_the_axis(self):
+        whole = self.text("range")
+        before = self.image("timeline")
+        self.find("zoom-in").click()
+        self.drawn("timeline", before)
+        half = self.text("range")
+        self.assertNotEqual(half, whole)
+        self.find("later").click()
+        WebDriverWait(self.driver, 10).until(lambda _: self.text("range") != half)
+        self.find("whole").click()
+        WebDriverWait(self.driver, 10).until(lambda _: self.text("range") == whole)
+        # Ctrl and the wheel, where the pointer is.
+        self.at("timeline", 400, 20).perform()
+        box = self.find("timeline").rect
+        top = self.driver.execute_script("return scrollY")
+        self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {
+            "type": "mouseWheel", "x": box["x"] + 400, "y": box["y"] - top + 20, "deltaX": 0, "deltaY": -300,
+            "modifiers": 2})
+        WebDriverWait(self.driver, 10).until(lambda _: self.text("range") != whole)
+
+    def test_timeline_and_graph_are_linked(self):
+        Select(self.find("choice")).select_by_visible_text("inception-v3:batch=32 on p2-8xlarge-2")
+        WebDriverWait(self.driver, 10).until(lambda _: "1121 ops" in self.text("timeline-caption"))
+        timeline, graph = self.image("timeline"), self.image("graph")
+        self.at("timeline", 250, 20).click().perform()
+        WebDriverWait(self.driver, 10).until(lambda _: self.text("selection").startswith("Group "))
+        self.drawn("timeline", timeline)
+        self.drawn("graph", graph)
+        self.screenshot("selected")
+        self.find("clear").click()
+        WebDriverWait(self.driver, 10).until(lambda _: self.text("selection").startswith("Click"))
+
+    def test_a_legend_hides_an_agent_in_all_charts(self):
+        curves, profile = self.image("by-evaluations"), self.image("profile")
+        button = next(one for one in self.driver.find_elements(By.CSS_SELECTOR, "#curves-legend button") if one.text == "heft")
+        button.click()
+        self.assertEqual(button.get_attribute("aria-pressed"), "false")
+        self.drawn("by-evaluations", curves)
+        self.drawn("profile", profile)
+
+    def test_every_graph_and_cluster_can_be_shown(self):
+        choice = Select(self.find("choice"))
+        self.assertEqual(len(choice.options), len(self.report["tables"]))
+        for at, table in enumerate(self.report["tables"]):
+            choice.select_by_index(at)
+            winner = table["rows"][0]
+            fits = winner["step_time_us"] is not None
+            self.assertIn(winner["agent"] if fits else "none fits", self.text("problem-facts"))
+            self.assertEqual(self.find("step").is_displayed(), fits)
+
+    def test_phone_width_and_dark(self):
+        light = self.driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+        self.show(375, "dark")
+        self.assertEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), 375)
+        self.assertNotEqual(
+            self.driver.execute_script("return getComputedStyle(document.body).backgroundColor"), light)
+        self.screenshot("phone")
+        was = self.image("timeline")
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]})
+        self.drawn("timeline", was)
+
+    def test_it_prints(self):
+        paper = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})
+        document = base64.b64decode(paper["data"])
+        self.assertTrue(document.startswith(b"%PDF"))
+        if SCREENSHOTS:
+            (SCREENSHOTS / "print.pdf").write_bytes(document)
+
+
+if __name__ == "__main__":
+    EMPLACE = str(pathlib.Path(sys.argv[1]).resolve())
+    if len(sys.argv) > 2:
+        SCREENSHOTS = pathlib.Path(sys.argv[2])
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
