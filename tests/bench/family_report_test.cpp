@@ -187,29 +187,5 @@ TEST(FamilyReport, JsonHasTheCurves) {
   EXPECT_EQ(b.at("against_reference").at("slower"), 6);
 }
 
-// Up to twice as long is shown: on 560 pixels, 1.5 is in the middle.
-TEST(FamilyReport, ThePictureClimbsAStepForEachGraph) {
-  StoredRun run = example();
-  for (CellResult& result : run.results) {
-    if (result.cell.agent == "b") {
-      result.step_time_us = 1.5 * 10'000.0 * (result.cell.graph[1] - '0');
-    }
-  }
-  const std::string svg = draw_families(make_report(run));
-  EXPECT_THAT(svg, HasSubstr("cells on c"));
-  EXPECT_THAT(svg, HasSubstr("0,360 280,360 280,300 280,300 280,240"));
-}
-
-TEST(FamilyReport, WithoutFamiliesThereIsNothingToDraw) {
-  StoredRun run = example();
-  run.results.clear();
-  try {
-    draw_families(make_report(run));
-    FAIL() << "drawn";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUsage);
-  }
-}
-
 }  // namespace
 }  // namespace emplace::bench

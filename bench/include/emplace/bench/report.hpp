@@ -192,9 +192,4 @@ std::string write_latex(const Report& report);
 /// Returns a line of CSV for each agent, graph and cluster.
 std::string write_csv(const Report& report);
 
-/// Returns a performance profile (Dolan and Moré 2002) as SVG: for each family and cluster, the
-/// share of its test graphs on which an agent's step time is at most so many times that of the
-/// fastest agent. Throws kUsage if the suite has no families.
-std::string draw_families(const Report& report);
-
 }  // namespace emplace::bench
