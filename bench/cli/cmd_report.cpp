@@ -6,6 +6,7 @@
 
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/report_page.hpp>
+#include <emplace/bench/report_picture.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
@@ -21,20 +22,32 @@ void add_report(CLI::App& app, Action& action) {
     std::string format = "terminal";
     std::string output;
     std::string picture;
+    std::string plot = std::string(to_string(bench::ReportPlots::kAll));
   };
   CLI::App* command = app.add_subcommand("report", "Show the results of a run again");
   command->group("Experiments");
   set_examples(*command, {"emplace report results/quickstart",
                           "emplace report results/quickstart --format markdown -o report.md",
-                          "emplace report results/quickstart --format html -o report.html"});
+                          "emplace report results/quickstart --format html -o report.html",
+                          "emplace report results/quickstart --format latex -o table.tex"});
   const auto options = std::make_shared<Options>();
   command->add_option("DIR", options->folder, "Folder of a run")->required()->type_name("DIR");
-  add_format(*command, options->format, {"terminal", "markdown", "html", "json"});
+  add_format(*command, options->format, {"terminal", "markdown", "html", "json", "csv", "latex"});
   add_output(*command, options->output, "Write the report here")->default_str("standard output");
+  CLI::Option* const picture =
+      command
+          ->add_option("--picture", options->picture,
+                       "Draw how near agents come to the best, and how fast, to FILE.svg")
+          ->type_name("FILE")
+          ->group("Output");
   command
-      ->add_option("--picture", options->picture,
-                   "Of a suite with families: draw how near agents come to the best, to FILE.svg")
-      ->type_name("FILE")
+      ->add_option("--plot", options->plot,
+                   "What the picture shows: performance profiles, convergence over evaluations or "
+                   "over seconds, or all but the last")
+      ->check(CLI::IsMember(bench::report_plots_names()))
+      ->needs(picture)
+      ->capture_default_str()
+      ->type_name("PLOT")
       ->group("Output");
   command->callback([options, &action] {
     action = [options](const Invocation& invocation) {
@@ -46,16 +59,18 @@ void add_report(CLI::App& app, Action& action) {
       const bench::StoredRun run = bench::read_store(options->folder);
       const bench::Report report = bench::make_report(run, bench::shipped_best_known());
       if (!options->picture.empty()) {
-        write_text_file(options->picture, bench::draw_families(report));
+        write_text_file(options->picture,
+                        bench::draw_report(run, report, bench::report_plots_of(options->plot)));
       }
+      const bool color = options->output.empty() && use_color(invocation.color);
       const std::string text =
           options->format == "json" ? bench::write_json(report)
           : options->format == "html"
               ? bench::write_html(report, run, fastest_steps(run, options->folder))
-          : options->format == "markdown"
-              ? bench::write_markdown(report)
-              : bench::write_terminal(report,
-                                      options->output.empty() && use_color(invocation.color));
+          : options->format == "markdown" ? bench::write_markdown(report)
+          : options->format == "csv"      ? bench::write_csv(report)
+          : options->format == "latex"    ? bench::write_latex(report)
+                                          : bench::write_terminal(report, color);
       if (options->output.empty()) {
         print(text);
       } else {

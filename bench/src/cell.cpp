@@ -59,8 +59,8 @@ Cell cell_of(const Suite& suite, const SuiteGraph& graph, const std::string& clu
             .agent = agent.agent,
             .repetition = repetition,
             .max_evaluations = suite.evaluations_of(agent),
-            .groups = suite.groups_of(graph),
-            .grouping = std::string(suite.grouping_of(graph)),
+            .groups = suite.groups_of(graph, agent),
+            .grouping = std::string(suite.grouping_of(graph, agent)),
             .root_seed = root_seed};
   if (!agent.policy.empty()) {
     add_policy(cell, suite, graph, agent);
@@ -73,6 +73,9 @@ std::vector<Cell> cells_of(const Suite& suite, std::uint64_t root_seed) {
   std::vector<Cell> cells;
   for (const SuiteGraph& graph : suite.graphs) {
     for (const std::string& cluster : suite.clusters) {
+      if (!graph.is_placed_on(cluster)) {
+        continue;
+      }
       for (const SuiteAgent& agent : suite.agents) {
         const std::int64_t repetitions = agent.agent.info().deterministic ? 1 : suite.repetitions;
         for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {

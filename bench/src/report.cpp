@@ -1,12 +1,17 @@
 #include "family_report.hpp"
 #include "suite_index.hpp"
 
+#include <emplace/bench/median_interval.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/quantiles.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -17,6 +22,9 @@ namespace {
 
 // The agent that speed-ups are relative to.
 constexpr std::string_view kSpeedupReference = "single-gpu";
+// Papers compare with these, and with their baselines.
+constexpr std::array<std::string_view, 2> kPublishedReferences = {kSpeedupReference,
+                                                                  "human-expert"};
 
 std::optional<double> median_of_any(std::vector<double> values) {
   return values.empty() ? std::nullopt : std::optional(median(std::move(values)));
@@ -86,6 +94,27 @@ void compare_in_draws(ReportTable& table, const std::map<std::string, const Cell
   }
 }
 
+// The repetitions of each agent.
+using Repetitions = std::map<std::size_t, Results>;
+
+// A search may have proven more than the bounds of the problem tell, and each bound holds for one
+// grouping alone: of several, the least bound holds for all.
+double bound_of(const Repetitions& agents) {
+  std::map<std::string, double> bounds_us;  // by grouping
+  for (const auto& [agent, results] : agents) {
+    for (const CellResult* const result : results) {
+      if (result->status != CellStatus::kFailed) {
+        double& bound_us =
+            bounds_us[fmt::format("{} {}", result->cell.grouping, result->cell.groups)];
+        bound_us = std::max(bound_us, result->bound_us);
+      }
+    }
+  }
+  const auto least =
+      std::ranges::min_element(bounds_us, {}, &std::map<std::string, double>::value_type::second);
+  return least == bounds_us.end() ? 0 : least->second;
+}
+
 ReportRow summarize(const std::string& agent, const Results& results) {
   ReportRow row;
   row.agent = agent;
@@ -124,6 +153,7 @@ ReportRow summarize(const std::string& agent, const Results& results) {
     }
   }
   if (!step_times_us.empty()) {
+    row.interval_us = median_interval(step_times_us);
     const auto [least, largest] = std::ranges::minmax(step_times_us);
     row.least_us = least;
     row.largest_us = largest;
@@ -207,8 +237,33 @@ bool is_baseline(const std::string& agent, const Suite& suite) {
   return std::ranges::find(suite.baselines, agent) != suite.baselines.end();
 }
 
+// Returns the evaluations until a repetition had a placement that fits and is at most so slow;
+// infinity if it never had, nothing if that was not kept.
+std::optional<double> evaluations_to(const CellResult& result, double step_time_us) {
+  for (const Improvement& improvement : result.history) {
+    if (improvement.evaluation.bytes_over == 0 &&
+        improvement.evaluation.step_time_us <= step_time_us) {
+      return static_cast<double>(improvement.evaluations);
+    }
+  }
+  const bool never = result.status == CellStatus::kFailed || !result.history.empty();
+  return never ? std::optional(std::numeric_limits<double>::infinity()) : std::nullopt;
+}
+
+std::optional<double> evaluations_to(const Results& results, double step_time_us) {
+  std::vector<double> evaluations;
+  for (const CellResult* const result : results) {
+    if (const auto count = evaluations_to(*result, step_time_us)) {
+      evaluations.push_back(*count);
+    }
+  }
+  const std::optional<double> middle = median_of_any(std::move(evaluations));
+  return middle && std::isfinite(*middle) ? middle : std::nullopt;
+}
+
 // Rows are sorted from fastest to slowest.
-void compare_with_baseline(ReportTable& table, const Suite& suite) {
+void compare_with_baseline(ReportTable& table, const Suite& suite,
+                           const std::map<std::string, Results>& results_of) {
   const auto baseline = std::ranges::find_if(
       table.rows, [&](const ReportRow& row) { return row.ok() && is_baseline(row.agent, suite); });
   if (baseline == table.rows.end()) {
@@ -218,6 +273,41 @@ void compare_with_baseline(ReportTable& table, const Suite& suite) {
   for (ReportRow& row : table.rows) {
     if (row.ok()) {
       row.against_baseline = compare(performance_of(row), performance_of(*baseline));
+    }
+  }
+  const std::optional<double> own =
+      evaluations_to(results_of.at(baseline->agent), baseline->step_time_us);
+  for (ReportRow& row : table.rows) {
+    BaselineComparison& comparison = row.against_baseline;
+    comparison.evaluations_to_baseline =
+        evaluations_to(results_of.at(row.agent), baseline->step_time_us);
+    if (own && comparison.evaluations_to_baseline) {
+      comparison.speedup_to_baseline = *own / *comparison.evaluations_to_baseline;
+    }
+  }
+}
+
+std::optional<double> step_time_of(const ReportRow& row) {
+  return row.ok() ? std::optional(row.step_time_us) : std::nullopt;
+}
+
+std::optional<double> published_step_time_of(const ReportRow& row) {
+  return row.published ? row.published->step_time_s : std::nullopt;
+}
+
+std::optional<double> ratio_of(std::optional<double> mine, std::optional<double> other) {
+  return mine && other ? std::optional(*mine / *other) : std::nullopt;
+}
+
+// Of rows with a published figure, compares both with a reference's.
+void add_ratios(ReportTable& table, std::string_view reference, std::optional<double> ours,
+                std::optional<double> published) {
+  for (ReportRow& row : table.rows) {
+    if (row.published) {
+      row.published_ratios.push_back(
+          {.reference = std::string(reference),
+           .ours = ratio_of(step_time_of(row), ours),
+           .published = ratio_of(published_step_time_of(row), published)});
     }
   }
 }
@@ -244,6 +334,21 @@ void add_published(ReportTable& table, const Suite& suite) {
       row.published_against_baseline = compare(performance_of(*row.published), *baseline);
     }
   }
+  for (const std::string_view reference : kPublishedReferences) {
+    const auto found = std::ranges::find(table.rows, reference, &ReportRow::agent);
+    if (found != table.rows.end()) {
+      add_ratios(table, reference, step_time_of(*found), published_step_time_of(*found));
+    }
+  }
+  // A single baseline that is one of these has its ratios already.
+  const bool is_reference = suite.baselines.size() == 1 &&
+                            std::ranges::find(kPublishedReferences, suite.baselines.front()) !=
+                                kPublishedReferences.end();
+  if (!suite.baselines.empty() && !is_reference) {
+    const auto fastest = std::ranges::find(table.rows, table.baseline, &ReportRow::agent);
+    add_ratios(table, "", fastest == table.rows.end() ? std::nullopt : step_time_of(*fastest),
+               baseline ? std::optional(baseline->step_time) : std::nullopt);
+  }
 }
 
 }  // namespace
@@ -261,8 +366,7 @@ Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) 
   report.baselines = suite.baselines;
   report.published = suite.published;
 
-  // The repetitions of each agent, by the positions of graph and cluster.
-  using Repetitions = std::map<std::size_t, Results>;
+  // By the positions of graph and cluster.
   std::map<std::pair<std::size_t, std::size_t>, Repetitions> cells;
   const SuiteIndex index(suite, run.manifest.root_seed);
   for (const CellResult& result : run.results) {
@@ -280,21 +384,20 @@ Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) 
                       .family = suite.graphs[place.first].family,
                       .bound_us = 0};
     table.best_known_us = find_best_known_us(best_known, run.manifest, table);
+    table.bound_us = bound_of(agents);
     std::map<std::string, const CellResult*> typical_of;
+    std::map<std::string, Results> results_of;
     for (const auto& [agent, results] : agents) {
-      for (const CellResult* const result : results) {
-        // A search may have proven more than the bounds of the problem tell.
-        table.bound_us = std::max(table.bound_us, result->bound_us);
-      }
       table.rows.push_back(summarize(suite.agents[agent].label(), results));
       typical_of[table.rows.back().agent] = typical(results);
+      results_of[table.rows.back().agent] = results;
       for (const CellResult* result : results) {
         table.groups = std::max(table.groups, result->problem_groups);
       }
     }
     finish(table);
     compare_in_draws(table, typical_of);
-    compare_with_baseline(table, suite);
+    compare_with_baseline(table, suite, results_of);
     add_published(table, suite);
     report.tables.push_back(std::move(table));
   }

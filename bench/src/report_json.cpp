@@ -13,6 +13,14 @@ using Json = nlohmann::ordered_json;
 
 Json if_any(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
+Json if_any(const std::optional<std::pair<double, double>>& interval) {
+  return interval ? Json::array({interval->first, interval->second}) : Json(nullptr);
+}
+
+Json if_any(const std::optional<FamilyMeans>& means) {
+  return means ? Json{{"mean_us", means->mean_us}, {"over_best", means->over_best}} : Json(nullptr);
+}
+
 Json to_json(const PublishedFigure& figure, const BaselineComparison& against_baseline) {
   return {{"step_time_s", if_any(figure.step_time_s)},
           {"evaluations", figure.evaluations ? Json(*figure.evaluations) : Json(nullptr)},
@@ -29,6 +37,7 @@ Json to_json(const ReportRow& row) {
                {"on_one_device", row.on_one_device},
                {"message", row.message},
                {"step_time_us", if_ok(row.step_time_us)},
+               {"interval_us", if_any(row.interval_us)},
                {"least_us", if_ok(row.least_us)},
                {"largest_us", if_ok(row.largest_us)},
                {"gap", if_ok(row.gap)},
@@ -44,29 +53,37 @@ Json to_json(const ReportRow& row) {
                {"episodes_to_near_best", if_any(row.episodes_to_near_best)},
                {"gain", if_any(row.against_baseline.gain)},
                {"sampling_speedup", if_any(row.against_baseline.sampling_speedup)},
+               {"evaluations_to_baseline", if_any(row.against_baseline.evaluations_to_baseline)},
+               {"speedup_to_baseline", if_any(row.against_baseline.speedup_to_baseline)},
                {"peak_bytes", row.peak_bytes}};
   if (row.published) {
     json["published"] = to_json(*row.published, row.published_against_baseline);
+    for (const PublishedRatio& ratio : row.published_ratios) {
+      json["published"]["ratios"].push_back(
+          {{"reference", ratio.reference.empty() ? Json(nullptr) : Json(ratio.reference)},
+           {"ours", if_any(ratio.ours)},
+           {"published", if_any(ratio.published)}});
+    }
   }
   return json;
 }
 
 Json to_json(const FamilyRow& row) {
-  const auto if_graphs = [&](double value) { return row.graphs > 0 ? Json(value) : Json(nullptr); };
   Json json = {{"agent", row.agent},
                {"graphs", row.graphs},
                {"on_one_device", row.on_one_device},
-               {"mean_us", if_graphs(row.mean_us)},
-               {"over_best", if_graphs(row.over_best)},
+               {"all_graphs", if_any(row.all)},
+               {"common_graphs", if_any(row.common)},
                {"times_best", row.times_best}};
-  if (row.against_baseline) {
-    const PairedComparison& pairs = *row.against_baseline;
-    json["against_baseline"] = {{"pairs", pairs.pairs},    {"faster", pairs.less},
-                                {"slower", pairs.greater}, {"ratio", pairs.ratio},
-                                {"interval", nullptr},     {"p", pairs.p}};
-    if (pairs.interval) {
-      json["against_baseline"]["interval"] = {pairs.interval->first, pairs.interval->second};
-    }
+  if (row.against_reference) {
+    const PairedComparison& pairs = *row.against_reference;
+    json["against_reference"] = {{"pairs", pairs.pairs},
+                                 {"faster", pairs.less},
+                                 {"slower", pairs.greater},
+                                 {"ratio", pairs.ratio},
+                                 {"interval", if_any(pairs.interval)},
+                                 {"p", pairs.p},
+                                 {"corrected_p", row.corrected_p}};
   }
   return json;
 }
@@ -76,9 +93,11 @@ Json to_json(const FamilyTable& table) {
   for (const FamilyRow& row : table.rows) {
     rows.push_back(to_json(row));
   }
-  return {{"family", table.family},
+  return {{"family", table.family.empty() ? Json(nullptr) : Json(table.family)},
           {"cluster", table.cluster},
           {"graphs", table.graphs},
+          {"common_graphs", table.common_graphs},
+          {"reference", table.reference.empty() ? Json(nullptr) : Json(table.reference)},
           {"rows", std::move(rows)}};
 }
 
@@ -100,7 +119,7 @@ std::string write_json(const Report& report) {
                       {"best_known_us", if_any(table.best_known_us)},
                       {"rows", std::move(rows)}});
   }
-  Json json = {{"schema_version", 2},
+  Json json = {{"schema_version", 3},
                {"suite", report.suite},
                {"root_seed", report.root_seed},
                {"cells_finished", report.cells_finished},

@@ -14,11 +14,16 @@ namespace {
 
 using Align = TextTable::Align;
 
-std::string range_of(const ReportRow& row) {
-  if (row.least_us == row.largest_us) {
-    return "";
+std::string range_of(double from_us, double to_us) {
+  return from_us == to_us ? "" : fmt::format("{:.1f} .. {:.1f}", from_us / 1e3, to_us / 1e3);
+}
+
+// Where medians have intervals, these are shown instead of the least and the largest.
+std::string range_of(const ReportRow& row, bool with_intervals) {
+  if (!with_intervals) {
+    return range_of(row.least_us, row.largest_us);
   }
-  return fmt::format("{:.1f} .. {:.1f}", row.least_us / 1e3, row.largest_us / 1e3);
+  return row.interval_us ? range_of(row.interval_us->first, row.interval_us->second) : "";
 }
 
 // Agents that learn decide on fewer groups than there are.
@@ -70,6 +75,10 @@ std::string count_of(const std::optional<double>& value) {
   return value.value_or(0) > 0 ? fmt::format("{:.0f}", *value) : kBlank;
 }
 
+std::string count_of(const std::optional<std::int64_t>& value) {
+  return value ? fmt::format("{}", *value) : kBlank;
+}
+
 // 0.035 is 3.5 %.
 std::string percent_of(const std::optional<double>& share) {
   return share ? fmt::format("{:.1f}", *share * 100) : kBlank;
@@ -86,15 +95,23 @@ bool any_row(const Report& report, Predicate predicate) {
   });
 }
 
+bool any_interval(const Report& report) {
+  return any_row(report, [](const ReportRow& row) { return row.interval_us.has_value(); });
+}
+
 TextTable layout(const ReportTable& table, const Report& report) {
   const bool with_best_known = table.best_known_us.has_value();
+  const bool with_intervals = any_interval(report);
   const bool with_episodes =
       any_row(report, [](const ReportRow& row) { return row.episodes_to_near_best.has_value(); });
   const bool with_baseline = !report.baselines.empty();
   std::vector<TextTable::Column> columns = {
-      {"", Align::kLeft},           {"agent", Align::kLeft},
-      {"step [ms]", Align::kRight}, {"least .. largest", Align::kRight},
-      {"speed-up", Align::kRight},  {"gap [%]", Align::kRight}};
+      {"", Align::kLeft},
+      {"agent", Align::kLeft},
+      {"step [ms]", Align::kRight},
+      {with_intervals ? "90 % interval" : "least .. largest", Align::kRight},
+      {"speed-up", Align::kRight},
+      {"gap [%]", Align::kRight}};
   if (with_best_known) {
     columns.push_back({"above best known [%]", Align::kRight});
   }
@@ -107,6 +124,8 @@ TextTable layout(const ReportTable& table, const Report& report) {
   if (with_baseline) {
     columns.push_back({"gain [%]", Align::kRight});
     columns.push_back({"sampling speed-up", Align::kRight});
+    columns.push_back({"to baseline", Align::kRight});
+    columns.push_back({"speed-up to it", Align::kRight});
   }
   columns.push_back({"search [s]", Align::kRight});
   columns.push_back({"note", Align::kLeft});
@@ -118,7 +137,7 @@ TextTable layout(const ReportTable& table, const Report& report) {
         best ? "*" : "",
         row.agent,
         row.ok() ? fmt::format("{:.1f}", row.step_time_us / 1e3) : kBlank,
-        range_of(row),
+        range_of(row, with_intervals),
         row.speedup > 0 ? fmt::format("{:.2f}", row.speedup) : kBlank,
         row.ok() ? fmt::format("{:.1f}", row.gap * 100) : kBlank};
     if (with_best_known) {
@@ -135,6 +154,8 @@ TextTable layout(const ReportTable& table, const Report& report) {
     if (with_baseline) {
       cells.push_back(percent_of(row.against_baseline.gain));
       cells.push_back(factor_of(row.against_baseline.sampling_speedup));
+      cells.push_back(count_of(row.against_baseline.evaluations_to_baseline));
+      cells.push_back(factor_of(row.against_baseline.speedup_to_baseline));
     }
     cells.push_back(fmt::format("{:.2f}", row.wall_s));
     cells.push_back(note_of(row, table));
@@ -143,39 +164,93 @@ TextTable layout(const ReportTable& table, const Report& report) {
   return text;
 }
 
+template <class Action>
+void for_each_published(const Report& report, const Action& action) {
+  for (const ReportTable& table : report.tables) {
+    for (const ReportRow& row : table.rows) {
+      if (row.published) {
+        action(table, row);
+      }
+    }
+  }
+}
+
+// Published figures are compared with these: agents, and "" for the fastest baseline.
+std::vector<std::string> published_references(const Report& report) {
+  std::vector<std::string> references;
+  for_each_published(report, [&](const ReportTable&, const ReportRow& row) {
+    for (const PublishedRatio& ratio : row.published_ratios) {
+      if (std::ranges::find(references, ratio.reference) == references.end()) {
+        references.push_back(ratio.reference);
+      }
+    }
+  });
+  return references;
+}
+
+bool any_published_evaluations(const Report& report) {
+  return any_row(report, [](const ReportRow& row) {
+    return row.published && row.published->evaluations.has_value();
+  });
+}
+
 std::string step_of(const std::optional<double>& step_time_s) {
   return step_time_s ? fmt::format("{:.2f}", *step_time_s) : "out of memory";
 }
 
-// The rows of which there are published figures, over all graphs and clusters.
-TextTable layout_published(const Report& report) {
+// The step times of which there are published figures, over all graphs and clusters.
+TextTable layout_published_steps(const Report& report) {
+  std::vector<TextTable::Column> columns = {{"graph", Align::kLeft},
+                                            {"cluster", Align::kLeft},
+                                            {"agent", Align::kLeft},
+                                            {"step [s]", Align::kRight},
+                                            {"published", Align::kRight}};
+  for (const std::string& reference : published_references(report)) {
+    columns.push_back(
+        {fmt::format("/ {}", reference.empty() ? "baseline" : reference.c_str()), Align::kRight});
+    columns.push_back({"published", Align::kRight});
+  }
+  TextTable text(std::move(columns));
+  for_each_published(report, [&](const ReportTable& table, const ReportRow& row) {
+    const std::optional<double> step_time_s =
+        row.ok() ? std::optional(row.step_time_us / 1e6) : std::nullopt;
+    const bool failed = row.failed == row.repetitions;
+    std::vector<std::string> cells = {table.graph, table.cluster, row.agent,
+                                      failed ? "failed" : step_of(step_time_s),
+                                      step_of(row.published->step_time_s)};
+    for (const std::string& reference : published_references(report)) {
+      const auto ratio =
+          std::ranges::find(row.published_ratios, reference, &PublishedRatio::reference);
+      const bool found = ratio != row.published_ratios.end();
+      cells.push_back(found ? factor_of(ratio->ours) : kBlank);
+      cells.push_back(found ? factor_of(ratio->published) : kBlank);
+    }
+    text.add_row(std::move(cells));
+  });
+  return text;
+}
+
+// The same of evaluations, of agents that a publication counts them for.
+TextTable layout_published_evaluations(const Report& report) {
   TextTable text({{"graph", Align::kLeft},
                   {"cluster", Align::kLeft},
                   {"agent", Align::kLeft},
-                  {"step [s]", Align::kRight},
-                  {"published", Align::kRight},
                   {"to within 2 %", Align::kRight},
-                  {"published", Align::kRight},
-                  {"gain [%]", Align::kRight},
+                  {"to baseline", Align::kRight},
                   {"published", Align::kRight},
                   {"sampling speed-up", Align::kRight},
+                  {"speed-up to baseline", Align::kRight},
                   {"published", Align::kRight}});
-  for (const ReportTable& table : report.tables) {
-    for (const ReportRow& row : table.rows) {
-      if (!row.published) {
-        continue;
-      }
-      const std::optional<double> step_time_s =
-          row.ok() ? std::optional(row.step_time_us / 1e6) : std::nullopt;
-      const bool failed = row.failed == row.repetitions;
-      text.add_row({table.graph, table.cluster, row.agent, failed ? "failed" : step_of(step_time_s),
-                    step_of(row.published->step_time_s), count_of(row.evaluations_to_near_best),
-                    count_of(row.published->evaluations), percent_of(row.against_baseline.gain),
-                    percent_of(row.published_against_baseline.gain),
+  for_each_published(report, [&](const ReportTable& table, const ReportRow& row) {
+    if (row.published->evaluations) {
+      text.add_row({table.graph, table.cluster, row.agent, count_of(row.evaluations_to_near_best),
+                    count_of(row.against_baseline.evaluations_to_baseline),
+                    count_of(row.published->evaluations),
                     factor_of(row.against_baseline.sampling_speedup),
+                    factor_of(row.against_baseline.speedup_to_baseline),
                     factor_of(row.published_against_baseline.sampling_speedup)});
     }
-  }
+  });
   return text;
 }
 
@@ -224,6 +299,11 @@ std::string legend_of(const Report& report) {
     text += ", and in the next column the same in episodes, of agents that learn";
   }
   text += ".";
+  if (any_interval(report)) {
+    text +=
+        "\n90 % interval: of the median, from order statistics of five repetitions or more; those "
+        "that ran out of memory or\nfailed are not in it.";
+  }
   if (std::ranges::any_of(report.tables, [](const ReportTable& table) {
         return std::ranges::any_of(
             table.rows, [&](const ReportRow& row) { return decides_coarsely(row, table); });
@@ -237,7 +317,10 @@ std::string legend_of(const Report& report) {
   if (!report.baselines.empty()) {
     text += fmt::format(
         "\ngain: how much shorter the step is than that of the fastest baseline ({}); sampling "
-        "speed-up: the evaluations\nto within 2 % of that baseline over those of the agent.",
+        "speed-up: the evaluations\nto within 2 % of that baseline over those of the agent; to "
+        "baseline: evaluations until a placement was as fast as that\nbaseline in the end (its "
+        "median), - if fewer than half of the repetitions ever had one; speed-up to it: those of "
+        "the\nbaseline itself over these.",
         fmt::join(report.baselines, ", "));
   }
   if (any_best_known(report)) {
@@ -268,30 +351,44 @@ std::string interval_of(const PairedComparison& pairs) {
              : "-";
 }
 
+bool has_common(const FamilyTable& table) {
+  return 0 < table.common_graphs && table.common_graphs < table.graphs;
+}
+
 TextTable layout(const FamilyTable& table) {
-  TextTable text({{"agent", Align::kLeft},
-                  {"graphs", Align::kRight},
-                  {"mean [ms]", Align::kRight},
-                  {"over best [%]", Align::kRight},
-                  {"over baseline [%]", Align::kRight},
-                  {"95 % interval", Align::kRight},
-                  {"faster", Align::kRight},
-                  {"slower", Align::kRight},
-                  {"p", Align::kRight}});
+  std::vector<TextTable::Column> columns = {{"agent", Align::kLeft},
+                                            {"graphs", Align::kRight},
+                                            {"mean [ms]", Align::kRight},
+                                            {"over best [%]", Align::kRight}};
+  if (has_common(table)) {
+    columns.push_back({"on common graphs [%]", Align::kRight});
+  }
+  const std::string reference = table.reference.empty() ? "baseline" : table.reference;
+  columns.insert(columns.end(), {{fmt::format("over {} [%]", reference), Align::kRight},
+                                 {"95 % interval", Align::kRight},
+                                 {"faster", Align::kRight},
+                                 {"slower", Align::kRight},
+                                 {"p", Align::kRight},
+                                 {"corrected p", Align::kRight}});
+  const std::size_t num_columns = columns.size();
+  TextTable text(std::move(columns));
   for (const FamilyRow& row : table.rows) {
-    std::vector<std::string> cells = {row.agent, fmt::format("{}", row.graphs)};
-    if (row.graphs > 0) {
-      cells.push_back(fmt::format("{:.1f}", row.mean_us / 1e3));
-      cells.push_back(percent_more(row.over_best));
+    std::vector<std::string> cells = {
+        row.agent, fmt::format("{}", row.graphs),
+        row.all ? fmt::format("{:.1f}", row.all->mean_us / 1e3) : kBlank,
+        row.all ? percent_more(row.all->over_best) : kBlank};
+    if (has_common(table)) {
+      cells.push_back(row.common ? percent_more(row.common->over_best) : kBlank);
     }
-    if (const auto& pairs = row.against_baseline) {
+    if (const auto& pairs = row.against_reference) {
       cells.push_back(percent_more(pairs->ratio));
       cells.push_back(interval_of(*pairs));
       cells.push_back(fmt::format("{}", pairs->less));
       cells.push_back(fmt::format("{}", pairs->greater));
       cells.push_back(fmt::format("{:.2g}", pairs->p));
+      cells.push_back(fmt::format("{:.2g}", row.corrected_p));
     }
-    cells.resize(9, "-");
+    cells.resize(num_columns, kBlank);
     text.add_row(std::move(cells));
   }
   return text;
@@ -310,22 +407,44 @@ std::string collapses_of(const FamilyTable& table) {
   return text;
 }
 
+std::string name_of(const FamilyTable& table) {
+  return table.family.empty() ? "all graphs" : table.family;
+}
+
 std::string title_of(const FamilyTable& table) {
-  return without_control_characters(
-      fmt::format("{} on {}, {} test graphs", table.family, table.cluster, table.graphs));
+  return without_control_characters(fmt::format("{} on {}, {}{} graphs", name_of(table),
+                                                table.cluster, table.graphs,
+                                                table.family.empty() ? "" : " test"));
 }
 
 std::string legend_of_families(const Report& report) {
   std::string text =
       "mean: of the step times over graphs, each a median over repetitions; over best: how much "
-      "slower than the fastest\nagent on the same graph, geometric mean.";
-  if (!report.baselines.empty()) {
-    text += fmt::format(
-        "\nover baseline: the same compared with the fastest of {}, with the 95 % confidence "
-        "interval of Student's paired t\non logarithms; faster, slower: number of graphs on which "
-        "the agent is; p: Wilcoxon's signed-rank test of these\npairs, two-sided.",
-        fmt::join(report.baselines, ", "));
+      "slower than the fastest\nagent on the same graph, geometric mean. Agents without a step "
+      "time "
+      "on some graphs have neither.\n";
+  if (std::ranges::any_of(report.families, has_common)) {
+    text +=
+        "on common graphs: over best on those that all agents have a step time of which have "
+        "any:\n";
+    for (const FamilyTable& table : report.families) {
+      if (has_common(table)) {
+        text += without_control_characters(fmt::format("  {} on {}: {} of {} graphs",
+                                                       name_of(table), table.cluster,
+                                                       table.common_graphs, table.graphs)) +
+                "\n";
+      }
+    }
   }
+  text += fmt::format(
+      "over {}: the same compared with {}, with the 95 % confidence interval of Student's paired "
+      "t\non logarithms; faster, slower: number of graphs on which the agent is; p: Wilcoxon's "
+      "signed-rank test of these\npairs, two-sided; corrected p: with Holm's correction over the "
+      "agents of the table.",
+      report.baselines.empty() ? "AGENT" : "baseline",
+      report.baselines.empty()
+          ? "that agent on the same graph"
+          : fmt::format("the fastest of {}", fmt::join(report.baselines, ", ")));
   return text + "\n";
 }
 
@@ -347,7 +466,10 @@ std::string write_terminal(const Report& report, bool color) {
   }
   if (report.published && has_graphs) {
     text += fmt::format("\n{}\n{}", title_of_published(report),
-                        layout_published(report).to_terminal(color));
+                        layout_published_steps(report).to_terminal(color));
+    if (any_published_evaluations(report)) {
+      text += "\n" + layout_published_evaluations(report).to_terminal(color);
+    }
     text += comment_of(report);
   }
   if (has_graphs) {
@@ -384,8 +506,12 @@ std::string write_markdown(const Report& report) {
     return text;
   }
   if (report.published) {
-    text += fmt::format("\n## {}\n\n{}\n{}", title_of_published(report),
-                        layout_published(report).to_markdown(), comment_of(report));
+    text += fmt::format("\n## {}\n\n{}\n", title_of_published(report),
+                        layout_published_steps(report).to_markdown());
+    if (any_published_evaluations(report)) {
+      text += layout_published_evaluations(report).to_markdown() + "\n";
+    }
+    text += comment_of(report);
   }
   return text + "\n" + legend_of(report);
 }

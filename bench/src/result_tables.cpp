@@ -1,3 +1,4 @@
+#include "csv_row.hpp"
 #include "placement_text.hpp"
 
 #include <emplace/bench/result_tables.hpp>
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <memory>
 #include <type_traits>
 
@@ -131,38 +131,6 @@ constexpr std::array kTables = {
                 .write_rows = write_histories},
 };
 
-// --- CSV
-
-void add_quoted(std::string& csv, std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    csv += text;
-    return;
-  }
-  csv += '"';
-  for (const char character : text) {
-    csv += character;
-    if (character == '"') {
-      csv += '"';
-    }
-  }
-  csv += '"';
-}
-
-void add_field(std::string& csv, const FieldValue& field) {
-  std::visit(
-      [&](const auto& value) {
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, std::string_view>) {
-          add_quoted(csv, value);
-        } else if constexpr (!std::is_same_v<Value, std::monostate>) {
-          fmt::format_to(std::back_inserter(csv), "{}", value);
-        }
-      },
-      field);
-}
-
-// --- SQLite
-
 // A database in memory, and its statements. Its errors are ours: no input can cause one.
 class Database {
  public:
@@ -236,19 +204,13 @@ class Database {
 std::span<const ResultTable> result_tables() { return kTables; }
 
 std::string write_csv(const ResultTable& table, const StoredRun& run) {
-  std::string csv;
+  std::vector<FieldValue> titles;
   for (const ResultTable::Column& column : table.columns) {
-    csv += csv.empty() ? "" : ",";
-    csv += column.name;
+    titles.emplace_back(column.name);
   }
-  csv += "\r\n";
-  table.write_rows(run, [&](std::span<const FieldValue> row) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      csv += i == 0 ? "" : ",";
-      add_field(csv, row[i]);
-    }
-    csv += "\r\n";
-  });
+  std::string csv;
+  add_csv_row(csv, titles);
+  table.write_rows(run, [&](std::span<const FieldValue> row) { add_csv_row(csv, row); });
   return csv;
 }
 

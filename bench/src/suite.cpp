@@ -52,6 +52,14 @@ bool names_file(std::string_view name_or_path) {
   return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
 }
 
+bool SuiteGraph::is_placed_on(const std::string& cluster) const {
+  return clusters.empty() || std::ranges::find(clusters, cluster) != clusters.end();
+}
+
+std::int64_t Suite::groups_of(const SuiteGraph& graph, const SuiteAgent& agent) const {
+  return find_grouping(grouping_of(graph, agent)).takes_target ? groups_of(graph) : 0;
+}
+
 Suite read_suite(std::string_view text, const std::string& source) {
   return read_suite(JsonDocument::parse(text, source));
 }

@@ -10,25 +10,32 @@ SuiteIndex::SuiteIndex(const Suite& suite, std::uint64_t root_seed)
   for (const std::string& cluster : suite.clusters) {
     clusters_.emplace(cluster, clusters_.size());
   }
-  for (const SuiteAgent& agent : suite.agents) {
+  for (std::size_t position = 0; position < suite.agents.size(); ++position) {
+    const SuiteAgent& agent = suite.agents[position];
     agents_.emplace(
         AgentKey(agent.agent.text(), suite.evaluations_of(agent), agent.policy, agent.learns),
-        agents_.size());
+        position);
   }
 }
 
 std::optional<CellPosition> SuiteIndex::find(const Cell& cell) const {
   const auto graph = graphs_.find(cell.graph);
   const auto cluster = clusters_.find(cell.cluster);
-  const auto agent =
-      agents_.find({cell.agent.text(), cell.max_evaluations, cell.policy, cell.learns});
-  if (graph == graphs_.end() || cluster == clusters_.end() || agent == agents_.end() ||
-      cell.repetition >= suite_.repetitions ||
-      cell != cell_of(suite_, suite_.graphs[graph->second], cell.cluster,
-                      suite_.agents[agent->second], cell.repetition, root_seed_)) {
+  if (graph == graphs_.end() || cluster == clusters_.end() ||
+      !suite_.graphs[graph->second].is_placed_on(cell.cluster) ||
+      cell.repetition >= suite_.repetitions) {
     return std::nullopt;
   }
-  return CellPosition{graph->second, cluster->second, agent->second, cell.repetition};
+  // Agents with one key differ in their grouping.
+  const auto [begin, end] =
+      agents_.equal_range({cell.agent.text(), cell.max_evaluations, cell.policy, cell.learns});
+  for (auto agent = begin; agent != end; ++agent) {
+    if (cell == cell_of(suite_, suite_.graphs[graph->second], cell.cluster,
+                        suite_.agents[agent->second], cell.repetition, root_seed_)) {
+      return CellPosition{graph->second, cluster->second, agent->second, cell.repetition};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace emplace::bench

@@ -41,7 +41,7 @@ class SuiteIndex {
   std::uint64_t root_seed_;
   std::map<std::string, std::size_t> graphs_;
   std::map<std::string, std::size_t> clusters_;
-  std::map<AgentKey, std::size_t> agents_;
+  std::multimap<AgentKey, std::size_t> agents_;
 };
 
 }  // namespace emplace::bench

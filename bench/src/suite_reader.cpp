@@ -46,9 +46,11 @@ class Reader {
   void read_test_graph(const JsonCursor& name, const SuiteFamily& family);
   void read_policies(const JsonCursor& list);
   SuiteAgent read_agent(const JsonCursor& agent) const;
+  bool share_a_cell(const SuiteAgent& agent, const SuiteAgent& other) const;
   void read_policy_of(const JsonCursor& json, SuiteAgent& agent) const;
   void check_that_policies_are_used(const JsonCursor& list) const;
   void read_clusters(const JsonCursor& list);
+  std::vector<std::string> read_clusters_of_graph(const JsonCursor& graph) const;
   void read_agents(const JsonCursor& list);
   void read_grouping(const JsonCursor& name);
   void read_baselines(const JsonCursor& list);
@@ -144,8 +146,9 @@ void Reader::read_graphs(const JsonCursor& list) {
   for (const JsonCursor& element : elements_of(list)) {
     SuiteGraph graph;
     if (element.is_object()) {
-      element.expect_only({"graph", "groups"});
-      graph.groups = element.at("groups").integer(0, kMaxGroups);
+      element.expect_only({"graph", "groups", "clusters"});
+      graph.groups = integer_of(element.find("groups"), 0, kMaxGroups);
+      graph.clusters = read_clusters_of_graph(element);
     }
     const JsonCursor name = element.is_object() ? element.at("graph") : element;
     for (std::string& member : read_graph_names(name)) {
@@ -154,6 +157,22 @@ void Reader::read_graphs(const JsonCursor& list) {
       suite_.graphs.push_back(graph);
     }
   }
+}
+
+// Returns the clusters that a graph names, some of the suite's.
+std::vector<std::string> Reader::read_clusters_of_graph(const JsonCursor& graph) const {
+  std::vector<std::string> clusters;
+  std::set<std::string> seen;
+  if (const auto list = graph.find("clusters")) {
+    for (const JsonCursor& name : elements_of(*list)) {
+      clusters.push_back(name.non_empty_text());
+      insert_or_fail(seen, clusters.back(), name);
+      if (std::ranges::find(suite_.clusters, clusters.back()) == suite_.clusters.end()) {
+        name.fail("'" + clusters.back() + "' is none of the suite's clusters");
+      }
+    }
+  }
+  return clusters;
 }
 
 void Reader::read_families(const JsonCursor& list) {
@@ -208,27 +227,40 @@ void Reader::read_agents(const JsonCursor& list) {
     return;
   }
   std::set<std::string> labels;
-  std::set<std::tuple<std::string, std::int64_t, std::string, bool>> cells;
   for (const JsonCursor& element : elements_of(list)) {
     SuiteAgent agent =
         element.is_object() ? read_agent(element) : SuiteAgent{.agent = read_agent_spec(element)};
     insert_or_fail(labels, agent.label(), element);
-    const std::int64_t evaluations = suite_.evaluations_of(agent);
-    if (!cells.emplace(agent.agent.text(), evaluations, agent.policy, agent.learns).second) {
+    if (std::ranges::any_of(suite_.agents,
+                            [&](const SuiteAgent& other) { return share_a_cell(agent, other); })) {
       element.fail(fmt::format("'{}' with {} evaluations is in the list already",
-                               agent.agent.text(), evaluations));
+                               agent.agent.text(), suite_.evaluations_of(agent)));
     }
     suite_.agents.push_back(std::move(agent));
   }
 }
 
+// Says whether two agents would be the same on a graph: their groupings may differ in name only.
+bool Reader::share_a_cell(const SuiteAgent& agent, const SuiteAgent& other) const {
+  return agent.agent.text() == other.agent.text() &&
+         suite_.evaluations_of(agent) == suite_.evaluations_of(other) &&
+         agent.policy == other.policy && agent.learns == other.learns &&
+         std::ranges::any_of(suite_.graphs, [&](const SuiteGraph& graph) {
+           return suite_.grouping_of(graph, agent) == suite_.grouping_of(graph, other);
+         });
+}
+
 SuiteAgent Reader::read_agent(const JsonCursor& json) const {
-  json.expect_only({"agent", "name", "max_evaluations", "policy", "learns"});
+  json.expect_only({"agent", "name", "max_evaluations", "grouping", "policy", "learns"});
   SuiteAgent agent;
   if (const auto name = json.find("name")) {
     agent.name = name->non_empty_text();
   }
   agent.max_evaluations = integer_of(json.find("max_evaluations"), 1, kMaxEvaluations);
+  if (const auto grouping = json.find("grouping")) {
+    agent.grouping = grouping->non_empty_text();
+    check_name(*grouping, [&] { find_grouping(agent.grouping); });
+  }
   if (const auto policy = json.find("policy")) {
     agent.policy = policy->non_empty_text();
     read_policy_of(json, agent);
@@ -318,11 +350,15 @@ PublishedFigure Reader::read_figure(const JsonCursor& figure) const {
   PublishedFigure read{.graph = figure.at("graph").text(),
                        .cluster = figure.at("cluster").text(),
                        .agent = figure.at("agent").text()};
-  if (std::ranges::find(suite_.graphs, read.graph, &SuiteGraph::graph) == suite_.graphs.end()) {
+  const auto graph = std::ranges::find(suite_.graphs, read.graph, &SuiteGraph::graph);
+  if (graph == suite_.graphs.end()) {
     figure.at("graph").fail("'" + read.graph + "' is none of the suite's graphs");
   }
   if (std::ranges::find(suite_.clusters, read.cluster) == suite_.clusters.end()) {
     figure.at("cluster").fail("'" + read.cluster + "' is none of the suite's clusters");
+  }
+  if (!graph->is_placed_on(read.cluster)) {
+    figure.at("cluster").fail("'" + read.graph + "' is not placed on '" + read.cluster + "'");
   }
   if (!has_agent(read.agent)) {
     figure.at("agent").fail("'" + read.agent + "' is none of the suite's agents");
@@ -393,6 +429,7 @@ Suite Reader::read() {
   suite_.max_evaluations =
       integer_of(find("max_evaluations"), 1, kMaxEvaluations).value_or(suite_.max_evaluations);
   suite_.groups = integer_of(find("groups"), 0, kMaxGroups).value_or(suite_.groups);
+  read_clusters(at("clusters"));
   const std::optional<JsonCursor> families = find("families");
   if (const auto graphs = find("graphs"); graphs || !families) {
     read_graphs(at("graphs"));
@@ -400,7 +437,9 @@ Suite Reader::read() {
   if (families) {
     read_families(*families);
   }
-  read_clusters(at("clusters"));
+  if (const auto grouping = find("grouping")) {
+    read_grouping(*grouping);
+  }
   const std::optional<JsonCursor> policies = find("policies");
   if (policies) {
     read_policies(*policies);
@@ -408,9 +447,6 @@ Suite Reader::read() {
   read_agents(at("agents"));
   if (policies) {
     check_that_policies_are_used(*policies);
-  }
-  if (const auto grouping = find("grouping")) {
-    read_grouping(*grouping);
   }
   if (const auto baselines = find("baselines")) {
     read_baselines(*baselines);

@@ -8,10 +8,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json to_json(const SuiteGraph& graph) {
-  if (!graph.groups) {
+  if (!graph.groups && graph.clusters.empty()) {
     return graph.graph;
   }
-  return {{"graph", graph.graph}, {"groups", *graph.groups}};
+  Json json = {{"graph", graph.graph}};
+  if (graph.groups) {
+    json["groups"] = *graph.groups;
+  }
+  if (!graph.clusters.empty()) {
+    json["clusters"] = graph.clusters;
+  }
+  return json;
 }
 
 Json to_json(const SuitePolicy& policy) {
@@ -28,6 +35,9 @@ Json to_json(const SuiteAgent& agent) {
   }
   if (agent.max_evaluations) {
     json["max_evaluations"] = *agent.max_evaluations;
+  }
+  if (!agent.grouping.empty()) {
+    json["grouping"] = agent.grouping;
   }
   if (!agent.policy.empty()) {
     json["policy"] = agent.policy;

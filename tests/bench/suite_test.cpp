@@ -1,10 +1,13 @@
 #include <emplace/agents/registry.hpp>
+#include <emplace/bench/cell.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <string>
 
 namespace emplace::bench {
@@ -13,6 +16,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 std::vector<std::string> graphs_of(const Suite& suite) {
   std::vector<std::string> names;
@@ -65,6 +69,47 @@ TEST(Suite, WithoutAGroupingItFollowsFromTheGroups) {
   EXPECT_EQ(suite.grouping_of(suite.graphs.front()), "neighbours");
   suite.groups = 0;
   EXPECT_EQ(suite.grouping_of(suite.graphs.front()), "colocation");
+}
+
+TEST(Suite, AGraphMayBePlacedOnSomeOfTheClusters) {
+  const Suite suite = read_suite(
+      suite_with(R"("graphs": ["inception-v3:batch=2"], "clusters": ["p2-8xlarge-2"])",
+                 R"("graphs": [{"graph": "nmt", "clusters": ["p2-8xlarge-4"]}, "inception-v3"],
+                    "clusters": ["p2-8xlarge-2", "p2-8xlarge-4"])"),
+      "s.json");
+  EXPECT_FALSE(suite.graphs[0].is_placed_on("p2-8xlarge-2"));
+  EXPECT_TRUE(suite.graphs[0].is_placed_on("p2-8xlarge-4"));
+  EXPECT_TRUE(suite.graphs[1].is_placed_on("p2-8xlarge-2"));
+  EXPECT_EQ(suite.groups_of(suite.graphs[0]), 60) << "that of the suite";
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+  std::map<std::string, int> cells;  // single-gpu once and random twice on each
+  for (const Cell& cell : cells_of(suite, 1)) {
+    ++cells[cell.graph + " " + cell.cluster];
+  }
+  EXPECT_THAT(
+      cells, ElementsAre(Pair("inception-v3 p2-8xlarge-2", 3), Pair("inception-v3 p2-8xlarge-4", 3),
+                         Pair("nmt p2-8xlarge-4", 3)));
+}
+
+TEST(Suite, AnAgentMayHaveAGroupingOfItsOwn) {
+  const Suite suite = read_suite(
+      suite_with(R"(["single-gpu", "random"])",
+                 R"(["random", {"agent": "random", "name": "fine", "grouping": "colocation"},
+                     {"agent": "random", "name": "other", "grouping": "neighbours"}])"),
+      "s.json");
+  const SuiteGraph& graph = suite.graphs.front();
+  EXPECT_EQ(suite.grouping_of(graph, suite.agents[0]), "heavy-edge");
+  EXPECT_EQ(suite.groups_of(graph, suite.agents[0]), 60);
+  EXPECT_EQ(suite.grouping_of(graph, suite.agents[1]), "colocation");
+  EXPECT_EQ(suite.groups_of(graph, suite.agents[1]), 0) << "it takes no target";
+  EXPECT_EQ(suite.groups_of(graph, suite.agents[2]), 60);
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+
+  std::set<std::string> ids;
+  for (const Cell& cell : cells_of(suite, 1)) {
+    ids.insert(cell.id());
+  }
+  EXPECT_EQ(ids.size(), 6U);
 }
 
 TEST(Suite, StarMeansAllAgents) {
@@ -262,6 +307,17 @@ TEST_P(HostileSuite, IsRefusedWithFileAndPlace) {
 INSTANTIATE_TEST_SUITE_P(
     Table, HostileSuite,
     ::testing::Values(
+        Hostile{"TwoAgentsThatAGroupingMakesOne",
+                suite_with(R"("random"])", R"("random", {"agent": "random", "name": "again",
+                                             "grouping": "heavy-edge"}])"),
+                "/agents/2: 'random' with 5 evaluations is in the list already"},
+        Hostile{"UnknownClusterOfAGraph",
+                suite_with(R"(["inception-v3:batch=2"])",
+                           R"([{"graph": "nmt", "clusters": ["p2-8xlarge-4"]}])"),
+                "/graphs/0/clusters/0: 'p2-8xlarge-4' is none of the suite's clusters"},
+        Hostile{"UnknownGroupingOfAnAgent",
+                suite_with(R"("random"])", R"({"agent": "random", "grouping": "heavy-edges"}])"),
+                "did you mean 'heavy-edge'?"},
         Hostile{"Empty", "", ""}, Hostile{"Truncated", suite_with().substr(0, 80), ""},
         Hostile{"NotUtf8", suite_with("two agents", "two \xff agents"), ""},
         Hostile{"Array", "[]", ""},

@@ -1,8 +1,9 @@
 #pragma once
 
 // One model of a finished run, from which every format is written, so that numbers cannot differ
-// between them. The repetitions of a cell are summarized by their median, least and largest step
-// time.
+// between them. The repetitions of a cell are summarized by their median, its interval
+// (median_interval.hpp), least and largest step time. Those that ran out of memory or failed are
+// counted and are in none of these.
 //
 //     gap              = (median - lower bound) / lower bound
 //     above best known = (median - best known) / best known; absent where none is known
@@ -15,6 +16,13 @@
 //     gain              = (baseline's step time - step time) / baseline's step time
 //     sampling speed-up = baseline's evaluations to near its best / evaluations to near the best
 //
+// Near the best is near an agent's own best, however slow. So agents are also compared by how soon
+// they are as fast as the baseline in the end, that is as its median step time:
+//
+//     evaluations to baseline = median over repetitions of the evaluations until a placement that
+//                               fits was at most as slow; none if fewer than half ever had one
+//     speed-up to baseline    = that of the baseline itself / that of the agent
+//
 // Where costs have spreads, an agent that is not the fastest says in which share of draws of the
 // costs (replicas.hpp) its step is longer than that of the fastest. Below kSurelySlower, the two
 // are within the uncertainty of costs. Of several repetitions, that with the upper median step time
@@ -22,10 +30,19 @@
 //
 // The median of an even count is the mean of the two in the middle.
 //
-// For each family of a suite, agents are also compared over its test graphs: in pairs with the
-// baseline on the same graph (paired_comparison.hpp), and with the fastest of all agents:
+// On each cluster, agents are also compared over graphs: over the test graphs of each family, and
+// over all graphs that are of none, if there are several. They are compared in pairs with a
+// reference on the same graph (paired_comparison.hpp), and with the fastest of all agents:
 //
 //     over best = geometric mean over graphs of median / least median of any agent
+//
+// The reference is the fastest of the suite's baselines on that graph. Without baselines it is the
+// first agent that has a step time on all graphs, in the order of `over best`. The p of these tests
+// are also corrected (holm.hpp) over all agents of the table.
+//
+// Means are never taken over different graphs. An agent that ran out of memory or failed on some
+// has none. Such agents are compared on the common graphs, on which all agents have a step time
+// that have one on any.
 
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/paired_comparison.hpp>
@@ -35,6 +52,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace emplace::bench {
@@ -43,10 +61,19 @@ namespace emplace::bench {
 struct BaselineComparison {
   std::optional<double> gain{};
   std::optional<double> sampling_speedup{};
+  std::optional<double> evaluations_to_baseline{};
+  std::optional<double> speedup_to_baseline{};
 };
 
 /// The share of draws from which on an agent is told to be slower than another one.
 inline constexpr double kSurelySlower = 0.95;
+
+/// Compares step times with that of a reference, ours with ours and published with published.
+struct PublishedRatio {
+  std::string reference{};            ///< an agent; empty if it is the fastest baseline
+  std::optional<double> ours{};       ///< step time / that of the reference
+  std::optional<double> published{};  ///< the same of published figures alone
+};
 
 /// Holds one agent's result on one graph and cluster.
 struct ReportRow {
@@ -58,6 +85,7 @@ struct ReportRow {
   std::int64_t on_one_device = 0;
   std::string message{};    ///< why the first of those failed
   double step_time_us = 0;  ///< median over the repetitions that are ok; 0 if none is
+  std::optional<std::pair<double, double>> interval_us{};  ///< of that median
   double least_us = 0;
   double largest_us = 0;
   double gap = 0;  ///< see the head of this file; 0 if no repetition is ok
@@ -71,6 +99,7 @@ struct ReportRow {
   BaselineComparison against_baseline{};
   std::optional<PublishedFigure> published{};
   BaselineComparison published_against_baseline{};  ///< of published figures alone
+  std::vector<PublishedRatio> published_ratios{};   ///< the same references in all rows
   std::int64_t decision_groups = 0;                 ///< on which it decided; 0 if all failed
   double wall_s = 0;                                ///< median
   std::int64_t peak_bytes = 0;                      ///< largest of any device and repetition
@@ -98,25 +127,33 @@ struct ReportTable {
   std::vector<ReportRow> rows{};
 };
 
-/// Holds one agent's results on the test graphs of a family.
+/// Holds means over graphs; see the head of this file.
+struct FamilyMeans {
+  double mean_us = 0;    ///< of step times
+  double over_best = 0;  ///< 1 is the best
+};
+
+/// Holds one agent's results on several graphs.
 struct FamilyRow {
   std::string agent{};               ///< label
   std::int64_t graphs = 0;           ///< of which there is a step time
   std::int64_t on_one_device = 0;    ///< graphs that it put on one device at least once; see rows
-  double mean_us = 0;                ///< of their step times
-  double over_best = 0;              ///< see the head of this file; 1 is the best, 0 if no graph
-  std::vector<double> times_best{};  ///< step time over the least of any agent, sorted
-  /// With the fastest baseline on each graph, where both have a step time; nothing for that
-  /// baseline itself.
-  std::optional<PairedComparison> against_baseline{};
+  std::optional<FamilyMeans> all{};  ///< nothing unless there is a step time of every graph
+  std::optional<FamilyMeans> common{};  ///< over the common graphs; nothing if there is none
+  std::vector<double> times_best{};     ///< step time over the least of any agent, sorted
+  /// With the reference, where both have a step time; nothing for the reference itself.
+  std::optional<PairedComparison> against_reference{};
+  double corrected_p = 1;  ///< of that comparison
 };
 
-/// Compares agents on the test graphs of a family, on one cluster: the rows nearest to the best
-/// come first, those with fewer graphs last.
+/// Compares agents over graphs on one cluster: the rows nearest to the best come first, those with
+/// fewer graphs last.
 struct FamilyTable {
-  std::string family{};
+  std::string family{};  ///< empty for the graphs that are of none
   std::string cluster{};
   std::int64_t graphs = 0;
+  std::int64_t common_graphs = 0;  ///< fewer if an agent has no step time of some
+  std::string reference{};         ///< an agent; empty if it is the fastest baseline
   std::vector<FamilyRow> rows{};
 };
 
@@ -127,7 +164,7 @@ struct Report {
   std::int64_t cells_finished = 0;
   std::int64_t cells_total = 0;
   std::int64_t cells_failed = 0;
-  std::vector<std::string> agents{};     ///< labels, in the order of the suite
+  std::vector<std::string> agents{};     ///< labels, in the suite's order
   std::vector<std::string> baselines{};  ///< labels
   std::optional<Published> published{};
   std::vector<ReportTable> tables{};
@@ -148,9 +185,11 @@ std::string write_markdown(const Report& report);
 /// equal runs give equal text.
 std::string write_json(const Report& report);
 
-/// Returns a performance profile (Dolan and Moré 2002) as SVG: for each family and cluster, the
-/// share of its test graphs on which an agent's step time is at most so many times that of the
-/// fastest agent. Throws kUsage if the suite has no families.
-std::string draw_families(const Report& report);
+/// Returns the report as LaTeX: tables with booktabs, to be read by \input. Names with letters that
+/// are not Latin need LuaLaTeX or XeLaTeX.
+std::string write_latex(const Report& report);
+
+/// Returns a line of CSV for each agent, graph and cluster.
+std::string write_csv(const Report& report);
 
 }  // namespace emplace::bench

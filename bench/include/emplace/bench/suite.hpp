@@ -24,6 +24,10 @@ struct SuiteGraph {
   std::string graph{};                   ///< as for load_graph()
   std::optional<std::int64_t> groups{};  ///< target of its grouping; that of the suite if none
   std::string family{};                  ///< whose test graph it is; empty if of none
+  std::vector<std::string> clusters{};   ///< on which it is placed; all of the suite if empty
+
+  /// Says whether the suite places it on `cluster`, one of its own.
+  bool is_placed_on(const std::string& cluster) const;
 
   bool operator==(const SuiteGraph&) const = default;
 };
@@ -51,6 +55,7 @@ struct SuiteAgent {
   agents::AgentSpec agent{};
   std::string name{};                             ///< in reports; the text of `agent` if empty
   std::optional<std::int64_t> max_evaluations{};  ///< per cell; that of the suite if none
+  std::string grouping{};                         ///< strategy; that of the graph if empty
   std::string policy{};                           ///< that it starts from; none if empty
   bool learns = true;                             ///< false: it uses the policy as it is
 
@@ -103,6 +108,14 @@ struct Suite {
   /// Returns the strategy of the grouping of `graph`.
   std::string_view grouping_of(const SuiteGraph& graph) const {
     return grouping_for(grouping, groups_of(graph));
+  }
+
+  /// Returns the target of the grouping of `graph` for `agent`: 0 where its strategy takes none.
+  std::int64_t groups_of(const SuiteGraph& graph, const SuiteAgent& agent) const;
+
+  /// Returns the strategy of the grouping of `graph` for `agent`.
+  std::string_view grouping_of(const SuiteGraph& graph, const SuiteAgent& agent) const {
+    return agent.grouping.empty() ? grouping_of(graph) : agent.grouping;
   }
 
   /// Returns the budget of `agent` in a cell.
