@@ -311,11 +311,15 @@
       rows: data.overall.rows.map((row) => ({ ...row, against: row.against_best })),
     },
     ...report.families.map((family) => ({
-      name: `${family.family} on ${family.cluster}`,
+      name: `${family.family ?? "all graphs"} on ${family.cluster}`,
       problems: family.graphs,
-      what: "test graphs",
-      reference: "the fastest baseline",
-      rows: family.rows.map((row) => ({ ...row, against: row.against_baseline ?? null })),
+      what: "graphs",
+      reference: family.reference ? `the best agent, ${family.reference}` : "the fastest baseline",
+      rows: family.rows.map((row) => ({
+        ...row,
+        over_best: row.all_graphs?.over_best ?? null,
+        against: row.against_reference ?? null,
+      })),
     })),
   ];
 
@@ -344,7 +348,7 @@
           const [times, share] = item.value;
           return tip(row.agent, [
             `at most ${short(times)} times the best on ${Math.round(share * set.problems)} of ${set.problems}`,
-            row.over_best === null ? "" : `on average ${percent(row.over_best - 1)} % over the best`,
+            row.over_best === null ? "no mean: it has no step time of some" : `on average ${percent(row.over_best - 1)} % over the best`,
           ]);
         }),
         trigger: "item",
@@ -393,7 +397,7 @@
           `${fixed(against.ratio, 3)} times as long (geometric mean)`,
           against.interval ? `95 % interval ${fixed(against.interval[0], 3)} to ${fixed(against.interval[1], 3)}` : "",
           `faster on ${against.faster}, slower on ${against.slower} of ${against.pairs} (of ${set.problems} in all)`,
-          `p = ${short(against.p)} (Wilcoxon)`,
+          `p = ${short(against.p)} (Wilcoxon), corrected ${short(against.corrected_p)} (Holm)`,
         ]);
       }),
       xAxis: axis(colors, "step time over the other's", timesAxis(colors, least, most, 26)),
@@ -486,6 +490,12 @@
     row.repetitions > 1 && isNumber(row.least_us) ? `${ms(row.least_us)} .. ${ms(row.largest_us)}` : "";
   const whole = (value) => (isNumber(value) ? String(Math.round(value * 10) / 10) : "");
 
+  // What published figures are compared with, ours with ours and published with published.
+  const references = [
+    ...new Set(results.flatMap((row) => (row.published?.ratios ?? []).map((ratio) => ratio.reference))),
+  ];
+  const ratioTo = (row, reference) => row.published?.ratios?.find((ratio) => ratio.reference === reference);
+
   // How rows are sorted and shown; what no row has is no column.
   const columns = [
     { name: "graph", value: (row) => row.graph },
@@ -493,13 +503,25 @@
     { name: "agent", value: (row) => row.agent, swatch: true },
     { name: "step [ms]", value: (row) => row.step_time_us, text: (row) => ms(row.step_time_us) },
     { name: "least .. largest", value: (row) => (range(row) ? row.largest_us - row.least_us : null), text: range, hint: "over repetitions; sorted by the difference" },
+    { name: "90 % interval", value: (row) => (row.interval_us ? row.interval_us[1] - row.interval_us[0] : null), text: (row) => (row.interval_us ? `${ms(row.interval_us[0])} .. ${ms(row.interval_us[1])}` : ""), hint: "of the median, from order statistics; sorted by its length" },
     { name: "speed-up", value: (row) => row.speedup, text: (row) => fixed(row.speedup, 2), hint: "step time of single-gpu over this one" },
     { name: "gap [%]", value: (row) => row.gap, text: (row) => percent(row.gap), hint: "above the lower bound" },
     { name: "above best known [%]", value: (row) => row.above_best_known, text: (row) => percent(row.above_best_known), hint: "negative for a new best" },
     { name: "gain [%]", value: (row) => row.gain, text: (row) => percent(row.gain), hint: "over the fastest baseline" },
     { name: "sampling speed-up", value: (row) => row.sampling_speedup, text: (row) => fixed(row.sampling_speedup, 2), hint: "evaluations of that baseline over these, to within 2 % of their best" },
+    { name: "to baseline", value: (row) => row.evaluations_to_baseline, text: (row) => whole(row.evaluations_to_baseline), hint: "evaluations until as fast as the baseline in the end" },
+    { name: "speed-up to baseline", value: (row) => row.speedup_to_baseline, text: (row) => fixed(row.speedup_to_baseline, 2), hint: "of these evaluations" },
     { name: "published [ms]", value: (row) => (isNumber(row.published?.step_time_s) ? row.published.step_time_s * 1e6 : null), text: (row) => (isNumber(row.published?.step_time_s) ? fixed(row.published.step_time_s * 1e3, 0) : row.published ? "out of memory" : "") },
     { name: "published gain [%]", value: (row) => row.published?.gain, text: (row) => percent(row.published?.gain), hint: "of published figures among themselves" },
+    ...references.map((reference) => ({
+      name: `over ${reference ?? "baseline"}`,
+      value: (row) => ratioTo(row, reference)?.ours ?? ratioTo(row, reference)?.published,
+      text: (row) => {
+        const ratio = ratioTo(row, reference);
+        return ratio ? `${fixed(ratio.ours, 2) || "-"} / ${fixed(ratio.published, 2) || "-"}` : "";
+      },
+      hint: "step time over that of this one, ours / published",
+    })),
     { name: "peak [GB]", value: (row) => row.peak_bytes, text: (row) => (row.peak_bytes > 0 ? fixed(row.peak_bytes / 1e9, 3) : ""), hint: "on the fullest device" },
     { name: "evaluations", value: (row) => row.evaluations, text: (row) => whole(row.evaluations) },
     { name: "to within 2 %", value: (row) => row.evaluations_to_near_best, text: (row) => whole(row.evaluations_to_near_best), hint: "evaluations until at most 2 % slower than its own best" },

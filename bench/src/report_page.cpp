@@ -103,13 +103,14 @@ Json to_json(const OverallComparison& comparison) {
   for (const OverallRow& row : comparison.rows) {
     Json json = {{"agent", row.agent},
                  {"times_best", row.times_best},
-                 {"over_best", row.times_best.empty() ? Json(nullptr) : Json(row.over_best)},
+                 {"over_best", row.over_best ? Json(*row.over_best) : Json(nullptr)},
                  {"against_best", nullptr}};
     if (row.against_best) {
       const PairedComparison& pairs = *row.against_best;
-      json["against_best"] = {{"pairs", pairs.pairs},    {"faster", pairs.less},
-                              {"slower", pairs.greater}, {"ratio", pairs.ratio},
-                              {"interval", nullptr},     {"p", pairs.p}};
+      json["against_best"] = {{"pairs", pairs.pairs},          {"faster", pairs.less},
+                              {"slower", pairs.greater},       {"ratio", pairs.ratio},
+                              {"interval", nullptr},           {"p", pairs.p},
+                              {"corrected_p", row.corrected_p}};
       if (pairs.interval) {
         json["against_best"]["interval"] = {pairs.interval->first, pairs.interval->second};
       }
