@@ -137,9 +137,11 @@ std::vector<bench::SuiteTraining> needed(std::vector<bench::SuiteTraining> train
   return trainings;
 }
 
-// Where a trained policy is kept, in the folder of the run.
+// Where trained policies are kept, in the folder of the run.
+std::string policies_of(const std::string& folder) { return folder + "/policies/"; }
+
 std::string policy_path(const std::string& folder, const bench::SuiteTraining& training) {
-  return folder + "/policies/" + training.file_name();
+  return policies_of(folder) + training.file_name();
 }
 
 // Trains the policies that the folder lacks and reads those that it has. Not all of
@@ -162,8 +164,10 @@ bench::Policies train_or_read(const std::vector<bench::SuiteTraining>& trainings
     std::size_t done = trainings.size() - left.size();
     bench::train_policies(
         left, options.threads, stop,
-        [&](const bench::SuiteTraining& training, const std::string& file) {
-          write_text_file(policy_path(folder, training), file);
+        [&](const bench::SuiteTraining& training, const bench::TrainedPolicy& policy) {
+          // The policy last: it says that the training is done.
+          write_text_file(policies_of(folder) + training.curve_name(), policy.curve);
+          write_text_file(policy_path(folder, training), policy.file);
           line.show(fmt::format("[{}/{}] trained {} on {}", ++done, trainings.size(),
                                 training.policy, training.family));
         });

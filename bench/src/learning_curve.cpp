@@ -1,14 +1,17 @@
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/log_plot.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
+#include <system_error>
 
 namespace emplace::bench {
 namespace {
@@ -39,15 +42,6 @@ constexpr double kFinest = 1.02;  // ratio of evaluations from one point of a cu
 constexpr double kMsPerS = 1e3;
 constexpr double kUsPerMs = 1e3;
 
-// The objective at the end of episodes, the best so far and the entropy of a decision, after a
-// number of evaluations.
-struct CurvePoint {
-  double evaluations = 0;
-  double last = 0;
-  double best = 0;
-  double entropy = 0;
-};
-
 // Returns a point for each ratio kFinest of evaluations: the means of its points, and their last
 // best.
 std::vector<CurvePoint> thinned(std::span<const CurvePoint> points) {
@@ -68,6 +62,44 @@ std::vector<CurvePoint> thinned(std::span<const CurvePoint> points) {
     begin = end;
   }
   return means;
+}
+
+constexpr std::string_view kHeader =
+    "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\n";
+constexpr std::size_t kFields = 9;
+
+// Takes the next record off `text`: fields up to the end of the line.
+std::vector<std::string> take_record(std::string_view& text) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  std::size_t at = 0;
+  for (; at < text.size() && (quoted || text[at] != '\n'); ++at) {
+    const char letter = text[at];
+    if (letter == '"' && quoted && at + 1 < text.size() && text[at + 1] == '"') {
+      fields.back() += letter;
+      ++at;
+    } else if (letter == '"') {
+      quoted = !quoted;
+    } else if (letter == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += letter;
+    }
+  }
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return fields;
+}
+
+template <class Number>
+Number number_of(const std::string& field, const std::string& place) {
+  Number number{};
+  const char* const end = field.data() + field.size();
+  if (const auto [at, error] = std::from_chars(field.data(), end, number);
+      error != std::errc() || at != end) {
+    throw Error(ErrorCode::kFormat,
+                fmt::format("{}: expected a number, found '{}'", place, excerpt(field)));
+  }
+  return number;
 }
 
 // Returns, after each row, the geometric means over problems of the last and best times relative to
@@ -166,9 +198,12 @@ void LearningCurve::add(const CurveRow& update) {
 
 std::int64_t LearningCurve::episodes_without_gain() const { return episodes() - last_gain_; }
 
+std::vector<CurvePoint> LearningCurve::overall() const {
+  return thinned(mean_points(rows_, best_us_));
+}
+
 std::string LearningCurve::to_csv() const {
-  std::string text =
-      "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\n";
+  std::string text(kHeader);
   for (const CurveRow& row : rows_) {
     const ProblemName& problem = problems_[row.session];
     fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{}\n", row.update,
@@ -190,8 +225,8 @@ std::string LearningCurve::to_svg() const {
   }
   std::vector<LogPlot> plots;
   if (problems_.size() > 1) {
-    if (const std::vector<CurvePoint> points = mean_points(rows_, best_us_); !points.empty()) {
-      plots.push_back(plot_of("All problems", "/ best of the training", thinned(points)));
+    if (const std::vector<CurvePoint> points = overall(); !points.empty()) {
+      plots.push_back(plot_of("All problems", "/ best of the training", points));
     }
   }
   for (std::size_t problem = 0; problem < problems_.size() && problems_.size() <= kMostPlots;
@@ -204,6 +239,43 @@ std::string LearningCurve::to_svg() const {
     plots.push_back(plot_of_entropy(thinned(all)));
   }
   return LogPlot::to_svg(plots);
+}
+
+LearningCurve read_learning_curve(std::string_view csv, const std::string& source) {
+  if (!csv.starts_with(kHeader)) {
+    throw Error(ErrorCode::kFormat, fmt::format("{}:1: expected the columns {}", source,
+                                                kHeader.substr(0, kHeader.size() - 1)));
+  }
+  csv.remove_prefix(kHeader.size());
+  std::vector<ProblemName> problems;
+  std::vector<CurveRow> rows;
+  for (int line = 2; !csv.empty(); ++line) {
+    const std::string place = fmt::format("{}:{}", source, line);
+    const std::vector<std::string> fields = take_record(csv);
+    if (fields.size() != kFields) {
+      throw Error(ErrorCode::kFormat,
+                  fmt::format("{}: expected {} fields, found {}", place, kFields, fields.size()));
+    }
+    auto problem = std::ranges::find_if(problems, [&](const ProblemName& name) {
+      return name.graph == fields[3] && name.cluster == fields[4];
+    });
+    if (problem == problems.end()) {
+      problem = problems.insert(problem, {fields[3], fields[4]});
+    }
+    rows.push_back({{.update = number_of<std::int64_t>(fields[0], place),
+                     .episodes = number_of<std::int64_t>(fields[1], place),
+                     .session = static_cast<std::size_t>(problem - problems.begin()),
+                     .last_us = number_of<double>(fields[5], place),
+                     .best_us = number_of<double>(fields[6], place),
+                     .entropy = number_of<double>(fields[7], place),
+                     .gradient_norm = number_of<double>(fields[8], place)},
+                    number_of<std::int64_t>(fields[2], place)});
+  }
+  LearningCurve curve(std::move(problems));
+  for (const CurveRow& row : rows) {
+    curve.add(row);
+  }
+  return curve;
 }
 
 }  // namespace emplace::bench

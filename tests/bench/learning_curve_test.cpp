@@ -1,5 +1,6 @@
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -39,6 +40,52 @@ TEST(LearningCurve, IsATableWithFieldsInQuotesWhereTheyNeedThem) {
             "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\n"
             "1,10,100,\"nmt:layers=2,steps=3\",p2-8xlarge-2,2500,2000.125,0.5,0.1\n"
             "2,20,200,\"a \"\"b\"\".json\",small,0.3333333333333333,0.25,0.5,0.1\n");
+}
+
+TEST(LearningCurve, IsReadBackFromItsTable) {
+  LearningCurve curve = two_problems();
+  curve.add(update(1, 1, 2500, 2000.125));
+  curve.add(update(2, 0, 1.0 / 3, 0.25));
+  curve.add(update(3, 1, 2400, 1999));
+  const LearningCurve read = read_learning_curve(curve.to_csv(), "curve.csv");
+  EXPECT_EQ(read.to_csv(), curve.to_csv());
+  EXPECT_EQ(read.problems().size(), 2U);
+  EXPECT_EQ(read.problems()[0].graph, "a \"b\".json");
+  EXPECT_EQ(read.episodes_without_gain(), 0);
+}
+
+TEST(LearningCurve, NamesTheLineOfADamagedTable) {
+  const std::string table = two_problems().to_csv();
+  const auto error_of = [](const std::string& text) -> std::string {
+    try {
+      read_learning_curve(text, "curve.csv");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(error_of("update\n1\n"), HasSubstr("curve.csv:1: expected the columns update,"));
+  EXPECT_THAT(error_of(table + "1,10\n"), HasSubstr("curve.csv:2: expected 9 fields, found 2"));
+  EXPECT_THAT(error_of(table + "1,10,100,g,c,2,x,0,0\n"),
+              HasSubstr("curve.csv:2: expected a number, found 'x'"));
+  EXPECT_EQ(error_of(table), "accepted");
+}
+
+// The first problem's best is 200 and the second's 50; both have a time from the second update on.
+TEST(LearningCurve, SumsUpOverProblems) {
+  LearningCurve curve = two_problems();
+  curve.add(update(1, 0, 800, 400));
+  curve.add(update(2, 1, 100, 50));
+  curve.add(update(3, 0, 200, 200));
+  const std::vector<CurvePoint> points = curve.overall();
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_EQ(points[0].evaluations, 200);
+  EXPECT_NEAR(points[0].last, std::sqrt(4.0 * 2.0), 1e-12);
+  EXPECT_NEAR(points[0].best, std::sqrt(2.0 * 1.0), 1e-12);
+  EXPECT_NEAR(points[1].last, std::sqrt(1.0 * 2.0), 1e-12);
+  EXPECT_NEAR(points[1].best, 1, 1e-12);
+  EXPECT_EQ(points[1].entropy, 0.5);
+  EXPECT_TRUE(two_problems().overall().empty());
 }
 
 // A first placement is a gain; so is any better one, of whichever problem.

@@ -1,4 +1,5 @@
 #include <emplace/bench/executor.hpp>
+#include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite_policies.hpp>
 #include <emplace/graphs/error.hpp>
@@ -44,8 +45,11 @@ const Suite kSuite{
 std::map<std::string, std::string> train(int threads) {
   std::map<std::string, std::string> files;
   train_policies(trainings_of(kSuite, 7), threads, kNeverStop,
-                 [&](const SuiteTraining& training, const std::string& file) {
-                   files.emplace(training.file_name(), file);
+                 [&](const SuiteTraining& training, const TrainedPolicy& policy) {
+                   files.emplace(training.file_name(), policy.file);
+                   // Four episodes on each of the two graphs.
+                   EXPECT_EQ(read_learning_curve(policy.curve, training.curve_name()).episodes(),
+                             8);
                  });
   return files;
 }
@@ -170,7 +174,7 @@ TEST(SuitePolicies, AreNotTrainedOnWhatIsTested) {
 TEST(SuitePolicies, StopBetweenUpdates) {
   std::atomic<bool> stop{true};
   train_policies(trainings_of(kSuite, 7), 2, stop,
-                 [](const SuiteTraining&, const std::string&) { FAIL() << "handed over"; });
+                 [](const SuiteTraining&, const TrainedPolicy&) { FAIL() << "handed over"; });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,16 @@ struct ProblemName {
 /// Describes an update, with what had been spent on the training by then.
 struct CurveRow : agents::TrainingUpdate {
   std::int64_t evaluations = 0;  ///< over all sessions
+};
+
+/// Holds what a training had reached after a number of evaluations: step times over the best of the
+/// whole training, as geometric means over its problems, at the end of episodes and the best so
+/// far; and the entropy of a decision in nats.
+struct CurvePoint {
+  double evaluations = 0;
+  double last = 0;
+  double best = 0;
+  double entropy = 0;
 };
 
 /// Keeps the updates of a training.
@@ -50,6 +61,10 @@ class LearningCurve {
   /// best_us, entropy, gradient_norm, as in CurveRow. Numbers read back as the same bits.
   std::string to_csv() const;
 
+  /// Returns the course over all problems, from the update on at which every problem has a time.
+  /// Updates within 2 % of the evaluations are one point, their mean.
+  std::vector<CurvePoint> overall() const;
+
   /// Returns a plot for each problem, unless there are more than 12: over the evaluations of all
   /// problems, the step time at the end of episodes and the best so far. If there are several
   /// problems, a plot of all comes first: these times relative to the best of the training, as
@@ -64,5 +79,9 @@ class LearningCurve {
   std::vector<double> best_us_;  // by problem, of its last row; infinity before the first
   std::int64_t last_gain_ = 0;   // episodes at the last row with a better placement
 };
+
+/// Reads what to_csv() wrote; `source` names it in errors. Problems are numbered in the order in
+/// which they come. Throws kFormat.
+LearningCurve read_learning_curve(std::string_view csv, const std::string& source);
 
 }  // namespace emplace::bench

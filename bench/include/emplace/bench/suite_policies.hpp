@@ -32,8 +32,10 @@ struct SuiteTraining {
   std::string family{};
   TrainingPlan plan{};
 
-  /// Returns what its file is called: POLICY-HASH.json.
+  /// Return what its file is called, POLICY-HASH.json, and that of its learning curve, which ends
+  /// in .csv.
   std::string file_name() const;
+  std::string curve_name() const;
 };
 
 /// Returns the trainings of a suite in the order of its lists: by policy, family, cluster,
@@ -45,12 +47,17 @@ std::vector<SuiteTraining> trainings_of(const Suite& suite, std::uint64_t root_s
 std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteTraining> trainings,
                                       std::span<const ProblemHash> tested);
 
-/// Trains every policy and hands the text of its file to `sink`, one at a time but from any thread
-/// and in any order. `threads`, `stop` and exceptions of `sink` are as in run_cells(). Throws what
-/// training throws.
+/// Holds what a training leaves: the texts of the policy's file and of its learning curve (CSV).
+struct TrainedPolicy {
+  std::string file{};
+  std::string curve{};
+};
+
+/// Trains every policy and hands it to `sink`, one at a time but from any thread and in any order.
+/// `threads`, `stop` and exceptions of `sink` are as in run_cells(). Throws what training throws.
 void train_policies(std::span<const SuiteTraining> trainings, int threads,
                     const std::atomic<bool>& stop,
-                    const std::function<void(const SuiteTraining&, const std::string&)>& sink);
+                    const std::function<void(const SuiteTraining&, const TrainedPolicy&)>& sink);
 
 /// Holds trained policies by the hashes of their plans.
 using Policies = std::map<std::string, JsonDocument>;
