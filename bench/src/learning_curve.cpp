@@ -1,12 +1,15 @@
+#include "csv_row.hpp"
+
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/log_plot.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <map>
 
@@ -16,52 +19,54 @@ namespace {
 // From the palette of Okabe and Ito, which colour-blind readers can tell apart.
 constexpr const char* kLastColor = "#56b4e9";
 constexpr const char* kBestColor = "#d55e00";
-
-// Returns a field of CSV (RFC 4180), in quotes if it contains a separator.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char letter : text) {
-    quoted += letter;
-    if (letter == '"') {
-      quoted += letter;
-    }
-  }
-  return quoted + '"';
-}
-
 constexpr const char* kEntropyColor = "#009e73";
+constexpr std::array kReferenceColors = {"#333333", "#cc79a7", "#e69f00", "#0072b2"};
+
+constexpr auto kAxes = std::to_array<std::pair<CurveAxis, std::string_view>>({
+    {CurveAxis::kEvaluations, "evaluations"},
+    {CurveAxis::kEpisodes, "episodes"},
+    {CurveAxis::kUpdates, "updates"},
+});
 
 constexpr std::size_t kMostPlots = 12;  // of problems; more are not legible
-constexpr double kFinest = 1.02;  // ratio of evaluations from one point of a curve to the next
+constexpr double kFinest = 1.02;        // ratio from one point of a curve to the next
 constexpr double kMsPerS = 1e3;
 constexpr double kUsPerMs = 1e3;
 
-// The objective at the end of episodes, the best so far and the entropy of a decision, after a
-// number of evaluations.
+// The objective at the end of episodes, the best so far and the entropy of a decision.
 struct CurvePoint {
-  double evaluations = 0;
+  double at = 0;  // on the axis
   double last = 0;
   double best = 0;
   double entropy = 0;
 };
 
-// Returns a point for each ratio kFinest of evaluations: the means of its points, and their last
+double place_of(const CurveRow& row, CurveAxis axis) {
+  switch (axis) {
+    case CurveAxis::kEvaluations:
+      return static_cast<double>(row.evaluations);
+    case CurveAxis::kEpisodes:
+      return static_cast<double>(row.episodes);
+    case CurveAxis::kUpdates:
+      return static_cast<double>(row.update);
+  }
+  EMPLACE_CHECK(false, "axis {}", static_cast<int>(axis));
+}
+
+// Returns a point for each ratio kFinest on the axis: the means of its points, and their last
 // best.
 std::vector<CurvePoint> thinned(std::span<const CurvePoint> points) {
   std::vector<CurvePoint> means;
   for (std::size_t begin = 0; begin < points.size();) {
-    const double most = kFinest * points[begin].evaluations;
+    const double most = kFinest * points[begin].at;
     CurvePoint mean;
     std::size_t end = begin;
-    for (; end < points.size() && points[end].evaluations <= most; ++end) {
+    for (; end < points.size() && points[end].at <= most; ++end) {
       mean.last += points[end].last;
       mean.entropy += points[end].entropy;
     }
     const auto count = static_cast<double>(end - begin);
-    means.push_back({.evaluations = points[end - 1].evaluations,
+    means.push_back({.at = points[end - 1].at,
                      .last = mean.last / count,
                      .best = points[end - 1].best,
                      .entropy = mean.entropy / count});
@@ -73,8 +78,8 @@ std::vector<CurvePoint> thinned(std::span<const CurvePoint> points) {
 // Returns, after each row, the geometric means over problems of the last and best times relative to
 // the best of the training, from the row on at which every problem has one; with the entropy of the
 // row. `best_us` is by problem.
-std::vector<CurvePoint> mean_points(std::span<const CurveRow> rows,
-                                    std::span<const double> best_us) {
+std::vector<CurvePoint> mean_points(std::span<const CurveRow> rows, std::span<const double> best_us,
+                                    CurveAxis axis) {
   std::map<std::size_t, const CurveRow*> latest;  // by problem
   double sum_last = 0;                            // of logarithms
   double sum_best = 0;
@@ -91,7 +96,7 @@ std::vector<CurvePoint> mean_points(std::span<const CurveRow> rows,
     sum_best += std::log(row.best_us / best_of_all_us);
     if (latest.size() == best_us.size()) {
       const auto count = static_cast<double>(latest.size());
-      points.push_back({.evaluations = static_cast<double>(row.evaluations),
+      points.push_back({.at = place_of(row, axis),
                         .last = std::exp(sum_last / count),
                         .best = std::exp(sum_best / count),
                         .entropy = row.entropy});
@@ -100,56 +105,122 @@ std::vector<CurvePoint> mean_points(std::span<const CurveRow> rows,
   return points;
 }
 
-LogPlot::Axis evaluations_axis(std::span<const CurvePoint> points) {
-  const double first = points.front().evaluations;
-  return {"evaluations", first, std::max(points.back().evaluations, first + 1)};
+LogPlot::Axis axis_of(std::span<const CurvePoint> points, CurveAxis axis) {
+  const double first = points.front().at;
+  return {std::string(to_string(axis)), first, std::max(points.back().at, first + 1)};
 }
 
+// A level line.
+struct Level {
+  std::string name;
+  double height;
+};
+
 LogPlot plot_of(const std::string& title, const std::string& unit,
-                std::span<const CurvePoint> points) {
+                std::span<const CurvePoint> points, std::span<const Level> levels, CurveAxis axis) {
   const auto by_last = std::ranges::minmax(points, {}, &CurvePoint::last);
-  const double least =
-      std::min(by_last.min.last, std::ranges::min(points, {}, &CurvePoint::best).best);
-  // An axis must not be empty.
-  const double most = std::max(by_last.max.last, 1.01 * least);
+  double least = std::min(by_last.min.last, std::ranges::min(points, {}, &CurvePoint::best).best);
+  double most = by_last.max.last;
+  for (const Level& level : levels) {
+    least = std::min(least, level.height);
+    most = std::max(most, level.height);
+  }
+  most = std::max(most, 1.01 * least);      // an axis must not be empty
   const bool is_linear = most < 2 * least;  // so that there are round numbers between the ends
-  LogPlot plot(title, evaluations_axis(points), {"step time " + unit, least, most, is_linear});
+  LogPlot plot(title, axis_of(points, axis), {"step time " + unit, least, most, is_linear});
   std::vector<LogPlot::Place> last;
   std::vector<LogPlot::Place> best;
   for (const CurvePoint& point : points) {
-    last.push_back({point.evaluations, point.last});
-    best.push_back({point.evaluations, point.best});
+    last.push_back({point.at, point.last});
+    best.push_back({point.at, point.best});
   }
   plot.add_curve("end of episodes", std::move(last), {kLastColor, false});
   plot.add_curve("best so far", std::move(best), {kBestColor, false});
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const double height = levels[i].height;
+    plot.add_curve(levels[i].name, {{points.front().at, height}, {points.back().at, height}},
+                   {kReferenceColors[i % kReferenceColors.size()], true});
+  }
   return plot;
 }
 
-LogPlot plot_of_entropy(std::span<const CurvePoint> points) {
+// The references of a problem, in the unit of `us_per_unit`.
+std::vector<Level> levels_of(std::span<const CurveReference> references, std::size_t problem,
+                             double us_per_unit) {
+  std::vector<Level> levels;
+  for (const CurveReference& reference : references) {
+    if (reference.us[problem] > 0) {
+      levels.push_back({reference.name, reference.us[problem] / us_per_unit});
+    }
+  }
+  return levels;
+}
+
+// Geometric means over problems, relative to the best of the training; of references that all
+// problems have.
+std::vector<Level> mean_levels(std::span<const CurveReference> references,
+                               std::span<const double> best_us) {
+  std::vector<Level> levels;
+  for (const CurveReference& reference : references) {
+    double sum = 0;  // of logarithms
+    for (std::size_t problem = 0; problem < best_us.size(); ++problem) {
+      sum += std::log(reference.us[problem] / best_us[problem]);
+    }
+    if (std::isfinite(sum)) {
+      levels.push_back({reference.name, std::exp(sum / static_cast<double>(best_us.size()))});
+    }
+  }
+  return levels;
+}
+
+LogPlot plot_of_entropy(std::span<const CurvePoint> points, CurveAxis axis) {
   const double most = std::ranges::max(points, {}, &CurvePoint::entropy).entropy;
-  LogPlot plot("Entropy of the policy", evaluations_axis(points),
+  LogPlot plot("Entropy of the policy", axis_of(points, axis),
                {"entropy of a decision [nats]", 0, most, true});
   std::vector<LogPlot::Place> entropy;
   for (const CurvePoint& point : points) {
-    entropy.push_back({point.evaluations, point.entropy});
+    entropy.push_back({point.at, point.entropy});
   }
   plot.add_curve("mean", std::move(entropy), {kEntropyColor, false});
   return plot;
 }
 
 // In seconds, if all times are that long.
-LogPlot plot_of_problem(const ProblemName& problem, std::vector<CurvePoint> points) {
+LogPlot plot_of_problem(const ProblemName& problem, std::vector<CurvePoint> points,
+                        std::span<const CurveReference> references, std::size_t number,
+                        CurveAxis axis) {
   const bool in_s =
       std::ranges::all_of(points, [](const CurvePoint& point) { return point.best >= kMsPerS; });
+  const double ms_per_unit = in_s ? kMsPerS : 1;
   for (CurvePoint& point : points) {
-    point.last /= in_s ? kMsPerS : 1;
-    point.best /= in_s ? kMsPerS : 1;
+    point.last /= ms_per_unit;
+    point.best /= ms_per_unit;
   }
   return plot_of(fmt::format("{} on {}", problem.graph, problem.cluster), in_s ? "[s]" : "[ms]",
-                 points);
+                 points, levels_of(references, number, ms_per_unit * kUsPerMs), axis);
 }
 
 }  // namespace
+
+std::string_view to_string(CurveAxis axis) {
+  return std::ranges::find(kAxes, axis, &decltype(kAxes)::value_type::first)->second;
+}
+
+std::vector<std::string> curve_axis_names() {
+  std::vector<std::string> names;
+  for (const auto& [axis, name] : kAxes) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+CurveAxis curve_axis_of(std::string_view name) {
+  const auto found = std::ranges::find(kAxes, name, &decltype(kAxes)::value_type::second);
+  if (found == kAxes.end()) {
+    throw_unknown_name("axis", name, curve_axis_names());
+  }
+  return found->first;
+}
 
 void LearningCurve::add(const CurveRow& update) {
   EMPLACE_CHECK(update.session < problems_.size(), "problem {} of {}", update.session,
@@ -168,21 +239,27 @@ std::int64_t LearningCurve::episodes_without_gain() const { return episodes() - 
 
 std::string LearningCurve::to_csv() const {
   std::string text =
-      "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\n";
+      "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\r\n";
   for (const CurveRow& row : rows_) {
     const ProblemName& problem = problems_[row.session];
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{}\n", row.update,
-                   row.episodes, row.evaluations, field(problem.graph), field(problem.cluster),
-                   row.last_us, row.best_us, row.entropy, row.gradient_norm);
+    const std::array<FieldValue, 9> fields = {row.update,    row.episodes,    row.evaluations,
+                                              problem.graph, problem.cluster, row.last_us,
+                                              row.best_us,   row.entropy,     row.gradient_norm};
+    add_csv_row(text, fields);
   }
   return text;
 }
 
-std::string LearningCurve::to_svg() const {
+std::string LearningCurve::to_svg(std::span<const CurveReference> references,
+                                  CurveAxis axis) const {
+  for (const CurveReference& reference : references) {
+    EMPLACE_CHECK(reference.us.size() == problems_.size(), "{} times of {} for {} problems",
+                  reference.us.size(), reference.name, problems_.size());
+  }
   std::vector<std::vector<CurvePoint>> by_problem(problems_.size());
   std::vector<CurvePoint> all;
   for (const CurveRow& row : rows_) {
-    all.push_back({.evaluations = static_cast<double>(row.evaluations),
+    all.push_back({.at = place_of(row, axis),
                    .last = row.last_us / kUsPerMs,
                    .best = row.best_us / kUsPerMs,
                    .entropy = row.entropy});
@@ -190,18 +267,21 @@ std::string LearningCurve::to_svg() const {
   }
   std::vector<LogPlot> plots;
   if (problems_.size() > 1) {
-    if (const std::vector<CurvePoint> points = mean_points(rows_, best_us_); !points.empty()) {
-      plots.push_back(plot_of("All problems", "/ best of the training", thinned(points)));
+    if (const std::vector<CurvePoint> points = mean_points(rows_, best_us_, axis);
+        !points.empty()) {
+      plots.push_back(plot_of("All problems", "/ best of the training", thinned(points),
+                              mean_levels(references, best_us_), axis));
     }
   }
   for (std::size_t problem = 0; problem < problems_.size() && problems_.size() <= kMostPlots;
        ++problem) {
     if (!by_problem[problem].empty()) {
-      plots.push_back(plot_of_problem(problems_[problem], thinned(by_problem[problem])));
+      plots.push_back(plot_of_problem(problems_[problem], thinned(by_problem[problem]), references,
+                                      problem, axis));
     }
   }
   if (std::ranges::any_of(all, [](const CurvePoint& point) { return point.entropy > 0; })) {
-    plots.push_back(plot_of_entropy(thinned(all)));
+    plots.push_back(plot_of_entropy(thinned(all), axis));
   }
   return LogPlot::to_svg(plots);
 }

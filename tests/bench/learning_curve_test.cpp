@@ -1,5 +1,6 @@
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -36,9 +37,9 @@ TEST(LearningCurve, IsATableWithFieldsInQuotesWhereTheyNeedThem) {
   curve.add(update(1, 0, 2500, 2000.125));
   curve.add(update(2, 1, 1.0 / 3, 0.25));
   EXPECT_EQ(curve.to_csv(),
-            "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\n"
-            "1,10,100,\"nmt:layers=2,steps=3\",p2-8xlarge-2,2500,2000.125,0.5,0.1\n"
-            "2,20,200,\"a \"\"b\"\".json\",small,0.3333333333333333,0.25,0.5,0.1\n");
+            "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\r\n"
+            "1,10,100,\"nmt:layers=2,steps=3\",p2-8xlarge-2,2500,2000.125,0.5,0.1\r\n"
+            "2,20,200,\"a \"\"b\"\".json\",small,0.3333333333333333,0.25,0.5,0.1\r\n");
 }
 
 // A first placement is a gain; so is any better one, of whichever problem.
@@ -128,6 +129,43 @@ TEST(LearningCurve, IsEmptyBeforeTheFirstUpdate) {
 TEST(LearningCurve, RefusesAProblemThatItDoesNotHave) {
   LearningCurve curve = two_problems();
   EXPECT_THROW(curve.add(update(1, 2, 1, 1)), InternalError);
+}
+
+// One problem that ends at 20 ms; the field is 560 by 360 pixels, from 10 to 50 ms. The second
+// reference knows nothing of the problem.
+TEST(LearningCurve, HasLevelLinesOfReferences) {
+  LearningCurve curve(std::vector<ProblemName>{{"g", "c"}});
+  curve.add(update(1, 0, 50'000, 50'000));
+  curve.add(update(2, 0, 20'000, 20'000));
+  const std::vector<CurveReference> references = {{"lower bound", {10'000}}, {"HEFT", {0}}};
+  const std::string svg = curve.to_svg(references);
+  EXPECT_THAT(svg, HasSubstr("\"0,360 560,360\""));
+  EXPECT_THAT(svg, HasSubstr("lower bound"));
+  EXPECT_THAT(svg, Not(HasSubstr("HEFT")));
+}
+
+// Over both problems, the bound is at the geometric mean of 1/2 and 1/8 of the best.
+TEST(LearningCurve, ReferencesOfSeveralProblemsAreMeans) {
+  LearningCurve curve = two_problems();
+  curve.add(update(1, 0, 20'000, 20'000));
+  curve.add(update(2, 1, 80'000, 80'000));
+  curve.add(update(3, 1, 80'000, 80'000));
+  const std::string svg = curve.to_svg(std::vector<CurveReference>{{"bound", {10'000, 10'000}}});
+  EXPECT_THAT(svg.substr(0, svg.find("nmt:layers")), HasSubstr("\"0,310.1 560,310.1\""))
+      << "a quarter, on an axis from 0.2 to 1: ln 1.25 / ln 5 of 360 pixels from below";
+}
+
+TEST(LearningCurve, IsDrawnOverTheAxisThatWasChosen) {
+  LearningCurve curve(std::vector<ProblemName>{{"g", "c"}});
+  curve.add(update(1, 0, 300, 200));
+  curve.add(update(5, 0, 150, 150));
+  EXPECT_THAT(curve.to_svg(), HasSubstr(">evaluations<"));
+  EXPECT_THAT(curve.to_svg({}, CurveAxis::kEpisodes), HasSubstr(">episodes<"));
+  EXPECT_THAT(curve.to_svg({}, CurveAxis::kUpdates), HasSubstr(">updates<"));
+  for (const std::string& name : curve_axis_names()) {
+    EXPECT_EQ(to_string(curve_axis_of(name)), name);
+  }
+  EXPECT_THROW(curve_axis_of("seconds"), Error);
 }
 
 }  // namespace

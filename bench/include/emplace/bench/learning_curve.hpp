@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,24 @@ struct ProblemName {
 struct CurveRow : agents::TrainingUpdate {
   std::int64_t evaluations = 0;  ///< over all sessions
 };
+
+/// Holds step times with which those of a training are compared, such as a lower bound.
+struct CurveReference {
+  std::string name{};
+  std::vector<double> us{};  ///< by problem; 0 where there is none
+};
+
+/// Names what a picture shows times over.
+enum class CurveAxis : std::uint8_t { kEvaluations, kEpisodes, kUpdates };
+
+/// Returns "evaluations", "episodes" or "updates".
+std::string_view to_string(CurveAxis axis);
+
+/// Returns the names of all, in their order.
+std::vector<std::string> curve_axis_names();
+
+/// Returns the axis called `name`; throws kUnknownName.
+CurveAxis curve_axis_of(std::string_view name);
 
 /// Keeps the updates of a training.
 class LearningCurve {
@@ -50,13 +69,14 @@ class LearningCurve {
   /// best_us, entropy, gradient_norm, as in CurveRow. Numbers read back as the same bits.
   std::string to_csv() const;
 
-  /// Returns a plot for each problem, unless there are more than 12: over the evaluations of all
-  /// problems, the step time at the end of episodes and the best so far. If there are several
-  /// problems, a plot of all comes first: these times relative to the best of the training, as
-  /// geometric means over the problems, from the update on at which every problem has one. The last
-  /// plot is that of the entropy, if the policy has one. Updates within 2 % of the evaluations are
-  /// drawn as their mean.
-  std::string to_svg() const;
+  /// Returns a plot for each problem, unless there are more than 12: over `axis`, which counts all
+  /// problems, the step time at the end of episodes, the best so far, and level lines of the
+  /// references. If there are several problems, a plot of all comes first: these times relative to
+  /// the best of the training, as geometric means over the problems, from the update on at which
+  /// every problem has one. The last plot is that of the entropy, if the policy has one. Updates
+  /// within 2 % of one another are drawn as their mean.
+  std::string to_svg(std::span<const CurveReference> references = {},
+                     CurveAxis axis = CurveAxis::kEvaluations) const;
 
  private:
   std::vector<ProblemName> problems_;
