@@ -165,6 +165,24 @@
     };
   }
 
+  // Makes a tooltip follow the pointer along the axis of a grid.
+  const pointAlong = (colors) => ({
+    show: true,
+    trigger: "axis",
+    axisPointer: { type: "line", snap: false, lineStyle: { color: colors.muted }, label: { show: false } },
+  });
+
+  // Returns the last of points, by their first members, that is not after `at`.
+  function lastBefore(points, at) {
+    let [from, to] = [0, points.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (points[middle][0] <= at) from = middle + 1;
+      else to = middle;
+    }
+    return from > 0 ? points[from - 1] : null;
+  }
+
   // What the legends hide: names of agents, and of devices. A click hides one in all charts.
   const hidden = new Set();
 
@@ -293,11 +311,15 @@
       rows: data.overall.rows.map((row) => ({ ...row, against: row.against_best })),
     },
     ...report.families.map((family) => ({
-      name: `${family.family} on ${family.cluster}`,
+      name: `${family.family ?? "all graphs"} on ${family.cluster}`,
       problems: family.graphs,
-      what: "test graphs",
-      reference: "the fastest baseline",
-      rows: family.rows.map((row) => ({ ...row, against: row.against_baseline ?? null })),
+      what: "graphs",
+      reference: family.reference ? `the best agent, ${family.reference}` : "the fastest baseline",
+      rows: family.rows.map((row) => ({
+        ...row,
+        over_best: row.all_graphs?.over_best ?? null,
+        against: row.against_reference ?? null,
+      })),
     })),
   ];
 
@@ -326,7 +348,7 @@
           const [times, share] = item.value;
           return tip(row.agent, [
             `at most ${short(times)} times the best on ${Math.round(share * set.problems)} of ${set.problems}`,
-            row.over_best === null ? "" : `on average ${percent(row.over_best - 1)} % over the best`,
+            row.over_best === null ? "no mean: it has no step time of some" : `on average ${percent(row.over_best - 1)} % over the best`,
           ]);
         }),
         trigger: "item",
@@ -375,7 +397,7 @@
           `${fixed(against.ratio, 3)} times as long (geometric mean)`,
           against.interval ? `95 % interval ${fixed(against.interval[0], 3)} to ${fixed(against.interval[1], 3)}` : "",
           `faster on ${against.faster}, slower on ${against.slower} of ${against.pairs} (of ${set.problems} in all)`,
-          `p = ${short(against.p)} (Wilcoxon)`,
+          `p = ${short(against.p)} (Wilcoxon), corrected ${short(against.corrected_p)} (Holm)`,
         ]);
       }),
       xAxis: axis(colors, "step time over the other's", timesAxis(colors, least, most, 26)),
@@ -468,6 +490,12 @@
     row.repetitions > 1 && isNumber(row.least_us) ? `${ms(row.least_us)} .. ${ms(row.largest_us)}` : "";
   const whole = (value) => (isNumber(value) ? String(Math.round(value * 10) / 10) : "");
 
+  // What published figures are compared with, ours with ours and published with published.
+  const references = [
+    ...new Set(results.flatMap((row) => (row.published?.ratios ?? []).map((ratio) => ratio.reference))),
+  ];
+  const ratioTo = (row, reference) => row.published?.ratios?.find((ratio) => ratio.reference === reference);
+
   // How rows are sorted and shown; what no row has is no column.
   const columns = [
     { name: "graph", value: (row) => row.graph },
@@ -475,13 +503,25 @@
     { name: "agent", value: (row) => row.agent, swatch: true },
     { name: "step [ms]", value: (row) => row.step_time_us, text: (row) => ms(row.step_time_us) },
     { name: "least .. largest", value: (row) => (range(row) ? row.largest_us - row.least_us : null), text: range, hint: "over repetitions; sorted by the difference" },
+    { name: "90 % interval", value: (row) => (row.interval_us ? row.interval_us[1] - row.interval_us[0] : null), text: (row) => (row.interval_us ? `${ms(row.interval_us[0])} .. ${ms(row.interval_us[1])}` : ""), hint: "of the median, from order statistics; sorted by its length" },
     { name: "speed-up", value: (row) => row.speedup, text: (row) => fixed(row.speedup, 2), hint: "step time of single-gpu over this one" },
     { name: "gap [%]", value: (row) => row.gap, text: (row) => percent(row.gap), hint: "above the lower bound" },
     { name: "above best known [%]", value: (row) => row.above_best_known, text: (row) => percent(row.above_best_known), hint: "negative for a new best" },
     { name: "gain [%]", value: (row) => row.gain, text: (row) => percent(row.gain), hint: "over the fastest baseline" },
     { name: "sampling speed-up", value: (row) => row.sampling_speedup, text: (row) => fixed(row.sampling_speedup, 2), hint: "evaluations of that baseline over these, to within 2 % of their best" },
+    { name: "to baseline", value: (row) => row.evaluations_to_baseline, text: (row) => whole(row.evaluations_to_baseline), hint: "evaluations until as fast as the baseline in the end" },
+    { name: "speed-up to baseline", value: (row) => row.speedup_to_baseline, text: (row) => fixed(row.speedup_to_baseline, 2), hint: "of these evaluations" },
     { name: "published [ms]", value: (row) => (isNumber(row.published?.step_time_s) ? row.published.step_time_s * 1e6 : null), text: (row) => (isNumber(row.published?.step_time_s) ? fixed(row.published.step_time_s * 1e3, 0) : row.published ? "out of memory" : "") },
     { name: "published gain [%]", value: (row) => row.published?.gain, text: (row) => percent(row.published?.gain), hint: "of published figures among themselves" },
+    ...references.map((reference) => ({
+      name: `over ${reference ?? "baseline"}`,
+      value: (row) => ratioTo(row, reference)?.ours ?? ratioTo(row, reference)?.published,
+      text: (row) => {
+        const ratio = ratioTo(row, reference);
+        return ratio ? `${fixed(ratio.ours, 2) || "-"} / ${fixed(ratio.published, 2) || "-"}` : "";
+      },
+      hint: "step time over that of this one, ours / published",
+    })),
     { name: "peak [GB]", value: (row) => row.peak_bytes, text: (row) => (row.peak_bytes > 0 ? fixed(row.peak_bytes / 1e9, 3) : ""), hint: "on the fullest device" },
     { name: "evaluations", value: (row) => row.evaluations, text: (row) => whole(row.evaluations) },
     { name: "to within 2 %", value: (row) => row.evaluations_to_near_best, text: (row) => whole(row.evaluations_to_near_best), hint: "evaluations until at most 2 % slower than its own best" },
@@ -587,7 +627,8 @@
       ([, us]) => isNumber(us) && us > 0,
     );
     const least = Math.min(...everywhere, ...lines.map(([, us]) => us));
-    const most = Math.min(Math.max(...everywhere), kMostOverBest * Math.min(...everywhere));
+    const cut = kMostOverBest * Math.min(...everywhere);
+    const most = Math.max(...everywhere.filter((us) => us <= cut), ...lines.map(([, us]) => us));
     const room = Math.max(most - least, most * 0.01) * 0.05;
     const xLeast = key === "by_evaluations" ? 1 : Math.min(...starts, 1);
     const xMost = Math.max(...starts, ...marks.map((figure) => figure.evaluations ?? 0), xLeast * 10);
@@ -603,25 +644,23 @@
       return { ...one, points: pointsOf(one) };
     });
     const option = (colors) => ({
-      grid: { left: 56, right: 18, top: 14, bottom: 46 },
-      tooltip: {
-        ...tooltip(colors, (item) => {
-          const curve = lasting.find((one) => one.agent === item.seriesName);
-          if (item.seriesType === "scatter") {
-            const isLevel = item.value[0] === xLeast;
-            return tip(`${item.seriesName}, published`, [`${time(item.value[1] * 1e3)}${isLevel ? "" : ` after ${item.value[0]} ${unit}`}`]);
-          }
-          if (!curve) return null;
-          const point = curve.points[item.dataIndex];
-          return tip(curve.agent, [
-            `${time(point[1])} after ${curve.level && key === "by_evaluations" ? "no" : short(point[0])} ${unit}`,
-            curve.repetitions > 1
-              ? `${time(point[2])} to ${isNumber(point[3]) ? time(point[3]) : "none yet"} of ${curve.repetitions} repetitions`
-              : "",
-          ]);
-        }),
-        trigger: "item",
-      },
+      grid: { left: 56, right: 18, top: 14, bottom: 46, tooltip: pointAlong(colors) },
+      tooltip: tooltip(colors, (items) => {
+        const at = items[0]?.axisValue ?? items.value[0];
+        const best = lasting
+          .filter((curve) => !hidden.has(curve.agent))
+          .map((curve) => [curve, lastBefore(curve.points, at)])
+          .filter(([, point]) => point && isNumber(point[1]))
+          .sort(([, a], [, b]) => a[1] - b[1]);
+        return tip(
+          `after ${at < 100 ? short(at) : Math.round(at)} ${unit}`,
+          best.map(
+            ([curve, point]) =>
+              `${curve.agent}: ${time(point[1])}` +
+              (curve.repetitions > 1 && isNumber(point[3]) ? ` (${time(point[2])} to ${time(point[3])})` : ""),
+          ),
+        );
+      }),
       legend: legend(lasting.map((curve) => curve.agent)),
       dataZoom: [
         zoomable({ xAxisIndex: 0 }),
@@ -667,6 +706,13 @@
           color: agentColor(figure.agent),
           itemStyle: { borderColor: colors.text, borderWidth: 1.5 },
           data: [[figure.evaluations ?? xLeast, figure.step_time_us / 1e3]],
+          tooltip: {
+            trigger: "item",
+            formatter: () =>
+              tip(`${figure.agent}, published`, [
+                time(figure.step_time_us) + (isNumber(figure.evaluations) ? ` after ${figure.evaluations} ${unit}` : ""),
+              ]),
+          },
           z: 5,
         })),
         {
@@ -743,7 +789,8 @@
   const kLaneHeight = 30;
   const kFewTransfers = 150; // of which all arrows are drawn
   const kMemoryHeight = 130;
-  const kLeastSelected = 4; // pixels of an op that is selected
+  const kLeastWidth = 0.6; // of a box, in pixels
+  const kLeastSelected = 4; // of one that is selected
 
   let step = null; // that is shown, and what is selected in it
   let selected = null; // a group
@@ -777,26 +824,35 @@
     ]);
   }
 
-  // A box of a lane that is divided into rows; null where it is out of sight.
-  function boxOf(params, api, from, to, lane, row) {
+  // How far each row of each lane is drawn, in pixels, since a series began to be drawn.
+  let drawnTo = new Map();
+
+  // A box of a lane that is divided into rows; null where it is out of sight, or hidden by what the row already has.
+  // Boxes of a row come in the order of time.
+  function boxOf(params, api, { from, to, lane, row, keep }) {
+    if (params.dataIndexInside === 0) drawnTo = new Map();
     const [left, middle] = api.coord([from, lane]);
     const [right] = api.coord([to, lane]);
     const field = params.coordSys;
     if (right < field.x || left > field.x + field.width) return null;
+    const x = Math.max(left, field.x);
+    const width = Math.max(Math.min(right, field.x + field.width) - x, keep ? kLeastSelected : kLeastWidth);
+    const key = `${lane} ${row}`;
+    if (!keep && x + width <= (drawnTo.get(key) ?? 0) + kLeastWidth / 2) return null;
+    drawnTo.set(key, x + width);
     const height = kLaneHeight * 0.72;
     const rows = step.lanes[lane].rows;
-    const x = Math.max(left, field.x);
-    const width = Math.max(Math.min(right, field.x + field.width) - x, 0.6);
     return { x, y: middle - height / 2 + (height / rows) * row, width, height: height / rows };
   }
 
   function opItem(params, api) {
-    const op = params.dataIndex;
+    const op = api.value(3);
     const { ops } = step;
-    const shape = boxOf(params, api, ops.start[op], ops.end[op], ops.lane[op], ops.row[op]);
-    if (!shape) return null;
     const dimmed = isDimmed(ops.group[op]);
-    if (selected === ops.group[op]) shape.width = Math.max(shape.width, kLeastSelected);
+    const shape = boxOf(params, api, {
+      from: ops.start[op], to: ops.end[op], lane: ops.lane[op], row: ops.row[op], keep: selected === ops.group[op],
+    });
+    if (!shape) return null;
     const item = {
       type: "rect",
       shape,
@@ -823,12 +879,15 @@
   function transferItem(params, api) {
     const [at, lane, row] = [api.value(2), api.value(3), api.value(4)];
     const { transfers, ops } = step;
-    const shape = boxOf(params, api, transfers.start[at], transfers.end[at], lane, row);
+    const group = ops.group[transfers.producer[at]];
+    const shape = boxOf(params, api, {
+      from: transfers.start[at], to: transfers.end[at], lane, row, keep: selected === group,
+    });
     if (!shape) return null;
     return {
       type: "rect",
       shape: { ...shape, y: shape.y + 1, height: Math.max(shape.height - 2, 2) },
-      style: { fill: deviceColor(transfers.from[at]), opacity: isDimmed(ops.group[transfers.producer[at]]) ? 0.12 : 0.75 },
+      style: { fill: deviceColor(transfers.from[at]), opacity: isDimmed(group) ? 0.12 : 0.75 },
     };
   }
 
@@ -915,11 +974,11 @@
     return {
       grid: [
         { left, right: 16, top: 6, height: lanesHeight },
-        { left, right: 16, top: lanesHeight + 44, height: kMemoryHeight },
+        { left, right: 16, top: lanesHeight + 44, height: kMemoryHeight, tooltip: pointAlong(colors) },
       ],
       tooltip: {
         ...tooltip(colors, (item) => {
-          if (item.seriesId === "ops") return opTip(item.dataIndex);
+          if (item.seriesId === "ops") return opTip(item.value[3]);
           if (item.seriesId === "transfers") return transferTip(item.value[2]);
           if (item.seriesId === "path") {
             return tip(`critical path: ${path.kind[item.dataIndex]}`, [
@@ -927,9 +986,15 @@
               `${time(path.from[item.dataIndex])} to ${time(path.to[item.dataIndex])}`,
             ]);
           }
-          return item.seriesType === "line"
-            ? tip(item.seriesName, [`${bytes(item.value[1] * 1e9)} from ${time(item.value[0])} on`])
-            : null;
+          if (!Array.isArray(item) || item.length === 0) return null;
+          const at = item[0].axisValue;
+          return tip(
+            `memory at ${time(at)}`,
+            used.map(
+              (device) =>
+                `${device.name}: ${bytes(lastBefore(device.memory, at)?.[1] ?? 0)} of ${bytes(device.capacity_bytes)}`,
+            ),
+          );
         }),
         trigger: "item",
       },
@@ -960,7 +1025,9 @@
       ],
       series: [
         { ...onLanes("custom"), id: "ops", clip: true, renderItem: opItem, encode: { x: [0, 1], y: 2 },
-          data: ops.start.map((start, op) => [start, ops.end[op], ops.lane[op]]) },
+          data: ops.start
+            .map((start, op) => [start, ops.end[op], ops.lane[op], op])
+            .sort((a, b) => a[0] - b[0] || a[1] - b[1]) },
         { ...onLanes("custom"), id: "transfers", clip: true, renderItem: transferItem, encode: { x: [0, 1], y: 3 },
           data: transfers.lanes.flatMap((places, at) =>
             places.map(([lane, row]) => [transfers.start[at], transfers.end[at], at, lane, row])) },
@@ -1125,7 +1192,7 @@
     if (isNew) {
       timeline.on("datazoom", showRange);
       timeline.on("click", (item) => {
-        if (item.seriesId === "ops") select(step.ops.group[item.dataIndex]);
+        if (item.seriesId === "ops") select(step.ops.group[item.value[3]]);
         if (item.seriesId === "transfers") select(step.ops.group[step.transfers.producer[item.value[2]]]);
       });
     }
@@ -1215,6 +1282,9 @@
   for (const [event, value] of [["beforeprint", true], ["afterprint", false]]) {
     window.addEventListener(event, () => {
       printing = value;
+      // As wide as paper, before it is laid out.
+      document.documentElement.classList.toggle("printing", value);
+      charts.forEach(({ instance }) => instance.resize());
       redraw();
     });
   }

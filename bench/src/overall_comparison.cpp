@@ -1,3 +1,4 @@
+#include <emplace/bench/holm.hpp>
 #include <emplace/bench/overall_comparison.hpp>
 
 #include <algorithm>
@@ -12,20 +13,29 @@ namespace {
 // An agent's step times, by table.
 using Times = std::map<std::size_t, double>;
 
-OverallRow summarize(const std::string& agent, const Times& times, const Times& least) {
-  OverallRow row{.agent = agent};
+// An agent with the geometric mean of its ratios to the least times.
+struct Candidate {
+  OverallRow row{};
+  double mean_ratio = 0;
+};
+
+Candidate summarize(const std::string& agent, const Times& times, const Times& least) {
+  Candidate candidate{.row = {.agent = agent}};
   std::vector<double> own_us;
   std::vector<double> least_us;
   for (const auto& [table, time_us] : times) {
     own_us.push_back(time_us);
     least_us.push_back(least.at(table));
-    row.times_best.push_back(own_us.back() / least_us.back());
+    candidate.row.times_best.push_back(own_us.back() / least_us.back());
   }
-  std::ranges::sort(row.times_best);
+  std::ranges::sort(candidate.row.times_best);
   if (!own_us.empty()) {
-    row.over_best = compare_pairs(own_us, least_us).ratio;
+    candidate.mean_ratio = compare_pairs(own_us, least_us).ratio;
   }
-  return row;
+  if (!own_us.empty() && own_us.size() == least.size()) {
+    candidate.row.over_best = candidate.mean_ratio;
+  }
+  return candidate;
 }
 
 std::optional<PairedComparison> compare(const Times& mine, const Times& others) {
@@ -57,15 +67,30 @@ OverallComparison compare_over_all(std::span<const ReportTable> tables) {
     }
   }
   OverallComparison comparison{.problems = static_cast<std::int64_t>(least.size())};
+  std::vector<Candidate> candidates;
+  candidates.reserve(times.size());
   for (const auto& [agent, of_agent] : times) {
-    comparison.rows.push_back(summarize(agent, of_agent, least));
+    candidates.push_back(summarize(agent, of_agent, least));
   }
-  std::ranges::sort(comparison.rows, {}, [](const OverallRow& row) {
-    return std::tuple(-static_cast<std::int64_t>(row.times_best.size()), row.over_best, row.agent);
+  std::ranges::sort(candidates, {}, [](const Candidate& candidate) {
+    return std::tuple(-static_cast<std::int64_t>(candidate.row.times_best.size()),
+                      candidate.mean_ratio, candidate.row.agent);
   });
+  for (Candidate& candidate : candidates) {
+    comparison.rows.push_back(std::move(candidate.row));
+  }
+  std::vector<double> p;
   for (std::size_t row = 1; row < comparison.rows.size(); ++row) {
     comparison.rows[row].against_best =
         compare(times[comparison.rows[row].agent], times[comparison.rows.front().agent]);
+    if (comparison.rows[row].against_best) {
+      p.push_back(comparison.rows[row].against_best->p);
+    }
+  }
+  const std::vector<double> corrected = holm(p);
+  auto next = corrected.begin();
+  for (OverallRow& row : comparison.rows) {
+    row.corrected_p = row.against_best ? *next++ : 1;
   }
   return comparison;
 }

@@ -23,9 +23,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Enough for a curve of a thousand pixels.
+// Enough for a curve of some thousand pixels.
 constexpr int kCurveDigits = 6;
-// A page of more could not be used; the largest shipped step has 24,000.
+// A browser takes seconds to open a page of more.
 constexpr std::size_t kMostStepBytes = 40'000'000;
 
 std::string_view part(std::string_view name) {
@@ -103,13 +103,14 @@ Json to_json(const OverallComparison& comparison) {
   for (const OverallRow& row : comparison.rows) {
     Json json = {{"agent", row.agent},
                  {"times_best", row.times_best},
-                 {"over_best", row.times_best.empty() ? Json(nullptr) : Json(row.over_best)},
+                 {"over_best", row.over_best ? Json(*row.over_best) : Json(nullptr)},
                  {"against_best", nullptr}};
     if (row.against_best) {
       const PairedComparison& pairs = *row.against_best;
-      json["against_best"] = {{"pairs", pairs.pairs},    {"faster", pairs.less},
-                              {"slower", pairs.greater}, {"ratio", pairs.ratio},
-                              {"interval", nullptr},     {"p", pairs.p}};
+      json["against_best"] = {{"pairs", pairs.pairs},          {"faster", pairs.less},
+                              {"slower", pairs.greater},       {"ratio", pairs.ratio},
+                              {"interval", nullptr},           {"p", pairs.p},
+                              {"corrected_p", row.corrected_p}};
       if (pairs.interval) {
         json["against_best"]["interval"] = {pairs.interval->first, pairs.interval->second};
       }

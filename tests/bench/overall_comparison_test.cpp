@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,13 +35,15 @@ TEST(OverallComparison, HasTheProfileOfEachAgentOverAllProblems) {
   ASSERT_EQ(comparison.rows.size(), 3U);
   EXPECT_EQ(comparison.rows[0].agent, "a");
   EXPECT_THAT(comparison.rows[0].times_best, ElementsAre(1, 1));
-  EXPECT_EQ(comparison.rows[0].over_best, 1);
+  EXPECT_EQ(comparison.rows[0].over_best, std::optional(1.0));
   EXPECT_EQ(comparison.rows[1].agent, "b");
   EXPECT_THAT(comparison.rows[1].times_best, ElementsAre(1.5, 2));
-  EXPECT_NEAR(comparison.rows[1].over_best, std::sqrt(3), 1e-12);
+  ASSERT_TRUE(comparison.rows[1].over_best);
+  EXPECT_NEAR(*comparison.rows[1].over_best, std::sqrt(3), 1e-12);
   // Nearer to the best than b where it fits, but on one graph less.
   EXPECT_EQ(comparison.rows[2].agent, "c");
   EXPECT_THAT(comparison.rows[2].times_best, ElementsAre(1.2));
+  EXPECT_FALSE(comparison.rows[2].over_best);  // its mean would be over other graphs
 }
 
 TEST(OverallComparison, ComparesWithTheBestWhereBothFit) {
@@ -52,6 +55,9 @@ TEST(OverallComparison, ComparesWithTheBestWhereBothFit) {
   ASSERT_TRUE(comparison.rows.at(2).against_best);
   EXPECT_EQ(comparison.rows[2].against_best->pairs, 1);
   EXPECT_THAT(comparison.rows[2].against_best->ratio, DoubleEq(1.2));
+  // Of two differences of one sign Wilcoxon's p is 1/2, of one it is 1; Holm doubles the least.
+  EXPECT_EQ(comparison.rows[1].against_best->p, 0.5);
+  EXPECT_EQ(comparison.rows[1].corrected_p, 1);
 }
 
 TEST(OverallComparison, OfNothingIsEmpty) {

@@ -180,6 +180,13 @@ class ReportPage(unittest.TestCase):
         return ActionChains(self.driver).move_to_element_with_offset(
             box, x - box.size["width"] // 2, y - box.size["height"] // 2)
 
+    def hint(self, chart, x, y):
+        """Points into a chart and returns what it tells."""
+        self.at(chart, x, y).perform()
+        tips = f"#{chart} .tip"
+        WebDriverWait(self.driver, 10).until(lambda driver: driver.find_elements(By.CSS_SELECTOR, tips))
+        return self.driver.find_element(By.CSS_SELECTOR, tips).text
+
     def screenshot(self, name):
         if SCREENSHOTS:
             size = self.driver.execute_script(
@@ -238,9 +245,11 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(len(scripts), 2)
         self.assertIn(HOSTILE, self.text("summary"))
         self.assertTrue(any(HOSTILE in one.text for one in self.driver.find_elements(By.CSS_SELECTOR, "#curves-legend button")))
+        self.assertIn(f"{HOSTILE}: ", self.hint("by-evaluations", 400, 150))
+        self.assertRegex(self.hint("timeline", 600, 220), r"gpu:0: \d MB of 11 GB")
         self.at("timeline", 300, 20).perform()
-        WebDriverWait(self.driver, 10).until(lambda driver: driver.find_elements(By.CSS_SELECTOR, "#timeline .tip"))
-        hint = self.driver.find_element(By.CSS_SELECTOR, "#timeline .tip").text
+        WebDriverWait(self.driver, 10).until(lambda _: "cost" in self.hint("timeline", 300, 20))
+        hint = self.hint("timeline", 300, 20)
         self.assertIn(HOSTILE, hint)
         self.assertIn("cost 10 ms (measured)", hint)
         self.assertIn("outputs take 1 MB", hint)

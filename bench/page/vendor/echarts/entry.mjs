@@ -1,4 +1,4 @@
-// What the page uses of Apache ECharts; package.json says how the bundle is made.
+// What the page uses of Apache ECharts. `npm ci && npm run bundle` in this folder writes echarts.min.js.
 import * as echarts from "echarts/core";
 import { CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import {
