@@ -142,6 +142,10 @@ std::string policy_path(const std::string& folder, const bench::SuiteTraining& t
   return folder + "/policies/" + training.file_name();
 }
 
+std::string curve_path(const std::string& folder, const bench::SuiteTraining& training) {
+  return folder + "/policies/" + training.curve_file_name();
+}
+
 // Trains the policies that the folder lacks and reads those that it has. Not all of
 // them if it was stopped.
 bench::Policies train_or_read(const std::vector<bench::SuiteTraining>& trainings,
@@ -162,8 +166,10 @@ bench::Policies train_or_read(const std::vector<bench::SuiteTraining>& trainings
     std::size_t done = trainings.size() - left.size();
     bench::train_policies(
         left, options.threads, stop,
-        [&](const bench::SuiteTraining& training, const std::string& file) {
-          write_text_file(policy_path(folder, training), file);
+        [&](const bench::SuiteTraining& training, const bench::TrainedPolicy& trained) {
+          // A policy that is there is not trained again, so its curve must be there before.
+          write_text_file(curve_path(folder, training), trained.curve);
+          write_text_file(policy_path(folder, training), trained.policy);
           line.show(fmt::format("[{}/{}] trained {} on {}", ++done, trainings.size(),
                                 training.policy, training.family));
         });

@@ -6,6 +6,7 @@
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -33,14 +34,6 @@ constexpr double kFinest = 1.02;        // ratio from one point of a curve to th
 constexpr double kMsPerS = 1e3;
 constexpr double kUsPerMs = 1e3;
 
-// The objective at the end of episodes, the best so far and the entropy of a decision.
-struct CurvePoint {
-  double at = 0;  // on the axis
-  double last = 0;
-  double best = 0;
-  double entropy = 0;
-};
-
 double place_of(const CurveRow& row, CurveAxis axis) {
   switch (axis) {
     case CurveAxis::kEvaluations:
@@ -55,11 +48,11 @@ double place_of(const CurveRow& row, CurveAxis axis) {
 
 // Returns a point for each ratio kFinest on the axis: the means of its points, and their last
 // best.
-std::vector<CurvePoint> thinned(std::span<const CurvePoint> points) {
-  std::vector<CurvePoint> means;
+std::vector<CurveMean> thinned(std::span<const CurveMean> points) {
+  std::vector<CurveMean> means;
   for (std::size_t begin = 0; begin < points.size();) {
     const double most = kFinest * points[begin].at;
-    CurvePoint mean;
+    CurveMean mean;
     std::size_t end = begin;
     for (; end < points.size() && points[end].at <= most; ++end) {
       mean.last += points[end].last;
@@ -78,12 +71,12 @@ std::vector<CurvePoint> thinned(std::span<const CurvePoint> points) {
 // Returns, after each row, the geometric means over problems of the last and best times relative to
 // the best of the training, from the row on at which every problem has one; with the entropy of the
 // row. `best_us` is by problem.
-std::vector<CurvePoint> mean_points(std::span<const CurveRow> rows, std::span<const double> best_us,
-                                    CurveAxis axis) {
+std::vector<CurveMean> mean_points(std::span<const CurveRow> rows, std::span<const double> best_us,
+                                   CurveAxis axis) {
   std::map<std::size_t, const CurveRow*> latest;  // by problem
   double sum_last = 0;                            // of logarithms
   double sum_best = 0;
-  std::vector<CurvePoint> points;
+  std::vector<CurveMean> points;
   for (const CurveRow& row : rows) {
     const double best_of_all_us = best_us[row.session];
     const auto [at, is_first] = latest.try_emplace(row.session, &row);
@@ -105,7 +98,7 @@ std::vector<CurvePoint> mean_points(std::span<const CurveRow> rows, std::span<co
   return points;
 }
 
-LogPlot::Axis axis_of(std::span<const CurvePoint> points, CurveAxis axis) {
+LogPlot::Axis axis_of(std::span<const CurveMean> points, CurveAxis axis) {
   const double first = points.front().at;
   return {std::string(to_string(axis)), first, std::max(points.back().at, first + 1)};
 }
@@ -117,9 +110,9 @@ struct Level {
 };
 
 LogPlot plot_of(const std::string& title, const std::string& unit,
-                std::span<const CurvePoint> points, std::span<const Level> levels, CurveAxis axis) {
-  const auto by_last = std::ranges::minmax(points, {}, &CurvePoint::last);
-  double least = std::min(by_last.min.last, std::ranges::min(points, {}, &CurvePoint::best).best);
+                std::span<const CurveMean> points, std::span<const Level> levels, CurveAxis axis) {
+  const auto by_last = std::ranges::minmax(points, {}, &CurveMean::last);
+  double least = std::min(by_last.min.last, std::ranges::min(points, {}, &CurveMean::best).best);
   double most = by_last.max.last;
   for (const Level& level : levels) {
     least = std::min(least, level.height);
@@ -130,7 +123,7 @@ LogPlot plot_of(const std::string& title, const std::string& unit,
   LogPlot plot(title, axis_of(points, axis), {"step time " + unit, least, most, is_linear});
   std::vector<LogPlot::Place> last;
   std::vector<LogPlot::Place> best;
-  for (const CurvePoint& point : points) {
+  for (const CurveMean& point : points) {
     last.push_back({point.at, point.last});
     best.push_back({point.at, point.best});
   }
@@ -173,12 +166,12 @@ std::vector<Level> mean_levels(std::span<const CurveReference> references,
   return levels;
 }
 
-LogPlot plot_of_entropy(std::span<const CurvePoint> points, CurveAxis axis) {
-  const double most = std::ranges::max(points, {}, &CurvePoint::entropy).entropy;
+LogPlot plot_of_entropy(std::span<const CurveMean> points, CurveAxis axis) {
+  const double most = std::ranges::max(points, {}, &CurveMean::entropy).entropy;
   LogPlot plot("Entropy of the policy", axis_of(points, axis),
                {"entropy of a decision [nats]", 0, most, true});
   std::vector<LogPlot::Place> entropy;
-  for (const CurvePoint& point : points) {
+  for (const CurveMean& point : points) {
     entropy.push_back({point.at, point.entropy});
   }
   plot.add_curve("mean", std::move(entropy), {kEntropyColor, false});
@@ -186,13 +179,13 @@ LogPlot plot_of_entropy(std::span<const CurvePoint> points, CurveAxis axis) {
 }
 
 // In seconds, if all times are that long.
-LogPlot plot_of_problem(const ProblemName& problem, std::vector<CurvePoint> points,
+LogPlot plot_of_problem(const ProblemName& problem, std::vector<CurveMean> points,
                         std::span<const CurveReference> references, std::size_t number,
                         CurveAxis axis) {
   const bool in_s =
-      std::ranges::all_of(points, [](const CurvePoint& point) { return point.best >= kMsPerS; });
+      std::ranges::all_of(points, [](const CurveMean& point) { return point.best >= kMsPerS; });
   const double ms_per_unit = in_s ? kMsPerS : 1;
-  for (CurvePoint& point : points) {
+  for (CurveMean& point : points) {
     point.last /= ms_per_unit;
     point.best /= ms_per_unit;
   }
@@ -250,14 +243,32 @@ std::string LearningCurve::to_csv() const {
   return text;
 }
 
+std::vector<CurveMean> LearningCurve::means(CurveAxis axis) const {
+  return thinned(mean_points(rows_, best_us_, axis));
+}
+
+std::string LearningCurve::means_json() const {
+  nlohmann::ordered_json json = {{"schema_version", 1}};
+  for (const char* const name : {"evaluations", "last", "best", "entropy"}) {
+    json[name] = nlohmann::ordered_json::array();
+  }
+  for (const CurveMean& mean : means()) {
+    json["evaluations"].push_back(mean.at);
+    json["last"].push_back(mean.last);
+    json["best"].push_back(mean.best);
+    json["entropy"].push_back(mean.entropy);
+  }
+  return json.dump() + "\n";
+}
+
 std::string LearningCurve::to_svg(std::span<const CurveReference> references,
                                   CurveAxis axis) const {
   for (const CurveReference& reference : references) {
     EMPLACE_CHECK(reference.us.size() == problems_.size(), "{} times of {} for {} problems",
                   reference.us.size(), reference.name, problems_.size());
   }
-  std::vector<std::vector<CurvePoint>> by_problem(problems_.size());
-  std::vector<CurvePoint> all;
+  std::vector<std::vector<CurveMean>> by_problem(problems_.size());
+  std::vector<CurveMean> all;
   for (const CurveRow& row : rows_) {
     all.push_back({.at = place_of(row, axis),
                    .last = row.last_us / kUsPerMs,
@@ -267,8 +278,7 @@ std::string LearningCurve::to_svg(std::span<const CurveReference> references,
   }
   std::vector<LogPlot> plots;
   if (problems_.size() > 1) {
-    if (const std::vector<CurvePoint> points = mean_points(rows_, best_us_, axis);
-        !points.empty()) {
+    if (const std::vector<CurveMean> points = mean_points(rows_, best_us_, axis); !points.empty()) {
       plots.push_back(plot_of("All problems", "/ best of the training", thinned(points),
                               mean_levels(references, best_us_), axis));
     }
@@ -280,7 +290,7 @@ std::string LearningCurve::to_svg(std::span<const CurveReference> references,
                                       problem, axis));
     }
   }
-  if (std::ranges::any_of(all, [](const CurvePoint& point) { return point.entropy > 0; })) {
+  if (std::ranges::any_of(all, [](const CurveMean& point) { return point.entropy > 0; })) {
     plots.push_back(plot_of_entropy(thinned(all), axis));
   }
   return LogPlot::to_svg(plots);

@@ -55,6 +55,10 @@ std::string SuiteTraining::file_name() const {
   return fmt::format("{}-{}.json", policy, hash_of(plan));
 }
 
+std::string SuiteTraining::curve_file_name() const {
+  return fmt::format("{}-{}.curve.json", policy, hash_of(plan));
+}
+
 std::vector<SuiteTraining> trainings_of(const Suite& suite, std::uint64_t root_seed) {
   std::vector<SuiteTraining> trainings;
   for (const SuitePolicy& policy : suite.policies) {
@@ -105,15 +109,16 @@ std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteT
 
 void train_policies(std::span<const SuiteTraining> trainings, int threads,
                     const std::atomic<bool>& stop,
-                    const std::function<void(const SuiteTraining&, const std::string&)>& sink) {
-  run_in_parallel<std::string>(
+                    const std::function<void(const SuiteTraining&, const TrainedPolicy&)>& sink) {
+  run_in_parallel<TrainedPolicy>(
       trainings.size(), threads, stop,
       [&](std::size_t at) {
         Training training(trainings[at].plan);
         training.run(threads, [&] { return !stop; });
-        return training.policy_file();
+        return TrainedPolicy{.policy = training.policy_file(),
+                             .curve = training.curve().means_json()};
       },
-      [&](std::size_t at, const std::string& file) { sink(trainings[at], file); });
+      [&](std::size_t at, const TrainedPolicy& trained) { sink(trainings[at], trained); });
 }
 
 }  // namespace emplace::bench

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -44,8 +45,8 @@ const Suite kSuite{
 std::map<std::string, std::string> train(int threads) {
   std::map<std::string, std::string> files;
   train_policies(trainings_of(kSuite, 7), threads, kNeverStop,
-                 [&](const SuiteTraining& training, const std::string& file) {
-                   files.emplace(training.file_name(), file);
+                 [&](const SuiteTraining& training, const TrainedPolicy& trained) {
+                   files.emplace(training.file_name(), trained.policy);
                  });
   return files;
 }
@@ -167,10 +168,31 @@ TEST(SuitePolicies, AreNotTrainedOnWhatIsTested) {
   }
 }
 
+// Four episodes on each of two graphs; the mean begins when both have been played, and ends at the
+// best of the training.
+TEST(SuitePolicies, ComeWithTheirLearningCurves) {
+  std::map<std::string, std::string> curves;
+  train_policies(trainings_of(kSuite, 7), 2, kNeverStop,
+                 [&](const SuiteTraining& training, const TrainedPolicy& trained) {
+                   curves.emplace(training.curve_file_name(), trained.curve);
+                 });
+  ASSERT_EQ(curves.size(), 2U);
+  for (const auto& [name, text] : curves) {
+    EXPECT_THAT(name, ::testing::EndsWith(".curve.json"));
+    const auto json = nlohmann::json::parse(text);
+    ASSERT_FALSE(json.at("best").empty());
+    EXPECT_DOUBLE_EQ(json.at("best").back(), 1);
+    EXPECT_EQ(json.at("evaluations").back(), 88) << "of 11 in an episode";
+    for (const char* const member : {"last", "entropy", "evaluations"}) {
+      EXPECT_EQ(json.at(member).size(), json.at("best").size());
+    }
+  }
+}
+
 TEST(SuitePolicies, StopBetweenUpdates) {
   std::atomic<bool> stop{true};
   train_policies(trainings_of(kSuite, 7), 2, stop,
-                 [](const SuiteTraining&, const std::string&) { FAIL() << "handed over"; });
+                 [](const SuiteTraining&, const TrainedPolicy&) { FAIL() << "handed over"; });
 }
 
 }  // namespace

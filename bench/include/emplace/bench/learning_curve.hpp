@@ -43,6 +43,14 @@ std::vector<std::string> curve_axis_names();
 /// Returns the axis called `name`; throws kUnknownName.
 CurveAxis curve_axis_of(std::string_view name);
 
+/// Holds the mean over the problems of a training.
+struct CurveMean {
+  double at = 0;       ///< on the axis
+  double last = 0;     ///< step time at the end of episodes
+  double best = 0;     ///< of the best placement so far
+  double entropy = 0;  ///< of a decision of the policy; 0 if it has none
+};
+
 /// Keeps the updates of a training.
 class LearningCurve {
  public:
@@ -69,12 +77,20 @@ class LearningCurve {
   /// best_us, entropy, gradient_norm, as in CurveRow. Numbers read back as the same bits.
   std::string to_csv() const;
 
+  /// Returns the course of the whole training: times relative to the best of the training, as
+  /// geometric means over the problems, from the update on at which every problem has one. Updates
+  /// within 2 % of one another are one point.
+  std::vector<CurveMean> means(CurveAxis axis = CurveAxis::kEvaluations) const;
+
+  /// Returns means() over evaluations as one JSON object with schema_version: arrays evaluations,
+  /// last, best and entropy.
+  std::string means_json() const;
+
   /// Returns a plot for each problem, unless there are more than 12: over `axis`, which counts all
   /// problems, the step time at the end of episodes, the best so far, and level lines of the
-  /// references. If there are several problems, a plot of all comes first: these times relative to
-  /// the best of the training, as geometric means over the problems, from the update on at which
-  /// every problem has one. The last plot is that of the entropy, if the policy has one. Updates
-  /// within 2 % of one another are drawn as their mean.
+  /// references. If there are several problems, a plot of means() comes first. The last plot is
+  /// that of the entropy, if the policy has one. Updates within 2 % of one another are drawn as
+  /// their mean.
   std::string to_svg(std::span<const CurveReference> references = {},
                      CurveAxis axis = CurveAxis::kEvaluations) const;
 
