@@ -137,11 +137,13 @@ std::vector<bench::SuiteTraining> needed(std::vector<bench::SuiteTraining> train
   return trainings;
 }
 
-// Where trained policies are kept, in the folder of the run.
-std::string policies_of(const std::string& folder) { return folder + "/policies/"; }
-
+// Where a trained policy is kept, in the folder of the run.
 std::string policy_path(const std::string& folder, const bench::SuiteTraining& training) {
-  return policies_of(folder) + training.file_name();
+  return folder + "/policies/" + training.file_name();
+}
+
+std::string curve_path(const std::string& folder, const bench::SuiteTraining& training) {
+  return folder + "/policies/" + training.curve_file_name();
 }
 
 // Trains the policies that the folder lacks and reads those that it has. Not all of
@@ -164,10 +166,10 @@ bench::Policies train_or_read(const std::vector<bench::SuiteTraining>& trainings
     std::size_t done = trainings.size() - left.size();
     bench::train_policies(
         left, options.threads, stop,
-        [&](const bench::SuiteTraining& training, const bench::TrainedPolicy& policy) {
-          // The policy last: it says that the training is done.
-          write_text_file(policies_of(folder) + training.curve_name(), policy.curve);
-          write_text_file(policy_path(folder, training), policy.file);
+        [&](const bench::SuiteTraining& training, const bench::TrainedPolicy& trained) {
+          // A policy that is there is not trained again, so its curve must be there before.
+          write_text_file(curve_path(folder, training), trained.curve);
+          write_text_file(policy_path(folder, training), trained.policy);
           line.show(fmt::format("[{}/{}] trained {} on {}", ++done, trainings.size(),
                                 training.policy, training.family));
         });

@@ -42,6 +42,7 @@ struct Options {
   std::string output;
   std::string curve;
   std::string picture;
+  std::string axis = std::string(to_string(bench::CurveAxis::kEvaluations));
   double checkpoint_every_s = kDefaultCheckpointSeconds;
   bool resume = false;
   bool json = false;
@@ -72,7 +73,8 @@ void save(const Options& options, const Training& training) {
     write_text_file(options.curve, training.curve().to_csv());
   }
   if (!options.picture.empty()) {
-    write_text_file(options.picture, training.curve().to_svg());
+    write_text_file(options.picture, training.curve().to_svg(training.references(),
+                                                             bench::curve_axis_of(options.axis)));
   }
   write_text_file(options.checkpoint(), training.checkpoint());
 }
@@ -263,8 +265,17 @@ void add_train(CLI::App& app, Action& action) {
   command->add_option("--curve", options->curve, "Write the learning curve here, as CSV")
       ->type_name("FILE")
       ->group("Output");
-  command->add_option("--picture", options->picture, "Draw the learning curve here, as SVG")
-      ->type_name("FILE")
+  CLI::Option* const picture =
+      command->add_option("--picture", options->picture, "Draw the learning curve here, as SVG")
+          ->type_name("FILE")
+          ->group("Output");
+  command
+      ->add_option("--axis", options->axis,
+                   "What the picture shows the curve over: evaluations, episodes or updates")
+      ->check(CLI::IsMember(bench::curve_axis_names()))
+      ->needs(picture)
+      ->capture_default_str()
+      ->type_name("AXIS")
       ->group("Output");
   command
       ->add_option("--checkpoint-every", options->checkpoint_every_s,

@@ -18,9 +18,9 @@ std::vector<bench::PageTraining> kept_trainings(const bench::StoredRun& run,
     bench::PageTraining page{.policy = training.policy,
                              .family = training.family,
                              .cluster = training.plan.clusters.front()};
-    const std::string path = folder + "/policies/" + training.curve_name();
+    const std::string path = folder + "/policies/" + training.curve_file_name();
     if (std::error_code error; std::filesystem::exists(path, error)) {
-      page.points = bench::read_learning_curve(read_text_file(path), path).overall();
+      page.points = bench::read_curve_means(read_text_file(path), path);
     }
     trainings.push_back(std::move(page));
   }

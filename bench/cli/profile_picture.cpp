@@ -120,7 +120,8 @@ LogPlot roofline_plot(const DeviceProfile& profile) {
     rates.add(kNoIntensities.x * bandwidth);
   }
   intensities = {intensities.least / kMargin, intensities.most * kMargin};
-  LogPlot plot("Measured rates and roofs", {"FLOP per byte", intensities.least, intensities.most},
+  LogPlot plot(fmt::format("{}: rooflines{}", profile.name, ops.empty() ? "" : " and measured ops"),
+               {"FLOP per byte", intensities.least, intensities.most},
                {"FLOP/s", rates.least / kMargin, rates.most * kMargin});
   // The axes are rounded outwards, and so are the roofs.
   const Range wide = {intensities.least / 10, intensities.most * 10};
@@ -153,7 +154,7 @@ LogPlot residual_plot(const DeviceProfile& profile, const std::vector<Residual>&
     times.add(residual.measurement->us);
     ratios.add(1 + residual.error());
   }
-  LogPlot plot("Rooflines against measurements",
+  LogPlot plot(fmt::format("{}: rooflines against measured ops", profile.name),
                {"measured [us]", times.least / kMargin, times.most * kMargin},
                {"roofline / measured", ratios.least, ratios.most});
   const Range wide = {times.least / 100, times.most * 100};

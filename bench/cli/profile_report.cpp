@@ -48,8 +48,8 @@ std::string peaks_of(const DeviceProfile& profile) {
   return text;
 }
 
-void add_class(TextTable& table, std::string_view name, const Roofline* roofline,
-               const ClassCalibration* calibration) {
+std::vector<std::string> class_cells(std::string_view name, const Roofline* roofline,
+                                     const ClassCalibration* calibration, bool with_interpolated) {
   std::vector<std::string> cells = {std::string(name)};
   if (roofline != nullptr) {
     cells.insert(cells.end(),
@@ -59,13 +59,15 @@ void add_class(TextTable& table, std::string_view name, const Roofline* roofline
     cells.insert(cells.end(), {"fallback", "", "", ""});
   }
   cells.push_back(calibration != nullptr ? fmt::format("{}", calibration->measurements) : "");
-  for (const PredictionError* error :
-       {calibration != nullptr ? &calibration->interpolated : nullptr,
-        calibration != nullptr ? &calibration->roofline : nullptr}) {
+  const auto add_error = [&](const PredictionError* error) {
     const std::vector<std::string> more = error_cells(error);
     cells.insert(cells.end(), more.begin(), more.end());
+  };
+  if (with_interpolated) {
+    add_error(calibration != nullptr ? &calibration->interpolated : nullptr);
   }
-  table.add_row(std::move(cells));
+  add_error(calibration != nullptr ? &calibration->roofline : nullptr);
+  return cells;
 }
 
 }  // namespace
@@ -85,35 +87,45 @@ std::string name_of(const OpKey& key) {
 }
 
 TextTable class_table(const DeviceProfile& profile) {
-  TextTable table({{"op class"},
-                   {"fixed [us]", Align::kRight},
-                   {"compute", Align::kRight},
-                   {"memory", Align::kRight},
-                   {"spread", Align::kRight},
-                   {"measured", Align::kRight},
-                   {"interpolated", Align::kRight},
-                   {"error", Align::kRight},
-                   {"worst", Align::kRight},
-                   {"by roofline", Align::kRight},
-                   {"error", Align::kRight},
-                   {"worst", Align::kRight}});
+  // Only measured ops can be interpolated.
+  const bool with_interpolated =
+      profile.calibration && profile.calibration->all.interpolated.predicted > 0;
+  std::vector<TextTable::Column> columns = {{"op class"},
+                                            {"fixed [us]", Align::kRight},
+                                            {"compute", Align::kRight},
+                                            {"memory", Align::kRight},
+                                            {"spread", Align::kRight},
+                                            {"measured", Align::kRight}};
+  if (with_interpolated) {
+    columns.insert(columns.end(), {{"interpolated", Align::kRight},
+                                   {"mean error, interpolated", Align::kRight},
+                                   {"worst, interpolated", Align::kRight}});
+  }
+  columns.insert(columns.end(), {{"by roofline", Align::kRight},
+                                 {"mean error, roofline", Align::kRight},
+                                 {"worst, roofline", Align::kRight}});
+  TextTable table(std::move(columns));
+  const auto add_class = [&](std::string_view name, const Roofline* roofline,
+                             const ClassCalibration* calibration) {
+    table.add_row(class_cells(name, roofline, calibration, with_interpolated));
+  };
   for (std::size_t at = 0; at < kNumOpClasses; ++at) {
     const Roofline* roofline = profile.rooflines[at] ? &*profile.rooflines[at] : nullptr;
     const ClassCalibration* calibration = profile.calibration && profile.calibration->classes[at]
                                               ? &*profile.calibration->classes[at]
                                               : nullptr;
     if (roofline != nullptr || calibration != nullptr) {
-      add_class(table, to_string(static_cast<OpClass>(at)), roofline, calibration);
+      add_class(to_string(static_cast<OpClass>(at)), roofline, calibration);
     }
     for (const CostCase& which : profile.cases[at]) {
       std::string name = "  " + calibrate::describe(which);
       if (!which.proxy.empty()) {
         name += fmt::format(" (proxy: {})", which.proxy);
       }
-      add_class(table, name, &which.roofline, nullptr);
+      add_class(name, &which.roofline, nullptr);
     }
   }
-  add_class(table, "fallback", &profile.fallback,
+  add_class("fallback", &profile.fallback,
             profile.calibration ? &profile.calibration->all : nullptr);
   return table;
 }

@@ -1,17 +1,19 @@
+#include "csv_row.hpp"
+
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/log_plot.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <map>
-#include <system_error>
 
 namespace emplace::bench {
 namespace {
@@ -19,43 +21,47 @@ namespace {
 // From the palette of Okabe and Ito, which colour-blind readers can tell apart.
 constexpr const char* kLastColor = "#56b4e9";
 constexpr const char* kBestColor = "#d55e00";
-
-// Returns a field of CSV (RFC 4180), in quotes if it contains a separator.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char letter : text) {
-    quoted += letter;
-    if (letter == '"') {
-      quoted += letter;
-    }
-  }
-  return quoted + '"';
-}
-
 constexpr const char* kEntropyColor = "#009e73";
+constexpr std::array kReferenceColors = {"#333333", "#cc79a7", "#e69f00", "#0072b2"};
+
+constexpr auto kAxes = std::to_array<std::pair<CurveAxis, std::string_view>>({
+    {CurveAxis::kEvaluations, "evaluations"},
+    {CurveAxis::kEpisodes, "episodes"},
+    {CurveAxis::kUpdates, "updates"},
+});
 
 constexpr std::size_t kMostPlots = 12;  // of problems; more are not legible
-constexpr double kFinest = 1.02;  // ratio of evaluations from one point of a curve to the next
+constexpr double kFinest = 1.02;        // ratio from one point of a curve to the next
+constexpr double kMostRead = 1e300;     // of any number in a file
 constexpr double kMsPerS = 1e3;
 constexpr double kUsPerMs = 1e3;
 
-// Returns a point for each ratio kFinest of evaluations: the means of its points, and their last
+double place_of(const CurveRow& row, CurveAxis axis) {
+  switch (axis) {
+    case CurveAxis::kEvaluations:
+      return static_cast<double>(row.evaluations);
+    case CurveAxis::kEpisodes:
+      return static_cast<double>(row.episodes);
+    case CurveAxis::kUpdates:
+      return static_cast<double>(row.update);
+  }
+  EMPLACE_CHECK(false, "axis {}", static_cast<int>(axis));
+}
+
+// Returns a point for each ratio kFinest on the axis: the means of its points, and their last
 // best.
-std::vector<CurvePoint> thinned(std::span<const CurvePoint> points) {
-  std::vector<CurvePoint> means;
+std::vector<CurveMean> thinned(std::span<const CurveMean> points) {
+  std::vector<CurveMean> means;
   for (std::size_t begin = 0; begin < points.size();) {
-    const double most = kFinest * points[begin].evaluations;
-    CurvePoint mean;
+    const double most = kFinest * points[begin].at;
+    CurveMean mean;
     std::size_t end = begin;
-    for (; end < points.size() && points[end].evaluations <= most; ++end) {
+    for (; end < points.size() && points[end].at <= most; ++end) {
       mean.last += points[end].last;
       mean.entropy += points[end].entropy;
     }
     const auto count = static_cast<double>(end - begin);
-    means.push_back({.evaluations = points[end - 1].evaluations,
+    means.push_back({.at = points[end - 1].at,
                      .last = mean.last / count,
                      .best = points[end - 1].best,
                      .entropy = mean.entropy / count});
@@ -64,53 +70,15 @@ std::vector<CurvePoint> thinned(std::span<const CurvePoint> points) {
   return means;
 }
 
-constexpr std::string_view kHeader =
-    "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\n";
-constexpr std::size_t kFields = 9;
-
-// Takes the next record off `text`: fields up to the end of the line.
-std::vector<std::string> take_record(std::string_view& text) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  std::size_t at = 0;
-  for (; at < text.size() && (quoted || text[at] != '\n'); ++at) {
-    const char letter = text[at];
-    if (letter == '"' && quoted && at + 1 < text.size() && text[at + 1] == '"') {
-      fields.back() += letter;
-      ++at;
-    } else if (letter == '"') {
-      quoted = !quoted;
-    } else if (letter == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += letter;
-    }
-  }
-  text.remove_prefix(std::min(at + 1, text.size()));
-  return fields;
-}
-
-template <class Number>
-Number number_of(const std::string& field, const std::string& place) {
-  Number number{};
-  const char* const end = field.data() + field.size();
-  if (const auto [at, error] = std::from_chars(field.data(), end, number);
-      error != std::errc() || at != end) {
-    throw Error(ErrorCode::kFormat,
-                fmt::format("{}: expected a number, found '{}'", place, excerpt(field)));
-  }
-  return number;
-}
-
 // Returns, after each row, the geometric means over problems of the last and best times relative to
 // the best of the training, from the row on at which every problem has one; with the entropy of the
 // row. `best_us` is by problem.
-std::vector<CurvePoint> mean_points(std::span<const CurveRow> rows,
-                                    std::span<const double> best_us) {
+std::vector<CurveMean> mean_points(std::span<const CurveRow> rows, std::span<const double> best_us,
+                                   CurveAxis axis) {
   std::map<std::size_t, const CurveRow*> latest;  // by problem
   double sum_last = 0;                            // of logarithms
   double sum_best = 0;
-  std::vector<CurvePoint> points;
+  std::vector<CurveMean> points;
   for (const CurveRow& row : rows) {
     const double best_of_all_us = best_us[row.session];
     const auto [at, is_first] = latest.try_emplace(row.session, &row);
@@ -123,7 +91,7 @@ std::vector<CurvePoint> mean_points(std::span<const CurveRow> rows,
     sum_best += std::log(row.best_us / best_of_all_us);
     if (latest.size() == best_us.size()) {
       const auto count = static_cast<double>(latest.size());
-      points.push_back({.evaluations = static_cast<double>(row.evaluations),
+      points.push_back({.at = place_of(row, axis),
                         .last = std::exp(sum_last / count),
                         .best = std::exp(sum_best / count),
                         .entropy = row.entropy});
@@ -132,56 +100,122 @@ std::vector<CurvePoint> mean_points(std::span<const CurveRow> rows,
   return points;
 }
 
-LogPlot::Axis evaluations_axis(std::span<const CurvePoint> points) {
-  const double first = points.front().evaluations;
-  return {"evaluations", first, std::max(points.back().evaluations, first + 1)};
+LogPlot::Axis axis_of(std::span<const CurveMean> points, CurveAxis axis) {
+  const double first = points.front().at;
+  return {std::string(to_string(axis)), first, std::max(points.back().at, first + 1)};
 }
 
+// A level line.
+struct Level {
+  std::string name;
+  double height;
+};
+
 LogPlot plot_of(const std::string& title, const std::string& unit,
-                std::span<const CurvePoint> points) {
-  const auto by_last = std::ranges::minmax(points, {}, &CurvePoint::last);
-  const double least =
-      std::min(by_last.min.last, std::ranges::min(points, {}, &CurvePoint::best).best);
-  // An axis must not be empty.
-  const double most = std::max(by_last.max.last, 1.01 * least);
+                std::span<const CurveMean> points, std::span<const Level> levels, CurveAxis axis) {
+  const auto by_last = std::ranges::minmax(points, {}, &CurveMean::last);
+  double least = std::min(by_last.min.last, std::ranges::min(points, {}, &CurveMean::best).best);
+  double most = by_last.max.last;
+  for (const Level& level : levels) {
+    least = std::min(least, level.height);
+    most = std::max(most, level.height);
+  }
+  most = std::max(most, 1.01 * least);      // an axis must not be empty
   const bool is_linear = most < 2 * least;  // so that there are round numbers between the ends
-  LogPlot plot(title, evaluations_axis(points), {"step time " + unit, least, most, is_linear});
+  LogPlot plot(title, axis_of(points, axis), {"step time " + unit, least, most, is_linear});
   std::vector<LogPlot::Place> last;
   std::vector<LogPlot::Place> best;
-  for (const CurvePoint& point : points) {
-    last.push_back({point.evaluations, point.last});
-    best.push_back({point.evaluations, point.best});
+  for (const CurveMean& point : points) {
+    last.push_back({point.at, point.last});
+    best.push_back({point.at, point.best});
   }
   plot.add_curve("end of episodes", std::move(last), {kLastColor, false});
   plot.add_curve("best so far", std::move(best), {kBestColor, false});
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const double height = levels[i].height;
+    plot.add_curve(levels[i].name, {{points.front().at, height}, {points.back().at, height}},
+                   {kReferenceColors[i % kReferenceColors.size()], true});
+  }
   return plot;
 }
 
-LogPlot plot_of_entropy(std::span<const CurvePoint> points) {
-  const double most = std::ranges::max(points, {}, &CurvePoint::entropy).entropy;
-  LogPlot plot("Entropy of the policy", evaluations_axis(points),
+// The references of a problem, in the unit of `us_per_unit`.
+std::vector<Level> levels_of(std::span<const CurveReference> references, std::size_t problem,
+                             double us_per_unit) {
+  std::vector<Level> levels;
+  for (const CurveReference& reference : references) {
+    if (reference.us[problem] > 0) {
+      levels.push_back({reference.name, reference.us[problem] / us_per_unit});
+    }
+  }
+  return levels;
+}
+
+// Geometric means over problems, relative to the best of the training; of references that all
+// problems have.
+std::vector<Level> mean_levels(std::span<const CurveReference> references,
+                               std::span<const double> best_us) {
+  std::vector<Level> levels;
+  for (const CurveReference& reference : references) {
+    double sum = 0;  // of logarithms
+    for (std::size_t problem = 0; problem < best_us.size(); ++problem) {
+      sum += std::log(reference.us[problem] / best_us[problem]);
+    }
+    if (std::isfinite(sum)) {
+      levels.push_back({reference.name, std::exp(sum / static_cast<double>(best_us.size()))});
+    }
+  }
+  return levels;
+}
+
+LogPlot plot_of_entropy(std::span<const CurveMean> points, CurveAxis axis) {
+  const double most = std::ranges::max(points, {}, &CurveMean::entropy).entropy;
+  LogPlot plot("Entropy of the policy", axis_of(points, axis),
                {"entropy of a decision [nats]", 0, most, true});
   std::vector<LogPlot::Place> entropy;
-  for (const CurvePoint& point : points) {
-    entropy.push_back({point.evaluations, point.entropy});
+  for (const CurveMean& point : points) {
+    entropy.push_back({point.at, point.entropy});
   }
   plot.add_curve("mean", std::move(entropy), {kEntropyColor, false});
   return plot;
 }
 
 // In seconds, if all times are that long.
-LogPlot plot_of_problem(const ProblemName& problem, std::vector<CurvePoint> points) {
+LogPlot plot_of_problem(const ProblemName& problem, std::vector<CurveMean> points,
+                        std::span<const CurveReference> references, std::size_t number,
+                        CurveAxis axis) {
   const bool in_s =
-      std::ranges::all_of(points, [](const CurvePoint& point) { return point.best >= kMsPerS; });
-  for (CurvePoint& point : points) {
-    point.last /= in_s ? kMsPerS : 1;
-    point.best /= in_s ? kMsPerS : 1;
+      std::ranges::all_of(points, [](const CurveMean& point) { return point.best >= kMsPerS; });
+  const double ms_per_unit = in_s ? kMsPerS : 1;
+  for (CurveMean& point : points) {
+    point.last /= ms_per_unit;
+    point.best /= ms_per_unit;
   }
   return plot_of(fmt::format("{} on {}", problem.graph, problem.cluster), in_s ? "[s]" : "[ms]",
-                 points);
+                 points, levels_of(references, number, ms_per_unit * kUsPerMs), axis);
 }
 
 }  // namespace
+
+std::string_view to_string(CurveAxis axis) {
+  return std::ranges::find(kAxes, axis, &decltype(kAxes)::value_type::first)->second;
+}
+
+std::vector<std::string> curve_axis_names() {
+  std::vector<std::string> names;
+  for (const auto& [axis, name] : kAxes) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+CurveAxis curve_axis_of(std::string_view name) {
+  const auto found = std::ranges::find(kAxes, name, &decltype(kAxes)::value_type::second);
+  if (found == kAxes.end()) {
+    throw_unknown_name("axis", name, curve_axis_names());
+  }
+  return found->first;
+}
 
 void LearningCurve::add(const CurveRow& update) {
   EMPLACE_CHECK(update.session < problems_.size(), "problem {} of {}", update.session,
@@ -198,26 +232,47 @@ void LearningCurve::add(const CurveRow& update) {
 
 std::int64_t LearningCurve::episodes_without_gain() const { return episodes() - last_gain_; }
 
-std::vector<CurvePoint> LearningCurve::overall() const {
-  return thinned(mean_points(rows_, best_us_));
-}
-
 std::string LearningCurve::to_csv() const {
-  std::string text(kHeader);
+  std::string text =
+      "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\r\n";
   for (const CurveRow& row : rows_) {
     const ProblemName& problem = problems_[row.session];
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{}\n", row.update,
-                   row.episodes, row.evaluations, field(problem.graph), field(problem.cluster),
-                   row.last_us, row.best_us, row.entropy, row.gradient_norm);
+    const std::array<FieldValue, 9> fields = {row.update,    row.episodes,    row.evaluations,
+                                              problem.graph, problem.cluster, row.last_us,
+                                              row.best_us,   row.entropy,     row.gradient_norm};
+    add_csv_row(text, fields);
   }
   return text;
 }
 
-std::string LearningCurve::to_svg() const {
-  std::vector<std::vector<CurvePoint>> by_problem(problems_.size());
-  std::vector<CurvePoint> all;
+std::vector<CurveMean> LearningCurve::means(CurveAxis axis) const {
+  return thinned(mean_points(rows_, best_us_, axis));
+}
+
+std::string LearningCurve::means_json() const {
+  nlohmann::ordered_json json = {{"schema_version", 1}};
+  for (const char* const name : {"evaluations", "last", "best", "entropy"}) {
+    json[name] = nlohmann::ordered_json::array();
+  }
+  for (const CurveMean& mean : means()) {
+    json["evaluations"].push_back(mean.at);
+    json["last"].push_back(mean.last);
+    json["best"].push_back(mean.best);
+    json["entropy"].push_back(mean.entropy);
+  }
+  return json.dump() + "\n";
+}
+
+std::string LearningCurve::to_svg(std::span<const CurveReference> references,
+                                  CurveAxis axis) const {
+  for (const CurveReference& reference : references) {
+    EMPLACE_CHECK(reference.us.size() == problems_.size(), "{} times of {} for {} problems",
+                  reference.us.size(), reference.name, problems_.size());
+  }
+  std::vector<std::vector<CurveMean>> by_problem(problems_.size());
+  std::vector<CurveMean> all;
   for (const CurveRow& row : rows_) {
-    all.push_back({.evaluations = static_cast<double>(row.evaluations),
+    all.push_back({.at = place_of(row, axis),
                    .last = row.last_us / kUsPerMs,
                    .best = row.best_us / kUsPerMs,
                    .entropy = row.entropy});
@@ -225,57 +280,45 @@ std::string LearningCurve::to_svg() const {
   }
   std::vector<LogPlot> plots;
   if (problems_.size() > 1) {
-    if (const std::vector<CurvePoint> points = overall(); !points.empty()) {
-      plots.push_back(plot_of("All problems", "/ best of the training", points));
+    if (const std::vector<CurveMean> points = mean_points(rows_, best_us_, axis); !points.empty()) {
+      plots.push_back(plot_of("All problems", "/ best of the training", thinned(points),
+                              mean_levels(references, best_us_), axis));
     }
   }
   for (std::size_t problem = 0; problem < problems_.size() && problems_.size() <= kMostPlots;
        ++problem) {
     if (!by_problem[problem].empty()) {
-      plots.push_back(plot_of_problem(problems_[problem], thinned(by_problem[problem])));
+      plots.push_back(plot_of_problem(problems_[problem], thinned(by_problem[problem]), references,
+                                      problem, axis));
     }
   }
-  if (std::ranges::any_of(all, [](const CurvePoint& point) { return point.entropy > 0; })) {
-    plots.push_back(plot_of_entropy(thinned(all)));
+  if (std::ranges::any_of(all, [](const CurveMean& point) { return point.entropy > 0; })) {
+    plots.push_back(plot_of_entropy(thinned(all), axis));
   }
   return LogPlot::to_svg(plots);
 }
 
-LearningCurve read_learning_curve(std::string_view csv, const std::string& source) {
-  if (!csv.starts_with(kHeader)) {
-    throw Error(ErrorCode::kFormat, fmt::format("{}:1: expected the columns {}", source,
-                                                kHeader.substr(0, kHeader.size() - 1)));
+std::vector<CurveMean> read_curve_means(std::string_view json, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(json, source);
+  const JsonCursor root = document.root();
+  root.expect_only({"schema_version", "evaluations", "last", "best", "entropy"});
+  std::vector<CurveMean> means;
+  for (const JsonCursor& at : root.at("evaluations").elements()) {
+    means.push_back({.at = at.number(0, kMostRead)});
   }
-  csv.remove_prefix(kHeader.size());
-  std::vector<ProblemName> problems;
-  std::vector<CurveRow> rows;
-  for (int line = 2; !csv.empty(); ++line) {
-    const std::string place = fmt::format("{}:{}", source, line);
-    const std::vector<std::string> fields = take_record(csv);
-    if (fields.size() != kFields) {
-      throw Error(ErrorCode::kFormat,
-                  fmt::format("{}: expected {} fields, found {}", place, kFields, fields.size()));
+  for (const auto& [name, member] :
+       {std::pair("last", &CurveMean::last), std::pair("best", &CurveMean::best),
+        std::pair("entropy", &CurveMean::entropy)}) {
+    const JsonCursor list = root.at(name);
+    const std::vector<JsonCursor> values = list.elements();
+    if (values.size() != means.size()) {
+      list.fail(fmt::format("expected {} numbers, found {}", means.size(), values.size()));
     }
-    auto problem = std::ranges::find_if(problems, [&](const ProblemName& name) {
-      return name.graph == fields[3] && name.cluster == fields[4];
-    });
-    if (problem == problems.end()) {
-      problem = problems.insert(problem, {fields[3], fields[4]});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      means[i].*member = values[i].number(0, kMostRead);
     }
-    rows.push_back({{.update = number_of<std::int64_t>(fields[0], place),
-                     .episodes = number_of<std::int64_t>(fields[1], place),
-                     .session = static_cast<std::size_t>(problem - problems.begin()),
-                     .last_us = number_of<double>(fields[5], place),
-                     .best_us = number_of<double>(fields[6], place),
-                     .entropy = number_of<double>(fields[7], place),
-                     .gradient_norm = number_of<double>(fields[8], place)},
-                    number_of<std::int64_t>(fields[2], place)});
   }
-  LearningCurve curve(std::move(problems));
-  for (const CurveRow& row : rows) {
-    curve.add(row);
-  }
-  return curve;
+  return means;
 }
 
 }  // namespace emplace::bench

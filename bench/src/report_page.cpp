@@ -192,8 +192,8 @@ Json trainings_of(std::span<const PageTraining> trainings) {
   Json list = Json::array();
   for (const PageTraining& training : trainings) {
     Json points = Json::array();
-    for (const CurvePoint& point : training.points) {
-      points.push_back({rounded(point.evaluations), if_finite(point.last), if_finite(point.best),
+    for (const CurveMean& point : training.points) {
+      points.push_back({rounded(point.at), if_finite(point.last), if_finite(point.best),
                         if_finite(point.entropy)});
     }
     list.push_back({{"policy", training.policy},

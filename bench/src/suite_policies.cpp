@@ -55,8 +55,8 @@ std::string SuiteTraining::file_name() const {
   return fmt::format("{}-{}.json", policy, hash_of(plan));
 }
 
-std::string SuiteTraining::curve_name() const {
-  return fmt::format("{}-{}.csv", policy, hash_of(plan));
+std::string SuiteTraining::curve_file_name() const {
+  return fmt::format("{}-{}.curve.json", policy, hash_of(plan));
 }
 
 std::vector<SuiteTraining> trainings_of(const Suite& suite, std::uint64_t root_seed) {
@@ -115,9 +115,10 @@ void train_policies(std::span<const SuiteTraining> trainings, int threads,
       [&](std::size_t at) {
         Training training(trainings[at].plan);
         training.run(threads, [&] { return !stop; });
-        return TrainedPolicy{training.policy_file(), training.curve().to_csv()};
+        return TrainedPolicy{.policy = training.policy_file(),
+                             .curve = training.curve().means_json()};
       },
-      [&](std::size_t at, const TrainedPolicy& policy) { sink(trainings[at], policy); });
+      [&](std::size_t at, const TrainedPolicy& trained) { sink(trainings[at], trained); });
 }
 
 }  // namespace emplace::bench

@@ -125,6 +125,21 @@ Training::Training(TrainingPlan plan)
   }
 }
 
+std::vector<CurveReference> Training::references() const {
+  CurveReference bounds{.name = "lower bound"};
+  CurveReference steps{.name = "HEFT"};
+  for (const Cell& cell : cells_) {
+    const ProblemSet::Entry& entry = problems_.find(cell);
+    bounds.us.push_back(entry.bounds.best_us());
+    agents::Session session(entry.problem, {});
+    const Placement placement = agents::AgentSpec("heft").make()->place(entry.problem, session);
+    Simulator simulator(entry.problem);
+    const SimResult& step = simulator.run(placement);
+    steps.us.push_back(step.status == StepStatus::kOk ? step.makespan_us : 0);
+  }
+  return {bounds, steps};
+}
+
 std::int64_t Training::num_episodes() const {
   return plan_.episodes * static_cast<std::int64_t>(sessions_.size());
 }

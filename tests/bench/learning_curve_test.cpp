@@ -37,55 +37,9 @@ TEST(LearningCurve, IsATableWithFieldsInQuotesWhereTheyNeedThem) {
   curve.add(update(1, 0, 2500, 2000.125));
   curve.add(update(2, 1, 1.0 / 3, 0.25));
   EXPECT_EQ(curve.to_csv(),
-            "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\n"
-            "1,10,100,\"nmt:layers=2,steps=3\",p2-8xlarge-2,2500,2000.125,0.5,0.1\n"
-            "2,20,200,\"a \"\"b\"\".json\",small,0.3333333333333333,0.25,0.5,0.1\n");
-}
-
-TEST(LearningCurve, IsReadBackFromItsTable) {
-  LearningCurve curve = two_problems();
-  curve.add(update(1, 1, 2500, 2000.125));
-  curve.add(update(2, 0, 1.0 / 3, 0.25));
-  curve.add(update(3, 1, 2400, 1999));
-  const LearningCurve read = read_learning_curve(curve.to_csv(), "curve.csv");
-  EXPECT_EQ(read.to_csv(), curve.to_csv());
-  EXPECT_EQ(read.problems().size(), 2U);
-  EXPECT_EQ(read.problems()[0].graph, "a \"b\".json");
-  EXPECT_EQ(read.episodes_without_gain(), 0);
-}
-
-TEST(LearningCurve, NamesTheLineOfADamagedTable) {
-  const std::string table = two_problems().to_csv();
-  const auto error_of = [](const std::string& text) -> std::string {
-    try {
-      read_learning_curve(text, "curve.csv");
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "accepted";
-  };
-  EXPECT_THAT(error_of("update\n1\n"), HasSubstr("curve.csv:1: expected the columns update,"));
-  EXPECT_THAT(error_of(table + "1,10\n"), HasSubstr("curve.csv:2: expected 9 fields, found 2"));
-  EXPECT_THAT(error_of(table + "1,10,100,g,c,2,x,0,0\n"),
-              HasSubstr("curve.csv:2: expected a number, found 'x'"));
-  EXPECT_EQ(error_of(table), "accepted");
-}
-
-// The first problem's best is 200 and the second's 50; both have a time from the second update on.
-TEST(LearningCurve, SumsUpOverProblems) {
-  LearningCurve curve = two_problems();
-  curve.add(update(1, 0, 800, 400));
-  curve.add(update(2, 1, 100, 50));
-  curve.add(update(3, 0, 200, 200));
-  const std::vector<CurvePoint> points = curve.overall();
-  ASSERT_EQ(points.size(), 2U);
-  EXPECT_EQ(points[0].evaluations, 200);
-  EXPECT_NEAR(points[0].last, std::sqrt(4.0 * 2.0), 1e-12);
-  EXPECT_NEAR(points[0].best, std::sqrt(2.0 * 1.0), 1e-12);
-  EXPECT_NEAR(points[1].last, std::sqrt(1.0 * 2.0), 1e-12);
-  EXPECT_NEAR(points[1].best, 1, 1e-12);
-  EXPECT_EQ(points[1].entropy, 0.5);
-  EXPECT_TRUE(two_problems().overall().empty());
+            "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\r\n"
+            "1,10,100,\"nmt:layers=2,steps=3\",p2-8xlarge-2,2500,2000.125,0.5,0.1\r\n"
+            "2,20,200,\"a \"\"b\"\".json\",small,0.3333333333333333,0.25,0.5,0.1\r\n");
 }
 
 // A first placement is a gain; so is any better one, of whichever problem.
@@ -175,6 +129,68 @@ TEST(LearningCurve, IsEmptyBeforeTheFirstUpdate) {
 TEST(LearningCurve, RefusesAProblemThatItDoesNotHave) {
   LearningCurve curve = two_problems();
   EXPECT_THROW(curve.add(update(1, 2, 1, 1)), InternalError);
+}
+
+// One problem that ends at 20 ms; the field is 560 by 360 pixels, from 10 to 50 ms. The second
+// reference knows nothing of the problem.
+TEST(LearningCurve, HasLevelLinesOfReferences) {
+  LearningCurve curve(std::vector<ProblemName>{{"g", "c"}});
+  curve.add(update(1, 0, 50'000, 50'000));
+  curve.add(update(2, 0, 20'000, 20'000));
+  const std::vector<CurveReference> references = {{"lower bound", {10'000}}, {"HEFT", {0}}};
+  const std::string svg = curve.to_svg(references);
+  EXPECT_THAT(svg, HasSubstr("\"0,360 560,360\""));
+  EXPECT_THAT(svg, HasSubstr("lower bound"));
+  EXPECT_THAT(svg, Not(HasSubstr("HEFT")));
+}
+
+// Over both problems, the bound is at the geometric mean of 1/2 and 1/8 of the best.
+TEST(LearningCurve, ReferencesOfSeveralProblemsAreMeans) {
+  LearningCurve curve = two_problems();
+  curve.add(update(1, 0, 20'000, 20'000));
+  curve.add(update(2, 1, 80'000, 80'000));
+  curve.add(update(3, 1, 80'000, 80'000));
+  const std::string svg = curve.to_svg(std::vector<CurveReference>{{"bound", {10'000, 10'000}}});
+  EXPECT_THAT(svg.substr(0, svg.find("nmt:layers")), HasSubstr("\"0,310.1 560,310.1\""))
+      << "a quarter, on an axis from 0.2 to 1: ln 1.25 / ln 5 of 360 pixels from below";
+}
+
+TEST(LearningCurve, IsDrawnOverTheAxisThatWasChosen) {
+  LearningCurve curve(std::vector<ProblemName>{{"g", "c"}});
+  curve.add(update(1, 0, 300, 200));
+  curve.add(update(5, 0, 150, 150));
+  EXPECT_THAT(curve.to_svg(), HasSubstr(">evaluations<"));
+  EXPECT_THAT(curve.to_svg({}, CurveAxis::kEpisodes), HasSubstr(">episodes<"));
+  EXPECT_THAT(curve.to_svg({}, CurveAxis::kUpdates), HasSubstr(">updates<"));
+  for (const std::string& name : curve_axis_names()) {
+    EXPECT_EQ(to_string(curve_axis_of(name)), name);
+  }
+  EXPECT_THROW(curve_axis_of("seconds"), Error);
+}
+
+TEST(LearningCurve, ReadsBackItsMeans) {
+  LearningCurve curve = two_problems();
+  curve.add(update(1, 0, 800, 400));
+  curve.add(update(2, 1, 100, 50));
+  curve.add(update(3, 0, 200, 200));
+  const std::vector<CurveMean> read = read_curve_means(curve.means_json(), "net.curve.json");
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[0].at, 200);
+  EXPECT_NEAR(read[0].last, std::sqrt(4.0 * 2.0), 1e-12);
+  EXPECT_NEAR(read[0].best, std::sqrt(2.0 * 1.0), 1e-12);
+  EXPECT_EQ(read[1].entropy, 0.5);
+  EXPECT_TRUE(read_curve_means(two_problems().means_json(), "none").empty());
+}
+
+TEST(LearningCurve, NamesWhatIsWrongWithItsMeans) {
+  try {
+    read_curve_means(
+        R"({"schema_version": 1, "evaluations": [1, 2], "last": [1], "best": [], "entropy": []})",
+        "net.curve.json");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("net.curve.json: /last: expected 2 numbers, found 1"));
+  }
 }
 
 }  // namespace

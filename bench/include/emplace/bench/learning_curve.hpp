@@ -25,14 +25,30 @@ struct CurveRow : agents::TrainingUpdate {
   std::int64_t evaluations = 0;  ///< over all sessions
 };
 
-/// Holds what a training had reached after a number of evaluations: step times over the best of the
-/// whole training, as geometric means over its problems, at the end of episodes and the best so
-/// far; and the entropy of a decision in nats.
-struct CurvePoint {
-  double evaluations = 0;
-  double last = 0;
-  double best = 0;
-  double entropy = 0;
+/// Holds step times with which those of a training are compared, such as a lower bound.
+struct CurveReference {
+  std::string name{};
+  std::vector<double> us{};  ///< by problem; 0 where there is none
+};
+
+/// Names what a picture shows times over.
+enum class CurveAxis : std::uint8_t { kEvaluations, kEpisodes, kUpdates };
+
+/// Returns "evaluations", "episodes" or "updates".
+std::string_view to_string(CurveAxis axis);
+
+/// Returns the names of all, in their order.
+std::vector<std::string> curve_axis_names();
+
+/// Returns the axis called `name`; throws kUnknownName.
+CurveAxis curve_axis_of(std::string_view name);
+
+/// Holds the mean over the problems of a training.
+struct CurveMean {
+  double at = 0;       ///< on the axis
+  double last = 0;     ///< step time at the end of episodes
+  double best = 0;     ///< of the best placement so far
+  double entropy = 0;  ///< of a decision of the policy; 0 if it has none
 };
 
 /// Keeps the updates of a training.
@@ -61,17 +77,22 @@ class LearningCurve {
   /// best_us, entropy, gradient_norm, as in CurveRow. Numbers read back as the same bits.
   std::string to_csv() const;
 
-  /// Returns the course over all problems, from the update on at which every problem has a time.
-  /// Updates within 2 % of the evaluations are one point, their mean.
-  std::vector<CurvePoint> overall() const;
+  /// Returns the course of the whole training: times relative to the best of the training, as
+  /// geometric means over the problems, from the update on at which every problem has one. Updates
+  /// within 2 % of one another are one point.
+  std::vector<CurveMean> means(CurveAxis axis = CurveAxis::kEvaluations) const;
 
-  /// Returns a plot for each problem, unless there are more than 12: over the evaluations of all
-  /// problems, the step time at the end of episodes and the best so far. If there are several
-  /// problems, a plot of all comes first: these times relative to the best of the training, as
-  /// geometric means over the problems, from the update on at which every problem has one. The last
-  /// plot is that of the entropy, if the policy has one. Updates within 2 % of the evaluations are
-  /// drawn as their mean.
-  std::string to_svg() const;
+  /// Returns means() over evaluations as one JSON object with schema_version: arrays evaluations,
+  /// last, best and entropy.
+  std::string means_json() const;
+
+  /// Returns a plot for each problem, unless there are more than 12: over `axis`, which counts all
+  /// problems, the step time at the end of episodes, the best so far, and level lines of the
+  /// references. If there are several problems, a plot of means() comes first. The last plot is
+  /// that of the entropy, if the policy has one. Updates within 2 % of one another are drawn as
+  /// their mean.
+  std::string to_svg(std::span<const CurveReference> references = {},
+                     CurveAxis axis = CurveAxis::kEvaluations) const;
 
  private:
   std::vector<ProblemName> problems_;
@@ -80,8 +101,7 @@ class LearningCurve {
   std::int64_t last_gain_ = 0;   // episodes at the last row with a better placement
 };
 
-/// Reads what to_csv() wrote; `source` names it in errors. Problems are numbered in the order in
-/// which they come. Throws kFormat.
-LearningCurve read_learning_curve(std::string_view csv, const std::string& source);
+/// Reads what means_json() wrote; `source` names it in errors. Throws kFormat.
+std::vector<CurveMean> read_curve_means(std::string_view json, const std::string& source);
 
 }  // namespace emplace::bench

@@ -33,7 +33,7 @@ struct PageTraining {
   std::string policy{};
   std::string family{};
   std::string cluster{};
-  std::vector<CurvePoint> points{};  ///< of LearningCurve::overall(); empty if it was not kept
+  std::vector<CurveMean> points{};  ///< of LearningCurve::means(); empty if they were not kept
 };
 
 /// Returns a step as JSON for the page: ops and transfers in lanes, the critical path, the memory

@@ -32,10 +32,17 @@ struct SuiteTraining {
   std::string family{};
   TrainingPlan plan{};
 
-  /// Return what its file is called, POLICY-HASH.json, and that of its learning curve, which ends
-  /// in .csv.
+  /// Returns what its file is called: POLICY-HASH.json.
   std::string file_name() const;
-  std::string curve_name() const;
+
+  /// Returns what the file with its learning curve is called: POLICY-HASH.curve.json.
+  std::string curve_file_name() const;
+};
+
+/// Holds the texts of two files.
+struct TrainedPolicy {
+  std::string policy{};
+  std::string curve{};  ///< see LearningCurve::means_json()
 };
 
 /// Returns the trainings of a suite in the order of its lists: by policy, family, cluster,
@@ -47,14 +54,9 @@ std::vector<SuiteTraining> trainings_of(const Suite& suite, std::uint64_t root_s
 std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteTraining> trainings,
                                       std::span<const ProblemHash> tested);
 
-/// Holds what a training leaves: the texts of the policy's file and of its learning curve (CSV).
-struct TrainedPolicy {
-  std::string file{};
-  std::string curve{};
-};
-
-/// Trains every policy and hands it to `sink`, one at a time but from any thread and in any order.
-/// `threads`, `stop` and exceptions of `sink` are as in run_cells(). Throws what training throws.
+/// Trains every policy and hands it to `sink`, one at a time but from any thread
+/// and in any order. `threads`, `stop` and exceptions of `sink` are as in run_cells(). Throws what
+/// training throws.
 void train_policies(std::span<const SuiteTraining> trainings, int threads,
                     const std::atomic<bool>& stop,
                     const std::function<void(const SuiteTraining&, const TrainedPolicy&)>& sink);

@@ -62,6 +62,10 @@ class Training {
   /// Returns the learning curve so far.
   const LearningCurve& curve() const { return curve_; }
 
+  /// Returns what the curve is compared with: the lower bounds of the problems, and the steps of
+  /// HEFT where its placements fit.
+  std::vector<CurveReference> references() const;
+
   /// Returns the session of each of the curve's problems: evaluations, and the best placement.
   const std::vector<std::unique_ptr<agents::Session>>& sessions() const { return sessions_; }
 
