@@ -38,14 +38,16 @@ double ListSchedule::start_if(GroupId group, DeviceId device) const {
              : busy.start_of_idle(ready, problem_.group_cost_us(group, device));
 }
 
-void ListSchedule::assign(GroupId group, DeviceId device) {
+void ListSchedule::assign(GroupId group, DeviceId device, double not_before_us) {
+  EMPLACE_CHECK(not_before_us == 0 || idle_slots_ == IdleSlots::kLeave,
+                "a group that waits may not fit into its idle slot");
   const auto ready = std::ranges::lower_bound(ready_groups_, rank_[group], {},
                                               [this](GroupId other) { return rank_[other]; });
   EMPLACE_CHECK(ready != ready_groups_.end() && *ready == group,
                 "group {} is assigned before its producers, or twice", group);
   ready_groups_.erase(ready);
 
-  const double start = start_if(group, device);
+  const double start = std::max(start_if(group, device), not_before_us);
   const double finish = start + problem_.group_cost_us(group, device);
   start_us_[group] = start;
   finish_us_[group] = finish;

@@ -47,7 +47,8 @@ TEST_P(Tight, EachHeuristicFits) {
   const Problem problem = tight_problem(tight.graph, tight.cluster, tight.share_of_memory);
   EXPECT_EQ(Simulator(problem).run(Placement(problem.num_groups())).status,
             StepStatus::kOutOfMemory);
-  for (const char* agent : {"heft", "etf", "m-etf", "m-topo"}) {
+  for (const char* agent :
+       {"heft", "cpop", "peft", "etf", "dls", "min-min", "max-min", "m-etf", "m-topo"}) {
     const Placement placement(place(agent, problem));
     EXPECT_EQ(Simulator(problem).run(placement).bytes_over, 0) << agent;
   }
@@ -62,7 +63,7 @@ TEST(MemoryFit, KeepsWhatWasPublishedWhereThatFits) {
     const Problem problem =
         test::make_problem(test::crossing_graph(), {.memory_bytes = memory_bytes});
     const Problem unlimited = test::make_problem(test::crossing_graph());
-    for (const char* agent : {"heft", "etf"}) {
+    for (const char* agent : {"heft", "cpop", "peft", "etf", "dls", "min-min", "max-min"}) {
       const Placement published(place(agent, unlimited));
       const bool fits = Simulator(problem).run(published).bytes_over == 0;
       EXPECT_EQ(Placement(place(agent, problem)) == published, fits) << agent << memory_bytes;

@@ -95,7 +95,8 @@ TEST_P(Search, EndsWithItsTime) {
 
 INSTANTIATE_TEST_SUITE_P(Agents, Search,
                          testing::Values("hill-climb", "hill-climb:moves=proposed",
-                                         "simulated-annealing", "multilevel", "auto"),
+                                         "simulated-annealing", "mcmc", "brkga", "multilevel",
+                                         "auto"),
                          [](const testing::TestParamInfo<std::string>& agent) {
                            std::string name = agent.param;
                            std::ranges::replace_if(
@@ -116,6 +117,26 @@ TEST(AnySearch, StartsFromTheBestOfItsSession) {
     EXPECT_LE(Simulator(problem).run(placement).makespan_us, good_us);
     EXPECT_GT(step_time_us(agent, problem, few), good_us);
   }
+}
+
+// A chain at a low temperature descends; one at a high temperature walks at random, and is worse.
+TEST(Mcmc, PrefersShortStepsTheMoreTheHigherBetaIs) {
+  const Problem problem = test::make_problem(test::fork_join_graph(60, 20), {.num_devices = 3});
+  const Session::Options options{.seed = 4, .max_evaluations = 2000};
+  const std::string chain = "mcmc:chains=1,start=one-device,beta=";
+  EXPECT_LT(step_time_us(chain + "30", problem, options),
+            step_time_us(chain + "0.01", problem, options));
+}
+
+// The first individual has the ranks of HEFT as keys.
+TEST(Brkga, OrdersAListScheduler) {
+  const Problem problem = test::make_problem(test::crossing_graph());
+  EXPECT_DOUBLE_EQ(
+      step_time_us("brkga:decoder=priorities", problem, {.seed = 1, .max_evaluations = 2000}),
+      test::optimum_us(problem));
+  const Session::Options one_evaluation{.seed = 1, .max_evaluations = 1};
+  EXPECT_EQ(place("brkga:decoder=priorities", problem, one_evaluation),
+            place("heft", problem, one_evaluation));
 }
 
 // A search inside spends a part of the budget, a heuristic nothing.

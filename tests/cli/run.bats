@@ -36,7 +36,7 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
   [ "$(wc -l <results/small/cells.jsonl)" -eq 14 ]
   answers 0 run ./suite.json --quiet --json
   [ -z "$stderr" ]
-  holds 'd["schema_version"] == 2 and d["cells_finished"] == 14 and len(d["tables"]) == 2'
+  holds 'd["schema_version"] == 3 and d["cells_finished"] == 14 and len(d["tables"]) == 2'
   # The first run was left alone.
   [ -s results/small-2/manifest.json ]
 }

@@ -28,7 +28,8 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
   [[ "$output" == *"cells on p2-8xlarge-2, 2 test graphs"* ]]
   "$EMPLACE" run ./suite.json -o two --threads 2 --quiet --json >two.json
   diff -r one/policies two/policies
-  [ "$(find one/policies -name 'net-*.json' | wc -l)" -eq 2 ]
+  [ "$(find one/policies -name 'net-*.json' ! -name '*.curve.json' | wc -l)" -eq 2 ]
+  [ "$(find one/policies -name 'net-*.curve.json' | wc -l)" -eq 2 ]
   [ "$(but_for_times one)" = "$(but_for_times two)" ]
   "$EMPLACE" report one --json | cmp - two.json
 }
@@ -72,7 +73,7 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
   refuses 3 "is the same problem as the training graph cifar10:member=1" run ./suite.json
 }
 
-@test "report draws how near agents come to the best" {
+@test "report draws how near agents come to the best, and how fast" {
   held_out suite.json
   "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
   answers 0 report r --picture cells.svg
@@ -82,7 +83,12 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
   tiny_graph tiny.json
   suite plain.json 5 ./tiny.json
   "$EMPLACE" run ./plain.json --quiet -o p >/dev/null
-  refuses 2 "no results of families" report p --picture p.svg
+  answers 0 report p --picture p.svg
+  grep -q 'tiny.json on p2-8xlarge-2' p.svg
+  grep -q 'seconds of the search' <("$EMPLACE" report p --picture s.svg --plot seconds >/dev/null && cat s.svg)
+  refuses 2 "nothing to draw as profiles" report p --picture p.svg --plot profiles
+  refuses 2 "--plot" report p --picture p.svg --plot profile
+  refuses 2 "--plot requires --picture" report p --plot seconds
 }
 
 @test "published figures and baselines" {
@@ -101,7 +107,7 @@ END
   answers 0 run ./suite.json --quiet -o r
   [[ "$output" == *"Compared with Someone 2000 (recalled, not checked against a copy)"* ]]
   answers 0 report r --json
-  holds 'd["schema_version"] == 2 and d["baselines"] == ["random"] and d["tables"][0]["baseline"] == "random"' \
+  holds 'd["schema_version"] == 3 and d["baselines"] == ["random"] and d["tables"][0]["baseline"] == "random"' \
     '{r["agent"]: r["evaluations"] for r in d["tables"][0]["rows"]} == {"single-gpu": 0, "patient": 50, "random": 5}' \
     '[r["published"]["gain"] for r in d["tables"][0]["rows"] if r["agent"] == "patient"] == [0.5]' \
     '[r["published"]["sampling_speedup"] for r in d["tables"][0]["rows"] if r["agent"] == "patient"] == [2]' \

@@ -114,6 +114,17 @@ TEST(ListSchedule, KeepsFreeWhatIsReserved) {
   EXPECT_TRUE(schedule.fits(0, 1));
 }
 
+TEST(ListSchedule, StartsAGroupNoSoonerThanItMay) {
+  const Problem problem = diamond();
+  ListSchedule schedule(problem);
+  schedule.assign(0, 0, 30);
+  EXPECT_DOUBLE_EQ(schedule.start_us(0), 30);
+  schedule.assign(1, 0, 30);  // behind a, which is later
+  EXPECT_DOUBLE_EQ(schedule.start_us(1), 130);
+  ListSchedule with_slots(problem, IdleSlots::kFill);
+  EXPECT_THROW(with_slots.assign(0, 0, 30), InternalError);
+}
+
 TEST(ListSchedule, RefusesAGroupBeforeItsProducersOrTwice) {
   const Problem problem = diamond();
   ListSchedule schedule(problem);

@@ -1,3 +1,5 @@
+#include "search/starts.hpp"
+
 #include <emplace/agents/agent.hpp>
 
 #include <algorithm>
@@ -9,28 +11,19 @@ namespace {
 // Placements sampled and evaluated at a time: enough to keep all threads busy.
 constexpr std::int64_t kBatch = 256;
 
-Placement draw(const Problem& problem, RandomStream& random) {
-  const std::span<const DeviceId> devices = problem.placeable_devices();
-  Placement placement(problem.num_groups());
-  for (GroupId group = 0; group < problem.num_groups(); ++group) {
-    placement[group] = devices[random.below(devices.size())];
-  }
-  return placement;
-}
-
 // Evaluates as many uniform samples as the budget allows and returns the best.
 class Random final : public Agent {
  public:
   explicit Random(const Params&) {}
 
   Placement place(const Problem& problem, Session& session) override {
-    Placement first = draw(problem, session.random());
+    Placement first = random_placement(problem, session.random());
     session.evaluate(first);
     std::vector<Placement> batch;
     while (const std::int64_t left = session.evaluations_left()) {
       batch.clear();
       for (std::int64_t i = std::min(kBatch, left); i > 0; --i) {
-        batch.push_back(draw(problem, session.random()));
+        batch.push_back(random_placement(problem, session.random()));
       }
       session.evaluate(batch);
     }

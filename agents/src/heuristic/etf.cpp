@@ -1,77 +1,36 @@
-#include "memory_fit.hpp"
+#include "list_scheduling.hpp"
+#include "ranks.hpp"
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/sim/list_schedule.hpp>
 
-#include <algorithm>
-#include <limits>
 #include <tuple>
-#include <utility>
 
 namespace emplace::agents {
 namespace {
 
-// Returns the length of the longest path from each group to the end of the step, without transfers,
-// at the cost on the fastest placeable device.
-IdVector<GroupId, double> static_levels(const Problem& problem) {
-  IdVector<GroupId, double> level(static_cast<std::size_t>(problem.num_groups()), 0.0);
-  const std::span<const GroupId> order = problem.group_order();
-  for (auto group = order.rbegin(); group != order.rend(); ++group) {
-    double below = 0;
-    for (const GroupEdge& edge : problem.group_out_edges(*group)) {
-      below = std::max(below, level[edge.consumer]);
-    }
-    double cost = std::numeric_limits<double>::infinity();
-    for (const DeviceId device : problem.placeable_devices()) {
-      cost = std::min(cost, problem.group_cost_us(*group, device));
-    }
-    level[*group] = cost + below;
-  }
-  return level;
-}
-
 // Earliest task first: repeatedly takes, of all ready groups and devices, the pair that can start
-// first. Ties go to the group with the highest static level, then to topological order, then to the
-// device that ends it sooner (Hwang et al. have identical processors), then to the first device.
-// Where the step then does not fit, pairs of a device with room for the group come first.
+// first. Ties go to the group with the highest static level (its cost is that on the fastest
+// device), then to topological order, then to the device that ends it sooner (Hwang et al. have
+// identical processors), then to the first device. Where the step then does not fit, pairs of a
+// device with room for the group come first. O(groups * ready groups * devices).
 class Etf final : public Agent {
  public:
   explicit Etf(const Params&) {}
 
   Placement place(const Problem& problem, Session&) override {
-    return fit_into_memory(problem, schedule(problem, nullptr), [&](const MemoryReserve& reserve) {
-      return schedule(problem, &reserve);
-    });
-  }
-
- private:
-  // Looks at memory if there is a reserve.
-  static Placement schedule(const Problem& problem, const MemoryReserve* reserve) {
-    const IdVector<GroupId, double> level = static_levels(problem);
-    ListSchedule schedule(problem);
-    if (reserve != nullptr) {
-      schedule.reserve(*reserve);
-    }
-    while (!schedule.ready_groups().empty()) {
-      const std::span<const GroupId> ready = schedule.ready_groups();
-      const auto key = [&](std::size_t position, DeviceId device) {
-        const GroupId group = ready[position];
-        const bool is_too_full = reserve != nullptr && !schedule.fits(group, device);
-        return std::tuple(is_too_full, schedule.start_if(group, device), -level[group], position,
-                          problem.group_cost_us(group, device));
-      };
-      std::pair best(std::size_t{0}, problem.placeable_devices().front());
-      for (std::size_t position = 0; position < ready.size(); ++position) {
-        for (const DeviceId device : problem.placeable_devices()) {
-          if (key(position, device) < key(best.first, best.second)) {
-            best = {position, device};
+    const GroupTimes level_us =
+        times_to_end_us(problem, least_costs_us(problem), Transfers::kIgnored);
+    return place_by_schedule(
+        problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, [&](MemorySchedule& schedule) {
+          while (!schedule.ready_groups().empty()) {
+            const auto [group, device] =
+                least_ready_pair(problem, schedule, [&](GroupId ready, DeviceId candidate) {
+                  return std::tuple(schedule.is_too_full(ready, candidate),
+                                    schedule.start_if(ready, candidate), -level_us[ready]);
+                });
+            schedule.assign(group, device);
           }
-        }
-      }
-      schedule.assign(ready[best.first], best.second);
-    }
-    return std::move(schedule).take();
+        });
   }
 };
 

@@ -1,11 +1,8 @@
-#include "memory_fit.hpp"
+#include "list_scheduling.hpp"
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/sim/list_schedule.hpp>
 
-#include <algorithm>
-#include <optional>
-#include <tuple>
+#include <utility>
 
 namespace emplace::agents {
 namespace {
@@ -24,49 +21,20 @@ class MEtf final : public Agent {
   explicit MEtf(const Params&) {}
 
   Placement place(const Problem& problem, Session&) override {
-    const auto scheduled = [&problem](const MemoryReserve& reserve) {
-      return schedule(problem, reserve);
-    };
-    return fit_into_memory(problem, scheduled(MemoryReserve(problem.num_devices(), 0)), scheduled);
-  }
-
- private:
-  static Placement schedule(const Problem& problem, const MemoryReserve& reserve) {
-    ListSchedule schedule(problem);
-    schedule.reserve(reserve);
-    while (!schedule.ready_groups().empty()) {
-      const auto [group, device] =
-          earliest(problem, schedule).value_or(most_free_memory(problem, schedule));
-      schedule.assign(group, device);
-    }
-    return std::move(schedule).take();
-  }
-
-  using Pair = std::pair<GroupId, DeviceId>;
-
-  static std::optional<Pair> earliest(const Problem& problem, const ListSchedule& schedule) {
-    std::optional<Pair> best;
-    std::tuple<double, std::size_t, double> best_key;
-    const std::span<const GroupId> ready = schedule.ready_groups();
-    for (std::size_t position = 0; position < ready.size(); ++position) {
-      for (const DeviceId device : problem.placeable_devices()) {
-        const GroupId group = ready[position];
-        const std::tuple key(schedule.start_if(group, device), position,
-                             problem.group_cost_us(group, device));
-        if (schedule.fits(group, device) && (!best || key < best_key)) {
-          best = {group, device};
-          best_key = key;
-        }
-      }
-    }
-    return best;
-  }
-
-  static Pair most_free_memory(const Problem& problem, const ListSchedule& schedule) {
-    return {schedule.ready_groups().front(),
-            *std::ranges::max_element(problem.placeable_devices(), {}, [&](DeviceId device) {
-              return schedule.free_bytes(device);
-            })};
+    return place_by_schedule(
+        problem, IdleSlots::kLeave, MemoryRule::kAlways, [&](MemorySchedule& schedule) {
+          while (!schedule.ready_groups().empty()) {
+            const GroupOnDevice earliest =
+                least_ready_pair(problem, schedule, [&](GroupId group, DeviceId device) {
+                  return std::pair(schedule.is_too_full(group, device),
+                                   schedule.start_if(group, device));
+                });
+            const auto [group, device] = schedule.is_too_full(earliest.first, earliest.second)
+                                             ? least_overflow(problem, schedule)
+                                             : earliest;
+            schedule.assign(group, device);
+          }
+        });
   }
 };
 

@@ -42,7 +42,7 @@ class Annealing {
         return;
       }
       try_moves(moves);
-      if (progress() >= 1 && session_.share_used() < until_share_) {
+      if (options_.cycles && progress() >= 1 && session_.share_used() < until_share_) {
         begin_cycle();
       }
     }

@@ -23,6 +23,7 @@ namespace emplace::agents {
 struct AnnealingOptions {
   double initial_temperature = 0.05;  ///< in mean times of a group
   double final_temperature = 0.001;   ///< in the same unit
+  bool cycles = true;                 ///< or one cycle, however large the budget is
   MoveProposals::Options moves{};
 };
 

@@ -8,8 +8,7 @@
 namespace emplace::agents {
 namespace {
 
-constexpr double kNeighboursDevice = 0.7;  // probability that the device is that of a neighbour
-constexpr int kTries = 4;                  // groups that are drawn to find one to swap with
+constexpr int kTries = 4;  // groups that are drawn to find one to swap with
 
 // Adds those of `groups` that share the device of the first group that moves.
 void add_others(const std::vector<GroupId>& groups, const Placement& placement,
@@ -89,7 +88,7 @@ std::size_t RandomMoves::draw(const Placement& placement, RandomStream& random,
 DeviceId RandomMoves::draw_device(const Placement& placement, GroupId group,
                                   RandomStream& random) const {
   const std::span<const Neighbour> around = neighbours(group);
-  if (!around.empty() && random.uniform() < kNeighboursDevice) {
+  if (!around.empty() && random.uniform() < options_.neighbour) {
     const DeviceId device = placement[around[random.below(around.size())].group];
     if (device != placement[group]) {
       return device;

@@ -34,7 +34,8 @@ class RandomMoves {
     double cluster = 0.5;
     double layer = 0.1;
     double swap = 0.05;
-    double whole = 0;  ///< that a cluster's groups of other devices move, too
+    double neighbour = 0.7;  ///< that the device is that of a neighbour
+    double whole = 0;        ///< that a cluster's groups of other devices move, too
   };
 
   /// Describes an edge to another group.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,15 @@ Placement start_of_search(std::string_view start, const Problem& problem, Sessio
         .placement;
   }
   return placed_by(start, problem, session);
+}
+
+Placement random_placement(const Problem& problem, RandomStream& random) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  Placement placement(problem.num_groups());
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    placement[group] = devices[random.below(devices.size())];
+  }
+  return placement;
 }
 
 std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session) {

@@ -3,6 +3,7 @@
 // Placements from which searches start: those of agents that evaluate nothing.
 
 #include <emplace/agents/session.hpp>
+#include <emplace/graphs/random.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
@@ -28,6 +29,9 @@ inline constexpr std::array<const char*, 5> kStarts = {kBestHeuristic, kBestOfLe
 
 /// Returns the placement that `start` names.
 Placement start_of_search(std::string_view start, const Problem& problem, Session& session);
+
+/// Returns a placement with a uniformly random placeable device for each group.
+Placement random_placement(const Problem& problem, RandomStream& random);
 
 /// Holds a placement and its evaluation.
 struct Evaluated {

@@ -72,8 +72,9 @@ class ListSchedule {
     }
   }
 
-  /// Puts `group` on `device` at start_if(). Requires: `group` is among ready_groups().
-  void assign(GroupId group, DeviceId device);
+  /// Puts `group` on `device` at start_if(), or later if that is before `not_before_us`. Requires:
+  /// `group` is among ready_groups(); a time only with IdleSlots::kLeave.
+  void assign(GroupId group, DeviceId device, double not_before_us = 0);
 
   /// Returns when an assigned group starts, in microseconds.
   double start_us(GroupId group) const { return start_us_[group]; }

@@ -1,0 +1,99 @@
+#pragma once
+
+// What list schedulers share. A scheduler assigns all groups to an empty schedule, one by one.
+// Where the step then does not fit into memory, it does so again, told which devices are too full
+// for a group (memory_fit.hpp).
+
+#include "memory_fit.hpp"
+
+#include <emplace/graphs/id_vector.hpp>
+#include <emplace/sim/list_schedule.hpp>
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace emplace::agents {
+
+/// A schedule that may look at memory.
+class MemorySchedule : public ListSchedule {
+ public:
+  /// Starts an empty schedule, which looks at memory if there is a reserve.
+  MemorySchedule(const Problem& problem, IdleSlots idle_slots, const MemoryReserve* reserve)
+      : ListSchedule(problem, idle_slots), looks_at_memory_(reserve != nullptr) {
+    if (looks_at_memory_) {
+      this->reserve(*reserve);
+    }
+  }
+
+  /// Says whether the schedule looks at memory and `device` has no room for `group`. Schedulers
+  /// prefer devices for which this is false.
+  bool is_too_full(GroupId group, DeviceId device) const {
+    return looks_at_memory_ && !fits(group, device);
+  }
+
+ private:
+  bool looks_at_memory_;
+};
+
+/// Says from when on a scheduler looks at memory.
+enum class MemoryRule : std::uint8_t {
+  kWhereNeeded,  ///< where the step does not fit otherwise: published without memory
+  kAlways,       ///< published with memory
+};
+
+/// Returns what `assign_all` makes of an empty schedule; where it does not fit, one that does if it
+/// can be found (fit_into_memory()). Requires: `assign_all` assigns all groups.
+Placement place_by_schedule(const Problem& problem, IdleSlots idle_slots, MemoryRule memory_rule,
+                            const std::function<void(MemorySchedule&)>& assign_all);
+
+/// Returns the placeable device with the least `key(device)`, the first among equals.
+template <class Key>
+DeviceId least_device(const Problem& problem, Key key) {
+  return *std::ranges::min_element(problem.placeable_devices(), {}, key);
+}
+
+/// Returns the placeable device on which `group` ends first, of those that are not too full.
+inline DeviceId earliest_finish(const Problem& problem, const MemorySchedule& schedule,
+                                GroupId group) {
+  return least_device(problem, [&](DeviceId device) {
+    return std::pair(schedule.is_too_full(group, device), schedule.finish_if(group, device));
+  });
+}
+
+/// Names a group and the device to which it may go.
+using GroupOnDevice = std::pair<GroupId, DeviceId>;
+
+/// Returns the pair of a ready group and a placeable device with the least `key(group, device)`.
+/// Ties go to the first group in topological order, then to the cheaper device, then to the first.
+/// Requires: a group is ready. O(ready groups * devices).
+template <class Key>
+GroupOnDevice least_ready_pair(const Problem& problem, const ListSchedule& schedule, Key key) {
+  std::optional<GroupOnDevice> best;
+  decltype(key(GroupId{}, DeviceId{})) best_key{};
+  for (const GroupId group : schedule.ready_groups()) {
+    const DeviceId device = least_device(problem, [&](DeviceId candidate) {
+      return std::pair(key(group, candidate), problem.group_cost_us(group, candidate));
+    });
+    const auto least_key = key(group, device);
+    if (!best || least_key < best_key) {
+      best = {group, device};
+      best_key = least_key;
+    }
+  }
+  return *best;
+}
+
+/// Returns where Baechi's schedulers would give up, because no ready group fits on any device: the
+/// first ready group, and the device with the most memory left.
+inline GroupOnDevice least_overflow(const Problem& problem, const ListSchedule& schedule) {
+  return {schedule.ready_groups().front(),
+          least_device(problem, [&](DeviceId device) { return -schedule.free_bytes(device); })};
+}
+
+}  // namespace emplace::agents

@@ -1,0 +1,55 @@
+#include "list_scheduling.hpp"
+
+#include <emplace/agents/agent.hpp>
+
+namespace emplace::agents {
+namespace {
+
+// Repeatedly takes the ready group whose earliest finish is the latest, and puts it on the device
+// of that finish: long groups go first, so that short ones fill up at the end. Ties go to
+// topological order. Else as min-min. O(groups * ready groups * devices).
+class MaxMin final : public Agent {
+ public:
+  explicit MaxMin(const Params&) {}
+
+  Placement place(const Problem& problem, Session&) override {
+    return place_by_schedule(problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded,
+                             [&](MemorySchedule& schedule) {
+                               while (!schedule.ready_groups().empty()) {
+                                 const auto [group, device] = latest_of_earliest(problem, schedule);
+                                 schedule.assign(group, device);
+                               }
+                             });
+  }
+
+ private:
+  static GroupOnDevice latest_of_earliest(const Problem& problem, const MemorySchedule& schedule) {
+    GroupOnDevice latest;
+    double latest_us = -1;
+    for (const GroupId group : schedule.ready_groups()) {
+      const DeviceId device = earliest_finish(problem, schedule, group);
+      const double finish_us = schedule.finish_if(group, device);
+      if (finish_us > latest_us) {
+        latest = {group, device};
+        latest_us = finish_us;
+      }
+    }
+    return latest;
+  }
+};
+
+EMPLACE_REGISTER_AGENT(
+    MaxMin, {.name = "max-min",
+             .kind = AgentKind::kHeuristic,
+             .summary = "list scheduling: the ready group that ends last where it "
+                        "ends first",
+             .description = "Again and again takes the ready group whose earliest finish is the "
+                            "latest, and puts it on that device: long groups go first, short ones "
+                            "fill up at the end. It knows nothing of what comes after a group; "
+                            "heft does. Where the placement does not fit into memory, devices "
+                            "with room come first, and the placement is repaired.",
+             .reference = "Ibarra, Kim, J. ACM 24(2), 1977; Braun et al., J. Parallel Distrib. "
+                          "Comput. 61(6), 2001"});
+
+}  // namespace
+}  // namespace emplace::agents

@@ -1,0 +1,207 @@
+#include "heuristic/list_scheduling.hpp"
+#include "heuristic/ranks.hpp"
+#include "starts.hpp"
+
+#include <emplace/agents/agent.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace emplace::agents {
+namespace {
+
+// The biased random-key genetic algorithm: an individual is a vector of keys in [0, 1), which a
+// decoder turns into a placement. A generation consists of the elite of the one before, mutants
+// (random keys), and children of a random elite parent and a random other one: a key comes from the
+// elite parent with probability `bias`. Keys are drawn in one thread and placements are evaluated
+// in parallel, so the result does not depend on threads. The simulator orders ops itself, so there
+// is no decoder to devices and priorities at once, as REGAL has it; there are two:
+//   - devices: a group is on device floor(key * devices);
+//   - priorities: groups are scheduled by decreasing key, producers first, each on the device with
+//     room for it where it ends first, also into an idle slot. Decoding costs as much as HEFT.
+// The first generation holds the heuristics' placements, or the upward ranks of HEFT as keys.
+class Brkga final : public Agent {
+ public:
+  explicit Brkga(const Params& params)
+      : decodes_priorities_(params.get<std::string>("decoder") == kPriorities),
+        population_(static_cast<std::size_t>(params.get<std::int64_t>("population"))),
+        elites_(part_of_population(params.get<double>("elite-share"))),
+        mutants_(part_of_population(params.get<double>("mutant-share"))),
+        bias_(params.get<double>("bias")) {}
+
+  Placement place(const Problem& problem, Session& session) override {
+    std::vector<Individual> population = first_generation(problem, session);
+    const Placement first = decoded(problem, population.front().keys);
+    // With one device there is one placement.
+    const bool has_choice = problem.placeable_devices().size() > 1;
+    evaluate(problem, session, population, 0);
+    while (has_choice && !session.exhausted()) {
+      population = next_generation(problem, session.random(), population);
+      evaluate(problem, session, population, elites_);
+    }
+    return session.best_placement().value_or(first);
+  }
+
+  static constexpr const char* kDevices = "devices";
+  static constexpr const char* kPriorities = "priorities";
+
+ private:
+  using Keys = IdVector<GroupId, double>;
+
+  struct Individual {
+    Keys keys{};
+    Evaluation evaluation{};
+  };
+
+  // At least one, and less than half of the population.
+  std::size_t part_of_population(double share) const {
+    const auto size = static_cast<std::size_t>(share * static_cast<double>(population_));
+    return std::clamp<std::size_t>(size, 1, (population_ - 1) / 2);
+  }
+
+  static Keys random_keys(const Problem& problem, RandomStream& random) {
+    Keys keys(problem.num_groups());
+    std::ranges::generate(keys, [&random] { return random.uniform(); });
+    return keys;
+  }
+
+  std::vector<Individual> first_generation(const Problem& problem, Session& session) const {
+    std::vector<Individual> population;
+    if (decodes_priorities_) {
+      population.push_back({upward_rank_keys(problem)});
+    } else {
+      for (const Evaluated& start : evaluated_starts(problem, session)) {
+        population.push_back({keys_of(problem, start.placement)});
+      }
+    }
+    while (population.size() < population_) {
+      population.push_back({random_keys(problem, session.random())});
+    }
+    return population;
+  }
+
+  static Keys upward_rank_keys(const Problem& problem) {
+    Keys keys = times_to_end_us(problem, mean_costs_us(problem), Transfers::kMean);
+    const double longest = std::ranges::max(keys);
+    for (double& key : keys) {
+      key = longest > 0 ? key / (2 * longest) + 0.25 : 0.5;
+    }
+    return keys;
+  }
+
+  // Returns keys in the middle of those that mean the same.
+  static Keys keys_of(const Problem& problem, const Placement& placement) {
+    const std::span<const DeviceId> devices = problem.placeable_devices();
+    Keys keys;
+    for (const DeviceId device : placement.devices()) {
+      const auto at = static_cast<double>(std::ranges::find(devices, device) - devices.begin());
+      keys.push_back((at + 0.5) / static_cast<double>(devices.size()));
+    }
+    return keys;
+  }
+
+  Placement decoded(const Problem& problem, const Keys& keys) const {
+    if (decodes_priorities_) {
+      const MemoryReserve none(problem.num_devices(), 0);
+      MemorySchedule schedule(problem, IdleSlots::kFill, &none);
+      for (const GroupId group : order_by_priority(problem, keys)) {
+        schedule.assign(group, earliest_finish(problem, schedule, group));
+      }
+      return std::move(schedule).take();
+    }
+    const std::span<const DeviceId> devices = problem.placeable_devices();
+    Placement placement(problem.num_groups());
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      const auto at = static_cast<std::size_t>(keys[group] * static_cast<double>(devices.size()));
+      placement[group] = devices[at];
+    }
+    return placement;
+  }
+
+  // Evaluates all but the first `known` individuals, and sorts all, best first.
+  void evaluate(const Problem& problem, Session& session, std::vector<Individual>& population,
+                std::size_t known) const {
+    std::vector<Placement> placements;
+    for (std::size_t i = known; i < population.size(); ++i) {
+      placements.push_back(decoded(problem, population[i].keys));
+    }
+    const std::vector<Evaluation> evaluations = session.evaluate(placements);
+    for (std::size_t i = known; i < population.size(); ++i) {
+      population[i].evaluation = evaluations[i - known];
+    }
+    std::ranges::stable_sort(population, [](const Individual& a, const Individual& b) {
+      return a.evaluation.better_than(b.evaluation);
+    });
+  }
+
+  std::vector<Individual> next_generation(const Problem& problem, RandomStream& random,
+                                          const std::vector<Individual>& sorted) const {
+    std::vector<Individual> next(sorted.begin(),
+                                 sorted.begin() + static_cast<std::ptrdiff_t>(elites_));
+    while (next.size() < elites_ + mutants_) {
+      next.push_back({random_keys(problem, random)});
+    }
+    while (next.size() < population_) {
+      const Keys& elite = sorted[random.below(elites_)].keys;
+      const Keys& other = sorted[elites_ + random.below(population_ - elites_)].keys;
+      Keys child;
+      for (GroupId group = 0; group < problem.num_groups(); ++group) {
+        child.push_back(random.uniform() < bias_ ? elite[group] : other[group]);
+      }
+      next.push_back({std::move(child)});
+    }
+    return next;
+  }
+
+  bool decodes_priorities_;
+  std::size_t population_;
+  std::size_t elites_;
+  std::size_t mutants_;
+  double bias_;
+};
+
+EMPLACE_REGISTER_AGENT(
+    Brkga,
+    {.name = "brkga",
+     .kind = AgentKind::kSearch,
+     .summary = "biased random-key genetic algorithm over priorities or devices",
+     .description =
+         "A genetic algorithm on vectors of random keys, one for each group. A key is a device, "
+         "or, "
+         "with decoder=priorities, the priority of the group in a list scheduler, which starts as "
+         "heft. A generation keeps the best, adds random vectors, and crosses the best with "
+         "others, "
+         "of whom fewer keys are taken. It starts from the placements of the heuristics. REGAL "
+         "tunes such an algorithm by learning.",
+     .reference = "Goncalves, Resende, J. Heuristics 17(5), 2011; REGAL: Paliwal et al., ICLR 2020",
+     .parameters = {{.name = "decoder",
+                     .default_value = std::string(Brkga::kDevices),
+                     .choices = {Brkga::kDevices, Brkga::kPriorities},
+                     .summary = "what the keys are"},
+                    {.name = "population",
+                     .default_value = std::int64_t{100},
+                     .min = 4,
+                     .max = 100'000,
+                     .summary = "individuals of a generation"},
+                    {.name = "elite-share",
+                     .default_value = 0.2,
+                     .min = 0.01,
+                     .max = 0.5,
+                     .summary = "share of a generation that the next one keeps"},
+                    {.name = "mutant-share",
+                     .default_value = 0.15,
+                     .min = 0.01,
+                     .max = 0.5,
+                     .summary = "share of a generation that is random"},
+                    {.name = "bias",
+                     .default_value = 0.7,
+                     .min = 0.5,
+                     .max = 1,
+                     .summary = "probability that a child takes a key of its elite parent"}},
+     .deterministic = false});
+
+}  // namespace
+}  // namespace emplace::agents
