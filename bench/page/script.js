@@ -600,13 +600,15 @@
     };
   }
 
+  const classOf = (column) => (column.swatch ? "agent" : column.number ? "number" : column.wide ? "text" : "");
+
   function rowElement(row) {
     const className = [row.best ? "best" : "", row.outcome.replaceAll(" ", "-")].join(" ").trim();
     return make(
       "tr",
       { className },
       columns.map((column) => {
-        const cell = make("td", { className: column.number ? "number" : column.wide ? "text" : "" });
+        const cell = make("td", { className: classOf(column) });
         if (column.swatch) {
           cell.append(make("span", { className: "swatch", style: { background: agentColor(row.agent) } }));
         }
@@ -644,7 +646,7 @@
         order.column = column;
         showRows();
       });
-      return make("th", { className: column.number ? "number" : "", scope: "col" }, [button]);
+      return make("th", { className: classOf(column), scope: "col" }, [button]);
     });
     element("table").append(make("thead", {}, [make("tr", {}, heads)]), make("tbody"));
     for (const name of ["graph", "cluster", "outcome"]) {

@@ -81,10 +81,11 @@ OverallComparison compare_over_all(std::span<const ReportTable> tables) {
   }
   std::vector<double> p;
   for (std::size_t row = 1; row < comparison.rows.size(); ++row) {
-    comparison.rows[row].against_best =
+    const std::optional<PairedComparison> against_best =
         compare(times[comparison.rows[row].agent], times[comparison.rows.front().agent]);
-    if (comparison.rows[row].against_best) {
-      p.push_back(comparison.rows[row].against_best->p);
+    comparison.rows[row].against_best = against_best;
+    if (against_best) {
+      p.push_back(against_best->p);
     }
   }
   const std::vector<double> corrected = holm(p);
