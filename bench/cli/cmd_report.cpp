@@ -1,6 +1,7 @@
 #include "command.hpp"
 #include "fastest_steps.hpp"
 #include "help_text.hpp"
+#include "kept_trainings.hpp"
 #include "options.hpp"
 #include "terminal.hpp"
 
@@ -66,7 +67,8 @@ void add_report(CLI::App& app, Action& action) {
       const std::string text =
           options->format == "json" ? bench::write_json(report)
           : options->format == "html"
-              ? bench::write_html(report, run, fastest_steps(run, options->folder))
+              ? bench::write_html(report, run, fastest_steps(run, options->folder),
+                                  kept_trainings(run, options->folder))
           : options->format == "markdown" ? bench::write_markdown(report)
           : options->format == "csv"      ? bench::write_csv(report)
           : options->format == "latex"    ? bench::write_latex(report)

@@ -192,10 +192,13 @@
     selected: Object.fromEntries(names.map((name) => [name, !hidden.has(name)])),
   });
 
-  // Shows a legend of [name, color, is dashed] below its charts.
+  // Shows a legend below its charts; `entries` returns [name, color, is dashed] in the colours of now.
+  const legends = new Map();
+
   function showLegend(id, entries) {
+    legends.set(id, entries);
     element(id).replaceChildren(
-      ...entries.map(([name, color, dashed]) => {
+      ...entries().map(([name, color, dashed]) => {
         const line = make("span", { className: "key", style: { borderTop: `3px ${dashed ? "dashed" : "solid"} ${color}` } });
         const button = make("button", { type: "button", title: "Hide or show", "aria-pressed": !hidden.has(name) }, [line, name]);
         button.addEventListener("click", () => {
@@ -212,7 +215,7 @@
     );
   }
 
-  const agentEntries = (labels) => labels.map((label) => [label, agentColor(label), agents.get(label)?.dashed]);
+  const agentEntries = (labels) => () => labels.map((label) => [label, agentColor(label), agents.get(label)?.dashed]);
 
   const agentLine = (label, width = 2) => ({
     color: agentColor(label),
@@ -258,10 +261,11 @@
           "their agents have no convergence curves.",
       );
     }
-    if (data.trains_policies) {
+    const withoutCurve = data.trainings.filter((training) => training.points.length === 0).length;
+    if (withoutCurve > 0) {
       showNote(
-        "The run keeps the policies that it trained, but not the course of their training: there are no " +
-          "learning curves here. emplace train --picture curve.svg draws one.",
+        `Of ${withoutCurve} of ${data.trainings.length} trained policies there is no learning curve: their training ` +
+          "is not finished, or an older emplace trained them.",
       );
     }
     const starts = data.starts.map((start, at) =>
@@ -453,6 +457,56 @@
       drawProfile(sets[select.value]);
       drawPairs(sets[select.value]);
     };
+    select.addEventListener("change", show);
+    show();
+  }
+
+  // The courses of trainings, of one family and cluster at a time.
+  function showLearning() {
+    const kept = data.trainings.filter((training) => training.points.length > 0);
+    const names = [...new Set(kept.map((training) => `${training.family} on ${training.cluster}`))];
+    element("learning").hidden = names.length === 0;
+    if (names.length === 0) return;
+    const policies = [...new Set(kept.map((training) => training.policy))];
+    const select = element("training");
+    const show = () => {
+      const shownOnes = kept.filter((training) => `${training.family} on ${training.cluster}` === names[select.value]);
+      const ends = shownOnes.flatMap((training) => [training.points[0][0], training.points.at(-1)[0]]);
+      const times = shownOnes.flatMap((training) => training.points.map((point) => point[1])).filter(isNumber);
+      const curve = (training, member, width, opacity) => ({
+        type: "line",
+        name: training.policy,
+        data: training.points.map((point) => [point[0], point[member]]),
+        step: member === 2 ? "end" : false,
+        showSymbol: false,
+        color: paletteColor(policies.indexOf(training.policy)),
+        lineStyle: { color: paletteColor(policies.indexOf(training.policy)), width, opacity },
+      });
+      draw("learning-chart", (colors) => ({
+        grid: { left: 52, right: 18, top: 12, bottom: 46, tooltip: pointAlong(colors) },
+        tooltip: tooltip(colors, (items) => {
+          const at = items[0]?.axisValue;
+          return tip(
+            `after ${Math.round(at)} evaluations`,
+            shownOnes
+              .filter((training) => !hidden.has(training.policy))
+              .map((training) => [training, lastBefore(training.points, at)])
+              .filter(([, point]) => point)
+              .map(([training, point]) => `${training.policy}: best ${short(point[2])}, last ${short(point[1])}, entropy ${short(point[3])}`),
+          );
+        }),
+        legend: legend(policies),
+        dataZoom: [zoomable({ xAxisIndex: 0 })],
+        xAxis: axis(colors, "evaluations", {
+          type: "log", min: Math.min(...ends), max: Math.max(...ends, Math.min(...ends) + 1), nameGap: 24,
+          axisLabel: { color: colors.muted, fontSize: 11, hideOverlap: true, showMinLabel: false, showMaxLabel: false },
+        }),
+        yAxis: axis(colors, "over the best", { ...timesAxis(colors, 1, Math.max(1.01, ...times), 36) }),
+        series: shownOnes.flatMap((training) => [curve(training, 1, 1, 0.5), curve(training, 2, 2.2, 1)]),
+      }));
+      showLegend("learning-legend", () => policies.map((policy, at) => [policy, paletteColor(at), false]));
+    };
+    fillSelect(select, names);
     select.addEventListener("change", show);
     show();
   }
@@ -1202,9 +1256,10 @@
         if (item.seriesType === "scatter") select(item.value[2]);
       });
     }
-    showLegend(
-      "devices-legend",
-      step.devices.map((device, at) => [device.name, deviceColor(at), false]).filter((_, at) => step.devices[at].peak_bytes > 0),
+    showLegend("devices-legend", () =>
+      step.devices
+        .map((device, at) => [device.name, deviceColor(at), false])
+        .filter((_, at) => step.devices[at].peak_bytes > 0),
     );
     const sources = new Map();
     step.ops.source.forEach((source) => sources.set(source, (sources.get(source) ?? 0) + 1));
@@ -1261,12 +1316,7 @@
   function redraw() {
     redrawAll();
     showRows();
-    for (const button of document.querySelectorAll(".legend button")) {
-      const agent = agents.get(button.textContent);
-      const device = step?.devices.findIndex((one) => one.name === button.textContent) ?? -1;
-      const color = agent ? agentColor(agent.label) : device >= 0 ? deviceColor(device) : null;
-      if (color) button.firstChild.style.borderTopColor = color;
-    }
+    legends.forEach((entries, id) => showLegend(id, entries));
     if (step) {
       refresh();
       showRange();
@@ -1275,6 +1325,7 @@
 
   showHead();
   showOverview();
+  showLearning();
   showResults();
   showProblems();
   window.addEventListener("resize", () => charts.forEach(({ instance }) => instance.resize()));

@@ -4,6 +4,7 @@
 #include <emplace/bench/log_plot.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,7 @@ constexpr auto kAxes = std::to_array<std::pair<CurveAxis, std::string_view>>({
 
 constexpr std::size_t kMostPlots = 12;  // of problems; more are not legible
 constexpr double kFinest = 1.02;        // ratio from one point of a curve to the next
+constexpr double kMostRead = 1e300;     // of any number in a file
 constexpr double kMsPerS = 1e3;
 constexpr double kUsPerMs = 1e3;
 
@@ -294,6 +296,29 @@ std::string LearningCurve::to_svg(std::span<const CurveReference> references,
     plots.push_back(plot_of_entropy(thinned(all), axis));
   }
   return LogPlot::to_svg(plots);
+}
+
+std::vector<CurveMean> read_curve_means(std::string_view json, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(json, source);
+  const JsonCursor root = document.root();
+  root.expect_only({"schema_version", "evaluations", "last", "best", "entropy"});
+  std::vector<CurveMean> means;
+  for (const JsonCursor& at : root.at("evaluations").elements()) {
+    means.push_back({.at = at.number(0, kMostRead)});
+  }
+  for (const auto& [name, member] :
+       {std::pair("last", &CurveMean::last), std::pair("best", &CurveMean::best),
+        std::pair("entropy", &CurveMean::entropy)}) {
+    const JsonCursor list = root.at(name);
+    const std::vector<JsonCursor> values = list.elements();
+    if (values.size() != means.size()) {
+      list.fail(fmt::format("expected {} numbers, found {}", means.size(), values.size()));
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      means[i].*member = values[i].number(0, kMostRead);
+    }
+  }
+  return means;
 }
 
 }  // namespace emplace::bench

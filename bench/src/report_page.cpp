@@ -187,6 +187,23 @@ Json steps_of(std::span<const PageStep> steps, std::string& elements) {
   return list;
 }
 
+// [evaluations, last, best, entropy] of each point.
+Json trainings_of(std::span<const PageTraining> trainings) {
+  Json list = Json::array();
+  for (const PageTraining& training : trainings) {
+    Json points = Json::array();
+    for (const CurveMean& point : training.points) {
+      points.push_back({rounded(point.at), if_finite(point.last), if_finite(point.best),
+                        if_finite(point.entropy)});
+    }
+    list.push_back({{"policy", training.policy},
+                    {"family", training.family},
+                    {"cluster", training.cluster},
+                    {"points", std::move(points)}});
+  }
+  return list;
+}
+
 // Puts `value` where the template says @name@.
 void fill_in(std::string& page, std::string_view name, std::string_view value) {
   const std::string mark = fmt::format("@{}@", name);
@@ -197,8 +214,8 @@ void fill_in(std::string& page, std::string_view name, std::string_view value) {
 
 }  // namespace
 
-std::string write_html(const Report& report, const StoredRun& run,
-                       std::span<const PageStep> steps) {
+std::string write_html(const Report& report, const StoredRun& run, std::span<const PageStep> steps,
+                       std::span<const PageTraining> trainings) {
   const Suite& suite = run.manifest.suite;
   Json palette = Json::array();
   for (const std::string_view color : kPictureColors) {
@@ -224,7 +241,7 @@ std::string write_html(const Report& report, const StoredRun& run,
                      {"summary", suite.summary},
                      {"repetitions", suite.repetitions},
                      {"max_evaluations", suite.max_evaluations},
-                     {"trains_policies", !suite.policies.empty()},
+                     {"trainings", trainings_of(trainings)},
                      {"starts", starts_of(run.manifest)},
                      {"agents", agents_of(report)},
                      {"palette", std::move(palette)},

@@ -168,5 +168,30 @@ TEST(LearningCurve, IsDrawnOverTheAxisThatWasChosen) {
   EXPECT_THROW(curve_axis_of("seconds"), Error);
 }
 
+TEST(LearningCurve, ReadsBackItsMeans) {
+  LearningCurve curve = two_problems();
+  curve.add(update(1, 0, 800, 400));
+  curve.add(update(2, 1, 100, 50));
+  curve.add(update(3, 0, 200, 200));
+  const std::vector<CurveMean> read = read_curve_means(curve.means_json(), "net.curve.json");
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[0].at, 200);
+  EXPECT_NEAR(read[0].last, std::sqrt(4.0 * 2.0), 1e-12);
+  EXPECT_NEAR(read[0].best, std::sqrt(2.0 * 1.0), 1e-12);
+  EXPECT_EQ(read[1].entropy, 0.5);
+  EXPECT_TRUE(read_curve_means(two_problems().means_json(), "none").empty());
+}
+
+TEST(LearningCurve, NamesWhatIsWrongWithItsMeans) {
+  try {
+    read_curve_means(
+        R"({"schema_version": 1, "evaluations": [1, 2], "last": [1], "best": [], "entropy": []})",
+        "net.curve.json");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("net.curve.json: /last: expected 2 numbers, found 1"));
+  }
+}
+
 }  // namespace
 }  // namespace emplace::bench

@@ -30,7 +30,7 @@ offers() {
   offers "emplace expl" "explain"
   offers "emplace profile " "fit show"
   offers "emplace report --form" "--format"
-  offers "emplace report --format " "html json markdown terminal"
+  offers "emplace report --format " "csv html json latex markdown terminal"
   offers "emplace report --format=m" "markdown"
   offers "emplace --color al" "always"
   offers "emplace run --col" "--color"
@@ -96,7 +96,7 @@ print -r -- $text'
     fish --no-config -c 'source emplace.fish; complete -C $argv[1]' "$1" | cut -f 1 | sort | xargs
   }
   [ "$(in_fish 'emplace expl')" = explain ]
-  [ "$(in_fish 'emplace report --format ')" = "html json markdown terminal" ]
+  [ "$(in_fish 'emplace report --format ')" = "csv html json latex markdown terminal" ]
   [ "$(in_fish 'emplace place --agent hill')" = hill-climb ]
   [ "$(in_fish 'emplace run qui')" = quickstart ]
   [ "$(in_fish 'emplace profile sh')" = show ]

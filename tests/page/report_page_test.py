@@ -80,6 +80,23 @@ def suite(graph_file):
     }
 
 
+def suite_with_policy():
+    """Returns a suite that trains a policy on two networks, twice."""
+    return {
+        "schema": "emplace-suite",
+        "version": 1,
+        "name": "held-out",
+        "families": [{"name": "cells", "groups": 10, "train": ["cifar10:members=2"],
+                      "test": ["cifar10:split=test,members=2"]}],
+        "clusters": ["p2-8xlarge-2"],
+        "policies": [{"name": "net", "agent": "placeto:preset=released,rounds=1", "episodes": 8}],
+        "agents": ["single-gpu", {"policy": "net", "learns": False, "name": "zero-shot"}],
+        "repetitions": 2,
+        "max_evaluations": 22,
+        "baselines": ["single-gpu"],
+    }
+
+
 def fail_cells(path):
     """Makes the cells of human-expert on the graph of ours failed ones: no agent of ours fails by itself."""
     cells = [json.loads(line) for line in path.read_text().splitlines()]
@@ -93,8 +110,8 @@ def fail_cells(path):
     path.write_text("".join(json.dumps(cell) + "\n" for cell in cells))
 
 
-def write_page(folder):
-    """Runs the suite and returns the page of its report, and the report as JSON."""
+def write_pages(folder):
+    """Runs the suites and returns the pages of their reports, and the first of these as JSON."""
     (folder / "graph.json").write_text(json.dumps(graph(16)))
     (folder / "suite.json").write_text(json.dumps(suite("./graph.json")))
 
@@ -107,7 +124,10 @@ def write_page(folder):
     emplace("run", "./suite.json", "-o", "run", "--quiet", "--threads", "1")
     fail_cells(folder / "run" / "cells.jsonl")
     emplace("report", "run", "--format", "html", "-o", "report.html")
-    return folder / "report.html", json.loads(emplace("report", "run", "--json"))
+    (folder / "held-out.json").write_text(json.dumps(suite_with_policy()))
+    emplace("run", "./held-out.json", "-o", "held-out", "--quiet", "--threads", "1")
+    emplace("report", "held-out", "--format", "html", "-o", "held-out.html")
+    return folder / "report.html", folder / "held-out.html", json.loads(emplace("report", "run", "--json"))
 
 
 class ReportPage(unittest.TestCase):
@@ -115,7 +135,7 @@ class ReportPage(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.page, cls.report = write_page(pathlib.Path(cls.folder.name))
+        cls.page, cls.held_out, cls.report = write_pages(pathlib.Path(cls.folder.name))
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
         # Chromium has no sandbox for root; it has no network but what this machine offers.
@@ -136,16 +156,17 @@ class ReportPage(unittest.TestCase):
         self.assertEqual([entry for entry in self.driver.get_log("browser")], [])
         messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         urls = [one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"]
-        self.assertEqual([url for url in urls if not url.startswith((self.page.as_uri(), "data:"))], [])
+        pages = (self.page.as_uri(), self.held_out.as_uri())
+        self.assertEqual([url for url in urls if not url.startswith((*pages, "data:"))], [])
         self.assertIsNone(self.driver.execute_script("return window.broken ?? null"))
 
-    def show(self, width, scheme="light"):
+    def show(self, width, scheme="light", page=None):
         self.driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
             {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
         self.driver.execute_cdp_cmd(
             "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-        self.driver.get(self.page.as_uri())
+        self.driver.get((page or self.page).as_uri())
         self.driver.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
 
     def find(self, name):
@@ -315,6 +336,18 @@ class ReportPage(unittest.TestCase):
         self.driver.execute_cdp_cmd(
             "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]})
         self.drawn("timeline", was)
+
+    def test_policies_have_learning_curves(self):
+        self.assertFalse(self.find("learning").is_displayed())
+        self.show(1280, page=self.held_out)
+        self.assertTrue(self.find("learning").is_displayed())
+        hint = self.hint("learning-chart", 400, 150)
+        self.assertEqual(hint.count("net: best "), 2)
+        families = [option.text for option in Select(self.find("set")).options]
+        self.assertIn("cells on p2-8xlarge-2", families)
+        Select(self.find("set")).select_by_visible_text("cells on p2-8xlarge-2")
+        self.assertEqual(self.text("pairs-title"), "Against the fastest baseline")
+        self.screenshot("held-out")
 
     def test_it_prints(self):
         paper = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})

@@ -101,4 +101,7 @@ class LearningCurve {
   std::int64_t last_gain_ = 0;   // episodes at the last row with a better placement
 };
 
+/// Reads what means_json() wrote; `source` names it in errors. Throws kFormat.
+std::vector<CurveMean> read_curve_means(std::string_view json, const std::string& source);
+
 }  // namespace emplace::bench

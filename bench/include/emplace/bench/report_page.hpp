@@ -6,6 +6,7 @@
 // here; they stand in the page as JSON, and its script (bench/page) only shows them. Names are text
 // to the page, whatever they hold.
 
+#include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/sim/problem.hpp>
@@ -13,6 +14,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace emplace::bench {
 
@@ -26,12 +28,21 @@ struct PageStep {
   std::string missing{};  ///< why there is none
 };
 
+/// Holds the course of the training of one of the run's policies.
+struct PageTraining {
+  std::string policy{};
+  std::string family{};
+  std::string cluster{};
+  std::vector<CurveMean> points{};  ///< of LearningCurve::means(); empty if they were not kept
+};
+
 /// Returns a step as JSON for the page: ops and transfers in lanes, the critical path, the memory
 /// of each device, and the groups with their places in a layered drawing. Requires: `record` is a
 /// run on `problem` that was not stopped.
 std::string describe_step(const Problem& problem, const StepRecord& record);
 
-/// Returns the page. `steps` are of the run, in any order.
-std::string write_html(const Report& report, const StoredRun& run, std::span<const PageStep> steps);
+/// Returns the page. `steps` and `trainings` are of the run, in any order.
+std::string write_html(const Report& report, const StoredRun& run, std::span<const PageStep> steps,
+                       std::span<const PageTraining> trainings = {});
 
 }  // namespace emplace::bench

@@ -1,0 +1,30 @@
+#include "kept_trainings.hpp"
+
+#include <emplace/bench/learning_curve.hpp>
+#include <emplace/bench/suite_policies.hpp>
+#include <emplace/graphs/text_file.hpp>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace emplace::cli {
+
+std::vector<bench::PageTraining> kept_trainings(const bench::StoredRun& run,
+                                                const std::string& folder) {
+  std::vector<bench::PageTraining> trainings;
+  for (const bench::SuiteTraining& training :
+       bench::trainings_of(run.manifest.suite, run.manifest.root_seed)) {
+    bench::PageTraining page{.policy = training.policy,
+                             .family = training.family,
+                             .cluster = training.plan.clusters.front()};
+    const std::string path = folder + "/policies/" + training.curve_file_name();
+    if (std::error_code error; std::filesystem::exists(path, error)) {
+      page.points = bench::read_curve_means(read_text_file(path), path);
+    }
+    trainings.push_back(std::move(page));
+  }
+  return trainings;
+}
+
+}  // namespace emplace::cli
