@@ -3,6 +3,7 @@
 #include <emplace/bench/holm.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace emplace::bench {
@@ -137,9 +138,7 @@ FamilyTable summarize(const std::string& family, const std::string& cluster, con
 std::vector<FamilyTable> summarize_families(const std::vector<ReportTable>& tables,
                                             const Suite& suite) {
   std::vector<std::string> families;
-  for (const SuiteFamily& family : suite.families) {
-    families.push_back(family.name);
-  }
+  std::ranges::transform(suite.families, std::back_inserter(families), &SuiteFamily::name);
   families.emplace_back();  // graphs that are of none
   std::vector<FamilyTable> summaries;
   for (const std::string& family : families) {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -203,9 +204,8 @@ std::string_view to_string(CurveAxis axis) {
 
 std::vector<std::string> curve_axis_names() {
   std::vector<std::string> names;
-  for (const auto& [axis, name] : kAxes) {
-    names.emplace_back(name);
-  }
+  std::ranges::transform(kAxes, std::back_inserter(names),
+                         [](const auto& axis) { return std::string(axis.second); });
   return names;
 }
 

@@ -199,8 +199,10 @@ BaselineComparison compare(const Performance& mine, const Performance& baseline)
   if (baseline.step_time > 0) {
     comparison.gain = (baseline.step_time - mine.step_time) / baseline.step_time;
   }
-  if (mine.evaluations.value_or(0) > 0 && baseline.evaluations.value_or(0) > 0) {
-    comparison.sampling_speedup = *baseline.evaluations / *mine.evaluations;
+  const double my_evaluations = mine.evaluations.value_or(0);
+  const double its_evaluations = baseline.evaluations.value_or(0);
+  if (my_evaluations > 0 && its_evaluations > 0) {
+    comparison.sampling_speedup = its_evaluations / my_evaluations;
   }
   return comparison;
 }
@@ -211,7 +213,7 @@ Performance performance_of(const ReportRow& row) {
 
 // Of a figure that is not out of memory.
 Performance performance_of(const PublishedFigure& figure) {
-  Performance performance{.step_time = *figure.step_time_s};
+  Performance performance{.step_time = figure.step_time_s.value()};
   if (figure.evaluations) {
     performance.evaluations = static_cast<double>(*figure.evaluations);
   }

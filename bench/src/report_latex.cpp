@@ -138,7 +138,8 @@ std::string step_of(const ReportRow& row, const ReportTable& table, const Unit& 
 }
 
 std::string count_of(const std::optional<double>& value) {
-  return value.value_or(0) > 0 ? fmt::format("{:.0f}", *value) : std::string(kBlank);
+  const double count = value.value_or(0);
+  return count > 0 ? fmt::format("{:.0f}", count) : std::string(kBlank);
 }
 
 std::string percent_of(const std::optional<double>& share) {
@@ -269,8 +270,9 @@ std::string write_details(const ReportTable& table, const Report& report) {
         escape(fmt::format("{}", fmt::join(report.baselines, ", "))));
   }
   if (with_published) {
-    caption += "; published: " + escape(report.published->source) +
-               (report.published->recalled ? ", not checked against a copy" : "");
+    const Published& published = report.published.value();
+    caption += "; published: " + escape(published.source) +
+               (published.recalled ? ", not checked against a copy" : "");
   }
   return write_table(caption + ".",
                      label_of(fmt::format("{}:{}:{}", report.suite, table.graph, table.cluster)),

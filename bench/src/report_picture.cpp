@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -191,9 +192,8 @@ std::string_view to_string(ReportPlots plots) {
 
 std::vector<std::string> report_plots_names() {
   std::vector<std::string> names;
-  for (const auto& [plots, name] : kPlots) {
-    names.emplace_back(name);
-  }
+  std::ranges::transform(kPlots, std::back_inserter(names),
+                         [](const auto& plots) { return std::string(plots.second); });
   return names;
 }
 

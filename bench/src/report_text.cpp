@@ -56,7 +56,7 @@ std::string status_of(const ReportRow& row) {
   }
   if (row.within_uncertainty()) {
     note += fmt::format("{}within uncertainty: slower in {:.0f} % of draws",
-                        note.empty() ? "" : ", ", 100 * *row.slower_share);
+                        note.empty() ? "" : ", ", 100 * row.slower_share.value_or(0));
   }
   return note;
 }
@@ -72,7 +72,8 @@ const std::string kBlank = "-";
 
 // An agent that evaluates nothing has no count.
 std::string count_of(const std::optional<double>& value) {
-  return value.value_or(0) > 0 ? fmt::format("{:.0f}", *value) : kBlank;
+  const double count = value.value_or(0);
+  return count > 0 ? fmt::format("{:.0f}", count) : kBlank;
 }
 
 std::string count_of(const std::optional<std::int64_t>& value) {
@@ -255,9 +256,10 @@ TextTable layout_published_evaluations(const Report& report) {
 }
 
 std::string title_of_published(const Report& report) {
+  const Published& published = report.published.value();
   return without_control_characters(
-      fmt::format("Compared with {}{}", report.published->source,
-                  report.published->recalled ? " (recalled, not checked against a copy)" : ""));
+      fmt::format("Compared with {}{}", published.source,
+                  published.recalled ? " (recalled, not checked against a copy)" : ""));
 }
 
 std::string title_of(const ReportTable& table) {

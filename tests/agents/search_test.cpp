@@ -121,7 +121,7 @@ TEST(AnySearch, StartsFromTheBestOfItsSession) {
 
 // A chain at a low temperature descends; one at a high temperature walks at random, and is worse.
 TEST(Mcmc, PrefersShortStepsTheMoreTheHigherBetaIs) {
-  const Problem problem = test::make_problem(test::fork_join_graph(60, 20), {.num_devices = 3});
+  const Problem problem = test::make_problem(test::fork_join_graph(200, 20), {.num_devices = 6});
   const Session::Options options{.seed = 4, .max_evaluations = 2000};
   const std::string chain = "mcmc:chains=1,start=one-device,beta=";
   EXPECT_LT(step_time_us(chain + "30", problem, options),

@@ -14,8 +14,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
 #include <utility>
 
 namespace emplace::agents {
@@ -74,19 +72,19 @@ using GroupOnDevice = std::pair<GroupId, DeviceId>;
 /// Requires: a group is ready. O(ready groups * devices).
 template <class Key>
 GroupOnDevice least_ready_pair(const Problem& problem, const ListSchedule& schedule, Key key) {
-  std::optional<GroupOnDevice> best;
+  GroupOnDevice best;
   decltype(key(GroupId{}, DeviceId{})) best_key{};
   for (const GroupId group : schedule.ready_groups()) {
     const DeviceId device = least_device(problem, [&](DeviceId candidate) {
       return std::pair(key(group, candidate), problem.group_cost_us(group, candidate));
     });
     const auto least_key = key(group, device);
-    if (!best || least_key < best_key) {
+    if (group == schedule.ready_groups().front() || least_key < best_key) {
       best = {group, device};
       best_key = least_key;
     }
   }
-  return *best;
+  return best;
 }
 
 /// Returns where Baechi's schedulers would give up, because no ready group fits on any device: the

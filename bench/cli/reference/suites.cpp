@@ -33,8 +33,22 @@ std::string text_of(const bench::SuiteAgent& agent) {
   if (!agent.policy.empty()) {
     text += fmt::format(" from policy {}{}", code(agent.policy), agent.learns ? "" : " as it is");
   }
+  if (!agent.grouping.empty()) {
+    text += " on groups by " + code(agent.grouping);
+  }
   if (agent.max_evaluations) {
     text += " with " + count_of(*agent.max_evaluations, "evaluation");
+  }
+  return text;
+}
+
+std::string text_of(const bench::SuiteGraph& graph) {
+  std::string text = code(graph.graph);
+  if (graph.groups) {
+    text += fmt::format(" in {} groups", *graph.groups);
+  }
+  if (!graph.clusters.empty()) {
+    text += " on " + joined(graph.clusters, code);
   }
   return text;
 }
@@ -43,7 +57,7 @@ void add_suite(MarkdownPage& page, const Suite& suite) {
   page.heading(2, suite.name).paragraph(sentence(suite.summary));
   if (suite.families.empty()) {
     page.item("graphs: " +
-              joined(suite.graphs, [](const auto& graph) { return code(graph.graph); }));
+              joined(suite.graphs, [](const bench::SuiteGraph& graph) { return text_of(graph); }));
   }
   for (const bench::SuiteFamily& family : suite.families) {
     const auto tested = std::ranges::count(suite.graphs, family.name, &bench::SuiteGraph::family);
@@ -55,7 +69,8 @@ void add_suite(MarkdownPage& page, const Suite& suite) {
     page.item(fmt::format("policy {}: `{}`, {} on each graph", code(policy.name),
                           policy.agent.text(), count_of(policy.episodes, "episode")));
   }
-  page.item("agents: " + joined(suite.agents, text_of));
+  page.item("agents: " +
+            joined(suite.agents, [](const bench::SuiteAgent& agent) { return text_of(agent); }));
   page.item("budget: " + budget_of(suite));
   if (suite.published) {
     page.item("published figures beside ours: " + plain(suite.published->source));
