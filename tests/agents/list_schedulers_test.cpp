@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -222,19 +221,14 @@ class PlainScheduler {
 
   // The path from the task of the highest priority along tasks of the same priority.
   std::vector<std::size_t> critical_path() const {
-    std::optional<std::size_t> first;
-    for (const GroupId group : order_) {
-      const auto task = static_cast<std::size_t>(group);
-      if (producers(task).empty() && (!first || upward_[task] > upward_[*first])) {
-        first = task;
-      }
-    }
-    std::vector<std::size_t> path{*first};
+    const auto longest = std::ranges::max_element(
+        order_, {}, [&](GroupId group) { return upward_[static_cast<std::size_t>(group)]; });
+    const auto first = static_cast<std::size_t>(*longest);
+    std::vector<std::size_t> path{first};
     for (bool goes_on = true; goes_on;) {
       goes_on = false;
       for (const auto& [consumer, ignored] : consumers(path.back())) {
-        if (!goes_on &&
-            std::abs(upward_[consumer] + downward_[consumer] - upward_[*first]) < 1e-6) {
+        if (!goes_on && std::abs(upward_[consumer] + downward_[consumer] - upward_[first]) < 1e-6) {
           path.push_back(consumer);
           goes_on = true;
           break;

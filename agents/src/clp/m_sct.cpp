@@ -120,9 +120,10 @@ EMPLACE_REGISTER_AGENT(
            .description = "Small communication times with the memory rule of Baechi: a linear "
                           "program, solved by COIN-OR Clp, finds for each group the consumer that "
                           "should follow it on the same device, and a scheduler like m-etf lets "
-                          "the device wait for it. It cuts fewer edges than m-etf. The linear "
-                          "program takes seconds for thousands of groups. Where nothing fits, it "
-                          "uses the device with the most memory left, and repairs the placement.",
+                          "the device wait for it. The linear program takes up to seconds for "
+                          "networks, but minutes for thousands of random tasks. Where nothing "
+                          "fits, it uses the device with the most memory left, and repairs the "
+                          "placement.",
            .reference = "Baechi: Jeon et al., SoCC 2020; Hanen, Munier 1995",
            .parameters = {{.name = "threshold",
                            .default_value = 0.1,
