@@ -98,6 +98,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch) / "emplace"
         copy_tree(root, folder, program)
+        # The python3 of a page is the one that runs this test, which has the packages that pages import.
+        (folder / "python3").symlink_to(sys.executable)
         os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
         for block in blocks:
             if block.not_run:
