@@ -211,9 +211,8 @@ Performance performance_of(const ReportRow& row) {
   return {row.step_time_us, row.evaluations_to_near_best};
 }
 
-// Of a figure that is not out of memory.
-Performance performance_of(const PublishedFigure& figure) {
-  Performance performance{.step_time = figure.step_time_s.value()};
+Performance performance_of(const PublishedFigure& figure, double step_time_s) {
+  Performance performance{.step_time = step_time_s};
   if (figure.evaluations) {
     performance.evaluations = static_cast<double>(*figure.evaluations);
   }
@@ -326,14 +325,15 @@ void add_published(ReportTable& table, const Suite& suite) {
         row.published = figure;
         if (figure.step_time_s && is_baseline(row.agent, suite) &&
             (!baseline || *figure.step_time_s < baseline->step_time)) {
-          baseline = performance_of(figure);
+          baseline = performance_of(figure, *figure.step_time_s);
         }
       }
     }
   }
   for (ReportRow& row : table.rows) {
     if (baseline && row.published && row.published->step_time_s) {
-      row.published_against_baseline = compare(performance_of(*row.published), *baseline);
+      row.published_against_baseline =
+          compare(performance_of(*row.published, *row.published->step_time_s), *baseline);
     }
   }
   for (const std::string_view reference : kPublishedReferences) {

@@ -269,10 +269,9 @@ std::string write_details(const ReportTable& table, const Report& report) {
         "evaluations until as fast as it",
         escape(fmt::format("{}", fmt::join(report.baselines, ", "))));
   }
-  if (with_published) {
-    const Published& published = report.published.value();
-    caption += "; published: " + escape(published.source) +
-               (published.recalled ? ", not checked against a copy" : "");
+  if (report.published && with_published) {
+    caption += "; published: " + escape(report.published->source) +
+               (report.published->recalled ? ", not checked against a copy" : "");
   }
   return write_table(caption + ".",
                      label_of(fmt::format("{}:{}:{}", report.suite, table.graph, table.cluster)),
@@ -292,12 +291,13 @@ std::string write_family(const FamilyTable& table, const Report& report) {
   head.insert(head.end(), {"over ref.\\ [\\%]", "95\\,\\% interval", "faster/slower", "$p$"});
   alignment += "rrrr";
   std::string rows;
+  const std::optional<FamilyMeans>& best = table.rows.front().all;
   for (const FamilyRow& row : table.rows) {
-    std::vector<std::string> cells = {
-        escape(row.agent), fmt::format("{}", row.graphs),
-        row.all ? bold_if(row.all->over_best == table.rows.front().all->over_best,
-                          percent_more(row.all->over_best))
-                : std::string(kBlank)};
+    std::vector<std::string> cells = {escape(row.agent), fmt::format("{}", row.graphs),
+                                      row.all
+                                          ? bold_if(best && row.all->over_best == best->over_best,
+                                                    percent_more(row.all->over_best))
+                                          : std::string(kBlank)};
     if (with_common) {
       cells.push_back(row.common ? percent_more(row.common->over_best) : std::string(kBlank));
     }

@@ -255,8 +255,7 @@ TextTable layout_published_evaluations(const Report& report) {
   return text;
 }
 
-std::string title_of_published(const Report& report) {
-  const Published& published = report.published.value();
+std::string title_of(const Published& published) {
   return without_control_characters(
       fmt::format("Compared with {}{}", published.source,
                   published.recalled ? " (recalled, not checked against a copy)" : ""));
@@ -270,8 +269,8 @@ std::string best_known_of(const ReportTable& table, fmt::format_string<double> f
   return table.best_known_us ? fmt::format(format, *table.best_known_us / 1e3) : "";
 }
 
-std::string comment_of(const Report& report) {
-  const std::string& comment = report.published->comment;
+std::string comment_of(const Published& published) {
+  const std::string& comment = published.comment;
   return comment.empty() ? "" : without_control_characters(comment) + "\n";
 }
 
@@ -467,12 +466,12 @@ std::string write_terminal(const Report& report, bool color) {
     text += layout(table, report).to_terminal(color) + failures_of(table);
   }
   if (report.published && has_graphs) {
-    text += fmt::format("\n{}\n{}", title_of_published(report),
+    text += fmt::format("\n{}\n{}", title_of(*report.published),
                         layout_published_steps(report).to_terminal(color));
     if (any_published_evaluations(report)) {
       text += "\n" + layout_published_evaluations(report).to_terminal(color);
     }
-    text += comment_of(report);
+    text += comment_of(*report.published);
   }
   if (has_graphs) {
     text += "\n" + legend_of(report);
@@ -508,12 +507,12 @@ std::string write_markdown(const Report& report) {
     return text;
   }
   if (report.published) {
-    text += fmt::format("\n## {}\n\n{}\n", title_of_published(report),
+    text += fmt::format("\n## {}\n\n{}\n", title_of(*report.published),
                         layout_published_steps(report).to_markdown());
     if (any_published_evaluations(report)) {
       text += layout_published_evaluations(report).to_markdown() + "\n";
     }
-    text += comment_of(report);
+    text += comment_of(*report.published);
   }
   return text + "\n" + legend_of(report);
 }
