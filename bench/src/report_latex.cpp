@@ -1,6 +1,7 @@
 // The report as LaTeX, with the rules of booktabs: first the step times of all agents, side by
 // side for a few graphs and clusters each, then a table of details for each of these, then the
-// comparisons over graphs. The best step times are bold.
+// comparisons over graphs. The best step times are bold. A table that is wider than the text is
+// made smaller.
 
 #include <emplace/bench/median_interval.hpp>
 #include <emplace/bench/report.hpp>
@@ -87,9 +88,10 @@ std::string write_table(const std::string& caption, const std::string& label,
                         const std::string& rows) {
   return fmt::format(
       "\\begin{{table}}[htbp]\n\\centering\\footnotesize\\setlength{{\\tabcolsep}}{{4pt}}"
-      "\\setlength{{\\belowcaptionskip}}{{6pt}}\n"
-      "\\caption{{{}}}\n\\label{{tab:{}}}\n\\begin{{tabular}}{{{}}}\n\\toprule\n{}\\midrule\n{}"
-      "\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n\n",
+      "\\setlength{{\\belowcaptionskip}}{{6pt}}\n\\caption{{{}}}\n\\label{{tab:{}}}\n"
+      "\\resizebox{{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}}{{!}}{{%\n"
+      "\\begin{{tabular}}{{{}}}\n\\toprule\n{}\\midrule\n{}\\bottomrule\n\\end{{tabular}}}}\n"
+      "\\end{{table}}\n\n",
       caption, label, alignment, head, rows);
 }
 
@@ -335,7 +337,7 @@ std::string write_family(const FamilyTable& table, const Report& report) {
 
 std::string write_latex(const Report& report) {
   std::string text = fmt::format(
-      "% Suite {}, seed {}, {} of {} cells. Needs \\usepackage{{booktabs}}.\n\n",
+      "% Suite {}, seed {}, {} of {} cells. Needs \\usepackage{{booktabs,graphicx}}.\n\n",
       escape(report.suite), report.root_seed, report.cells_finished, report.cells_total);
   text += write_overviews(report);
   for (const ReportTable& table : report.tables) {

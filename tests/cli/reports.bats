@@ -12,7 +12,8 @@ published_run() {
   "schema": "emplace-suite", "version": 1, "name": "published",
   "graphs": [{"graph": "inception-v3:batch=2", "groups": 24}, {"graph": "nmt", "groups": 24}],
   "clusters": ["p2-8xlarge-2", "p2-8xlarge-4"],
-  "agents": ["single-gpu", "random", {"agent": "hill-climb", "name": "50 % & <climb> \\input{#_$^~|}"},
+  "agents": ["single-gpu", {"agent": "random", "name": "an agent with a name that is much too long for any table", "max_evaluations": 9},
+             "random", {"agent": "hill-climb", "name": "50 % & <climb> \\input{#_$^~|}"},
              {"agent": "hill-climb", "name": "fine", "grouping": "colocation"}],
   "repetitions": 5, "max_evaluations": 40, "baselines": ["random"],
   "published": {"source": "Nobody & al. 1999", "recalled": true, "figures": [
@@ -29,7 +30,7 @@ JSON
   answers 0 report r --format latex -o table.tex
   cat >paper.tex <<'TEX'
 \documentclass{article}
-\usepackage{booktabs}
+\usepackage{booktabs,graphicx}
 \begin{document}
 \listoftables
 \input{table}
@@ -54,7 +55,7 @@ TEX
 import csv, json
 rows = list(csv.DictReader(open("report.csv", newline="")))
 expected = [(t, r) for t in json.load(open("report.json"))["tables"] for r in t["rows"]]
-assert len(rows) == len(expected) == 16
+assert len(rows) == len(expected) == 20
 for row, (table, other) in zip(rows, expected):
     assert (row["graph"], row["cluster"], row["agent"]) == (table["graph"], table["cluster"], other["agent"])
     for field in ("step_time_us", "gap", "evaluations_to_near_best", "gain", "evaluations_to_baseline"):

@@ -185,8 +185,8 @@ std::string write_markdown(const Report& report);
 /// equal runs give equal text.
 std::string write_json(const Report& report);
 
-/// Returns the report as LaTeX: tables with booktabs, to be read by \input. Names with letters that
-/// are not Latin need LuaLaTeX or XeLaTeX.
+/// Returns the report as LaTeX, to be read by \input: tables that need the packages booktabs and
+/// graphicx. Names with letters that are not Latin need LuaLaTeX or XeLaTeX.
 std::string write_latex(const Report& report);
 
 /// Returns a line of CSV for each agent, graph and cluster.
