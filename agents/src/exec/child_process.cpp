@@ -92,6 +92,7 @@ class SpawnPlan {
 
   int start(std::vector<std::string> command) {
     std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
     for (std::string& argument : command) {
       arguments.push_back(argument.data());
     }
@@ -296,7 +297,7 @@ void ChildProcess::read_errors() {
 
 std::optional<std::string> ChildProcess::take_line() {
   const std::size_t end = unread_.find('\n', searched_);
-  if (end == std::string::npos || end > kMaxLineBytes) {
+  if (end > kMaxLineBytes) {  // as npos is
     searched_ = unread_.size();
     return std::nullopt;
   }
