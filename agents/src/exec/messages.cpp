@@ -35,10 +35,10 @@ Json parse_object(std::string_view line) {
 constexpr std::array<std::int8_t, 256> base64_values() {
   std::array<std::int8_t, 256> values{};
   values.fill(-1);
-  constexpr std::string_view letters =
+  constexpr std::string_view kLetters =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (std::size_t i = 0; i < letters.size(); ++i) {
-    values[static_cast<unsigned char>(letters[i])] = static_cast<std::int8_t>(i);
+  for (std::size_t i = 0; i < kLetters.size(); ++i) {
+    values[static_cast<unsigned char>(kLetters[i])] = static_cast<std::int8_t>(i);
   }
   return values;
 }
