@@ -3,9 +3,41 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace emplace::agents {
 
-AgentSpec::AgentSpec(Parse, std::string_view text) : text_(text), spec_(Spec::parse(text)) {}
+namespace {
+
+// The command line of a program may hold what is no pair: `exec:./agent --depth=3,time-limit=9`.
+Spec parse(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const AgentInfo* const info = AgentRegistry::global().find(text.substr(0, colon));
+  if (colon == std::string_view::npos || info == nullptr || !info->needs_program) {
+    return Spec::parse(text);
+  }
+  const std::size_t comma = std::min(text.find(',', colon), text.size());
+  std::string pairs(text.substr(0, colon));
+  if (comma < text.size()) {
+    pairs += ":" + std::string(text.substr(comma + 1));
+  }
+  Spec spec = Spec::parse(pairs);
+  if (std::ranges::any_of(spec.given,
+                          [](const auto& given) { return given.first == kProgramParameter; })) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("'{}': '{}' comes twice; expected {}:COMMAND[,key=value,...]",
+                            excerpt(text), kProgramParameter, spec.name));
+  }
+  spec.given.emplace(spec.given.begin(), kProgramParameter,
+                     text.substr(colon + 1, comma - colon - 1));
+  return spec;
+}
+
+}  // namespace
+
+AgentSpec::AgentSpec(Parse, std::string_view text) : text_(text), spec_(parse(text)) {}
 
 AgentSpec AgentSpec::from_json(const JsonCursor& json) {
   const std::string text = json.non_empty_text();

@@ -105,10 +105,19 @@ const AgentRegistry::Entry& AgentRegistry::entry(std::string_view name) const {
 
 const AgentInfo& AgentRegistry::info(std::string_view name) const { return entry(name).info; }
 
+const AgentInfo* AgentRegistry::find(std::string_view name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? nullptr : &found->second.info;
+}
+
 Params AgentRegistry::resolve(const Spec& spec) const {
   const AgentInfo& agent = info(spec.name);
   const std::string what = fmt::format("agent {}", spec.name);
   Params params = resolve_params(agent.parameters, spec, what);
+  if (agent.needs_program && params.get<std::string>(kProgramParameter).empty()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} needs a program: {}:COMMAND[,key=value,...]", what, spec.name));
+  }
   if (agent.presets.empty()) {
     return params;
   }

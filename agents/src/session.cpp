@@ -181,7 +181,7 @@ std::int64_t Session::evaluations_left() const {
   if (parent_ != nullptr) {
     return parent_->evaluations_left();
   }
-  if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
+  if (stopped()) {
     return 0;
   }
   const bool is_enough = best_evaluation_.status == EvaluationStatus::kOk &&
@@ -190,6 +190,22 @@ std::int64_t Session::evaluations_left() const {
     return 0;
   }
   return std::max<std::int64_t>(0, options_.max_evaluations - evaluations_);
+}
+
+bool Session::stopped() const {
+  return parent_ != nullptr
+             ? parent_->stopped()
+             : options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+}
+
+std::optional<double> Session::seconds_left() const {
+  if (parent_ != nullptr) {
+    return parent_->seconds_left();
+  }
+  if (!options_.max_time) {
+    return std::nullopt;
+  }
+  return std::max(0.0, options_.max_time->count() * (1 - share_of_time()));
 }
 
 double Session::share_used() const {

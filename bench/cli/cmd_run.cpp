@@ -4,10 +4,12 @@
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
+#include <emplace/agents/plugin_loader.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/suite_policies.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/random.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <CLI/Validators.hpp>
@@ -201,6 +203,16 @@ void warn_of_other_build(const bench::Manifest& manifest) {
   }
 }
 
+// The manifest names plug-ins among the libraries, each with a hash of its content as the version.
+bench::Start start_with_plugins(const std::vector<std::string>& arguments) {
+  bench::Start start = bench::start_now(arguments);
+  for (const agents::LoadedPlugin& plugin : agents::loaded_plugins()) {
+    start.build.libraries.emplace_back(
+        "plug-in " + plugin.name, fmt::format("{:016x}", stable_hash(read_text_file(plugin.path))));
+  }
+  return start;
+}
+
 Outcome run(const Options& options, const Invocation& invocation) {
   const bench::Suite suite = bench::load_suite(options.suite);
   const auto seed = static_cast<std::uint64_t>(options.seed);
@@ -217,7 +229,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
                                 .root_seed = seed,
                                 .num_cells = static_cast<std::int64_t>(cells.size()),
                                 .problems = std::move(hashes),
-                                .starts = {bench::start_now(invocation.arguments)}},
+                                .starts = {start_with_plugins(invocation.arguments)}},
                                options.resume);
   warn_of_other_build(store.manifest());
   const std::vector<Cell> left = unfinished(cells, store.finished());

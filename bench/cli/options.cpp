@@ -81,7 +81,7 @@ void check_command(const CLI::App& app, int argc, const char* const* argv) {
   const CLI::App* level = &app;
   for (int i = 1; i < argc && !level->get_subcommands({}).empty(); ++i) {
     const std::string argument = argv[i];
-    if (argument == "--color") {
+    if (argument == "--color" || argument == "--plugin") {
       ++i;
     } else if (!argument.starts_with("-")) {
       level = &find_command(*level, argument);

@@ -2,6 +2,7 @@
 
 #include "help_text.hpp"
 
+#include <emplace/agents/plugin_loader.hpp>
 #include <emplace/bench/manifest.hpp>
 
 #include <CLI/Config.hpp>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <vector>
 
 namespace emplace::cli {
 
@@ -29,6 +31,16 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN")
       ->capture_default_str();
+  app->add_option_function<std::vector<std::string>>(
+         "--plugin",
+         [](const std::vector<std::string>& paths) {
+           for (const std::string& path : paths) {
+             agents::load_plugin(path);
+           }
+         },
+         "Shared library whose agents are added (emplace new-agent); may come more than once")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   app->fallthrough();
   app->require_subcommand(0, 1);
 
@@ -43,6 +55,7 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   add_explain(*app, action);
   add_best_known(*app, action);
   add_list(*app, action);
+  add_new_agent(*app, action);
   add_show(*app, action);
   add_profile(*app, action);
   add_doctor(*app, action);

@@ -222,7 +222,9 @@ void Reader::read_agents(const JsonCursor& list) {
       list.fail("expected a list of agents, or \"*\" for all");
     }
     for (const std::string& name : agents::AgentRegistry::global().names()) {
-      suite_.agents.push_back({.agent = name});
+      if (!agents::AgentRegistry::global().info(name).needs_program) {
+        suite_.agents.push_back({.agent = name});
+      }
     }
     return;
   }

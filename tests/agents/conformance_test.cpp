@@ -1,9 +1,11 @@
 // What every agent must do, whatever it is: each test runs once for each registered agent, so a new
-// agent is tested by being registered.
+// agent is tested by being registered. The programs of examples/exec are tested, too.
 
 #include "support/problems.hpp"
+#include "support/source_path.hpp"
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/agents/agent_spec.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/sim/bounds.hpp>
@@ -57,9 +59,7 @@ std::vector<NamedProblem> tiny_problems() {
 
 class Conformance : public testing::TestWithParam<std::string> {
  protected:
-  const AgentInfo& info() const {
-    return AgentRegistry::global().info(Spec::parse(GetParam()).name);
-  }
+  const AgentInfo& info() const { return AgentSpec(GetParam()).info(); }
 
   // Makes the agent, with small LSTMs, whose size matters only for the time of the tests.
   std::unique_ptr<Agent> make(std::vector<std::pair<std::string, std::string>> given = {}) const {
@@ -68,7 +68,7 @@ class Conformance : public testing::TestWithParam<std::string> {
     if (is_recurrent && (given.empty() || given.front().first != "hidden")) {
       given.emplace_back("hidden", "8");
     }
-    Spec spec = Spec::parse(GetParam());
+    Spec spec = AgentSpec(GetParam()).spec();
     std::ranges::move(given, std::back_inserter(spec.given));
     return AgentRegistry::global().make(spec);
   }
@@ -382,6 +382,9 @@ std::vector<std::string> specs() {
   std::vector<std::string> specs;
   for (const std::string& name : AgentRegistry::global().names()) {
     const AgentInfo& info = AgentRegistry::global().info(name);
+    if (info.needs_program) {
+      continue;
+    }
     if (info.presets.empty()) {
       specs.push_back(name);
     }
@@ -398,6 +401,14 @@ INSTANTIATE_TEST_SUITE_P(Registered, Conformance, testing::ValuesIn(specs()),
                            std::ranges::replace_if(
                                name, [](char c) { return c == '-' || c == ':' || c == '='; }, '_');
                            return name;
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Program, Conformance,
+                         testing::Values("exec:" + test::source_path("examples/exec/hill_climb.py"),
+                                         "exec:" +
+                                             test::source_path("examples/exec/equal_runs.sh")),
+                         [](const testing::TestParamInfo<std::string>& agent) {
+                           return agent.param.ends_with(".py") ? "python" : "shell";
                          });
 
 }  // namespace

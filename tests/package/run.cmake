@@ -1,4 +1,5 @@
-# Installs a build, moves the result elsewhere, and builds and runs examples/agent with it, a project of a third party:
+# Installs a build, moves the result elsewhere, and builds and runs examples/agent with it, a project of a third party, and
+# the plug-in that `emplace new-agent` writes:
 #   cmake -D BUILD_DIR=... -D WORK_DIR=... -D CXX=... -D BUILD_TYPE=... -D SOURCE_DIR=... -P run.cmake
 cmake_minimum_required(VERSION 3.25)
 function(run)
@@ -33,4 +34,33 @@ execute_process(COMMAND ${WORK_DIR}/build/compare OUTPUT_VARIABLE comparison COM
 message(STATUS "${comparison}")
 if(NOT comparison MATCHES "earliest-finish +[0-9.]+ ms")
   message(FATAL_ERROR "the example's own agent did not place")
+endif()
+
+# The plug-in, whose own test lets its agent place.
+set(emplace ${WORK_DIR}/moved/bin/emplace)
+run(${emplace} new-agent my-agent -o ${WORK_DIR}/my-agent)
+run(${CMAKE_COMMAND} -S ${WORK_DIR}/my-agent -B ${WORK_DIR}/my-agent/build -G Ninja
+    -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved)
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/my-agent/build)
+run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK_DIR}/my-agent/build --output-on-failure)
+set(plugin ${WORK_DIR}/my-agent/build/my_agent.so)
+execute_process(COMMAND ${emplace} --plugin ${plugin} list agents my-agent OUTPUT_VARIABLE listing
+                COMMAND_ERROR_IS_FATAL ANY)
+if(NOT listing MATCHES "moves +1 +groups that move at a time")
+  message(FATAL_ERROR "the plug-in is not listed: ${listing}")
+endif()
+
+# In a suite, on several threads, beside another agent; the manifest names it.
+file(WRITE ${WORK_DIR}/suite.json [[
+{"schema": "emplace-suite", "version": 1, "name": "plug-in", "graphs": ["inception-v3"], "clusters": ["p2-8xlarge-2"],
+ "agents": ["heft", "my-agent:moves=2"], "repetitions": 4, "max_evaluations": 50}]])
+run(${emplace} --plugin ${plugin} run ${WORK_DIR}/suite.json -o ${WORK_DIR}/run)
+file(READ ${WORK_DIR}/run/manifest.json manifest)
+if(NOT manifest MATCHES "\"plug-in my_agent.so\": \"[0-9a-f]+\"")
+  message(FATAL_ERROR "the manifest does not name the plug-in")
+endif()
+execute_process(COMMAND ${emplace} --plugin ${plugin} --plugin ${plugin} version RESULT_VARIABLE code
+                ERROR_VARIABLE error OUTPUT_QUIET)
+if(NOT code EQUAL 3 OR NOT error MATCHES "two agents are called 'my-agent'")
+  message(FATAL_ERROR "a plug-in whose agent is there already was not refused: ${code} ${error}")
 endif()

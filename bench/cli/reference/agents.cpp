@@ -56,11 +56,12 @@ const ParamSpec* shown_parameter(const AgentInfo& info) {
 
 void add_example(MarkdownPage& page, const AgentInfo& info) {
   const std::string_view cluster = info.respects_placeable ? "p2-8xlarge-4" : "cpu-gpu";
+  const std::string_view program = info.needs_program ? ":examples/exec/hill_climb.py" : "";
   const std::string_view budget = info.deterministic ? "" : " --evaluations 200";
   page.heading(2, "Use");
   std::vector<std::string> lines = {
-      fmt::format("emplace place {} --cluster {} --agent {}{} -o placement.json", kGraph, cluster,
-                  info.name, budget)};
+      fmt::format("emplace place {} --cluster {} --agent {}{}{} -o placement.json", kGraph, cluster,
+                  info.name, program, budget)};
   if (info.trainable) {
     lines.push_back(fmt::format("emplace train {} {} --cluster {} --episodes 4 -o policy.json",
                                 info.name, kGraph, cluster));
@@ -111,9 +112,9 @@ std::string page_of(const AgentInfo& info) {
   add_presets(page, info);
   page.heading(2, "Parameters");
   if (const ParamSpec* shown = shown_parameter(info)) {
-    page.paragraph(
-        fmt::format("Parameters stand after the name: `{}:{}={}`; several are joined by commas.",
-                    info.name, shown->name, to_string(shown->default_value)));
+    page.paragraph(fmt::format(
+        "Parameters stand after the name: `{}:{}{}={}`; several are joined by commas.", info.name,
+        info.needs_program ? "COMMAND," : "", shown->name, to_string(shown->default_value)));
     add_parameters(page, info.parameters, 3);
   } else if (info.parameters.empty()) {
     page.paragraph("None.");

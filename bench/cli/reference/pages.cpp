@@ -32,6 +32,8 @@ std::string index_page() {
   MarkdownPage page("Reference");
   page.paragraph("What the program knows, name by name.");
   page.item(entry("Agents", "agents.md", "who places, with a page for each"));
+  page.item(entry("Agent protocol", "agent-protocol.md",
+                  "what a program in any language says and hears"));
   page.item(entry("Graphs", "graphs.md", "neural networks that are built by name"));
   page.item(entry("Clusters", "clusters.md", "machines to place on"));
   page.item(entry("Device profiles", "profiles.md", "what their devices can do"));
@@ -50,6 +52,7 @@ Pages reference_pages(const CLI::App& program) {
   require_all_names();
   Pages pages;
   add_agent_pages(pages);
+  pages["agent-protocol.md"] = protocol_page();
   pages["cli.md"] = command_page(program);
   pages["clusters.md"] = cluster_page();
   pages["formats.md"] = format_page();

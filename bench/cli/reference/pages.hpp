@@ -32,6 +32,9 @@ std::string cluster_page();
 /// Returns cli.md.
 std::string command_page(const CLI::App& program);
 
+/// Returns agent-protocol.md: what programs that place say and hear.
+std::string protocol_page();
+
 /// Returns profiles.md: the shipped device profiles.
 std::string profile_page();
 

@@ -82,6 +82,9 @@ struct AgentInfo {
   bool respects_placeable = true;
   /// Says that the agent is a TrainableAgent.
   bool trainable = false;
+  /// Says that the name alone makes no agent: users write the command line of a program behind it
+  /// (kProgramParameter), `exec:./my_agent`. "All agents" do not include it.
+  bool needs_program = false;
   /// Groups of ops on which the agent decides unless told otherwise, for one that cannot make good
   /// use of more: it then has the parameter `groups` (kGroupsParameter), and gets problems with
   /// more groups at a coarser level (sim/coarsening.hpp). None: it decides on all groups.
@@ -99,6 +102,9 @@ inline constexpr const char* kGroupsParameter = "groups";
 /// Names the parameter of an agent with presets that says which one is used. Values that the user
 /// gives for other parameters go before those of the preset.
 inline constexpr const char* kPresetParameter = "preset";
+
+/// Names the parameter of an agent with AgentInfo::needs_program that holds the command line.
+inline constexpr const char* kProgramParameter = "program";
 
 /// Proposes placements. An instance belongs to one thread and one call of place().
 class Agent {

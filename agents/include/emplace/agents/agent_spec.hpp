@@ -1,7 +1,8 @@
 #pragma once
 
 // An agent as users write it: `NAME[:key=value,...]`, in a suite, a policy file or on the command
-// line. The text is parsed where it is read; cells, policies and trainings carry this value.
+// line. The text is parsed where it is read; cells, policies and trainings carry this value. An
+// agent that needs a program has its command line first: `exec:COMMAND[,key=value,...]`.
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/params.hpp>
@@ -19,8 +20,10 @@ class AgentSpec {
   /// Names no agent.
   AgentSpec() = default;
 
-  /// Parses `text`; throws kUsage if it is malformed. Whether this program has such an agent is
-  /// asked by the functions below: a report shows results of agents that it does not have.
+  /// Parses `text`; throws kUsage if it is malformed. What stands between the colon and the first
+  /// comma behind the name of an agent that needs a program is its command line. Whether this
+  /// program has such an agent is asked by the functions below: a report shows results of agents
+  /// that it does not have.
   template <std::convertible_to<std::string_view> Text>
   // NOLINTNEXTLINE(google-explicit-constructor): the text and the value stand for the same agent
   AgentSpec(const Text& text) : AgentSpec(Parse(), text) {}
@@ -34,6 +37,9 @@ class AgentSpec {
 
   /// Returns the name without parameters.
   const std::string& name() const { return spec_.name; }
+
+  /// Returns the name with the parameters that the user gave.
+  const Spec& spec() const { return spec_; }
 
   /// Returns the description of the agent; throws kUnknownName with the nearest names.
   const AgentInfo& info() const;

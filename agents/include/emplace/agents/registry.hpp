@@ -35,6 +35,9 @@ class AgentRegistry {
   /// kUnknownName with the nearest names.
   const AgentInfo& info(std::string_view name) const;
 
+  /// Returns the same, or null where there is no such agent.
+  const AgentInfo* find(std::string_view name) const;
+
   /// Returns a value for each parameter of the agent of `spec`: what it gives, else what its preset
   /// has, else the default.
   /// Throws kUnknownName or kUsage.

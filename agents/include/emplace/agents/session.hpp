@@ -172,6 +172,12 @@ class Session {
   /// start, 1 at the end.
   double share_used() const;
 
+  /// Returns the seconds that are left, or nothing where time is not the budget.
+  std::optional<double> seconds_left() const;
+
+  /// Says whether the session was told to stop (Options::stop).
+  bool stopped() const;
+
   /// Says whether no evaluation is left.
   bool exhausted() const { return evaluations_left() == 0; }
 

@@ -1,0 +1,74 @@
+#pragma once
+
+// Makes a shared library of agents, which `emplace --plugin FILE` adds to those of the program:
+//
+//     #include <emplace/agents/plugin.hpp>
+//
+//     class Mine final : public Agent { ... };  // as agent.hpp describes
+//     EMPLACE_PLUGIN_AGENT(Mine, {.name = "mine", ...});
+//
+// A plug-in is compiled with the target emplace::plugin and links no library of emplace: the
+// program that loads it has them. `emplace new-agent NAME` writes such a project. A plug-in that
+// was built for another version is refused (plugin_abi.hpp). One that crashes takes the program
+// with it; a program that speaks the agent protocol (the agent `exec`) does not.
+//
+// Only plug-ins include this header.
+
+#include <emplace/agents/plugin_abi.hpp>
+#include <emplace/agents/registry.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace emplace::agents::plugin {
+
+/// Adds one agent to a registry.
+using AddAgent = void (*)(AgentRegistry& to);
+
+/// Is one agent of this library in the chain of all. Loading only links the chain; agents are made
+/// known when the program has checked that it may call their code.
+struct __attribute__((visibility("hidden"))) Link {
+  explicit Link(AddAgent add_agent) : add(add_agent), next(first) { first = this; }
+  AddAgent add;
+  Link* next;
+  static inline constinit Link* first = nullptr;
+};
+
+/// Adds an agent of a plug-in. Throws kUnsupported where its name is taken.
+inline void add_agent(AgentRegistry& to, AgentInfo info, AgentRegistry::Factory factory) {
+  if (to.find(info.name) != nullptr) {
+    throw Error(ErrorCode::kUnsupported, "two agents are called '" + info.name + "'");
+  }
+  to.add(std::move(info), std::move(factory));
+}
+
+}  // namespace emplace::agents::plugin
+
+/// Tells the program what this library is. Each source with agents has one; the linker keeps one.
+extern "C"
+    __attribute__((visibility("default"), used)) inline const ::emplace::agents::PluginDescription*
+    emplace_plugin() {
+  static const ::emplace::agents::PluginDescription description{
+      .abi = ::emplace::agents::kPluginAbi.data(),
+      .add_agents = [](::emplace::agents::AgentRegistry& to) {
+        for (const auto* link = ::emplace::agents::plugin::Link::first; link != nullptr;
+             link = link->next) {
+          link->add(to);
+        }
+      }};
+  return &description;
+}
+
+/// Adds `Class` (in an unnamed namespace), constructible from `const Params&`, with the AgentInfo
+/// that follows, to the agents of this plug-in.
+#define EMPLACE_PLUGIN_AGENT(Class, ...)                                                       \
+  const ::emplace::agents::plugin::Link k##Class##Link {                                       \
+    [](::emplace::agents::AgentRegistry& to) {                                                 \
+      ::emplace::agents::plugin::add_agent(                                                    \
+          to, ::emplace::agents::AgentInfo __VA_ARGS__, [](const ::emplace::Params& params) {  \
+            return std::unique_ptr<::emplace::agents::Agent>(std::make_unique<Class>(params)); \
+          });                                                                                  \
+    }                                                                                          \
+  }

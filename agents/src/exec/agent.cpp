@@ -1,0 +1,161 @@
+// The agent `exec`: a program in any language places, and talks JSON lines with this one
+// (docs/reference/agent-protocol.md). Whatever it does wrong is an error of its cell and of nothing
+// else. Placements of a request are evaluated in parallel; answers depend on no clock and no
+// threads unless time is the budget, so a program that uses nothing but the problem, its seed and
+// the answers places the same always.
+
+#include "exec/child_process.hpp"
+#include "exec/messages.hpp"
+
+#include <emplace/agents/agent.hpp>
+#include <emplace/agents/exec_protocol.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace emplace::agents {
+namespace {
+
+using Clock = ChildProcess::Clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr Seconds kStopGrace{kStopGraceS};
+constexpr Seconds kEndGrace{kEndGraceS};
+
+// How often is asked whether the user stopped the search.
+constexpr Seconds kStopInterval{0.1};
+
+// Numbers that JSON readers hold exactly.
+constexpr int kSeedShift = 64 - 53;
+
+Clock::time_point after(Clock::time_point begin, Seconds time) {
+  return begin + std::chrono::duration_cast<Clock::duration>(time);
+}
+
+// Splits at blanks. There are no quotes: what needs them is a script of its own.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    if (end > begin) {
+      words.push_back(text.substr(begin, end - begin));
+    }
+    begin = end + 1;
+  }
+  return words;
+}
+
+class Exec final : public Agent {
+ public:
+  explicit Exec(const Params& params)
+      : child_{.command = words_of(params.get<std::string>(kProgramParameter)),
+               .memory_bytes = std::llround(params.get<double>("memory-limit") * 1e9),
+               .shows_errors = params.get<bool>("verbose")},
+        time_limit_(params.get<double>("time-limit")),
+        start_limit_(params.get<double>("start-limit")) {
+    if (child_.command.empty()) {
+      throw Error(ErrorCode::kUsage, "agent exec: its program has no name");
+    }
+  }
+
+  Placement place(const Problem& problem, Session& session) override {
+    const Clock::time_point begin = Clock::now();
+    const Clock::time_point limit = after(begin, time_limit_);
+    const std::uint64_t seed = session.random().next() >> kSeedShift;
+    ChildProcess child(child_);
+    const auto hello = child.receive(after(begin, std::min(start_limit_, time_limit_)));
+    if (!hello) {
+      throw Error(ErrorCode::kIo, fmt::format("the program said no hello within {} s{}",
+                                              start_limit_.count(), child.last_error()));
+    }
+    expect_hello(*hello);
+    child.send(write_problem(problem, seed, session));
+    while (true) {
+      AgentMessage message = read_message(receive(child, session, limit), problem);
+      if (auto* const final = std::get_if<FinalPlacement>(&message)) {
+        child.finish(std::min(after(Clock::now(), kEndGrace), limit));
+        return std::move(final->placement);
+      }
+      if (const auto* const request = std::get_if<EvaluateRequest>(&message)) {
+        const std::vector<Evaluation> evaluations = session.evaluate(request->placements);
+        child.send(write_evaluations(evaluations, session));
+      } else {
+        child.send(write_best(session));
+      }
+    }
+  }
+
+ private:
+  std::string receive(ChildProcess& child, const Session& session, Clock::time_point limit) const {
+    Clock::time_point deadline = limit;
+    bool was_stopped = false;
+    while (true) {
+      if (!was_stopped && session.stopped()) {
+        was_stopped = true;
+        deadline = std::min(limit, after(Clock::now(), kStopGrace));
+      }
+      if (auto line = child.receive(std::min(deadline, after(Clock::now(), kStopInterval)))) {
+        return std::move(*line);
+      }
+      if (Clock::now() >= deadline) {
+        throw Error(ErrorCode::kIo,
+                    was_stopped && deadline < limit
+                        ? "the search was stopped, and the program gave no placement"
+                        : fmt::format("the program gave no placement within {} s{}",
+                                      time_limit_.count(), child.last_error()));
+      }
+    }
+  }
+
+  ChildProcess::Options child_;
+  Seconds time_limit_;
+  Seconds start_limit_;
+};
+
+EMPLACE_REGISTER_AGENT(
+    Exec,
+    {.name = "exec",
+     .kind = AgentKind::kSearch,
+     .summary = "a program of yours in any language: exec:./my_agent",
+     .description =
+         "Runs a program that speaks the agent protocol: JSON lines on its standard streams. It "
+         "gets the problem once, may ask for evaluations of placements in batches, which run in "
+         "parallel, and gives a placement. Its command line stands behind the colon, with words "
+         "parted by blanks and without commas; parameters follow: exec:python3 agent.py --depth "
+         "3,time-limit=60. A program that crashes, hangs, answers nonsense or breaks a limit makes "
+         "a failed cell with the reason, and nothing else is lost.",
+     .reference = "the protocol emplace-agent, docs/reference/agent-protocol.md",
+     .parameters =
+         {{.name = "time-limit",
+           .default_value = 600.0,
+           .min = 1,
+           .max = 1e6,
+           .summary = "seconds until a program that has given no placement is killed"},
+          {.name = "start-limit",
+           .default_value = 30.0,
+           .min = 1,
+           .max = 1e6,
+           .summary = "seconds until a program that has said no hello is killed"},
+          {.name = "memory-limit",
+           .default_value = 16.0,
+           .min = 0,
+           .max = 1e6,
+           .summary = "10^9 bytes of data that each of its processes may have; 0 for no limit"},
+          {.name = "verbose",
+           .default_value = false,
+           .summary = "shows its standard error instead of keeping the last line for errors"},
+          {.name = kProgramParameter,
+           .default_value = std::string(),
+           .summary = "command line of the program, which stands first: exec:COMMAND"}},
+     .deterministic = false,
+     .needs_program = true});
+
+}  // namespace
+}  // namespace emplace::agents
