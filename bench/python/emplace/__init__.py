@@ -10,12 +10,14 @@ from emplace._errors import (
     UsageError,
 )
 from emplace._types import Evaluation, Evaluations, Status
-from emplace._core import Problem, Step, agents, clusters, graphs, problem, suites, version
+from emplace._core import Problem, Random, Session, Step, agents, clusters, graphs, problem, suites, version
+from emplace._agents import Parameter, agent
+from emplace._runs import Placed, Report, place, report, run
 
 __version__ = version()
 
 __all__ = [
-    "Error", "Evaluation", "Evaluations", "FormatError", "InternalError", "IoError", "Problem", "Status", "Step",
-    "UnknownNameError", "UnsupportedError", "UsageError", "agents", "clusters", "graphs", "problem", "suites",
-    "version",
+    "Error", "Evaluation", "Evaluations", "FormatError", "InternalError", "IoError", "Parameter", "Placed", "Problem",
+    "Random", "Report", "Session", "Status", "Step", "UnknownNameError", "UnsupportedError", "UsageError", "agent",
+    "agents", "clusters", "graphs", "place", "problem", "report", "run", "suites", "version",
 ]

@@ -1,6 +1,8 @@
 // The module emplace._core, on which the package emplace stands.
 
 #include "problem.hpp"
+#include "python_agent.hpp"
+#include "runs.hpp"
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/manifest.hpp>
@@ -56,6 +58,8 @@ PYBIND11_MODULE(_core, module) {
   using namespace emplace;
   pybind11::register_exception_translator(python::translate);
   python::bind_problem(module);
+  python::bind_agents(module);
+  python::bind_runs(module);
   module.def("version", [] { return bench::build_info().version; });
   module.def("agents", [] { return agents::AgentRegistry::global().names(); });
   module.def("graphs", [] { return GraphCatalog::global().names(); });

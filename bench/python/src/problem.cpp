@@ -331,6 +331,12 @@ void bind_problem(py::module_& module) {
                                  return group_memory(self.problem(), group);
                                });
                              })
+      .def_property_readonly("persistent_bytes",
+                             [](Self self) {
+                               return group_numbers(self.problem(), [&](GroupId group) {
+                                 return self.problem().group_persistent_bytes(group);
+                               });
+                             })
       .def_property_readonly("features", [](Self self) { return features(self.problem()); })
       .def_property_readonly("edges", edges)
       .def_property_readonly("edge_bytes", edge_bytes)
