@@ -93,6 +93,9 @@ py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t ev
   placed["evaluations"] = result.evaluations;
   placed["evaluations_to_best"] = result.evaluations_to_best;
   placed["decision_groups"] = result.decision_groups;
+  placed["best_objective_us"] = result.history.empty()
+                                    ? py::object(py::none())
+                                    : py::float_(result.history.back().evaluation.objective_us());
   return placed;
 }
 
