@@ -1,6 +1,7 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "python_package.hpp"
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <vector>
 
 namespace emplace::cli {
 namespace {
@@ -29,6 +31,7 @@ struct Options {
   int threads = 0;
   std::int64_t seed = 0;
   bool json = false;
+  std::vector<std::string> python;
 };
 
 // Returns the n-th default folder of a suite: results/NAME, results/NAME-2, ...
@@ -128,6 +131,9 @@ void train(bench::SuiteRun& suite_run, const Options& options, const std::atomic
 }
 
 Outcome run(const Options& options, const Invocation& invocation) {
+  if (!options.python.empty()) {
+    run_in_python(invocation.arguments);
+  }
   const bench::Suite suite = bench::load_suite(options.suite);
   bench::SuiteRun suite_run(suite, static_cast<std::uint64_t>(options.seed));
   const std::string folder = choose_folder(options, suite.name);
@@ -171,6 +177,12 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("SUITE", options->suite, "Name (emplace list suites), or a suite file")
       ->required()
       ->type_name("SUITE");
+  command
+      ->add_option("--python", options->python,
+                   "Python file that registers agents; those that the suite does not name are "
+                   "added to it")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   command->add_flag("--resume", options->resume,
                     "Keep the cells that are there and run the others");
   add_threads(*command, options->threads);

@@ -319,6 +319,37 @@ class Suites(unittest.TestCase):
         again = emplace.run(path, agents=[RoundRobin], output=self.folder + "/run", resume=True)
         self.assertEqual(len(rows(again.cells)), 2)
 
+    def test_the_program_runs_files_of_agents(self):
+        suite, agents = self.folder + "/suite.json", self.folder + "/mine.py"
+        with open(suite, "w") as file:
+            json.dump({**SUITE, "agents": ["heft"]}, file)
+
+        def run(text, *options):
+            with open(agents, "w") as file:
+                file.write(text)
+            return subprocess.run([os.environ["EMPLACE"], "run", suite, "--python", agents, "--json", *options],
+                                  capture_output=True, text=True, cwd=self.folder)
+
+        good = """
+import emplace
+@emplace.agent("mine")
+class Mine:
+    def place(self, problem, session):
+        return problem.placeable_devices[[0] * problem.num_groups]
+"""
+        done = run(good, "-o", "one")
+        self.assertEqual((done.returncode, done.stderr), (0, "results in one\n"))
+        self.assertEqual({row["agent"] for table in json.loads(done.stdout)["tables"] for row in table["rows"]},
+                         {"heft", "mine"})
+        self.assertEqual(run(good, "-o", "one", "-q").returncode, 2)
+        self.assertEqual(run(good, "-o", "one", "--resume").stdout, done.stdout)
+        for code, text, program in ((4, "results in", good.replace("[0]", "[99]")), (2, "registers no agent", ""),
+                                    (2, "mine.py: ZeroDivisionError: division by zero (mine.py, line 1)", "1 / 0"),
+                                    (2, "mine.py: SyntaxError", "def")):
+            done = run(program)
+            self.assertIn(text, done.stderr)
+            self.assertEqual(done.returncode, code)
+
     def test_an_exception_of_progress_ends_the_run(self):
         def stop(done, total):
             raise RuntimeError("enough")
@@ -330,7 +361,6 @@ class Suites(unittest.TestCase):
                 (emplace.FormatError, lambda: emplace.run({**SUITE, "graphs": ["nothing"]}, output=self.folder)),
                 (emplace.UnknownNameError, lambda: emplace.run("no-such-suite", output=self.folder)),
                 (emplace.UsageError, lambda: self.run_in("x", seed=-1)),
-                (emplace.UsageError, lambda: emplace.run(SUITE, resume=True)),
                 (emplace.Error, lambda: emplace.report(self.folder + "/nothing"))):
             with self.assertRaises(error):
                 call()

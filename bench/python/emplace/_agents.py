@@ -105,3 +105,8 @@ def cause_of(message):
     """Returns the exception of the agent of which `message` tells, and forgets it."""
     last, _last_failure[0] = _last_failure[0], None
     return last[1] if last and last[0] in message else None
+
+
+def registered():
+    """Returns the names of all agents in Python, in the order of their registration."""
+    return list(_registered)

@@ -107,6 +107,14 @@ def _free_folder(name):
             number += 1
 
 
+def last_folder(name):
+    """Returns the folder that a run of the suite `name` goes on in: the last of results/SUITE, results/SUITE-2, ..."""
+    number = 1
+    while os.path.exists(f"results/{name}-{number + 1}"):
+        number += 1
+    return f"results/{name}" if number == 1 else f"results/{name}-{number}"
+
+
 def _with_classes(agents):
     """Replaces classes by the names of their agents."""
     for entry in agents:
@@ -122,8 +130,15 @@ def run(suite, *, agents=(), output=None, seed=0, resume=False, threads=0, progr
     `suite` is a name, the path of a file, or a dict of what a file holds, whose agents may be registered classes.
     `agents` are added to those of the suite. `output` is the folder of the results; results/SUITE, then
     results/SUITE-2 and so on unless told otherwise. `progress(done, total)` is called after each cell. Ctrl-C ends
-    the run; with `resume` it goes on.
+    the run; with `resume` it goes on in `output`, or in the last of these folders.
     """
+    folder = run_cells(suite, agents=agents, output=output, seed=seed, resume=resume, threads=threads,
+                       progress=progress)
+    return report(folder)
+
+
+def run_cells(suite, *, agents=(), output=None, seed=0, resume=False, threads=0, progress=None):
+    """Runs a suite and returns the folder of its results."""
     if isinstance(suite, dict):
         source = "suite"
         document = dict(suite)
@@ -135,10 +150,10 @@ def run(suite, *, agents=(), output=None, seed=0, resume=False, threads=0, progr
         listed = _core.agents() if listed == "*" else listed
         document["agents"] = [*_with_classes(listed), *_with_classes(agents)]
     text = json.dumps(document)
-    folder = os.fspath(output) if output is not None else None
-    if folder is None:
-        if resume:
-            raise UsageError("resume needs output, the folder of the run to go on with")
-        folder = _free_folder(_core.checked_name(text, source))
+    name = _core.checked_name(text, source)
+    if output is not None:
+        folder = os.fspath(output)
+    else:
+        folder = last_folder(name) if resume else _free_folder(name)
     _core.run_suite(text, source, folder, seed, resume, threads, list(sys.argv), progress)
-    return report(folder)
+    return folder

@@ -172,6 +172,16 @@ py::tuple read_run(const std::string& folder) {
   return py::make_tuple(report, tables);
 }
 
+// Returns the report for a terminal, or as JSON, and the cells that are finished, failed and all.
+py::tuple report_text(const std::string& folder, bool color, bool json) {
+  const py::gil_scoped_release released;
+  const bench::Report report =
+      bench::make_report(bench::read_store(folder), bench::shipped_best_known());
+  const std::string text = json ? bench::write_json(report) : bench::write_terminal(report, color);
+  const py::gil_scoped_acquire acquired;
+  return py::make_tuple(text, report.cells_finished, report.cells_failed, report.cells_total);
+}
+
 }  // namespace
 
 bool is_running() { return runs_in_progress > 0; }
@@ -202,6 +212,7 @@ void bind_runs(py::module_& module) {
   module.def("place", place);
   module.def("run_suite", run_suite);
   module.def("read_run", read_run);
+  module.def("report_text", report_text);
   // The name of the suite in `text`, which is checked.
   module.def("checked_name", [](const std::string& text, const std::string& source) {
     return bench::read_suite(text, source).name;
