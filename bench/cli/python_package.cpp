@@ -24,7 +24,7 @@ void set_python_path() {
   for (const fs::path& folder :
        {program.parent_path() / EMPLACE_PYTHON_DIR, program / "bench" / "python"}) {
     if (fs::exists(folder / "emplace" / "__init__.py", error)) {
-      path = path.empty() ? folder.string() : folder.string() + ":" + path;
+      path = path.empty() ? folder.string() : fmt::format("{}:{}", folder.string(), path);
     }
   }
   setenv("PYTHONPATH", path.c_str(), 1);
@@ -41,6 +41,7 @@ void run_in_python(const std::vector<std::string>& arguments) {
   std::vector<std::string> words = {EMPLACE_PYTHON_PROGRAM, "-m", "emplace"};
   words.insert(words.end(), arguments.begin() + 1, arguments.end());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) {
     pointers.push_back(word.data());
   }

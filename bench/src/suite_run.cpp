@@ -67,13 +67,14 @@ SuiteRun::SuiteRun(const Suite& suite, std::uint64_t root_seed)
 void SuiteRun::open(const std::string& folder, const std::vector<std::string>& arguments,
                     bool resume) {
   folder_ = folder;
-  store_ = ResultStore::open(folder,
-                             {.suite = suite_,
-                              .root_seed = root_seed_,
-                              .num_cells = static_cast<std::int64_t>(cells_.size()),
-                              .problems = hashes_,
-                              .starts = {start_now(arguments)}},
-                             resume);
+  store_ = std::make_unique<ResultStore>(
+      ResultStore::open(folder,
+                        {.suite = suite_,
+                         .root_seed = root_seed_,
+                         .num_cells = static_cast<std::int64_t>(cells_.size()),
+                         .problems = hashes_,
+                         .starts = {start_now(arguments)}},
+                        resume));
   remaining_ = unfinished(cells_, store_->finished());
   trainings_ = needed(std::move(trainings_), remaining_);
 }

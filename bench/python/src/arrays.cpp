@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace emplace::python {
@@ -71,7 +72,7 @@ void PlacementBatch::read_as(std::size_t row, Placement& placement) const {
                               is_single_ ? "" : fmt::format("placement {}: ", row), group, device,
                               num_devices_ - 1));
     }
-    placement[group] = static_cast<DeviceId>(device);
+    placement[group] = static_cast<DeviceId>(static_cast<std::make_unsigned_t<T>>(device));
   }
 }
 

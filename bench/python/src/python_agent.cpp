@@ -189,18 +189,17 @@ void register_agent(const std::string& name, const std::string& kind, const std:
 }
 
 py::object evaluate(PythonSession& self, const py::object& placements) {
-  std::optional<PlacementBatch> batch;
-  self.with([&](agents::Session& session) { batch.emplace(placements, session.problem()); });
+  const PlacementBatch batch = self.with(
+      [&](agents::Session& session) { return PlacementBatch(placements, session.problem()); });
   std::vector<agents::Evaluation> evaluations;
   {
     const py::gil_scoped_release released;
-    const std::vector<Placement> all = batch->read_all();
+    const std::vector<Placement> all = batch.read_all();
     evaluations = self.with([&](agents::Session& session) {
-      return batch->is_single() ? std::vector{session.evaluate(all.front())}
-                                : session.evaluate(all);
+      return batch.is_single() ? std::vector{session.evaluate(all.front())} : session.evaluate(all);
     });
   }
-  return to_python(evaluations, batch->is_single());
+  return to_python(evaluations, batch.is_single());
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -68,7 +68,7 @@ class SuiteRun {
   ProblemSet problems_;
   std::vector<ProblemHash> hashes_;
   std::string folder_;
-  std::optional<ResultStore> store_;
+  std::unique_ptr<ResultStore> store_;
   std::vector<Cell> remaining_;
 };
 
