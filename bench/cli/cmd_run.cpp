@@ -1,29 +1,22 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "python_package.hpp"
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
-#include <emplace/agents/plugin_loader.hpp>
-#include <emplace/bench/executor.hpp>
 #include <emplace/bench/report.hpp>
-#include <emplace/bench/suite_policies.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/random.hpp>
-#include <emplace/graphs/text_file.hpp>
+#include <emplace/bench/suite_run.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <iterator>
 #include <memory>
-#include <set>
 #include <system_error>
-#include <utility>
+#include <vector>
 
 namespace emplace::cli {
 namespace {
@@ -38,6 +31,7 @@ struct Options {
   int threads = 0;
   std::int64_t seed = 0;
   bool json = false;
+  std::vector<std::string> python;
 };
 
 // Returns the n-th default folder of a suite: results/NAME, results/NAME-2, ...
@@ -111,86 +105,6 @@ class Progress {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::vector<Cell> unfinished(const std::vector<Cell>& cells,
-                             const std::vector<CellResult>& finished) {
-  std::set<std::string> done;
-  for (const CellResult& result : finished) {
-    done.insert(result.cell.id());
-  }
-  std::vector<Cell> left;
-  for (const Cell& cell : cells) {
-    if (!done.contains(cell.id())) {
-      left.push_back(cell);
-    }
-  }
-  return left;
-}
-
-// Leaves out what no remaining cell needs.
-std::vector<bench::SuiteTraining> needed(std::vector<bench::SuiteTraining> trainings,
-                                         const std::vector<Cell>& remaining) {
-  std::set<std::string> hashes;
-  for (const Cell& cell : remaining) {
-    hashes.insert(cell.training);
-  }
-  std::erase_if(trainings, [&](const bench::SuiteTraining& training) {
-    return !hashes.contains(bench::hash_of(training.plan));
-  });
-  return trainings;
-}
-
-// Where a trained policy is kept, in the folder of the run.
-std::string policy_path(const std::string& folder, const bench::SuiteTraining& training) {
-  return folder + "/policies/" + training.file_name();
-}
-
-std::string curve_path(const std::string& folder, const bench::SuiteTraining& training) {
-  return folder + "/policies/" + training.curve_file_name();
-}
-
-// Trains the policies that the folder lacks and reads those that it has. Not all of
-// them if it was stopped.
-bench::Policies train_or_read(const std::vector<bench::SuiteTraining>& trainings,
-                              const std::string& folder, const Options& options,
-                              const std::atomic<bool>& stop) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  fs::create_directories(folder + "/policies", error);  // writing tells why it could not
-  std::vector<bench::SuiteTraining> left;
-  for (const bench::SuiteTraining& training : trainings) {
-    if (!fs::exists(policy_path(folder, training), error)) {
-      left.push_back(training);
-    }
-  }
-  note(fmt::format("{} of {} policies to train", left.size(), trainings.size()));
-  {
-    ProgressLine line;
-    std::size_t done = trainings.size() - left.size();
-    bench::train_policies(
-        left, options.threads, stop,
-        [&](const bench::SuiteTraining& training, const bench::TrainedPolicy& trained) {
-          // A policy that is there is not trained again, so its curve must be there before.
-          write_text_file(curve_path(folder, training), trained.curve);
-          write_text_file(policy_path(folder, training), trained.policy);
-          line.show(fmt::format("[{}/{}] trained {} on {}", ++done, trainings.size(),
-                                training.policy, training.family));
-        });
-  }
-  bench::Policies policies;
-  for (const bench::SuiteTraining& training : trainings) {
-    if (stop) {
-      return {};
-    }
-    const std::string path = policy_path(folder, training);
-    bench::PolicyFile file = bench::read_policy_file(read_text_file(path), path);
-    if (file.origin.plan != training.plan) {
-      throw Error(ErrorCode::kFormat, path + ": the policy was trained by another plan");
-    }
-    policies.emplace(bench::hash_of(training.plan), std::move(file.policy));
-  }
-  return policies;
-}
-
 // The results of one run should come from one program; a resumed run says so where they do not.
 void warn_of_other_build(const bench::Manifest& manifest) {
   const auto& first = manifest.starts.front().build;
@@ -203,51 +117,39 @@ void warn_of_other_build(const bench::Manifest& manifest) {
   }
 }
 
-// The manifest names plug-ins among the libraries, each with a hash of its content as the version.
-bench::Start start_with_plugins(const std::vector<std::string>& arguments) {
-  bench::Start start = bench::start_now(arguments);
-  for (const agents::LoadedPlugin& plugin : agents::loaded_plugins()) {
-    start.build.libraries.emplace_back(
-        "plug-in " + plugin.name, fmt::format("{:016x}", stable_hash(read_text_file(plugin.path))));
-  }
-  return start;
+// Trains the policies that the folder lacks.
+void train(bench::SuiteRun& suite_run, const Options& options, const std::atomic<bool>& stop) {
+  const std::vector<bench::SuiteTraining> left = suite_run.untrained();
+  const std::size_t total = suite_run.trainings().size();
+  note(fmt::format("{} of {} policies to train", left.size(), total));
+  ProgressLine line;
+  std::size_t done = total - left.size();
+  suite_run.train(left, options.threads, stop, [&](const bench::SuiteTraining& training) {
+    line.show(
+        fmt::format("[{}/{}] trained {} on {}", ++done, total, training.policy, training.family));
+  });
 }
 
 Outcome run(const Options& options, const Invocation& invocation) {
+  if (!options.python.empty()) {
+    run_in_python(invocation.arguments);
+  }
   const bench::Suite suite = bench::load_suite(options.suite);
-  const auto seed = static_cast<std::uint64_t>(options.seed);
-  const std::vector<Cell> cells = bench::cells_of(suite, seed);
-  const std::vector<bench::SuiteTraining> trainings = bench::trainings_of(suite, seed);
-  const bench::ProblemSet problems(cells);
-  std::vector<bench::ProblemHash> hashes = problems.hashes();
-  std::ranges::copy(bench::hash_trained(suite, trainings, problems.hashes()),
-                    std::back_inserter(hashes));
+  bench::SuiteRun suite_run(suite, static_cast<std::uint64_t>(options.seed));
   const std::string folder = choose_folder(options, suite.name);
-  bench::ResultStore store =
-      bench::ResultStore::open(folder,
-                               {.suite = suite,
-                                .root_seed = seed,
-                                .num_cells = static_cast<std::int64_t>(cells.size()),
-                                .problems = std::move(hashes),
-                                .starts = {start_with_plugins(invocation.arguments)}},
-                               options.resume);
-  warn_of_other_build(store.manifest());
-  const std::vector<Cell> left = unfinished(cells, store.finished());
-  note(fmt::format("{}: {} of {} cells to run, results in {}", suite.name, left.size(),
-                   cells.size(), folder));
+  suite_run.open(folder, invocation.arguments, options.resume);
+  warn_of_other_build(suite_run.manifest());
+  note(fmt::format("{}: {} of {} cells to run, results in {}", suite.name,
+                   suite_run.remaining().size(), suite_run.cells().size(), folder));
 
   const std::atomic<bool>& stop = stop_on_signal();
-  bench::Policies policies;
-  if (const auto wanted = needed(trainings, left); !wanted.empty()) {
-    policies = train_or_read(wanted, folder, options, stop);
+  if (!suite_run.trainings().empty()) {
+    train(suite_run, options, stop);
   }
   {
-    Progress progress(cells, left);
-    bench::run_cells(left, problems, policies, options.threads, stop,
-                     [&](const CellResult& result) {
-                       store.append(result);
-                       progress.finished(result.cell);
-                     });
+    Progress progress(suite_run.cells(), suite_run.remaining());
+    suite_run.run(options.threads, stop,
+                  [&](const CellResult& result) { progress.finished(result.cell); });
   }
 
   const bench::Report report =
@@ -275,6 +177,12 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("SUITE", options->suite, "Name (emplace list suites), or a suite file")
       ->required()
       ->type_name("SUITE");
+  command
+      ->add_option("--python", options->python,
+                   "Python file that registers agents; those that the suite does not name are "
+                   "added to it")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   command->add_flag("--resume", options->resume,
                     "Keep the cells that are there and run the others");
   add_threads(*command, options->threads);

@@ -1,7 +1,10 @@
 #include "suite_json.hpp"
 
+#include <emplace/agents/plugin_loader.hpp>
 #include <emplace/bench/manifest.hpp>
 #include <emplace/graphs/json_cursor.hpp>
+#include <emplace/graphs/random.hpp>
+#include <emplace/graphs/text_file.hpp>
 
 #include <boost/version.hpp>
 #include <fmt/chrono.h>
@@ -138,10 +141,16 @@ MachineInfo machine_info() {
 Start start_now(std::vector<std::string> arguments) {
   const auto now =
       std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-  return {.arguments = std::move(arguments),
-          .time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)),
-          .build = build_info(),
-          .machine = machine_info()};
+  Start start{.arguments = std::move(arguments),
+              .time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)),
+              .build = build_info(),
+              .machine = machine_info()};
+  // A plug-in tells no version of its own.
+  for (const agents::LoadedPlugin& plugin : agents::loaded_plugins()) {
+    start.build.libraries.emplace_back(
+        "plug-in " + plugin.name, fmt::format("{:016x}", stable_hash(read_text_file(plugin.path))));
+  }
+  return start;
 }
 
 bool had_problem(const Manifest& manifest, std::string_view graph, std::string_view cluster,

@@ -1,0 +1,75 @@
+#pragma once
+
+// One run of a suite in a folder of results, for programs that run suites: which cells are left,
+// the policies that they need, and the cells themselves. What is there already is kept, so a run
+// that was stopped goes on where it was.
+
+#include <emplace/bench/cell.hpp>
+#include <emplace/bench/problem_set.hpp>
+#include <emplace/bench/result_store.hpp>
+#include <emplace/bench/suite.hpp>
+#include <emplace/bench/suite_policies.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Runs a suite; see the head of this file. Used by one thread.
+class SuiteRun {
+ public:
+  /// Loads the graphs and clusters of `suite`. Throws as cells_of(), ProblemSet and hash_trained()
+  /// do.
+  SuiteRun(const Suite& suite, std::uint64_t root_seed);
+
+  /// Opens the store in `folder`; `arguments` are those of the program. Throws as
+  /// ResultStore::open() does.
+  void open(const std::string& folder, const std::vector<std::string>& arguments, bool resume);
+
+  /// Returns all cells of the suite.
+  const std::vector<Cell>& cells() const { return cells_; }
+
+  /// Returns the cells without a result when the store was opened. Requires: open() was called.
+  const std::vector<Cell>& remaining() const { return remaining_; }
+
+  /// Returns the manifest of the store, the present start last. Requires: as remaining().
+  const Manifest& manifest() const { return store_->manifest(); }
+
+  /// Returns the trainings whose policies the remaining cells need. Requires: as remaining().
+  const std::vector<SuiteTraining>& trainings() const { return trainings_; }
+
+  /// Returns those of trainings() whose policies the folder lacks. Requires: as remaining().
+  std::vector<SuiteTraining> untrained() const;
+
+  /// Trains these policies, keeps each and tells `sink`, one at a time but from any thread. Throws
+  /// as train_policies() does.
+  void train(const std::vector<SuiteTraining>& trainings, int threads,
+             const std::atomic<bool>& stop, const std::function<void(const SuiteTraining&)>& sink);
+
+  /// Runs the remaining cells with the policies in the folder, keeps each result and tells `sink`,
+  /// one at a time but from any thread. `threads` and `stop` are as in run_cells(). Throws kIo or
+  /// kFormat for a policy file that is not what it should be. Requires: untrained() is empty, or
+  /// `stop` is true: then it does nothing.
+  void run(int threads, const std::atomic<bool>& stop,
+           const std::function<void(const CellResult&)>& sink);
+
+ private:
+  Policies read_policies() const;
+
+  Suite suite_;
+  std::uint64_t root_seed_;
+  std::vector<Cell> cells_;
+  std::vector<SuiteTraining> trainings_;
+  ProblemSet problems_;
+  std::vector<ProblemHash> hashes_;
+  std::string folder_;
+  std::unique_ptr<ResultStore> store_;
+  std::vector<Cell> remaining_;
+};
+
+}  // namespace emplace::bench

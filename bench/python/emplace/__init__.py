@@ -1,0 +1,24 @@
+"""Simulate, learn and compare placements of neural networks on many devices. See docs/guide/use-from-python.md."""
+
+from emplace._errors import (
+    Error,
+    FormatError,
+    InternalError,
+    IoError,
+    UnknownNameError,
+    UnsupportedError,
+    UsageError,
+)
+from emplace._types import Evaluation, Evaluations, Status
+from emplace._core import Problem, Random, Session, Step, agents, clusters, graphs, problem, suites, version
+from emplace._agents import Parameter, agent
+from emplace._conformance import check_agent
+from emplace._runs import Placed, Report, place, report, run
+
+__version__ = version()
+
+__all__ = [
+    "Error", "Evaluation", "Evaluations", "FormatError", "InternalError", "IoError", "Parameter", "Placed", "Problem",
+    "Random", "Report", "Session", "Status", "Step", "UnknownNameError", "UnsupportedError", "UsageError", "agent",
+    "agents", "check_agent", "clusters", "graphs", "place", "problem", "report", "run", "suites", "version",
+]

@@ -1,0 +1,84 @@
+"""`emplace run SUITE --python FILE`: runs a suite with the agents of files in Python. The program calls this."""
+
+import argparse
+import json
+import os
+import runpy
+import sys
+
+from emplace import _agents, _core
+from emplace._errors import Error, UsageError
+from emplace._runs import run_cells
+
+# The exit codes of the program.
+_WRONG_USE, _BAD_INPUT, _SOME_CELLS_FAILED, _INTERRUPTED = 2, 3, 4, 130
+
+
+def _options(arguments):
+    parser = argparse.ArgumentParser(prog="emplace", allow_abbrev=False)
+    run = parser.add_subparsers(required=True).add_parser("run", allow_abbrev=False)
+    for common in (parser, run):
+        common.add_argument("-q", "--quiet", action="store_true", default=argparse.SUPPRESS)
+        common.add_argument("--color", choices=("auto", "always", "never"), default=argparse.SUPPRESS)
+    run.add_argument("suite")
+    run.add_argument("--python", action="append", default=[])
+    run.add_argument("-o", "--output")
+    run.add_argument("--resume", action="store_true")
+    run.add_argument("--threads", type=int, default=0)
+    run.add_argument("--seed", type=int, default=0)
+    run.add_argument("--json", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def _load(path):
+    """Runs a file and returns the agents that it registers."""
+    before = set(_agents.registered())
+    # As Python does for a program: its folder comes first, for the modules that it imports.
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    try:
+        runpy.run_path(path)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except Exception as error:
+        raise UsageError(f"{path}: {_agents.note_failure(error, error.__traceback__)}") from error
+    added = [name for name in _agents.registered() if name not in before]
+    if not added:
+        raise UsageError(f"{path}: registers no agent (see emplace.agent)")
+    return added
+
+
+def _run(options):
+    added = [name for path in options.python for name in _load(path)]
+    listed = json.loads(_core.suite_text(options.suite))["agents"]
+    named = {(entry["agent"] if isinstance(entry, dict) else entry).partition(":")[0] for entry in listed}
+    quiet = getattr(options, "quiet", False)
+
+    def progress(done, total):
+        print(f"\r[{done}/{total}]", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+    folder = run_cells(options.suite, agents=[name for name in added if name not in named], output=options.output,
+                       seed=options.seed, resume=options.resume, threads=options.threads,
+                       progress=progress if sys.stderr.isatty() and not quiet else None)
+    if not quiet:
+        print(f"results in {folder}", file=sys.stderr)
+    color = getattr(options, "color", "auto")
+    is_colored = color == "always" or (color == "auto" and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+                                       and os.environ.get("TERM") != "dumb")
+    text, _, failed, _ = _core.report_text(folder, is_colored, options.json)
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    return _SOME_CELLS_FAILED if failed else 0
+
+
+def main(arguments=None):
+    try:
+        return _run(_options(arguments))
+    except KeyboardInterrupt:
+        print("emplace: interrupted; go on with the same command and --resume", file=sys.stderr)
+        return _INTERRUPTED
+    except Error as error:
+        print(f"emplace: {error}", file=sys.stderr)
+        return _WRONG_USE if isinstance(error, UsageError) else _BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())

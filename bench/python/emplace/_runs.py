@@ -1,0 +1,159 @@
+"""Placing, running suites and reading their results."""
+
+import json
+import os
+import sys
+from typing import NamedTuple
+
+import numpy
+
+from emplace import _core
+from emplace._agents import cause_of, name_of
+from emplace._errors import UnsupportedError, UsageError
+
+_UNLIMITED = 1 << 60
+_DEFAULT_AGENT = "auto"
+_DEFAULT_TIME_LIMIT = 10.0
+
+
+class Placed(NamedTuple):
+    """What an agent made of a problem."""
+
+    agent: str
+    placement: numpy.ndarray
+    status: str
+    step_time_us: float
+    bound_us: float
+    gap: float
+    peak_bytes: numpy.ndarray
+    evaluations: int
+    evaluations_to_best: int
+    decision_groups: int
+
+
+def place(problem, agent=_DEFAULT_AGENT, *, evaluations=None, time_limit=None, seed=0, start=None, threads=0):
+    """Lets an agent place `problem`, as `emplace place` does: `agent` is NAME[:key=value,...] or a registered class.
+
+    The budget is `evaluations` (1000 unless told otherwise) or `time_limit` in seconds; without either, `auto` has
+    ten seconds. `start` is a placement from which searches start. Raises UnsupportedError if the agent fails, from
+    the exception of an agent in Python.
+    """
+    facts = place_and_tell_best(problem, agent, evaluations=evaluations, time_limit=time_limit, seed=seed,
+                                start=start, threads=threads)
+    return Placed(*(facts[field] for field in Placed._fields))
+
+
+def place_and_tell_best(problem, agent, *, evaluations=None, time_limit=None, seed=0, start=None, threads=0):
+    """Does the same, and returns a dict that has the objective of the best evaluation, too, to within 0.2 %."""
+    name = name_of(agent)
+    if time_limit is None and evaluations is None and name == _DEFAULT_AGENT:
+        time_limit = _DEFAULT_TIME_LIMIT
+    if time_limit is not None and not time_limit > 0:
+        raise UsageError(f"time_limit is {time_limit}, expected more than 0 seconds")
+    if evaluations is None:
+        evaluations = _UNLIMITED if time_limit is not None else 1000
+    if evaluations < 0:
+        raise UsageError(f"evaluations is {evaluations}, expected 0 or more")
+    try:
+        return _core.place(problem, name, evaluations, time_limit, seed, start, threads)
+    except UnsupportedError as error:
+        cause = cause_of(str(error))
+        if cause is not None:
+            raise error from cause
+        raise
+
+
+class Report(NamedTuple):
+    """The results of a run: pandas.DataFrames, or lists of dicts where there is no pandas."""
+
+    table: object
+    cells: object
+    histories: object
+    folder: str
+
+
+def _frame(rows):
+    try:
+        import pandas
+    except ImportError:
+        return rows
+    return pandas.DataFrame(rows)
+
+
+def report(folder):
+    """Returns what `emplace report` and `emplace export-results` tell of the run in `folder`.
+
+    `table` has a row for each graph, cluster and agent, `cells` one for each cell, `histories` one for each
+    improvement that a cell kept.
+    """
+    text, tables = _core.read_run(os.fspath(folder))
+    rows = []
+    for table in json.loads(text)["tables"]:
+        of_all = {key: value for key, value in table.items() if not isinstance(value, (list, dict))}
+        for row in table["rows"]:
+            rows.append({**of_all, **{key: value for key, value in row.items()
+                                      if not isinstance(value, (list, dict))}})
+    return Report(_frame(rows), _frame(tables["cells"]), _frame(tables["histories"]), os.fspath(folder))
+
+
+def _free_folder(name):
+    number = 1
+    while True:
+        folder = f"results/{name}" if number == 1 else f"results/{name}-{number}"
+        try:
+            os.makedirs(folder)
+            return folder
+        except FileExistsError:
+            number += 1
+
+
+def last_folder(name):
+    """Returns the folder that a run of the suite `name` goes on in: the last of results/SUITE, results/SUITE-2, ..."""
+    number = 1
+    while os.path.exists(f"results/{name}-{number + 1}"):
+        number += 1
+    return f"results/{name}" if number == 1 else f"results/{name}-{number}"
+
+
+def _with_classes(agents):
+    """Replaces classes by the names of their agents."""
+    for entry in agents:
+        if isinstance(entry, dict) and "agent" in entry:
+            yield {**entry, "agent": name_of(entry["agent"])}
+        else:
+            yield name_of(entry) if not isinstance(entry, dict) else entry
+
+
+def run(suite, *, agents=(), output=None, seed=0, resume=False, threads=0, progress=None):
+    """Runs a suite, as `emplace run` does, and returns its report().
+
+    `suite` is a name, the path of a file, or a dict of what a file holds, whose agents may be registered classes.
+    `agents` are added to those of the suite. `output` is the folder of the results; results/SUITE, then
+    results/SUITE-2 and so on unless told otherwise. `progress(done, total)` is called after each cell. Ctrl-C ends
+    the run; with `resume` it goes on in `output`, or in the last of these folders.
+    """
+    folder = run_cells(suite, agents=agents, output=output, seed=seed, resume=resume, threads=threads,
+                       progress=progress)
+    return report(folder)
+
+
+def run_cells(suite, *, agents=(), output=None, seed=0, resume=False, threads=0, progress=None):
+    """Runs a suite and returns the folder of its results."""
+    if isinstance(suite, dict):
+        source = "suite"
+        document = dict(suite)
+    else:
+        source = os.fspath(suite)
+        document = json.loads(_core.suite_text(source))
+    if document.get("agents") != "*" or agents:
+        listed = document.get("agents", [])
+        listed = _core.agents() if listed == "*" else listed
+        document["agents"] = [*_with_classes(listed), *_with_classes(agents)]
+    text = json.dumps(document)
+    name = _core.checked_name(text, source)
+    if output is not None:
+        folder = os.fspath(output)
+    else:
+        folder = last_folder(name) if resume else _free_folder(name)
+    _core.run_suite(text, source, folder, seed, resume, threads, list(sys.argv), progress)
+    return folder

@@ -1,0 +1,36 @@
+"""What evaluations return."""
+
+import enum
+from typing import NamedTuple
+
+import numpy
+
+
+class Status(enum.IntEnum):
+    """How an evaluation ended."""
+
+    OK = 0
+    OUT_OF_MEMORY = 1
+    CUT_OFF = 2
+    BUDGET_SPENT = 3
+
+
+STATUSES = tuple(Status)
+
+
+class Evaluation(NamedTuple):
+    """One simulated step."""
+
+    status: Status
+    step_time_us: float
+    bytes_over: int
+    objective_us: float
+
+
+class Evaluations(NamedTuple):
+    """Many simulated steps: an array for each number of an Evaluation."""
+
+    status: numpy.ndarray
+    step_time_us: numpy.ndarray
+    bytes_over: numpy.ndarray
+    objective_us: numpy.ndarray

@@ -1,0 +1,236 @@
+"""The environments of Placeto (Addanki et al. 2019) with the interface of gymnasium.
+
+An episode starts with a placement and visits every group once, in topological order. The action is the device of the
+current group, as an index of the placeable devices. With reward="step" each action earns by how much it lowers the
+objective, the step time plus the penalty for memory; with reward="terminal" the last action earns the sum of these, and
+only the first and the last placement are simulated. Rewards are in units of the problem's work: the sum of the costs
+of all groups, each the mean over the placeable devices.
+
+An observation is a dict:
+    features   (groups, 3) Problem.features
+    edges      (edges, 2) producer and consumer of each edge between groups
+    current    the group to place; the last one when the episode has ended
+    placement  (groups,) the device of each group
+    visited    (groups,) 1 where the episode has chosen
+The info has the `action_mask` of the current group (0 where the weights of the groups that were visited leave no memory
+for its own, unless that is so on all devices), the `objective_us`, the `step_time_us` and whether the placement `fits`.
+
+With gymnasium installed, gymnasium.make("emplace.gymnasium_env:emplace/Placeto-v0", graph=..., cluster=...) makes the
+environment, and make_vec() with vectorization_mode="vector_entry_point" many that are simulated in one batch.
+"""
+
+import numpy
+
+from emplace import _core
+from emplace._errors import UsageError
+from emplace._types import Status
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.vector import VectorEnv
+    from gymnasium.vector.utils import batch_space
+
+    Env = gymnasium.Env
+except ImportError:
+    from emplace import _spaces as spaces
+
+    gymnasium = None
+    Env = VectorEnv = spaces.Env
+
+    def batch_space(space, count):
+        """Returns the space of `count` values of `space`."""
+        if isinstance(space, spaces.Dict):
+            return spaces.Dict({key: batch_space(part, count) for key, part in space.spaces.items()})
+        if isinstance(space, spaces.Discrete):
+            return spaces.Box(0, space.n - 1, (count,), space.dtype)
+        return spaces.Box(space.low, space.high, (count, *space.shape), space.dtype)
+
+
+_REWARDS = ("step", "terminal")
+_STARTS = ("single", "random")
+
+
+class _Episodes:
+    """Episodes of one problem side by side; each visits the same group at the same time."""
+
+    def __init__(self, graph, cluster, groups, reward, start, problem, count):
+        if reward not in _REWARDS:
+            raise UsageError(f"reward is {reward!r}, expected one of {_REWARDS}")
+        if start not in _STARTS:
+            raise UsageError(f"start is {start!r}, expected one of {_STARTS}")
+        self.problem = problem if problem is not None else _core.problem(graph, cluster, groups)
+        self.reward, self.start, self.count = reward, start, count
+        problem = self.problem
+        self.devices = problem.placeable_devices
+        self.features, self.edges, self.order = problem.features, problem.edges, problem.order
+        self.weights, self.capacities = problem.persistent_bytes, problem.capacities[self.devices]
+        self.unit_us = float(problem.costs[:, self.devices].mean(axis=1).sum()) or 1.0
+        self.at = len(self.order)
+
+    def observation_space(self):
+        groups, edges = self.problem.num_groups, len(self.edges)
+        return spaces.Dict({
+            "features": spaces.Box(0.0, 1.0, self.features.shape, numpy.float32),
+            "edges": spaces.Box(0, max(groups - 1, 0), (edges, 2), numpy.int32),
+            "current": spaces.Discrete(groups),
+            "placement": spaces.Box(0, len(self.devices) - 1, (groups,), numpy.int32),
+            "visited": spaces.Box(0, 1, (groups,), numpy.int8)})
+
+    def begin(self, random, start):
+        """Starts episodes from `start`, devices of the problem, or as the environment says."""
+        shape = (self.count, self.problem.num_groups)
+        if start is not None:
+            start = numpy.broadcast_to(numpy.asarray(start), shape)
+            self.problem.evaluate(start[0])  # refuses what is no placement
+            index = numpy.full(self.problem.num_devices, -1)
+            index[self.devices] = numpy.arange(len(self.devices))
+            self.placements = index[start].astype(numpy.int32)
+            if (self.placements < 0).any():
+                raise UsageError("the start has groups on devices that are not placeable")
+        elif self.start == "random":
+            self.placements = random.integers(len(self.devices), size=shape, dtype=numpy.int32)
+        else:
+            self.placements = numpy.zeros(shape, numpy.int32)
+        self.at = 0
+        self.used = numpy.zeros((self.count, len(self.devices)), numpy.int64)
+        self.evaluations = self.problem.evaluate(self.devices[self.placements])
+        self.first_us = self.evaluations.objective_us
+
+    def advance(self, actions):
+        """Places the current group; returns the rewards."""
+        if self.ended():
+            raise UsageError("the episode has ended; call reset()")
+        actions = numpy.asarray(actions)
+        if actions.shape != (self.count,) or actions.dtype.kind not in "iu":
+            raise UsageError(f"actions of the shape {actions.shape} and type {actions.dtype}, expected {self.count} "
+                             "integers")
+        if (actions < 0).any() or (actions >= len(self.devices)).any():
+            raise UsageError(f"action {actions}, expected 0 to {len(self.devices) - 1}")
+        group = self.order[self.at]
+        changed = bool((self.placements[:, group] != actions).any())
+        self.placements[:, group] = actions
+        self.used[numpy.arange(self.count), actions] += self.weights[group]
+        self.at += 1
+        before_us = self.evaluations.objective_us
+        if self.reward == "step" and changed or self.reward == "terminal" and self.ended():
+            self.evaluations = self.problem.evaluate(self.devices[self.placements])
+        if self.reward == "terminal" and self.ended():
+            before_us = self.first_us
+        return (before_us - self.evaluations.objective_us) / self.unit_us
+
+    def ended(self):
+        return self.at == len(self.order)
+
+    def current(self):
+        return int(self.order[min(self.at, len(self.order) - 1)])
+
+    def visited(self):
+        visited = numpy.zeros(self.problem.num_groups, numpy.int8)
+        visited[self.order[:self.at]] = 1
+        return visited
+
+    def masks(self):
+        masks = self.used + self.weights[self.current()] <= self.capacities
+        masks[~masks.any(axis=1)] = True
+        return masks.astype(numpy.int8)
+
+
+class PlacetoEnv(Env):
+    """One episode at a time; see the head of this module."""
+
+    metadata = {"render_modes": []}
+
+    def __init__(self, graph="inception-v3", cluster="p2-8xlarge-4", groups=128, reward="step", start="single",
+                 problem=None, render_mode=None):
+        if render_mode is not None:
+            raise UsageError(f"render_mode is {render_mode!r}; this environment draws nothing")
+        self._episodes = _Episodes(graph, cluster, groups, reward, start, problem, 1)
+        self.problem = self._episodes.problem
+        self.render_mode = None
+        self.observation_space = self._episodes.observation_space()
+        self.action_space = spaces.Discrete(len(self._episodes.devices))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self._episodes.begin(self.np_random, (options or {}).get("start"))
+        return self._observe(), self._inform()
+
+    def step(self, action):
+        rewards = self._episodes.advance(numpy.reshape(action, (1,)))
+        return self._observe(), float(rewards[0]), self._episodes.ended(), False, self._inform()
+
+    def _observe(self):
+        episodes = self._episodes
+        return {"features": episodes.features, "edges": episodes.edges, "current": numpy.int64(episodes.current()),
+                "placement": episodes.placements[0].copy(), "visited": episodes.visited()}
+
+    def _inform(self):
+        evaluations = self._episodes.evaluations
+        return {"action_mask": self._episodes.masks()[0], "objective_us": float(evaluations.objective_us[0]),
+                "step_time_us": float(evaluations.step_time_us[0]),
+                "fits": bool(evaluations.status[0] == Status.OK)}
+
+
+class PlacetoVectorEnv(VectorEnv):
+    """Many episodes of one problem side by side, simulated in one batch on all threads.
+
+    All of them end together; the next step() ignores its actions and starts new ones (gymnasium's NEXT_STEP).
+    """
+
+    metadata = {"render_modes": []}
+    if gymnasium is not None and hasattr(gymnasium.vector, "AutoresetMode"):
+        metadata["autoreset_mode"] = gymnasium.vector.AutoresetMode.NEXT_STEP
+
+    def __init__(self, num_envs=1, graph="inception-v3", cluster="p2-8xlarge-4", groups=128, reward="step",
+                 start="single", problem=None, render_mode=None):
+        if num_envs < 1:
+            raise UsageError(f"num_envs is {num_envs}, expected 1 or more")
+        if render_mode is not None:
+            raise UsageError(f"render_mode is {render_mode!r}; this environment draws nothing")
+        self._episodes = _Episodes(graph, cluster, groups, reward, start, problem, num_envs)
+        self.problem = self._episodes.problem
+        self.num_envs = num_envs
+        self.render_mode = None
+        self.single_observation_space = self._episodes.observation_space()
+        self.single_action_space = spaces.Discrete(len(self._episodes.devices))
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._start = None
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self._start = (options or {}).get("start")
+        self._episodes.begin(self.np_random, self._start)
+        return self._observe(), self._inform()
+
+    def step(self, actions):
+        episodes = self._episodes
+        if episodes.ended():
+            episodes.begin(self.np_random, self._start)
+            rewards = numpy.zeros(self.num_envs)
+        else:
+            rewards = episodes.advance(actions)
+        ended = numpy.full(self.num_envs, episodes.ended())
+        return self._observe(), rewards, ended, numpy.zeros(self.num_envs, bool), self._inform()
+
+    def _observe(self):
+        episodes, count = self._episodes, self.num_envs
+
+        def repeated(array):
+            return numpy.broadcast_to(array, (count, *numpy.shape(array)))
+
+        return {"features": repeated(episodes.features), "edges": repeated(episodes.edges),
+                "current": numpy.full(count, episodes.current()), "placement": episodes.placements.copy(),
+                "visited": repeated(episodes.visited())}
+
+    def _inform(self):
+        evaluations, present = self._episodes.evaluations, numpy.ones(self.num_envs, bool)
+        info = {"action_mask": self._episodes.masks(), "objective_us": evaluations.objective_us.copy(),
+                "step_time_us": evaluations.step_time_us.copy(), "fits": evaluations.status == Status.OK}
+        return {**info, **{"_" + key: present for key in info}}
+
+
+if gymnasium is not None:
+    gymnasium.register(id="emplace/Placeto-v0", entry_point="emplace.gymnasium_env:PlacetoEnv",
+                       vector_entry_point="emplace.gymnasium_env:PlacetoVectorEnv")

@@ -1,0 +1,310 @@
+#include "python_agent.hpp"
+
+#include "arrays.hpp"
+#include "problem.hpp"
+#include "runs.hpp"
+
+#include <emplace/agents/agent.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace emplace::python {
+namespace {
+
+// A session as Python sees it: it ends with the call of place(), though Python may keep the object.
+// A session belongs to one thread, and Python's threads share objects, so each use locks it.
+class PythonSession {
+ public:
+  explicit PythonSession(agents::Session& session) : session_(&session) {}
+
+  // Calls `body` with the session; throws kUsage if it has ended.
+  template <typename Body>
+  auto with(const Body& body) {
+    const std::lock_guard lock(mutex_);
+    if (session_ == nullptr) {
+      throw Error(ErrorCode::kUsage, "the session has ended: it lasts as long as place() runs");
+    }
+    return body(*session_);
+  }
+
+  void end() {
+    const std::lock_guard lock(mutex_);
+    session_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  agents::Session* session_;
+};
+
+// The random stream of a session.
+struct PythonRandom {
+  std::shared_ptr<PythonSession> session;
+
+  template <typename Draw>
+  auto draw(const Draw& next) const {
+    return session->with([&](agents::Session& of) { return next(of.random()); });
+  }
+
+  // Returns one number, or an array of the shape `size`, a number or a tuple.
+  template <typename T, typename Draw>
+  py::object fill(const py::object& size, const Draw& next) const {
+    if (size.is_none()) {
+      return py::cast(draw(next));
+    }
+    const auto shape = py::isinstance<py::int_>(size)
+                           ? std::vector<py::ssize_t>{size.cast<py::ssize_t>()}
+                           : size.cast<std::vector<py::ssize_t>>();
+    py::array_t<T> numbers(shape);
+    draw([&](RandomStream& random) {
+      for (py::ssize_t i = 0; i < numbers.size(); ++i) {
+        numbers.mutable_data()[i] = next(random);
+      }
+      return 0;
+    });
+    return numbers;
+  }
+};
+
+py::object python_value(const ParamValue& value) {
+  return std::visit([](const auto& held) -> py::object { return py::cast(held); }, value);
+}
+
+// Thrown with the last line of the traceback.
+[[noreturn]] void throw_failure(const py::error_already_set& error) {
+  const py::object trace = error.trace() ? error.trace() : py::none();
+  throw std::runtime_error(py::module_::import("emplace._agents")
+                               .attr("note_failure")(error.value(), trace)
+                               .cast<std::string>());
+}
+
+class PythonAgent final : public agents::Agent {
+ public:
+  PythonAgent(std::string name, Params params)
+      : name_(std::move(name)), params_(std::move(params)) {}
+
+  Placement place(const Problem& problem, agents::Session& session) override {
+    const py::gil_scoped_acquire acquired;
+    // A copy, because Python may keep it for longer than this problem lives.
+    const auto python_problem = std::make_shared<PythonProblem>(
+        Problem(problem), ProblemNames{.graph = problem.graph()[boost::graph_bundle].name,
+                                       .cluster = problem.cluster().name});
+    const auto python_session = std::make_shared<PythonSession>(session);
+    try {
+      py::dict params;
+      for (const auto& [name, value] : params_.values()) {
+        params[py::str(name)] = python_value(value);
+      }
+      const py::object agent = py::module_::import("emplace._agents").attr("make")(name_, params);
+      const py::object placement = agent.attr("place")(python_problem, python_session);
+      python_session->end();
+      return read_answer(placement, problem);
+    } catch (const py::error_already_set& error) {
+      python_session->end();
+      throw_failure(error);
+    }
+  }
+
+ private:
+  static Placement read_answer(const py::object& placement, const Problem& problem) {
+    try {
+      return read_placement(placement, problem);
+    } catch (const Error& error) {
+      throw std::runtime_error(fmt::format("place() returned no placement: {}", error.what()));
+    }
+  }
+
+  std::string name_;
+  Params params_;
+};
+
+// A parameter as emplace._agents hands it on.
+ParamSpec parameter_of(const py::dict& given) {
+  const py::object value = given["default"];
+  ParamSpec spec{.name = given["name"].cast<std::string>(),
+                 .min = given["min"].cast<double>(),
+                 .max = given["max"].cast<double>(),
+                 .choices = given["choices"].cast<std::vector<std::string>>(),
+                 .summary = given["summary"].cast<std::string>()};
+  if (py::isinstance<py::bool_>(value)) {
+    spec.default_value = value.cast<bool>();
+  } else if (py::isinstance<py::int_>(value)) {
+    spec.default_value = value.cast<std::int64_t>();
+  } else if (py::isinstance<py::float_>(value)) {
+    spec.default_value = value.cast<double>();
+  } else {
+    spec.default_value = value.cast<std::string>();
+  }
+  return spec;
+}
+
+agents::AgentKind kind_of(const std::string& text) {
+  using agents::AgentKind;
+  for (const AgentKind kind : {AgentKind::kBaseline, AgentKind::kExpert, AgentKind::kHeuristic,
+                               AgentKind::kSearch, AgentKind::kLearned}) {
+    if (to_string(kind) == text) {
+      return kind;
+    }
+  }
+  throw Error(ErrorCode::kUsage,
+              fmt::format("kind is '{}', expected one of 'baseline', 'expert', 'heuristic', "
+                          "'search', 'learned'",
+                          excerpt(text)));
+}
+
+void register_agent(const std::string& name, const std::string& kind, const std::string& summary,
+                    const std::string& description, const std::string& reference,
+                    bool deterministic, bool respects_placeable,
+                    const std::optional<GroupId>& groups, const std::vector<py::dict>& parameters) {
+  if (is_running()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("agent {} comes too late: other agents are running", name));
+  }
+  agents::AgentInfo info{.name = name,
+                         .kind = kind_of(kind),
+                         .summary = summary,
+                         .description = description,
+                         .reference = reference,
+                         .deterministic = deterministic,
+                         .respects_placeable = respects_placeable,
+                         .default_groups = groups};
+  for (const py::dict& parameter : parameters) {
+    info.parameters.push_back(parameter_of(parameter));
+  }
+  // By name, because the registry outlives the interpreter and its classes.
+  agents::AgentRegistry::global().add(std::move(info), [name](const Params& params) {
+    return std::make_unique<PythonAgent>(name, params);
+  });
+}
+
+py::object evaluate(PythonSession& self, const py::object& placements) {
+  const PlacementBatch batch = self.with(
+      [&](agents::Session& session) { return PlacementBatch(placements, session.problem()); });
+  std::vector<agents::Evaluation> evaluations;
+  {
+    const py::gil_scoped_release released;
+    const std::vector<Placement> all = batch.read_all();
+    evaluations = self.with([&](agents::Session& session) {
+      return batch.is_single() ? std::vector{session.evaluate(all.front())} : session.evaluate(all);
+    });
+  }
+  return to_python(evaluations, batch.is_single());
+}
+
+}  // namespace
+
+void bind_agents(py::module_& module) {
+  py::class_<PythonRandom>(module, "Random", "The random stream of a session.")
+      .def("bits",
+           [](const PythonRandom& self) {
+             return self.draw([](RandomStream& random) { return random.next(); });
+           })
+      .def(
+          "integers",
+          [](const PythonRandom& self, std::int64_t bound, const py::object& size) {
+            if (bound < 1) {
+              throw Error(ErrorCode::kUsage, fmt::format("bound is {}, expected 1 or more", bound));
+            }
+            return self.fill<std::int64_t>(size, [bound](RandomStream& random) {
+              return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
+            });
+          },
+          py::arg("bound"), py::arg("size") = py::none())
+      .def(
+          "uniform",
+          [](const PythonRandom& self, const py::object& size) {
+            return self.fill<double>(size, [](RandomStream& random) { return random.uniform(); });
+          },
+          py::arg("size") = py::none())
+      .def(
+          "normal",
+          [](const PythonRandom& self, const py::object& size) {
+            return self.fill<double>(
+                size, [](RandomStream& random) { return random.normal_pair().first; });
+          },
+          py::arg("size") = py::none());
+
+  using agents::Session;
+  py::class_<PythonSession, std::shared_ptr<PythonSession>>(
+      module, "Session", "What an agent may use: a budget of evaluations and a random stream.")
+      .def("evaluate", evaluate, py::arg("placements"))
+      .def_property_readonly("evaluations",
+                             [](PythonSession& self) {
+                               return self.with([](Session& of) { return of.evaluations(); });
+                             })
+      .def_property_readonly("evaluations_left",
+                             [](PythonSession& self) {
+                               return self.with([](Session& of) { return of.evaluations_left(); });
+                             })
+      .def_property_readonly(
+          "exhausted",
+          [](PythonSession& self) { return self.with([](Session& of) { return of.exhausted(); }); })
+      .def_property_readonly("share_used",
+                             [](PythonSession& self) {
+                               return self.with([](Session& of) { return of.share_used(); });
+                             })
+      .def_property_readonly("best_placement",
+                             [](PythonSession& self) {
+                               return self.with([](Session& of) -> py::object {
+                                 const auto& best = of.best_placement();
+                                 return best ? py::object(to_array(*best)) : py::none();
+                               });
+                             })
+      .def_property_readonly(
+          "best_evaluation",
+          [](PythonSession& self) {
+            return self.with([](Session& of) -> py::object {
+              return of.best_placement() ? to_python({of.best_evaluation()}, true) : py::none();
+            });
+          })
+      .def(
+          "prove_bound",
+          [](PythonSession& self, double us) {
+            if (!std::isfinite(us)) {
+              throw Error(ErrorCode::kUsage, fmt::format("a bound of {} us", us));
+            }
+            self.with([us](Session& of) { of.prove_bound(us); });
+          },
+          py::arg("us"))
+      .def_property_readonly(
+          "random", [](const std::shared_ptr<PythonSession>& self) { return PythonRandom{self}; });
+
+  module.def("register_agent", register_agent);
+  module.def("agent_info", [](const std::string& name) {
+    const agents::AgentInfo& info = agents::AgentRegistry::global().info(name);
+    py::list parameters;
+    for (const ParamSpec& spec : info.parameters) {
+      py::dict entry;
+      entry["name"] = spec.name;
+      entry["default"] = python_value(spec.default_value);
+      entry["min"] = spec.min;
+      entry["max"] = spec.max;
+      entry["choices"] = spec.choices;
+      entry["summary"] = spec.summary;
+      parameters.append(std::move(entry));
+    }
+    py::dict dict;
+    dict["name"] = info.name;
+    dict["kind"] = to_string(info.kind);
+    dict["summary"] = info.summary;
+    dict["description"] = info.description;
+    dict["reference"] = info.reference;
+    dict["deterministic"] = info.deterministic;
+    dict["respects_placeable"] = info.respects_placeable;
+    dict["parameters"] = parameters;
+    return dict;
+  });
+}
+
+}  // namespace emplace::python

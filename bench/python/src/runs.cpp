@@ -1,0 +1,225 @@
+#include "runs.hpp"
+
+#include "arrays.hpp"
+#include "problem.hpp"
+
+#include <emplace/bench/best_known.hpp>
+#include <emplace/bench/executor.hpp>
+#include <emplace/bench/report.hpp>
+#include <emplace/bench/result_tables.hpp>
+#include <emplace/bench/suite_run.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace emplace::python {
+namespace {
+
+constexpr std::chrono::milliseconds kSignalInterval(50);
+
+int runs_in_progress = 0;  // guarded by the GIL
+
+struct RunInProgress {
+  RunInProgress() { ++runs_in_progress; }
+  ~RunInProgress() { --runs_in_progress; }
+};
+
+void check_threads(int threads) {
+  if (threads < 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("threads is {}, expected 1 or more, or 0 for all cores", threads));
+  }
+}
+
+// Runs one cell with as many threads; 0 for as many as there are cores.
+bench::CellResult run_on_threads(int threads, const bench::Cell& cell, PythonProblem& problem,
+                                 const std::atomic<bool>& stop, const bench::CellWatch& watch) {
+  const int count = threads == 0 ? tbb::info::default_concurrency() : threads;
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<std::size_t>(count));
+  tbb::task_arena arena(count);
+  return arena.execute([&] { return bench::run_cell(cell, problem.bounded(), {}, stop, watch); });
+}
+
+py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t evaluations,
+               std::optional<double> time_limit_s, std::int64_t seed, const py::object& start,
+               int threads) {
+  check_threads(threads);
+  const agents::AgentSpec spec = agent;
+  spec.resolve();
+  const ProblemNames& names = problem.names();
+  const bench::Cell cell{.graph = names.graph,
+                         .cluster = names.cluster,
+                         .agent = spec,
+                         .max_evaluations = evaluations,
+                         .groups = names.groups,
+                         .grouping = names.grouping,
+                         .root_seed = static_cast<std::uint64_t>(seed)};
+  bench::CellWatch watch;
+  if (time_limit_s) {
+    watch.max_time = std::chrono::duration<double>(*time_limit_s);
+    watch.ends_at_bound = true;
+  }
+  if (!start.is_none()) {
+    watch.start = read_placement(start, problem.problem());
+  }
+  bench::CellResult result;
+  run_interruptibly([&](const std::atomic<bool>& stop) {
+    result = run_on_threads(threads, cell, problem, stop, watch);
+  });
+  if (result.status == bench::CellStatus::kFailed) {
+    throw Error(ErrorCode::kUnsupported, fmt::format("agent {} failed: {}", agent, result.message));
+  }
+  py::dict placed;
+  placed["agent"] = agent;
+  placed["placement"] = to_array(result.placement);
+  placed["status"] = to_string(result.status);
+  placed["step_time_us"] = result.step_time_us;
+  placed["bound_us"] = result.bound_us;
+  placed["gap"] = gap_to_bound(result.step_time_us, result.bound_us);
+  placed["peak_bytes"] = adopt(result.peak_bytes);
+  placed["evaluations"] = result.evaluations;
+  placed["evaluations_to_best"] = result.evaluations_to_best;
+  placed["decision_groups"] = result.decision_groups;
+  placed["best_objective_us"] = result.history.empty()
+                                    ? py::object(py::none())
+                                    : py::float_(result.history.back().evaluation.objective_us());
+  return placed;
+}
+
+// Runs a suite and returns the number of its cells that are finished, and of all.
+std::pair<std::size_t, std::size_t> run_suite(const std::string& text, const std::string& source,
+                                              const std::string& folder, std::int64_t seed,
+                                              bool resume, int threads,
+                                              const std::vector<std::string>& arguments,
+                                              const py::object& progress) {
+  check_threads(threads);
+  if (seed < 0 || seed > bench::kMaxRootSeed) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("seed is {}, expected 0 to {}", seed, bench::kMaxRootSeed));
+  }
+  std::size_t done = 0;
+  std::size_t total = 0;
+  run_interruptibly([&](const std::atomic<bool>& stop) {
+    bench::SuiteRun run(bench::read_suite(text, source), static_cast<std::uint64_t>(seed));
+    run.open(folder, arguments, resume);
+    run.train(run.untrained(), threads, stop, [](const bench::SuiteTraining&) {});
+    total = run.cells().size();
+    done = total - run.remaining().size();
+    run.run(threads, stop, [&](const bench::CellResult&) {
+      ++done;
+      const py::gil_scoped_acquire acquired;
+      if (!progress.is_none()) {
+        progress(done, total);
+      }
+    });
+  });
+  return {done, total};
+}
+
+py::object to_python(const bench::FieldValue& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    return py::int_(*number);
+  }
+  if (const auto* number = std::get_if<double>(&value)) {
+    return py::float_(*number);
+  }
+  if (const auto* text = std::get_if<std::string_view>(&value)) {
+    return py::str(text->data(), text->size());
+  }
+  return py::none();
+}
+
+// Returns the rows of a table as dicts.
+py::list rows_of(const bench::ResultTable& table, const bench::StoredRun& run) {
+  py::list rows;
+  table.write_rows(run, [&](std::span<const bench::FieldValue> fields) {
+    py::dict row;
+    for (std::size_t column = 0; column < fields.size(); ++column) {
+      const std::string_view name = table.columns[column].name;
+      row[py::str(name.data(), name.size())] = to_python(fields[column]);
+    }
+    rows.append(std::move(row));
+  });
+  return rows;
+}
+
+// Returns the report as JSON text, and the tables of the run by name.
+py::tuple read_run(const std::string& folder) {
+  std::optional<bench::StoredRun> run;
+  std::string report;
+  {
+    const py::gil_scoped_release released;
+    run = bench::read_store(folder);
+    report = bench::write_json(bench::make_report(*run, bench::shipped_best_known()));
+  }
+  py::dict tables;
+  for (const bench::ResultTable& table : bench::result_tables()) {
+    tables[py::str(table.name.data(), table.name.size())] = rows_of(table, *run);
+  }
+  return py::make_tuple(report, tables);
+}
+
+// Returns the report for a terminal, or as JSON, and the cells that are finished, failed and all.
+py::tuple report_text(const std::string& folder, bool color, bool json) {
+  const py::gil_scoped_release released;
+  const bench::Report report =
+      bench::make_report(bench::read_store(folder), bench::shipped_best_known());
+  const std::string text = json ? bench::write_json(report) : bench::write_terminal(report, color);
+  const py::gil_scoped_acquire acquired;
+  return py::make_tuple(text, report.cells_finished, report.cells_failed, report.cells_total);
+}
+
+}  // namespace
+
+bool is_running() { return runs_in_progress > 0; }
+
+void run_interruptibly(const std::function<void(const std::atomic<bool>& stop)>& body) {
+  const RunInProgress in_progress;
+  std::atomic<bool> stop{false};
+  std::optional<py::error_already_set> interrupt;
+  std::future<void> ended;
+  {
+    const py::gil_scoped_release released;
+    ended = std::async(std::launch::async, [&] { body(stop); });
+    while (ended.wait_for(kSignalInterval) != std::future_status::ready) {
+      const py::gil_scoped_acquire acquired;
+      if (!interrupt && PyErr_CheckSignals() != 0) {
+        interrupt.emplace();
+        stop = true;
+      }
+    }
+  }
+  ended.get();
+  if (interrupt) {
+    throw py::error_already_set(*interrupt);
+  }
+}
+
+void bind_runs(py::module_& module) {
+  module.def("place", place);
+  module.def("run_suite", run_suite);
+  module.def("read_run", read_run);
+  module.def("report_text", report_text);
+  // The name of the suite in `text`, which is checked.
+  module.def("checked_name", [](const std::string& text, const std::string& source) {
+    return bench::read_suite(text, source).name;
+  });
+  module.def("suite_text", [](const std::string& name_or_path) {
+    return bench::write_suite(bench::load_suite(name_or_path));
+  });
+}
+
+}  // namespace emplace::python
