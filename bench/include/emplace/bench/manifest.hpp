@@ -47,7 +47,8 @@ struct Start {
   MachineInfo machine{};
 };
 
-/// Returns a start by this program, on this machine, now.
+/// Returns a start by this program, on this machine, now; plug-ins that were loaded are among the
+/// libraries, with a hash of their content as the version. Throws kIo if one cannot be read.
 Start start_now(std::vector<std::string> arguments);
 
 /// Holds manifest.json.
