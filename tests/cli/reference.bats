@@ -87,6 +87,7 @@ END
 @test "the example of each agent works" {
   docs pages
   emplace() { "$EMPLACE" "$@"; }
+  ln -s "$EMPLACE_SOURCE_DIR/examples" examples  # with the program of exec
   local page
   for page in pages/agents/*.md; do
     sed -n '/^```sh$/,/^```$/p' "$page" | grep -v '```' >commands

@@ -57,7 +57,8 @@ const ParamSpec* shown_parameter(const AgentInfo& info) {
 void add_example(MarkdownPage& page, const AgentInfo& info) {
   const std::string_view cluster = info.respects_placeable ? "p2-8xlarge-4" : "cpu-gpu";
   const std::string_view program = info.needs_program ? ":examples/exec/hill_climb.py" : "";
-  const std::string_view budget = info.deterministic ? "" : " --evaluations 200";
+  const bool has_budget = !info.deterministic && !info.needs_program;
+  const std::string_view budget = has_budget ? " --evaluations 200" : "";
   page.heading(2, "Use");
   std::vector<std::string> lines = {
       fmt::format("emplace place {} --cluster {} --agent {}{}{} -o placement.json", kGraph, cluster,

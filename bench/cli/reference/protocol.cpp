@@ -109,11 +109,10 @@ void add_limits(MarkdownPage& page) {
 
 std::string protocol_page() {
   MarkdownPage page(fmt::format("Agent protocol, version {}", agents::kExecProtocolVersion));
-  page.paragraph(fmt::format(
+  page.paragraph(
       "A program in any language can place: `--agent exec:COMMAND`, and the same in suites. It "
       "talks with emplace on its standard input and output, one JSON object in a line each, in "
-      "UTF-8. {} is a guide with examples.",
-      link("Agents in any language", "../guide/agents-in-any-language.md")));
+      "UTF-8. The guide \"Agents in any language\" has examples.");
   page.paragraph(fmt::format(
       "The program speaks first: `{{\"hello\": \"{}\", \"version\": {}}}`. It hears the problem, "
       "sends requests and reads their answers, and gives a placement at the end. Each line has "
