@@ -64,3 +64,8 @@ execute_process(COMMAND ${emplace} --plugin ${plugin} --plugin ${plugin} version
 if(NOT code EQUAL 3 OR NOT error MATCHES "two agents are called 'my-agent'")
   message(FATAL_ERROR "a plug-in whose agent is there already was not refused: ${code} ${error}")
 endif()
+execute_process(COMMAND ${emplace} --plugin ${plugin} run ${WORK_DIR}/suite.json --python mine.py
+                RESULT_VARIABLE code ERROR_VARIABLE error OUTPUT_QUIET)
+if(NOT code EQUAL 2 OR NOT error MATCHES "Python and those of plug-ins cannot be in one run")
+  message(FATAL_ERROR "a run with a plug-in and --python was not refused: ${code} ${error}")
+endif()
