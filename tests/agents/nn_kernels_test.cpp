@@ -23,8 +23,8 @@ struct Shape {
   std::size_t outputs;
 };
 
-constexpr Shape kShapes[] = {{1, 1, 1},  {16, 7, 7},  {17, 9, 9},    {40, 3, 11},
-                             {33, 8, 2}, {48, 56, 5}, {100, 14, 14}, {5, 18, 31}};
+constexpr Shape kShapes[] = {{1, 1, 1},   {16, 7, 7},    {17, 9, 9},  {40, 3, 11}, {33, 8, 2},
+                             {48, 56, 5}, {100, 14, 14}, {5, 18, 31}, {0, 4, 6}};
 
 // The matrices of a layer, with random numbers in all rows that are read and zeros beyond.
 struct Case {
@@ -67,7 +67,21 @@ struct Case {
     kernels.affine(layer, x.data, bias.data(), true, y.data);
     kernels.input_gradient(layer, dy.data, false, dx.data);
     kernels.input_gradient(layer, dy.data, true, dx.data);
-    kernels.weight_gradient(layer, x.data, dy.data, dw.data(), db.data());
+    kernels.weight_gradient(layer, x.data, dy.data, false, dw.data(), db.data());
+  }
+
+  // Returns the numbers of a matrix with its columns in blocks.
+  const float* in_blocks(const MatrixView<float>& view) {
+    float* const blocks = arena.allocate(view.size());
+    float* to = blocks;
+    for (std::size_t first = 0; first < view.columns; first += kBlock) {
+      for (std::size_t panel = 0; panel < view.panels(); ++panel) {
+        for (std::size_t c = first; c < std::min(first + kBlock, view.columns); ++c) {
+          to = std::copy_n(view.data + (panel * view.columns + c) * kLanes, kLanes, to);
+        }
+      }
+    }
+    return blocks;
   }
 
   Shape shape_;
@@ -112,6 +126,27 @@ TEST(NnKernels, ComputeALayerAndItsGradients) {
         }
         EXPECT_NEAR(c.dw[i * shape.outputs + j], sum, 1e-5);
       }
+    }
+  }
+}
+
+TEST(NnKernels, GiveTheSameBitsWithColumnsInBlocks) {
+  for (const std::size_t bytes : {16U, 32U, 64U}) {
+    const Kernels<float>* const loops = find_kernels<float>(bytes);
+    if (loops == nullptr) {
+      continue;
+    }
+    for (const Shape& shape : kShapes) {
+      SCOPED_TRACE(testing::Message() << shape.rows << " rows, " << shape.inputs << " to "
+                                      << shape.outputs << ", " << bytes << " bytes");
+      Case plain(shape);
+      plain.run(*loops);
+      Case other(shape);
+      loops->weight_gradient({other.weights.data(), shape.inputs, shape.outputs, other.x.panels()},
+                             other.in_blocks(other.x), other.in_blocks(other.dy), true,
+                             other.dw.data(), other.db.data());
+      EXPECT_EQ(other.dw, plain.dw);
+      EXPECT_EQ(other.db, plain.db);
     }
   }
 }

@@ -198,8 +198,9 @@ TEST(NnTanh, KeepsNaN) {
 
 TEST(NnAttention, GivesTheSameBitsWithVectorsOfAnyWidth) {
   constexpr std::size_t kPanels = 3;
-  constexpr std::size_t kColumns = 7;
+  constexpr std::size_t kColumns = 11;
   constexpr std::size_t kRow = kColumns * kLanes;
+  constexpr std::size_t kNumQueries = 21;  // two panels, three blocks
   Arena<float> arena;
   RandomStream random(5);
   const auto draw = [&](std::size_t count) {
@@ -209,15 +210,15 @@ TEST(NnAttention, GivesTheSameBitsWithVectorsOfAnyWidth) {
   };
   const float* const memory = draw(kPanels * kRow);
   const float* const weights = draw(kColumns);
-  const float* const query = draw(kRow);
-  const float* const attention_weights = draw(kPanels * kLanes);
-  const float* const d_context = draw(kRow);
+  const float* const query = draw(2 * kRow);
+  const float* const attention_weights = draw(kNumQueries * kPanels * kLanes);
+  const float* const d_context = draw(2 * kRow);
   const auto all = [&](const Kernels<float>& loops) {
     // tanh and exponentials of the memory, scores, context, and the gradients of memory, weights,
     // query and scores.
-    std::vector<std::size_t> sizes = {kPanels * kRow, kPanels * kRow,  kPanels * kLanes,
-                                      kRow,           kPanels * kRow,  kColumns,
-                                      kRow,           kPanels * kLanes};
+    std::vector<std::size_t> sizes = {
+        kPanels * kRow, kPanels * kRow, kPanels * kLanes, kRow,
+        kPanels * kRow, kColumns,       2 * kRow,         kQueries * kPanels * kLanes};
     std::vector<float*> parts;
     for (const std::size_t size : sizes) {
       parts.push_back(arena.allocate(size));
@@ -230,7 +231,7 @@ TEST(NnAttention, GivesTheSameBitsWithVectorsOfAnyWidth) {
     loops.scores(attention, query, parts[2]);
     loops.weighted_sum(attention, attention_weights, parts[3]);
     loops.attention_gradient(
-        attention, query, attention_weights, d_context,
+        attention, kNumQueries, query, attention_weights, d_context,
         {.memory = parts[4], .weights = parts[5], .query = parts[6], .scores = parts[7]});
     std::vector<float> numbers;
     for (std::size_t i = 0; i < parts.size(); ++i) {

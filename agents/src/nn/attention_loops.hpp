@@ -22,6 +22,11 @@ struct AttentionLoops {
   static constexpr std::size_t kWidth = kBytes / sizeof(Scalar);
   static constexpr std::size_t kParts = kLanes / kWidth;  // vectors for the 16 rows of a panel
 
+  // Columns at a time. In most networks panels are a power of two apart, so that all numbers of one
+  // column fall into the same set of the cache.
+  static constexpr std::size_t kColumns = 8;
+  static_assert(kLanes % kQueries == 0);
+
   static const Vector* vectors(const Scalar* numbers) {
     return reinterpret_cast<const Vector*>(numbers);
   }
@@ -60,42 +65,34 @@ struct AttentionLoops {
 
   static void weighted_sum(const AttentionArguments<Scalar>& a, const Scalar* attention_weights,
                            Scalar* context) {
-    for (std::size_t c = 0; c < a.columns; ++c) {
-      Vector sums[kParts] = {};
+    for (std::size_t first = 0; first < a.columns; first += kColumns) {
+      const std::size_t count = columns_from(first, a.columns);
+      Vector sums[kColumns][kParts] = {};
       for (std::size_t panel = 0; panel < a.panels; ++panel) {
-        const Vector* const memory = vectors(a.memory + (panel * a.columns + c) * kLanes);
-        for (std::size_t part = 0; part < kParts; ++part) {
-          sums[part] += memory[part] * vectors(attention_weights + panel * kLanes)[part];
+        const Vector* const memory = vectors(a.memory + (panel * a.columns + first) * kLanes);
+        const Vector* const weights = vectors(attention_weights + panel * kLanes);
+        for (std::size_t c = 0; c < count; ++c) {
+          for (std::size_t part = 0; part < kParts; ++part) {
+            sums[c][part] += memory[c * kParts + part] * weights[part];
+          }
         }
       }
-      context[c * kLanes] = sum_of_lanes(sums);
+      for (std::size_t c = 0; c < count; ++c) {
+        context[(first + c) * kLanes] = sum_of_lanes(sums[c]);
+      }
     }
   }
 
-  static void gradient(const AttentionArguments<Scalar>& a, const Scalar* query,
-                       const Scalar* attention_weights, const Scalar* d_context,
-                       const AttentionGradients<Scalar>& to) {
-    score_gradient(a, attention_weights, d_context, to.scores);
-    for (std::size_t c = 0; c < a.columns; ++c) {
-      const Scalar q = query[c * kLanes];
-      const Scalar weight = a.weights[c];
-      const Scalar mixed = d_context[c * kLanes];
-      Vector query_sums[kParts] = {};
-      Vector weight_sums[kParts] = {};
-      for (std::size_t panel = 0; panel < a.panels; ++panel) {
-        const std::size_t at = (panel * a.columns + c) * kLanes;
-        for (std::size_t part = 0; part < kParts; ++part) {
-          const Vector d = vectors(to.scores + panel * kLanes)[part];
-          const Vector y = tanh_of_sum(vectors(a.exponentials + at)[part], q);
-          const Vector through = d * weight * (Scalar{1} - y * y);
-          weight_sums[part] += d * y;
-          query_sums[part] += through;
-          vectors(to.memory + at)[part] +=
-              through + vectors(attention_weights + panel * kLanes)[part] * mixed;
-        }
-      }
-      to.query[c * kLanes] += sum_of_lanes(query_sums);
-      to.weights[c] += sum_of_lanes(weight_sums);
+  static void gradient(const AttentionArguments<Scalar>& a, std::size_t queries,
+                       const Scalar* query, const Scalar* attention_weights,
+                       const Scalar* d_context, const AttentionGradients<Scalar>& to) {
+    const std::size_t lanes = a.panels * kLanes;
+    for (std::size_t first = 0; first < queries; first += kQueries) {
+      const std::size_t count = queries - first < kQueries ? queries - first : kQueries;
+      // Queries of a block are in one panel, in lanes that follow one another.
+      const std::size_t at = first / kLanes * kLanes * a.columns + first % kLanes;
+      gradient_of_block(a, count, query + at, attention_weights + first * lanes, d_context + at,
+                        {to.memory, to.weights, to.query + at, to.scores});
     }
   }
 
@@ -113,32 +110,144 @@ struct AttentionLoops {
     return lanes[0];
   }
 
+  // Sets the sums of lanes of kCount vectors of 16 numbers, a power of two, in the same order.
+  template <std::size_t kCount>
+  [[gnu::always_inline]] static void sums_of_lanes(Vector (&numbers)[kCount][kParts],
+                                                   Scalar (&sums)[kCount]) {
+    Vector halved[kCount];
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < kCount; ++i) {
+#pragma GCC unroll 4
+      for (std::size_t half = kParts / 2; half > 0; half /= 2) {
+#pragma GCC unroll 4
+        for (std::size_t part = 0; part < half; ++part) {
+          numbers[i][part] += numbers[i][part + half];
+        }
+      }
+      halved[i] = numbers[i][0];
+    }
+    alignas(kBytes) Scalar lanes[kCount < kWidth ? kWidth : kCount];
+    halve_blocks<kWidth>(halved, lanes);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      sums[i] = lanes[i];
+    }
+  }
+
  private:
+  // The lanes 0 to kCount - 1, as std::index_sequence.
+  template <std::size_t... kLane>
+  struct Lanes {};
+  template <std::size_t kCount, std::size_t... kLane>
+  struct LanesUpTo : LanesUpTo<kCount - 1, kCount - 1, kLane...> {};
+  template <std::size_t... kLane>
+  struct LanesUpTo<0, kLane...> {
+    using Type = Lanes<kLane...>;
+  };
+
+  // Adds the halves of blocks of kBlock lanes, those of two vectors into one, until each block is
+  // one lane; blocks stay in their order.
+  template <std::size_t kBlock, std::size_t kCount>
+  [[gnu::always_inline]] static void halve_blocks(const Vector (&blocks)[kCount], Scalar* sums) {
+    if constexpr (kBlock > 1) {
+      constexpr std::size_t kHalf = kCount > 1 ? kCount / 2 : 1;
+      Vector halved[kHalf];
+#pragma GCC unroll 16
+      for (std::size_t i = 0; i < kHalf; ++i) {
+        halved[i] = halves_added<kBlock>(blocks[2 * i < kCount ? 2 * i : 0],
+                                         blocks[2 * i + 1 < kCount ? 2 * i + 1 : 0],
+                                         typename LanesUpTo<kWidth>::Type{});
+      }
+      halve_blocks<kBlock / 2>(halved, sums);
+    } else {
+#pragma GCC unroll 16
+      for (std::size_t i = 0; i < kCount; ++i) {
+        vectors(sums)[i] = blocks[i];
+      }
+    }
+  }
+
+  template <std::size_t kBlock, std::size_t... kLane>
+  [[gnu::always_inline]] static Vector halves_added(Vector a, Vector b, Lanes<kLane...>) {
+    constexpr std::size_t kHalf = kBlock / 2;
+    return __builtin_shufflevector(a, b, (kLane / kHalf * kBlock + kLane % kHalf)...) +
+           __builtin_shufflevector(a, b, (kLane / kHalf * kBlock + kLane % kHalf + kHalf)...);
+  }
+
   // Returns tanh(m + q), given e^2m and e^2q.
   [[gnu::always_inline]] static Vector tanh_of_sum(Vector memory, Scalar query) {
     return Scalar{1} - Scalar{2} / (Scalar{1} + memory * query);
   }
 
-  // Sets d loss / d scores, through the softmax that gave the attention weights.
-  static void score_gradient(const AttentionArguments<Scalar>& a, const Scalar* attention_weights,
-                             const Scalar* d_context, Scalar* d_scores) {
-    Vector mean[kParts] = {};
+  static std::size_t columns_from(std::size_t first, std::size_t columns) {
+    return columns - first < kColumns ? columns - first : kColumns;
+  }
+
+  // Sets d loss / d scores of some queries, through the softmax that gave the attention weights.
+  static void score_gradient(const AttentionArguments<Scalar>& a, std::size_t queries,
+                             const Scalar* attention_weights, const Scalar* d_context,
+                             Scalar* d_scores) {
+    const std::size_t lanes = a.panels * kLanes;
+    Vector means[kQueries][kParts] = {};
     for (std::size_t panel = 0; panel < a.panels; ++panel) {
       const Vector* const memory = vectors(a.memory + panel * kLanes * a.columns);
-      Vector sums[kParts] = {};
-      for (std::size_t c = 0; c < a.columns; ++c) {
+      for (std::size_t q = 0; q < queries; ++q) {
+        const std::size_t at = q * lanes + panel * kLanes;
+        Vector sums[kParts] = {};
+        for (std::size_t c = 0; c < a.columns; ++c) {
+          for (std::size_t part = 0; part < kParts; ++part) {
+            sums[part] += memory[c * kParts + part] * d_context[c * kLanes + q];
+          }
+        }
         for (std::size_t part = 0; part < kParts; ++part) {
-          sums[part] += memory[c * kParts + part] * d_context[c * kLanes];
+          vectors(d_scores + at)[part] = sums[part];
+          means[q][part] += sums[part] * vectors(attention_weights + at)[part];
         }
       }
-      for (std::size_t part = 0; part < kParts; ++part) {
-        vectors(d_scores + panel * kLanes)[part] = sums[part];
-        mean[part] += sums[part] * vectors(attention_weights + panel * kLanes)[part];
+    }
+    for (std::size_t q = 0; q < queries; ++q) {
+      const Scalar off = sum_of_lanes(means[q]);
+      Vector* const scores = vectors(d_scores + q * lanes);
+      for (std::size_t i = 0; i < a.panels * kParts; ++i) {
+        scores[i] = vectors(attention_weights + q * lanes)[i] * (scores[i] - off);
       }
     }
-    const Scalar off = sum_of_lanes(mean);
-    for (std::size_t i = 0; i < a.panels * kParts; ++i) {
-      vectors(d_scores)[i] = vectors(attention_weights)[i] * (vectors(d_scores)[i] - off);
+  }
+
+  // Adds the gradients of kQueries queries at most. The numbers of a query are kLanes apart, and
+  // those of the next query are in the next lane.
+  static void gradient_of_block(const AttentionArguments<Scalar>& a, std::size_t queries,
+                                const Scalar* query, const Scalar* attention_weights,
+                                const Scalar* d_context, const AttentionGradients<Scalar>& to) {
+    const std::size_t lanes = a.panels * kLanes;
+    score_gradient(a, queries, attention_weights, d_context, to.scores);
+    for (std::size_t first = 0; first < a.columns; first += kColumns) {
+      const std::size_t count = columns_from(first, a.columns);
+      Vector query_sums[kQueries][kColumns][kParts] = {};
+      Vector weight_sums[kQueries][kColumns][kParts] = {};
+      for (std::size_t panel = 0; panel < a.panels; ++panel) {
+        const std::size_t at = (panel * a.columns + first) * kLanes;
+        for (std::size_t q = 0; q < queries; ++q) {
+          const Vector* const d_scores = vectors(to.scores + q * lanes + panel * kLanes);
+          const Vector* const attention = vectors(attention_weights + q * lanes + panel * kLanes);
+          for (std::size_t c = 0; c < count; ++c) {
+            const std::size_t number = (first + c) * kLanes + q;
+            for (std::size_t part = 0; part < kParts; ++part) {
+              const std::size_t i = c * kParts + part;
+              const Vector y = tanh_of_sum(vectors(a.exponentials + at)[i], query[number]);
+              const Vector through = d_scores[part] * a.weights[first + c] * (Scalar{1} - y * y);
+              weight_sums[q][c][part] += d_scores[part] * y;
+              query_sums[q][c][part] += through;
+              vectors(to.memory + at)[i] += through + attention[part] * d_context[number];
+            }
+          }
+        }
+      }
+      for (std::size_t q = 0; q < queries; ++q) {
+        for (std::size_t c = 0; c < count; ++c) {
+          to.query[(first + c) * kLanes + q] += sum_of_lanes(query_sums[q][c]);
+          to.weights[first + c] += sum_of_lanes(weight_sums[q][c]);
+        }
+      }
     }
   }
 };

@@ -23,9 +23,11 @@ struct Loops {
 
   // Columns of y, and inputs and outputs of W, whose sums are in registers at a time: 16 vectors of
   // SSE2 and AVX2 and 32 of AVX-512, less those for what is read.
-  static constexpr std::size_t kColumns = kParts == 1 ? 8 : kParts == 2 ? 4 : 2;
+  static constexpr std::size_t kAffineColumns = kParts == 1 ? 16 : kParts == 2 ? 4 : 2;
+  static constexpr std::size_t kGradientColumns = kParts == 1 ? 8 : kParts == 2 ? 4 : 2;
   static constexpr std::size_t kSquare = kParts == 1 ? 4 : 2;
-  static constexpr std::size_t kTile = 32;
+  static_assert(kBlock % kSquare == 0);
+  static constexpr std::size_t kTileSize = 8192;  // columns, each of 16 rows, in half a megabyte
 
   // Adds x times kCount columns of W to y; columns are `across` apart and rows `down`.
   template <std::size_t kCount>
@@ -34,7 +36,7 @@ struct Loops {
                                               std::size_t across, Vector (&sums)[kCount][kParts]) {
     for (std::size_t k = 0; k < inner; ++k) {
       const auto* const row = reinterpret_cast<const Vector*>(x + k * kLanes);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (std::size_t c = 0; c < kCount; ++c) {
         const Scalar weight = weights[k * down + c * across];
 #pragma GCC unroll 8
@@ -50,7 +52,7 @@ struct Loops {
                                                     const Scalar* x, const Scalar* bias, bool relu,
                                                     std::size_t first, Scalar* y) {
     Vector sums[kCount][kParts];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (std::size_t c = 0; c < kCount; ++c) {
 #pragma GCC unroll 8
       for (std::size_t part = 0; part < kParts; ++part) {
@@ -58,7 +60,7 @@ struct Loops {
       }
     }
     multiply<kCount>(x, layer.inputs, layer.weights + first, layer.outputs, 1, sums);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (std::size_t c = 0; c < kCount; ++c) {
       auto* const out = reinterpret_cast<Vector*>(y + (first + c) * kLanes);
 #pragma GCC unroll 8
@@ -74,7 +76,7 @@ struct Loops {
                                                             const Scalar* dy, bool add,
                                                             std::size_t first, Scalar* dx) {
     Vector sums[kCount][kParts];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (std::size_t c = 0; c < kCount; ++c) {
       const auto* const old = reinterpret_cast<const Vector*>(dx + (first + c) * kLanes);
 #pragma GCC unroll 8
@@ -84,7 +86,7 @@ struct Loops {
     }
     multiply<kCount>(dy, layer.outputs, layer.weights + first * layer.outputs, 1, layer.outputs,
                      sums);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (std::size_t c = 0; c < kCount; ++c) {
       auto* const out = reinterpret_cast<Vector*>(dx + (first + c) * kLanes);
 #pragma GCC unroll 8
@@ -107,6 +109,14 @@ struct Loops {
     }
   }
 
+  // Calls step likewise for pieces of kSquare, and what is left, so that no piece is in two blocks.
+  template <class Step>
+  [[gnu::always_inline]] static void in_squares(std::size_t total, const Step& step) {
+    for (std::size_t first = 0; first < total; first += kSquare) {
+      dispatch<kSquare>(total - first < kSquare ? total - first : kSquare, first, step);
+    }
+  }
+
   template <std::size_t kCount, class Step>
   [[gnu::always_inline]] static void dispatch(std::size_t count, std::size_t first,
                                               const Step& step) {
@@ -120,7 +130,7 @@ struct Loops {
   static void affine(const LayerArguments<Scalar>& layer, const Scalar* x, const Scalar* bias,
                      bool relu, Scalar* y) {
     for (std::size_t panel = 0; panel < layer.panels; ++panel) {
-      in_pieces<kColumns>(layer.outputs, [&]<std::size_t kCount>(std::size_t first) {
+      in_pieces<kAffineColumns>(layer.outputs, [&]<std::size_t kCount>(std::size_t first) {
         affine_columns<kCount>(layer, x + panel * kLanes * layer.inputs, bias, relu, first,
                                y + panel * kLanes * layer.outputs);
       });
@@ -130,58 +140,82 @@ struct Loops {
   static void input_gradient(const LayerArguments<Scalar>& layer, const Scalar* dy, bool add,
                              Scalar* dx) {
     for (std::size_t panel = 0; panel < layer.panels; ++panel) {
-      in_pieces<kColumns>(layer.inputs, [&]<std::size_t kCount>(std::size_t first) {
+      in_pieces<kGradientColumns>(layer.inputs, [&]<std::size_t kCount>(std::size_t first) {
         input_gradient_columns<kCount>(layer, dy + panel * kLanes * layer.outputs, add, first,
                                        dx + panel * kLanes * layer.inputs);
       });
     }
   }
 
+  // The numbers of one column, 16 for each panel.
+  struct Column {
+    const Scalar* numbers;
+    std::size_t stride;  // from one panel to the next
+  };
+  static Column column_of(const Scalar* matrix, std::size_t panels, std::size_t columns,
+                          bool in_blocks, std::size_t column) {
+    if (!in_blocks) {
+      return {matrix + column * kLanes, columns * kLanes};
+    }
+    const std::size_t first = column / kBlock * kBlock;
+    const std::size_t width = columns - first < kBlock ? columns - first : kBlock;
+    return {matrix + (first * panels + column - first) * kLanes, width * kLanes};
+  }
+
   template <std::size_t kInputs, std::size_t kOutputs>
-  [[gnu::always_inline]] static void weight_gradient_square(const LayerArguments<Scalar>& layer,
-                                                            const Scalar* x, const Scalar* dy,
-                                                            std::size_t input, std::size_t output,
-                                                            Scalar* dw) {
-    Vector sums[kInputs][kOutputs][kParts] = {};
-    for (std::size_t panel = 0; panel < layer.panels; ++panel) {
-      const Scalar* const from = x + (panel * layer.inputs + input) * kLanes;
-      const Scalar* const to = dy + (panel * layer.outputs + output) * kLanes;
-#pragma GCC unroll 8
+  [[gnu::always_inline]] static void weight_gradient_square(std::size_t panels, Column x, Column dy,
+                                                            Scalar* dw, std::size_t outputs) {
+    Vector sums[kSquare * kSquare][kParts] = {};
+    for (std::size_t panel = 0; panel < panels; ++panel) {
+      const Scalar* const from = x.numbers + panel * x.stride;
+      const Scalar* const to = dy.numbers + panel * dy.stride;
+#pragma GCC unroll 16
       for (std::size_t i = 0; i < kInputs; ++i) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (std::size_t j = 0; j < kOutputs; ++j) {
 #pragma GCC unroll 8
           for (std::size_t part = 0; part < kParts; ++part) {
-            sums[i][j][part] += reinterpret_cast<const Vector*>(from + i * kLanes)[part] *
-                                reinterpret_cast<const Vector*>(to + j * kLanes)[part];
+            sums[i * kSquare + j][part] +=
+                reinterpret_cast<const Vector*>(from + i * kLanes)[part] *
+                reinterpret_cast<const Vector*>(to + j * kLanes)[part];
           }
         }
       }
     }
+    Scalar added[kSquare * kSquare];
+    Attention::sums_of_lanes(sums, added);
     for (std::size_t i = 0; i < kInputs; ++i) {
       for (std::size_t j = 0; j < kOutputs; ++j) {
-        dw[(input + i) * layer.outputs + output + j] += Attention::sum_of_lanes(sums[i][j]);
+        dw[i * outputs + j] += added[i * kSquare + j];
       }
     }
   }
 
   static void weight_gradient(const LayerArguments<Scalar>& layer, const Scalar* x,
-                              const Scalar* dy, Scalar* dw, Scalar* db) {
+                              const Scalar* dy, bool in_blocks, Scalar* dw, Scalar* db) {
+    const auto column_of_dy = [&](std::size_t output) {
+      return column_of(dy, layer.panels, layer.outputs, in_blocks, output);
+    };
     // All rows of a tile of columns stay in the cache while those of x go by.
-    for (std::size_t first = 0; first < layer.outputs; first += kTile) {
+    const std::size_t columns = kTileSize / (layer.panels + 1);
+    const std::size_t tile = columns < kBlock ? kBlock : columns / kBlock * kBlock;
+    for (std::size_t first = 0; first < layer.outputs; first += tile) {
       const std::size_t rest = layer.outputs - first;
-      in_pieces<kSquare>(layer.inputs, [&]<std::size_t kInputs>(std::size_t input) {
-        in_pieces<kSquare>(
-            rest < kTile ? rest : kTile, [&]<std::size_t kOutputs>(std::size_t output) {
-              weight_gradient_square<kInputs, kOutputs>(layer, x, dy, input, first + output, dw);
-            });
+      in_squares(layer.inputs, [&]<std::size_t kInputs>(std::size_t input) {
+        const Column from = column_of(x, layer.panels, layer.inputs, in_blocks, input);
+        in_squares(rest < tile ? rest : tile, [&]<std::size_t kOutputs>(std::size_t output) {
+          weight_gradient_square<kInputs, kOutputs>(
+              layer.panels, from, column_of_dy(first + output),
+              dw + input * layer.outputs + first + output, layer.outputs);
+        });
       });
     }
     for (std::size_t output = 0; output < layer.outputs; ++output) {
+      const Column from = column_of_dy(output);
       Vector sums[kParts] = {};
       for (std::size_t panel = 0; panel < layer.panels; ++panel) {
         const auto* const column =
-            reinterpret_cast<const Vector*>(dy + (panel * layer.outputs + output) * kLanes);
+            reinterpret_cast<const Vector*>(from.numbers + panel * from.stride);
 #pragma GCC unroll 8
         for (std::size_t part = 0; part < kParts; ++part) {
           sums[part] += column[part];

@@ -35,8 +35,14 @@ struct AttentionArguments {
   std::size_t columns;
 };
 
-/// Points at the gradients of attention, which are added to; that of the scores, one for each row
-/// of the memory, is set.
+/// Counts the columns of a block, which are read together while panels go by.
+inline constexpr std::size_t kBlock = 4;
+
+/// Counts the queries that the gradient of attention takes at a time.
+inline constexpr std::size_t kQueries = 8;
+
+/// Points at the gradients of attention, which are added to. `scores` is room for those of the
+/// scores of kQueries queries.
 template <class Scalar>
 struct AttentionGradients {
   Scalar* memory;
@@ -56,9 +62,11 @@ struct Kernels {
   void (*input_gradient)(const LayerArguments<Scalar>& layer, const Scalar* dy, bool add,
                          Scalar* dx);
 
-  /// Adds x^T dy to dw, which is laid out as the weights, and the sum of dy's rows to db.
+  /// Adds x^T dy to dw, which is laid out as the weights, and the sum of dy's rows to db. With
+  /// `in_blocks`, the columns of x and dy are in blocks of kBlock: all panels of the first kBlock
+  /// columns, then all of the next.
   void (*weight_gradient)(const LayerArguments<Scalar>& layer, const Scalar* x, const Scalar* dy,
-                          Scalar* dw, Scalar* db);
+                          bool in_blocks, Scalar* dw, Scalar* db);
 
   /// Replaces each number x by tanh x; there are 16 * `panels`.
   void (*tanh)(std::size_t panels, Scalar* numbers);
@@ -76,10 +84,11 @@ struct Kernels {
   void (*weighted_sum)(const AttentionArguments<Scalar>& attention, const Scalar* attention_weights,
                        Scalar* context);
 
-  /// Adds the gradients of the context with attention_weights = softmax(scores).
-  void (*attention_gradient)(const AttentionArguments<Scalar>& attention, const Scalar* query,
-                             const Scalar* attention_weights, const Scalar* d_context,
-                             const AttentionGradients<Scalar>& to);
+  /// Adds the gradients of the contexts of `queries`, with attention_weights = softmax(scores), one
+  /// query after the other. Queries and contexts are matrices in panels.
+  void (*attention_gradient)(const AttentionArguments<Scalar>& attention, std::size_t queries,
+                             const Scalar* query, const Scalar* attention_weights,
+                             const Scalar* d_context, const AttentionGradients<Scalar>& to);
 };
 
 /// Returns the loops for vectors of `bytes` (16, 32 or 64), or none where the processor or the

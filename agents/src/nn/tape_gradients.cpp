@@ -10,6 +10,21 @@
 #include <functional>
 
 namespace emplace::agents::nn {
+namespace {
+
+// Copies a matrix to panel `first` and those after it of one of `panels` in blocks of columns.
+template <class Scalar>
+void copy_to_blocks(MatrixView<Scalar> from, std::size_t first, std::size_t panels, Scalar* to) {
+  for (std::size_t column = 0; column < from.columns; column += kBlock) {
+    const std::size_t size = std::min(kBlock, from.columns - column) * kLanes;
+    for (std::size_t panel = 0; panel < from.panels(); ++panel) {
+      std::copy_n(from.data + (panel * from.columns + column) * kLanes, size,
+                  to + column * panels * kLanes + (first + panel) * size);
+    }
+  }
+}
+
+}  // namespace
 
 template <class Scalar>
 MatrixView<Scalar> Tape<Scalar>::seed(Value value) {
@@ -122,19 +137,22 @@ void Tape<Scalar>::add_weight_gradients(std::span<Scalar> gradient) {
     }
     const Scalar* x = operand(nodes_[first->second]).value;
     const Scalar* dy = nodes_[first->second].gradient;
-    if (last - first > 1) {
-      Scalar* to_x = arena_.allocate(panels * kLanes * layer.inputs);
-      Scalar* to_dy = arena_.allocate(panels * kLanes * layer.outputs);
+    const bool joins = last - first > 1;
+    if (joins) {
+      Scalar* const to_x = arena_.allocate(panels * kLanes * layer.inputs);
+      Scalar* const to_dy = arena_.allocate(panels * kLanes * layer.outputs);
       x = to_x;
       dy = to_dy;
+      std::size_t panel = 0;
       for (auto use = first; use != last; ++use) {
         Node& node = nodes_[use->second];
         const Node& in = operand(node);
-        to_x = std::copy_n(in.value, view(in.value, in).size(), to_x);
-        to_dy = std::copy_n(node.gradient, view(node.value, node).size(), to_dy);
+        copy_to_blocks(view(in.value, in), panel, panels, to_x);
+        copy_to_blocks(view(node.gradient, node), panel, panels, to_dy);
+        panel += view(node.value, node).panels();
       }
     }
-    kernels<Scalar>().weight_gradient(layer_arguments(layer, panels), x, dy,
+    kernels<Scalar>().weight_gradient(layer_arguments(layer, panels), x, dy, joins,
                                       gradient.data() + layer.offset,
                                       gradient.data() + layer.bias_offset());
     first = last;

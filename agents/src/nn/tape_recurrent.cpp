@@ -312,20 +312,15 @@ void Tape<Scalar>::add_attention_gradient(Node& node, std::span<Scalar> gradient
   EMPLACE_CHECK(gradient_to_add_to(memory) != nullptr && gradient_to_add_to(query) != nullptr,
                 "attention on or by an input");
   const MatrixView<Scalar> in = view(memory.value, memory);
-  const std::size_t lanes = in.panels() * kLanes;
   const AttentionArguments<Scalar> arguments{in.data, memory.exponentials,
                                              parameters_->values().data() + layer.offset,
                                              in.panels(), in.columns};
-  Scalar* const d_scores = arena_.allocate(lanes);
-  for (std::size_t row = 0; row < node.rows; ++row) {
-    kernels<Scalar>().attention_gradient(arguments, view(query.exponentials, query).row(row),
-                                         node.attention_weights + row * lanes,
-                                         view(node.gradient, node).row(row),
-                                         {.memory = memory.gradient,
-                                          .weights = gradient.data() + layer.offset,
-                                          .query = view(query.gradient, query).row(row),
-                                          .scores = d_scores});
-  }
+  kernels<Scalar>().attention_gradient(
+      arguments, node.rows, query.exponentials, node.attention_weights, node.gradient,
+      {.memory = memory.gradient,
+       .weights = gradient.data() + layer.offset,
+       .query = query.gradient,
+       .scores = arena_.allocate(kQueries * in.panels() * kLanes)});
 }
 
 #define EMPLACE_INSTANTIATE(Scalar)                                                   \
