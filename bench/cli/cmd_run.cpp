@@ -5,10 +5,8 @@
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
-#include <emplace/agents/plugin_loader.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/suite_run.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
@@ -134,11 +132,6 @@ void train(bench::SuiteRun& suite_run, const Options& options, const std::atomic
 
 Outcome run(const Options& options, const Invocation& invocation) {
   if (!options.python.empty()) {
-    // Python's process has the libraries in a module of its own, which shows plug-ins no symbols.
-    if (!agents::loaded_plugins().empty()) {
-      throw Error(ErrorCode::kUsage,
-                  "--python: agents in Python and those of plug-ins cannot be in one run");
-    }
     run_in_python(invocation.arguments);
   }
   const bench::Suite suite = bench::load_suite(options.suite);

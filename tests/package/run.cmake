@@ -64,8 +64,38 @@ execute_process(COMMAND ${emplace} --plugin ${plugin} --plugin ${plugin} version
 if(NOT code EQUAL 3 OR NOT error MATCHES "two agents are called 'my-agent'")
   message(FATAL_ERROR "a plug-in whose agent is there already was not refused: ${code} ${error}")
 endif()
-execute_process(COMMAND ${emplace} --plugin ${plugin} run ${WORK_DIR}/suite.json --python mine.py
-                RESULT_VARIABLE code ERROR_VARIABLE error OUTPUT_QUIET)
-if(NOT code EQUAL 2 OR NOT error MATCHES "Python and those of plug-ins cannot be in one run")
-  message(FATAL_ERROR "a run with a plug-in and --python was not refused: ${code} ${error}")
+
+# A plug-in's agent is trained, and its policy used on another graph.
+run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/package/learner -B ${WORK_DIR}/learner -G Ninja
+    -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved)
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/learner)
+set(learner ${emplace} --plugin ${WORK_DIR}/learner/learner.so)
+run(${learner} train device-weights inception-v3 rnnlm --cluster p2-8xlarge-2 --groups 16 --episodes 40
+    -o ${WORK_DIR}/policy.json)
+run(${learner} place resnet-50 --cluster p2-8xlarge-2 --groups 16 --policy ${WORK_DIR}/policy.json
+    -o ${WORK_DIR}/placed.json)
+execute_process(COMMAND ${learner} show device-weights --cluster p2-8xlarge-2 OUTPUT_VARIABLE shown COMMAND_ERROR_IS_FATAL ANY)
+if(NOT shown MATCHES "weights")
+  message(FATAL_ERROR "the policy of a plug-in is not shown: ${shown}")
+endif()
+
+# A plug-in, a program, a class of Python and our own agents in one report, if the Python package was built.
+file(GLOB_RECURSE module ${WORK_DIR}/moved/lib/_core*.so)
+if(module)
+  file(WRITE ${WORK_DIR}/all.json [[
+{"schema": "emplace-suite", "version": 1, "name": "all", "graphs": ["inception-v3"], "clusters": ["p2-8xlarge-2"],
+ "agents": ["heft", "multilevel", "placeto", "my-agent", {"agent": "exec:./hill_climb.py", "name": "a program"}],
+ "repetitions": 2, "max_evaluations": 50}]])
+  run(${CMAKE_COMMAND} -E copy ${SOURCE_DIR}/examples/exec/hill_climb.py ${SOURCE_DIR}/examples/python/my_agent.py
+      ${WORK_DIR})
+  execute_process(COMMAND ${emplace} --plugin ${plugin} run all.json --python my_agent.py -o all --threads 1 --json
+                  WORKING_DIRECTORY ${WORK_DIR} OUTPUT_VARIABLE report COMMAND_ERROR_IS_FATAL ANY)
+  foreach(agent IN ITEMS heft multilevel placeto my-agent "a program" mutate)
+    if(NOT report MATCHES "\"agent\": \"${agent}\"")
+      message(FATAL_ERROR "${agent} is not in the report of all kinds of agents: ${report}")
+    endif()
+  endforeach()
+  if(report MATCHES "failed\": [1-9]")
+    message(FATAL_ERROR "an agent failed: ${report}")
+  endif()
 endif()

@@ -10,7 +10,7 @@ from emplace._errors import (
     UsageError,
 )
 from emplace._types import Evaluation, Evaluations, Status
-from emplace._core import Problem, Random, Session, Step, agents, clusters, graphs, problem, suites, version
+from emplace._core import Problem, Random, Session, Step, agents, clusters, graphs, load_plugin, problem, suites, version
 from emplace._agents import Parameter, agent
 from emplace._conformance import check_agent
 from emplace._runs import Placed, Report, place, report, run
@@ -20,5 +20,5 @@ __version__ = version()
 __all__ = [
     "Error", "Evaluation", "Evaluations", "FormatError", "InternalError", "IoError", "Parameter", "Placed", "Problem",
     "Random", "Report", "Session", "Status", "Step", "UnknownNameError", "UnsupportedError", "UsageError", "agent",
-    "agents", "check_agent", "clusters", "graphs", "place", "problem", "report", "run", "suites", "version",
+    "agents", "check_agent", "clusters", "graphs", "load_plugin", "place", "problem", "report", "run", "suites", "version",
 ]

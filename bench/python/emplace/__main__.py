@@ -14,12 +14,18 @@ from emplace._runs import run_cells
 _WRONG_USE, _BAD_INPUT, _SOME_CELLS_FAILED, _INTERRUPTED = 2, 3, 4, 130
 
 
+class _LoadPlugin(argparse.Action):
+    def __call__(self, parser, options, path, option=None):
+        _core.load_plugin(path)
+
+
 def _options(arguments):
     parser = argparse.ArgumentParser(prog="emplace", allow_abbrev=False)
     run = parser.add_subparsers(required=True).add_parser("run", allow_abbrev=False)
     for common in (parser, run):
         common.add_argument("-q", "--quiet", action="store_true", default=argparse.SUPPRESS)
         common.add_argument("--color", choices=("auto", "always", "never"), default=argparse.SUPPRESS)
+        common.add_argument("--plugin", action=_LoadPlugin, default=argparse.SUPPRESS)
     run.add_argument("suite")
     run.add_argument("--python", action="append", default=[])
     run.add_argument("-o", "--output")

@@ -155,6 +155,9 @@ class Session:
 def problem(graph: str, cluster: str, groups: int = 0, grouping: str = "") -> Problem:
     """Loads a graph and a cluster by name or file; `groups` of 0 is the default of the grouping."""
 
+def load_plugin(path: str) -> None:
+    """Adds the agents of a shared library, a project that `emplace new-agent NAME` wrote."""
+
 def version() -> str: ...
 def agents() -> list[str]: ...
 def graphs() -> list[str]: ...

@@ -4,6 +4,7 @@
 #include "python_agent.hpp"
 #include "runs.hpp"
 
+#include <emplace/agents/plugin_loader.hpp>
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/manifest.hpp>
 #include <emplace/bench/suite.hpp>
@@ -12,6 +13,8 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/profiles/cluster.hpp>
 
+#include <dlfcn.h>
+#include <fmt/format.h>
 #include <pybind11/stl.h>
 
 #include <exception>
@@ -51,6 +54,18 @@ void translate(std::exception_ptr thrown) {
   }
 }
 
+// A plug-in has no emplace of its own: it takes this module's, whose symbols Python keeps to
+// itself.
+void load_plugin(const std::string& path) {
+  Dl_info module{};
+  if (::dladdr(reinterpret_cast<const void*>(&load_plugin), &module) == 0 ||
+      ::dlopen(module.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) == nullptr) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("plug-in {}: Python cannot show it emplace", excerpt(path)));
+  }
+  agents::load_plugin(path);
+}
+
 }  // namespace
 }  // namespace emplace::python
 
@@ -62,6 +77,8 @@ PYBIND11_MODULE(_core, module) {
   python::bind_runs(module);
   module.def("version", [] { return bench::build_info().version; });
   module.def("agents", [] { return agents::AgentRegistry::global().names(); });
+  module.def("load_plugin", &python::load_plugin, pybind11::arg("path"),
+             "Adds the agents of a shared library, a project that `emplace new-agent NAME` wrote.");
   module.def("graphs", [] { return GraphCatalog::global().names(); });
   module.def("clusters", [] { return cluster_names(); });
   module.def("suites", [] { return bench::suite_names(); });
