@@ -1,9 +1,13 @@
 """Agents that are classes of Python."""
 
+from __future__ import annotations
+
 import dataclasses
 import re
 import traceback
 from pathlib import Path
+from types import TracebackType
+from typing import Any, Callable, Mapping, Optional, TypeVar, Union
 
 from emplace import _core
 from emplace._errors import UsageError
@@ -11,23 +15,25 @@ from emplace._errors import UsageError
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LARGEST = 2.0**53
 
-_classes = {}  # by the names of their agents
-_registered = {}  # what the registry knows of them, besides texts
-_last_failure = [None]
+_Class = TypeVar("_Class", bound=type)
+
+_classes: dict[str, type] = {}  # by the names of their agents
+_registered: dict[str, tuple[Any, ...]] = {}  # what the registry knows of them, besides texts
+_last_failure: list[Optional[tuple[str, BaseException]]] = [None]
 
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
     """Describes a parameter of an agent: `name:key=value` sets it within these bounds."""
 
-    default: object
+    default: Union[bool, int, float, str]
     min: float = -_LARGEST
     max: float = _LARGEST
-    choices: tuple = ()
+    choices: tuple[str, ...] = ()
     summary: str = ""
 
 
-def _described(name, key, parameter):
+def _described(name: str, key: str, parameter: Any) -> dict[str, Any]:
     if not isinstance(parameter, Parameter):
         parameter = Parameter(parameter)
     if not _NAME.fullmatch(key) or key == "groups":
@@ -39,8 +45,11 @@ def _described(name, key, parameter):
             "choices": list(parameter.choices), "summary": parameter.summary or key.replace("-", " ")}
 
 
-def agent(name, *, kind="search", summary=None, description=None, reference="", deterministic=False,
-          respects_placeable=True, groups=None, parameters=None):
+def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, description: Optional[str] = None,
+          reference: str = "", deterministic: bool = False, respects_placeable: bool = True,
+          groups: Optional[int] = None,
+          parameters: Optional[Mapping[str, Union[Parameter, bool, int, float, str]]] = None
+          ) -> Callable[[_Class], _Class]:
     """Registers a class as the agent `name`, beside all others.
 
     The class has place(problem, session), which returns a device for each group of the problem. It is constructed
@@ -49,7 +58,7 @@ def agent(name, *, kind="search", summary=None, description=None, reference="", 
     placement depends on the problem alone. With `groups`, problems of more groups are decided on a coarser level.
     Registering a class of the same name again replaces it, if all but its texts is as before.
     """
-    def register(cls):
+    def register(cls: _Class) -> _Class:
         if not _NAME.fullmatch(name):
             raise UsageError(f"agent '{name}', expected a name such as 'my-search'")
         if not callable(getattr(cls, "place", None)):
@@ -69,13 +78,13 @@ def agent(name, *, kind="search", summary=None, description=None, reference="", 
                                  groups, table)
             _registered[name] = facts
         _classes[name] = cls
-        cls.emplace_name = name
+        cls.emplace_name = name  # type: ignore[attr-defined]
         return cls
 
     return register
 
 
-def name_of(agent_or_text):
+def name_of(agent_or_text: Union[str, type]) -> str:
     """Returns an agent as suites name it: a text as it is, a registered class by its name."""
     if isinstance(agent_or_text, str):
         return agent_or_text
@@ -85,15 +94,15 @@ def name_of(agent_or_text):
     return name
 
 
-def make(name, parameters):
+def make(name: str, parameters: Mapping[str, Any]) -> Any:
     """Makes the agent of a cell; called by emplace._core."""
     return _classes[name](**{key.replace("-", "_"): value for key, value in parameters.items() if key != "groups"})
 
 
-def note_failure(error, trace):
+def note_failure(error: BaseException, trace: Optional[TracebackType]) -> str:
     """Returns the last line of the traceback of an agent, with the place in its file; called by emplace._core."""
     error = error.with_traceback(trace)
-    line = traceback.format_exception_only(error)[-1].strip()
+    line = traceback.format_exception_only(type(error), error)[-1].strip()
     frames = traceback.extract_tb(error.__traceback__)
     if frames:
         line += f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
@@ -101,12 +110,12 @@ def note_failure(error, trace):
     return line
 
 
-def cause_of(message):
+def cause_of(message: str) -> Optional[BaseException]:
     """Returns the exception of the agent of which `message` tells, and forgets it."""
     last, _last_failure[0] = _last_failure[0], None
     return last[1] if last and last[0] in message else None
 
 
-def registered():
+def registered() -> list[str]:
     """Returns the names of all agents in Python, in the order of their registration."""
     return list(_registered)

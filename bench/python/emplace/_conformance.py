@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+from typing import Any, Sequence, Union
 
 import numpy
 
@@ -94,6 +95,7 @@ def _works_at_the_bounds_of_its_parameters(problem, agent):
     name = agent.partition(":")[0]
     for parameter in _core.agent_info(name)["parameters"]:
         default = parameter["default"]
+        values: Sequence[Any]
         if isinstance(default, bool):
             values = ("false", "true")
         elif isinstance(default, str):
@@ -113,7 +115,7 @@ _CHECKS = (_keeps_budgets, _repeats_itself, _is_deterministic_if_it_says_so, _is
            _returns_its_best, _works_at_the_bounds_of_its_parameters)
 
 
-def check_agent(agent):
+def check_agent(agent: Union[str, type]) -> None:
     """Asks of an agent, a name or a registered class, what every agent must do.
 
     Placements on placeable devices, budgets kept, one placement for a seed on any number of threads, no step below

@@ -1,15 +1,25 @@
 """Placing, running suites and reading their results."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple, Optional, Union
 
 import numpy
 
 from emplace import _core
 from emplace._agents import cause_of, name_of
 from emplace._errors import UnsupportedError, UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    AgentName = Union[str, type]  # NAME[:key=value,...], or a class with @emplace.agent
+    Path = Union[str, "os.PathLike[str]"]
+    Suite = Union[Path, "dict[str, Any]"]
+    Progress = Optional[Callable[[int, int], None]]
 
 _UNLIMITED = 1 << 60
 _DEFAULT_AGENT = "auto"
@@ -31,7 +41,9 @@ class Placed(NamedTuple):
     decision_groups: int
 
 
-def place(problem, agent=_DEFAULT_AGENT, *, evaluations=None, time_limit=None, seed=0, start=None, threads=0):
+def place(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, *, evaluations: Optional[int] = None,
+          time_limit: Optional[float] = None, seed: int = 0, start: Optional[ArrayLike] = None,
+          threads: int = 0) -> Placed:
     """Lets an agent place `problem`, as `emplace place` does: `agent` is NAME[:key=value,...] or a registered class.
 
     The budget is `evaluations` (1000 unless told otherwise) or `time_limit` in seconds; without either, `auto` has
@@ -43,7 +55,9 @@ def place(problem, agent=_DEFAULT_AGENT, *, evaluations=None, time_limit=None, s
     return Placed(*(facts[field] for field in Placed._fields))
 
 
-def place_and_tell_best(problem, agent, *, evaluations=None, time_limit=None, seed=0, start=None, threads=0):
+def place_and_tell_best(problem: _core.Problem, agent: AgentName, *, evaluations: Optional[int] = None,
+                        time_limit: Optional[float] = None, seed: int = 0, start: Optional[ArrayLike] = None,
+                        threads: int = 0) -> dict[str, Any]:
     """Does the same, and returns a dict that has the objective of the best evaluation, too, to within 0.2 %."""
     name = name_of(agent)
     if time_limit is None and evaluations is None and name == _DEFAULT_AGENT:
@@ -66,13 +80,13 @@ def place_and_tell_best(problem, agent, *, evaluations=None, time_limit=None, se
 class Report(NamedTuple):
     """The results of a run: pandas.DataFrames, or lists of dicts where there is no pandas."""
 
-    table: object
-    cells: object
-    histories: object
+    table: Any
+    cells: Any
+    histories: Any
     folder: str
 
 
-def _frame(rows):
+def _frame(rows: list[dict[str, Any]]) -> Any:
     try:
         import pandas
     except ImportError:
@@ -80,7 +94,7 @@ def _frame(rows):
     return pandas.DataFrame(rows)
 
 
-def report(folder):
+def report(folder: Path) -> Report:
     """Returns what `emplace report` and `emplace export-results` tell of the run in `folder`.
 
     `table` has a row for each graph, cluster and agent, `cells` one for each cell, `histories` one for each
@@ -96,7 +110,7 @@ def report(folder):
     return Report(_frame(rows), _frame(tables["cells"]), _frame(tables["histories"]), os.fspath(folder))
 
 
-def _free_folder(name):
+def _free_folder(name: str) -> str:
     number = 1
     while True:
         folder = f"results/{name}" if number == 1 else f"results/{name}-{number}"
@@ -107,7 +121,7 @@ def _free_folder(name):
             number += 1
 
 
-def last_folder(name):
+def last_folder(name: str) -> str:
     """Returns the folder that a run of the suite `name` goes on in: the last of results/SUITE, results/SUITE-2, ..."""
     number = 1
     while os.path.exists(f"results/{name}-{number + 1}"):
@@ -115,7 +129,7 @@ def last_folder(name):
     return f"results/{name}" if number == 1 else f"results/{name}-{number}"
 
 
-def _with_classes(agents):
+def _with_classes(agents: Iterable[Any]) -> Iterator[Any]:
     """Replaces classes by the names of their agents."""
     for entry in agents:
         if isinstance(entry, dict) and "agent" in entry:
@@ -124,7 +138,8 @@ def _with_classes(agents):
             yield name_of(entry) if not isinstance(entry, dict) else entry
 
 
-def run(suite, *, agents=(), output=None, seed=0, resume=False, threads=0, progress=None):
+def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
+        resume: bool = False, threads: int = 0, progress: Progress = None) -> Report:
     """Runs a suite, as `emplace run` does, and returns its report().
 
     `suite` is a name, the path of a file, or a dict of what a file holds, whose agents may be registered classes.
@@ -137,7 +152,8 @@ def run(suite, *, agents=(), output=None, seed=0, resume=False, threads=0, progr
     return report(folder)
 
 
-def run_cells(suite, *, agents=(), output=None, seed=0, resume=False, threads=0, progress=None):
+def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
+              resume: bool = False, threads: int = 0, progress: Progress = None) -> str:
     """Runs a suite and returns the folder of its results."""
     if isinstance(suite, dict):
         source = "suite"

@@ -1,5 +1,7 @@
 """The spaces of gymnasium that the environments need, for where there is no gymnasium."""
 
+from typing import Any
+
 import numpy
 
 
@@ -64,7 +66,7 @@ class Dict:
 class Env:
     """What gymnasium.Env gives to its subclasses."""
 
-    metadata = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}
     render_mode = None
     spec = None
     _np_random = None

@@ -19,6 +19,8 @@ With gymnasium installed, gymnasium.make("emplace.gymnasium_env:emplace/Placeto-
 environment, and make_vec() with vectorization_mode="vector_entry_point" many that are simulated in one batch.
 """
 
+from typing import Any, Optional
+
 import numpy
 
 from emplace import _core
@@ -136,13 +138,14 @@ class _Episodes:
         return masks.astype(numpy.int8)
 
 
-class PlacetoEnv(Env):
+class PlacetoEnv(Env):  # type: ignore[misc,valid-type]
     """One episode at a time; see the head of this module."""
 
-    metadata = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}
 
-    def __init__(self, graph="inception-v3", cluster="p2-8xlarge-4", groups=128, reward="step", start="single",
-                 problem=None, render_mode=None):
+    def __init__(self, graph: str = "inception-v3", cluster: str = "p2-8xlarge-4", groups: int = 128,
+                 reward: str = "step", start: str = "single", problem: Optional[_core.Problem] = None,
+                 render_mode: Optional[str] = None) -> None:
         if render_mode is not None:
             raise UsageError(f"render_mode is {render_mode!r}; this environment draws nothing")
         self._episodes = _Episodes(graph, cluster, groups, reward, start, problem, 1)
@@ -151,12 +154,13 @@ class PlacetoEnv(Env):
         self.observation_space = self._episodes.observation_space()
         self.action_space = spaces.Discrete(len(self._episodes.devices))
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Optional[int] = None,
+              options: Optional[dict[str, Any]] = None) -> tuple[dict[str, Any], dict[str, Any]]:
         super().reset(seed=seed)
         self._episodes.begin(self.np_random, (options or {}).get("start"))
         return self._observe(), self._inform()
 
-    def step(self, action):
+    def step(self, action: int) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         rewards = self._episodes.advance(numpy.reshape(action, (1,)))
         return self._observe(), float(rewards[0]), self._episodes.ended(), False, self._inform()
 
@@ -172,18 +176,19 @@ class PlacetoEnv(Env):
                 "fits": bool(evaluations.status[0] == Status.OK)}
 
 
-class PlacetoVectorEnv(VectorEnv):
+class PlacetoVectorEnv(VectorEnv):  # type: ignore[misc,valid-type]
     """Many episodes of one problem side by side, simulated in one batch on all threads.
 
     All of them end together; the next step() ignores its actions and starts new ones (gymnasium's NEXT_STEP).
     """
 
-    metadata = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}
     if gymnasium is not None and hasattr(gymnasium.vector, "AutoresetMode"):
         metadata["autoreset_mode"] = gymnasium.vector.AutoresetMode.NEXT_STEP
 
-    def __init__(self, num_envs=1, graph="inception-v3", cluster="p2-8xlarge-4", groups=128, reward="step",
-                 start="single", problem=None, render_mode=None):
+    def __init__(self, num_envs: int = 1, graph: str = "inception-v3", cluster: str = "p2-8xlarge-4",
+                 groups: int = 128, reward: str = "step", start: str = "single",
+                 problem: Optional[_core.Problem] = None, render_mode: Optional[str] = None) -> None:
         if num_envs < 1:
             raise UsageError(f"num_envs is {num_envs}, expected 1 or more")
         if render_mode is not None:
@@ -198,13 +203,15 @@ class PlacetoVectorEnv(VectorEnv):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._start = None
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Optional[int] = None,
+              options: Optional[dict[str, Any]] = None) -> tuple[dict[str, Any], dict[str, Any]]:
         super().reset(seed=seed)
         self._start = (options or {}).get("start")
         self._episodes.begin(self.np_random, self._start)
         return self._observe(), self._inform()
 
-    def step(self, actions):
+    def step(self, actions: numpy.ndarray
+             ) -> tuple[dict[str, Any], numpy.ndarray, numpy.ndarray, numpy.ndarray, dict[str, Any]]:
         episodes = self._episodes
         if episodes.ended():
             episodes.begin(self.np_random, self._start)
