@@ -18,8 +18,8 @@ namespace emplace {
 namespace {
 
 // The attributes whose values are text.
-constexpr std::array<std::string_view, 6> kTexts = {"name",       "kind",  "phase",
-                                                    "colocation", "scope", "source"};
+constexpr std::array<std::string_view, 8> kTexts = {"name",  "op_name",    "graph_name", "kind",
+                                                    "phase", "colocation", "scope",      "source"};
 
 // Doubles beyond this do not fit 64 bits.
 constexpr double kMaxBytes = 9.2e18;
@@ -58,11 +58,11 @@ AttributedGraphReader::AttributedGraphReader(const Params& params)
       bytes_(params.get<std::string>("bytes")) {}
 
 void AttributedGraphReader::add_node(const std::string& id, const std::string& name,
-                                     const JsonCursor& attributes) {
+                                     const JsonCursor& attributes, const MemberNames& names) {
   if (!op_of_.emplace(id, num_ops(graph_)).second) {
     attributes.fail(fmt::format("the id '{}' comes twice", excerpt(name)));
   }
-  Op op = read_foreign_op(attributes, name);
+  Op op = read_foreign_op(attributes, name, names);
   if (op.name.empty()) {
     attributes.fail("expected an id or a name that is not empty");
   }
@@ -79,22 +79,26 @@ void AttributedGraphReader::add_node(const std::string& id, const std::string& n
 }
 
 void AttributedGraphReader::add_edge(const std::string& source, const std::string& target,
-                                     const JsonCursor& attributes) {
+                                     const JsonCursor& attributes, const MemberNames& names) {
   const OpId producer = find(source, attributes);
   const OpId consumer = find(target, attributes);
   if (producer == consumer) {
     attributes.fail(
         fmt::format("op '{}' would wait for itself", excerpt(graph_[index_of(producer)].name)));
   }
-  add_dependency(graph_, producer, output_of(producer, attributes), consumer);
+  const auto bytes = names.find("bytes");
+  add_dependency(graph_, producer,
+                 output_of(producer, attributes, bytes == names.end() ? bytes_ : bytes->second),
+                 consumer);
 }
 
-OpGraph AttributedGraphReader::finish(const JsonCursor& attributes) && {
+OpGraph AttributedGraphReader::finish(const JsonCursor& attributes, const MemberNames& names) && {
   if (num_ops(graph_) == 0) {
     attributes.fail("expected at least one node");
   }
-  graph_[boost::graph_bundle] = {.name = read_text(attributes, "name"),
-                                 .source = read_text(attributes, "source")};
+  graph_[boost::graph_bundle] = {
+      .name = read_text(attributes, names.contains("name") ? names.at("name") : "name"),
+      .source = read_text(attributes, "source")};
   return std::move(graph_);
 }
 
@@ -107,9 +111,10 @@ OpId AttributedGraphReader::find(const std::string& id, const JsonCursor& edge) 
 }
 
 // Returns which output of the producer the edge takes; adds one if the file lists none.
-std::int32_t AttributedGraphReader::output_of(OpId producer, const JsonCursor& edge) {
+std::int32_t AttributedGraphReader::output_of(OpId producer, const JsonCursor& edge,
+                                              std::string_view bytes_name) {
   std::vector<Output>& outputs = graph_[index_of(producer)].outputs;
-  const auto bytes_place = edge.find(bytes_);
+  const auto bytes_place = edge.find(bytes_name);
   const std::int64_t bytes = bytes_place ? std::llround(bytes_place->number(0, kMaxBytes)) : 0;
   if (const auto output = edge.find("output")) {
     const auto last = static_cast<std::int64_t>(outputs.size()) - 1;
@@ -121,7 +126,7 @@ std::int32_t AttributedGraphReader::output_of(OpId producer, const JsonCursor& e
     }
     return static_cast<std::int32_t>(chosen);
   }
-  if (bytes == 0) {
+  if (!bytes_place || bytes == 0) {
     return Dependency::kControl;
   }
   const auto [found, is_new] =

@@ -9,6 +9,8 @@
 // same bytes are then uses of one tensor, because an op hands out a value and not a message, and an
 // edge without bytes is a control edge. A third-party node may have one cost in microseconds.
 
+#include "op_json.hpp"
+
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/op_graph.hpp>
@@ -36,18 +38,20 @@ class AttributedGraphReader {
   explicit AttributedGraphReader(const Params& params);
 
   /// Adds an op. `id` is what edges call it, `name` what it is called unless it has an attribute of
-  /// that name.
-  void add_node(const std::string& id, const std::string& name, const JsonCursor& attributes);
+  /// that name. `names` are attributes that the file calls otherwise.
+  void add_node(const std::string& id, const std::string& name, const JsonCursor& attributes,
+                const MemberNames& names = {});
 
   /// Adds an edge between nodes that were added.
-  void add_edge(const std::string& source, const std::string& target, const JsonCursor& attributes);
+  void add_edge(const std::string& source, const std::string& target, const JsonCursor& attributes,
+                const MemberNames& names = {});
 
   /// Returns the graph, with the name and the source that its `attributes` say.
-  OpGraph finish(const JsonCursor& attributes) &&;
+  OpGraph finish(const JsonCursor& attributes, const MemberNames& names = {}) &&;
 
  private:
   OpId find(const std::string& id, const JsonCursor& edge) const;
-  std::int32_t output_of(OpId producer, const JsonCursor& edge);
+  std::int32_t output_of(OpId producer, const JsonCursor& edge, std::string_view bytes_name);
 
   std::string cost_;
   std::string device_class_;

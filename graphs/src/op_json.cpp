@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -89,12 +90,29 @@ void write_list(ObjectWriter& object, std::string_view key, const std::vector<It
   object.member(key, text + ']');
 }
 
-std::int64_t read_quantity(const JsonCursor& object, std::string_view key) {
+// An object whose members may have other names in the file.
+class Members {
+ public:
+  Members(const JsonCursor& object, const MemberNames& names) : object_(object), names_(names) {}
+
+  std::optional<JsonCursor> find(std::string_view key) const {
+    const auto name = names_.find(key);
+    return object_.find(name == names_.end() ? key : name->second);
+  }
+
+ private:
+  const JsonCursor& object_;
+  const MemberNames& names_;
+};
+
+template <class Object>
+std::int64_t read_quantity(const Object& object, std::string_view key) {
   const auto member = object.find(key);
   return member ? member->integer(0, kMaxQuantity) : 0;
 }
 
-std::vector<std::int64_t> read_dimensions(const JsonCursor& object) {
+template <class Object>
+std::vector<std::int64_t> read_dimensions(const Object& object) {
   std::vector<std::int64_t> dimensions;
   if (const auto member = object.find("shape")) {
     for (const JsonCursor& dimension : member->elements()) {
@@ -105,8 +123,8 @@ std::vector<std::int64_t> read_dimensions(const JsonCursor& object) {
 }
 
 // Returns the enumerator whose name the member `key` gives, by default the first.
-template <class Enum, std::size_t N>
-Enum read_enum(const JsonCursor& object, std::string_view key, const std::array<Enum, N>& values) {
+template <class Object, class Enum, std::size_t N>
+Enum read_enum(const Object& object, std::string_view key, const std::array<Enum, N>& values) {
   const auto member = object.find(key);
   if (!member) {
     return values.front();
@@ -150,8 +168,15 @@ std::vector<MeasuredCost> read_measured(const JsonCursor& list) {
   return measured;
 }
 
+template <class Object>
+std::string text_of(const Object& object, std::string_view key) {
+  const auto member = object.find(key);
+  return member ? member->text() : "";
+}
+
 // Reads all but name and kind.
-Op read_quantities(const JsonCursor& object) {
+template <class Object>
+Op read_quantities(const Object& object) {
   Op op{.phase = read_enum(object, "phase", kPhases),
         .shape = read_dimensions(object),
         .flops = read_quantity(object, "flops"),
@@ -160,8 +185,8 @@ Op read_quantities(const JsonCursor& object) {
         .parameters = read_quantity(object, "parameters"),
         .persistent_bytes = read_quantity(object, "persistent_bytes"),
         .workspace_bytes = read_quantity(object, "workspace_bytes"),
-        .colocation = read_text(object, "colocation"),
-        .scope = read_text(object, "scope")};
+        .colocation = text_of(object, "colocation"),
+        .scope = text_of(object, "scope")};
   if (const auto outputs = object.find("outputs")) {
     for (const JsonCursor& output : outputs->elements()) {
       op.outputs.push_back(read_output(output));
@@ -196,8 +221,7 @@ void write_op(std::string& text, const Op& op) {
 }
 
 std::string read_text(const JsonCursor& object, std::string_view key) {
-  const auto member = object.find(key);
-  return member ? member->text() : "";
+  return text_of(object, key);
 }
 
 Op read_op(const JsonCursor& object) {
@@ -210,10 +234,11 @@ Op read_op(const JsonCursor& object) {
   return op;
 }
 
-Op read_foreign_op(const JsonCursor& object, std::string name) {
-  Op op = read_quantities(object);
-  const auto own_name = object.find("name");
-  const auto kind = object.find("kind");
+Op read_foreign_op(const JsonCursor& object, std::string name, const MemberNames& names) {
+  const Members members(object, names);
+  Op op = read_quantities(members);
+  const auto own_name = members.find("name");
+  const auto kind = members.find("kind");
   op.name = own_name ? own_name->non_empty_text() : std::move(name);
   op.kind = kind ? kind->non_empty_text() : "op";
   return op;

@@ -6,6 +6,7 @@
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -21,8 +22,11 @@ std::string read_text(const JsonCursor& object, std::string_view key);
 /// Reads an op; name and kind must stand, and no other member than an op has.
 Op read_op(const JsonCursor& object);
 
+/// Holds how a file calls members that have another name here, by our names.
+using MemberNames = std::map<std::string_view, std::string_view>;
+
 /// Reads the members of an op that `object` has, and ignores all others. The op is called `name` if
 /// none is a name, and of kind "op" if none is a kind.
-Op read_foreign_op(const JsonCursor& object, std::string name);
+Op read_foreign_op(const JsonCursor& object, std::string name, const MemberNames& names = {});
 
 }  // namespace emplace

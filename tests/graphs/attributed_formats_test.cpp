@@ -299,6 +299,22 @@ TEST(Dot, ReadsTheConventionOfSimGrid) {
                                             Edge("1", "2", -1)));
 }
 
+TEST(Dot, TakesSizesBelowZeroOfSimGridForNone) {
+  const OpGraph graph = read("dot", "digraph { a [size=-1]; b [size=3]; a -> b [size=\"-1\"] }");
+  EXPECT_EQ(graph[0].flops, 0);
+  EXPECT_EQ(graph[1].flops, 3);
+  EXPECT_THAT(edges_of(graph), ElementsAre(Edge("a", "b", -1)));
+}
+
+// pydot hands attributes to functions that have an argument `name`.
+TEST(Dot, HasNoAttributeThatIsCalledName) {
+  EXPECT_THAT(write("dot", full_graph()), testing::Not(HasSubstr(" name=")));
+  EXPECT_THAT(write("dot", full_graph()), testing::Not(HasSubstr("[name=")));
+  const OpGraph older = read("dot", "digraph { graph [name=net]; a [name=first] }");
+  EXPECT_EQ(older[0].name, "first");
+  EXPECT_EQ(older[boost::graph_bundle].name, "net");
+}
+
 const std::string kRichDot = R"(# a line of the preprocessor
 /* a { comment */ DiGraph "net \"1\"" {
   rankdir = LR; node [kind="conv2d" scope=stem]

@@ -35,6 +35,7 @@ constexpr Sample kSamples[] = {
     {"chakra", "chakra.et"},
 #endif
     {"chakra", "chakra_feeder.json"},
+    {"dax", "montage.dax"},
     {"dot", "simgrid.dot"},
     {"graphml", "networkx.graphml"},
     {"node-link", "node_link.json"},
@@ -167,6 +168,8 @@ std::vector<Chain> chains() {
   };
   const int last = kOps - 1;
   return {
+      {"dax", "<adag>\n" + all(kOps, "<job id='{i}' runtime='{i}'/>\n") +
+                  all(last, "<child ref='{next}'><parent ref='{i}'/></child>\n") + "</adag>"},
       {"dot", "digraph {\n" + all(last, "{i} -> {next} [bytes={i}];\n") + "}"},
       {"graphml",
        "<graphml><key id=\"b\" for=\"edge\" attr.name=\"bytes\"/><graph "

@@ -1,10 +1,11 @@
 // Scientific workflows of WfCommons (Coleman et al. 2022), WfFormat 1.5, and the versions up
 // to 1.4, which keep files and runtimes in the tasks.
 //
-// A task becomes an op, each of its output files an output. Between a task and its child goes each
-// file that the one writes and the other reads; several children share it. Where there is none,
-// the edge only orders. Files that no task writes are there before the workflow begins and cost
-// nothing. Runtimes become measured costs, memoryInBytes the workspace, the program the scope.
+// Tasks become ops (workflow.hpp). Files that no task writes are there before the workflow begins
+// and cost nothing. Runtimes become measured costs, memoryInBytes the workspace, the program the
+// scope.
+
+#include "../workflow.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
@@ -15,8 +16,6 @@
 
 #include <array>
 #include <limits>
-#include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,39 +41,32 @@ class Reader {
     for (const JsonCursor& task : tasks.elements()) {
       read_task(task, specification.has_value());
     }
-    if (tasks_.empty()) {
+    if (workflow_.num_tasks() == 0) {
       tasks.fail("expected at least one task");
     }
     if (const auto execution = workflow.find("execution"); specification && execution) {
       for (const JsonCursor& task : execution->at("tasks").elements()) {
-        read_execution(task, graph_[index_of(find(task.at("id")))]);
+        read_execution(task, workflow_.graph()[index_of(find(task.at("id")))]);
       }
     }
   }
 
   OpGraph build() && {
-    for (const Task& task : tasks_) {
-      for (const JsonCursor& parent : list(task.place, "parents")) {
-        add_edges(find(parent), task.op, parent);
+    for (OpId task = 0; task < workflow_.num_tasks(); ++task) {
+      for (const JsonCursor& parent : list(places_[task], "parents")) {
+        connect(find(parent), task, parent);
       }
     }
     // Files may name an edge at its parent only.
-    for (const Task& task : tasks_) {
-      for (const JsonCursor& child : list(task.place, "children")) {
-        add_edges(task.op, find(child), child);
+    for (OpId task = 0; task < workflow_.num_tasks(); ++task) {
+      for (const JsonCursor& child : list(places_[task], "children")) {
+        connect(task, find(child), child);
       }
     }
-    return std::move(graph_);
+    return std::move(workflow_.graph());
   }
 
  private:
-  struct Task {
-    JsonCursor place;
-    OpId op = 0;
-    std::vector<std::string> inputs{};
-    std::map<std::string, std::int32_t> outputs{};  // index by file
-  };
-
   static std::vector<JsonCursor> list(const JsonCursor& object, std::string_view key) {
     const auto member = object.find(key);
     return member ? member->elements() : std::vector<JsonCursor>();
@@ -98,56 +90,55 @@ class Reader {
   }
 
   void read_task(const JsonCursor& place, bool has_specification) {
-    Task task{.place = place, .op = num_ops(graph_)};
+    const OpId task = workflow_.num_tasks();
+    WorkflowFiles files;
     const JsonCursor name = place.at("name");
     const JsonCursor id = place.find("id").value_or(name);
-    if (!op_of_.emplace(id.non_empty_text(), task.op).second) {
+    if (!op_of_.emplace(id.non_empty_text(), task).second) {
       id.fail(fmt::format("the task '{}' comes twice", excerpt(id.text())));
     }
     // Until 1.3 parents were called by their names, which need not be unique.
-    const auto [named, is_new] = op_of_name_.emplace(name.non_empty_text(), task.op);
+    const auto [named, is_new] = op_of_name_.emplace(name.non_empty_text(), task);
     if (!is_new) {
       named->second = kAmbiguous;
     }
     Op op{.name = id.text(), .kind = "task", .scope = name.text()};
     if (has_specification) {
       for (const JsonCursor& file : list(place, "inputFiles")) {
-        task.inputs.push_back(file.non_empty_text());
+        files.inputs.push_back(file.non_empty_text());
       }
       for (const JsonCursor& file : list(place, "outputFiles")) {
         const auto bytes = bytes_of_.find(file.non_empty_text());
         if (bytes == bytes_of_.end()) {
           file.fail(fmt::format("no file has the id '{}'", excerpt(file.text())));
         }
-        add_output(file, bytes->second, task, op);
+        write_file(file, bytes->second, files, op);
       }
     } else {
-      read_inline_files(place, task, op);
+      read_inline_files(place, files, op);
       read_execution(place, op);
     }
-    boost::add_vertex(std::move(op), graph_);
-    tasks_.push_back(std::move(task));
+    places_.push_back(place);
+    workflow_.add(op, std::move(files));
   }
 
-  static void read_inline_files(const JsonCursor& place, Task& task, Op& op) {
+  static void read_inline_files(const JsonCursor& place, WorkflowFiles& files, Op& op) {
     constexpr std::array<std::string_view, 2> kLinks = {"input", "output"};
     for (const JsonCursor& file : list(place, "files")) {
       const JsonCursor name = either(file, "id", "name");
       const std::int64_t bytes = either(file, "sizeInBytes", "size").integer(0, kMaxBytes);
       if (file.at("link").one_of(kLinks) == 0) {
-        task.inputs.push_back(name.non_empty_text());
+        files.inputs.push_back(name.non_empty_text());
       } else {
-        add_output(name, bytes, task, op);
+        write_file(name, bytes, files, op);
       }
     }
   }
 
-  static void add_output(const JsonCursor& file, std::int64_t bytes, Task& task, Op& op) {
-    const auto output = static_cast<std::int32_t>(op.outputs.size());
-    if (!task.outputs.emplace(file.non_empty_text(), output).second) {
+  static void write_file(const JsonCursor& file, std::int64_t bytes, WorkflowFiles& files, Op& op) {
+    if (!add_output(op, files, file.non_empty_text(), bytes)) {
       file.fail("the file comes twice");
     }
-    op.outputs.push_back({.bytes = bytes});
   }
 
   void read_execution(const JsonCursor& task, Op& op) const {
@@ -180,35 +171,21 @@ class Reader {
     return named->second;
   }
 
-  void add_edges(OpId parent, OpId child, const JsonCursor& place) {
+  void connect(OpId parent, OpId child, const JsonCursor& place) {
     if (parent == child) {
       place.fail("a task would wait for itself");
     }
-    if (!pairs_.emplace(parent, child).second) {
-      return;
-    }
-    const std::map<std::string, std::int32_t>& outputs = tasks_[parent].outputs;
-    bool moves_any = false;
-    for (const std::string& file : tasks_[child].inputs) {
-      if (const auto output = outputs.find(file); output != outputs.end()) {
-        add_dependency(graph_, parent, output->second, child);
-        moves_any = true;
-      }
-    }
-    if (!moves_any) {
-      add_dependency(graph_, parent, Dependency::kControl, child);
-    }
+    workflow_.connect(parent, child);
   }
 
   static constexpr OpId kAmbiguous = -1;
 
   std::string device_class_;
-  OpGraph graph_;
-  IdVector<OpId, Task> tasks_;
+  Workflow workflow_;
+  IdVector<OpId, JsonCursor> places_;
   std::unordered_map<std::string, std::int64_t> bytes_of_;
   std::unordered_map<std::string, OpId> op_of_;
   std::unordered_map<std::string, OpId> op_of_name_;
-  std::set<std::pair<OpId, OpId>> pairs_;
 };
 
 OpGraph read(std::string_view text, const std::string& source, const Params& params) {
