@@ -269,9 +269,24 @@ std::string best_known_of(const ReportTable& table, fmt::format_string<double> f
   return table.best_known_us ? fmt::format(format, *table.best_known_us / 1e3) : "";
 }
 
+// Breaks a paragraph into lines of at most 120 bytes where it has blanks.
+std::string filled(std::string_view paragraph) {
+  constexpr std::size_t kColumns = 120;
+  std::string text;
+  while (paragraph.size() > kColumns) {
+    std::size_t end = paragraph.rfind(' ', kColumns);
+    if (end == std::string_view::npos) {
+      end = std::min(paragraph.find(' '), paragraph.size());
+    }
+    text.append(paragraph.substr(0, end)) += '\n';
+    paragraph.remove_prefix(std::min(end + 1, paragraph.size()));
+  }
+  return text.append(paragraph) + '\n';
+}
+
 std::string comment_of(const Published& published) {
   const std::string& comment = published.comment;
-  return comment.empty() ? "" : without_control_characters(comment) + "\n";
+  return comment.empty() ? "" : filled(without_control_characters(comment));
 }
 
 std::string progress_of(const Report& report) {
@@ -437,16 +452,15 @@ std::string legend_of_families(const Report& report) {
       }
     }
   }
-  text += fmt::format(
-      "over {}: the same compared with {}, with the 95 % confidence interval of Student's paired "
-      "t\non logarithms; faster, slower: number of graphs on which the agent is; p: Wilcoxon's "
-      "signed-rank test of these\npairs, two-sided; corrected p: with Holm's correction over the "
-      "agents of the table.",
-      report.baselines.empty() ? "AGENT" : "baseline",
-      report.baselines.empty()
-          ? "that agent on the same graph"
-          : fmt::format("the fastest of {}", fmt::join(report.baselines, ", ")));
-  return text + "\n";
+  return text + filled(fmt::format(
+                    "over {}: the same compared with {}, with the 95 % confidence interval of "
+                    "Student's paired t on logarithms; faster, slower: number of graphs on which "
+                    "the agent is; p: Wilcoxon's signed-rank test of these pairs, two-sided; "
+                    "corrected p: with Holm's correction over the agents of the table.",
+                    report.baselines.empty() ? "AGENT" : "baseline",
+                    report.baselines.empty()
+                        ? "that agent on the same graph"
+                        : fmt::format("the fastest of {}", fmt::join(report.baselines, ", "))));
 }
 
 }  // namespace

@@ -54,7 +54,9 @@ def read_blocks(page):
 
 def copy_tree(root, folder, program):
     """Copies the sources to a folder that looks like the repository, but runs the program that is there already."""
-    generated = shutil.ignore_patterns(".git", "build", "results")
+    def generated(parent, _):
+        return {".git", "build", "results"} if pathlib.Path(parent) == pathlib.Path(root) else set()
+
     shutil.copytree(root, folder, symlinks=True, ignore=generated)
     launcher = folder / "emplace"
     launcher.write_text(f'#!/bin/sh\nexec "{program}" "$@"\n')
