@@ -5,6 +5,8 @@
 #include "placed_step.hpp"
 #include "terminal.hpp"
 
+#include <emplace/bench/explanation_json.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -18,6 +20,18 @@ struct Options : StepOptions {
   bool json = false;
 };
 
+nlohmann::ordered_json explain_as_json(const PlacedStep& step) {
+  nlohmann::ordered_json json = {{"schema_version", 1},
+                                 {"graph", step.graph},
+                                 {"cluster", step.cluster},
+                                 {"placed_by", step.placed_by},
+                                 {"bound_us", step.entry.bounds.best_us()},
+                                 {"gap", step.gap()}};
+  json.update(nlohmann::ordered_json::parse(
+      bench::explanation_json(step.problem(), step.record, explain(step.problem(), step.record))));
+  return json;
+}
+
 void explain_step(const Options& options) {
   const PlacedStep step = place_step(options, "explain");
   std::optional<DeviceId> device;
@@ -30,7 +44,7 @@ void explain_step(const Options& options) {
   } else if (device) {
     print(memory_to_text(step, *device));
   } else if (options.json) {
-    print_json(to_json(step, explain(step.problem(), step.record)));
+    print_json(explain_as_json(step));
   } else {
     print(to_text(step, explain(step.problem(), step.record)));
   }

@@ -1,9 +1,11 @@
 #include "problem.hpp"
 
+#include <emplace/bench/explanation_json.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/chrome_trace.hpp>
+#include <emplace/sim/explanation.hpp>
 #include <emplace/sim/placement_file.hpp>
 
 #include <fmt/format.h>
@@ -402,7 +404,12 @@ void bind_problem(py::module_& module) {
       .def(
           "explain",
           [](PythonProblem& self, const py::object& placement) {
-            return explain_as_dict(self, record(self, placement));
+            const StepRecord step = record(self, placement);
+            const std::string text = [&] {
+              const py::gil_scoped_release released;
+              return bench::explanation_json(self.problem(), step, explain(self.problem(), step));
+            }();
+            return py::module_::import("json").attr("loads")(text);
           },
           py::arg("placement"))
       .def(

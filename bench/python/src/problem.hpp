@@ -58,9 +58,6 @@ class PythonProblem {
 /// Returns evaluations as an emplace.Evaluations, or as an emplace.Evaluation if `is_single`.
 py::object to_python(const std::vector<agents::Evaluation>& evaluations, bool is_single);
 
-/// Returns an explanation as a dict with the keys of `emplace explain --json`.
-py::dict explain_as_dict(PythonProblem& problem, const StepRecord& record);
-
 /// Adds the classes Problem and Step to the module.
 void bind_problem(py::module_& module);
 

@@ -1,8 +1,8 @@
-#include "explanation_report.hpp"
+#include <emplace/bench/explanation_json.hpp>
 
 #include <nlohmann/json.hpp>
 
-namespace emplace::cli {
+namespace emplace::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -11,7 +11,7 @@ const std::string& link_name(const Explanation& explanation, std::int32_t link) 
   return explanation.links[static_cast<std::size_t>(link)].name;
 }
 
-std::string_view to_string(Allocation::Kind kind) {
+std::string_view name_of(Allocation::Kind kind) {
   switch (kind) {
     case Allocation::Kind::kOutput:
       return "output";
@@ -23,16 +23,16 @@ std::string_view to_string(Allocation::Kind kind) {
   return "";
 }
 
-Json path_to_json(const PlacedStep& step, const Explanation& explanation) {
+Json path_to_json(const Problem& problem, const Explanation& explanation) {
   Json path = Json::array();
   for (const PathSegment& segment : explanation.path) {
     Json json = {{"kind", to_string(segment.kind)},
                  {"queued", segment.is_queued},
                  {"from_us", segment.from_us},
                  {"to_us", segment.to_us},
-                 {"op", step.op_name(segment.op)}};
+                 {"op", problem.op(segment.op).name}};
     if (segment.link == PathSegment::kNone) {
-      json["device"] = step.devices[segment.device].name;
+      json["device"] = problem.device(segment.device).name;
     } else {
       json["link"] = link_name(explanation, segment.link);
     }
@@ -41,12 +41,12 @@ Json path_to_json(const PlacedStep& step, const Explanation& explanation) {
   return path;
 }
 
-Json gains_to_json(const PlacedStep& step, const Explanation& explanation) {
+Json gains_to_json(const Problem& problem, const Explanation& explanation) {
   Json gains = Json::array();
   for (const Gain& gain : explanation.gains) {
     Json json = {{"what", to_string(gain.what)}};
     if (gain.what == Gain::What::kDevice) {
-      json["name"] = step.devices[gain.index].name;
+      json["name"] = problem.device(gain.index).name;
     } else if (gain.what == Gain::What::kLink) {
       json["name"] = link_name(explanation, gain.index);
     }
@@ -56,20 +56,20 @@ Json gains_to_json(const PlacedStep& step, const Explanation& explanation) {
   return gains;
 }
 
-Json overflow_to_json(const PlacedStep& step, const MemoryOverflow& overflow) {
+Json overflow_to_json(const Problem& problem, const MemoryOverflow& overflow) {
   Json largest = Json::array();
   for (const Allocation& allocation : overflow.largest) {
-    Json json = {{"op", step.op_name(allocation.op)},
-                 {"kind", to_string(allocation.kind)},
+    Json json = {{"op", problem.op(allocation.op).name},
+                 {"kind", name_of(allocation.kind)},
                  {"bytes", allocation.bytes},
                  {"since_us", allocation.from_us}};
     if (allocation.kind != Allocation::Kind::kWorkspace &&
         allocation.output != Allocation::kAllOutputs) {
-      json["output"] = allocation.output - step.problem().outputs(allocation.op).first;
+      json["output"] = allocation.output - problem.outputs(allocation.op).first;
     }
     largest.push_back(std::move(json));
   }
-  return {{"device", step.devices[overflow.device].name},
+  return {{"device", problem.device(overflow.device).name},
           {"at_us", overflow.at_us},
           {"bytes_over", overflow.bytes_over},
           {"persistent_bytes", overflow.persistent_bytes},
@@ -79,7 +79,8 @@ Json overflow_to_json(const PlacedStep& step, const MemoryOverflow& overflow) {
 
 }  // namespace
 
-Json to_json(const PlacedStep& step, const Explanation& explanation) {
+std::string explanation_json(const Problem& problem, const StepRecord& record,
+                             const Explanation& explanation) {
   Json kinds = Json::array();
   for (std::size_t kind = 0; kind < kNumPathKinds; ++kind) {
     kinds.push_back({{"kind", to_string(static_cast<PathKind>(kind))},
@@ -87,17 +88,17 @@ Json to_json(const PlacedStep& step, const Explanation& explanation) {
                      {"queued_us", explanation.path_kinds[kind].queued_us}});
   }
   Json devices = Json::array();
-  for (DeviceId device = 0; device < step.devices.end_id(); ++device) {
+  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     const DeviceLoad& load = IdSpan<DeviceId, const DeviceLoad>(explanation.devices)[device];
-    devices.push_back({{"name", step.devices[device].name},
+    devices.push_back({{"name", problem.device(device).name},
                        {"path_us", load.path_us},
                        {"busy_us", load.busy_us},
                        {"utilization", load.utilization},
                        {"transfer_wait_us", load.transfer_wait_us},
                        {"ops", load.ops},
                        {"most_at_once", load.most_at_once},
-                       {"peak_bytes", step.devices[device].peak_bytes},
-                       {"capacity_bytes", step.devices[device].capacity_bytes}});
+                       {"peak_bytes", record.peak_bytes[device]},
+                       {"capacity_bytes", problem.memory_bytes(device)}});
   }
   Json links = Json::array();
   for (const LinkLoad& load : explanation.links) {
@@ -111,24 +112,20 @@ Json to_json(const PlacedStep& step, const Explanation& explanation) {
   for (const OpKindShare& share : explanation.op_kinds) {
     op_kinds.push_back({{"kind", share.kind}, {"path_us", share.path_us}, {"ops", share.ops}});
   }
-  return {{"schema_version", 1},
-          {"graph", step.graph},
-          {"cluster", step.cluster},
-          {"placed_by", step.placed_by},
-          {"status", to_string(step.record.status)},
-          {"step_time_us", explanation.makespan_us},
-          {"bound_us", step.entry.bounds.best_us()},
-          {"gap", step.gap()},
-          {"exposed_communication_us", explanation.exposed_us},
-          {"path_kinds", std::move(kinds)},
-          {"devices", std::move(devices)},
-          {"links", std::move(links)},
-          {"op_kinds", std::move(op_kinds)},
-          {"gains", gains_to_json(step, explanation)},
-          {"out_of_memory",
-           explanation.overflow ? overflow_to_json(step, *explanation.overflow) : Json(nullptr)},
-          {"without_effect", explanation.without_effect},
-          {"path", path_to_json(step, explanation)}};
+  return Json({{"status", to_string(record.status)},
+               {"step_time_us", explanation.makespan_us},
+               {"exposed_communication_us", explanation.exposed_us},
+               {"path_kinds", std::move(kinds)},
+               {"devices", std::move(devices)},
+               {"links", std::move(links)},
+               {"op_kinds", std::move(op_kinds)},
+               {"gains", gains_to_json(problem, explanation)},
+               {"out_of_memory", explanation.overflow
+                                     ? overflow_to_json(problem, *explanation.overflow)
+                                     : Json(nullptr)},
+               {"without_effect", explanation.without_effect},
+               {"path", path_to_json(problem, explanation)}})
+      .dump();
 }
 
-}  // namespace emplace::cli
+}  // namespace emplace::bench
