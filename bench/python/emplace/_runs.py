@@ -10,6 +10,7 @@ import numpy
 from emplace import _core
 from emplace._agents import cause_of, name_of
 from emplace._errors import UnsupportedError, UsageError
+from emplace._models import place_model
 
 _UNLIMITED = 1 << 60
 _DEFAULT_AGENT = "auto"
@@ -31,13 +32,27 @@ class Placed(NamedTuple):
     decision_groups: int
 
 
-def place(problem, agent=_DEFAULT_AGENT, *, evaluations=None, time_limit=None, seed=0, start=None, threads=0):
-    """Lets an agent place `problem`, as `emplace place` does: `agent` is NAME[:key=value,...] or a registered class.
+def place(problem, agent_or_inputs=None, *, cluster=None, **options):
+    """Lets an agent place a problem, or a model of PyTorch, as `emplace place` does.
 
-    The budget is `evaluations` (1000 unless told otherwise) or `time_limit` in seconds; without either, `auto` has
-    ten seconds. `start` is a placement from which searches start. Raises UnsupportedError if the agent fails, from
-    the exception of an agent in Python.
+    place(problem, agent, *, evaluations, time_limit, seed, start, threads) returns Placed. `agent` is
+    NAME[:key=value,...] or a registered class. The budget is `evaluations` (1000 unless told otherwise) or
+    `time_limit` in seconds; without either, `auto` has ten seconds. `start` is a placement from which searches start.
+    Raises UnsupportedError if the agent fails, from the exception of an agent in Python.
+
+    place(model, example_inputs, cluster=..., time_limit=60) returns PlacedModel. It takes the options above, `agent`,
+    `groups`, `grouping`, and those of from_torch(), for one step of training unless told otherwise.
     """
+    if cluster is not None:
+        return place_model(problem, agent_or_inputs, cluster=cluster, place=_place_problem, **options)
+    if not isinstance(problem, _core.Problem):
+        raise UsageError(f"expected an emplace.Problem, or a model with cluster=..., found {type(problem).__name__}")
+    if agent_or_inputs is not None:
+        options["agent"] = agent_or_inputs
+    return _place_problem(problem, **options)
+
+
+def _place_problem(problem, agent=_DEFAULT_AGENT, *, evaluations=None, time_limit=None, seed=0, start=None, threads=0):
     facts = place_and_tell_best(problem, agent, evaluations=evaluations, time_limit=time_limit, seed=seed,
                                 start=start, threads=threads)
     return Placed(*(facts[field] for field in Placed._fields))

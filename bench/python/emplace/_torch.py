@@ -245,7 +245,8 @@ class _Operators(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         recorder, kwargs = self.recorder, kwargs or {}
-        if self.to_fake is not None:
+        # The mode itself makes stand-ins for numbers that become tensors.
+        if self.to_fake is not None and not func.__name__.startswith("lift"):
             args, kwargs = pytree.tree_map(self.made_fake, (args, kwargs))
         out = func(*args, **kwargs)
         if not recorder.is_paused and func.namespace != "prim":
