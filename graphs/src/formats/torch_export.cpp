@@ -1,6 +1,7 @@
 // Programs of torch.export, and those that emplace.from_torch() lists. docs/concepts/formats.md
 // says what becomes of one, src/torch/conversions.cpp how its operators become ops.
 
+#include "../torch/archive.hpp"
 #include "../torch/importer.hpp"
 
 #include <emplace/graphs/error.hpp>
@@ -19,7 +20,9 @@ namespace {
 OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
   const bool training = params.get<bool>("training");
   try {
-    torch_program::Program program = torch_program::read_program(bytes, source);
+    torch_program::Program program = torch_program::read_program(
+        torch_program::is_archive(bytes) ? torch_program::find_program(bytes, source) : bytes,
+        source);
     if (program.name.empty()) {
       program.name = std::filesystem::path(source).stem().string();
     }

@@ -311,12 +311,17 @@ void pad(Node& node, const Conversion& row) {
   if (node.value(x).output.shape == node.output().shape) {
     return node.view(x);
   }
-  per_result(node, row);
+  emit_plain(node, row.kind, {elements(node.output()), elements(node.value(x).output)}, 0);
+}
+
+void resize(Node& node, const Conversion& row) {
+  emit_plain(node, row.kind, {elements(node.output()), elements(node.value(self_of(node)).output)},
+             product({row.flops, elements(node.output())}));
 }
 
 // Part of a tensor is written over.
 void scatter(Node& node, const Conversion& row) {
-  emit_plain(node, kind_for(node, row), {elements(node.output())}, 0);
+  emit_plain(node, row.kind, {elements(node.output()), elements(node.output())}, 0);
 }
 
 // The first tensor becomes the second.
@@ -400,14 +405,14 @@ constexpr std::array kConversions = {
     Conversion{"gelu", elementwise, "gelu", 5},
     Conversion{"getitem", unchanged},
     Conversion{"group_norm", layer_norm, "layer_norm", 7},
-    Conversion{"gru", recurrent},
+    Conversion{"gru", recurrent, "gru", 12},
     Conversion{"gt", per_result, "greater", 1},
     Conversion{"hardsigmoid", elementwise, "hard_sigmoid", 1},
     Conversion{"hardswish", elementwise, "hard_swish", 1},
     Conversion{"hardtanh", elementwise, "clip", 2},
     Conversion{"index", pick},
     Conversion{"index_select", pick},
-    Conversion{"instance_norm", per_input, "instance_normalization", 7},
+    Conversion{"instance_norm", per_input, "instance_norm", 7},
     Conversion{"layer_norm", layer_norm, "layer_norm", 7},
     Conversion{"le", per_result, "less_or_equal", 1},
     Conversion{"leaky_relu", elementwise, "", 1},
@@ -419,7 +424,7 @@ constexpr std::array kConversions = {
     Conversion{"logical_and", per_result, "and", 1},
     Conversion{"logical_not", elementwise, "not", 1},
     Conversion{"logical_or", per_result, "or", 1},
-    Conversion{"lstm", recurrent},
+    Conversion{"lstm", recurrent, "lstm", 13},
     Conversion{"lstm_cell", lstm_cell},
     Conversion{"lt", per_result, "less", 1},
     Conversion{"mT", view},
@@ -459,19 +464,19 @@ constexpr std::array kConversions = {
     Conversion{"relu6", elementwise, "clip", 2},
     Conversion{"repeat", expand},
     Conversion{"reshape", view},
-    Conversion{"rnn_relu", recurrent},
-    Conversion{"rnn_tanh", recurrent},
+    Conversion{"rnn_relu", recurrent, "rnn", 2},
+    Conversion{"rnn_tanh", recurrent, "rnn", 2},
     Conversion{"roll", moved},
-    Conversion{"rsqrt", elementwise, "", 1},
+    Conversion{"rsqrt", elementwise, "pow", 1},
     Conversion{"rsub", binary, "subtract"},
     Conversion{"scaled_dot_product_attention", attention},
     Conversion{"select", block},
-    Conversion{"select_scatter", scatter},
+    Conversion{"select_scatter", scatter, "scatter_nd"},
     Conversion{"sigmoid", elementwise, "sigmoid", 1},
     Conversion{"silu", elementwise, "silu", 2},
     Conversion{"sin", elementwise, "", 1},
     Conversion{"slice", block},
-    Conversion{"slice_scatter", scatter},
+    Conversion{"slice_scatter", scatter, "scatter_nd"},
     Conversion{"softmax", softmax, "softmax", 5},
     Conversion{"softplus", elementwise, "", 1},
     Conversion{"split", split},
@@ -495,9 +500,9 @@ constexpr std::array kConversions = {
     Conversion{"unsafe_split", split},
     Conversion{"unsafe_split_with_sizes", split},
     Conversion{"unsqueeze", view},
-    Conversion{"upsample_bicubic2d", per_result, "resize", 32},
-    Conversion{"upsample_bilinear2d", per_result, "resize", 8},
-    Conversion{"upsample_nearest2d", per_result, "resize", 0},
+    Conversion{"upsample_bicubic2d", resize, "resize", 32},
+    Conversion{"upsample_bilinear2d", resize, "resize", 8},
+    Conversion{"upsample_nearest2d", resize, "resize", 0},
     Conversion{"var", per_input, "reduce_variance", 4},
     Conversion{"view", view},
     Conversion{"view_as", view},
@@ -550,8 +555,9 @@ void emit_plain(Node& node, std::string_view kind, Shape shape, std::int64_t flo
 
 void per_input(Node& node, const Conversion& row) {
   const ValueId x = self_of(node);
-  emit_plain(node, kind_for(node, row), node.output().shape,
-             product({row.flops, elements(node.value(x).output)}));
+  const std::int64_t numbers = elements(node.value(x).output);
+  emit_plain(node, kind_for(node, row), {numbers, elements(node.output())},
+             product({row.flops, numbers}));
 }
 
 void elementwise(Node& node, const Conversion& row) {

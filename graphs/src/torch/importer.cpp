@@ -95,6 +95,8 @@ ValueId Node::result() const {
   return *found;
 }
 
+bool Node::is_wanted(ValueId id) const { return id != kNone && importer_.live_.contains(id); }
+
 bool Node::is_read_only_by(std::string_view op) const {
   const auto readers = importer_.readers_.find(result());
   return readers != importer_.readers_.end() &&

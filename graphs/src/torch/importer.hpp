@@ -63,6 +63,9 @@ class Node {
   ValueId result() const;
   const Output& output() const { return value(result()).output; }
 
+  /// Says whether the program's results depend on a result of the call.
+  bool is_wanted(ValueId id) const;
+
   /// Says whether all that reads the first result are calls of `op`.
   bool is_read_only_by(std::string_view op) const;
 

@@ -373,7 +373,8 @@ void pool(Node& node, const Conversion& row) {
   if (node.value(x).output.shape.size() == 4 && window.size() == 2 && stride && dilation == 1) {
     node.give(node.result(), emit_pool(node, row.kind, x, window, *stride, flops));
   } else {
-    emit_plain(node, row.kind, node.output().shape, flops);
+    emit_plain(node, fmt::format("{}_nd", row.kind), {elements(node.output()), product(window)},
+               flops);
   }
 }
 
@@ -383,7 +384,9 @@ void adaptive_pool(Node& node, const Conversion& row) {
   const Shape maps = node.value(x).output.shape;
   const Shape result = node.output().shape;
   if (maps.size() != 4 || result.size() != 4 || product(result) == 0) {
-    return emit_plain(node, row.kind, result, elements(node.value(x).output));
+    const std::int64_t results = std::max<std::int64_t>(product(result), 1);
+    return emit_plain(node, "avg_pool_nd", {product(result), product(maps) / results},
+                      product(maps));
   }
   if (maps == result) {
     return node.view(x);
@@ -495,28 +498,112 @@ void lstm_cell(Node& node, const Conversion&) {
   }
 }
 
-// All steps of a layer in one direction are one op.
+// All steps of a layer, both of its directions together, are one op. Its inputs are x, the weights
+// of the inputs and of the states, biases and the first states, each over all directions; its last
+// output is the gates, for its gradient.
 void recurrent(Node& node, const Conversion& row) {
   const ValueId x = node.expect({"input", "data"});
   const Argument* weights = node.find({"params"});
-  if (weights == nullptr || weights->tensors.empty()) {
-    throw Error(ErrorCode::kFormat, "expected weights");
+  const Argument* first = node.find({"hx"});
+  const std::int64_t layers = node.integer("num_layers", 1);
+  const std::int64_t directions = node.integer("bidirectional", 0) != 0 ? 2 : 1;
+  const std::size_t parts = node.integer("has_biases", 1) != 0 ? 4 : 2;
+  const auto each = static_cast<std::size_t>(directions) * parts;
+  if (layers < 1 || weights == nullptr ||
+      weights->tensors.size() != each * static_cast<std::size_t>(layers)) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("expected {} weights and biases for each layer and direction", parts));
   }
-  std::int64_t matrices = 0;
-  std::vector<ValueId> parameters = weights->tensors;
-  for (const ValueId id : parameters) {
-    const Output& weight = node.value(id).output;
-    matrices = sum({matrices, weight.shape.size() == 2 ? elements(weight) : 0});
+  const Output whole = node.value(x).output;
+  if (whole.shape.size() < 2) {
+    throw Error(ErrorCode::kFormat, "expected an input [steps, batch, width]");
   }
-  const Shape shape = node.value(x).output.shape;
-  const std::int64_t steps =
-      shape.empty() ? 0 : elements(node.value(x).output) / std::max<std::int64_t>(shape.back(), 1);
-  Op op = node.make_op(kind_for(node, row));
-  op.shape = node.output().shape;
-  op.flops = product({2, steps, matrices});
-  const Tensor input = node.read(op, x);
-  const Tensor all = node.read_joined(op, parameters, {});
-  node.emit_results(std::move(op), {{input, all}});
+  const bool is_batched = whole.shape.size() == 3;
+  const std::size_t step_axis = is_batched && node.integer("batch_first", 0) != 0 ? 1 : 0;
+  const std::int64_t steps = whole.shape[step_axis];
+  const std::int64_t batch = is_batched ? whole.shape[1 - step_axis] : 1;
+  const std::vector<ValueId> results = node.call().results;
+  const bool has_memory = row.op == "lstm";
+  const std::vector<ValueId> states = first == nullptr ? std::vector<ValueId>() : first->tensors;
+  // The first states of all layers stand one after the other.
+  std::vector<Tensor> given;
+  for (const ValueId state : states) {
+    if (state == kNone || node.is_constant(state)) {
+      continue;
+    }
+    Op op = node.make_op("split");
+    Shape shape = node.value(state).output.shape;
+    op.shape = {layers, product(shape)};
+    shape[0] = directions;
+    op.outputs.assign(static_cast<std::size_t>(layers),
+                      make_output(shape, node.value(state).output.type));
+    const Tensor tensor = node.read(op, state);
+    given.push_back(layers == 1 ? tensor : node.emit(std::move(op), {tensor}));
+  }
+  std::optional<Tensor> y;
+  std::vector<std::vector<Tensor>> last(has_memory ? 2 : 1);
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    std::array<std::vector<ValueId>, 3> joined;  // of inputs, of states, biases
+    for (std::size_t i = 0; i < each; ++i) {
+      const std::size_t part = i % parts;
+      joined[std::min<std::size_t>(part, 2)].push_back(
+          weights->tensors[static_cast<std::size_t>(layer) * each + i]);
+    }
+    const ValueId recurrence = joined[1].front();
+    expect_rank(node, recurrence, 2, "weights");
+    const std::int64_t gates = node.value(recurrence).output.shape[0];
+    const std::int64_t hidden = node.value(recurrence).output.shape[1];
+    const std::int64_t width = layer == 0 ? whole.shape.back() : product({directions, hidden});
+    const std::int64_t cells = product({steps, batch});
+    Op op = node.make_op(row.kind);
+    op.shape = {steps, batch, width, hidden, directions};
+    op.flops = sum({product({2, cells, directions, gates, sum({width, hidden})}),
+                    product({row.flops, cells, directions, hidden})});
+    Shape shape = whole.shape;
+    shape.back() = product({directions, hidden});
+    op.outputs = {make_output(shape, whole.type)};
+    const Output state = make_output({directions, batch, hidden}, whole.type);
+    op.outputs.insert(op.outputs.end(), last.size(), state);
+    op.outputs.push_back(make_output({cells, directions, gates}, whole.type));
+    std::vector<Tensor> inputs{y ? *y : node.read(op, x)};
+    inputs.push_back(node.read_joined(op, joined[0], {directions, gates, width}));
+    inputs.push_back(node.read_joined(op, joined[1], {directions, gates, hidden}));
+    if (parts == 4) {
+      inputs.push_back(node.read_joined(op, joined[2], {directions, product({2, gates})}));
+    }
+    for (Tensor tensor : given) {
+      tensor.output += layers == 1 ? 0 : static_cast<std::int32_t>(layer);
+      inputs.push_back(tensor);
+    }
+    y = node.emit(std::move(op), inputs);
+    for (std::size_t i = 0; i < last.size(); ++i) {
+      last[i].push_back({y->op, static_cast<std::int32_t>(i + 1)});
+    }
+    const Argument* p = node.find({"dropout"});
+    if (layer + 1 < layers && node.integer("train", 0) != 0 && p != nullptr &&
+        p->number.value_or(0) > 0) {
+      Op drop = node.make_op("dropout");
+      drop.shape = {product(shape)};
+      drop.flops = product({2, drop.shape[0]});
+      drop.outputs = {make_output(shape, whole.type), make_output(shape, DataType::kBool)};
+      y = node.emit(std::move(drop), {*y});
+    }
+  }
+  node.give(results.at(0), *y);
+  for (std::size_t i = 0; i < last.size() && i + 1 < results.size(); ++i) {
+    const ValueId id = results[i + 1];
+    if (!node.is_wanted(id)) {
+      continue;
+    }
+    if (layers == 1) {
+      node.give(id, last[i][0]);
+      continue;
+    }
+    Op op = node.make_op("concat");
+    op.shape = {layers, elements(node.value(id).output)};
+    op.outputs = {node.value(id).output};
+    node.give(id, node.emit(std::move(op), last[i]));
+  }
 }
 
 }  // namespace emplace::torch_program
