@@ -236,6 +236,15 @@ class _Recorder:
                 self.learn(tensor, fresh[0])
 
 
+class _AsksForValues(Exception):
+    """The model reads values of tensors, which those without data do not have."""
+
+
+# Operators whose result, or its shape, is known only with the values.
+_READERS = {"_local_scalar_dense", "equal", "is_nonzero", "item", "masked_select", "nonzero", "unique",
+            "unique_consecutive", "_unique2"}
+
+
 class _Operators(TorchDispatchMode):
     """Notes operators below autograd."""
 
@@ -246,6 +255,8 @@ class _Operators(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         recorder, kwargs = self.recorder, kwargs or {}
         # The mode itself makes stand-ins for numbers that become tensors.
+        if self.to_fake is not None and func.__name__.partition(".")[0] in _READERS:
+            raise _AsksForValues(f"{func} asks for values")
         if self.to_fake is not None and not func.__name__.startswith("lift"):
             args, kwargs = pytree.tree_map(self.made_fake, (args, kwargs))
         out = func(*args, **kwargs)

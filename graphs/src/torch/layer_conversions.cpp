@@ -160,22 +160,24 @@ void convolution(Node& node, const Conversion&) {
   const Shape strides = pair_of(node, "stride", {1});
   const auto dilation = same(pair_of(node, "dilation", {1}));
   const bool moves_window = maps.size() == 4 && strides.size() == 2;
-  Op op = node.make_op(is_transposed ? "conv_transpose" : groups == 1 ? "conv" : "grouped_conv");
-  op.shape = result;
+  std::string_view kind = is_transposed ? "conv_transpose" : groups == 1 ? "conv" : "grouped_conv";
+  Shape extents = result;
   if (is_transposed && moves_window && dilation && groups == 1) {
-    op.kind = "conv2d_transpose";
-    op.shape = {result[0],  result[1],  result[2],  result[3], maps[1], filters[2],
-                filters[3], strides[0], strides[1], *dilation, maps[2], maps[3]};
+    kind = "conv2d_transpose";
+    extents = {result[0],  result[1],  result[2],  result[3], maps[1], filters[2],
+               filters[3], strides[0], strides[1], *dilation, maps[2], maps[3]};
   } else if (!is_transposed && moves_window && dilation && groups == 1) {
-    op.kind = "conv2d";
-    op.shape = {maps[0],    maps[1],    maps[2],    maps[3],   filters[0], filters[2],
-                filters[3], strides[0], strides[1], *dilation, result[2],  result[3]};
+    kind = "conv2d";
+    extents = {maps[0],    maps[1],    maps[2],    maps[3],   filters[0], filters[2],
+               filters[3], strides[0], strides[1], *dilation, result[2],  result[3]};
   } else if (!is_transposed && moves_window && groups == maps[1] && filters[0] == maps[1] &&
              dilation == 1) {
-    op.kind = "depthwise_conv2d";
-    op.shape = {maps[0],    maps[1],    maps[2],    maps[3],   filters[2],
-                filters[3], strides[0], strides[1], result[2], result[3]};
+    kind = "depthwise_conv2d";
+    extents = {maps[0],    maps[1],    maps[2],    maps[3],   filters[2],
+               filters[3], strides[0], strides[1], result[2], result[3]};
   }
+  Op op = node.make_op(kind);
+  op.shape = std::move(extents);
   // A number of the result takes a multiply-add for each of a filter's; transposed, a number of the
   // input does.
   op.flops = product(
