@@ -418,6 +418,7 @@ constexpr std::array kConversions = {
     Conversion{"leaky_relu", elementwise, "", 1},
     Conversion{"lift_fresh", unchanged},
     Conversion{"lift_fresh_copy", unchanged},
+    Conversion{"linalg_vector_norm", per_input, "reduce_l2", 2},
     Conversion{"linear", linear},
     Conversion{"log", elementwise, "", 1},
     Conversion{"log_softmax", log_softmax, "log_softmax", 5},
@@ -453,11 +454,13 @@ constexpr std::array kConversions = {
     Conversion{"nll_loss2d_forward", negative_log_likelihood},
     Conversion{"nll_loss_forward", negative_log_likelihood},
     Conversion{"nll_loss_nd", negative_log_likelihood},
+    Conversion{"norm", per_input, "reduce_l2", 2},
     Conversion{"numpy_T", view},
     Conversion{"permute", view},
     Conversion{"pixel_shuffle", moved},
     Conversion{"pixel_unshuffle", moved},
     Conversion{"pow", binary},
+    Conversion{"prelu", per_result, "prelu", 1},
     Conversion{"prod", per_input, "reduce_prod", 1},
     Conversion{"reciprocal", elementwise, "", 1},
     Conversion{"relu", elementwise, "relu", 1},
@@ -513,9 +516,9 @@ static_assert(std::ranges::is_sorted(kConversions, {}, &Conversion::op));
 
 constexpr Conversion kOther{"", per_result};
 
-constexpr std::array<std::string_view, 12> kShapeReaders = {
-    "empty_like", "full_like", "new_empty", "new_empty_strided", "new_full",   "new_ones",
-    "new_zeros",  "ones_like", "rand_like", "randint_like",      "randn_like", "zeros_like"};
+constexpr std::array kShapeReaders = std::to_array<std::string_view>(
+    {"empty_like", "full_like", "new_empty", "new_empty_strided", "new_full", "new_ones",
+     "new_zeros", "ones_like", "rand_like", "randint_like", "randn_like", "zero", "zeros_like"});
 
 constexpr std::array<std::string_view, 8> kRandom = {
     "bernoulli", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "uniform"};
@@ -607,7 +610,7 @@ const Conversion& find_conversion(std::string_view op) {
 }
 
 bool reads_only_shapes(std::string_view op) {
-  return std::ranges::find(kShapeReaders, op) != kShapeReaders.end();
+  return std::ranges::find(kShapeReaders, without_write(op)) != kShapeReaders.end();
 }
 
 bool draws_at_random(std::string_view op) {
