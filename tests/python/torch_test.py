@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Graphs of PyTorch's models, and placements back into them. Skipped where there is no PyTorch."""
 import json
+import operator
 import tempfile
+import types
 import unittest
 
 import emplace
@@ -144,6 +146,43 @@ class FromTorch(unittest.TestCase):
                 return {"logits": self.layer(x * scale), "state": (x,)}
         graph = emplace.from_torch(Keywords(), {"x": torch.zeros(2, 4), "scale": torch.ones(2, 4)})
         self.assertEqual(graph.kinds.count("softmax_cross_entropy"), 1)
+
+    def test_a_program_of_torch_export(self):
+        """With the attributes of an ExportedProgram, and a graph of the same operators."""
+        from torch.fx.experimental.proxy_tensor import make_fx
+        model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 5))
+        names = [name for name, _ in model.named_parameters()] + [name for name, _ in model.named_buffers()]
+        tensors = [*model.parameters(), *model.buffers()]
+        x = torch.zeros(2, 3, 8, 8)
+
+        def call(*arguments):
+            return torch.nn.utils.stateless.functional_call(model, dict(zip(names, arguments[:-1])), arguments[-1])
+        with torch.no_grad():
+            graph = make_fx(call, tracing_mode="fake")(*[tensor.detach() for tensor in tensors], x).graph
+        inputs = [node for node in graph.nodes if node.op == "placeholder"]
+        for node, tensor in zip(inputs, tensors):
+            node.meta["val"] = tensor
+        last = next(node for node in graph.nodes if node.op == "output")
+        for node in graph.nodes:  # this version leaves out what operators of several results return
+            parts = {user.args[1]: user.meta["val"] for user in node.users if user.target is operator.getitem}
+            if parts:
+                node.meta["val"] = tuple(parts.get(index) for index in range(3))
+        count = len(list(model.parameters()))
+
+        class ExportedProgram:
+            pass
+        exported = ExportedProgram()
+        exported.graph = graph
+        exported.graph_signature = types.SimpleNamespace(
+            inputs_to_parameters={node.name: name for node, name in zip(inputs[:count], names)},
+            inputs_to_buffers={node.name: name for node, name in zip(inputs[count:-1], names[count:])},
+            user_outputs=[node.name for node in last.all_input_nodes])
+        for training in (False, True):
+            one = emplace.from_torch(exported, None, training=training)
+            other = emplace.from_torch(model, x, training=training)
+            self.assertEqual(one.parameters, other.parameters)
+            self.assertEqual(one.flops, other.flops)
+            self.assertEqual(sorted(one.kinds), sorted(other.kinds))
 
     def test_mistakes(self):
         layer = nn.Linear(3, 4)

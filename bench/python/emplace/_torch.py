@@ -421,7 +421,10 @@ def _exported(name, exported, model=None):
 
     def to_names(value):
         if isinstance(value, torch.fx.Node):
-            return _Name(names[value]) if value in names else value.meta.get("val")
+            if isinstance(names.get(value), str):
+                return _Name(names[value])
+            number = value.meta.get("val")  # a size
+            return number if number is None or isinstance(number, (bool, int, float)) else int(number)
         if isinstance(value, (list, tuple)):
             return [to_names(item) for item in value]
         return value
@@ -458,7 +461,7 @@ def _exported(name, exported, model=None):
             program.add_node(str(node.target), stack[-1][0] if stack else "", arguments,
                              [fresh] if isinstance(value, list) else fresh)
             names[node] = fresh if isinstance(value, (list, tuple)) else fresh[0]
-        else:
+        elif value is None or isinstance(value, (torch.Tensor, list, tuple)):  # else arithmetic on sizes
             raise UnsupportedError(f"{name}: torch.export left '{node.target}', which is no operator of aten")
     return program.text(outputs)
 
@@ -508,8 +511,6 @@ def program_of(model, example_inputs, *, training, loss, targets):
         if loss is None and hasattr(torch, "export") and hasattr(torch.export, "export"):
             try:
                 return _exported(name, torch.export.export(model, tuple(inputs), keywords), model)
-            except UnsupportedError:
-                raise
             except Exception:  # of many classes: whatever it cannot trace, recording can
                 pass
         try:

@@ -28,10 +28,10 @@ class Archive {
   Archive(std::string_view bytes, const std::string& source) : bytes_(bytes), source_(source) {}
 
   std::string_view find_program() const {
-    const auto [first, count] = directory();
+    const Directory found = directory();
     std::optional<std::string_view> program;
-    std::uint64_t at = first;
-    for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t at = found.first;
+    for (std::uint64_t i = 0; i < found.count; ++i) {
       if (number(at, 4) != kEntry) {
         fail(fmt::format("entry {} of the directory is not where it should be", i + 1));
       }
@@ -54,8 +54,8 @@ class Archive {
 
  private:
   struct Directory {
-    std::uint64_t first;
-    std::uint64_t count;
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
   };
 
   [[noreturn]] void fail(std::string_view what) const {

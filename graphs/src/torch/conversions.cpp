@@ -41,6 +41,9 @@ void moved(Node& node, const Conversion&) { move_elements(node, self_of(node)); 
 void view(Node& node, const Conversion& row) {
   const ValueId x = self_of(node);
   const std::size_t rank = node.value(x).output.shape.size();
+  if (node.output().shape.size() != rank) {
+    return node.view(x);
+  }
   std::vector<std::size_t> axes(rank);
   std::iota(axes.begin(), axes.end(), std::size_t{0});
   if (row.op == "permute" || row.op == "movedim") {
@@ -121,6 +124,7 @@ void concat(Node& node, const Conversion&) {
   Op op = node.make_op("concat");
   op.shape = {std::ssize(parts), elements(node.output())};
   std::vector<Tensor> inputs;
+  inputs.reserve(parts.size());
   for (const ValueId part : parts) {
     inputs.push_back(node.read(op, part));
   }

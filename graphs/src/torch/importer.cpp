@@ -75,10 +75,9 @@ std::vector<ValueId> Node::tensors() const {
 }
 
 std::vector<std::int64_t> Node::integers(std::string_view name,
-                                         std::vector<std::int64_t> fallback) const {
+                                         const std::vector<std::int64_t>& fallback) const {
   const Argument* argument = find({name});
-  return argument != nullptr && !argument->integers.empty() ? argument->integers
-                                                            : std::move(fallback);
+  return argument != nullptr && !argument->integers.empty() ? argument->integers : fallback;
 }
 
 std::int64_t Node::integer(std::string_view name, std::int64_t fallback) const {

@@ -48,7 +48,7 @@ class Node {
 
   /// Returns the integers of an argument, or `fallback` where it is left out or empty.
   std::vector<std::int64_t> integers(std::string_view name,
-                                     std::vector<std::int64_t> fallback) const;
+                                     const std::vector<std::int64_t>& fallback) const;
 
   /// Returns the single integer of an argument, or `fallback`.
   std::int64_t integer(std::string_view name, std::int64_t fallback) const;

@@ -23,8 +23,8 @@ std::optional<std::int64_t> same(const Shape& values) {
 }
 
 // A window's setting for both ways; one number stands for both.
-Shape pair_of(const Node& node, std::string_view name, Shape fallback) {
-  Shape values = node.integers(name, std::move(fallback));
+Shape pair_of(const Node& node, std::string_view name, const Shape& fallback) {
+  Shape values = node.integers(name, fallback);
   if (values.size() == 1) {
     values.push_back(values[0]);
   }
@@ -214,6 +214,9 @@ void matmul(Node& node, const Conversion&) {
       return node.give(node.result(), node.emit(std::move(op), {x, vector}));
     }
     return give_product(node, left, right, kNone);
+  }
+  if (a.empty()) {
+    throw Error(ErrorCode::kFormat, "expected a left side of at least one dimension");
   }
   if (a.size() == 1) {
     a.insert(a.begin(), 1);
@@ -511,8 +514,8 @@ void recurrent(Node& node, const Conversion& row) {
   const std::int64_t directions = node.integer("bidirectional", 0) != 0 ? 2 : 1;
   const std::size_t parts = node.integer("has_biases", 1) != 0 ? 4 : 2;
   const auto each = static_cast<std::size_t>(directions) * parts;
-  if (layers < 1 || weights == nullptr ||
-      weights->tensors.size() != each * static_cast<std::size_t>(layers)) {
+  const std::size_t count = weights == nullptr ? 0 : weights->tensors.size();
+  if (layers < 1 || count % each != 0 || std::cmp_not_equal(count / each, layers)) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("expected {} weights and biases for each layer and direction", parts));
   }
@@ -542,7 +545,7 @@ void recurrent(Node& node, const Conversion& row) {
     const Tensor tensor = node.read(op, state);
     given.push_back(layers == 1 ? tensor : node.emit(std::move(op), {tensor}));
   }
-  std::optional<Tensor> y;
+  Tensor y;
   std::vector<std::vector<Tensor>> last(has_memory ? 2 : 1);
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     std::array<std::vector<ValueId>, 3> joined;  // of inputs, of states, biases
@@ -567,7 +570,7 @@ void recurrent(Node& node, const Conversion& row) {
     const Output state = make_output({directions, batch, hidden}, whole.type);
     op.outputs.insert(op.outputs.end(), last.size(), state);
     op.outputs.push_back(make_output({cells, directions, gates}, whole.type));
-    std::vector<Tensor> inputs{y ? *y : node.read(op, x)};
+    std::vector<Tensor> inputs{layer == 0 ? node.read(op, x) : y};
     inputs.push_back(node.read_joined(op, joined[0], {directions, gates, width}));
     inputs.push_back(node.read_joined(op, joined[1], {directions, gates, hidden}));
     if (parts == 4) {
@@ -579,7 +582,7 @@ void recurrent(Node& node, const Conversion& row) {
     }
     y = node.emit(std::move(op), inputs);
     for (std::size_t i = 0; i < last.size(); ++i) {
-      last[i].push_back({y->op, static_cast<std::int32_t>(i + 1)});
+      last[i].push_back({y.op, static_cast<std::int32_t>(i + 1)});
     }
     const Argument* p = node.find({"dropout"});
     if (layer + 1 < layers && node.integer("train", 0) != 0 && p != nullptr &&
@@ -588,10 +591,10 @@ void recurrent(Node& node, const Conversion& row) {
       drop.shape = {product(shape)};
       drop.flops = product({2, drop.shape[0]});
       drop.outputs = {make_output(shape, whole.type), make_output(shape, DataType::kBool)};
-      y = node.emit(std::move(drop), {*y});
+      y = node.emit(std::move(drop), {y});
     }
   }
-  node.give(results.at(0), *y);
+  node.give(node.result(), y);
   for (std::size_t i = 0; i < last.size() && i + 1 < results.size(); ++i) {
     const ValueId id = results[i + 1];
     if (!node.is_wanted(id)) {
