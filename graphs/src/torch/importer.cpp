@@ -234,7 +234,7 @@ OpGraph Importer::run(bool training) && {
   }
   add_unread_parameters();
   graph_[boost::graph_bundle] = {.name = program_.name, .source = program_.source};
-  return std::move(graph_);
+  return graph_;
 }
 
 void Importer::fail(const std::string& message) const {
