@@ -229,7 +229,10 @@ std::string archive(const std::vector<std::pair<std::string, std::string>>& entr
     const auto at = bytes.size();
     bytes += "PK\x03\x04" + le(20, 2) + le(0, 2) + le(static_cast<std::uint64_t>(method), 2) +
              le(0, 8) + le(content.size(), 4) + le(content.size(), 4) + le(name.size(), 2) +
-             le(4, 2) + name + "pad!" + content;
+             le(4, 2);
+    bytes += name;
+    bytes += "pad!";
+    bytes += content;
     const std::string extra =
         is_64 ? le(1, 2) + le(24, 2) + le(content.size(), 8) + le(content.size(), 8) + le(at, 8)
               : "";
@@ -237,8 +240,9 @@ std::string archive(const std::vector<std::pair<std::string, std::string>>& entr
                  le(static_cast<std::uint64_t>(method), 2) + le(0, 8) +
                  le(is_64 ? 0xffffffff : content.size(), 4) +
                  le(is_64 ? 0xffffffff : content.size(), 4) + le(name.size(), 2) +
-                 le(extra.size(), 2) + le(0, 2) + le(0, 8) + le(is_64 ? 0xffffffff : at, 4) + name +
-                 extra;
+                 le(extra.size(), 2) + le(0, 2) + le(0, 8) + le(is_64 ? 0xffffffff : at, 4);
+    directory += name;
+    directory += extra;
   }
   const auto start = bytes.size();
   bytes += directory;
