@@ -10,15 +10,31 @@ from emplace._errors import (
     UsageError,
 )
 from emplace._types import Evaluation, Evaluations, Status
-from emplace._core import Problem, Random, Session, Step, agents, clusters, graphs, load_plugin, problem, suites, version
+from emplace._core import (
+    Graph,
+    Problem,
+    Random,
+    Session,
+    Step,
+    agents,
+    clusters,
+    graphs,
+    load_graph,
+    load_plugin,
+    problem,
+    suites,
+    version,
+)
 from emplace._agents import Parameter, agent
 from emplace._conformance import check_agent
+from emplace._models import PlacedModel, device_map, from_torch
 from emplace._runs import Placed, Report, place, report, run
 
 __version__ = version()
 
 __all__ = [
-    "Error", "Evaluation", "Evaluations", "FormatError", "InternalError", "IoError", "Parameter", "Placed", "Problem",
-    "Random", "Report", "Session", "Status", "Step", "UnknownNameError", "UnsupportedError", "UsageError", "agent",
-    "agents", "check_agent", "clusters", "graphs", "load_plugin", "place", "problem", "report", "run", "suites", "version",
+    "Error", "Evaluation", "Evaluations", "FormatError", "Graph", "InternalError", "IoError", "Parameter", "Placed",
+    "PlacedModel", "Problem", "Random", "Report", "Session", "Status", "Step", "UnknownNameError", "UnsupportedError",
+    "UsageError", "agent", "agents", "check_agent", "clusters", "device_map", "from_torch", "graphs", "load_graph",
+    "load_plugin", "place", "problem", "report", "run", "suites", "version",
 ]

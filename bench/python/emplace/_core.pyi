@@ -5,6 +5,45 @@ from numpy.typing import ArrayLike, NDArray
 
 from emplace._types import Evaluation, Evaluations
 
+class Graph:
+    """The ops of one step, and what they hand on."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def num_ops(self) -> int: ...
+    @property
+    def num_edges(self) -> int: ...
+    @property
+    def flops(self) -> int:
+        """Of the step; a multiply-add is two."""
+    @property
+    def forward_flops(self) -> int:
+        """Of the forward pass."""
+    @property
+    def parameters(self) -> int:
+        """The trained numbers."""
+    @property
+    def persistent_bytes(self) -> int:
+        """What parameters, buffers and optimizer slots take."""
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def kinds(self) -> list[str]: ...
+    @property
+    def scopes(self) -> list[str]:
+        """The module that calls each op, as a path with slashes."""
+    @property
+    def phases(self) -> list[str]:
+        """"forward", "backward" or "update"."""
+    @property
+    def op_flops(self) -> NDArray[numpy.int64]:
+        """(ops,)"""
+    def save(self, path: str) -> None:
+        """Writes a graph file, which every command of the program reads."""
+
 class Step:
     """One simulated step. Times are in microseconds."""
 
@@ -93,6 +132,9 @@ class Problem:
     def scopes(self) -> list[str]:
         """The layers of the ops."""
     @property
+    def phases(self) -> list[str]:
+        """The parts of the step: "forward", "backward" or "update"."""
+    @property
     def groups(self) -> NDArray[numpy.int32]:
         """(ops,) The group of each op."""
     def members(self, group: int) -> NDArray[numpy.int32]:
@@ -152,8 +194,12 @@ class Session:
     @property
     def random(self) -> Random: ...
 
-def problem(graph: str, cluster: str, groups: int = 0, grouping: str = "") -> Problem:
-    """Loads a graph and a cluster by name or file; `groups` of 0 is the default of the grouping."""
+def load_graph(name_or_path: str) -> Graph:
+    """Builds a graph by name or reads a file, as the program does."""
+
+def read_graph(text: str, format: str, source: str) -> Graph: ...
+def problem(graph: Union[str, Graph], cluster: str, groups: int = 0, grouping: str = "") -> Problem:
+    """Loads a graph and a cluster by name or file, or takes a Graph; `groups` of 0 is the default of the grouping."""
 
 def load_plugin(path: str) -> None:
     """Adds the agents of a shared library, a project that `emplace new-agent NAME` wrote."""

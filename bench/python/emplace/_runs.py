@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple, Optional, Union, overload
 
 import numpy
 
 from emplace import _core
 from emplace._agents import cause_of, name_of
 from emplace._errors import UnsupportedError, UsageError
+from emplace._models import PlacedModel, place_model
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -41,17 +42,42 @@ class Placed(NamedTuple):
     decision_groups: int
 
 
-def place(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, *, evaluations: Optional[int] = None,
-          time_limit: Optional[float] = None, seed: int = 0, start: Optional[ArrayLike] = None,
-          threads: int = 0) -> Placed:
-    """Lets an agent place `problem`, as `emplace place` does: `agent` is NAME[:key=value,...] or a registered class.
+@overload
+def place(problem: _core.Problem, agent: AgentName = ..., *, evaluations: Optional[int] = ...,
+          time_limit: Optional[float] = ..., seed: int = ..., start: Optional[ArrayLike] = ...,
+          threads: int = ...) -> Placed: ...
 
-    The budget is `evaluations` (1000 unless told otherwise) or `time_limit` in seconds; without either, `auto` has
-    ten seconds. `start` is a placement from which searches start. Raises UnsupportedError if the agent fails, from
-    the exception of an agent in Python.
+
+@overload
+def place(problem: Any, example_inputs: Any, *, cluster: str, agent: AgentName = ...,
+          evaluations: Optional[int] = ..., time_limit: Optional[float] = ..., seed: int = ..., threads: int = ...,
+          groups: int = ..., grouping: str = ..., training: bool = ..., optimizer: str = ...,
+          **options: Any) -> PlacedModel: ...
+
+
+def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[str] = None,
+          **options: Any) -> Union[Placed, PlacedModel]:
+    """Lets an agent place a problem, or a model of PyTorch, as `emplace place` does.
+
+    place(problem, agent, *, evaluations, time_limit, seed, start, threads) returns Placed. `agent` is
+    NAME[:key=value,...] or a registered class. The budget is `evaluations` (1000 unless told otherwise) or
+    `time_limit` in seconds; without either, `auto` has ten seconds. `start` is a placement from which searches start.
+    Raises UnsupportedError if the agent fails, from the exception of an agent in Python.
+
+    place(model, example_inputs, cluster=..., time_limit=60) returns PlacedModel. It takes the options above, `agent`,
+    `groups`, `grouping`, and those of from_torch(), for one step of training unless told otherwise.
     """
-    facts = place_and_tell_best(problem, agent, evaluations=evaluations, time_limit=time_limit, seed=seed,
-                                start=start, threads=threads)
+    if cluster is not None:
+        return place_model(problem, agent_or_inputs, cluster=cluster, place=_place_problem, **options)
+    if not isinstance(problem, _core.Problem):
+        raise UsageError(f"expected an emplace.Problem, or a model with cluster=..., found {type(problem).__name__}")
+    if agent_or_inputs is not None:
+        options["agent"] = agent_or_inputs
+    return _place_problem(problem, **options)
+
+
+def _place_problem(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, **options: Any) -> Placed:
+    facts = place_and_tell_best(problem, agent, **options)
     return Placed(*(facts[field] for field in Placed._fields))
 
 

@@ -1,8 +1,11 @@
 #include "problem.hpp"
 
+#include "graph.hpp"
+
 #include <emplace/bench/explanation_json.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
+#include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/explanation.hpp>
@@ -198,6 +201,19 @@ std::shared_ptr<PythonProblem> load(const std::string& graph, const std::string&
       ProblemNames{.graph = graph, .cluster = cluster, .groups = groups, .grouping = strategy});
 }
 
+std::shared_ptr<PythonProblem> compile(const PythonGraph& graph, const std::string& cluster,
+                                       std::int64_t groups, const std::string& grouping) {
+  const py::gil_scoped_release released;
+  const std::string strategy(grouping_for(grouping, groups));
+  return std::make_shared<PythonProblem>(
+      Problem(graph.graph, bench::group_graph(*graph.graph, groups, strategy),
+              std::make_shared<const Cluster>(load_cluster(cluster))),
+      ProblemNames{.graph = (*graph.graph)[boost::graph_bundle].name,
+                   .cluster = cluster,
+                   .groups = groups,
+                   .grouping = strategy});
+}
+
 }  // namespace
 
 PythonProblem::PythonProblem(Problem problem, ProblemNames names)
@@ -350,6 +366,15 @@ void bind_problem(py::module_& module) {
       .def_property_readonly("kinds", [](Self self) { return op_texts(self.problem(), &Op::kind); })
       .def_property_readonly("scopes",
                              [](Self self) { return op_texts(self.problem(), &Op::scope); })
+      .def_property_readonly(
+          "phases",
+          [](Self self) {
+            py::list phases;
+            for (OpId op = 0; op < self.problem().num_ops(); ++op) {
+              phases.append(to_string(self.problem().graph()[index_of(op)].phase));
+            }
+            return phases;
+          })
       .def_property_readonly("groups",
                              [](Self self) {
                                const Problem& problem = self.problem();
@@ -439,6 +464,8 @@ void bind_problem(py::module_& module) {
                            self.names().cluster, self.problem().num_groups());
       });
 
+  module.def("problem", compile, py::arg("graph"), py::arg("cluster"), py::arg("groups") = 0,
+             py::arg("grouping") = "");
   module.def("problem", load, py::arg("graph"), py::arg("cluster"), py::arg("groups") = 0,
              py::arg("grouping") = "");
 }

@@ -1,0 +1,103 @@
+#include "graph.hpp"
+
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/graph_json.hpp>
+#include <emplace/graphs/id_vector.hpp>
+#include <emplace/graphs/text_file.hpp>
+
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+#include <string>
+#include <utility>
+
+namespace emplace::python {
+namespace {
+
+using Self = const PythonGraph&;
+
+template <typename Read>
+py::list of_ops(const OpGraph& graph, const Read& read) {
+  py::list list;
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    list.append(read(graph[index_of(op)]));
+  }
+  return list;
+}
+
+std::int64_t forward_flops(const OpGraph& graph) {
+  std::int64_t flops = 0;
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    flops += graph[index_of(op)].phase == Phase::kForward ? graph[index_of(op)].flops : 0;
+  }
+  return flops;
+}
+
+py::array op_flops(const OpGraph& graph) {
+  py::array_t<std::int64_t> array(num_ops(graph));
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    array.mutable_data()[op] = graph[index_of(op)].flops;
+  }
+  return read_only(std::move(array));
+}
+
+PythonGraph share(OpGraph graph) { return {std::make_shared<const OpGraph>(std::move(graph))}; }
+
+PythonGraph load(const std::string& name_or_path) {
+  const py::gil_scoped_release released;
+  return share(load_graph(name_or_path));
+}
+
+PythonGraph read(const std::string& text, const std::string& format, const std::string& source) {
+  const py::gil_scoped_release released;
+  return share(GraphFormats::global().read(Spec::parse(format), text, source));
+}
+
+}  // namespace
+
+void bind_graph(py::module_& module) {
+  py::class_<PythonGraph>(module, "Graph", "The ops of one step, and what they hand on.")
+      .def_property_readonly("name",
+                             [](Self self) { return (*self.graph)[boost::graph_bundle].name; })
+      .def_property_readonly("source",
+                             [](Self self) { return (*self.graph)[boost::graph_bundle].source; })
+      .def_property_readonly("num_ops", [](Self self) { return num_ops(*self.graph); })
+      .def_property_readonly("num_edges", [](Self self) { return boost::num_edges(*self.graph); })
+      .def_property_readonly("flops", [](Self self) { return totals(*self.graph).flops; })
+      .def_property_readonly("forward_flops", [](Self self) { return forward_flops(*self.graph); })
+      .def_property_readonly("parameters", [](Self self) { return totals(*self.graph).parameters; })
+      .def_property_readonly("persistent_bytes",
+                             [](Self self) { return totals(*self.graph).persistent_bytes; })
+      .def_property_readonly(
+          "names",
+          [](Self self) { return of_ops(*self.graph, [](const Op& op) { return op.name; }); })
+      .def_property_readonly(
+          "kinds",
+          [](Self self) { return of_ops(*self.graph, [](const Op& op) { return op.kind; }); })
+      .def_property_readonly(
+          "scopes",
+          [](Self self) { return of_ops(*self.graph, [](const Op& op) { return op.scope; }); })
+      .def_property_readonly("phases",
+                             [](Self self) {
+                               return of_ops(*self.graph,
+                                             [](const Op& op) { return to_string(op.phase); });
+                             })
+      .def_property_readonly("op_flops", [](Self self) { return op_flops(*self.graph); })
+      .def(
+          "save",
+          [](Self self, const std::string& path) {
+            const py::gil_scoped_release released;
+            write_text_file(path, write_graph_json(*self.graph));
+          },
+          py::arg("path"))
+      .def("__repr__", [](Self self) {
+        return fmt::format("<emplace.Graph {}, {} ops>", (*self.graph)[boost::graph_bundle].name,
+                           num_ops(*self.graph));
+      });
+
+  module.def("load_graph", load, py::arg("name_or_path"));
+  module.def("read_graph", read, py::arg("text"), py::arg("format"), py::arg("source"));
+}
+
+}  // namespace emplace::python

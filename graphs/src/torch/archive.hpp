@@ -1,0 +1,20 @@
+#pragma once
+
+// The archives that torch.export.save() writes: zip files whose entries are stored as they are. The
+// program is one of them in JSON, the others are weights, which nothing here reads.
+
+#include <string>
+#include <string_view>
+
+namespace emplace::torch_program {
+
+/// Says whether `bytes` are a zip archive.
+bool is_archive(std::string_view bytes);
+
+/// Returns the text of the program in an archive: the entry models/NAME.json, or
+/// serialized_exported_program.json in files up to PyTorch 2.7. `source` begins each error. Throws
+/// kFormat where the archive is broken or holds no program or several, kUnsupported where the entry
+/// is compressed.
+std::string_view find_program(std::string_view bytes, const std::string& source);
+
+}  // namespace emplace::torch_program

@@ -1,0 +1,624 @@
+#include "conversions.hpp"
+
+#include "../assemble.hpp"
+
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+namespace emplace::torch_program {
+namespace {
+
+// The tensor that an operator is about; its name depends on the operator.
+ValueId self_of(const Node& node) { return node.expect({"self", "input", "data"}); }
+
+// FLOPs for each number of the result.
+void per_result(Node& node, const Conversion& row) {
+  emit_plain(node, kind_for(node, row), {elements(node.output())},
+             product({row.flops, elements(node.output())}));
+}
+
+void unchanged(Node& node, const Conversion&) { node.view(self_of(node)); }
+
+// As unchanged(), but a tensor is copied where it gets another order in memory.
+void copied(Node& node, const Conversion&) {
+  const ValueId x = self_of(node);
+  if (node.reordered(x)) {
+    move_elements(node, x);
+  } else {
+    node.view(x);
+  }
+}
+
+void moved(Node& node, const Conversion&) { move_elements(node, self_of(node)); }
+
+// A view of the same elements.
+void view(Node& node, const Conversion& row) {
+  const ValueId x = self_of(node);
+  const std::size_t rank = node.value(x).output.shape.size();
+  if (node.output().shape.size() != rank) {
+    return node.view(x);
+  }
+  std::vector<std::size_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  if (row.op == "permute" || row.op == "movedim") {
+    const Shape dims = node.integers("dims", {});
+    if (dims.size() != rank) {
+      return node.view(x);
+    }
+    std::ranges::transform(dims, axes.begin(), [&](auto dim) { return axis_of(dim, rank); });
+  } else if (row.op == "t" || row.op == "numpy_T" || row.op == "mT") {
+    if (rank == 2) {
+      std::swap(axes[0], axes[1]);
+    }
+  } else if (row.op == "transpose" || row.op == "swapaxes") {
+    std::swap(axes[axis_of(node.integer("dim0", 0), rank)],
+              axes[axis_of(node.integer("dim1", 1), rank)]);
+  }
+  node.view(x, std::ranges::is_sorted(axes) ? std::vector<std::size_t>() : std::move(axes));
+}
+
+// Copies along new or single dimensions; where nothing is repeated it is a view.
+void expand(Node& node, const Conversion&) {
+  const ValueId x = self_of(node);
+  const auto from = elements(node.value(x).output);
+  const auto to = elements(node.output());
+  if (from == to || from == 0) {
+    return node.view(x);
+  }
+  Op op = node.make_op("broadcast");
+  op.shape = {to / from, from};
+  const Tensor tensor = node.read(op, x);
+  node.emit_results(std::move(op), {{tensor}});
+}
+
+// Only the part of the tensor that the result holds is read.
+void block(Node& node, const Conversion&) {
+  const ValueId x = self_of(node);
+  const Output whole = node.value(x).output;
+  if (elements(whole) == elements(node.output())) {
+    return node.view(x);
+  }
+  Op op = node.make_op("slice");
+  op.shape = {elements(node.output()), elements(whole)};
+  op.bytes_read = node.output().bytes - whole.bytes;
+  const Tensor tensor = node.read(op, x);
+  node.emit_results(std::move(op), {{tensor}});
+}
+
+// Elements by their numbers: rows of a table are an embedding.
+void pick(Node& node, const Conversion& row) {
+  const ValueId x = self_of(node);
+  const Output whole = node.value(x).output;
+  const Argument* index = node.find({"indices", "index"});
+  const std::vector<ValueId> ids = index == nullptr ? std::vector<ValueId>() : index->tensors;
+  const bool is_lookup = row.op == "index" && whole.shape.size() == 2 && ids.size() == 1 &&
+                         ids[0] != kNone && node.value(x).origin == Origin::kParameter &&
+                         node.value(ids[0]).output.type != DataType::kBool;
+  Op op = node.make_op(is_lookup ? "embedding" : "gather");
+  op.shape = {elements(node.output()), elements(whole)};
+  if (is_lookup) {
+    op.shape = {elements(node.value(ids[0]).output), whole.shape[0], whole.shape[1]};
+  }
+  op.bytes_read = node.output().bytes - whole.bytes;
+  std::vector<Tensor> inputs{node.read(op, x)};
+  for (const ValueId id : ids) {
+    if (id != kNone) {
+      inputs.push_back(node.read(op, id));
+    }
+  }
+  node.emit_results(std::move(op), inputs);
+}
+
+void concat(Node& node, const Conversion&) {
+  std::vector<ValueId> parts = node.tensors();
+  std::erase_if(parts, [&](ValueId id) { return elements(node.value(id).output) == 0; });
+  if (parts.size() == 1) {
+    return node.view(parts[0]);
+  }
+  Op op = node.make_op("concat");
+  op.shape = {std::ssize(parts), elements(node.output())};
+  std::vector<Tensor> inputs;
+  inputs.reserve(parts.size());
+  for (const ValueId part : parts) {
+    inputs.push_back(node.read(op, part));
+  }
+  node.emit_results(std::move(op), inputs);
+}
+
+void split(Node& node, const Conversion&) {
+  const ValueId x = self_of(node);
+  const auto parts =
+      std::ranges::count_if(node.call().results, [](ValueId id) { return id != kNone; });
+  if (parts == 1) {
+    return node.view(x);
+  }
+  Op op = node.make_op("split");
+  op.shape = {parts, elements(node.value(x).output)};
+  const Tensor tensor = node.read(op, x);
+  node.emit_results(std::move(op), {{tensor}});
+}
+
+// The same numbers in another type.
+void cast(Node& node, const Conversion&) {
+  const ValueId x = self_of(node);
+  if (node.value(x).output.type == node.output().type) {
+    return node.view(x);
+  }
+  Op op = node.make_op("scale");
+  op.shape = {elements(node.output())};
+  op.flops = op.shape[0];
+  const Tensor tensor = node.read(op, x);
+  node.emit_results(std::move(op), {{tensor}});
+}
+
+// Says whether `part`, leading ones aside, is what `shape` ends in.
+bool is_suffix(Shape part, const Shape& shape) {
+  part.erase(part.begin(), std::ranges::find_if(part, [](auto extent) { return extent != 1; }));
+  return !part.empty() && part.size() <= shape.size() &&
+         std::equal(part.rbegin(), part.rend(), shape.rbegin());
+}
+
+// An operator on a tensor and a number, or a constant, which changes neither size nor cost.
+void with_number(Node& node, const Conversion& row, ValueId x, bool is_left) {
+  const bool is_product = row.op == "mul" || (row.op == "div" && is_left);
+  const bool is_sum = row.op == "add" || row.op == "sub";
+  Op op = node.make_op(is_product          ? "scale"
+                       : is_sum && is_left ? "add"
+                       : row.op == "rsub"  ? "scale"
+                                           : kind_for(node, row));
+  op.shape = {elements(node.output())};
+  op.flops = op.shape[0];
+  const Tensor tensor = node.read(op, x);
+  node.emit_results(std::move(op), {{tensor}});
+}
+
+// Noise of zeros and ones that a tensor is multiplied by drops elements.
+void drop(Node& node, ValueId x) {
+  Op op = node.make_op("dropout");
+  op.shape = {elements(node.output())};
+  op.flops = product({2, op.shape[0]});
+  op.outputs = {node.output(), make_output(node.output().shape, DataType::kBool)};
+  const Tensor tensor = node.read(op, x);
+  node.give(node.result(), node.emit(std::move(op), {tensor}));
+}
+
+// An operator on two tensors, of one shape or with repeats.
+void binary(Node& node, const Conversion& row) {
+  const ValueId left = self_of(node);
+  const ValueId right = node.tensor({"other", "exponent"});
+  if (right == kNone) {
+    return with_number(node, row, left, true);
+  }
+  const Shape shape = node.output().shape;
+  const std::array sides = {left, right};
+  const auto has_shape = [&](std::size_t i) { return node.value(sides[i]).output.shape == shape; };
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const ValueId other = sides[1 - i];
+    if (!has_shape(i)) {
+      continue;
+    }
+    if (row.op == "mul" && has_shape(1 - i) && node.value(other).is_random &&
+        node.is_constant(other)) {
+      return drop(node, sides[i]);
+    }
+    const bool is_number = elements(node.value(other).output) == 1;
+    if (is_number && node.is_constant(other)) {
+      return with_number(node, row, sides[i], i == 0);
+    }
+    // A constant that is repeated takes no time to read.
+    if ((row.op == "mul" || (row.op == "div" && i == 0)) && node.is_constant(other) &&
+        !has_shape(1 - i)) {
+      return with_number(node, row, sides[i], i == 0);
+    }
+    if (row.op == "add" && !has_shape(1 - i) && !is_number &&
+        is_suffix(node.value(other).output.shape, shape) && elements(node.output()) > 0) {
+      const auto columns = elements(node.value(other).output);
+      Op op = node.make_op("bias_add");
+      op.shape = {elements(node.output()) / columns, columns};
+      op.flops = elements(node.output());
+      op.outputs = {node.output()};
+      const Tensor x = node.read(op, sides[i]);
+      const Tensor bias = node.read(op, other);
+      return node.give(node.result(), node.emit(std::move(op), {x, bias}));
+    }
+    // Scores and a mask that is repeated over them.
+    if (row.op == "add" && !has_shape(1 - i) && node.is_constant(other)) {
+      Op op = node.make_op("add");
+      op.shape = {elements(node.output())};
+      op.flops = op.shape[0];
+      const Tensor x = node.read(op, sides[i]);
+      const Tensor mask = node.read(op, other);
+      return node.emit_results(std::move(op), {{x, mask}});
+    }
+  }
+  Op op = node.make_op((has_shape(0) && has_shape(1) ? "" : "broadcast_") + kind_for(node, row));
+  op.shape = {elements(node.output())};
+  op.flops = op.shape[0];
+  const Tensor a = node.read(op, left);
+  const Tensor b = node.read(op, right);
+  node.emit_results(std::move(op), {{a, b}});
+}
+
+// a + b c, with b c of a's shape.
+void multiply_add(Node& node, const Conversion& row) {
+  const std::vector<ValueId> inputs = node.tensors();
+  if (inputs.size() != 3) {
+    return per_result(node, row);
+  }
+  Op product_op = node.make_op("multiply");
+  product_op.shape = {elements(node.output())};
+  product_op.flops = product_op.shape[0];
+  product_op.outputs = {node.output()};
+  const Tensor b = node.read(product_op, inputs[1]);
+  const Tensor c = node.read(product_op, inputs[2]);
+  const Tensor bc = node.emit(std::move(product_op), {b, c});
+  Op op = node.make_op("add");
+  op.shape = {elements(node.output())};
+  op.flops = op.shape[0];
+  const Tensor a = node.read(op, inputs[0]);
+  node.emit_results(std::move(op), {{a, bc}});
+}
+
+// A mask that is known before the step hides scores; softmax follows.
+void masked_fill(Node& node, const Conversion& row) {
+  const ValueId x = self_of(node);
+  if (!node.is_constant(node.expect({"mask"})) ||
+      node.value(x).output.shape != node.output().shape) {
+    return emit_plain(node, "where", {elements(node.output())}, 0);
+  }
+  elementwise(node, {.op = row.op, .convert = row.convert, .kind = "causal_mask", .flops = 1});
+}
+
+// where(mask, scores, -inf) is the same.
+void where(Node& node, const Conversion& row) {
+  const ValueId mask = node.expect({"condition", "self"});
+  const Argument* left = node.find({"self", "input"});
+  const Argument* right = node.find({"other"});
+  if (node.is_constant(mask) && left != nullptr && right != nullptr) {
+    for (const auto& [one, other] : {std::pair(left, right), std::pair(right, left)}) {
+      const ValueId x = one->tensors.empty() ? kNone : one->tensors[0];
+      const ValueId filler = other->tensors.empty() ? kNone : other->tensors[0];
+      const bool is_filler = filler == kNone || node.is_constant(filler);
+      if (x != kNone && is_filler && node.value(x).output.shape == node.output().shape) {
+        Op op = node.make_op("causal_mask");
+        op.shape = {elements(node.output())};
+        op.flops = op.shape[0];
+        const Tensor scores = node.read(op, x);
+        return node.emit_results(std::move(op), {{scores}});
+      }
+    }
+  }
+  per_result(node, row);
+}
+
+void dropout(Node& node, const Conversion&) {
+  const ValueId x = self_of(node);
+  const Argument* train = node.find({"train", "training"});
+  const Argument* p = node.find({"p"});
+  const bool drops = (train == nullptr || train->integers != Shape{0}) &&
+                     (p == nullptr || !p->number || *p->number > 0);
+  if (drops) {
+    drop(node, x);
+  } else {
+    node.view(x);
+  }
+}
+
+void pad(Node& node, const Conversion& row) {
+  const ValueId x = self_of(node);
+  if (node.value(x).output.shape == node.output().shape) {
+    return node.view(x);
+  }
+  emit_plain(node, row.kind, {elements(node.output()), elements(node.value(x).output)}, 0);
+}
+
+void resize(Node& node, const Conversion& row) {
+  emit_plain(node, row.kind, {elements(node.output()), elements(node.value(self_of(node)).output)},
+             product({row.flops, elements(node.output())}));
+}
+
+// Part of a tensor is written over.
+void scatter(Node& node, const Conversion& row) {
+  emit_plain(node, row.kind, {elements(node.output()), elements(node.output())}, 0);
+}
+
+// The first tensor becomes the second.
+void copy(Node& node, const Conversion& row) {
+  const ValueId source = node.expect({"src"});
+  if (node.value(source).output.shape == node.output().shape) {
+    return node.view(source);
+  }
+  per_result(node, row);
+}
+
+// Sorted by operator. A multiply-add is 2 FLOPs, any other operation on a number 1.
+constexpr std::array kConversions = {
+    Conversion{"_adaptive_avg_pool2d", adaptive_pool, "avg_pool"},
+    Conversion{"_convolution", convolution},
+    Conversion{"_log_softmax", log_softmax, "log_softmax", 5},
+    Conversion{"_native_batch_norm_legit", batch_norm, "batch_norm", 5},
+    Conversion{"_native_batch_norm_legit_functional", batch_norm, "batch_norm", 5},
+    Conversion{"_native_batch_norm_legit_no_training", batch_norm, "batch_norm", 5},
+    Conversion{"_reshape_alias", view},
+    Conversion{"_scaled_dot_product_attention_math", attention},
+    Conversion{"_scaled_dot_product_efficient_attention", attention},
+    Conversion{"_scaled_dot_product_flash_attention", attention},
+    Conversion{"_scaled_dot_product_flash_attention_for_cpu", attention},
+    Conversion{"_softmax", softmax, "softmax", 5},
+    Conversion{"_to_copy", cast},
+    Conversion{"_unsafe_view", view},
+    Conversion{"abs", elementwise, "", 1},
+    Conversion{"adaptive_avg_pool2d", adaptive_pool, "avg_pool"},
+    Conversion{"add", binary},
+    Conversion{"addcmul", multiply_add, "", 2},
+    Conversion{"addmm", addmm},
+    Conversion{"alias", unchanged},
+    Conversion{"amax", per_input, "reduce_max", 1},
+    Conversion{"amin", per_input, "reduce_min", 1},
+    Conversion{"argmax", per_input, "arg_max", 1},
+    Conversion{"argmin", per_input, "arg_min", 1},
+    Conversion{"as_strided", view},
+    Conversion{"avg_pool2d", pool, "avg_pool", 0},
+    Conversion{"baddbmm", baddbmm},
+    Conversion{"batch_norm", batch_norm, "batch_norm", 5},
+    Conversion{"bernoulli", per_result, "", 1},
+    Conversion{"binary_cross_entropy_with_logits", binary_cross_entropy},
+    Conversion{"bmm", matmul},
+    Conversion{"cat", concat},
+    Conversion{"ceil", elementwise, "", 1},
+    Conversion{"chunk", split},
+    Conversion{"clamp", elementwise, "clip", 2},
+    Conversion{"clamp_min", elementwise, "relu", 1},
+    Conversion{"clone", copied},
+    Conversion{"constant_pad_nd", pad, "pad"},
+    Conversion{"contiguous", copied},
+    Conversion{"conv1d", convolution},
+    Conversion{"conv2d", convolution},
+    Conversion{"conv3d", convolution},
+    Conversion{"conv_transpose1d", convolution},
+    Conversion{"conv_transpose2d", convolution},
+    Conversion{"conv_transpose3d", convolution},
+    Conversion{"convolution", convolution},
+    Conversion{"copy", copy},
+    Conversion{"cos", elementwise, "", 1},
+    Conversion{"cross_entropy_loss", cross_entropy},
+    Conversion{"cudnn_batch_norm", batch_norm, "batch_norm", 5},
+    Conversion{"cumsum", per_input, "cum_sum", 1},
+    Conversion{"detach", unchanged},
+    Conversion{"div", binary},
+    Conversion{"dropout", dropout},
+    Conversion{"elu", elementwise, "", 1},
+    Conversion{"embedding", embedding},
+    Conversion{"eq", per_result, "equal", 1},
+    Conversion{"erf", elementwise, "", 1},
+    Conversion{"exp", elementwise, "", 1},
+    Conversion{"expand", expand},
+    Conversion{"expand_as", expand},
+    Conversion{"feature_dropout", dropout},
+    Conversion{"flatten", view},
+    Conversion{"flip", moved},
+    Conversion{"floor", elementwise, "", 1},
+    Conversion{"gather", pick},
+    Conversion{"ge", per_result, "greater_or_equal", 1},
+    Conversion{"gelu", elementwise, "gelu", 5},
+    Conversion{"getitem", unchanged},
+    Conversion{"group_norm", layer_norm, "layer_norm", 7},
+    Conversion{"gru", recurrent, "gru", 12},
+    Conversion{"gt", per_result, "greater", 1},
+    Conversion{"hardsigmoid", elementwise, "hard_sigmoid", 1},
+    Conversion{"hardswish", elementwise, "hard_swish", 1},
+    Conversion{"hardtanh", elementwise, "clip", 2},
+    Conversion{"index", pick},
+    Conversion{"index_select", pick},
+    Conversion{"instance_norm", per_input, "instance_norm", 7},
+    Conversion{"layer_norm", layer_norm, "layer_norm", 7},
+    Conversion{"le", per_result, "less_or_equal", 1},
+    Conversion{"leaky_relu", elementwise, "", 1},
+    Conversion{"lift_fresh", unchanged},
+    Conversion{"lift_fresh_copy", unchanged},
+    Conversion{"linalg_vector_norm", per_input, "reduce_l2", 2},
+    Conversion{"linear", linear},
+    Conversion{"log", elementwise, "", 1},
+    Conversion{"log_softmax", log_softmax, "log_softmax", 5},
+    Conversion{"logical_and", per_result, "and", 1},
+    Conversion{"logical_not", elementwise, "not", 1},
+    Conversion{"logical_or", per_result, "or", 1},
+    Conversion{"lstm", recurrent, "lstm", 13},
+    Conversion{"lstm_cell", lstm_cell},
+    Conversion{"lt", per_result, "less", 1},
+    Conversion{"mT", view},
+    Conversion{"masked_fill", masked_fill},
+    Conversion{"matmul", matmul},
+    Conversion{"max", per_input, "reduce_max", 1},
+    Conversion{"max_pool2d", pool, "max_pool", 1},
+    Conversion{"max_pool2d_with_indices", pool, "max_pool", 1},
+    Conversion{"maximum", per_result, "max", 1},
+    Conversion{"mean", mean, "reduce_mean", 1},
+    Conversion{"min", per_input, "reduce_min", 1},
+    Conversion{"minimum", per_result, "min", 1},
+    Conversion{"mish", elementwise, "", 1},
+    Conversion{"mm", matmul},
+    Conversion{"movedim", view},
+    Conversion{"mse_loss", mean_squared_error},
+    Conversion{"mul", binary, "multiply"},
+    Conversion{"mv", matmul},
+    Conversion{"narrow", block},
+    Conversion{"native_batch_norm", batch_norm, "batch_norm", 5},
+    Conversion{"native_dropout", dropout},
+    Conversion{"native_group_norm", layer_norm, "layer_norm", 7},
+    Conversion{"native_layer_norm", layer_norm, "layer_norm", 7},
+    Conversion{"ne", per_result, "not_equal", 1},
+    Conversion{"neg", elementwise, "", 1},
+    Conversion{"nll_loss2d_forward", negative_log_likelihood},
+    Conversion{"nll_loss_forward", negative_log_likelihood},
+    Conversion{"nll_loss_nd", negative_log_likelihood},
+    Conversion{"norm", per_input, "reduce_l2", 2},
+    Conversion{"numpy_T", view},
+    Conversion{"permute", view},
+    Conversion{"pixel_shuffle", moved},
+    Conversion{"pixel_unshuffle", moved},
+    Conversion{"pow", binary},
+    Conversion{"prelu", per_result, "prelu", 1},
+    Conversion{"prod", per_input, "reduce_prod", 1},
+    Conversion{"reciprocal", elementwise, "", 1},
+    Conversion{"relu", elementwise, "relu", 1},
+    Conversion{"relu6", elementwise, "clip", 2},
+    Conversion{"repeat", expand},
+    Conversion{"reshape", view},
+    Conversion{"rnn_relu", recurrent, "rnn", 2},
+    Conversion{"rnn_tanh", recurrent, "rnn", 2},
+    Conversion{"roll", moved},
+    Conversion{"rsqrt", elementwise, "pow", 1},
+    Conversion{"rsub", binary, "subtract"},
+    Conversion{"scaled_dot_product_attention", attention},
+    Conversion{"select", block},
+    Conversion{"select_scatter", scatter, "scatter_nd"},
+    Conversion{"sigmoid", elementwise, "sigmoid", 1},
+    Conversion{"silu", elementwise, "silu", 2},
+    Conversion{"sin", elementwise, "", 1},
+    Conversion{"slice", block},
+    Conversion{"slice_scatter", scatter, "scatter_nd"},
+    Conversion{"softmax", softmax, "softmax", 5},
+    Conversion{"softplus", elementwise, "", 1},
+    Conversion{"split", split},
+    Conversion{"split_with_sizes", split},
+    Conversion{"sqrt", elementwise, "", 1},
+    Conversion{"squeeze", view},
+    Conversion{"stack", concat},
+    Conversion{"std", per_input, "reduce_std", 4},
+    Conversion{"sub", binary, "subtract"},
+    Conversion{"sum", per_input, "reduce_sum", 1},
+    Conversion{"swapaxes", view},
+    Conversion{"t", view},
+    Conversion{"tanh", elementwise, "tanh", 1},
+    Conversion{"tensor_split", split},
+    Conversion{"to", cast},
+    Conversion{"transpose", view},
+    Conversion{"type_as", cast},
+    Conversion{"unbind", split},
+    Conversion{"unflatten", view},
+    Conversion{"unsafe_chunk", split},
+    Conversion{"unsafe_split", split},
+    Conversion{"unsafe_split_with_sizes", split},
+    Conversion{"unsqueeze", view},
+    Conversion{"upsample_bicubic2d", resize, "resize", 32},
+    Conversion{"upsample_bilinear2d", resize, "resize", 8},
+    Conversion{"upsample_nearest2d", resize, "resize", 0},
+    Conversion{"var", per_input, "reduce_variance", 4},
+    Conversion{"view", view},
+    Conversion{"view_as", view},
+    Conversion{"where", where},
+};
+
+static_assert(std::ranges::is_sorted(kConversions, {}, &Conversion::op));
+
+constexpr Conversion kOther{"", per_result};
+
+constexpr std::array kShapeReaders = std::to_array<std::string_view>(
+    {"empty_like", "full_like", "new_empty", "new_empty_strided", "new_full", "new_ones",
+     "new_zeros", "ones_like", "rand_like", "randint_like", "randn_like", "zero", "zeros_like"});
+
+constexpr std::array<std::string_view, 8> kRandom = {
+    "bernoulli", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "uniform"};
+
+// "relu_" writes over its input and is a relu.
+std::string_view without_write(std::string_view op) {
+  return op.size() > 1 && op.ends_with('_') && !op.ends_with("__") ? op.substr(0, op.size() - 1)
+                                                                   : op;
+}
+
+}  // namespace
+
+std::int64_t elements(const Output& value) { return product(value.shape); }
+
+std::size_t axis_of(std::int64_t dimension, std::size_t rank) {
+  const auto extent = static_cast<std::int64_t>(std::max<std::size_t>(rank, 1));
+  if (dimension < -extent || dimension >= extent) {
+    throw Error(ErrorCode::kFormat, fmt::format("dimension {} of a tensor of {}", dimension, rank));
+  }
+  return static_cast<std::size_t>(dimension < 0 ? dimension + extent : dimension);
+}
+
+std::string kind_for(const Node& node, const Conversion& row) {
+  return std::string(row.kind.empty() ? without_write(node.call().op) : row.kind);
+}
+
+void emit_plain(Node& node, std::string_view kind, Shape shape, std::int64_t flops) {
+  Op op = node.make_op(kind);
+  op.shape = std::move(shape);
+  op.flops = flops;
+  std::vector<Tensor> inputs;
+  for (const ValueId id : node.tensors()) {
+    inputs.push_back(node.read(op, id));
+  }
+  node.emit_results(std::move(op), inputs);
+}
+
+void per_input(Node& node, const Conversion& row) {
+  const ValueId x = self_of(node);
+  const std::int64_t numbers = elements(node.value(x).output);
+  emit_plain(node, kind_for(node, row), {numbers, elements(node.output())},
+             product({row.flops, numbers}));
+}
+
+void elementwise(Node& node, const Conversion& row) {
+  Op op = node.make_op(kind_for(node, row));
+  op.shape = {elements(node.output())};
+  op.flops = product({row.flops, op.shape[0]});
+  const Tensor x = node.read(op, self_of(node));
+  node.emit_results(std::move(op), {{x}});
+}
+
+// Costs what a transpose does, whatever the order. Where views reordered what is copied, the copy
+// is the transpose of what is below them.
+void move_elements(Node& node, ValueId id) {
+  std::vector<std::size_t> axes(node.value(id).output.shape.size());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  ValueId source = id;
+  if (auto reordered = node.reordered(id)) {
+    source = reordered->source;
+    axes = std::move(reordered->axes);
+  }
+  Op op = node.make_op("transpose");
+  op.shape = node.value(source).output.shape;
+  for (const std::size_t axis : axes) {
+    op.shape.push_back(static_cast<std::int64_t>(axis));
+  }
+  const Tensor x = node.read(op, source);
+  node.emit_results(std::move(op), {{x}});
+}
+
+Tensor bias_add(Node& node, Tensor x, const Output& value, ValueId bias, Shape shape) {
+  Op op = node.make_op("bias_add");
+  op.shape = std::move(shape);
+  op.flops = elements(value);
+  op.outputs = {value};
+  const Tensor addend = node.read(op, bias);
+  return node.emit(std::move(op), {x, addend});
+}
+
+const Conversion& find_conversion(std::string_view op) {
+  for (const std::string_view name : {op, without_write(op)}) {
+    const auto found = std::ranges::lower_bound(kConversions, name, {}, &Conversion::op);
+    if (found != kConversions.end() && found->op == name) {
+      return *found;
+    }
+  }
+  return kOther;
+}
+
+bool reads_only_shapes(std::string_view op) {
+  return std::ranges::find(kShapeReaders, without_write(op)) != kShapeReaders.end();
+}
+
+bool draws_at_random(std::string_view op) {
+  return std::ranges::find(kRandom, without_write(op)) != kRandom.end();
+}
+
+}  // namespace emplace::torch_program

@@ -1,0 +1,83 @@
+#pragma once
+
+// How calls of PyTorch's operators become our ops: one row of a table for each operator.
+
+#include "importer.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace emplace::torch_program {
+
+/// Says how calls of one operator become ops.
+struct Conversion {
+  std::string_view op;                        ///< as ATen calls it, without overload
+  void (*convert)(Node&, const Conversion&);  ///< adds the ops
+  std::string_view kind = "";                 ///< of the op; the operator's own name if empty
+  std::int64_t flops = 0;                     ///< for each number, where `convert` counts so
+};
+
+/// Returns how calls of an operator become ops. One that ends in '_' writes over its first input
+/// and is the same as without. For an operator that has no row, an op of its name without FLOPs,
+/// whose cost is a guess.
+const Conversion& find_conversion(std::string_view op);
+
+/// Says whether an operator's result depends on no more than the shapes of its inputs.
+bool reads_only_shapes(std::string_view op);
+
+/// Says whether an operator draws its result at random.
+bool draws_at_random(std::string_view op);
+
+// --- For conversions
+// -------------------------------------------------------------------------------
+
+using Shape = std::vector<std::int64_t>;
+
+/// Returns the number of a tensor's elements.
+std::int64_t elements(const Output& value);
+
+/// Returns the dimension that an argument counts, from the end if it is negative.
+std::size_t axis_of(std::int64_t dimension, std::size_t rank);
+
+/// Returns the kind of the op: the row's, else the operator's own name.
+std::string kind_for(const Node& node, const Conversion& row);
+
+/// Adds an op that makes the call's results from all its tensors.
+void emit_plain(Node& node, std::string_view kind, Shape shape, std::int64_t flops);
+
+/// Counts FLOPs for each number of the first input.
+void per_input(Node& node, const Conversion& row);
+
+/// Counts FLOPs for each number of the result of one input.
+void elementwise(Node& node, const Conversion& row);
+
+/// Says that every element of `id` moves to another place or is copied, and makes the result of it.
+void move_elements(Node& node, ValueId id);
+
+/// Adds a sum with a vector to `x`, which is `value`; `shape` says how, as for the op kind.
+Tensor bias_add(Node& node, Tensor x, const Output& value, ValueId bias, Shape shape);
+
+/// Converts layers with weights, windows or rows (layer_conversions.cpp).
+void adaptive_pool(Node& node, const Conversion& row);
+void addmm(Node& node, const Conversion& row);
+void attention(Node& node, const Conversion& row);
+void baddbmm(Node& node, const Conversion& row);
+void batch_norm(Node& node, const Conversion& row);
+void binary_cross_entropy(Node& node, const Conversion& row);
+void convolution(Node& node, const Conversion& row);
+void cross_entropy(Node& node, const Conversion& row);
+void embedding(Node& node, const Conversion& row);
+void layer_norm(Node& node, const Conversion& row);
+void linear(Node& node, const Conversion& row);
+void log_softmax(Node& node, const Conversion& row);
+void lstm_cell(Node& node, const Conversion& row);
+void matmul(Node& node, const Conversion& row);
+void mean(Node& node, const Conversion& row);
+void mean_squared_error(Node& node, const Conversion& row);
+void negative_log_likelihood(Node& node, const Conversion& row);
+void pool(Node& node, const Conversion& row);
+void recurrent(Node& node, const Conversion& row);
+void softmax(Node& node, const Conversion& row);
+
+}  // namespace emplace::torch_program

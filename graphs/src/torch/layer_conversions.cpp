@@ -1,0 +1,614 @@
+// Layers with weights, windows or rows. Costs are those of ModelBuilder's layers.
+
+#include "../assemble.hpp"
+#include "conversions.hpp"
+
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+namespace emplace::torch_program {
+namespace {
+
+// The single value of a list whose entries are all alike; nothing if they differ.
+std::optional<std::int64_t> same(const Shape& values) {
+  return std::ranges::all_of(values, [&](auto value) { return value == values[0]; })
+             ? std::optional(values[0])
+             : std::nullopt;
+}
+
+// A window's setting for both ways; one number stands for both.
+Shape pair_of(const Node& node, std::string_view name, const Shape& fallback) {
+  Shape values = node.integers(name, fallback);
+  if (values.size() == 1) {
+    values.push_back(values[0]);
+  }
+  return values;
+}
+
+std::int64_t rows_of(const Shape& shape) {
+  return shape.empty() ? 1 : product(std::span(shape.data(), shape.size() - 1));
+}
+
+void expect_rank(const Node& node, ValueId id, std::size_t rank, std::string_view what) {
+  if (node.value(id).output.shape.size() != rank) {
+    throw Error(ErrorCode::kFormat, fmt::format("expected {} of {} dimensions, found {}", what,
+                                                rank, node.value(id).output.shape.size()));
+  }
+}
+
+// A product of [..., K] and a matrix, of which `n` columns come out.
+Op make_product(Node& node, const Output& left, std::int64_t n, const Output& result) {
+  if (left.shape.empty()) {
+    throw Error(ErrorCode::kFormat, "expected a left side of at least one dimension");
+  }
+  Op op = node.make_op("matmul");
+  op.shape = {rows_of(left.shape), n, left.shape.back()};
+  op.flops = product({2, product(op.shape)});
+  op.outputs = {result};
+  return op;
+}
+
+// A product with weights, and the sum with a bias if there is one.
+void give_product(Node& node, ValueId x, ValueId weights, ValueId bias) {
+  const Output result = node.output();
+  const std::int64_t n = result.shape.empty() ? 1 : result.shape.back();
+  Op op = make_product(node, node.value(x).output, n, result);
+  const Tensor left = node.read(op, x);
+  const Tensor right = node.read_stored(op, weights);
+  Tensor y = node.emit(std::move(op), {left, right});
+  if (bias != kNone) {
+    if (elements(node.value(bias).output) != n || n == 0) {
+      Op add = node.make_op("add");
+      add.shape = {elements(result)};
+      add.flops = add.shape[0];
+      add.outputs = {result};
+      const Tensor addend = node.read(add, bias);
+      y = node.emit(std::move(add), {y, addend});
+    } else {
+      y = bias_add(node, y, result, bias, {rows_of(result.shape), n});
+    }
+  }
+  node.give(node.result(), y);
+}
+
+// Rows of a matrix and their classes.
+void give_cross_entropy(Node& node, ValueId logits, ValueId labels) {
+  const Output x = node.value(logits).output;
+  const bool are_classes = node.value(labels).output.type == DataType::kInt64 ||
+                           node.value(labels).output.type == DataType::kInt32;
+  if (x.shape.empty() || !node.output().shape.empty() || !are_classes) {
+    throw Error(ErrorCode::kUnsupported,
+                "expected logits [N, classes, ...], classes as integers, and their mean or sum");
+  }
+  // [N, C, ...] has its classes second, a row alone has them first.
+  const std::int64_t columns = x.shape[x.shape.size() == 1 ? 0 : 1];
+  const std::int64_t rows = columns == 0 ? 0 : elements(x) / columns;
+  Op op = node.make_op("softmax_cross_entropy");
+  op.shape = {rows, columns};
+  op.flops = sum({product({5, elements(x)}), product({2, rows})});
+  op.outputs = {make_output({}, DataType::kFloat32), make_output({rows, columns}, x.type)};
+  Tensor matrix = node.read(op, logits);
+  if (x.shape.size() != 2) {
+    Op flatten = node.make_op("reshape");
+    flatten.shape = {rows, columns};
+    flatten.outputs = {make_output({rows, columns}, x.type)};
+    matrix = node.emit(std::move(flatten), {matrix});
+  }
+  const Tensor truth = node.read(op, labels);
+  node.give(node.result(), node.emit(std::move(op), {matrix, truth}));
+}
+
+// A mean over all numbers of two tensors of one shape.
+void give_loss(Node& node, std::string_view kind, std::int64_t flops) {
+  const ValueId x = node.expect({"self", "input"});
+  const ValueId target = node.expect({"target"});
+  if (!node.output().shape.empty()) {
+    throw Error(ErrorCode::kUnsupported, "expected the mean or the sum, one number");
+  }
+  Op op = node.make_op(kind);
+  op.shape = {elements(node.value(x).output)};
+  op.flops = product({flops, op.shape[0]});
+  op.outputs = {make_output({}, DataType::kFloat32)};
+  const Tensor prediction = node.read(op, x);
+  const Tensor truth = node.read(op, target);
+  node.give(node.result(), node.emit(std::move(op), {prediction, truth}));
+}
+
+Tensor emit_pool(Node& node, std::string_view kind, ValueId x, const Shape& window,
+                 std::int64_t stride, std::int64_t flops) {
+  const Shape maps = node.value(x).output.shape;
+  const Shape result = node.output().shape;
+  Op op = node.make_op(kind);
+  const bool is_flat = result.size() < 4;  // a mean over whole maps
+  op.shape = {maps[0],
+              maps[1],
+              maps[2],
+              maps[3],
+              window[0],
+              window[1],
+              stride,
+              is_flat ? 1 : result[2],
+              is_flat ? 1 : result[3]};
+  op.flops = flops;
+  op.outputs = {node.output()};
+  const Tensor tensor = node.read(op, x);
+  return node.emit(std::move(op), {tensor});
+}
+
+}  // namespace
+
+void convolution(Node& node, const Conversion&) {
+  const ValueId x = node.expect({"input", "self"});
+  const ValueId weight = node.expect({"weight"});
+  const ValueId bias = node.tensor({"bias"});
+  const Shape maps = node.value(x).output.shape;
+  const Shape filters = node.value(weight).output.shape;  // [K, C / groups, R, S]
+  const Shape result = node.output().shape;
+  expect_rank(node, weight, maps.size(), "filters");
+  if (maps.size() < 3 || result.size() != maps.size()) {
+    throw Error(ErrorCode::kUnsupported, "expected maps [N, C, ...]");
+  }
+  const bool is_transposed =
+      node.integer("transposed", 0) != 0 || node.call().op.starts_with("conv_transpose");
+  const std::int64_t groups = node.integer("groups", 1);
+  const Shape strides = pair_of(node, "stride", {1});
+  const auto dilation = same(pair_of(node, "dilation", {1}));
+  const bool moves_window = maps.size() == 4 && strides.size() == 2;
+  std::string_view kind = is_transposed ? "conv_transpose" : groups == 1 ? "conv" : "grouped_conv";
+  Shape extents = result;
+  if (is_transposed && moves_window && dilation && groups == 1) {
+    kind = "conv2d_transpose";
+    extents = {result[0],  result[1],  result[2],  result[3], maps[1], filters[2],
+               filters[3], strides[0], strides[1], *dilation, maps[2], maps[3]};
+  } else if (!is_transposed && moves_window && dilation && groups == 1) {
+    kind = "conv2d";
+    extents = {maps[0],    maps[1],    maps[2],    maps[3],   filters[0], filters[2],
+               filters[3], strides[0], strides[1], *dilation, result[2],  result[3]};
+  } else if (!is_transposed && moves_window && groups == maps[1] && filters[0] == maps[1] &&
+             dilation == 1) {
+    kind = "depthwise_conv2d";
+    extents = {maps[0],    maps[1],    maps[2],    maps[3],   filters[2],
+               filters[3], strides[0], strides[1], result[2], result[3]};
+  }
+  Op op = node.make_op(kind);
+  op.shape = std::move(extents);
+  // A number of the result takes a multiply-add for each of a filter's; transposed, a number of the
+  // input does.
+  op.flops = product(
+      {2, is_transposed ? product(maps) : product(result), product(std::span(filters).subspan(1))});
+  op.outputs = {node.output()};
+  const Tensor tensor = node.read(op, x);
+  const Tensor weights = node.read(op, weight);
+  Tensor y = node.emit(std::move(op), {tensor, weights});
+  if (bias != kNone) {
+    y = bias_add(node, y, node.output(), bias,
+                 {result[0], result[1], product(std::span(result).subspan(2))});
+  }
+  node.give(node.result(), y);
+}
+
+void linear(Node& node, const Conversion&) {
+  give_product(node, node.expect({"input"}), node.expect({"weight"}), node.tensor({"bias"}));
+}
+
+void addmm(Node& node, const Conversion&) {
+  give_product(node, node.expect({"mat1"}), node.expect({"mat2"}), node.expect({"self", "input"}));
+}
+
+void matmul(Node& node, const Conversion&) {
+  const ValueId left = node.expect({"self", "input", "tensor1"});
+  const ValueId right = node.expect({"mat2", "other", "tensor2", "vec"});
+  Shape a = node.value(left).output.shape;
+  Shape b = node.value(right).output.shape;
+  if (b.size() <= 2) {
+    if (b.size() == 1) {
+      Op op = make_product(node, node.value(left).output, 1, node.output());
+      const Tensor x = node.read(op, left);
+      const Tensor vector = node.read(op, right);
+      return node.give(node.result(), node.emit(std::move(op), {x, vector}));
+    }
+    return give_product(node, left, right, kNone);
+  }
+  if (a.empty()) {
+    throw Error(ErrorCode::kFormat, "expected a left side of at least one dimension");
+  }
+  if (a.size() == 1) {
+    a.insert(a.begin(), 1);
+  }
+  const std::int64_t m = a[a.size() - 2];
+  const std::int64_t n = b.back();
+  const auto per_product = product({m, n});
+  Op op = node.make_op("batch_matmul");
+  op.shape = {per_product == 0 ? 0 : elements(node.output()) / per_product, m, n, a.back()};
+  op.flops = product({2, product(op.shape)});
+  const Tensor x = node.read(op, left);
+  const Tensor y = node.read(op, right);
+  node.emit_results(std::move(op), {{x, y}});
+}
+
+// self + batch1 batch2.
+void baddbmm(Node& node, const Conversion&) {
+  const ValueId left = node.expect({"batch1"});
+  const ValueId right = node.expect({"batch2"});
+  const ValueId addend = node.expect({"self", "input"});
+  expect_rank(node, left, 3, "matrices");
+  expect_rank(node, right, 3, "matrices");
+  const Shape a = node.value(left).output.shape;
+  Op op = node.make_op("batch_matmul");
+  op.shape = {a[0], a[1], node.value(right).output.shape[2], a[2]};
+  op.flops = product({2, product(op.shape)});
+  op.outputs = {node.output()};
+  const Tensor x = node.read(op, left);
+  const Tensor y = node.read(op, right);
+  const Tensor product_of_both = node.emit(std::move(op), {x, y});
+  if (node.is_constant(addend) && elements(node.value(addend).output) <= 1) {
+    return node.give(node.result(), product_of_both);  // memory that is not read
+  }
+  Op add = node.make_op("add");
+  add.shape = {elements(node.output())};
+  add.flops = add.shape[0];
+  const Tensor more = node.read(add, addend);
+  node.emit_results(std::move(add), {{product_of_both, more}});
+}
+
+// softmax(Q K^T / sqrt(d) + mask) V, by the ops that frameworks run without fused kernels.
+void attention(Node& node, const Conversion&) {
+  const ValueId query = node.expect({"query"});
+  const ValueId key = node.expect({"key"});
+  const ValueId value = node.expect({"value"});
+  const ValueId mask = node.tensor({"attn_mask", "attn_bias"});
+  const Output q = node.value(query).output;
+  const Shape k = node.value(key).output.shape;
+  if (q.shape.size() < 3 || k.size() != q.shape.size() ||
+      node.value(value).output.shape.size() != k.size()) {
+    throw Error(ErrorCode::kUnsupported,
+                "expected queries, keys and values [..., positions, width]");
+  }
+  const auto rank = q.shape.size();
+  const std::int64_t queries = q.shape[rank - 2];
+  const std::int64_t keys = k[rank - 2];
+  const std::int64_t width = q.shape[rank - 1];
+  const std::int64_t out = node.value(value).output.shape[rank - 1];
+  const std::int64_t batch = product(std::span(q.shape.data(), rank - 2));
+  Shape shape = q.shape;
+  shape[rank - 1] = keys;
+  const Output scores = make_output(shape, q.type);
+  Op op = node.make_op("batch_matmul");
+  op.shape = {batch, queries, keys, width};
+  op.flops = product({2, product(op.shape)});
+  op.outputs = {scores};
+  const Tensor left = node.read(op, query);
+  const Tensor right = node.read(op, key);
+  Tensor y = node.emit(std::move(op), {left, right});
+  const auto step = [&](std::string_view kind, std::int64_t flops, Shape extents) {
+    Op next = node.make_op(kind);
+    next.shape = std::move(extents);
+    next.flops = product({flops, elements(scores)});
+    next.outputs = {scores};
+    if (kind == "dropout") {
+      next.outputs.push_back(make_output(scores.shape, DataType::kBool));
+    }
+    y = node.emit(std::move(next), {y});
+  };
+  step("scale", 1, {elements(scores)});
+  if (node.integer("is_causal", 0) != 0) {
+    step("causal_mask", 1, {elements(scores)});
+  }
+  if (mask != kNone) {
+    Op add = node.make_op("add");
+    add.shape = {elements(scores)};
+    add.flops = elements(scores);
+    add.outputs = {scores};
+    const Tensor hidden = node.read(add, mask);
+    y = node.emit(std::move(add), {y, hidden});
+  }
+  step("softmax", 5, {keys == 0 ? 0 : elements(scores) / keys, keys});
+  const Argument* p = node.find({"dropout_p"});
+  if (p != nullptr && p->number.value_or(0) > 0) {
+    step("dropout", 2, {elements(scores)});
+  }
+  Op last = node.make_op("batch_matmul");
+  last.shape = {batch, queries, out, keys};
+  last.flops = product({2, product(last.shape)});
+  last.outputs = {node.output()};
+  const Tensor values = node.read(last, value);
+  node.give(node.result(), node.emit(std::move(last), {y, values}));
+}
+
+// As ModelBuilder::batch_norm(): scale and offset are one variable, the moving statistics belong to
+// the op.
+void batch_norm(Node& node, const Conversion& row) {
+  const ValueId x = node.expect({"input"});
+  const Output value = node.value(x).output;
+  if (value.shape.size() < 2) {
+    throw Error(ErrorCode::kUnsupported, "expected a tensor [N, C, ...]");
+  }
+  const std::int64_t channels = value.shape[1];
+  Op op = node.make_op("batch_norm");
+  op.shape = {value.shape[0], channels, product(std::span(value.shape).subspan(2))};
+  op.flops = product({row.flops, elements(value)});
+  for (const std::string_view statistics : {"running_mean", "running_var"}) {
+    const ValueId id = node.tensor({statistics});
+    op.persistent_bytes = sum({op.persistent_bytes, id == kNone ? 0 : node.value(id).output.bytes});
+  }
+  op.bytes_read = sum({value.bytes, op.persistent_bytes});
+  op.bytes_written = op.persistent_bytes;
+  op.outputs = {node.output(), make_output({2, channels}, DataType::kFloat32)};
+  const Tensor maps = node.read(op, x);
+  const Tensor scale_offset =
+      node.read_joined(op, {node.tensor({"weight"}), node.tensor({"bias"})}, {2, channels});
+  node.give(node.result(), node.emit(std::move(op), {maps, scale_offset}));
+}
+
+// As ModelBuilder::layer_norm(). A group of channels is a row, too.
+void layer_norm(Node& node, const Conversion& row) {
+  const ValueId x = node.expect({"input"});
+  const Output value = node.value(x).output;
+  const Argument* groups = node.find({"num_groups", "group"});
+  const std::int64_t rows =
+      groups != nullptr && !groups->integers.empty() && !value.shape.empty()
+          ? product({value.shape[0], groups->integers[0]})
+          : elements(value) /
+                std::max<std::int64_t>(product(node.integers("normalized_shape", {1})), 1);
+  Op op = node.make_op("layer_norm");
+  op.shape = {rows, rows == 0 ? 0 : elements(value) / rows};
+  op.flops = product({row.flops, elements(value)});
+  op.outputs = {node.output(), make_output({rows, 2}, DataType::kFloat32)};
+  const ValueId weight = node.tensor({"weight"});
+  const std::int64_t width = weight == kNone ? op.shape[1] : elements(node.value(weight).output);
+  const Tensor tensor = node.read(op, x);
+  const Tensor scale_offset = node.read_joined(op, {weight, node.tensor({"bias"})}, {2, width});
+  node.give(node.result(), node.emit(std::move(op), {tensor, scale_offset}));
+}
+
+// `row.flops` is what a window takes less than one operation for each of its numbers.
+void pool(Node& node, const Conversion& row) {
+  const ValueId x = node.expect({"self", "input"});
+  const Shape window = pair_of(node, "kernel_size", {1});
+  const Shape strides = pair_of(node, "stride", window);
+  const auto stride = same(strides);
+  const auto dilation = same(pair_of(node, "dilation", {1}));
+  const auto flops = product({elements(node.output()), product(window) - row.flops});
+  if (node.value(x).output.shape.size() == 4 && window.size() == 2 && stride && dilation == 1) {
+    node.give(node.result(), emit_pool(node, row.kind, x, window, *stride, flops));
+  } else {
+    emit_plain(node, fmt::format("{}_nd", row.kind), {elements(node.output()), product(window)},
+               flops);
+  }
+}
+
+// Windows that are alike cover the map; where they are not, the first is the largest.
+void adaptive_pool(Node& node, const Conversion& row) {
+  const ValueId x = node.expect({"self", "input"});
+  const Shape maps = node.value(x).output.shape;
+  const Shape result = node.output().shape;
+  if (maps.size() != 4 || result.size() != 4 || product(result) == 0) {
+    const std::int64_t results = std::max<std::int64_t>(product(result), 1);
+    return emit_plain(node, "avg_pool_nd", {product(result), product(maps) / results},
+                      product(maps));
+  }
+  if (maps == result) {
+    return node.view(x);
+  }
+  const Shape window = {(maps[2] + result[2] - 1) / result[2],
+                        (maps[3] + result[3] - 1) / result[3]};
+  node.give(node.result(), emit_pool(node, row.kind, x, window, maps[2] / result[2],
+                                     product({product(result), product(window)})));
+}
+
+// A mean over all of each map is a pool.
+void mean(Node& node, const Conversion& row) {
+  const ValueId x = node.expect({"self", "input"});
+  const Shape maps = node.value(x).output.shape;
+  Shape dims = node.integers("dim", {});
+  std::ranges::transform(dims, dims.begin(), [&](std::int64_t dim) {
+    return static_cast<std::int64_t>(axis_of(dim, maps.size()));
+  });
+  std::ranges::sort(dims);
+  if (maps.size() == 4 && dims == Shape{2, 3}) {
+    node.give(node.result(), emit_pool(node, "avg_pool", x, {maps[2], maps[3]}, 1, product(maps)));
+  } else {
+    per_input(node, row);
+  }
+}
+
+void softmax(Node& node, const Conversion& row) {
+  const ValueId x = node.expect({"self", "input"});
+  const Shape& shape = node.value(x).output.shape;
+  const std::int64_t columns =
+      shape.empty() ? 1 : shape[axis_of(node.integer("dim", -1), shape.size())];
+  Op op = node.make_op(row.kind);
+  op.shape = {columns == 0 ? 0 : product(shape) / columns, columns};
+  op.flops = product({row.flops, product(shape)});
+  const Tensor tensor = node.read(op, x);
+  node.emit_results(std::move(op), {{tensor}});
+}
+
+// With a negative log-likelihood after it, it is one loss.
+void log_softmax(Node& node, const Conversion& row) {
+  const bool is_loss = node.is_read_only_by("nll_loss_forward") ||
+                       node.is_read_only_by("nll_loss2d_forward") ||
+                       node.is_read_only_by("nll_loss_nd");
+  if (is_loss) {
+    node.view(node.expect({"self", "input"}));
+  } else {
+    softmax(node, row);
+  }
+}
+
+void negative_log_likelihood(Node& node, const Conversion&) {
+  give_cross_entropy(node, node.expect({"self", "input"}), node.expect({"target"}));
+}
+
+void cross_entropy(Node& node, const Conversion&) {
+  give_cross_entropy(node, node.expect({"self", "input"}), node.expect({"target"}));
+}
+
+void mean_squared_error(Node& node, const Conversion&) { give_loss(node, "mean_squared_error", 3); }
+
+void binary_cross_entropy(Node& node, const Conversion&) {
+  give_loss(node, "sigmoid_cross_entropy", 10);
+}
+
+void embedding(Node& node, const Conversion&) {
+  const ValueId weight = node.expect({"weight"});
+  const ValueId ids = node.expect({"indices", "input"});
+  expect_rank(node, weight, 2, "a table");
+  const Output table = node.value(weight).output;
+  Op op = node.make_op("embedding");
+  op.shape = {elements(node.value(ids).output), table.shape[0], table.shape[1]};
+  // Of the table, only the rows that are looked up are read.
+  op.bytes_read = node.output().bytes - table.bytes;
+  const Tensor rows = node.read(op, weight);
+  const Tensor numbers = node.read(op, ids);
+  node.emit_results(std::move(op), {{rows, numbers}});
+}
+
+// One step: its weights are one variable, its biases another.
+void lstm_cell(Node& node, const Conversion&) {
+  const ValueId x = node.expect({"input"});
+  const Argument* state = node.find({"hx"});
+  const ValueId w_ih = node.expect({"w_ih"});
+  const ValueId w_hh = node.expect({"w_hh"});
+  if (state == nullptr || state->tensors.size() != 2) {
+    throw Error(ErrorCode::kFormat, "expected a state of two tensors");
+  }
+  expect_rank(node, x, 2, "an input");
+  expect_rank(node, w_hh, 2, "weights");
+  const std::int64_t n = node.value(x).output.shape[0];
+  const std::int64_t i = node.value(x).output.shape[1];
+  const std::int64_t h = node.value(w_hh).output.shape[1];
+  const auto gates = product({4, h});
+  Op op = node.make_op("lstm_cell");
+  op.shape = {n, i, h};
+  op.flops = sum({product({2, n, sum({i, h}), gates}), product({13, n, h})});
+  op.outputs = {make_output({n, h}, node.output().type), make_output({n, h}, node.output().type),
+                make_output({n, gates}, node.output().type)};
+  const Tensor input = node.read(op, x);
+  const Tensor before = node.read(op, state->tensors[0]);
+  const Tensor memory = node.read(op, state->tensors[1]);
+  const Tensor weights = node.read_joined(op, {w_ih, w_hh}, {sum({i, h}), gates});
+  const Tensor bias =
+      node.read_joined(op, {node.tensor({"b_ih"}), node.tensor({"b_hh"})}, {2, gates});
+  const Tensor y = node.emit(std::move(op), {input, before, memory, weights, bias});
+  node.give(node.call().results[0], y);
+  if (node.call().results.size() > 1 && node.call().results[1] != kNone) {
+    node.give(node.call().results[1], {y.op, 1});
+  }
+}
+
+// All steps of a layer, both of its directions together, are one op. Its inputs are x, the weights
+// of the inputs and of the states, biases and the first states, each over all directions; its last
+// output is the gates, for its gradient.
+void recurrent(Node& node, const Conversion& row) {
+  const ValueId x = node.expect({"input", "data"});
+  const Argument* weights = node.find({"params"});
+  const Argument* first = node.find({"hx"});
+  const std::int64_t layers = node.integer("num_layers", 1);
+  const std::int64_t directions = node.integer("bidirectional", 0) != 0 ? 2 : 1;
+  const std::size_t parts = node.integer("has_biases", 1) != 0 ? 4 : 2;
+  const auto each = static_cast<std::size_t>(directions) * parts;
+  const std::size_t count = weights == nullptr ? 0 : weights->tensors.size();
+  if (layers < 1 || count % each != 0 || std::cmp_not_equal(count / each, layers)) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("expected {} weights and biases for each layer and direction", parts));
+  }
+  const Output whole = node.value(x).output;
+  if (whole.shape.size() < 2) {
+    throw Error(ErrorCode::kFormat, "expected an input [steps, batch, width]");
+  }
+  const bool is_batched = whole.shape.size() == 3;
+  const std::size_t step_axis = is_batched && node.integer("batch_first", 0) != 0 ? 1 : 0;
+  const std::int64_t steps = whole.shape[step_axis];
+  const std::int64_t batch = is_batched ? whole.shape[1 - step_axis] : 1;
+  const std::vector<ValueId> results = node.call().results;
+  const bool has_memory = row.op == "lstm";
+  const std::vector<ValueId> states = first == nullptr ? std::vector<ValueId>() : first->tensors;
+  // The first states of all layers stand one after the other.
+  std::vector<Tensor> given;
+  for (const ValueId state : states) {
+    if (state == kNone || node.is_constant(state)) {
+      continue;
+    }
+    Op op = node.make_op("split");
+    Shape shape = node.value(state).output.shape;
+    op.shape = {layers, product(shape)};
+    shape[0] = directions;
+    op.outputs.assign(static_cast<std::size_t>(layers),
+                      make_output(shape, node.value(state).output.type));
+    const Tensor tensor = node.read(op, state);
+    given.push_back(layers == 1 ? tensor : node.emit(std::move(op), {tensor}));
+  }
+  Tensor y;
+  std::vector<std::vector<Tensor>> last(has_memory ? 2 : 1);
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    std::array<std::vector<ValueId>, 3> joined;  // of inputs, of states, biases
+    for (std::size_t i = 0; i < each; ++i) {
+      const std::size_t part = i % parts;
+      joined[std::min<std::size_t>(part, 2)].push_back(
+          weights->tensors[static_cast<std::size_t>(layer) * each + i]);
+    }
+    const ValueId recurrence = joined[1].front();
+    expect_rank(node, recurrence, 2, "weights");
+    const std::int64_t gates = node.value(recurrence).output.shape[0];
+    const std::int64_t hidden = node.value(recurrence).output.shape[1];
+    const std::int64_t width = layer == 0 ? whole.shape.back() : product({directions, hidden});
+    const std::int64_t cells = product({steps, batch});
+    Op op = node.make_op(row.kind);
+    op.shape = {steps, batch, width, hidden, directions};
+    op.flops = sum({product({2, cells, directions, gates, sum({width, hidden})}),
+                    product({row.flops, cells, directions, hidden})});
+    Shape shape = whole.shape;
+    shape.back() = product({directions, hidden});
+    op.outputs = {make_output(shape, whole.type)};
+    const Output state = make_output({directions, batch, hidden}, whole.type);
+    op.outputs.insert(op.outputs.end(), last.size(), state);
+    op.outputs.push_back(make_output({cells, directions, gates}, whole.type));
+    std::vector<Tensor> inputs{layer == 0 ? node.read(op, x) : y};
+    inputs.push_back(node.read_joined(op, joined[0], {directions, gates, width}));
+    inputs.push_back(node.read_joined(op, joined[1], {directions, gates, hidden}));
+    if (parts == 4) {
+      inputs.push_back(node.read_joined(op, joined[2], {directions, product({2, gates})}));
+    }
+    for (Tensor tensor : given) {
+      tensor.output += layers == 1 ? 0 : static_cast<std::int32_t>(layer);
+      inputs.push_back(tensor);
+    }
+    y = node.emit(std::move(op), inputs);
+    for (std::size_t i = 0; i < last.size(); ++i) {
+      last[i].push_back({y.op, static_cast<std::int32_t>(i + 1)});
+    }
+    const Argument* p = node.find({"dropout"});
+    if (layer + 1 < layers && node.integer("train", 0) != 0 && p != nullptr &&
+        p->number.value_or(0) > 0) {
+      Op drop = node.make_op("dropout");
+      drop.shape = {product(shape)};
+      drop.flops = product({2, drop.shape[0]});
+      drop.outputs = {make_output(shape, whole.type), make_output(shape, DataType::kBool)};
+      y = node.emit(std::move(drop), {y});
+    }
+  }
+  node.give(node.result(), y);
+  for (std::size_t i = 0; i < last.size() && i + 1 < results.size(); ++i) {
+    const ValueId id = results[i + 1];
+    if (!node.is_wanted(id)) {
+      continue;
+    }
+    if (layers == 1) {
+      node.give(id, last[i][0]);
+      continue;
+    }
+    Op op = node.make_op("concat");
+    op.shape = {layers, elements(node.value(id).output)};
+    op.outputs = {node.value(id).output};
+    node.give(id, node.emit(std::move(op), last[i]));
+  }
+}
+
+}  // namespace emplace::torch_program
