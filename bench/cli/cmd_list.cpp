@@ -203,13 +203,15 @@ void list(const Options& options) {
 
 void add_list(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "list", "List agents, graphs, formats, groupings, clusters, profiles or suites");
+      "list",
+      "List agents, graphs, formats, placement-formats, groupings, clusters, profiles or suites");
   set_examples(*command, {"emplace list agents", "emplace list agents placeto",
                           "emplace list graphs --details"});
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("WHAT", options->what,
-                   "agents, graphs, formats, groupings, clusters, profiles or suites")
+      ->add_option(
+          "WHAT", options->what,
+          "agents, graphs, formats, placement-formats, groupings, clusters, profiles or suites")
       ->required()
       ->type_name("");
   command->add_option("NAME", options->name, "Tell all of this one, parameters too")->type_name("");
