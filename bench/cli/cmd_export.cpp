@@ -115,7 +115,8 @@ void note_changes(const PlacedStep& step, const PlacementExport& exported,
   }
   for (std::size_t i = 0; i < exported.joined.size() && i < kMaxNotes; ++i) {
     const JoinedOps& joined = exported.joined[i];
-    note(fmt::format("emplace: note: '{}' was on {}, and is now on {}", excerpt(joined.what),
+    note(fmt::format("emplace: note: {} was on {}, and is now on {}",
+                     joined.what.empty() ? "the model" : fmt::format("'{}'", excerpt(joined.what)),
                      fmt::join(names_of(step, joined.devices), " and "),
                      step.problem().device(joined.device).name));
   }

@@ -185,7 +185,9 @@ void list(const Options& options) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       entries[i] = with_size(std::move(entries[i]), sizes[i]);
     }
-    print_json(Json{{"schema_version", 1}, {listing.what, std::move(entries)}});
+    std::string member(listing.what);
+    std::ranges::replace(member, '-', '_');
+    print_json(Json{{"schema_version", 1}, {std::move(member), std::move(entries)}});
   } else if (!sizes.empty()) {
     print(sizes_as_text(sizes));
   } else if (options.details || !options.name.empty()) {

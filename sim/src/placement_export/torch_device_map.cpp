@@ -45,7 +45,9 @@ class DeviceMap {
       }
     }
     settle();
-    improve();
+    if (!std::ranges::equal(joins_.placement().devices(), placement.devices())) {
+      improve();
+    }
   }
 
   PlacementExport write() {

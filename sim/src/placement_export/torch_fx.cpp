@@ -79,7 +79,9 @@ PlacementExport write_torch_fx(const Problem& problem, const Placement& placemen
   for (const Module& module : tree.modules()) {
     joins.join(module.ops);
   }
-  improve(tree, joins);
+  if (joins.placement() != placement) {
+    improve(tree, joins);
+  }
   PlacementExport result;
   for (const Module& module : tree.modules()) {
     if (auto change = joins.change_of(module.path, module.ops)) {
