@@ -192,11 +192,10 @@ void add_export(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("export", "Write a graph, or a placement of it, for another program");
   command->group("Exchange and measure");
-  set_examples(*command,
-               {"emplace export inception-v3 -o inception.graphml",
-                "emplace export nmt:batch=16 --format dot",
-                "emplace export resnet-50 --cluster dgx-1-v100 --placement placement.json "
-                "--format csv"});
+  set_examples(*command, {"emplace export inception-v3 -o inception.graphml",
+                          "emplace export nmt:batch=16 --format dot",
+                          "emplace export inception-v3 --cluster p2-8xlarge-2 --placement "
+                          "placement.json --format torch-fx"});
   const auto options = std::make_shared<Options>();
   add_graph(*command, options->graph)->default_str("as the placement says");
   CLI::Option* cluster =

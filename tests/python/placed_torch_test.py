@@ -25,6 +25,12 @@ except ImportError:
 EMPLACE = os.environ["EMPLACE"]
 
 
+def reads_onnx():
+    """Says whether this emplace was built with ONNX."""
+    formats = json.loads(emplace("list", "formats", "--json"))
+    return any(entry["name"] == "onnx" for entry in formats["formats"])
+
+
 def emplace(*arguments):
     return subprocess.run([EMPLACE, "--quiet", *arguments], check=True, capture_output=True, text=True).stdout
 
@@ -174,6 +180,7 @@ def source_of(path):
 
 def step(model, inputs, targets, devices=None):
     """Returns the loss and the gradients of a step."""
+    torch.manual_seed(1)  # for dropout
     outputs = model(inputs)
     if devices is not None:
         devices.put(targets, devices.device(outputs))
@@ -187,10 +194,13 @@ class PlacedTorch(unittest.TestCase):
     """Each test exports models, places them at random and by heft, and runs them."""
 
     def setUp(self):
+        if not reads_onnx():
+            self.skipTest("this emplace reads no ONNX: libonnx-dev and libprotobuf-dev")
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         os.chdir(folder.name)
         torch.manual_seed(0)
+        torch.set_num_threads(1)
 
     def models(self):
         yield "towers", Towers(), torch.randn(4, 8)
@@ -199,19 +209,18 @@ class PlacedTorch(unittest.TestCase):
             import torchvision
         except ImportError:
             return
-        yield "resnet18", torchvision.models.resnet18(num_classes=5), torch.randn(2, 3, 64, 64)
+        yield "resnet18", torchvision.models.resnet18(num_classes=5), torch.randn(2, 3, 32, 32)
         yield "googlenet", torchvision.models.googlenet(num_classes=5, aux_logits=False, init_weights=False), \
-            torch.randn(2, 3, 64, 64)
+            torch.randn(2, 3, 32, 32)
 
     def placements(self, name, model, inputs):
         """Yields files of placements of the model's training step."""
+        torch.onnx.export(model, inputs, name + ".onnx", training=torch.onnx.TrainingMode.TRAINING,
+                          do_constant_folding=False, opset_version=14)
         try:
-            # As in training, but for the statistics: as they are in inference.
-            torch.onnx.export(model, inputs, name + ".onnx", training=torch.onnx.TrainingMode.TRAINING,
-                              do_constant_folding=False, opset_version=14)
             emplace("import", name + ".onnx", "--format", "onnx:training=true", "-o", name + ".json")
-        except (ImportError, RuntimeError) as error:
-            self.skipTest(f"torch.onnx cannot export: {error}")
+        except subprocess.CalledProcessError:  # no rule for some gradient: then the forward pass alone is placed
+            emplace("import", name + ".onnx", "-o", name + ".json")
         with open(name + ".json", encoding="utf-8") as file:
             graph = json.load(file)
         generator = random.Random(1)
@@ -232,15 +241,15 @@ class PlacedTorch(unittest.TestCase):
         """Compares what `run(model, graph, placement, devices)` places with the model as it was."""
         for name, model, inputs in self.models():
             targets = torch.arange(len(inputs)) % 5
-            expected_loss, expected = step(copy.deepcopy(model), inputs, targets)
+            expected_loss, expected = step(copy.deepcopy(model).double(), inputs.double(), targets)
             for placement in self.placements(name, copy.deepcopy(model), inputs):
                 with self.subTest(model=name, placement=placement), Devices() as devices:
-                    placed = run(copy.deepcopy(model), name + ".json", placement, devices)
-                    loss, gradients = step(placed, inputs, targets, devices)
+                    placed = run(copy.deepcopy(model).double(), name + ".json", placement, devices)
+                    loss, gradients = step(placed, inputs.double(), targets, devices)
                     self.assertEqual(loss, expected_loss)
                     self.assertEqual(set(gradients), set(expected))
-                    for parameter, gradient in gradients.items():
-                        self.assertTrue(torch.equal(gradient, expected[parameter]), parameter)
+                    for parameter, gradient in gradients.items():  # sums of several readers have no fixed order
+                        torch.testing.assert_close(gradient, expected[parameter], rtol=1e-9, atol=1e-12)
                     self.assertEqual(len({devices.device(parameter) for parameter in placed.parameters()}) > 1,
                                      devices.moves > 1)
 
@@ -251,6 +260,13 @@ class PlacedTorch(unittest.TestCase):
             dispatch(model, json.loads(text), devices)
             return model
         self.check(run)
+
+    def test_the_stand_in_refuses_what_pytorch_would(self):
+        with Devices() as devices:
+            model = Towers()
+            dispatch(model, {"left": 0, "right": 1, "head": 0}, devices)
+            with self.assertRaisesRegex(RuntimeError, "add.* reads tensors on .0, 1."):
+                model(torch.randn(4, 8))
 
     def test_fx(self):
         def run(model, graph, placement, devices):

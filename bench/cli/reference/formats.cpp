@@ -44,8 +44,8 @@ std::string format_page() {
   page.heading(2, "Placements")
       .paragraph(
           "`emplace export GRAPH --cluster CLUSTER --placement FILE --format NAME` writes a "
-          "placement for another program. [Use a placement](../guide/use-a-placement.md) shows how "
-          "each file is used.");
+          "placement for another program. The guide \"Use a placement\" "
+          "shows how each file is used.");
   std::vector<std::vector<std::string>> placement_rows;
   for (const PlacementFormat& format : placement_formats()) {
     placement_rows.push_back({code(std::string(format.name)), plain(std::string(format.summary)),

@@ -42,6 +42,9 @@ class Joins {
   /// Returns to an earlier placement.
   void restore(Placement placement) { placement_ = std::move(placement); }
 
+  /// Returns what the step took at first.
+  Cost first_cost() { return cost_of(first_); }
+
   /// Says whether enough was simulated: improvements are a matter of seconds.
   bool has_tried_enough() const;
 

@@ -45,9 +45,7 @@ class DeviceMap {
       }
     }
     settle();
-    if (!std::ranges::equal(joins_.placement().devices(), placement.devices())) {
-      improve();
-    }
+    improve();
   }
 
   PlacementExport write() {
@@ -152,13 +150,15 @@ class DeviceMap {
     }
   }
 
-  // Moves modules with all that they call, those that call most first, where that makes the step
-  // shorter: what was joined one by one may be better together.
+  // As long as the step is longer than it was, moves modules with all that they call, those that
+  // call most first, where that makes it shorter: what was joined one by one may be better
+  // together.
   void improve() {
+    const Joins::Cost first = joins_.first_cost();
     Joins::Cost best = joins_.cost();
     for (ModuleId module = 0; module < tree_.modules().end_id(); ++module) {
       for (const DeviceId device : joins_.candidates()) {
-        if (joins_.has_tried_enough()) {
+        if (best <= first || joins_.has_tried_enough()) {
           return;
         }
         if (device_[module] == device || device_[module] == kNone) {
@@ -180,8 +180,8 @@ class DeviceMap {
     }
   }
 
-  // Moves what follows others to their devices. Returns false, having mended it, at the first op
-  // whose inputs are on several devices.
+  // Moves what follows others to their devices. Returns false where it has to be called again: it
+  // mended the first op whose inputs were on several devices, or brought modules together.
   bool settle_once(bool joins_modules) {
     find_devices();
     move_model_inputs();
@@ -203,7 +203,10 @@ class DeviceMap {
         joins_.move(op, joins_.device_of(tree_.forward_of(op)));
       }
     }
-    return true;
+    // What followed may have brought a module together.
+    const Placement before = joins_.placement();
+    find_devices();
+    return joins_.placement() == before;
   }
 
   // Brings the inputs of an op to one of their devices, by moving the modules that compute them, or

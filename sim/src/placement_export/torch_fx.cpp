@@ -43,12 +43,14 @@ struct PlacedModule {
   double start_us;
 };
 
-// Moves modules, with all that they call and alone, where that makes the step shorter.
+// As long as the step is longer than it was, moves modules, with all that they call and alone,
+// where that makes it shorter.
 void improve(const ModuleTree& tree, Joins& joins) {
+  const Joins::Cost first = joins.first_cost();
   Joins::Cost best = joins.cost();
   const auto try_all = [&](const std::vector<OpId>& ops) {
     for (const DeviceId device : joins.candidates()) {
-      if (ops.empty() || joins.has_tried_enough()) {
+      if (ops.empty() || best <= first || joins.has_tried_enough()) {
         return;
       }
       const Placement before = joins.placement();
@@ -79,9 +81,7 @@ PlacementExport write_torch_fx(const Problem& problem, const Placement& placemen
   for (const Module& module : tree.modules()) {
     joins.join(module.ops);
   }
-  if (joins.placement() != placement) {
-    improve(tree, joins);
-  }
+  improve(tree, joins);
   PlacementExport result;
   for (const Module& module : tree.modules()) {
     if (auto change = joins.change_of(module.path, module.ops)) {
