@@ -90,7 +90,7 @@ std::string named_in(const Options& options, const char* member, const std::stri
     throw Error(ErrorCode::kUsage,
                 fmt::format("{}: it names no {}: give {}", options.placement, member, option));
   }
-  const std::string text = name->text();
+  std::string text = name->text();
   if (std::ranges::find(known, text.substr(0, text.find(':'))) == known.end()) {
     throw Error(ErrorCode::kUsage, fmt::format("{}: /{}: '{}' is none of emplace's own: give {}",
                                                options.placement, member, excerpt(text), option));
@@ -100,6 +100,7 @@ std::string named_in(const Options& options, const char* member, const std::stri
 
 std::vector<std::string> names_of(const PlacedStep& step, const std::vector<DeviceId>& devices) {
   std::vector<std::string> names;
+  names.reserve(devices.size());
   for (const DeviceId device : devices) {
     names.push_back(step.problem().device(device).name);
   }

@@ -145,6 +145,7 @@ Placement read_placement_json(std::string_view text, const std::string& source,
   expect_all_ops(devices, num_placed, ops, "device");
   std::vector<DeviceId> result;
   for (const std::optional<DeviceId>& device : device_of_group) {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): every group has an op, each with a device
     result.push_back(*device);
   }
   Placement placement(std::move(result));

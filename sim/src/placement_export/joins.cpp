@@ -57,7 +57,7 @@ std::vector<DeviceId> Joins::candidates() const {
 }
 
 void Joins::make_best(const std::vector<Moves>& choices) {
-  std::optional<Placement> best;
+  Placement best;
   Cost best_cost;
   for (const Moves& moves : choices) {
     Placement next = placement_;
@@ -65,12 +65,13 @@ void Joins::make_best(const std::vector<Moves>& choices) {
       next[op] = device;
     }
     const Cost next_cost = cost_of(next);
-    if (!best || next_cost < best_cost) {
+    if (best.size() == 0 || next_cost < best_cost) {
       best = std::move(next);
       best_cost = next_cost;
     }
   }
-  placement_ = std::move(best).value();
+  EMPLACE_CHECK(best.size() > 0, "there is no choice");
+  placement_ = std::move(best);
 }
 
 void Joins::join(std::span<const OpId> ops) {

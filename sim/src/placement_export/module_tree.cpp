@@ -147,7 +147,8 @@ void ModuleTree::find_forward_ops(const Problem& problem) {
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     OpId origin = op;
     std::string_view name = problem.op(op).name;
-    while (problem.op(origin).phase != Phase::kForward && name.rfind('/') != name.npos) {
+    while (problem.op(origin).phase != Phase::kForward &&
+           name.rfind('/') != std::string_view::npos) {
       name = name.substr(0, name.rfind('/'));
       if (const auto found = by_name.find(name); found != by_name.end()) {
         origin = found->second;

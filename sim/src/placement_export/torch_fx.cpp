@@ -119,7 +119,7 @@ PlacementExport write_torch_fx(const Problem& problem, const Placement& placemen
   if (placement.has_priorities()) {
     std::ranges::stable_sort(placed, {}, &PlacedModule::start_us);
     for (std::size_t place = 0; place < placed.size(); ++place) {
-      fmt::format_to(std::back_inserter(result.text), "{}    {}: {},", place == 0 ? "\n" : "\n",
+      fmt::format_to(std::back_inserter(result.text), "\n    {}: {},",
                      json_text(placed[place].path), place);
     }
     result.text += "\n";
