@@ -50,8 +50,9 @@ documents = {
     "profiles/schema/cluster.schema.json": {
         **shipped("profiles/data/clusters/*.json"),
         **shipped("tests/fuzz/corpus/cluster_file/measured.json")},
-    "sim/schema/placement.schema.json": written(
-        "place", "--graph", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "round-robin"),
+    "sim/schema/placement.schema.json": {
+        **written("place", "--graph", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "round-robin"),
+        **written("place", "--graph", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "heft:order=plan")},
     "bench/schema/best_known.schema.json": shipped("bench/best_known/*.json"),
     "bench/schema/published_steps.schema.json": shipped("bench/published/*.json"),
     "bench/schema/suite.schema.json": shipped("bench/suites/*.json"),

@@ -185,7 +185,9 @@ void list(const Options& options) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       entries[i] = with_size(std::move(entries[i]), sizes[i]);
     }
-    print_json(Json{{"schema_version", 1}, {listing.what, std::move(entries)}});
+    std::string member(listing.what);
+    std::ranges::replace(member, '-', '_');
+    print_json(Json{{"schema_version", 1}, {std::move(member), std::move(entries)}});
   } else if (!sizes.empty()) {
     print(sizes_as_text(sizes));
   } else if (options.details || !options.name.empty()) {
@@ -203,13 +205,15 @@ void list(const Options& options) {
 
 void add_list(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "list", "List agents, graphs, formats, groupings, clusters, profiles or suites");
+      "list",
+      "List agents, graphs, formats, placement-formats, groupings, clusters, profiles or suites");
   set_examples(*command, {"emplace list agents", "emplace list agents placeto",
                           "emplace list graphs --details"});
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("WHAT", options->what,
-                   "agents, graphs, formats, groupings, clusters, profiles or suites")
+      ->add_option(
+          "WHAT", options->what,
+          "agents, graphs, formats, placement-formats, groupings, clusters, profiles or suites")
       ->required()
       ->type_name("");
   command->add_option("NAME", options->name, "Tell all of this one, parameters too")->type_name("");

@@ -7,6 +7,7 @@
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/profiles/cluster.hpp>
+#include <emplace/sim/placement_format.hpp>
 
 #include <fmt/format.h>
 
@@ -119,6 +120,15 @@ ListingEntry format_entry(const std::string& name) {
                    {"write_parameters", to_json(format.write_parameters)}}};
 }
 
+ListingEntry placement_format_entry(const std::string& name) {
+  const PlacementFormat& format = find_placement_format(name);
+  return {.name = name,
+          .summary = std::string(format.summary),
+          .reference = std::string(format.reference),
+          .json = {
+              {"name", format.name}, {"summary", format.summary}, {"reference", format.reference}}};
+}
+
 ListingEntry grouping_entry(const std::string& name) {
   const GroupingStrategy& strategy = find_grouping(name);
   return {.name = name,
@@ -182,6 +192,7 @@ std::span<const Listing> listings() {
       {"formats", "format", {{"read"}, {"written"}}, format_names, format_entry},
       {"graphs", "graph", {}, graph_names, graph_entry},
       {"groupings", "grouping", {{"takes --groups"}}, grouping_names, grouping_entry},
+      {"placement-formats", "placement format", {}, placement_format_names, placement_format_entry},
       {"profiles",
        "profile",
        {{"TFLOP/s", kRight}, {"GB/s", kRight}, {"GB", kRight}},

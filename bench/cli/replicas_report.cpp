@@ -23,7 +23,15 @@ Placement op_by_op(const Problem& problem, const Placement& placement) {
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     devices.push_back(placement[problem.grouping().group_of(op)]);
   }
-  return Placement(std::move(devices));
+  Placement result(std::move(devices));
+  if (placement.has_priorities()) {
+    IdVector<GroupId, Priority> priorities;
+    for (OpId op = 0; op < problem.num_ops(); ++op) {
+      priorities.push_back(placement.priorities()[problem.grouping().group_of(op)]);
+    }
+    result.set_priorities(std::move(priorities));
+  }
+  return result;
 }
 
 ReplicaReport::Side side_of(const Problem& problem, const Placement& placement,

@@ -200,8 +200,11 @@ std::optional<Placement> at_grouping(const Grouping& finest, const Problem& prob
 std::optional<BestKnown> make_best_known(std::string_view graph, std::string_view cluster,
                                          const Problem& problem, const Placement& placement,
                                          HowFound found) {
+  // Best-known placements are of devices alone, so that all agents can be compared with them.
+  Placement unordered = placement;
+  unordered.set_priorities({});
   Simulator simulator(problem);
-  const SimResult& step = simulator.run(placement);
+  const SimResult& step = simulator.run(unordered);
   if (step.status != StepStatus::kOk) {
     return std::nullopt;
   }
@@ -211,7 +214,7 @@ std::optional<BestKnown> make_best_known(std::string_view graph, std::string_vie
                    .step_time_us = step.makespan_us,
                    .found = std::move(found),
                    .devices = device_names(problem),
-                   .placement = placement};
+                   .placement = std::move(unordered)};
 }
 
 BestKnownCheck check_best_known(const BestKnown& entry, const Problem& problem) {

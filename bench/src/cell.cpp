@@ -100,8 +100,11 @@ std::string_view to_string(CellStatus status) {
 }
 
 std::string hash_of(const Placement& placement) {
-  return fmt::format("{:016x}",
-                     stable_hash(fmt::format("{}", fmt::join(placement.devices(), " "))));
+  std::string text = fmt::format("{}", fmt::join(placement.devices(), " "));
+  if (placement.has_priorities()) {
+    text += fmt::format("; {}", fmt::join(placement.priorities(), " "));
+  }
+  return fmt::format("{:016x}", stable_hash(text));
 }
 
 }  // namespace emplace::bench

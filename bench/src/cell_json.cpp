@@ -29,6 +29,19 @@ CellStatus status_from_json(const JsonCursor& json) {
   json.fail("expected \"ok\", \"out_of_memory\" or \"failed\"");
 }
 
+IdVector<GroupId, Priority> read_priorities(const JsonCursor& json, std::int64_t groups) {
+  IdVector<GroupId, Priority> priorities;
+  for (const JsonCursor& priority : json.elements()) {
+    priorities.push_back(static_cast<Priority>(priority.integer(
+        std::numeric_limits<Priority>::min(), std::numeric_limits<Priority>::max())));
+  }
+  if (std::cmp_not_equal(priorities.size(), groups)) {
+    json.fail(
+        fmt::format("expected the priorities of {} groups, found {}", groups, priorities.size()));
+  }
+  return priorities;
+}
+
 // Enough for any curve, and a third of the digits of a clock.
 double in_whole_us(double seconds) { return std::round(seconds * 1e6) / 1e6; }
 
@@ -113,6 +126,9 @@ std::string write_cell_result(const CellResult& result) {
   json["placement_hash"] = result.placement_hash;
   if (result.placement.size() > 0) {
     json["placement"] = write_placement_text(result.placement);
+    if (result.placement.has_priorities()) {
+      json["priorities"] = result.placement.priorities();
+    }
   }
   const HistoryLists history(result.history);
   if (!result.history.empty()) {
@@ -159,6 +175,7 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
                     "decision_groups",
                     "placement_hash",
                     "placement",
+                    "priorities",
                     "history",
                     "replicas_us",
                     "measured"});
@@ -197,6 +214,9 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
   if (const auto placement = json.find("placement")) {
     result.placement = read_placement_text(*placement, result.problem_groups,
                                            static_cast<std::int64_t>(result.peak_bytes.size()));
+    if (const auto priorities = json.find("priorities")) {
+      result.placement.set_priorities(read_priorities(*priorities, result.problem_groups));
+    }
     if (hash_of(result.placement) != result.placement_hash) {
       placement->fail(fmt::format("expected a placement of the hash {}, found {}",
                                   result.placement_hash, hash_of(result.placement)));

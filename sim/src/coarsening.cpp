@@ -300,6 +300,13 @@ Placement GroupNesting::expand(const Placement& coarse) const {
   for (GroupId group = 0; group < num_fine(); ++group) {
     fine[group] = coarse[coarse_of_[group]];
   }
+  if (coarse.has_priorities()) {
+    IdVector<GroupId, Priority> priorities;
+    for (const GroupId group : coarse_of_) {
+      priorities.push_back(coarse.priorities()[group]);
+    }
+    fine.set_priorities(std::move(priorities));
+  }
   return fine;
 }
 
@@ -336,6 +343,9 @@ IdVector<GroupId, double> GroupNesting::least(IdSpan<GroupId, const double> fine
 }
 
 bool GroupNesting::can_express(const Placement& fine) const {
+  if (fine.has_priorities()) {
+    return false;  // project() drops them
+  }
   IdVector<GroupId, DeviceId> device_of(index_of(num_coarse_), -1);
   for (GroupId group = 0; group < num_fine(); ++group) {
     DeviceId& device = device_of[coarse_of_[group]];

@@ -90,10 +90,25 @@ void ListSchedule::release_outputs(GroupId producer) {
   }
 }
 
-Placement ListSchedule::take() && {
+void ListSchedule::check_complete() const {
   EMPLACE_CHECK(num_assigned_ == problem_.num_groups(), "{} of {} groups are assigned",
                 num_assigned_, problem_.num_groups());
+}
+
+Placement ListSchedule::take() && {
+  check_complete();
   return std::move(placement_);
+}
+
+IdVector<GroupId, Priority> ListSchedule::priorities() const {
+  check_complete();
+  std::vector<GroupId> order(problem_.group_order().begin(), problem_.group_order().end());
+  std::ranges::stable_sort(order, {}, [this](GroupId group) { return start_us_[group]; });
+  IdVector<GroupId, Priority> priorities(problem_.num_groups());
+  for (Priority next = problem_.num_groups(); const GroupId group : order) {
+    priorities[group] = --next;
+  }
+  return priorities;
 }
 
 }  // namespace emplace

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +21,57 @@ constexpr const char* kSchema = "emplace-placement";
 constexpr std::int64_t kVersion = 1;
 
 std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+
+using OpsByName = std::map<std::string_view, OpId>;
+
+OpsByName ops_by_name(const Problem& problem) {
+  OpsByName ops;
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    ops.emplace(problem.op(op).name, op);
+  }
+  return ops;
+}
+
+// Finds the op of a member that is called as an op; fails at the member if there is none.
+OpId find_op(const Problem& problem, const OpsByName& ops, const std::string& name,
+             const JsonCursor& member) {
+  const auto op = ops.find(name);
+  if (op == ops.end()) {
+    member.fail(fmt::format("the graph '{}' has no op of this name",
+                            problem.graph()[boost::graph_bundle].name));
+  }
+  return op->second;
+}
+
+// Fails at `members`, of which there are `count`, where an op has none.
+void expect_all_ops(const JsonCursor& members, std::size_t count, const OpsByName& ops,
+                    std::string_view what) {
+  if (count == ops.size()) {
+    return;
+  }
+  for (const auto& [name, op] : ops) {
+    if (!members.find(name)) {
+      members.fail(fmt::format("the op '{}' has no {} ({} of {} ops have one)", name, what, count,
+                               ops.size()));
+    }
+  }
+}
+
+// A group has the highest priority of its ops.
+IdVector<GroupId, Priority> read_priorities(const JsonCursor& json, const Problem& problem,
+                                            const OpsByName& ops) {
+  constexpr Priority kLeast = std::numeric_limits<Priority>::min();
+  IdVector<GroupId, Priority> priorities(problem.num_groups(), kLeast);
+  const auto members = json.members();
+  for (const auto& [name, number] : members) {
+    Priority& priority =
+        priorities[problem.grouping().group_of(find_op(problem, ops, name, number))];
+    priority = std::max(priority, static_cast<Priority>(number.integer(
+                                      kLeast, std::numeric_limits<Priority>::max())));
+  }
+  expect_all_ops(json, members.size(), ops, "priority");
+  return priorities;
+}
 
 }  // namespace
 
@@ -34,7 +87,17 @@ std::string write_placement_json(const Problem& problem, const Placement& placem
     fmt::format_to(std::back_inserter(text), "{}\n    {}: {}", op == 0 ? "" : ",",
                    quoted(problem.op(op).name), quoted(problem.device(device).name));
   }
-  return text + "\n  }\n}\n";
+  text += "\n  }";
+  if (placement.has_priorities()) {
+    text += ",\n  \"priorities\": {";
+    for (OpId op = 0; op < problem.num_ops(); ++op) {
+      fmt::format_to(std::back_inserter(text), "{}\n    {}: {}", op == 0 ? "" : ",",
+                     quoted(problem.op(op).name),
+                     placement.priorities()[problem.grouping().group_of(op)]);
+    }
+    text += "\n  }";
+  }
+  return text + "\n}\n";
 }
 
 Placement read_placement_json(std::string_view text, const std::string& source,
@@ -42,7 +105,7 @@ Placement read_placement_json(std::string_view text, const std::string& source,
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor root = document.root();
   root.expect_schema(kSchema, kVersion);
-  root.expect_only({"schema", "version", "graph", "cluster", "devices"});
+  root.expect_only({"schema", "version", "graph", "cluster", "devices", "priorities"});
 
   for (const char* for_readers : {"graph", "cluster"}) {
     if (const auto name = root.find(for_readers)) {
@@ -56,28 +119,20 @@ Placement read_placement_json(std::string_view text, const std::string& source,
     device_of_name.emplace(device.name, static_cast<DeviceId>(device_names.size()));
     device_names.push_back(device.name);
   }
-  std::map<std::string_view, OpId> op_of_name;
-  for (OpId op = 0; op < problem.num_ops(); ++op) {
-    op_of_name.emplace(problem.op(op).name, op);
-  }
+  const OpsByName ops = ops_by_name(problem);
 
   const JsonCursor devices = root.at("devices");
   IdVector<GroupId, std::optional<DeviceId>> device_of_group(problem.num_groups());
   std::size_t num_placed = 0;
   for (const auto& [op_name, device_name] : devices.members()) {
-    const auto op = op_of_name.find(op_name);
-    if (op == op_of_name.end()) {
-      device_name.fail(fmt::format("the graph '{}' has no op of this name",
-                                   problem.graph()[boost::graph_bundle].name));
-    }
+    const OpId op = find_op(problem, ops, op_name, device_name);
     const std::string name = device_name.text();
     const auto device = device_of_name.find(name);
     if (device == device_of_name.end()) {
       device_name.fail(fmt::format("the cluster '{}' has no device '{}'; it has {}",
                                    problem.cluster().name, name, fmt::join(device_names, ", ")));
     }
-    std::optional<DeviceId>& group_device =
-        device_of_group[problem.grouping().group_of(op->second)];
+    std::optional<DeviceId>& group_device = device_of_group[problem.grouping().group_of(op)];
     if (group_device && *group_device != device->second) {
       device_name.fail(
           fmt::format("its group is on '{}' by another op; place all ops of a group on "
@@ -87,19 +142,17 @@ Placement read_placement_json(std::string_view text, const std::string& source,
     group_device = device->second;
     ++num_placed;
   }
-  if (num_placed != op_of_name.size()) {
-    for (const auto& [name, op] : op_of_name) {
-      if (!devices.find(name)) {
-        devices.fail(fmt::format("the op '{}' has no device ({} of {} ops have one)", name,
-                                 num_placed, op_of_name.size()));
-      }
-    }
-  }
+  expect_all_ops(devices, num_placed, ops, "device");
   std::vector<DeviceId> result;
   for (const std::optional<DeviceId>& device : device_of_group) {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): every group has an op, each with a device
     result.push_back(*device);
   }
-  return Placement(std::move(result));
+  Placement placement(std::move(result));
+  if (const auto priorities = root.find("priorities")) {
+    placement.set_priorities(read_priorities(*priorities, problem, ops));
+  }
+  return placement;
 }
 
 }  // namespace emplace

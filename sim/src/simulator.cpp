@@ -15,6 +15,10 @@ void check(const Problem& problem, const Placement& placement) {
   EMPLACE_CHECK(placement.size() == problem.num_groups(),
                 "a placement of {} groups for a problem of {}", placement.size(),
                 problem.num_groups());
+  EMPLACE_CHECK(
+      !placement.has_priorities() || placement.priorities().end_id() == problem.num_groups(),
+      "priorities of {} groups for a problem of {}", placement.priorities().size(),
+      problem.num_groups());
   // As one number, which takes a fraction of the time of a check for each group.
   std::uint32_t largest = 0;  // a negative device is larger than any
   for (const DeviceId device : placement.devices()) {

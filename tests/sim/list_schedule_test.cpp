@@ -32,6 +32,16 @@ TEST(ListSchedule, StartsAGroupWhenItsDataArrivesAndItsDeviceIsFree) {
   EXPECT_EQ(std::move(schedule).take(), Placement(std::vector<DeviceId>{0, 0, 1, 1}));
 }
 
+TEST(ListSchedule, GivesTheOrderOfItsStartsAsPriorities) {
+  const Problem problem = diamond();
+  ListSchedule schedule(problem);
+  schedule.assign(0, 0);
+  schedule.assign(2, 0);  // c starts at 100, b behind it at 300, d at 500
+  schedule.assign(1, 0);
+  schedule.assign(3, 0);
+  EXPECT_THAT(schedule.priorities(), testing::ElementsAre(3, 1, 2, 0));
+}
+
 TEST(ListSchedule, AnEdgeOfPureOrderTakesNoTime) {
   const Problem problem = test::make_problem(test::chain_graph({10, 10}, 0));
   ListSchedule schedule(problem);

@@ -108,7 +108,10 @@ class RuleBook {
     return priority_us_[op] = least_us + after_us;
   }
 
-  void make_ready(OpId op) { ready_[placement_[op]].insert({-priority_us(op), now_us_, op}); }
+  void make_ready(OpId op) {
+    const double priority = placement_.has_priorities() ? placement_.priorities()[op] : 0;
+    ready_[placement_[op]].insert({-priority, -priority_us(op), now_us_, op});
+  }
 
   // Rule 1.
   void start_ops() {
@@ -457,7 +460,7 @@ class RuleBook {
   std::map<OpId, double> priority_us_;
   std::map<OpId, Read> overwritten_;
   IdVector<OpId, int> waiting_;
-  std::map<DeviceId, std::set<std::tuple<double, double, OpId>>> ready_;
+  std::map<DeviceId, std::set<std::tuple<double, double, double, OpId>>> ready_;
   std::map<DeviceId, std::set<OpId>> running_;
   std::vector<std::deque<std::size_t>> queues_;  // by link: transfers in the order of arrival
   double now_us_ = 0;
@@ -483,6 +486,13 @@ TEST_P(PhysicalRules, AreFollowed) {
       test::reuse_memory(step.graph, [&](std::uint64_t bound) { return random.below(bound); });
     }
     const Problem problem = test::make_problem(std::move(step.graph), step.cluster);
+    if (round % 4 == 3) {
+      IdVector<GroupId, Priority> priorities;
+      for (GroupId group = 0; group < problem.num_groups(); ++group) {
+        priorities.push_back(static_cast<Priority>(random.below(6)) - 3);
+      }
+      step.placement.set_priorities(std::move(priorities));
+    }
     const RuleBook expected(problem, step.placement);
     const StepRecord record = Simulator(problem).record(step.placement);
     expect_near(record.makespan_us, expected.makespan_us);

@@ -28,6 +28,26 @@ TEST(PlacementFile, ReadsBackWhatItWrote) {
   EXPECT_EQ(read_placement_json(text, "p.json", two.problem), placement);
 }
 
+TEST(PlacementFile, KeepsPriorities) {
+  const SimulationCase two = two_ops();
+  Placement placement(std::vector<DeviceId>{1, 0});
+  placement.set_priorities(std::vector<Priority>{-5, 7});
+  const std::string text = write_placement_json(two.problem, placement);
+  EXPECT_THAT(text, HasSubstr("\"priorities\": {\n    \"a\": -5,\n    \"b\": 7\n  }"));
+  EXPECT_EQ(read_placement_json(text, "p.json", two.problem), placement);
+}
+
+TEST(PlacementFile, AGroupHasTheHighestPriorityOfItsMembers) {
+  const SimulationCase two = two_ops();
+  const Problem grouped(std::make_shared<OpGraph>(two.problem.graph()), Grouping({0, 0}),
+                        std::make_shared<Cluster>(two.problem.cluster()));
+  const std::string text =
+      R"({"schema":"emplace-placement","version":1,"devices":{"a":"gpu:0","b":"gpu:0"},)"
+      R"("priorities":{"a":-5,"b":-7}})";
+  const Placement placement = read_placement_json(text, "p.json", grouped);
+  EXPECT_THAT(placement.priorities(), testing::ElementsAre(-5));
+}
+
 TEST(PlacementFile, RefusesToPartAGroup) {
   const SimulationCase two = two_ops();
   const Problem grouped(std::make_shared<OpGraph>(two.problem.graph()), Grouping({0, 0}),
@@ -62,6 +82,12 @@ std::string with_devices(const std::string& devices) {
   return R"({"schema":"emplace-placement","version":1,"devices":)" + devices + "}";
 }
 
+std::string with_priorities(const std::string& priorities) {
+  return R"({"schema":"emplace-placement","version":1,"devices":{"a":"gpu:0","b":"gpu:0"},)"
+         R"("priorities":)" +
+         priorities + "}";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, BadPlacement,
     ::testing::Values(
@@ -80,6 +106,15 @@ INSTANTIATE_TEST_SUITE_P(
                 "/devices/c"},
         BadFile{"unknown_device", with_devices(R"({"a":"gpu:0","b":"gpu:7"})"), "gpu:7"},
         BadFile{"missing_op", with_devices(R"({"a":"gpu:0"})"), "'b'"},
+        BadFile{"priority_of_unknown_op", with_priorities(R"({"a":1,"b":2,"c":3})"),
+                "/priorities/c"},
+        BadFile{"op_without_priority", with_priorities(R"({"a":1})"),
+                "/priorities: the op 'b' has no priority"},
+        BadFile{"text_for_priority", with_priorities(R"({"a":"1","b":2})"), "/priorities/a"},
+        BadFile{"fraction_for_priority", with_priorities(R"({"a":1.5,"b":2})"), "/priorities/a"},
+        BadFile{"priority_beyond_32_bits", with_priorities(R"({"a":1,"b":2147483648})"),
+                "/priorities/b"},
+        BadFile{"list_of_priorities", with_priorities("[1,2]"), "/priorities"},
         BadFile{"number_for_device", with_devices(R"({"a":0,"b":"gpu:0"})"), "/devices/a"},
         BadFile{"duplicate_op", with_devices(R"({"a":"gpu:0","a":"gpu:1","b":"gpu:0"})"), "a"},
         BadFile{"not_utf8", with_devices("{\"a\":\"gpu:\xff\",\"b\":\"gpu:0\"}"), ""}),

@@ -67,8 +67,14 @@ class RuleBook {
       device_pending_.erase(device);
       return;
     }
-    const OpId op = std::get<2>(*ready_[device].begin());
-    ready_[device].erase(ready_[device].begin());
+    // The first of the highest priority, if there are priorities; min_element takes the first.
+    const auto first = std::min_element(
+        ready_[device].begin(), ready_[device].end(), [&](const auto& one, const auto& other) {
+          return placement_.has_priorities() && placement_.priorities()[std::get<2>(one)] >
+                                                    placement_.priorities()[std::get<2>(other)];
+        });
+    const OpId op = std::get<2>(*first);
+    ready_[device].erase(first);
     const double end = now_us + problem_.cost_us(op, device);
     start_us[op] = now_us;
     end_us[op] = end;
@@ -166,6 +172,16 @@ SimulationCase random_case(RandomStream& random, int kind) {
                    "random");
 }
 
+// Few different priorities, so that many are equal.
+Placement with_priorities(Placement placement, RandomStream& random) {
+  IdVector<GroupId, Priority> priorities;
+  for (GroupId group = 0; group < placement.size(); ++group) {
+    priorities.push_back(static_cast<Priority>(random.below(6)) - 3);
+  }
+  placement.set_priorities(std::move(priorities));
+  return placement;
+}
+
 class Rules : public ::testing::TestWithParam<int> {};
 
 TEST_P(Rules, AreFollowedToTheLastTie) {
@@ -173,7 +189,12 @@ TEST_P(Rules, AreFollowedToTheLastTie) {
   for (int round = 0; round < 500; ++round) {
     const SimulationCase simulation_case = random_case(random, GetParam());
     Simulator simulator(simulation_case.problem);
-    for (const Placement& placement : simulation_case.placements) {
+    std::vector<Placement> placements = simulation_case.placements;
+    // Between placements without priorities, and after them, so that runs of both kinds alternate.
+    placements.insert(placements.begin() + 1, with_priorities(placements[0], random));
+    placements.push_back(with_priorities(placements[0], random));
+    placements.push_back(placements[0]);
+    for (const Placement& placement : placements) {
       const RuleBook expected(simulation_case.problem, placement);
       const SimResult& result = simulator.run(placement);
       ASSERT_EQ(result.makespan_us, expected.makespan_us) << "round " << round;

@@ -99,17 +99,19 @@ class SctSchedule {
 // of m-ETF, adapted to groups in the same way.
 class MSct final : public Agent {
  public:
-  explicit MSct(const Params& params) : threshold_(params.get<double>("threshold")) {}
+  explicit MSct(const Params& params)
+      : threshold_(params.get<double>("threshold")), order_(order_of(params)) {}
 
   Placement place(const Problem& problem, Session&) override {
     const FavouriteChildren favourites = favourite_children(problem, threshold_);
     return place_by_schedule(
-        problem, IdleSlots::kLeave, MemoryRule::kAlways,
+        problem, IdleSlots::kLeave, MemoryRule::kAlways, order_,
         [&](MemorySchedule& schedule) { SctSchedule(problem, favourites, schedule).assign_all(); });
   }
 
  private:
   double threshold_;
+  StepOrder order_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -130,7 +132,8 @@ EMPLACE_REGISTER_AGENT(
                            .min = 1e-6,
                            .max = 0.5,
                            .summary = "below which an edge of the linear program is taken to "
-                                      "lead to a favourite child"}}});
+                                      "lead to a favourite child"},
+                          order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

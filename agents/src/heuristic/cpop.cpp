@@ -21,7 +21,7 @@ namespace {
 // O(edges * devices + groups * devices * log(groups)), idle slots aside (busy_times.hpp).
 class Cpop final : public Agent {
  public:
-  explicit Cpop(const Params&) {}
+  explicit Cpop(const Params& params) : order_(order_of(params)) {}
 
   Placement place(const Problem& problem, Session&) override {
     const GroupTimes costs_us = mean_costs_us(problem);
@@ -45,7 +45,7 @@ class Cpop final : public Agent {
 
     const std::vector<GroupId> order = order_by_priority(problem, through_us);
     return place_by_schedule(
-        problem, IdleSlots::kFill, MemoryRule::kWhereNeeded, [&](MemorySchedule& schedule) {
+        problem, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_, [&](MemorySchedule& schedule) {
           for (const GroupId group : order) {
             schedule.assign(group, least_device(problem, [&](DeviceId device) {
                               return std::tuple(schedule.is_too_full(group, device),
@@ -69,6 +69,8 @@ class Cpop final : public Agent {
     }
     return path;
   }
+
+  StepOrder order_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -81,7 +83,8 @@ EMPLACE_REGISTER_AGENT(
                           "through them. It suits graphs in which one path dominates; elsewhere "
                           "heft does better. Where the placement does not fit into memory, "
                           "devices with room come first, and the placement is repaired.",
-           .reference = "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002"});
+           .reference = "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002",
+           .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -17,13 +17,14 @@ namespace {
 // fit, pairs of a device with room for the group come first. O(groups * ready groups * devices).
 class Dls final : public Agent {
  public:
-  explicit Dls(const Params&) {}
+  explicit Dls(const Params& params) : order_(order_of(params)) {}
 
   Placement place(const Problem& problem, Session&) override {
     const GroupTimes median_us = median_costs_us(problem);
     const GroupTimes level_us = times_to_end_us(problem, median_us, Transfers::kIgnored);
     return place_by_schedule(
-        problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, [&](MemorySchedule& schedule) {
+        problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
+        [&](MemorySchedule& schedule) {
           while (!schedule.ready_groups().empty()) {
             const auto [group, device] =
                 least_ready_pair(problem, schedule, [&](GroupId ready, DeviceId candidate) {
@@ -35,6 +36,9 @@ class Dls final : public Agent {
           }
         });
   }
+
+ private:
+  StepOrder order_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -48,7 +52,8 @@ EMPLACE_REGISTER_AGENT(
                          "group have an advantage. It is between etf and heft: it weighs urgency "
                          "against waiting at each step. Where the placement does not fit into "
                          "memory, devices with room come first, and the placement is repaired.",
-          .reference = "Sih, Lee, IEEE TPDS 4(2), 1993"});
+          .reference = "Sih, Lee, IEEE TPDS 4(2), 1993",
+          .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -15,13 +15,14 @@ namespace {
 // device with room for the group come first. O(groups * ready groups * devices).
 class Etf final : public Agent {
  public:
-  explicit Etf(const Params&) {}
+  explicit Etf(const Params& params) : order_(order_of(params)) {}
 
   Placement place(const Problem& problem, Session&) override {
     const GroupTimes level_us =
         times_to_end_us(problem, least_costs_us(problem), Transfers::kIgnored);
     return place_by_schedule(
-        problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, [&](MemorySchedule& schedule) {
+        problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
+        [&](MemorySchedule& schedule) {
           while (!schedule.ready_groups().empty()) {
             const auto [group, device] =
                 least_ready_pair(problem, schedule, [&](GroupId ready, DeviceId candidate) {
@@ -32,6 +33,9 @@ class Etf final : public Agent {
           }
         });
   }
+
+ private:
+  StepOrder order_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -46,7 +50,8 @@ EMPLACE_REGISTER_AGENT(
                          "does not fit into memory, devices with room come first, "
                          "and the placement is repaired; m-etf looks at memory "
                          "always.",
-          .reference = "Hwang, Chow, Anger, Lee, SIAM J. Comput. 18(2), 1989"});
+          .reference = "Hwang, Chow, Anger, Lee, SIAM J. Comput. 18(2), 1989",
+          .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -13,18 +13,21 @@ namespace {
 // O(edges * devices + groups * devices * log(groups)), idle slots aside (busy_times.hpp).
 class Heft final : public Agent {
  public:
-  explicit Heft(const Params&) {}
+  explicit Heft(const Params& params) : order_(order_of(params)) {}
 
   Placement place(const Problem& problem, Session&) override {
     const std::vector<GroupId> order = order_by_priority(
         problem, times_to_end_us(problem, mean_costs_us(problem), Transfers::kMean));
-    return place_by_schedule(problem, IdleSlots::kFill, MemoryRule::kWhereNeeded,
+    return place_by_schedule(problem, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_,
                              [&](MemorySchedule& schedule) {
                                for (const GroupId group : order) {
                                  schedule.assign(group, earliest_finish(problem, schedule, group));
                                }
                              });
   }
+
+ private:
+  StepOrder order_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -39,7 +42,8 @@ EMPLACE_REGISTER_AGENT(
                           "usual first choice among heuristics; hill-climb can start "
                           "from its result. Where that does not fit into memory, it "
                           "prefers devices with room, and repairs the placement.",
-           .reference = "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002"});
+           .reference = "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002",
+           .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

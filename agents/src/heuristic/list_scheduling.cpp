@@ -1,18 +1,65 @@
 #include "list_scheduling.hpp"
 
+#include <emplace/sim/simulator.hpp>
+
+#include <array>
+#include <string>
+
 namespace emplace::agents {
+namespace {
+
+constexpr std::array<const char*, 3> kOrders = {"queue", "plan", "faster"};
+
+// Returns what a step takes, by which placements are compared: what fits first.
+std::pair<std::int64_t, double> cost_of(Simulator& simulator, const Placement& placement) {
+  const SimResult& step = simulator.run(placement);
+  return {step.bytes_over, step.makespan_us};
+}
+
+}  // namespace
+
+ParamSpec order_parameter() {
+  return {.name = "order",
+          .default_value = std::string(kOrders[0]),
+          .choices = {kOrders.begin(), kOrders.end()},
+          .summary =
+              "in which order devices run their groups: as the cluster says (queue), as in "
+              "the plan, by priorities that the placement then has (plan), or the faster of "
+              "the two by simulation (faster)"};
+}
+
+StepOrder order_of(const Params& params) {
+  const auto choice = std::ranges::find(kOrders, params.get<std::string>("order"));
+  return static_cast<StepOrder>(choice - kOrders.begin());
+}
 
 Placement place_by_schedule(const Problem& problem, IdleSlots idle_slots, MemoryRule memory_rule,
+                            StepOrder order,
                             const std::function<void(MemorySchedule&)>& assign_all) {
-  const auto scheduled = [&](const MemoryReserve* reserve) {
-    MemorySchedule schedule(problem, idle_slots, reserve);
-    assign_all(schedule);
-    return std::move(schedule).take();
+  const auto placed = [&](bool keeps_order) {
+    const auto scheduled = [&](const MemoryReserve* reserve) {
+      MemorySchedule schedule(problem, idle_slots, reserve);
+      assign_all(schedule);
+      IdVector<GroupId, Priority> priorities;
+      if (keeps_order) {
+        priorities = schedule.priorities();
+      }
+      Placement placement = std::move(schedule).take();
+      placement.set_priorities(std::move(priorities));
+      return placement;
+    };
+    const MemoryReserve none(problem.num_devices(), 0);
+    return fit_into_memory(
+        problem, scheduled(memory_rule == MemoryRule::kAlways ? &none : nullptr),
+        [&scheduled](const MemoryReserve& reserve) { return scheduled(&reserve); });
   };
-  const MemoryReserve none(problem.num_devices(), 0);
-  return fit_into_memory(
-      problem, scheduled(memory_rule == MemoryRule::kAlways ? &none : nullptr),
-      [&scheduled](const MemoryReserve& reserve) { return scheduled(&reserve); });
+  if (order != StepOrder::kFaster) {
+    return placed(order == StepOrder::kPlan);
+  }
+  Placement by_queue = placed(false);
+  Placement by_plan = placed(true);
+  Simulator simulator(problem);
+  return cost_of(simulator, by_plan) < cost_of(simulator, by_queue) ? by_plan : by_queue;
 }
 
 }  // namespace emplace::agents

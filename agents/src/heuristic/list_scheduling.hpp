@@ -7,6 +7,7 @@
 #include "memory_fit.hpp"
 
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/graphs/params.hpp>
 #include <emplace/sim/list_schedule.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -45,9 +46,23 @@ enum class MemoryRule : std::uint8_t {
   kAlways,       ///< published with memory
 };
 
+/// Says in which order devices run the groups of a placement.
+enum class StepOrder : std::uint8_t {
+  kQueue,   ///< that of the cluster: the placement has no priorities
+  kPlan,    ///< that of the schedule, as priorities
+  kFaster,  ///< whichever of the two gives the faster step
+};
+
+/// Describes the parameter `order` of list schedulers.
+ParamSpec order_parameter();
+
+/// Returns the value of that parameter.
+StepOrder order_of(const Params& params);
+
 /// Returns what `assign_all` makes of an empty schedule; where it does not fit, one that does if it
 /// can be found (fit_into_memory()). Requires: `assign_all` assigns all groups.
 Placement place_by_schedule(const Problem& problem, IdleSlots idle_slots, MemoryRule memory_rule,
+                            StepOrder order,
                             const std::function<void(MemorySchedule&)>& assign_all);
 
 /// Returns the placeable device with the least `key(device)`, the first among equals.

@@ -18,11 +18,11 @@ namespace {
 //   - where the step does not fit all the same, it is repaired (memory_fit.hpp).
 class MEtf final : public Agent {
  public:
-  explicit MEtf(const Params&) {}
+  explicit MEtf(const Params& params) : order_(order_of(params)) {}
 
   Placement place(const Problem& problem, Session&) override {
     return place_by_schedule(
-        problem, IdleSlots::kLeave, MemoryRule::kAlways, [&](MemorySchedule& schedule) {
+        problem, IdleSlots::kLeave, MemoryRule::kAlways, order_, [&](MemorySchedule& schedule) {
           while (!schedule.ready_groups().empty()) {
             const GroupOnDevice earliest =
                 least_ready_pair(problem, schedule, [&](GroupId group, DeviceId device) {
@@ -36,6 +36,9 @@ class MEtf final : public Agent {
           }
         });
   }
+
+ private:
+  StepOrder order_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -47,7 +50,8 @@ EMPLACE_REGISTER_AGENT(
                           "it for models that do not fit on one device. Where nothing "
                           "fits, it uses the device with the most memory left, and "
                           "repairs the placement.",
-           .reference = "Baechi: Jeon et al., SoCC 2020"});
+           .reference = "Baechi: Jeon et al., SoCC 2020",
+           .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -10,10 +10,10 @@ namespace {
 // topological order. Else as min-min. O(groups * ready groups * devices).
 class MaxMin final : public Agent {
  public:
-  explicit MaxMin(const Params&) {}
+  explicit MaxMin(const Params& params) : order_(order_of(params)) {}
 
   Placement place(const Problem& problem, Session&) override {
-    return place_by_schedule(problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded,
+    return place_by_schedule(problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
                              [&](MemorySchedule& schedule) {
                                while (!schedule.ready_groups().empty()) {
                                  const auto [group, device] = latest_of_earliest(problem, schedule);
@@ -36,6 +36,8 @@ class MaxMin final : public Agent {
     }
     return latest;
   }
+
+  StepOrder order_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -49,7 +51,8 @@ EMPLACE_REGISTER_AGENT(
                             "heft does. Where the placement does not fit into memory, devices "
                             "with room come first, and the placement is repaired.",
              .reference = "Ibarra, Kim, J. ACM 24(2), 1977; Braun et al., J. Parallel Distrib. "
-                          "Comput. 61(6), 2001"});
+                          "Comput. 61(6), 2001",
+             .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -13,21 +13,24 @@ namespace {
 // device with room for the group come first. O(groups * ready groups * devices).
 class MinMin final : public Agent {
  public:
-  explicit MinMin(const Params&) {}
+  explicit MinMin(const Params& params) : order_(order_of(params)) {}
 
   Placement place(const Problem& problem, Session&) override {
-    return place_by_schedule(
-        problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, [&](MemorySchedule& schedule) {
-          while (!schedule.ready_groups().empty()) {
-            const auto [group, device] =
-                least_ready_pair(problem, schedule, [&](GroupId ready, DeviceId candidate) {
-                  return std::pair(schedule.is_too_full(ready, candidate),
-                                   schedule.finish_if(ready, candidate));
-                });
-            schedule.assign(group, device);
-          }
-        });
+    return place_by_schedule(problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
+                             [&](MemorySchedule& schedule) {
+                               while (!schedule.ready_groups().empty()) {
+                                 const auto [group, device] = least_ready_pair(
+                                     problem, schedule, [&](GroupId ready, DeviceId candidate) {
+                                       return std::pair(schedule.is_too_full(ready, candidate),
+                                                        schedule.finish_if(ready, candidate));
+                                     });
+                                 schedule.assign(group, device);
+                               }
+                             });
   }
+
+ private:
+  StepOrder order_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -40,7 +43,8 @@ EMPLACE_REGISTER_AGENT(
                             "placement does not fit into memory, devices with room come first, "
                             "and the placement is repaired.",
              .reference = "Ibarra, Kim, J. ACM 24(2), 1977; Braun et al., J. Parallel Distrib. "
-                          "Comput. 61(6), 2001"});
+                          "Comput. 61(6), 2001",
+             .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

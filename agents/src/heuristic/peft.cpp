@@ -23,7 +23,7 @@ namespace {
 // minimum is one of e == d and of all e with a transfer, so the table takes O(edges * devices).
 class Peft final : public Agent {
  public:
-  explicit Peft(const Params&) {}
+  explicit Peft(const Params& params) : order_(order_of(params)) {}
 
   Placement place(const Problem& problem, Session&) override {
     const IdVector<DeviceId, GroupTimes> optimistic_us = optimistic_costs_us(problem);
@@ -35,7 +35,7 @@ class Peft final : public Agent {
     }
     const std::vector<GroupId> order = order_by_priority(problem, rank_us);
     return place_by_schedule(
-        problem, IdleSlots::kFill, MemoryRule::kWhereNeeded, [&](MemorySchedule& schedule) {
+        problem, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_, [&](MemorySchedule& schedule) {
           for (const GroupId group : order) {
             schedule.assign(group, least_device(problem, [&](DeviceId device) {
                               return std::pair(
@@ -68,6 +68,8 @@ class Peft final : public Agent {
     }
     return optimistic;
   }
+
+  StepOrder order_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -80,7 +82,8 @@ EMPLACE_REGISTER_AGENT(
                           "heft, and it looks ahead where devices differ. Where the placement does "
                           "not fit into memory, devices with room come first, and the placement "
                           "is repaired.",
-           .reference = "Arabnejad, Barbosa, IEEE TPDS 25(3), 2014"});
+           .reference = "Arabnejad, Barbosa, IEEE TPDS 25(3), 2014",
+           .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -8,6 +8,7 @@
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/profiles/cluster.hpp>
+#include <emplace/sim/placement_format.hpp>
 
 #include <algorithm>
 #include <sstream>
@@ -85,6 +86,13 @@ Values values_of(const CLI::Option& option, const CLI::App& program) {
     set(profile_and_cluster_names(), true);
   } else if (values.name == "FORMAT") {
     set(GraphFormats::global().names(), false);
+  } else if (values.name == "OUTPUT_FORMAT") {
+    std::vector<std::string> names = GraphFormats::global().names();
+    std::ranges::copy(placement_format_names(), std::back_inserter(names));
+    std::ranges::sort(names);
+    const auto twice = std::ranges::unique(names);
+    names.erase(twice.begin(), twice.end());
+    set(std::move(names), false);
   } else if (values.name == "GROUPING") {
     set(grouping_names(), false);
   } else if (values.name == "COMMAND") {

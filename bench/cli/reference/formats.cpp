@@ -5,6 +5,7 @@
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
+#include <emplace/sim/placement_format.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,7 +13,7 @@
 namespace emplace::cli {
 
 std::string format_page() {
-  MarkdownPage page("File formats of graphs");
+  MarkdownPage page("File formats of graphs and placements");
   page.paragraph(
       "`emplace import FILE` reads a graph and `emplace export GRAPH --format NAME` writes one. A "
       "graph "
@@ -40,6 +41,17 @@ std::string format_page() {
       }
     }
   }
+  page.heading(2, "Placements")
+      .paragraph(
+          "`emplace export GRAPH --cluster CLUSTER --placement FILE --format NAME` writes a "
+          "placement for another program. The guide \"Use a placement\" "
+          "shows how each file is used.");
+  std::vector<std::vector<std::string>> placement_rows;
+  for (const PlacementFormat& format : placement_formats()) {
+    placement_rows.push_back({code(std::string(format.name)), plain(std::string(format.summary)),
+                              plain(std::string(format.reference))});
+  }
+  page.table({"format", "what it is", "reference"}, placement_rows);
   return page.text();
 }
 

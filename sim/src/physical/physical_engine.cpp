@@ -126,7 +126,7 @@ void PhysicalEngine::reset(const Placement& placement) {
   transfers_.clear();
   num_sent_ = 0;
   memory_.start(placement);
-  ready_.reset(num_ops_on_);
+  ready_.reset(placement, num_ops_on_);
   woken_.assign(roots_.begin(), roots_.end());
   queue_woken_ops();
 }

@@ -4,12 +4,16 @@ namespace emplace::physical {
 
 ReadyQueues::ReadyQueues(const Problem& problem)
     : problem_(problem),
-      by_priority_(problem.cluster().transfer_model == TransferModel::kPhysical &&
-                   problem.cluster().queue_order == QueueOrder::kCriticalPath),
+      by_critical_path_(problem.cluster().transfer_model == TransferModel::kPhysical &&
+                        problem.cluster().queue_order == QueueOrder::kCriticalPath),
+      is_heap_(by_critical_path_),
       queues_(problem.num_devices()),
       storage_(problem.num_ops()) {}
 
-void ReadyQueues::reset(IdSpan<DeviceId, const std::int32_t> num_ops_on) {
+void ReadyQueues::reset(const Placement& placement,
+                        IdSpan<DeviceId, const std::int32_t> num_ops_on) {
+  priorities_ = placement.priorities();
+  is_heap_ = by_critical_path_ || placement.has_priorities();
   Entry* begin = storage_.data();
   for (DeviceId device = 0; device < queues_.end_id(); ++device) {
     queues_[device] = {begin, begin};

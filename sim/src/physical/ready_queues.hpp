@@ -1,9 +1,11 @@
 #pragma once
 
 // The ready ops of each device, in the order in which it runs them (rule 1 of the `physical` engine
-// in docs/concepts/simulation.md): first come, first served, or the longest path first.
+// in docs/concepts/simulation.md): those of the highest priority of the placement first, where it
+// has priorities; then first come, first served, or the longest path first.
 
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <algorithm>
@@ -20,8 +22,9 @@ class ReadyQueues {
   /// Makes room. Requires: `problem` outlives it.
   explicit ReadyQueues(const Problem& problem);
 
-  /// Empties the queues and makes room for `num_ops_on` ops on each device.
-  void reset(IdSpan<DeviceId, const std::int32_t> num_ops_on);
+  /// Empties the queues and makes room for `num_ops_on` ops on each device; the order is that of
+  /// `placement`. Requires: it outlives the run.
+  void reset(const Placement& placement, IdSpan<DeviceId, const std::int32_t> num_ops_on);
 
   bool is_empty(DeviceId device) const { return queues_[device].head == queues_[device].tail; }
 
@@ -30,7 +33,7 @@ class ReadyQueues {
     Queue& queue = queues_[device];
     Entry* at = queue.tail++;
     *at = {at_us, op};
-    if (by_priority_) {
+    if (is_heap_) {
       std::push_heap(queue.head, queue.tail,
                      [this](const Entry& a, const Entry& b) { return runs_before(b, a); });
       return;
@@ -44,7 +47,7 @@ class ReadyQueues {
   /// Takes out the op that the device runs next. Requires: the queue is not empty.
   OpId pop(DeviceId device) {
     Queue& queue = queues_[device];
-    if (!by_priority_) {
+    if (!is_heap_) {
       return (queue.head++)->op;
     }
     std::pop_heap(queue.head, queue.tail,
@@ -65,14 +68,24 @@ class ReadyQueues {
   };
 
   bool runs_before(const Entry& a, const Entry& b) const {
-    if (by_priority_ && problem_.priority_us(a.op) != problem_.priority_us(b.op)) {
+    if (!priorities_.empty()) {
+      const Grouping& grouping = problem_.grouping();
+      const Priority one = priorities_[grouping.group_of(a.op)];
+      const Priority other = priorities_[grouping.group_of(b.op)];
+      if (one != other) {
+        return one > other;
+      }
+    }
+    if (by_critical_path_ && problem_.priority_us(a.op) != problem_.priority_us(b.op)) {
       return problem_.priority_us(a.op) > problem_.priority_us(b.op);
     }
     return std::tie(a.ready_us, a.op) < std::tie(b.ready_us, b.op);
   }
 
   const Problem& problem_;
-  const bool by_priority_;
+  const bool by_critical_path_;
+  IdSpan<GroupId, const Priority> priorities_;  // of the placement
+  bool is_heap_;                                // else sorted
   IdVector<DeviceId, Queue> queues_;
   std::vector<Entry> storage_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 namespace emplace::placeto {
@@ -25,6 +26,7 @@ EventLoop::EventLoop(const Problem& problem, const OpTable& table, StepTimes& ti
   devices_.resize((num_devices + kDeviceBlock - 1) / kDeviceBlock * kDeviceBlock + 1);
   queue_storage_.resize(1 + num_ops + num_devices + 1);
   slot_of_device_.resize(num_devices);
+  ready_.resize(num_devices);
 }
 
 void EventLoop::run(const Placement& placement, IdSpan<DeviceId, const DeviceLoad> loads) {
@@ -41,6 +43,9 @@ void EventLoop::run(const Placement& placement, IdSpan<DeviceId, const DeviceLoa
 // Runs the next op of a device, sends what other devices want of it, and notifies its consumers
 // when they will have what they read (rules 7 to 9).
 void EventLoop::dispatch(DeviceState& device) {
+  if (!priorities_.empty()) [[unlikely]] {
+    choose_by_priority(device);
+  }
   const Dispatched dispatched = start_next_op(device);
   if (!send_only_output(device, dispatched)) [[unlikely]] {
     send_outputs(device, dispatched);
@@ -77,6 +82,13 @@ void EventLoop::reset(const Placement& placement, IdSpan<DeviceId, const DeviceL
     const DeviceId device = placement[grouping.group_of(op)];
     state_[op] = {
         {0, static_cast<std::uint64_t>(op)}, problem_.num_parents(op), slot_of_device_[device]};
+  }
+  priorities_ = placement.priorities();
+  if (placement.has_priorities()) {
+    for (std::size_t slot = 0; slot < num_slots_; ++slot) {
+      ready_[slot].clear();
+      ready_[slot].reserve(loads[devices_[slot].device].num_ops);
+    }
   }
   num_at_once_ = 0;
   next_dispatched_ = times_.dispatch_order.data();
@@ -208,19 +220,44 @@ inline void EventLoop::notify(OpId op, EventKey delivery) {
   }
 }
 
-// Moves the last entry of a queue to its place. Among equal times consumers go by name.
+// Orders ready ops as their queue does. Among equal times consumers go by name.
+inline auto EventLoop::place_in_queue(OpId op) const {
+  const EventKey& ready = state_[op].ready;
+  return std::tuple(ready.at, ready.order, problem_.name_rank(op));
+}
+
+// Moves the last entry of a queue to its place.
 void EventLoop::insert_by_time(DeviceState& device, ReadyOp* last) {
   const ReadyOp inserted = *last;
-  const auto place = [&](OpId op) {
-    return std::pair(state_[op].ready.order, problem_.name_rank(op));
-  };
-  while (last != device.queue_head &&
-         (last[-1].at > inserted.at ||
-          (last[-1].at == inserted.at && place(last[-1].op) > place(inserted.op)))) {
+  const ReadyOp* const first =
+      device.queue_head + (priorities_.empty() ? 0 : ready_[device.slot].size());
+  while (last != first && (last[-1].at > inserted.at ||
+                           (last[-1].at == inserted.at &&
+                            place_in_queue(last[-1].op) > place_in_queue(inserted.op)))) {
     *last = last[-1];
     --last;
   }
   *last = inserted;
+}
+
+// Puts the op that runs next at the head of the queue. The heap holds the first ops of the queue,
+// those that were ready at a dispatch before; their entries only keep its length.
+void EventLoop::choose_by_priority(DeviceState& device) {
+  std::vector<OpId>& ready = ready_[device.slot];
+  const auto runs_after = [this](OpId a, OpId b) {
+    const Grouping& grouping = problem_.grouping();
+    const Priority one = priorities_[grouping.group_of(a)];
+    const Priority other = priorities_[grouping.group_of(b)];
+    return one != other ? one < other : place_in_queue(a) > place_in_queue(b);
+  };
+  for (const ReadyOp* entry = device.queue_head + ready.size();
+       entry != device.queue_tail && entry->at <= device.dispatch_at; ++entry) {
+    ready.push_back(entry->op);
+    std::ranges::push_heap(ready, runs_after);
+  }
+  std::ranges::pop_heap(ready, runs_after);
+  device.queue_head->op = ready.back();
+  ready.pop_back();
 }
 
 }  // namespace emplace::placeto

@@ -11,6 +11,9 @@
 // times coincide, `EventKey::order` is the place of the event among all events of that time, so
 // that queues are those of the rules to the last tie.
 //
+// Where a placement has priorities, a device keeps the ops that are ready in a heap beside its
+// queue: what it dispatches next is the first of the heap, not of the queue.
+//
 // A processor cannot predict what comes next. Hence the arithmetic of time_bits.hpp where one would
 // write `if`, and consumers and devices in blocks that are filled up with sentinels.
 
@@ -25,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace emplace::placeto {
@@ -52,7 +56,7 @@ struct alignas(64) DeviceState {
 };
 
 /// Simulates steps of one problem in full; a workspace of one thread. After its construction it
-/// allocates nothing.
+/// allocates nothing, but for the first placements with priorities.
 class EventLoop {
  public:
   /// Prepares a workspace that writes `times`. Requires: all outlive it.
@@ -107,6 +111,8 @@ class EventLoop {
                             const EventKey& elsewhere);
   void notify(OpId op, EventKey delivery);
   void insert_by_time(DeviceState& device, ReadyOp* last);
+  auto place_in_queue(OpId op) const;
+  void choose_by_priority(DeviceState& device);
 
   const Problem& problem_;
   const OpTable& table_;
@@ -133,8 +139,10 @@ class EventLoop {
   std::vector<DeviceState> devices_;  // filled up to a whole block; the last is the sentinel's
   std::vector<ReadyOp> queue_storage_;
   IdVector<DeviceId, std::uint32_t> slot_of_device_;
-  std::uint64_t num_at_once_ = 0;    // deliveries that took no time so far
-  OpId* next_dispatched_ = nullptr;  // in `times_.dispatch_order`
+  IdSpan<GroupId, const Priority> priorities_;  // of the placement; empty for most
+  std::vector<std::vector<OpId>> ready_;        // by slot: ready ops, a heap; with priorities only
+  std::uint64_t num_at_once_ = 0;               // deliveries that took no time so far
+  OpId* next_dispatched_ = nullptr;             // in `times_.dispatch_order`
 };
 
 }  // namespace emplace::placeto

@@ -20,7 +20,7 @@ PlacetoEngine::PlacetoEngine(const Problem& problem)
 }
 
 const SimResult& PlacetoEngine::run(const Placement& placement, double cutoff_us) {
-  was_incremental_ = run_incrementally(placement, cutoff_us);
+  was_incremental_ = !placement.has_priorities() && run_incrementally(placement, cutoff_us);
   if (!was_incremental_) {
     run_in_full(placement, cutoff_us);
   }
@@ -36,7 +36,11 @@ void PlacetoEngine::run_in_full(const Placement& placement, double cutoff_us) {
     put(group, placement[group]);
   }
   loop_.run(placement, loads_);
-  moved_.note_full_run(placement);
+  if (placement.has_priorities()) {
+    moved_.forget();  // incremental runs know one order only, that of the times
+  } else {
+    moved_.note_full_run(placement);
+  }
   if (!cut_off(result_, loop_.makespan_us(), cutoff_us)) {
     memory_.after_full_run(times_, loads_, loop_);
     result_.start_us = times_.start_us;

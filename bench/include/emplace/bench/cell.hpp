@@ -110,7 +110,7 @@ struct CellResult {
   std::vector<double> replicas_us{};
 };
 
-/// Returns 16 hexadecimal digits, the hash of the groups' devices.
+/// Returns 16 hexadecimal digits, the hash of the groups' devices and priorities.
 std::string hash_of(const Placement& placement);
 
 }  // namespace emplace::bench

@@ -85,6 +85,11 @@ class ListSchedule {
   /// Returns the placement. Requires: all groups are assigned.
   Placement take() &&;
 
+  /// Returns priorities by which devices run groups in the order of this schedule: the earlier a
+  /// group starts, the higher. Groups that start at one time are in topological order. Requires:
+  /// all groups are assigned. O(groups * log(groups)).
+  IdVector<GroupId, Priority> priorities() const;
+
  private:
   std::size_t cell(GroupId group, DeviceId device) const {
     return static_cast<std::size_t>(group) * num_devices_ + static_cast<std::size_t>(device);
@@ -92,6 +97,7 @@ class ListSchedule {
   void announce(const GroupEdge& edge, DeviceId device, double finish_us);
   void make_ready(GroupId group);
   void release_outputs(GroupId producer);
+  void check_complete() const;
 
   const Problem& problem_;
   IdleSlots idle_slots_;

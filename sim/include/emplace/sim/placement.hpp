@@ -1,17 +1,28 @@
 #pragma once
 
-// A device for every group of a problem.
+// A device for every group of a problem, and perhaps an order in which devices run the groups.
+//
+// Without an order, ready ops run as the cluster says, by default in the order in which they became
+// ready. With one, each group has a priority: of the ready ops of a device, one of the highest
+// priority runs next. A device never waits for an op that is not ready, so that every order of
+// priorities gives a step (list scheduling).
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/ids.hpp>
 
+#include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace emplace {
 
-/// Holds the device of each group. It is complete from the start: every group has a device.
+/// Says which of two ready ops runs first: that of the larger number.
+using Priority = std::int32_t;
+
+/// Holds the device of each group, and perhaps its priority. It is complete from the start: every
+/// group has a device.
 class Placement {
  public:
   Placement() = default;
@@ -31,10 +42,23 @@ class Placement {
   /// Returns the devices by group.
   std::span<const DeviceId> devices() const { return devices_; }
 
+  /// Says whether groups have priorities.
+  bool has_priorities() const { return !priorities_.empty(); }
+
+  /// Returns the priority of each group; empty if they have none.
+  IdSpan<GroupId, const Priority> priorities() const { return priorities_; }
+
+  /// Gives each group its priority; none if `priorities` is empty. Requires: one for each group, or
+  /// none.
+  void set_priorities(IdVector<GroupId, Priority> priorities) {
+    priorities_ = std::move(priorities);
+  }
+
   bool operator==(const Placement&) const = default;
 
  private:
   IdVector<GroupId, DeviceId> devices_;
+  IdVector<GroupId, Priority> priorities_;
 };
 
 }  // namespace emplace

@@ -1,0 +1,134 @@
+// Python source that places a PyTorch model with torch.fx: devices by module, and the functions of
+// torch_fx.py, which are the same in all files. torch.fx may cut any edge, so only a module with
+// its parameters must have one device; of a module that calls others, what it computes itself. What
+// autograd computes runs where its forward op ran.
+
+#include "formats.hpp"
+#include "joins.hpp"
+#include "module_tree.hpp"
+
+#include <emplace/graphs/embedded.hpp>
+#include <emplace/graphs/json_text.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace emplace {
+namespace embedded {
+// From this folder, by emplace_embed() in CMakeLists.txt.
+std::span<const Document> torch_fx();
+}  // namespace embedded
+
+namespace {
+
+constexpr const char* kHead =
+    R"py("""Places a PyTorch model on several devices; `emplace export` wrote this file.
+
+    import placed                # whatever this file is called
+    model = placed.place(model)  # a torch.fx.GraphModule; print(model.code) shows what moves where
+
+"""
+
+)py";
+
+// A module of which something is computed, and when that begins in the step.
+struct PlacedModule {
+  std::string path;
+  DeviceId device;
+  double start_us;
+};
+
+// As long as the step is longer than it was, moves modules, with all that they call and alone,
+// where that makes it shorter.
+void improve(const ModuleTree& tree, Joins& joins) {
+  const Joins::Cost first = joins.first_cost();
+  Joins::Cost best = joins.cost();
+  const auto try_all = [&](const std::vector<OpId>& ops) {
+    for (const DeviceId device : joins.candidates()) {
+      if (ops.empty() || best <= first || joins.has_tried_enough()) {
+        return;
+      }
+      const Placement before = joins.placement();
+      for (const OpId op : ops) {
+        joins.move(op, device);
+      }
+      const Joins::Cost cost = before == joins.placement() ? best : joins.cost();
+      if (cost < best) {
+        best = cost;
+      } else {
+        joins.restore(before);
+      }
+    }
+  };
+  for (ModuleId module = 0; module < tree.modules().end_id(); ++module) {
+    try_all(tree.ops_within(module));
+    if (!tree.modules()[module].is_leaf()) {
+      try_all(tree.modules()[module].ops);
+    }
+  }
+}
+
+}  // namespace
+
+PlacementExport write_torch_fx(const Problem& problem, const Placement& placement) {
+  const ModuleTree tree(problem, "torch-fx");
+  Joins joins(problem, placement);
+  for (const Module& module : tree.modules()) {
+    joins.join(module.ops);
+  }
+  improve(tree, joins);
+  PlacementExport result;
+  for (const Module& module : tree.modules()) {
+    if (auto change = joins.change_of(module.path, module.ops)) {
+      result.joined.push_back(std::move(*change));
+    }
+  }
+  result.placement = joins.placement();
+
+  const StepRecord record = Simulator(problem).record(result.placement);
+  std::vector<PlacedModule> placed;
+  for (const Module& module : tree.modules()) {
+    for (const OpId op : module.ops) {
+      if (problem.op(op).phase != Phase::kForward || is_stored(problem, op) ||
+          problem.op(op).kind == "input") {
+        continue;
+      }
+      if (placed.empty() || placed.back().path != module.path) {
+        placed.push_back({module.path, result.placement[op], record.start_us[op]});
+      }
+      placed.back().start_us = std::min(placed.back().start_us, record.start_us[op]);
+    }
+  }
+
+  result.text = kHead;
+  fmt::format_to(std::back_inserter(result.text),
+                 "# Of {} on {}. Of a module that calls others: the device of what it computes "
+                 "itself.\nDEVICES = {{\n",
+                 json_text(problem.graph()[boost::graph_bundle].name),
+                 json_text(problem.cluster().name));
+  for (const PlacedModule& module : placed) {
+    fmt::format_to(std::back_inserter(result.text), "    {}: {},\n", json_text(module.path),
+                   json_text(torch_device(problem.device(module.device).name)));
+  }
+  result.text += "}\n\n# In which order modules run, where the placement has one.\nORDER = {";
+  if (placement.has_priorities()) {
+    std::ranges::stable_sort(placed, {}, &PlacedModule::start_us);
+    for (std::size_t place = 0; place < placed.size(); ++place) {
+      fmt::format_to(std::back_inserter(result.text), "\n    {}: {},",
+                     json_text(placed[place].path), place);
+    }
+    result.text += "\n";
+  }
+  result.text += "}\n\n";
+  for (const embedded::Document& source : embedded::torch_fx()) {
+    result.text += source.text;
+  }
+  return result;
+}
+
+}  // namespace emplace

@@ -1,0 +1,188 @@
+#include "placement_export/formats.hpp"
+#include "placement_export/module_tree.hpp"
+#include "support/problems.hpp"
+
+#include <emplace/graphs/error.hpp>
+#include <emplace/sim/placement_format.hpp>
+#include <emplace/sim/simulator.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+// Names as torch.onnx 1.13 to 2.x writes them.
+TEST(ModulePath, FollowsTheExporterOfPyTorch) {
+  EXPECT_EQ(module_path(""), "");
+  EXPECT_EQ(module_path("conv1"), "conv1");
+  EXPECT_EQ(module_path("layer1/layer1.0/conv1"), "layer1.0.conv1");
+  EXPECT_EQ(module_path("layer2/layer2.0/downsample/downsample.0"), "layer2.0.downsample.0");
+  EXPECT_EQ(module_path("features/features.0/features.0.1"), "features.0.1");
+  EXPECT_EQ(module_path("encoder/layer.11/attention/self"), "encoder.layer.11.attention.self");
+  EXPECT_EQ(module_path("layer1.0.conv1"), "layer1.0.conv1");  // as torch.fx has it
+  EXPECT_EQ(module_path("/a//b/"), "a.b");
+}
+
+TEST(DeviceNames, AreThoseOfPyTorchAndTensorFlow) {
+  EXPECT_EQ(torch_device("gpu:12"), "cuda:12");
+  EXPECT_EQ(torch_device("cpu:1"), "cpu");
+  EXPECT_EQ(tensorflow_device("gpu:3"), "/job:localhost/replica:0/task:0/device:GPU:3");
+  EXPECT_EQ(tensorflow_device("cpu:0"), "/job:localhost/replica:0/task:0/device:CPU:0");
+  for (const char* other :
+       {"", "gpu", "gpu:", "gpu:x", "gpu:1x", "gpu:-1", "gpu:123456", "tpu:0"}) {
+    EXPECT_THROW(torch_device(other), Error) << other;
+    EXPECT_THROW(tensorflow_device(other), Error) << other;
+  }
+}
+
+TEST(PlacementFormats, AreSortedAndFoundByName) {
+  const std::vector<std::string> names = placement_format_names();
+  EXPECT_TRUE(std::ranges::is_sorted(names));
+  EXPECT_THAT(names, ElementsAre("csv", "onnx", "tensorflow", "torch-device-map", "torch-fx"));
+  EXPECT_THROW(find_placement_format("pickle"), Error);
+}
+
+// A residual block with a branch: stem -> block.a -> block.b, and block adds stem and block.b.
+Problem residual() {
+  return test::make_problem(test::make_graph({
+      {.name = "stem/op", .cost_us = 10, .output_bytes = 20, .scope = "stem"},
+      {.name = "block/a/op",
+       .cost_us = 50,
+       .output_bytes = 20,
+       .producers = {0},
+       .scope = "block/a"},
+      {.name = "block/b/op",
+       .cost_us = 50,
+       .output_bytes = 20,
+       .producers = {1},
+       .scope = "block/b"},
+      {.name = "block/add",
+       .cost_us = 1,
+       .output_bytes = 20,
+       .producers = {0, 2},
+       .scope = "block"},
+      {.name = "head/op", .cost_us = 10, .producers = {3}, .scope = "head"},
+  }));
+}
+
+PlacementExport exported(const char* format, const Problem& problem,
+                         std::vector<DeviceId> devices) {
+  return find_placement_format(format).write(problem, Placement(std::move(devices)));
+}
+
+TEST(TorchDeviceMap, LeavesOutModulesThatAreSplit) {
+  // b brings the sum to device 0, where stem is.
+  const PlacementExport result = exported("torch-device-map", residual(), {0, 1, 0, 0, 1});
+  EXPECT_EQ(Json::parse(result.text),
+            Json::parse(R"({"stem":0,"block.a":1,"block.b":0,"head":1})"));
+  EXPECT_EQ(result.placement, Placement(std::vector<DeviceId>{0, 1, 0, 0, 1}));
+  EXPECT_TRUE(result.joined.empty());
+}
+
+TEST(TorchDeviceMap, ASumRunsWhereItsInputsAre) {
+  // The sum itself is on device 1, but what it reads is on device 0.
+  const PlacementExport result = exported("torch-device-map", residual(), {0, 1, 0, 1, 1});
+  EXPECT_EQ(result.placement[3], 0);
+  ASSERT_EQ(result.joined.size(), 1);
+  EXPECT_EQ(result.joined[0].what, "block/add");
+  EXPECT_THAT(result.joined[0].devices, ElementsAre(1));
+  EXPECT_EQ(result.joined[0].device, 0);
+}
+
+TEST(TorchDeviceMap, BringsTheInputsOfASumTogether) {
+  const Problem problem = residual();
+  const PlacementExport result = exported("torch-device-map", problem, {0, 1, 1, 1, 1});
+  const Placement& placement = result.placement;
+  // The block is on one device, so what enters it moves there: nothing had to change.
+  EXPECT_EQ(placement, Placement(std::vector<DeviceId>{0, 1, 1, 1, 1}));
+  EXPECT_EQ(Json::parse(result.text), Json::parse(R"({"stem":0,"block":1,"head":1})"));
+
+  const PlacementExport split = exported("torch-device-map", problem, {0, 0, 1, 1, 1});
+  // Now stem and b cannot be summed. The inputs must be together, or the block one; and the step is
+  // no longer than it was, or than what other choices give.
+  const Placement& mended = split.placement;
+  EXPECT_TRUE(mended[0] == mended[2] || mended[1] == mended[2]);
+  Simulator simulator(problem);
+  const double step_us = simulator.run(mended).makespan_us;
+  const double first_us =
+      simulator.run(Placement(std::vector<DeviceId>{0, 0, 1, 1, 1})).makespan_us;
+  for (const std::vector<DeviceId>& other :
+       {std::vector<DeviceId>{0, 0, 0, 0, 1}, {0, 1, 1, 1, 1}, {0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}}) {
+    EXPECT_LE(step_us, std::max(first_us, simulator.run(Placement(other)).makespan_us));
+  }
+}
+
+TEST(TorchDeviceMap, AModelOnOneDeviceIsOneEntry) {
+  EXPECT_EQ(Json::parse(exported("torch-device-map", residual(), {1, 1, 1, 1, 1}).text),
+            Json::parse(R"({"":1})"));
+}
+
+TEST(TorchDeviceMap, SaysThatItHoldsNoOrder) {
+  Placement placement(std::vector<DeviceId>{0, 1, 0, 0, 1});
+  placement.set_priorities(std::vector<Priority>{5, 4, 3, 2, 1});
+  const PlacementExport result =
+      find_placement_format("torch-device-map").write(residual(), placement);
+  EXPECT_FALSE(result.keeps_order);
+  EXPECT_FALSE(result.placement.has_priorities());
+}
+
+TEST(TorchFx, CutsAnyEdgeBetweenModules) {
+  const PlacementExport result = exported("torch-fx", residual(), {0, 0, 1, 0, 1});
+  EXPECT_TRUE(result.joined.empty());
+  EXPECT_THAT(result.text, HasSubstr(R"("block": "cuda:0",)"));
+  EXPECT_THAT(result.text, HasSubstr(R"("block.b": "cuda:1",)"));
+  EXPECT_THAT(result.text, HasSubstr("ORDER = {}"));
+}
+
+TEST(TorchFx, KeepsTheOrderOfTheStep) {
+  // a and b are ready at once; b has the higher priority.
+  const Problem problem = test::make_problem(
+      test::make_graph({{.name = "a/op", .scope = "a"}, {.name = "b/op", .scope = "b"}}));
+  Placement placement(2);
+  placement.set_priorities(std::vector<Priority>{1, 2});
+  const PlacementExport result = find_placement_format("torch-fx").write(problem, placement);
+  EXPECT_THAT(result.text, HasSubstr("ORDER = {\n    \"b\": 0,\n    \"a\": 1,\n}"));
+}
+
+TEST(Tensorflow, ControlDependenciesChainTheOpsOfADevice) {
+  // On device 0 b, then a; c reads b alone.
+  const Problem problem = test::make_problem(
+      test::make_graph({{.name = "a"}, {.name = "b"}, {.name = "c", .producers = {1}}}));
+  Placement placement(3);
+  placement.set_priorities(std::vector<Priority>{2, 3, 1});
+  const Json file = Json::parse(find_placement_format("tensorflow").write(problem, placement).text);
+  EXPECT_EQ(file["control_dependencies"], Json::parse(R"([["b","a"],["a","c"]])"));
+}
+
+TEST(Csv, QuotesWhatNeedsIt) {
+  const Problem problem = test::make_problem(test::make_graph({{.name = "a,\"b\"", .cost_us = 3}}));
+  EXPECT_EQ(find_placement_format("csv").write(problem, Placement(1)).text,
+            "op,kind,phase,scope,device,priority,start_us,end_us\n"
+            "\"a,\"\"b\"\"\",test,forward,,gpu:0,,0,3\n");
+}
+
+TEST(TorchFormats, NeedScopes) {
+  const Problem problem = test::make_problem(test::make_graph({{.name = "a"}}));
+  for (const char* format : {"torch-device-map", "torch-fx"}) {
+    try {
+      exported(format, problem, {0});
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+      EXPECT_THAT(error.what(), HasSubstr("no op has a scope"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emplace
