@@ -99,7 +99,7 @@ OpGraph read(std::string_view, const std::string& source, const Params&) {
 const FormatRegistration kRegistration({
     .name = "onnx",
 #ifdef EMPLACE_WITH_PROTOBUF
-    .summary = "models, with FLOPs by shape inference",
+    .summary = "models of opsets 11 to 21, with FLOPs by shape inference",
 #else
     .summary = "models (not built in: needs protobuf)",
 #endif

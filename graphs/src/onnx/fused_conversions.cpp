@@ -159,27 +159,24 @@ void skip_layer_norm(Node& node, const Operator& row) {
 
 // The inputs are ids, segments, the tables of words, positions and segments, scale and offset.
 void embed_layer_norm(Node& node, const Operator& row) {
-  Op op = start_norm(node, row);
-  std::optional<Tensor> total;
-  for (const std::size_t table : {std::size_t{2}, std::size_t{3}, std::size_t{4}}) {
-    if (!node.has_input(table)) {
-      continue;
-    }
+  const auto look_up = [&](std::size_t table, std::string_view suffix) {
     const Shape& shape = node.input(table).shape;
-    Op lookup = node.make_op("embedding", table == 2   ? "words"
-                                          : table == 3 ? "positions"
-                                                       : "segments");
+    Op lookup = node.make_op("embedding", suffix);
     lookup.shape = {elements(node.input(0)), shape.at(0), shape.at(1)};
     lookup.bytes_read = node.result().bytes - node.input(table).bytes;
     lookup.outputs = {node.result()};
     const Tensor rows = node.read(lookup, table);
     const Tensor ids = node.read(lookup, 0);
-    const Tensor found = node.emit(std::move(lookup), {rows, ids});
-    total = total ? emit_sum(node, *total, found, table == 3 ? "add" : "add_segments") : found;
+    return node.emit(std::move(lookup), {rows, ids});
+  };
+  Tensor total = emit_sum(node, look_up(2, "words"), look_up(3, "positions"), "add");
+  if (node.has_input(4)) {
+    total = emit_sum(node, total, look_up(4, "segments"), "add_segments");
   }
+  Op op = start_norm(node, row);
   const Shape statistics{op.shape[0], 2};
-  node.give(0, emit_norm(node, std::move(op), *total, 5, statistics));
-  node.give(2, *total);
+  node.give(0, emit_norm(node, std::move(op), total, 5, statistics));
+  node.give(2, total);
 }
 
 }  // namespace emplace::onnx_model::convert
