@@ -364,6 +364,9 @@ TEST(Onnx, RefusesWhatItCannotRead) {
   onnx::AttributeProto& branch = *control_flow.mutable_graph()->mutable_node(0)->add_attribute();
   branch.set_name("then_branch");
   branch.mutable_g()->set_name("branch");
+  onnx::ModelProto no_results;
+  no_results.ParseFromString(model(head + "y = Relu (x) }"));
+  no_results.mutable_graph()->mutable_node(0)->clear_output();
   const struct {
     std::string bytes;
     std::string message;
@@ -379,6 +382,8 @@ TEST(Onnx, RefusesWhatItCannotRead) {
       {model(head + "a = Relux (x) y = Relu (a) }"),
        "node '' (Relux): this operator is not known, and the file does not say what shape"},
       {model(head + "y = Relu () }"), "node '' (Relu): expected at least 1 inputs, found 0"},
+      {model(head + "y = Mul (x) }"), "node '' (Mul): expected at least 2 inputs, found 1"},
+      {no_results.SerializeAsString(), "node '' (Relu) has no results"},
       {model(head + "y = MatMul (x, x) }"),
        "node '' (MatMul): sides [2, 8] and [2, 8] do not fit each other"},
       {model(head + "y = Add (x, w) }", {{"w", {3}}}), "[2, 8] and [3] do not fit"},

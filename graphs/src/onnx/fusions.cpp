@@ -161,8 +161,11 @@ class Fuser {
     }
     const std::string& variance = at(*shifted).input(is_constant(at(*shifted).input(0)) ? 1 : 0);
     const auto mean = maker(variance, "ReduceMean");
-    const auto power = mean ? square(at(*mean).input(0)) : std::nullopt;
-    const auto axis = mean ? axis_of_mean(*mean) : std::nullopt;
+    if (!mean) {
+      return false;
+    }
+    const auto power = square(at(*mean).input(0));
+    const auto axis = axis_of_mean(*mean);
     if (!power || !axis || !is_constant(other(at(*shifted), variance))) {
       return false;
     }
@@ -242,16 +245,23 @@ class Fuser {
       return false;
     }
     const std::string& argument = at(erf).input(0);
-    auto scaled = maker(argument, "Div");
-    if (scaled ? !is_near(at(*scaled).input(1), std::sqrt(2.0))
-               : !(scaled = maker(argument, "Mul")) ||
-                     !(is_near(at(*scaled).input(1), std::sqrt(0.5)) ||
-                       is_near(at(*scaled).input(0), std::sqrt(0.5)))) {
+    const auto quotient = maker(argument, "Div");
+    const auto scaled = quotient ? quotient : maker(argument, "Mul");
+    if (!scaled) {
       return false;
     }
-    const std::string x = at(*scaled).input(is_constant(at(*scaled).input(0)) ? 1 : 0);
+    const Node& scale = at(*scaled);
+    const bool is_left = is_constant(scale.input(0));
+    const double factor_of_x = quotient ? std::sqrt(2.0) : std::sqrt(0.5);
+    if ((quotient && is_left) || !is_near(scale.input(is_left ? 0 : 1), factor_of_x)) {
+      return false;
+    }
+    const std::string x = scale.input(is_left ? 1 : 0);
     const auto shifted = reader(at(erf).output(0), "Add");
-    const auto product = shifted ? reader(at(*shifted).output(0), "Mul") : std::nullopt;
+    if (!shifted) {
+      return false;
+    }
+    const auto product = reader(at(*shifted).output(0), "Mul");
     if (!product || reads_[argument] != 1 || !is_near(other(at(*shifted), at(erf).output(0)), 1)) {
       return false;
     }

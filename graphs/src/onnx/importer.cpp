@@ -193,7 +193,7 @@ OpGraph Importer::run(bool with_loss) {
   if (with_loss) {
     add_losses();
   }
-  return std::move(graph_);
+  return graph_;
 }
 
 void Importer::fail(const std::string& message) const {

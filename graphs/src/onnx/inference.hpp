@@ -137,6 +137,7 @@ void same(Inference& node);       ///< one result like the first input
 void same_mask(Inference& node);  ///< dropout: the result, and a mask
 void flags(Inference& node);      ///< truth values of the first input's shape
 void broadcast(Inference& node);  ///< all inputs
+void pair(Inference& node);       ///< two inputs
 void compare(Inference& node);    ///< truth values of two inputs
 void where(Inference& node);
 void cast(Inference& node);

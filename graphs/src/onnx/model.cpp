@@ -205,6 +205,9 @@ class Loader {
                       "more than {} nodes",
                       describe(node), kMaxDepth, kMaxNodes));
     }
+    if (node.output_size() == 0) {
+      fail(fmt::format("{} has no results", describe(node)));
+    }
     std::vector<const Value*> inputs;
     for (const std::string& name : node.input()) {
       inputs.push_back(name.empty() ? nullptr : &read(node, name));
@@ -245,10 +248,11 @@ class Loader {
 
   // The nodes of the branch that the condition chooses.
   void add_branch(const onnx::NodeProto& node, const std::vector<const Value*>& inputs, int depth) {
-    const Numbers* condition = inputs.size() == 1 && inputs[0] != nullptr && inputs[0]->numbers
-                                   ? &*inputs[0]->numbers
-                                   : nullptr;
-    const auto chosen = condition != nullptr ? single_of(*condition) : std::nullopt;
+    const Value* condition = inputs.size() == 1 ? inputs[0] : nullptr;
+    std::optional<double> chosen;
+    if (condition != nullptr && condition->numbers) {
+      chosen = single_of(*condition->numbers);
+    }
     if (!chosen) {
       unsupported(
           fmt::format("{}: which branch runs depends on the data; control flow is not "

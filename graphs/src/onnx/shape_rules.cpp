@@ -56,6 +56,10 @@ void broadcast(Inference& node) {
   node.give(std::move(shape), node.type(0));
 }
 
+void pair(Inference& node) {
+  node.give(broadcast_shape(node.shape(0), node.shape(1)), node.type(0));
+}
+
 void compare(Inference& node) {
   node.give(broadcast_shape(node.shape(0), node.shape(1)), DataType::kBool);
 }
