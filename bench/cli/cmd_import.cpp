@@ -3,6 +3,7 @@
 #include "options.hpp"
 #include "terminal.hpp"
 
+#include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/op_graph.hpp>
@@ -14,6 +15,22 @@
 #include <memory>
 
 namespace emplace::cli {
+
+namespace {
+
+// The format that the user names or the file tells, with the parameters that stand behind either.
+Spec format_of(const std::string& named, const GraphFile& file, const std::string& bytes,
+               const std::string& source) {
+  Spec format = named.empty() ? Spec{.name = GraphFormats::global().guess(bytes, source).name}
+                              : Spec::parse(named);
+  if (!file.parameters.empty()) {
+    const Spec behind = Spec::parse(format.name + ":" + file.parameters);
+    format.given.insert(format.given.end(), behind.given.begin(), behind.given.end());
+  }
+  return format;
+}
+
+}  // namespace
 
 void add_import(CLI::App& app, Action& action) {
   struct Options {
@@ -29,7 +46,7 @@ void add_import(CLI::App& app, Action& action) {
                           "emplace import pipedream.txt --format pipedream:device-class=gpu-k80 "
                           "-o pipedream.json"});
   const auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->input, "The file to read; - for standard input")
+  command->add_option("FILE", options->input, "The file to read, FILE[:key=value,...]; - for standard input")
       ->required()
       ->type_name("FILE");
   command->add_option("--format", options->format, "NAME[:key=value,...] (emplace list formats)")
@@ -42,10 +59,10 @@ void add_import(CLI::App& app, Action& action) {
     action = [options](const Invocation&) {
       refuse_two_answers(options->json, options->output, "--output");
       const GraphFormats& formats = GraphFormats::global();
-      const std::string source = options->input == "-" ? "standard input" : options->input;
-      const std::string bytes = read_text_file(options->input);
-      const Spec format = options->format.empty() ? Spec{.name = formats.guess(bytes, source).name}
-                                                  : Spec::parse(options->format);
+      const GraphFile file = find_graph_file(options->input);
+      const std::string source = file.path == "-" ? "standard input" : file.path;
+      const std::string bytes = read_text_file(file.path);
+      const Spec format = format_of(options->format, file, bytes, source);
       const OpGraph graph = formats.read(format, bytes, source);
       if (options->output.empty()) {
         if (options->format.empty()) {

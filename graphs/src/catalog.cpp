@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace emplace {
@@ -66,14 +68,35 @@ OpGraph GraphCatalog::build(const Spec& spec) const {
   return graph;
 }
 
+GraphFile find_graph_file(std::string_view path_and_parameters) {
+  std::error_code error;
+  for (std::size_t end = path_and_parameters.size();;) {
+    const std::string path(path_and_parameters.substr(0, end));
+    if (std::filesystem::exists(path, error)) {
+      const std::size_t begin = std::min(end + 1, path_and_parameters.size());
+      return {.path = path, .parameters = std::string(path_and_parameters.substr(begin))};
+    }
+    end = end == 0 ? std::string_view::npos : path_and_parameters.rfind(':', end - 1);
+    if (end == std::string_view::npos) {
+      return {.path = std::string(path_and_parameters)};
+    }
+  }
+}
+
 OpGraph load_graph(std::string_view name_or_path) {
   if (!names_file(name_or_path)) {
     return GraphCatalog::global().build(Spec::parse(name_or_path));
   }
   const GraphFormats& formats = GraphFormats::global();
-  const std::string path(name_or_path);
-  const std::string bytes = read_text_file(path);
-  return formats.read({.name = formats.guess(bytes, path).name}, bytes, path);
+  const GraphFile file = find_graph_file(name_or_path);
+  const std::string bytes = read_text_file(file.path);
+  const std::string& format = formats.guess(bytes, file.path).name;
+  if (file.parameters.empty()) {
+    return formats.read({.name = format}, bytes, file.path);
+  }
+  OpGraph graph = formats.read(Spec::parse(format + ":" + file.parameters), bytes, file.path);
+  graph[boost::graph_bundle].name += ":" + file.parameters;
+  return graph;
 }
 
 std::vector<std::string> expand_graphs(std::string_view name_or_path) {

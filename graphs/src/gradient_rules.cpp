@@ -1,6 +1,7 @@
 #include "gradient_rules.hpp"
 
 #include "assemble.hpp"
+#include "element_type.hpp"
 
 #include <emplace/graphs/error.hpp>
 
@@ -93,7 +94,9 @@ void GradientStep::expect_all_gradients_used() const {
 
 Output GradientStep::input_value(std::size_t index) const { return value_of(graph_, input(index)); }
 
-bool GradientStep::wants(std::size_t index) const { return wanted_[input(index).op]; }
+bool GradientStep::wants(std::size_t index) const {
+  return wanted_[input(index).op] && is_floating(input_value(index).type);
+}
 
 Op GradientStep::make_op(std::string_view kind, std::string_view suffix) const {
   const Op forward = op();
@@ -141,8 +144,9 @@ void fail_loss_misused(std::string_view name) {
 }
 
 GradientRule find_gradient_rule(std::string_view kind) {
-  for (const auto rules : {attention_rules(), convolution_rules(), elementwise_rules(),
-                           linear_rules(), recurrent_rules(), routing_rules(), shape_rules()}) {
+  for (const auto rules :
+       {attention_rules(), convolution_rules(), elementwise_rules(), function_rules(),
+        linear_rules(), recurrent_rules(), reduction_rules(), routing_rules(), shape_rules()}) {
     const auto found = std::ranges::find(rules, kind, &NamedRule::kind);
     if (found != rules.end()) {
       return found->rule;
@@ -158,6 +162,40 @@ std::int64_t elements(const GradientStep& step) { return product(step.input_valu
 void give_unary(GradientStep& step, std::string_view kind, std::int64_t flops,
                 std::initializer_list<Tensor> inputs) {
   step.give_by_op(0, kind, "grad", flops, inputs);
+}
+
+void give_norm(GradientStep& step, std::string_view kind, std::int64_t flops_per_element,
+               std::int64_t more_bytes) {
+  Op op = step.make_op(kind, "grad");
+  op.flops = product({flops_per_element, elements(step)});
+  op.bytes_read = more_bytes;
+  std::vector<Tensor> inputs{step.gradient()};
+  for (std::size_t i = 0; i < step.num_inputs(); ++i) {
+    inputs.push_back(step.input(i));
+    op.outputs.push_back(like(step.input_value(i)));
+  }
+  inputs.push_back(step.output(1));
+  Tensor gradient = step.emit(std::move(op), inputs);
+  for (std::size_t i = 0; i < step.num_inputs(); ++i, ++gradient.output) {
+    step.give(i, gradient);
+  }
+}
+
+void give_reduced(GradientStep& step, std::size_t index, Tensor gradient, std::string_view suffix) {
+  const Output value = step.input_value(index);
+  const Output whole = step.op().outputs[0];
+  if (!step.wants(index) || value.shape == whole.shape) {
+    return step.give(index, gradient);
+  }
+  const std::int64_t count = product(value.shape);
+  const std::int64_t terms = product(whole.shape);
+  // Ones in front only describe the same numbers in another way.
+  const bool is_same = count == terms;
+  Op op = step.make_op(is_same ? "reshape" : "reduce_sum", fmt::format("{}_sum", suffix));
+  op.shape = is_same ? value.shape : std::vector{terms, count};
+  op.flops = is_same ? 0 : terms - count;
+  op.outputs = {like(value)};
+  step.give(index, step.emit(std::move(op), {gradient}));
 }
 
 }  // namespace emplace

@@ -104,6 +104,16 @@ class GradientStep {
 /// Adds the backward ops of one forward op.
 using GradientRule = void (*)(GradientStep&);
 
+/// Adds one op for the gradients of what is normalized, the first input, and of what is learned,
+/// the others; it reads the inputs and the statistics, the second output, and `more_bytes` beside.
+void give_norm(GradientStep& step, std::string_view kind, std::int64_t flops_per_element,
+               std::int64_t more_bytes = 0);
+
+/// Hands over the gradient of an input that may have been broadcast to the result, from one of the
+/// result's shape: where the input has fewer elements, an op of kind `reduce_sum` called
+/// `<forward name>/<suffix>_sum` adds them up.
+void give_reduced(GradientStep& step, std::size_t index, Tensor gradient, std::string_view suffix);
+
 /// Says how ops of one kind are differentiated.
 struct NamedRule {
   std::string_view kind;
@@ -114,8 +124,10 @@ struct NamedRule {
 std::span<const NamedRule> attention_rules();
 std::span<const NamedRule> convolution_rules();
 std::span<const NamedRule> elementwise_rules();
+std::span<const NamedRule> function_rules();
 std::span<const NamedRule> linear_rules();
 std::span<const NamedRule> recurrent_rules();
+std::span<const NamedRule> reduction_rules();
 std::span<const NamedRule> routing_rules();
 std::span<const NamedRule> shape_rules();
 

@@ -3,27 +3,23 @@
 #include "assemble.hpp"
 #include "gradient_rules.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
+#include <vector>
 
 namespace emplace {
 namespace {
-
-// One op for the gradients of the input and of what scales it; it reads the statistics of the rows.
-void give_norm(GradientStep& step, std::string_view kind, std::int64_t flops_per_element) {
-  Op op = step.make_op(kind, "grad");
-  op.flops = product({flops_per_element, elements(step)});
-  op.outputs = {like(step.input_value(0)), like(step.input_value(1))};
-  const Tensor dx =
-      step.emit(std::move(op), {step.gradient(), step.input(0), step.input(1), step.output(1)});
-  step.give(0, dx);
-  step.give(1, {dx.op, 1});
-}
 
 // With xhat = (x - mean) / deviation (2): doffset = sum dy (1), dscale = sum dy xhat (2),
 // g = dy scale (1), sums of g and of g xhat over the row (3), and
 // dx = (g - mean g - xhat mean(g xhat)) / deviation (4).
 void layer_norm(GradientStep& step) { give_norm(step, "layer_norm_backward", 13); }
+
+void group_norm(GradientStep& step) {
+  give_norm(step, fmt::format("{}_backward", step.op().kind), 13);
+}
 
 // The same without offset and mean: xhat (1), dscale (2), g (1), sum of g xhat (2), dx (3).
 void rms_norm(GradientStep& step) { give_norm(step, "rms_norm_backward", 9); }
@@ -67,10 +63,29 @@ void broadcast(GradientStep& step) {
              {step.gradient()});
 }
 
+// With scores s, weights p = softmax(s) and results y = p v: dv = p^T dy, dp = dy v^T, dq = ds k
+// and dk = ds^T q: twice the products of the forward op.
+void attention(GradientStep& step) {
+  Op op = step.make_op("attention_backward", "grad");
+  op.flops = product({2, step.op().flops});
+  std::vector<Tensor> inputs{step.gradient()};
+  for (std::size_t i = 0; i < step.num_inputs(); ++i) {
+    inputs.push_back(step.input(i));
+    op.outputs.push_back(like(step.input_value(i)));
+  }
+  Tensor gradient = step.emit(std::move(op), inputs);
+  for (std::size_t i = 0; i < step.num_inputs(); ++i, ++gradient.output) {
+    step.give(i, gradient);
+  }
+}
+
 constexpr std::array kRules = {
+    NamedRule{"attention", attention},
     NamedRule{"broadcast", broadcast},
     NamedRule{"causal_mask", causal_mask},
     NamedRule{"gelu", gelu},
+    NamedRule{"group_norm", group_norm},
+    NamedRule{"instance_norm", group_norm},
     NamedRule{"layer_norm", layer_norm},
     NamedRule{"relative_shift", relative_shift},
     NamedRule{"rms_norm", rms_norm},

@@ -3,6 +3,8 @@
 #include "assemble.hpp"
 #include "gradient_rules.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 #include <vector>
@@ -56,6 +58,24 @@ void bias_add(GradientStep& step) {
   }
 }
 
+// Each side's gradient is a sum over products of the result's gradient and the other sides.
+void einsum(GradientStep& step) {
+  for (std::size_t i = 0; i < step.num_inputs(); ++i) {
+    if (step.wants(i)) {
+      Op op = step.make_op("einsum", fmt::format("grad_{}", i));
+      op.flops = step.op().flops;
+      op.outputs = {like(step.input_value(i))};
+      std::vector<Tensor> inputs{step.gradient()};
+      for (std::size_t k = 0; k < step.num_inputs(); ++k) {
+        if (k != i) {
+          inputs.push_back(step.input(k));
+        }
+      }
+      step.give(i, step.emit(std::move(op), inputs));
+    }
+  }
+}
+
 // dx = y (dy - sum of y dy over the row).
 void softmax(GradientStep& step) {
   give_unary(step, "softmax_backward", product({4, elements(step)}),
@@ -71,11 +91,9 @@ void softmax_cross_entropy(GradientStep& step) {
 }
 
 constexpr std::array kRules = {
-    NamedRule{"batch_matmul", matmul},
-    NamedRule{"bias_add", bias_add},
-    NamedRule{"matmul", matmul},
-    NamedRule{"softmax", softmax},
-    NamedRule{"softmax_cross_entropy", softmax_cross_entropy},
+    NamedRule{"batch_matmul", matmul}, NamedRule{"bias_add", bias_add},
+    NamedRule{"einsum", einsum},       NamedRule{"matmul", matmul},
+    NamedRule{"softmax", softmax},     NamedRule{"softmax_cross_entropy", softmax_cross_entropy},
 };
 
 }  // namespace

@@ -3,6 +3,10 @@
 #include "assemble.hpp"
 #include "gradient_rules.hpp"
 
+#include <emplace/graphs/id_vector.hpp>
+
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 #include <vector>
@@ -65,9 +69,57 @@ void lstm_cell(GradientStep& step) {
   }
 }
 
+// All steps of a recurrent layer, [T, N, I, H, directions], from the gates that the forward op
+// kept, its last output. Inputs are x, W [directions, gates H, I], R [.., gates H, H], and biases
+// and first states. With dz, the gradient of the gates before their activations: dx = dz W, dh = dz
+// R (from step to step, wanted or not), dW = dz^T x, dR = dz^T h, db = the sum of dz.
+void recurrent(GradientStep& step, std::int64_t flops_per_state) {
+  const Op forward = step.op();
+  const std::int64_t cells = product({step.dimension(0), step.dimension(1)});
+  const std::int64_t input_product = product({2, cells, product(step.input_value(1).shape)});
+  const std::int64_t state_product = product({2, cells, product(step.input_value(2).shape)});
+  Op op = step.make_op(fmt::format("{}_backward", forward.kind), "grad");
+  op.flops =
+      sum({state_product, product({flops_per_state, cells, step.dimension(3), step.dimension(4)})});
+  std::vector<Tensor> inputs;
+  for (std::int32_t i = 0; index_of(i) + 1 < forward.outputs.size(); ++i) {
+    if (step.has_gradient(i)) {
+      inputs.push_back(step.gradient(i));
+    }
+  }
+  std::vector<std::size_t> wanted;
+  for (std::size_t i = 0; i < step.num_inputs(); ++i) {
+    const Output value = step.input_value(i);
+    const bool is_bias = i > 2 && value.shape.size() == 2;
+    if (!is_bias) {
+      inputs.push_back(step.input(i));
+    }
+    if (step.wants(i)) {
+      wanted.push_back(i);
+      op.outputs.push_back(like(value));
+      op.flops = sum({op.flops, i < 2     ? input_product
+                                : i == 2  ? state_product
+                                : is_bias ? product({cells - 1, product(value.shape)})
+                                          : 0});
+    }
+  }
+  inputs.push_back(step.output(static_cast<std::int32_t>(forward.outputs.size()) - 1));
+  Tensor gradient = step.emit(std::move(op), inputs);
+  for (const std::size_t i : wanted) {
+    step.give(i, gradient);
+    ++gradient.output;
+  }
+}
+
+// For each number of the state, beside the products: as lstm_cell; of a GRU 3 gates of 3 and 6 for
+// what mixes them; of a plain layer tanh's 3.
+void lstm(GradientStep& step) { recurrent(step, 23); }
+void gru(GradientStep& step) { recurrent(step, 15); }
+void rnn(GradientStep& step) { recurrent(step, 3); }
+
 constexpr std::array kRules = {
-    NamedRule{"embedding", embedding},
-    NamedRule{"lstm_cell", lstm_cell},
+    NamedRule{"embedding", embedding}, NamedRule{"gru", gru}, NamedRule{"lstm", lstm},
+    NamedRule{"lstm_cell", lstm_cell}, NamedRule{"rnn", rnn},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "assemble.hpp"
+#include "element_type.hpp"
 #include "gradient_rules.hpp"
 #include "losses.hpp"
 
@@ -98,16 +99,23 @@ class Differentiator {
   }
 
  private:
-  // An op is trained if it is a variable or reads something that is trained.
+  // An op is trained if it is a variable or reads real numbers of something that is trained.
   void mark_trained() {
     for (const OpId op : order_) {
       const auto inputs = boost::make_iterator_range(boost::in_edges(index_of(op), graph_));
       trained_[op] = graph_[index_of(op)].kind == "variable" ||
                      std::any_of(inputs.begin(), inputs.end(), [&](auto input) {
-                       return graph_[input].output != Dependency::kControl &&
-                              trained_[boost::source(input, graph_)];
+                       return has_derivative(input) && trained_[boost::source(input, graph_)];
                      });
     }
+  }
+
+  // Says whether an edge hands over real numbers: choices, counts and truth values have no
+  // derivative.
+  bool has_derivative(OpGraph::edge_descriptor edge) const {
+    const std::int32_t output = graph_[edge].output;
+    return output != Dependency::kControl &&
+           is_floating(graph_[boost::source(edge, graph_)].outputs[index_of(output)].type);
   }
 
   // Throws if ops from a variable to the loss have no rule: for all of their kinds at once.
@@ -124,7 +132,7 @@ class Differentiator {
         ++missing[op.kind];
       }
       for (const auto input : boost::make_iterator_range(boost::in_edges(index_of(*at), graph_))) {
-        if (graph_[input].output != Dependency::kControl) {
+        if (has_derivative(input)) {
           is_on_way[boost::source(input, graph_)] = true;
         }
       }

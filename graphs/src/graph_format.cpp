@@ -36,6 +36,29 @@ std::string list_of(const std::map<std::string, GraphFormat, std::less<>>& forma
 bool can_read(const GraphFormat& format) { return format.read != nullptr; }
 bool can_write(const GraphFormat& format) { return format.write != nullptr; }
 
+// The parameters, with those that the format's table lacks in the one that takes them.
+Spec with_others_gathered(const GraphFormat& format, const Spec& spec) {
+  if (format.other_parameters.empty()) {
+    return spec;
+  }
+  Spec gathered{.name = spec.name};
+  std::string others;
+  for (const auto& [key, value] : spec.given) {
+    if (key == format.other_parameters) {
+      others += fmt::format("{}{}", others.empty() ? "" : ";", value);
+    } else if (std::ranges::find(format.read_parameters, key, &ParamSpec::name) !=
+               format.read_parameters.end()) {
+      gathered.given.emplace_back(key, value);
+    } else {
+      others += fmt::format("{}{}:{}", others.empty() ? "" : ";", key, value);
+    }
+  }
+  if (!others.empty()) {
+    gathered.given.emplace_back(format.other_parameters, others);
+  }
+  return gathered;
+}
+
 }  // namespace
 
 bool FileContent::has(std::string_view name) const {
@@ -113,9 +136,10 @@ OpGraph GraphFormats::read(const Spec& spec, std::string_view bytes,
                 fmt::format("{}: files of format {} are only written; read are: {}", source,
                             format.name, list_of(formats_, can_read)));
   }
-  OpGraph graph = format.read(
-      bytes, source,
-      resolve_params(format.read_parameters, spec, fmt::format("reading format {}", format.name)));
+  OpGraph graph =
+      format.read(bytes, source,
+                  resolve_params(format.read_parameters, with_others_gathered(format, spec),
+                                 fmt::format("reading format {}", format.name)));
   std::string& name = graph[boost::graph_bundle].name;
   if (name.empty()) {
     name = std::filesystem::path(source).stem().string();

@@ -1,4 +1,5 @@
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/imported_op_kinds.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <algorithm>
@@ -170,6 +171,145 @@ constexpr std::array kKinds = {
 
 static_assert(std::ranges::is_sorted(kKinds, {}, &OpKind::name));
 
+constexpr std::string_view kReduced = "[elements, elements of the result]";
+constexpr std::string_view kMoved = "[elements of the result, elements]";
+constexpr std::string_view kWindows = "[elements of the result, elements under a window]";
+constexpr std::string_view kResult = "the result's shape";
+constexpr std::string_view kRecurrent =
+    "[T, N, I, H, directions]: steps, batch, numbers of the input, numbers of the state";
+constexpr std::string_view kHeads =
+    "[batch, heads, queries, keys, width, width of values]: of one head";
+
+constexpr std::array kImported = {
+    OpKind{"abs", kElementwise, true, kElements, "absolute value", kInPlace},
+    OpKind{"acos", kElementwise, true, kElements, "arc cosine", kInPlace},
+    OpKind{"and", kElementwise, true, kElements, "both of two truth values"},
+    OpKind{"arg_max", kReduction, true, kElements, "where the largest number is"},
+    OpKind{"arg_min", kReduction, true, kElements, "where the least number is"},
+    OpKind{"asin", kElementwise, true, kElements, "arc sine", kInPlace},
+    OpKind{"atan", kElementwise, true, kElements, "arc tangent", kInPlace},
+    OpKind{"attention", kMatmul, true, kHeads,
+           "scores of queries and keys, softmax, weighted sums of values"},
+    OpKind{"avg_pool_nd", kPooling, true, kWindows, "mean under windows of any dimensions"},
+    OpKind{"broadcast_add", kElementwise, true, kElements, "sum of tensors of other shapes"},
+    OpKind{"broadcast_div", kElementwise, true, kElements, "quotient of tensors of other shapes"},
+    OpKind{"broadcast_max", kElementwise, true, kElements, "maximum of tensors of other shapes"},
+    OpKind{"broadcast_min", kElementwise, true, kElements, "minimum of tensors of other shapes"},
+    OpKind{"broadcast_mod", kElementwise, true, kElements, "remainder of tensors of other shapes"},
+    OpKind{"broadcast_multiply", kElementwise, true, kElements,
+           "product of tensors of other shapes"},
+    OpKind{"broadcast_pow", kElementwise, true, kElements, "power of tensors of other shapes"},
+    OpKind{"broadcast_subtract", kElementwise, true, kElements,
+           "difference of tensors of other shapes"},
+    OpKind{"ceil", kElementwise, true, kElements, "next integer above", kInPlace},
+    OpKind{"celu", kElementwise, true, kElements, "exponential linear unit, smooth", kInPlace},
+    OpKind{"clip", kElementwise, true, kElements, "number between limits", kInPlace},
+    OpKind{"conv", kConvolution, true, kResult, "dense convolution of any dimensions"},
+    OpKind{"conv_transpose", kConvolution, true, kResult,
+           "transposed convolution of any dimensions, in groups or not"},
+    OpKind{"cos", kElementwise, true, kElements, "cosine", kInPlace},
+    OpKind{"cum_sum", kReduction, true, kElements, "sums up to each number"},
+    OpKind{"depth_to_space", kDataMovement, true, kMoved, "channels become blocks of a map"},
+    OpKind{"dequantize_linear", kElementwise, true, kElements, "integers become real numbers"},
+    OpKind{"div", kElementwise, true, kElements, "quotient of two tensors of one shape", kInPlace},
+    OpKind{"dynamic_quantize_linear", kElementwise, true, kElements,
+           "real numbers become integers, by their range"},
+    OpKind{"einsum", kMatmul, true, "[products]: elements over all indices",
+           "sum over products in Einstein's notation"},
+    OpKind{"elu", kElementwise, true, kElements, "exponential linear unit", kInPlace},
+    OpKind{"equal", kElementwise, true, kElements, "comparison"},
+    OpKind{"erf", kElementwise, true, kElements, "error function", kInPlace},
+    OpKind{"exp", kElementwise, true, kElements, "exponential function", kInPlace},
+    OpKind{"expand", kDataMovement, true, kMoved, "copies along any dimensions"},
+    OpKind{"eye_like", kDataMovement, true, kMoved, "an identity matrix"},
+    OpKind{"floor", kElementwise, true, kElements, "next integer below", kInPlace},
+    OpKind{"gather", kDataMovement, true, kMoved, "parts of a tensor, by integers"},
+    OpKind{"gather_elements", kDataMovement, true, kMoved, "elements of a tensor, by integers"},
+    OpKind{"gather_nd", kDataMovement, true, kMoved, "parts of a tensor, by several integers each"},
+    OpKind{"greater", kElementwise, true, kElements, "comparison"},
+    OpKind{"greater_or_equal", kElementwise, true, kElements, "comparison"},
+    OpKind{"grid_sample", kDataMovement, true, kElements, "a map seen at given places"},
+    OpKind{"group_norm", kNormalization, true, kRows, "normalization of groups of channels"},
+    OpKind{"grouped_conv", kConvolution, true, kResult, "convolution in groups of channels"},
+    OpKind{"gru", kMatmul, true, kRecurrent, "all steps of a layer of gated recurrent units"},
+    OpKind{"hard_sigmoid", kElementwise, true, kElements, "sigmoid of straight lines", kInPlace},
+    OpKind{"hard_swish", kElementwise, true, kElements, "x times hard_sigmoid of x", kInPlace},
+    OpKind{"hardmax", kReduction, true, kElements, "1 for the largest number of a row"},
+    OpKind{"instance_norm", kNormalization, true, kRows, "normalization of each map"},
+    OpKind{"is_inf", kElementwise, true, kElements, "whether a number is infinite"},
+    OpKind{"is_nan", kElementwise, true, kElements, "whether there is no number"},
+    OpKind{"leaky_relu", kElementwise, true, kElements, "relu with a slope below 0", kInPlace},
+    OpKind{"less", kElementwise, true, kElements, "comparison"},
+    OpKind{"less_or_equal", kElementwise, true, kElements, "comparison"},
+    OpKind{"log", kElementwise, true, kElements, "natural logarithm", kInPlace},
+    OpKind{"log_softmax", kReduction, true, kRows, "logarithm of the softmax of each row"},
+    OpKind{"lp_normalization", kReduction, true, kElements, "division of each row by its norm"},
+    OpKind{"lp_pool_nd", kPooling, true, kWindows, "norm under windows"},
+    OpKind{"lrn", kNormalization, true, kElements, "local response normalization over channels"},
+    OpKind{"lstm", kMatmul, true, kRecurrent, "all steps of a layer of LSTM cells"},
+    OpKind{"max", kElementwise, true, kElements, "largest of several tensors", kInPlace},
+    OpKind{"max_pool_nd", kPooling, true, kWindows, "largest under windows of any dimensions"},
+    OpKind{"mean", kElementwise, true, kElements, "mean of several tensors", kInPlace},
+    OpKind{"min", kElementwise, true, kElements, "least of several tensors", kInPlace},
+    OpKind{"mish", kElementwise, true, kElements, "x times tanh of softplus of x", kInPlace},
+    OpKind{"mod", kElementwise, true, kElements, "remainder", kInPlace},
+    OpKind{"not", kElementwise, true, kElements, "the other truth value", kInPlace},
+    OpKind{"one_hot", kDataMovement, true, kMoved, "rows with one number that is not 0"},
+    OpKind{"or", kElementwise, true, kElements, "one of two truth values"},
+    OpKind{"pad", kDataMovement, true, kMoved, "numbers around a tensor"},
+    OpKind{"pow", kElementwise, true, kElements, "power", kInPlace},
+    OpKind{"prelu", kElementwise, true, kElements, "relu with a learned slope below 0", kInPlace},
+    OpKind{"quantize_linear", kElementwise, true, kElements, "real numbers become integers"},
+    OpKind{"random", kElementwise, true, kElements, "random numbers"},
+    OpKind{"range", kDataMovement, true, kMoved, "numbers at equal distances"},
+    OpKind{"reciprocal", kElementwise, true, kElements, "quotient with a constant", kInPlace},
+    OpKind{"reduce_l1", kReduction, true, kReduced, "sum of absolute values"},
+    OpKind{"reduce_l2", kReduction, true, kReduced, "root of the sum of squares"},
+    OpKind{"reduce_log_sum", kReduction, true, kReduced, "logarithm of the sum"},
+    OpKind{"reduce_log_sum_exp", kReduction, true, kReduced, "logarithm of the sum of powers"},
+    OpKind{"reduce_max", kReduction, true, kReduced, "largest number along some dimensions"},
+    OpKind{"reduce_mean", kReduction, true, kReduced, "mean along some dimensions"},
+    OpKind{"reduce_min", kReduction, true, kReduced, "least number along some dimensions"},
+    OpKind{"reduce_prod", kReduction, true, kReduced, "product along some dimensions"},
+    OpKind{"reduce_sum", kReduction, true, kReduced, "sum along some dimensions"},
+    OpKind{"reduce_sum_square", kReduction, true, kReduced, "sum of squares"},
+    OpKind{"resize", kDataMovement, true, kMoved, "a map in another size"},
+    OpKind{"reverse_sequence", kDataMovement, true, kMoved, "rows from behind"},
+    OpKind{"rnn", kMatmul, true, kRecurrent, "all steps of a plain recurrent layer"},
+    OpKind{"roi_align", kPooling, true, kElements, "regions of a map in one size"},
+    OpKind{"round", kElementwise, true, kElements, "nearest integer", kInPlace},
+    OpKind{"scatter_elements", kDataMovement, true, kMoved, "a tensor with some elements replaced"},
+    OpKind{"scatter_nd", kDataMovement, true, kMoved, "a tensor with some parts replaced"},
+    OpKind{"selu", kElementwise, true, kElements, "exponential linear unit, scaled", kInPlace},
+    OpKind{"shrink", kElementwise, true, kElements, "0 around 0", kInPlace},
+    OpKind{"sign", kElementwise, true, kElements, "-1, 0 or 1", kInPlace},
+    OpKind{"sin", kElementwise, true, kElements, "sine", kInPlace},
+    OpKind{"softplus", kElementwise, true, kElements, "log(1 + exp(x))", kInPlace},
+    OpKind{"softsign", kElementwise, true, kElements, "x / (1 + |x|)", kInPlace},
+    OpKind{"space_to_depth", kDataMovement, true, kMoved, "blocks of a map become channels"},
+    OpKind{"sqrt", kElementwise, true, kElements, "square root", kInPlace},
+    OpKind{"sum", kElementwise, true, kElements, "sum of several tensors", kInPlace},
+    OpKind{"tan", kElementwise, true, kElements, "tangent", kInPlace},
+    OpKind{"thresholded_relu", kElementwise, true, kElements, "0 up to a limit", kInPlace},
+    OpKind{"tile", kDataMovement, true, kMoved, "copies side by side"},
+    OpKind{"trilu", kDataMovement, true, kMoved, "one side of a matrix' diagonal"},
+    OpKind{"where", kElementwise, true, kElements, "numbers of one tensor or another"},
+    OpKind{"xor", kElementwise, true, kElements, "one of two truth values, not both"},
+};
+
+static_assert(std::ranges::is_sorted(kImported, {}, &OpKind::name));
+
+const OpKind* find_in(std::span<const OpKind> kinds, std::string_view name) {
+  const auto found = std::ranges::lower_bound(kinds, name, {}, &OpKind::name);
+  return found != kinds.end() && found->name == name ? &*found : nullptr;
+}
+
+// The kind of either table.
+const OpKind* find_any(std::string_view name) {
+  const OpKind* own = find_in(kKinds, name);
+  return own != nullptr ? own : find_in(kImported, name);
+}
+
 }  // namespace
 
 std::string_view to_string(OpClass op_class) {
@@ -200,18 +340,20 @@ std::string_view to_string(OpClass op_class) {
 
 std::span<const OpKind> op_kinds() { return kKinds; }
 
-const OpKind* find_op_kind(std::string_view name) {
-  const auto found = std::ranges::lower_bound(kKinds, name, {}, &OpKind::name);
-  return found != kKinds.end() && found->name == name ? &*found : nullptr;
-}
+std::span<const OpKind> imported_op_kinds() { return kImported; }
+
+const OpKind* find_op_kind(std::string_view name) { return find_in(kKinds, name); }
 
 OpClass op_class_of(std::string_view kind) {
-  const OpKind* found = find_op_kind(kind);
+  const OpKind* found = find_any(kind);
+  if (found == nullptr) {
+    found = find_any(kind.substr(0, kind.find("_backward")));
+  }
   return found != nullptr ? found->op_class : kOther;
 }
 
 ResultMemory result_memory_of(std::string_view kind) {
-  const OpKind* found = find_op_kind(kind);
+  const OpKind* found = find_any(kind);
   return found == nullptr ? kOwn : found->memory;
 }
 

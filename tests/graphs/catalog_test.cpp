@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/source_path.hpp>
 #include <support/temporary_folder.hpp>
 
 namespace emplace {
@@ -97,6 +98,26 @@ TEST(LoadGraph, ReadsAFileWhereTheNameIsAPath) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kIo);
+  }
+}
+
+TEST(LoadGraph, TakesParametersOfTheFormatBehindThePath) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("part:1.txt");  // a ':' is a letter of a path, too
+  write_text_file(path, read_text_file(test::source_path("tests/graphs/data/pipedream.txt")));
+  const auto all = num_ops(load_graph(path));
+  const OpGraph forward = load_graph(path + ":training=false");
+  EXPECT_LT(num_ops(forward), all);
+  EXPECT_TRUE(forward[boost::graph_bundle].name.ends_with(":training=false"));
+  EXPECT_EQ(find_graph_file(path + ":a=1,b=x:y").path, path);
+  EXPECT_EQ(find_graph_file(path + ":a=1,b=x:y").parameters, "a=1,b=x:y");
+  EXPECT_EQ(find_graph_file("no.file:a=1").path, "no.file:a=1");
+  try {
+    load_graph(path + ":trainin=false");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUsage);
+    EXPECT_THAT(error.what(), testing::HasSubstr("unknown parameter 'trainin'"));
   }
 }
 

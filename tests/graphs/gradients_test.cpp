@@ -288,7 +288,7 @@ TEST(TrainingGraph, RefusesALossThatIsUsedAsAnythingButALoss) {
 
 TEST(TrainingGraph, NamesAllKindsWithoutAGradientRule) {
   OpGraph graph = small_network();
-  graph[static_cast<std::size_t>(op_named(graph, "relu"))].kind = "erf";
+  graph[static_cast<std::size_t>(op_named(graph, "relu"))].kind = "fourier";
   graph[static_cast<std::size_t>(op_named(graph, "conv2d"))].kind = "stencil";
   try {
     training_graph(graph, find_optimizer("sgd"));
@@ -296,7 +296,7 @@ TEST(TrainingGraph, NamesAllKindsWithoutAGradientRule) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
     EXPECT_THAT(error.what(),
-                HasSubstr("no gradient rule for these kinds of ops: erf (1), stencil (1)"));
+                HasSubstr("no gradient rule for these kinds of ops: fourier (1), stencil (1)"));
   }
 }
 

@@ -39,8 +39,9 @@ constexpr Sample kSamples[] = {
     {"dot", "simgrid.dot"},
     {"graphml", "networkx.graphml"},
     {"node-link", "node_link.json"},
-#ifdef EMPLACE_WITH_ONNX
-    {"onnx", "lstm.onnx"},
+#ifdef EMPLACE_WITH_PROTOBUF
+    {"onnx:training=true", "lstm.onnx"},
+    {"onnx:batch=1,rows=9,columns=11", "unet_opset11.onnx"},
 #endif
     {"pipedream", "pipedream.txt"},
     {"pytorch", "pytorch_et.json"},

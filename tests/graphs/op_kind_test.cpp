@@ -1,3 +1,4 @@
+#include <emplace/graphs/imported_op_kinds.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <gtest/gtest.h>
@@ -88,6 +89,20 @@ TEST(OpKind, AnUnknownKindLaunchesAndIsOfNoClass) {
   EXPECT_EQ(result_memory_of("frobnicate"), ResultMemory::kOwn);
   EXPECT_EQ(op_class_of("fft"), OpClass::kOther);
   EXPECT_TRUE(launches("fft"));
+}
+
+TEST(OpKind, ImportedKindsHaveAClassAndSoHaveTheirGradients) {
+  for (const OpKind& kind : imported_op_kinds()) {
+    EXPECT_EQ(find_op_kind(kind.name), nullptr) << kind.name;
+    EXPECT_NE(kind.op_class, OpClass::kOther) << kind.name;
+    EXPECT_TRUE(kind.launches && launches(kind.name)) << kind.name;
+    EXPECT_EQ(op_class_of(kind.name), kind.op_class);
+    EXPECT_EQ(op_class_of(std::string(kind.name) + "_backward"), kind.op_class) << kind.name;
+    EXPECT_FALSE(kind.shape.empty() || kind.summary.empty()) << kind.name;
+  }
+  EXPECT_EQ(op_class_of("grouped_conv_backward_filter"), OpClass::kConvolution);
+  EXPECT_EQ(result_memory_of("exp"), ResultMemory::kInPlace);
+  EXPECT_EQ(result_memory_of("exp_backward"), ResultMemory::kOwn);
 }
 
 TEST(OpClass, NamesAreDistinct) {

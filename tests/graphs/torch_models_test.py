@@ -1,5 +1,5 @@
-"""Exports torchvision's models to ONNX, imports them, and compares parameters and multiply-adds with what PyTorch
-itself says: torch_models_test.py EMPLACE. Exit status 77 (skipped) where there is no PyTorch.
+"""Exports torchvision's models to ONNX, imports them with training graphs, and compares parameters and multiply-adds with
+what PyTorch itself says: torch_models_test.py EMPLACE. Exit status 77 (skipped) where there is no PyTorch.
 """
 import json
 import pathlib
@@ -17,7 +17,8 @@ except ImportError as error:
     sys.exit(77)
 warnings.simplefilter("ignore")
 
-MODELS = ("resnet50", "mobilenet_v2", "densenet121", "squeezenet1_1")
+MODELS = (("resnet50", 17), ("mobilenet_v2", 17), ("densenet121", 17), ("squeezenet1_1", 17), ("shufflenet_v2_x1_0", 13),
+          ("mobilenet_v3_small", 11), ("mobilenet_v3_small", 17))
 
 
 def multiply_adds(net, image):
@@ -40,8 +41,8 @@ def multiply_adds(net, image):
 
 def imported(emplace, path):
     out = path.with_suffix(".json")
-    subprocess.run([emplace, "import", path, "--format", "onnx", "-o", out], check=True, stdout=subprocess.DEVNULL)
-    ops = json.loads(out.read_text())["ops"]
+    subprocess.run([emplace, "import", f"{path}:training=true", "-o", out], check=True, stdout=subprocess.DEVNULL)
+    ops = [op for op in json.loads(out.read_text())["ops"] if op.get("phase", "forward") == "forward"]
     products = ("conv2d", "depthwise_conv2d", "grouped_conv", "matmul", "batch_matmul")
     flops = sum(op.get("flops", 0) for op in ops if op["kind"] in products)
     return sum(op.get("parameters", 0) for op in ops), flops // 2
@@ -49,17 +50,17 @@ def imported(emplace, path):
 
 def main():
     wrong = 0
-    for name in MODELS:
+    for name, opset in MODELS:
         net = getattr(torchvision.models, name)()
         image = torch.zeros(2, 3, 224, 224)
         # As in training, so that batch normalizations are not folded into convolutions.
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / f"{name}.onnx"
-            torch.onnx.export(net.train(), image, path, opset_version=17,
+            torch.onnx.export(net.train(), image, path, opset_version=opset,
                               training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)
             found = imported(sys.argv[1], path)
         expected = (sum(p.numel() for p in net.parameters()), multiply_adds(net, image))
-        print(f"{name}: parameters and multiply-adds are {found}, PyTorch says {expected}")
+        print(f"{name}, opset {opset}: parameters and multiply-adds are {found}, PyTorch says {expected}")
         wrong += found != expected
     return wrong
 

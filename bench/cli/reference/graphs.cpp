@@ -4,9 +4,12 @@
 #include "reference/pages.hpp"
 
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/imported_op_kinds.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <fmt/format.h>
+
+#include <span>
 
 namespace emplace::cli {
 namespace {
@@ -77,12 +80,20 @@ std::string op_kind_page() {
       "[device profile](profiles.md) its cost is predicted; *shape* says what the numbers in "
       "`shape` are. A view is in the memory of its first input, and what works in place may write "
       "over an input. Ops of any other kind are legal in a graph; what they cost is then a guess.");
-  for (const OpKind& kind : op_kinds()) {
-    page.item(fmt::format("**`{}`** ({}{}{}): {} Shape: {}", kind.name, to_string(kind.op_class),
-                          kind.launches ? "" : "; takes no time", memory_of(kind),
-                          sentence(kind.summary),
-                          kind.shape.empty() ? "none." : sentence(kind.shape)));
-  }
+  const auto list = [&](std::span<const OpKind> kinds) {
+    for (const OpKind& kind : kinds) {
+      page.item(fmt::format("**`{}`** ({}{}{}): {} Shape: {}", kind.name, to_string(kind.op_class),
+                            kind.launches ? "" : "; takes no time", memory_of(kind),
+                            sentence(kind.summary),
+                            kind.shape.empty() ? "none." : sentence(kind.shape)));
+    }
+  };
+  list(op_kinds());
+  page.heading(2, "Kinds of imported graphs");
+  page.paragraph(
+      "Only graphs from files have ops of these kinds. What they cost follows from their class. "
+      "The gradient of such an op, `exp_backward` of `exp`, is of the same class and shape.");
+  list(imported_op_kinds());
   return page.text();
 }
 

@@ -55,7 +55,7 @@ def place(problem: Any, example_inputs: Any, *, cluster: str, agent: AgentName =
           **options: Any) -> PlacedModel: ...
 
 
-def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[str] = None,
+def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[str] = None,  # type: ignore[misc]
           **options: Any) -> Union[Placed, PlacedModel]:
     """Lets an agent place a problem, or a model of PyTorch, as `emplace place` does.
 

@@ -1,25 +1,31 @@
-// ONNX models up to opset 17, by libonnx (https://onnx.ai). docs/concepts/formats.md says
-// what becomes of a model, src/onnx/conversions.cpp how its nodes become ops.
+// ONNX models (https://onnx.ai). docs/concepts/formats.md says what becomes of a model,
+// src/onnx/operators.cpp which operators are known, and how their nodes become ops.
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/gradients.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/optimizer.hpp>
 
-#ifdef EMPLACE_WITH_ONNX
+#ifdef EMPLACE_WITH_PROTOBUF
+#include "../onnx/fusions.hpp"
 #include "../onnx/importer.hpp"
+#include "../onnx/model.hpp"
 #endif
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace emplace {
 namespace {
 
-#ifdef EMPLACE_WITH_ONNX
+#ifdef EMPLACE_WITH_PROTOBUF
 
 constexpr std::int64_t kMaxDimension = 1'000'000'000;
 
@@ -38,8 +44,8 @@ onnx_model::Dimensions parse_dimensions(std::string_view text) {
         number > kMaxDimension || !dimensions.emplace(pair.substr(0, colon), number).second) {
       throw Error(
           ErrorCode::kUsage,
-          fmt::format("reading format onnx: dimensions is '{}', expected NAME:SIZE;NAME:SIZE with "
-                      "each name once and sizes from 1 to {}",
+          fmt::format("reading format onnx: dimensions is '{}', expected NAME:SIZE;NAME:SIZE (or "
+                      "parameters NAME=SIZE) with each name once and sizes from 1 to {}",
                       excerpt(text), kMaxDimension));
     }
     begin = end + 1;
@@ -47,15 +53,27 @@ onnx_model::Dimensions parse_dimensions(std::string_view text) {
   return dimensions;
 }
 
+// Says for the graph's source what has no FLOPs.
+std::string describe_uncounted(const std::map<std::string, int>& uncounted) {
+  std::vector<std::string> parts;
+  for (const auto& [op_type, count] : uncounted) {
+    parts.push_back(fmt::format("{} ({})", excerpt(op_type), count));
+  }
+  return parts.empty() ? "" : fmt::format("; no FLOPs are counted of {}", fmt::join(parts, ", "));
+}
+
 OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
   const auto dimensions = parse_dimensions(params.get<std::string>("dimensions"));
-  const onnx_model::Model model = onnx_model::load_model(bytes, source, dimensions);
+  onnx_model::Model model = onnx_model::load_model(bytes, source, dimensions);
+  onnx_model::fuse_layers(model);
   const bool training = params.get<bool>("training");
-  OpGraph forward = onnx_model::Importer(model, source).run(training);
+  onnx_model::Importer importer(model, source);
+  OpGraph forward = importer.run(training);
   const std::string& producer = model.proto.producer_name();
-  forward[boost::graph_bundle] = {.name = std::filesystem::path(source).stem().string(),
-                                  .source = fmt::format("ONNX opset {}{}{}", model.opset,
-                                                        producer.empty() ? "" : " of ", producer)};
+  forward[boost::graph_bundle] = {
+      .name = std::filesystem::path(source).stem().string(),
+      .source = fmt::format("ONNX opset {}{}{}{}", model.opset, producer.empty() ? "" : " of ",
+                            excerpt(producer), describe_uncounted(importer.uncounted()))};
   if (!training) {
     return forward;
   }
@@ -70,27 +88,27 @@ OpGraph read(std::string_view bytes, const std::string& source, const Params& pa
 #else
 
 OpGraph read(std::string_view, const std::string& source, const Params&) {
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format("{}: this build cannot read ONNX; install libonnx-dev and libprotobuf-dev "
-                  "and configure it with EMPLACE_WITH_ONNX=ON",
-                  source));
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: this build cannot read ONNX; install libprotobuf-dev and "
+                          "protobuf-compiler and configure it with EMPLACE_WITH_PROTOBUF=ON",
+                          source));
 }
 
 #endif
 
 const FormatRegistration kRegistration({
     .name = "onnx",
-#ifdef EMPLACE_WITH_ONNX
-    .summary = "models up to opset 17, with FLOPs by shape inference",
+#ifdef EMPLACE_WITH_PROTOBUF
+    .summary = "models of opsets 11 to 21, with FLOPs by shape inference",
 #else
-    .summary = "models (not built in: needs libonnx)",
+    .summary = "models (not built in: needs protobuf)",
 #endif
-    .reference = "https://github.com/onnx/onnx/blob/v1.12.0/docs/IR.md",
+    .reference = "https://onnx.ai/onnx/repo-docs/IR.html",
     .endings = {".onnx"},
     .read_parameters = {{.name = "dimensions",
                          .default_value = std::string(),
-                         .summary = "sizes of symbolic dimensions, batch:32;seq:128"},
+                         .summary = "sizes of symbolic dimensions, batch:32;seq:128; or one "
+                                    "parameter for each, batch=32,seq=128"},
                         {.name = "training",
                          .default_value = false,
                          .summary =
@@ -99,6 +117,7 @@ const FormatRegistration kRegistration({
                          .default_value = std::string("adam"),
                          .choices = optimizer_names(),
                          .summary = "what updates the parameters"}},
+    .other_parameters = "dimensions",
     .read = read,
 });
 

@@ -8,18 +8,92 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <optional>
 #include <utility>
 
 namespace emplace::onnx_model {
-namespace {
 
-// FLOPs for each number of the result.
-void per_result(Node& node, const Conversion& row) {
-  emit_plain(node, kind_for(node, row), product({row.flops, elements(node.result())}));
+std::int64_t elements(const Output& value) { return product(value.shape); }
+
+std::string kind_for(const Node& node, const Operator& row) {
+  return row.kind.empty() ? kind_of(node.proto().op_type()) : std::string(row.kind);
 }
 
-void elementwise(Node& node, const Conversion& row) {
+void emit_plain(Node& node, std::string_view kind, Shape shape, std::int64_t flops) {
+  Op op = node.make_op(kind);
+  op.shape = std::move(shape);
+  op.flops = flops;
+  const auto inputs = node.read_data(op);
+  node.emit_results(std::move(op), inputs);
+}
+
+Tensor bias_add(Node& node, Tensor x, const Output& value, std::size_t index, Shape shape) {
+  Op op = node.make_op("bias_add", "bias_add");
+  op.shape = std::move(shape);
+  op.flops = elements(value);
+  op.outputs = {value};
+  const Tensor bias = node.read(op, index);
+  return node.emit(std::move(op), {x, bias});
+}
+
+namespace convert {
+namespace {
+
+// Says how `part` is added to a tensor of `shape`, as for the kind bias_add: to each row, or a
+// number to each channel. Nothing if it is neither.
+std::optional<Shape> bias_shape(const Shape& part, const Shape& shape) {
+  const auto begin = std::ranges::find_if(part, [](auto extent) { return extent != 1; });
+  if (begin == part.end() || part.size() > shape.size() || product(shape) == 0) {
+    return std::nullopt;
+  }
+  const auto from = static_cast<std::size_t>(begin - part.begin()) + shape.size() - part.size();
+  std::size_t to = shape.size();
+  while (part[to - 1 - (shape.size() - part.size())] == 1) {
+    --to;
+  }
+  if (!std::equal(begin, begin + static_cast<std::ptrdiff_t>(to - from),
+                  shape.begin() + static_cast<std::ptrdiff_t>(from))) {
+    return std::nullopt;
+  }
+  const std::span all(shape);
+  const std::int64_t before = product(all.first(from));
+  const std::int64_t columns = product(all.subspan(from, to - from));
+  const std::int64_t after = product(all.subspan(to));
+  return after > 1 ? Shape{before, columns, after} : Shape{before, columns};
+}
+
+// What is left of an operator on two tensors of which the other one is a setting: neither size nor
+// cost depends on it.
+std::string kind_with_setting(std::string_view op_type, bool is_left, const std::string& kind) {
+  if (op_type == "Mul" || (op_type == "Div" && is_left)) {
+    return "scale";
+  }
+  if (op_type == "Sub" && is_left) {
+    return "add";
+  }
+  if (op_type == "Max" || op_type == "Min") {
+    return "clip";
+  }
+  if (op_type == "Div") {
+    return "reciprocal";
+  }
+  return op_type == "Pow" && !is_left ? "exp" : kind;
+}
+
+}  // namespace
+
+// FLOPs for each number of the result.
+void per_result(Node& node, const Operator& row) {
+  emit_plain(node, kind_for(node, row), {elements(node.result())},
+             product({row.flops, elements(node.result())}));
+}
+
+void per_input(Node& node, const Operator& row) {
+  const auto count = elements(node.input(0));
+  emit_plain(node, kind_for(node, row), {count}, product({row.flops, count}));
+}
+
+void elementwise(Node& node, const Operator& row) {
   Op op = node.make_op(kind_for(node, row));
   op.shape = {elements(node.result())};
   op.flops = product({row.flops, op.shape[0]});
@@ -27,83 +101,89 @@ void elementwise(Node& node, const Conversion& row) {
   node.emit_results(std::move(op), {{x}});
 }
 
+// The same numbers in another type. Where that is the type they have, there is nothing to do.
+void cast(Node& node, const Operator& row) {
+  if (node.input(0).type == node.result().type) {
+    return node.pass_on();
+  }
+  elementwise(node, row);
+}
+
+void movement(Node& node, const Operator& row) {
+  emit_plain(node, kind_for(node, row),
+             {elements(node.result()), node.num_inputs() > 0 ? elements(node.input(0)) : 0}, 0);
+}
+
 // Only the part of the data that the result holds is read.
-void pick(Node& node, const Conversion& row) {
+void pick(Node& node, const Operator& row) {
   Op op = node.make_op(kind_for(node, row));
   op.shape = {elements(node.result()), elements(node.input(0))};
-  op.bytes_read = node.is_data(0) ? node.result().bytes - node.input(0).bytes : 0;
+  op.bytes_read =
+      node.is_data(0) ? std::min<std::int64_t>(node.result().bytes - node.input(0).bytes, 0) : 0;
   const auto inputs = node.read_data(op);
   node.emit_results(std::move(op), inputs);
 }
 
-void unchanged(Node& node, const Conversion&) { node.pass_on(); }
+void unchanged(Node& node, const Operator&) { node.pass_on(); }
 
 // The same elements in another shape.
-void view(Node& node, const Conversion&) {
+void view(Node& node, const Operator&) {
   Op op = node.make_op("reshape");
   op.shape = node.result().shape;
   const Tensor x = node.read(op, 0);
   node.emit_results(std::move(op), {{x}});
 }
 
-// Says whether `part`, leading ones aside, is what `shape` ends in.
-bool is_suffix(Shape part, const Shape& shape) {
-  part.erase(part.begin(), std::ranges::find_if(part, [](auto extent) { return extent != 1; }));
-  return !part.empty() && part.size() < shape.size() &&
-         std::equal(part.rbegin(), part.rend(), shape.rbegin());
-}
-
-// An operator on two tensors. One that is a setting changes neither size nor cost of the work.
-void binary(Node& node, const Conversion& row) {
+void binary(Node& node, const Operator& row) {
+  if (node.num_inputs() != 2) {
+    return per_result(
+        node, row.flops > 0 ? row : Operator{row.op_type, row.infer, row.convert, row.kind, 1});
+  }
   const Shape& shape = node.result().shape;
   const auto has_shape = [&](std::size_t i) { return node.input(i).shape == shape; };
-  const bool is_sum = row.op_type == "Add";
+  const std::int64_t count = elements(node.result());
+  const std::string kind = kind_for(node, row);
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (!node.is_data(1 - i) && has_shape(i)) {
-      Op op = node.make_op(row.op_type == "Mul" || (row.op_type == "Div" && i == 0) ? "scale"
-                           : i == 0 && row.op_type == "Sub"                         ? "add"
-                                                            : kind_for(node, row));
-      op.shape = {elements(node.result())};
-      op.flops = op.shape[0];
+      Op op = node.make_op(kind_with_setting(row.op_type, i == 0, kind));
+      op.shape = {count};
+      op.flops = count;
       const Tensor x = node.read(op, i);
       node.emit_results(std::move(op), {{x}});
       return;
     }
-    if (is_sum && has_shape(i) && !has_shape(1 - i) && is_suffix(node.input(1 - i).shape, shape) &&
-        elements(node.result()) > 0) {
+    const auto bias = row.op_type == "Add" && has_shape(i) && !has_shape(1 - i)
+                          ? bias_shape(node.input(1 - i).shape, shape)
+                          : std::nullopt;
+    if (bias) {
       Op op = node.make_op("bias_add");
-      const auto columns = elements(node.input(1 - i));
-      op.shape = {elements(node.result()) / columns, columns};
-      op.flops = elements(node.result());
+      op.shape = *bias;
+      op.flops = count;
       const Tensor x = node.read(op, i);
-      const Tensor bias = node.read(op, 1 - i);
-      node.emit_results(std::move(op), {{x, bias}});
+      const Tensor added = node.read(op, 1 - i);
+      node.emit_results(std::move(op), {{x, added}});
       return;
     }
   }
   const bool is_plain = has_shape(0) && has_shape(1);
-  Op op = node.make_op((is_plain ? "" : "broadcast_") + kind_for(node, row));
-  op.shape = {elements(node.result())};
-  op.flops = op.shape[0];
-  const auto inputs = node.read_data(op);
-  node.emit_results(std::move(op), inputs);
+  emit_plain(node, (is_plain ? "" : "broadcast_") + kind, {count}, count);
 }
 
-void concat(Node& node, const Conversion& row) {
+void concat(Node& node, const Operator& row) {
   Op op = node.make_op(row.kind);
   const auto inputs = node.read_data(op);
   op.shape = {std::ssize(inputs), elements(node.result())};
   node.emit_results(std::move(op), inputs);
 }
 
-void split(Node& node, const Conversion& row) {
+void split(Node& node, const Operator& row) {
   Op op = node.make_op(row.kind);
   op.shape = {node.proto().output_size(), elements(node.input(0))};
   const Tensor x = node.read(op, 0);
   node.emit_results(std::move(op), {{x}});
 }
 
-void transpose(Node& node, const Conversion& row) {
+void transpose(Node& node, const Operator& row) {
   Op op = node.make_op(row.kind);
   op.shape = node.input(0).shape;
   const Shape axes = integers_attribute(node.proto(), "perm");
@@ -116,7 +196,7 @@ void transpose(Node& node, const Conversion& row) {
 }
 
 // Rows of a table of weights are an embedding.
-void gather(Node& node, const Conversion& row) {
+void gather(Node& node, const Operator& row) {
   const Shape& table = node.input(0).shape;
   if (!node.is_weight(0) || table.size() != 2 || !node.is_data(1) ||
       integer_attribute(node.proto(), "axis", 0) != 0) {
@@ -130,9 +210,9 @@ void gather(Node& node, const Conversion& row) {
   node.emit_results(std::move(op), {{rows, ids}});
 }
 
-void dropout(Node& node, const Conversion& row) {
-  const Integers* is_training = node.integers(2);
-  if (is_training == nullptr || is_training->values != Shape{1}) {
+void dropout(Node& node, const Operator& row) {
+  const Numbers* is_training = node.numbers(2);
+  if (is_training == nullptr || single_of(*is_training) != 1) {
     return node.pass_on();
   }
   Op op = node.make_op(row.kind);
@@ -145,135 +225,56 @@ void dropout(Node& node, const Conversion& row) {
   node.give(1, {y.op, 1});
 }
 
-// Sorted by operator. A multiply-add is 2 FLOPs, any other operation on a number 1.
-constexpr std::array kConversions = {
-    Conversion{"Abs", elementwise, "", 1},
-    Conversion{"Add", binary},
-    Conversion{"And", per_result, "", 1},
-    Conversion{"ArgMax", per_input, "", 1},
-    Conversion{"ArgMin", per_input, "", 1},
-    Conversion{"AveragePool", pool, "avg_pool", 0},
-    Conversion{"BatchNormalization", batch_norm, "batch_norm", 5},
-    Conversion{"Cast", elementwise},
-    Conversion{"Ceil", elementwise, "", 1},
-    Conversion{"Clip", elementwise, "", 2},
-    Conversion{"Concat", concat, "concat"},
-    Conversion{"Conv", conv},
-    Conversion{"ConvTranspose", conv_transpose},
-    Conversion{"Cos", elementwise, "", 1},
-    Conversion{"CumSum", per_input, "", 1},
-    Conversion{"Div", binary},
-    Conversion{"Dropout", dropout, "dropout", 2},
-    Conversion{"Elu", elementwise, "", 1},
-    Conversion{"Equal", per_result, "", 1},
-    Conversion{"Erf", elementwise, "", 1},
-    Conversion{"Exp", elementwise, "", 1},
-    Conversion{"Flatten", view},
-    Conversion{"Floor", elementwise, "", 1},
-    Conversion{"GRU", recurrent},
-    Conversion{"Gather", gather},
-    Conversion{"Gemm", gemm},
-    Conversion{"GlobalAveragePool", global_avg_pool, "avg_pool"},
-    Conversion{"GlobalMaxPool", per_input, "", 1},
-    Conversion{"Greater", per_result, "", 1},
-    Conversion{"GreaterOrEqual", per_result, "", 1},
-    Conversion{"HardSigmoid", elementwise, "", 1},
-    Conversion{"HardSwish", elementwise, "", 1},
-    Conversion{"Identity", unchanged},
-    Conversion{"InstanceNormalization", per_input, "", 7},
-    Conversion{"LSTM", recurrent},
-    Conversion{"LayerNormalization", layer_norm, "layer_norm", 7},
-    Conversion{"LeakyRelu", elementwise, "", 1},
-    Conversion{"Less", per_result, "", 1},
-    Conversion{"LessOrEqual", per_result, "", 1},
-    Conversion{"Log", elementwise, "", 1},
-    Conversion{"LogSoftmax", softmax, "", 5},
-    Conversion{"MatMul", matmul},
-    Conversion{"Max", per_result, "", 1},
-    Conversion{"MaxPool", pool, "max_pool", 1},
-    Conversion{"Min", per_result, "", 1},
-    Conversion{"Mod", per_result, "", 1},
-    Conversion{"Mul", binary, "multiply"},
-    Conversion{"Neg", elementwise, "", 1},
-    Conversion{"Not", elementwise, "", 1},
-    Conversion{"Or", per_result, "", 1},
-    Conversion{"PRelu", per_result, "", 1},
-    Conversion{"Pow", per_result, "", 1},
-    Conversion{"RNN", recurrent},
-    Conversion{"Reciprocal", elementwise, "", 1},
-    Conversion{"ReduceL1", per_input, "", 2},
-    Conversion{"ReduceL2", per_input, "", 2},
-    Conversion{"ReduceLogSumExp", per_input, "", 2},
-    Conversion{"ReduceMax", per_input, "", 1},
-    Conversion{"ReduceMean", per_input, "", 1},
-    Conversion{"ReduceMin", per_input, "", 1},
-    Conversion{"ReduceProd", per_input, "", 1},
-    Conversion{"ReduceSum", per_input, "", 1},
-    Conversion{"ReduceSumSquare", per_input, "", 2},
-    Conversion{"Relu", elementwise, "relu", 1},
-    Conversion{"Reshape", view},
-    Conversion{"Round", elementwise, "", 1},
-    Conversion{"Selu", elementwise, "", 1},
-    Conversion{"Sigmoid", elementwise, "sigmoid", 1},
-    Conversion{"Sign", elementwise, "", 1},
-    Conversion{"Sin", elementwise, "", 1},
-    Conversion{"Slice", pick},
-    Conversion{"Softmax", softmax, "softmax", 5},
-    Conversion{"SoftmaxCrossEntropyLoss", cross_entropy, "", 5},
-    Conversion{"Softplus", elementwise, "", 1},
-    Conversion{"Softsign", elementwise, "", 1},
-    Conversion{"Split", split, "split"},
-    Conversion{"Sqrt", elementwise, "", 1},
-    Conversion{"Squeeze", view},
-    Conversion{"Sub", binary, "subtract"},
-    Conversion{"Sum", per_result, "", 1},
-    Conversion{"Tanh", elementwise, "tanh", 1},
-    Conversion{"Transpose", transpose, "transpose"},
-    Conversion{"Unsqueeze", view},
-    Conversion{"Where", per_result},
-    Conversion{"Xor", per_result, "", 1},
-};
-
-static_assert(std::ranges::is_sorted(kConversions, {}, &Conversion::op_type));
-
-}  // namespace
-
-std::int64_t elements(const Output& value) { return product(value.shape); }
-
-std::string kind_for(const Node& node, const Conversion& row) {
-  return row.kind.empty() ? kind_of(node.proto().op_type()) : std::string(row.kind);
+void reduce(Node& node, const Operator& row) {
+  const auto count = elements(node.input(0));
+  emit_plain(node, kind_for(node, row), {count, elements(node.result())},
+             product({row.flops, count}));
 }
 
-void emit_plain(Node& node, std::string_view kind, std::int64_t flops) {
-  Op op = node.make_op(kind);
-  op.shape = node.result().shape;
-  op.flops = flops;
-  const auto inputs = node.read_data(op);
-  node.emit_results(std::move(op), inputs);
-}
-
-void per_input(Node& node, const Conversion& row) {
-  emit_plain(node, kind_for(node, row), product({row.flops, elements(node.input(0))}));
-}
-
-Conversion find_conversion(std::string_view op_type) {
-  const auto found = std::ranges::lower_bound(kConversions, op_type, {}, &Conversion::op_type);
-  return found != kConversions.end() && found->op_type == op_type ? *found
-                                                                  : Conversion{op_type, per_result};
-}
-
-std::string kind_of(std::string_view op_type) {
-  std::string kind;
-  const auto is_upper = [&](std::size_t i) {
-    return i < op_type.size() && std::isupper(static_cast<unsigned char>(op_type[i])) != 0;
-  };
-  for (std::size_t i = 0; i < op_type.size(); ++i) {
-    const bool begins_word =
-        is_upper(i) && i > 0 && (!is_upper(i - 1) || (i + 1 < op_type.size() && !is_upper(i + 1)));
-    kind += begins_word ? "_" : "";
-    kind += static_cast<char>(std::tolower(static_cast<unsigned char>(op_type[i])));
+// A sum over products of numbers, one from each input.
+void einsum(Node& node, const Operator& row) {
+  std::vector<Shape> inputs;
+  for (std::size_t i = 0; i < node.num_inputs(); ++i) {
+    inputs.push_back(node.input(i).shape);
   }
-  return kind;
+  const auto products = einstein_sum(text_attribute(node.proto(), "equation"), inputs).products;
+  const auto factors = static_cast<std::int64_t>(inputs.size());
+  const bool is_sum = products != elements(node.result());
+  emit_plain(node, kind_for(node, row), {products},
+             product({products, factors - 1 + (is_sum ? 1 : 0)}));
 }
+
+// A number of the result is a weighted sum of two neighbours along each axis that is scaled, of
+// four if the curve is cubic.
+void resize(Node& node, const Operator& row) {
+  const std::string_view mode = text_attribute(node.proto(), "mode");
+  const Shape& from = node.input(0).shape;
+  const Shape& to = node.result().shape;
+  std::int64_t terms = 1;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    terms = product({terms, from[i] == to[i] ? 1 : mode == "linear" ? 2 : mode == "cubic" ? 4 : 1});
+  }
+  Op op = node.make_op(row.kind);
+  op.shape = {elements(node.result()), elements(node.input(0))};
+  op.flops = terms == 1 ? 0 : product({2 * terms - 1, op.shape[0]});
+  const Tensor x = node.read(op, 0);
+  node.emit_results(std::move(op), {{x}});
+}
+
+// The largest numbers of each row.
+void top_k(Node& node, const Operator& row) {
+  const Shape& x = node.input(0).shape;
+  const auto axis = integer_attribute(node.proto(), "axis", -1);
+  const auto place = static_cast<std::size_t>(axis < 0 ? axis + std::ssize(x) : axis);
+  const std::int64_t columns = x.at(place);
+  const std::int64_t k = node.result().shape.at(place);
+  Op op = node.make_op(row.kind);
+  op.shape = {columns == 0 ? 0 : elements(node.input(0)) / columns, columns, k};
+  op.flops = product(op.shape);
+  const Tensor rows = node.read(op, 0);
+  node.emit_results(std::move(op), {{rows}});
+}
+
+}  // namespace convert
 
 }  // namespace emplace::onnx_model

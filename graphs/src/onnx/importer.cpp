@@ -1,7 +1,8 @@
 #include "importer.hpp"
 
 #include "../assemble.hpp"
-#include "conversions.hpp"
+#include "../losses.hpp"
+#include "operators.hpp"
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
@@ -17,13 +18,10 @@ namespace emplace::onnx_model {
 namespace {
 
 // Exporters call nodes by the path of their layer: "/layer1/layer1.0/conv1/Conv".
-std::string_view path_of(std::string_view name) {
-  return name.substr(std::min(name.find_first_not_of('/'), name.size()));
-}
-
-std::string scope_of(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return std::string(path.substr(0, slash == std::string_view::npos ? 0 : slash));
+std::string scope_of(std::string_view name) {
+  name.remove_prefix(std::min(name.find_first_not_of('/'), name.size()));
+  const std::size_t slash = name.rfind('/');
+  return std::string(name.substr(0, slash == std::string_view::npos ? 0 : slash));
 }
 
 }  // namespace
@@ -34,7 +32,10 @@ std::string scope_of(std::string_view path) {
 std::int64_t Node::opset() const { return importer_.model_.opset; }
 
 const std::string& Node::input_name(std::size_t index) const {
-  EMPLACE_CHECK(has_input(index), "node '{}' has no input {}", proto_.name(), index);
+  if (!has_input(index)) {
+    throw Error(ErrorCode::kFormat,
+                fmt::format("expected at least {} inputs, found {}", index + 1, num_inputs()));
+  }
   return proto_.input(static_cast<int>(index));
 }
 
@@ -65,25 +66,24 @@ const Output& Node::result() const {
   EMPLACE_CHECK(false, "node '{}' has no result", proto_.name());
 }
 
-const Integers* Node::integers(std::size_t index) const {
+const Numbers* Node::numbers(std::size_t index) const {
   if (!has_input(index)) {
     return nullptr;
   }
-  const auto& integers = importer_.value(input_name(index)).integers;
-  return integers ? &*integers : nullptr;
+  const auto& numbers = importer_.value(input_name(index)).numbers;
+  return numbers ? &*numbers : nullptr;
+}
+
+bool Node::is_trained_result() const {
+  return proto_.output_size() > 0 && importer_.trained_results_.contains(proto_.output(0));
 }
 
 Op Node::make_op(std::string_view kind, std::string_view suffix) const {
-  std::string path(path_of(proto_.name()));
-  if (path.empty()) {
-    path = kind_of(proto_.op_type());
-  }
-  const std::string scope = scope_of(path);
-  if (!suffix.empty()) {
-    path += fmt::format("/{}", suffix);
-  }
-  return {
-      .name = importer_.unique_name(std::move(path)), .kind = std::string(kind), .scope = scope};
+  const std::string name = proto_.name().empty() ? kind_of(proto_.op_type()) : proto_.name();
+  return {.name = suffix.empty() ? importer_.node_name(name)
+                                 : importer_.unique_name(fmt::format("{}/{}", name, suffix)),
+          .kind = std::string(kind),
+          .scope = scope_of(name)};
 }
 
 Tensor Node::read(Op& reader, std::size_t index) {
@@ -143,7 +143,7 @@ void Node::give(std::size_t index, Tensor tensor) {
   }
 }
 
-void Node::emit_results(Op op, std::span<const Tensor> inputs) {
+void Node::emit_results(Op op, std::span<const Tensor> inputs, std::optional<Output> reserve) {
   std::vector<std::size_t> results;
   for (std::size_t i = 0; std::cmp_less(i, proto_.output_size()); ++i) {
     const auto found = importer_.model_.values.find(proto_.output(static_cast<int>(i)));
@@ -151,6 +151,9 @@ void Node::emit_results(Op op, std::span<const Tensor> inputs) {
       op.outputs.push_back(found->second.output);
       results.push_back(i);
     }
+  }
+  if (reserve) {
+    op.outputs.push_back(*std::move(reserve));
   }
   Tensor tensor = emit(std::move(op), inputs);
   for (const std::size_t index : results) {
@@ -166,35 +169,42 @@ void Node::pass_on() {
 // --- Importer
 // --------------------------------------------------------------------------------------
 
-OpGraph Importer::run(bool with_loss) && {
+OpGraph Importer::run(bool with_loss) {
+  for (const onnx::NodeProto* node : model_.nodes) {
+    node_names_.insert(node->name());
+  }
+  names_ = node_names_;
+  if (with_loss) {
+    find_trained_results();
+  }
   for (const auto& input : model_.proto.graph().input()) {
     if (value(input.name()).origin == Origin::kInput) {
       add_input(input.name());
     }
   }
-  for (const onnx::NodeProto& node : model_.proto.graph().node()) {
-    if (!is_constant(node)) {
-      add_node(node);
+  for (const onnx::NodeProto* node : model_.nodes) {
+    if (!is_constant(*node)) {
+      add_node(*node);
     }
   }
   if (num_ops(graph_) == 0) {
     fail("the model has neither inputs nor nodes");
   }
   if (with_loss) {
-    add_loss();
+    add_losses();
   }
-  return std::move(graph_);
+  return graph_;
 }
 
 void Importer::fail(const std::string& message) const {
   throw Error(ErrorCode::kFormat, fmt::format("{}: {}", source_, message));
 }
 
-// Says whether a node makes nothing that depends on the step's data.
+// Says whether a node makes nothing but what is known before the step, or weights.
 bool Importer::is_constant(const onnx::NodeProto& node) const {
   return std::ranges::all_of(node.output(), [&](const std::string& name) {
     const auto found = model_.values.find(name);
-    return found == model_.values.end() || found->second.origin == Origin::kConstant;
+    return found == model_.values.end() || found->second.origin != Origin::kComputed;
   });
 }
 
@@ -204,6 +214,11 @@ std::string Importer::unique_name(std::string name) {
     unique = fmt::format("{}_{}", name, i);
   }
   return unique;
+}
+
+// The name of a node, which its first op has.
+std::string Importer::node_name(const std::string& name) {
+  return node_names_.erase(name) > 0 ? name : unique_name(name);
 }
 
 std::string_view Importer::resolve(std::string_view name) const {
@@ -238,38 +253,119 @@ Tensor Importer::stored(Op& reader, const std::string& name, Op op) {
 
 void Importer::add_node(const onnx::NodeProto& proto) {
   Node node(*this, proto);
-  const bool is_standard = proto.domain().empty() || proto.domain() == "ai.onnx";
-  const Conversion conversion = find_conversion(is_standard ? proto.op_type() : "");
+  const Operator* row = find_operator(proto.domain(), proto.op_type());
   try {
-    conversion.convert(node, conversion);
+    if (row == nullptr) {
+      ++uncounted_[proto.op_type()];
+      Op op = node.make_op(kind_of(proto.op_type()));
+      op.shape = node.result().shape;
+      const auto inputs = node.read_data(op);
+      node.emit_results(std::move(op), inputs);
+      return;
+    }
+    if (row->kind == "sigmoid" && node.is_trained_result()) {
+      yes_or_no_.insert(proto.output(0));
+    }
+    row->convert(node, *row);
   } catch (const Error& error) {
     // A size that does not fit 64 bits is the file's mistake.
     const bool is_usage = error.code() == ErrorCode::kUsage;
     throw Error(is_usage ? ErrorCode::kFormat : error.code(),
-                fmt::format("{}: node '{}' ({}): {}", source_, excerpt(proto.name()),
-                            excerpt(proto.op_type()), error.what()));
+                fmt::format("{}: {}: {}", source_, describe(proto), error.what()));
   }
 }
 
-void Importer::add_loss() {
+// --- The loss ---
+
+// A loss is put on the first result that consists of real numbers, and on those that are classes of
+// the same number beside it: heads that are there for training only.
+void Importer::find_trained_results() {
+  const Output* first = nullptr;
+  const auto classes = [](const Output& output) {
+    return output.shape.empty()      ? 1
+           : output.shape.size() < 4 ? output.shape.back()
+                                     : output.shape[1];
+  };
+  for (const auto& result : model_.proto.graph().output()) {
+    const auto found = model_.values.find(result.name());
+    if (found == model_.values.end() || found->second.origin != Origin::kComputed ||
+        !is_floating(found->second.output.type)) {
+      continue;
+    }
+    const Output& output = found->second.output;
+    if (first == nullptr ||
+        (output.shape.size() == first->shape.size() && classes(output) == classes(*first))) {
+      first = first == nullptr ? &output : first;
+      trained_results_.insert(result.name());
+    }
+  }
+  for (const onnx::NodeProto* node : model_.nodes) {
+    for (const std::string& name : node->input()) {
+      // What others read is no probability of the model's end.
+      if (trained_results_.size() > 1) {
+        trained_results_.erase(name);
+      }
+    }
+  }
+}
+
+void Importer::add_losses() {
   for (OpId op = 0; op < num_ops(graph_); ++op) {
-    if (graph_[index_of(op)].kind == "softmax_cross_entropy") {
+    if (is_loss(graph_, op)) {
       return;
     }
   }
-  const auto& results = model_.proto.graph().output();
-  const auto logits =
-      results.size() == 1 ? tensors_.find(resolve(results[0].name())) : tensors_.end();
+  if (trained_results_.empty()) {
+    fail("to be trained, a model must have a result of real numbers that depends on its inputs");
+  }
+  std::vector<Tensor> losses;
+  for (const auto& result : model_.proto.graph().output()) {
+    if (trained_results_.contains(result.name())) {
+      losses.push_back(add_loss(result.name()));
+    }
+  }
+  if (losses.size() > 1) {
+    Op sum{.name = unique_name("loss/add_losses"),
+           .kind = "add_losses",
+           .shape = {std::ssize(losses), 1},
+           .flops = 2 * std::ssize(losses) - 1,
+           .outputs = {make_output({}, DataType::kFloat32)},
+           .scope = "loss"};
+    append_op(graph_, std::move(sum), losses);
+  }
+}
+
+// Logits are matrices, [..., classes], or maps, [N, classes, H, W].
+Tensor Importer::add_loss(const std::string& result) {
+  const auto logits = tensors_.find(resolve(result));
   if (logits == tensors_.end()) {
-    fail(fmt::format("to be trained, a model must have one computed result, its logits; found {}",
-                     results.size()));
+    fail(fmt::format("the result '{}' is no result of an op that could be trained",
+                     excerpt(result)));
   }
   const Output value = value_of(graph_, logits->second);
-  if (value.shape.empty()) {
-    fail("to be trained, the model's result must have a dimension of classes; found a scalar");
+  const std::int64_t count = product(value.shape);
+  const bool is_scalar = value.shape.empty();
+  const std::int64_t columns = is_scalar                ? 1
+                               : value.shape.size() < 4 ? value.shape.back()
+                                                        : value.shape[1];
+  const Output scalar = make_output({}, DataType::kFloat32);
+  const auto add_labels = [&](Shape shape, DataType type) {
+    Op labels{.name = unique_name("labels"), .kind = "input", .shape = shape};
+    labels.outputs = {make_output(std::move(shape), type)};
+    return Tensor{append_op(graph_, std::move(labels), {}), 0};
+  };
+  if (is_scalar || columns == 1 || yes_or_no_.contains(result)) {
+    const std::string kind = is_scalar ? "mean_squared_error" : "sigmoid_cross_entropy";
+    const Tensor truth = add_labels(value.shape, value.type);
+    Op loss{.name = unique_name("loss/" + kind),
+            .kind = kind,
+            .shape = {count},
+            .flops = product({is_scalar ? 3 : 10, count}),
+            .outputs = {scalar},
+            .scope = "loss"};
+    return {append_op(graph_, std::move(loss), {logits->second, truth}), 0};
   }
-  const std::int64_t columns = value.shape.back();
-  const std::int64_t rows = columns == 0 ? 0 : product(value.shape) / columns;
+  const std::int64_t rows = columns == 0 ? 0 : count / columns;
   Tensor matrix = logits->second;
   if (value.shape.size() != 2) {
     Op flatten{.name = unique_name("loss/flatten"),
@@ -279,18 +375,15 @@ void Importer::add_loss() {
     flatten.outputs = {make_output({rows, columns}, value.type)};
     matrix = {append_op(graph_, std::move(flatten), {matrix}), 0};
   }
-  Op labels{.name = unique_name("labels"), .kind = "input", .shape = {rows}};
-  labels.outputs = {make_output({rows}, DataType::kInt32)};
-  const Tensor truth{append_op(graph_, std::move(labels), {}), 0};
+  const Tensor truth = add_labels({rows}, DataType::kInt32);
   // Softmax, and a logarithm and an addition for each row.
-  Op loss{
-      .name = unique_name("loss/softmax_cross_entropy"),
-      .kind = "softmax_cross_entropy",
-      .shape = {rows, columns},
-      .flops = sum({product({5, rows, columns}), product({2, rows})}),
-      .outputs = {make_output({}, DataType::kFloat32), make_output({rows, columns}, value.type)},
-      .scope = "loss"};
-  append_op(graph_, std::move(loss), {matrix, truth});
+  Op loss{.name = unique_name("loss/softmax_cross_entropy"),
+          .kind = "softmax_cross_entropy",
+          .shape = {rows, columns},
+          .flops = sum({product({5, rows, columns}), product({2, rows})}),
+          .outputs = {scalar, make_output({rows, columns}, value.type)},
+          .scope = "loss"};
+  return {append_op(graph_, std::move(loss), {matrix, truth}), 0};
 }
 
 }  // namespace emplace::onnx_model

@@ -1,20 +1,18 @@
 #include "model.hpp"
 
 #include "../assemble.hpp"
+#include "operators.hpp"
 
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <google/protobuf/stubs/logging.h>
-#include <onnx/checker.h>
-#include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <limits>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 namespace emplace::onnx_model {
@@ -27,57 +25,25 @@ constexpr std::array<std::string_view, 6> kRandom = {"Bernoulli",     "Multinomi
                                                      "RandomNormal",  "RandomNormalLike",
                                                      "RandomUniform", "RandomUniformLike"};
 
-bool is_standard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+// Operators of which only the first input has a gradient, although others are real numbers.
+constexpr std::array<std::string_view, 9> kFirstInputOnly = {
+    "Clip",  "DequantizeLinear", "Dropout", "OneHot", "Pad", "QuantizeLinear",
+    "Range", "Resize",           "Upsample"};
 
-// How an element type is stored. Unsigned integers count as signed ones of their width: only sizes
-// matter.
-std::optional<DataType> data_type(std::int64_t type) {
-  switch (type) {
-    case TensorProto::FLOAT:
-      return DataType::kFloat32;
-    case TensorProto::FLOAT16:
-      return DataType::kFloat16;
-    case TensorProto::BFLOAT16:
-      return DataType::kBfloat16;
-    case TensorProto::DOUBLE:
-      return DataType::kFloat64;
-    case TensorProto::INT8:
-    case TensorProto::UINT8:
-      return DataType::kInt8;
-    case TensorProto::INT16:
-    case TensorProto::UINT16:
-      return DataType::kInt16;
-    case TensorProto::INT32:
-    case TensorProto::UINT32:
-      return DataType::kInt32;
-    case TensorProto::INT64:
-    case TensorProto::UINT64:
-      return DataType::kInt64;
-    case TensorProto::BOOL:
-      return DataType::kBool;
-    default:
-      return std::nullopt;
-  }
+// Functions may call functions. A file that grows beyond all measure by that is refused.
+constexpr int kMaxDepth = 32;
+constexpr std::size_t kMaxNodes = 2'000'000;
+
+template <class Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
 }
 
-bool is_floating(DataType type) {
-  return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBfloat16 ||
-         type == DataType::kFloat64;
-}
-
-// Says whether the elements stand in the tensor itself, as many as its dimensions say: only then
-// may shape inference look at them.
-bool has_elements(const TensorProto& tensor, const Output& output) {
-  if (tensor.data_location() == TensorProto::EXTERNAL) {
-    return false;
-  }
-  if (tensor.has_raw_data()) {
-    return std::cmp_equal(tensor.raw_data().size(), output.bytes);
-  }
-  const std::int64_t stored =
-      std::max({tensor.float_data_size(), tensor.int32_data_size(), tensor.int64_data_size(),
-                tensor.double_data_size(), tensor.uint64_data_size()});
-  return stored == product(output.shape);
+std::string name_of_type(std::int64_t type) {
+  return type >= 0 && type <= std::numeric_limits<int>::max() &&
+                 onnx::TensorProto_DataType_IsValid(static_cast<int>(type))
+             ? onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(type))
+             : fmt::format("element type {}", type);
 }
 
 class Loader {
@@ -86,22 +52,20 @@ class Loader {
       : source_(source), dimensions_(dimensions) {}
 
   Model load(std::string_view bytes) && {
-    if (bytes.size() > std::numeric_limits<int>::max() ||
-        !model_.proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
+    if (bytes.size() > std::numeric_limits<int>::max()) {
+      fail("the file is larger than 2 GiB; save the model with its weights in files of their own");
+    }
+    if (!model_.proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
         !model_.proto.has_graph()) {
-      fail("not an ONNX model; models above 2 GiB keep their weights in files of their own");
+      fail("not an ONNX model");
     }
-    read_versions();
-    if (graph().sparse_initializer_size() > 0) {
-      unsupported("sparse initializers are not supported");
-    }
+    read_version();
     for (const TensorProto& tensor : graph().initializer()) {
       add_initializer(tensor);
     }
     bind_inputs();
-    for (onnx::NodeProto& node : *graph().mutable_node()) {
-      add_node(node);
-    }
+    add_graph(graph(), 0);
+    find_constants();
     return std::move(model_);
   }
 
@@ -113,50 +77,41 @@ class Loader {
     throw Error(ErrorCode::kUnsupported, fmt::format("{}: {}", source_, message));
   }
 
-  onnx::GraphProto& graph() { return *model_.proto.mutable_graph(); }
+  const onnx::GraphProto& graph() const { return model_.proto.graph(); }
 
-  void read_versions() {
-    const auto& known = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
-    const int newest = known.at("").second;
+  void read_version() {
     for (const auto& import : model_.proto.opset_import()) {
-      const std::string domain = is_standard(import.domain()) ? "" : import.domain();
-      if (domain.empty() && import.version() > newest) {
-        unsupported(
-            fmt::format("opset {} is newer than {}, the newest that this build's libonnx "
-                        "knows; export the model with opset_version={}",
-                        import.version(), newest, newest));
-      }
-      if (import.version() < 1 || import.version() > std::numeric_limits<int>::max()) {
+      if (import.version() < 1) {
         fail(fmt::format("expected an opset of at least 1, found {}", import.version()));
       }
-      opsets_[domain] = static_cast<int>(import.version());
+      if (is_standard_domain(import.domain())) {
+        model_.opset = import.version();
+      }
     }
-    if (!opsets_.contains("")) {
+    if (model_.opset == 0) {
       fail("the model does not say which opset it uses");
     }
-    model_.opset = opsets_.at("");
-    checker_.set_ir_version(
-        static_cast<int>(std::clamp<std::int64_t>(model_.proto.ir_version(), 3, onnx::IR_VERSION)));
-    checker_.set_opset_imports(opsets_);
   }
 
-  // Remembers a tensor of which nothing is known yet but its shape and type.
-  Value& add_value(const std::string& name, std::vector<std::int64_t> shape, std::int64_t type,
-                   Origin origin) {
+  DataType type_of(const std::string& name, std::int64_t type) const {
     const auto stored = data_type(type);
     if (!stored) {
       unsupported(fmt::format("tensor '{}': tensors of {} are not supported", excerpt(name),
-                              onnx::TensorProto_DataType_Name(static_cast<int>(type))));
+                              name_of_type(type)));
     }
+    return *stored;
+  }
+
+  Value& add_value(const std::string& name, Shape shape, DataType type, Origin origin) {
     for (const std::int64_t extent : shape) {
-      if (extent < 0) {
-        fail(fmt::format("tensor '{}': expected dimensions of at least 0, found {}", excerpt(name),
-                         extent));
+      if (extent < 0 || extent > kMaxExtent) {
+        fail(fmt::format("tensor '{}': expected dimensions of at least 0 and at most {}, found {}",
+                         excerpt(name), kMaxExtent, extent));
       }
     }
     Value value{.origin = origin};
     try {
-      value.output = make_output(std::move(shape), *stored);
+      value.output = make_output(std::move(shape), type);
     } catch (const Error&) {
       fail(fmt::format("tensor '{}': its size does not fit 64 bits", excerpt(name)));
     }
@@ -164,36 +119,30 @@ class Loader {
     if (!is_new) {
       fail(fmt::format("the tensor '{}' is made twice", excerpt(name)));
     }
-    onnx::TypeProto& proto = types_[name];
-    proto.mutable_tensor_type()->set_elem_type(static_cast<int>(type));
-    onnx::TensorShapeProto& dimensions = *proto.mutable_tensor_type()->mutable_shape();
-    for (const std::int64_t extent : position->second.output.shape) {
-      dimensions.add_dim()->set_dim_value(extent);
-    }
-    type_by_name_[name] = &proto;
     return position->second;
   }
 
   void add_initializer(const TensorProto& tensor) {
     Value& value = add_value(tensor.name(), {tensor.dims().begin(), tensor.dims().end()},
-                             tensor.data_type(), Origin::kConstant);
+                             type_of(tensor.name(), tensor.data_type()), Origin::kConstant);
     if (is_floating(value.output.type) && !value.output.shape.empty()) {
       value.origin = Origin::kWeight;
     }
-    remember_elements(tensor.name(), tensor, value);
+    pack(value, tensor.data_type());
+    value.numbers = read_numbers(tensor);
   }
 
-  void remember_elements(const std::string& name, const TensorProto& tensor, Value& value) {
-    if (has_elements(tensor, value.output)) {
-      data_by_name_[name] = &tensor;
-      value.integers = read_integers(tensor);
+  // Two elements of 4 bits share a byte.
+  static void pack(Value& value, std::int64_t type) {
+    if (type == TensorProto::INT4 || type == TensorProto::UINT4 ||
+        type == TensorProto::FLOAT4E2M1) {
+      value.output.bytes = (value.output.bytes + 1) / 2;
     }
   }
 
   void bind_inputs() {
     std::vector<std::string> missing;
-    std::set<std::string, std::less<>> bound;
-    for (onnx::ValueInfoProto& input : *graph().mutable_input()) {
+    for (const onnx::ValueInfoProto& input : graph().input()) {
       if (model_.values.contains(input.name())) {
         continue;  // up to IR version 3 initializers are inputs too
       }
@@ -202,10 +151,10 @@ class Loader {
         unsupported(
             fmt::format("input '{}': expected a tensor with a shape", excerpt(input.name())));
       }
-      std::vector<std::int64_t> shape;
+      Shape shape;
       for (int i = 0; i < type.shape().dim_size(); ++i) {
         const auto& dimension = type.shape().dim(i);
-        if (dimension.has_dim_value()) {
+        if (dimension.dim_value() > 0) {
           shape.push_back(dimension.dim_value());
           continue;
         }
@@ -214,195 +163,391 @@ class Loader {
                                        ? fmt::format("{}.{}", input.name(), i)
                                        : dimension.dim_param();
         const auto given = dimensions_.find(symbol);
-        bound.insert(symbol);
+        symbols_.insert(symbol);
         shape.push_back(given != dimensions_.end() ? given->second : 1);
-        if (given == dimensions_.end() && std::ranges::find(missing, symbol) == missing.end()) {
+        if (given == dimensions_.end() && !contains(missing, symbol)) {
           missing.push_back(symbol);
         }
       }
-      add_value(input.name(), std::move(shape), type.elem_type(), Origin::kInput);
+      add_value(input.name(), std::move(shape), type_of(input.name(), type.elem_type()),
+                Origin::kInput);
     }
     if (!missing.empty()) {
-      throw Error(
-          ErrorCode::kUsage,
-          fmt::format("{}: give the sizes of its symbolic dimensions: dimensions={}:SIZE", source_,
-                      excerpt(fmt::format("{}", fmt::join(missing, ":SIZE;")), 400)));
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("{}: give the sizes of its symbolic dimensions behind the file's "
+                              "name: {}:{}=SIZE",
+                              source_, excerpt(source_, 200),
+                              excerpt(fmt::format("{}", fmt::join(missing, "=SIZE,")), 300)));
     }
     for (const auto& [symbol, size] : dimensions_) {
-      if (!bound.contains(symbol)) {
-        const std::vector<std::string> known(bound.begin(), bound.end());
-        throw Error(ErrorCode::kUsage, fmt::format("{}: no dimension is called '{}'{}", source_,
-                                                   excerpt(symbol), suggest_names(symbol, known)));
+      if (!symbols_.contains(symbol)) {
+        const std::vector<std::string> known(symbols_.begin(), symbols_.end());
+        throw Error(ErrorCode::kUsage,
+                    fmt::format("{}: no parameter and no dimension is called '{}'{}", source_,
+                                excerpt(symbol), suggest_names(symbol, known)));
       }
     }
   }
 
-  static std::string describe(const onnx::NodeProto& node) {
-    return fmt::format("node '{}' ({})", excerpt(node.name()), excerpt(node.op_type()));
+  void add_graph(const onnx::GraphProto& graph, int depth) {
+    if (graph.sparse_initializer_size() > 0) {
+      unsupported("sparse initializers are not supported");
+    }
+    for (const onnx::NodeProto& node : graph.node()) {
+      add_node(node, depth);
+    }
   }
 
-  void add_node(onnx::NodeProto& node) {
-    refuse_unsupported(node);
-    std::vector<const Integers*> inputs;
-    bool is_constant = std::ranges::find(kRandom, node.op_type()) == kRandom.end();
+  void add_node(const onnx::NodeProto& node, int depth) {
+    if (depth > kMaxDepth || model_.nodes.size() > kMaxNodes) {
+      unsupported(
+          fmt::format("{}: functions call each other more than {} deep, or the model has "
+                      "more than {} nodes",
+                      describe(node), kMaxDepth, kMaxNodes));
+    }
+    if (node.output_size() == 0) {
+      fail(fmt::format("{} has no results", describe(node)));
+    }
+    std::vector<const Value*> inputs;
     for (const std::string& name : node.input()) {
-      inputs.push_back(nullptr);
-      if (name.empty()) {
-        continue;  // an input that is left out
-      }
-      const auto input = model_.values.find(name);
-      if (unknown_.contains(name)) {
-        unsupported(fmt::format("{} reads '{}', whose shape cannot be known before the model runs",
-                                describe(node), excerpt(name)));
-      }
-      if (input == model_.values.end()) {
-        fail(fmt::format("{} reads '{}', which nothing before it makes", describe(node),
-                         excerpt(name)));
-      }
-      is_constant = is_constant && input->second.origin == Origin::kConstant;
-      inputs.back() = input->second.integers ? &*input->second.integers : nullptr;
+      inputs.push_back(name.empty() ? nullptr : &read(node, name));
     }
-    const bool is_shape = node.op_type() == "Shape" || node.op_type() == "Size";
-    add_results(node, infer(node), is_constant || is_shape);
-    if ((is_constant || is_shape) && model_.values.contains(node.output(0))) {
-      remember_result(node, is_shape ? shape_of_input(node) : evaluate(node, inputs));
+    for (const onnx::FunctionProto& function : model_.proto.functions()) {
+      if (function.name() == node.op_type() && function.domain() == node.domain()) {
+        add_call(node, function, depth);
+        return;
+      }
     }
-  }
-
-  void refuse_unsupported(const onnx::NodeProto& node) const {
+    if (node.op_type() == "If" && is_standard_domain(node.domain())) {
+      add_branch(node, inputs, depth);
+      return;
+    }
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_g() || attribute.graphs_size() > 0) {
-        unsupported(fmt::format("{}: control flow is not supported; export the model for one path",
-                                describe(node)));
+        unsupported(
+            fmt::format("{}: control flow is not supported; export the model for a fixed "
+                        "number of steps",
+                        describe(node)));
       }
     }
-    for (const auto& function : model_.proto.functions()) {
-      if (function.name() == node.op_type() && function.domain() == node.domain()) {
-        unsupported(fmt::format("{}: functions of the model's own are not supported; inline them",
-                                describe(node)));
-      }
+    infer(node, inputs);
+  }
+
+  const Value& read(const onnx::NodeProto& node, const std::string& name) const {
+    if (unknown_.contains(name)) {
+      unsupported(
+          fmt::format("{} reads '{}', whose shape is not known", describe(node), excerpt(name)));
+    }
+    const auto found = model_.values.find(name);
+    if (found == model_.values.end()) {
+      fail(fmt::format("{} reads '{}', which nothing before it makes", describe(node),
+                       excerpt(name)));
+    }
+    return found->second;
+  }
+
+  // The nodes of the branch that the condition chooses.
+  void add_branch(const onnx::NodeProto& node, const std::vector<const Value*>& inputs, int depth) {
+    const Value* condition = inputs.size() == 1 ? inputs[0] : nullptr;
+    std::optional<double> chosen;
+    if (condition != nullptr && condition->numbers) {
+      chosen = single_of(*condition->numbers);
+    }
+    if (!chosen) {
+      unsupported(
+          fmt::format("{}: which branch runs depends on the data; control flow is not "
+                      "supported, export the model for one branch",
+                      describe(node)));
+    }
+    const auto* branch = find_attribute(node, *chosen != 0 ? "then_branch" : "else_branch");
+    if (branch == nullptr || branch->g().output_size() != node.output_size()) {
+      fail(fmt::format("{}: its branch has not as many results", describe(node)));
+    }
+    for (const TensorProto& tensor : branch->g().initializer()) {
+      add_initializer(tensor);
+    }
+    add_graph(branch->g(), depth + 1);
+    for (int i = 0; i < node.output_size(); ++i) {
+      add_identity(branch->g().output(i).name(), node.output(i), depth);
     }
   }
 
-  // Returns the types of the node's results, as far as they can be known.
-  std::vector<onnx::TypeProto> infer(onnx::NodeProto& node) {
-    const std::string domain = is_standard(node.domain()) ? "" : node.domain();
-    const auto opset = opsets_.find(domain);
-    const onnx::OpSchema* schema =
-        opset != opsets_.end()
-            ? onnx::OpSchemaRegistry::Schema(node.op_type(), opset->second, domain)
-            : nullptr;
-    if (schema == nullptr) {
-      if (domain.empty()) {
-        fail(fmt::format("{}: opset {} has no such operator", describe(node), model_.opset));
-      }
-      return declared_types(node);
+  void add_identity(const std::string& from, const std::string& to, int depth) {
+    if (to.empty()) {
+      return;
     }
+    onnx::NodeProto& identity = model_.made.emplace_back();
+    identity.set_op_type("Identity");
+    identity.add_input(from);
+    identity.add_output(to);
+    add_node(identity, depth);
+  }
+
+  // The nodes of a function, with names of their own.
+  void add_call(const onnx::NodeProto& call, const onnx::FunctionProto& function, int depth) {
+    const std::string prefix = fmt::format(
+        "{}/", call.name().empty() ? fmt::format("{}_{}", call.op_type(), calls_++) : call.name());
+    std::map<std::string, std::string, std::less<>> names;
+    for (int i = 0; i < function.input_size(); ++i) {
+      names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
+    }
+    for (int i = 0; i < function.output_size() && i < call.output_size(); ++i) {
+      if (!call.output(i).empty()) {
+        names[function.output(i)] = call.output(i);
+      }
+    }
+    const auto rename = [&](const std::string& name) {
+      const auto found = names.find(name);
+      return found != names.end() ? found->second : name.empty() ? name : prefix + name;
+    };
+    for (const onnx::NodeProto& node : function.node()) {
+      onnx::NodeProto& made = model_.made.emplace_back(node);
+      made.set_name(prefix + node.name());
+      for (std::string& name : *made.mutable_input()) {
+        name = rename(name);
+      }
+      for (std::string& name : *made.mutable_output()) {
+        name = rename(name);
+      }
+      set_attributes(made, call, function);
+      add_node(made, depth + 1);
+    }
+  }
+
+  // Puts the call's attributes, or the function's own values, where the nodes refer to them.
+  static void set_attributes(onnx::NodeProto& node, const onnx::NodeProto& call,
+                             const onnx::FunctionProto& function) {
+    for (int i = 0; i < node.attribute_size();) {
+      onnx::AttributeProto& attribute = *node.mutable_attribute(i);
+      if (attribute.ref_attr_name().empty()) {
+        ++i;
+        continue;
+      }
+      const std::string name = attribute.name();
+      const onnx::AttributeProto* given = find_attribute(call, attribute.ref_attr_name());
+      for (const auto& own : function.attribute_proto()) {
+        given = given == nullptr && own.name() == attribute.ref_attr_name() ? &own : given;
+      }
+      if (given == nullptr) {
+        node.mutable_attribute()->DeleteSubrange(i, 1);
+        continue;
+      }
+      attribute = *given;
+      attribute.set_name(name);
+      ++i;
+    }
+  }
+
+  void infer(const onnx::NodeProto& node, const std::vector<const Value*>& inputs) {
+    const Operator* row = find_operator(node.domain(), node.op_type());
+    std::vector<Output> results;
+    std::vector<Numbers> numbers;
     try {
-      onnx::checker::check_node(node, checker_, {});
-      onnx::shape_inference::InferenceContextImpl context(node, type_by_name_, data_by_name_, {},
-                                                          nullptr, nullptr);
-      if (schema->has_type_and_shape_inference_function() || !schema->HasFunction()) {
-        schema->GetTypeAndShapeInferenceFunction()(context);
+      if (row == nullptr) {
+        results = declared_results(node);
       } else {
-        onnx::shape_inference::InferShapeForFunctionNode(
-            *schema->GetFunction(), onnx::OpSchemaRegistry::Instance(), context);
+        Inference inference(node, model_.opset, inputs);
+        row->infer(inference);
+        results = inference.results();
       }
-      return std::move(context.allOutputTypes_);
-    } catch (const Error&) {
-      throw;
-    } catch (const std::exception& error) {
-      fail(fmt::format("{}: {}", describe(node), excerpt(error.what(), 300)));
+      if (const std::size_t named = named_results(node); results.size() > named) {
+        results.resize(named);
+      }
+      numbers = evaluate_node(node, inputs, results);
+    } catch (const Error& error) {
+      // A size that does not fit 64 bits is the file's mistake.
+      throw Error(error.code() == ErrorCode::kUsage ? ErrorCode::kFormat : error.code(),
+                  fmt::format("{}: {}: {}", source_, describe(node), error.what()));
     }
+    add_results(node, std::move(results), std::move(numbers));
+    model_.nodes.push_back(&node);
   }
 
-  // What the file says of the results of an operator that libonnx does not know.
-  std::vector<onnx::TypeProto> declared_types(const onnx::NodeProto& node) {
-    std::vector<onnx::TypeProto> types;
+  static std::size_t named_results(const onnx::NodeProto& node) {
+    auto count = static_cast<std::size_t>(node.output_size());
+    while (count > 0 && node.output(static_cast<int>(count) - 1).empty()) {
+      --count;
+    }
+    return count;
+  }
+
+  static std::vector<Numbers> evaluate_node(const onnx::NodeProto& node,
+                                            const std::vector<const Value*>& inputs,
+                                            const std::vector<Output>& results) {
+    std::vector<const Numbers*> numbers;
+    std::vector<const Output*> outputs;
+    for (const Value* input : inputs) {
+      numbers.push_back(input != nullptr && input->numbers ? &*input->numbers : nullptr);
+      outputs.push_back(input != nullptr ? &input->output : nullptr);
+    }
+    return contains(kRandom, node.op_type()) ? std::vector<Numbers>()
+                                             : evaluate({node, numbers, outputs, results});
+  }
+
+  // What the file says of the results of an operator that has no row.
+  std::vector<Output> declared_results(const onnx::NodeProto& node) const {
+    std::vector<Output> results;
     for (const std::string& name : node.output()) {
-      types.emplace_back();
+      const onnx::ValueInfoProto* info = nullptr;
       for (const auto* list : {&graph().value_info(), &graph().output()}) {
-        const auto declared = std::ranges::find(*list, name, &onnx::ValueInfoProto::name);
-        if (declared != list->end()) {
-          types.back() = declared->type();
+        for (const onnx::ValueInfoProto& declared : *list) {
+          info = declared.name() == name ? &declared : info;
         }
       }
+      const auto shape = info != nullptr ? declared_shape(info->type()) : std::nullopt;
+      if (!shape) {
+        throw Error(ErrorCode::kUnsupported,
+                    "this operator is not known, and the file does not say what shape its result "
+                    "has; run shape inference on the model, with the dimensions' sizes, before");
+      }
+      results.push_back(make_output(*shape, type_of(name, info->type().tensor_type().elem_type())));
     }
-    return types;
+    return results;
   }
 
-  void add_results(const onnx::NodeProto& node, const std::vector<onnx::TypeProto>& types,
-                   bool is_constant) {
-    bool has_known_result = false;
-    for (int i = 0; i < node.output_size(); ++i) {
-      const std::string& name = node.output(i);
+  std::optional<Shape> declared_shape(const onnx::TypeProto& type) const {
+    if (!type.has_tensor_type() || !type.tensor_type().has_shape()) {
+      return std::nullopt;
+    }
+    Shape shape;
+    for (const auto& dimension : type.tensor_type().shape().dim()) {
+      const auto given = dimensions_.find(dimension.dim_param());
+      if (dimension.has_dim_value()) {
+        shape.push_back(dimension.dim_value());
+      } else if (given != dimensions_.end()) {
+        shape.push_back(given->second);
+      } else {
+        return std::nullopt;
+      }
+    }
+    return shape;
+  }
+
+  void add_results(const onnx::NodeProto& node, std::vector<Output> results,
+                   std::vector<Numbers> numbers) {
+    for (std::size_t i = 0; std::cmp_less(i, node.output_size()); ++i) {
+      const std::string& name = node.output(static_cast<int>(i));
       if (name.empty()) {
         continue;  // a result that is not used
       }
-      const onnx::TypeProto& type = types.at(static_cast<std::size_t>(i));
-      bool is_known = type.has_tensor_type() && type.tensor_type().has_shape();
-      std::vector<std::int64_t> shape;
-      for (const auto& dimension : type.tensor_type().shape().dim()) {
-        is_known = is_known && dimension.has_dim_value();
-        shape.push_back(dimension.dim_value());
-      }
-      if (!is_known) {
+      if (i >= results.size()) {
         unknown_.insert(name);
         continue;
       }
-      has_known_result = true;
-      add_value(name, std::move(shape), type.tensor_type().elem_type(),
-                is_constant ? Origin::kConstant : Origin::kComputed);
-    }
-    if (!has_known_result) {
-      unsupported(fmt::format("{}: the shapes of its results cannot be known before the model runs",
-                              describe(node)));
+      const DataType type = results[i].type;
+      Value& value = add_value(name, std::move(results[i].shape), type, Origin::kComputed);
+      if (i < numbers.size()) {
+        value.numbers = std::move(numbers[i]);
+      }
+      if (const auto* tensor = find_attribute(node, "value");
+          node.op_type() == "Constant" && tensor != nullptr) {
+        pack(value, tensor->t().data_type());
+      }
     }
   }
 
-  std::optional<Integers> shape_of_input(const onnx::NodeProto& node) const {
-    const auto& shape = model_.values.find(node.input(0))->second.output.shape;
-    if (node.op_type() == "Size") {
-      return Integers{.is_scalar = true, .values = {product(shape)}};
+  // --- What is known before the step ---
+
+  // Numbers in a node of kind Constant are trained if they are many, of which not all are alike:
+  // some exporters keep weights so.
+  static bool holds_weights(const onnx::NodeProto& node, const Value& value) {
+    if (node.op_type() != "Constant" || !is_floating(value.output.type) ||
+        product(value.output.shape) <= kMaxSetting) {
+      return false;
     }
-    const auto rank = std::ssize(shape);
-    const auto place = [&](std::int64_t index) {
-      return std::clamp<std::int64_t>(index < 0 ? std::max(index, -rank) + rank : index, 0, rank);
-    };
-    const auto begin = place(integer_attribute(node, "start", 0));
-    const auto end = std::max(begin, place(integer_attribute(node, "end", rank)));
-    return Integers{.values = {shape.begin() + begin, shape.begin() + end}};
+    return !value.numbers || std::ranges::any_of(value.numbers->values, [&](Number number) {
+      return number != value.numbers->values.front();
+    });
   }
 
-  // Lets shape inference see what a node's constant result is.
-  void remember_result(const onnx::NodeProto& node, std::optional<Integers> integers) {
-    const std::string& name = node.output(0);
-    Value& value = model_.values.find(name)->second;
-    if (const auto* tensor = find_attribute(node, "value");
-        node.op_type() == "Constant" && tensor) {
-      remember_elements(name, tensor->t(), value);
-    } else if (integers && std::cmp_equal(integers->values.size(), product(value.output.shape)) &&
-               value.output.type == DataType::kInt64) {
-      data_by_name_[name] = &(evaluated_[name] = to_tensor(*integers));
-      value.integers = std::move(integers);
-    } else if (integers && std::cmp_equal(integers->values.size(), product(value.output.shape))) {
-      value.integers = std::move(integers);
+  void find_constants() {
+    std::set<std::string_view> from_data;  // tensors that depend on what enters the step
+    for (const auto& [name, value] : model_.values) {
+      if (value.origin == Origin::kInput) {
+        from_data.insert(name);
+      }
     }
+    for (const onnx::NodeProto* node : model_.nodes) {
+      const bool is_shape = node->op_type() == "Shape" || node->op_type() == "Size";
+      const bool depends = !is_shape && (contains(kRandom, node->op_type()) ||
+                                         std::ranges::any_of(node->input(), [&](const auto& name) {
+                                           return from_data.contains(name);
+                                         }));
+      for (const std::string& name : node->output()) {
+        const auto found = model_.values.find(name);
+        if (depends) {
+          from_data.insert(name);
+        } else if (found != model_.values.end() && holds_weights(*node, found->second)) {
+          found->second.origin = Origin::kWeight;
+        }
+      }
+    }
+    const auto reached = find_reached(from_data);
+    for (auto& [name, value] : model_.values) {
+      if (value.origin == Origin::kWeight && !reached.contains(name)) {
+        value.origin = Origin::kConstant;
+      }
+    }
+    for (const onnx::NodeProto* node : model_.nodes) {
+      const bool is_shape = node->op_type() == "Shape" || node->op_type() == "Size";
+      const auto is_known = [&](const std::string& name) {
+        return name.empty() || model_.values.find(name)->second.origin == Origin::kConstant;
+      };
+      if (!is_shape &&
+          (contains(kRandom, node->op_type()) || !std::ranges::all_of(node->input(), is_known))) {
+        continue;
+      }
+      for (const std::string& name : node->output()) {
+        const auto found = model_.values.find(name);
+        if (found != model_.values.end() && found->second.origin == Origin::kComputed) {
+          found->second.origin = Origin::kConstant;
+        }
+      }
+    }
+  }
+
+  // Returns the tensors to which a gradient comes from a result of the model. Numbers to which
+  // none comes are not trained: a mask that is only compared, say. Results that are no real
+  // numbers (a choice of classes) count as if they had a gradient, where they depend on data.
+  std::set<std::string_view> find_reached(const std::set<std::string_view>& from_data) const {
+    std::set<std::string_view> reached;
+    for (const onnx::ValueInfoProto& result : graph().output()) {
+      reached.insert(result.name());
+    }
+    for (auto at = model_.nodes.rbegin(); at != model_.nodes.rend(); ++at) {
+      const onnx::NodeProto& node = **at;
+      const auto is_reached = [&](const std::string& name) { return reached.contains(name); };
+      if (!std::ranges::any_of(node.output(), is_reached)) {
+        continue;
+      }
+      const auto is_real = [&](const std::string& name) {
+        const auto found = model_.values.find(name);
+        return found != model_.values.end() && is_floating(found->second.output.type);
+      };
+      const bool has_derivative = std::ranges::any_of(node.output(), is_real);
+      const int count = contains(kFirstInputOnly, node.op_type()) ? 1 : node.input_size();
+      for (int i = 0; i < std::min(count, node.input_size()); ++i) {
+        if (from_data.contains(node.input(i)) || (has_derivative && is_real(node.input(i)))) {
+          reached.insert(node.input(i));
+        }
+      }
+    }
+    return reached;
   }
 
   const std::string& source_;
   const Dimensions& dimensions_;
   Model model_;
-  std::unordered_map<std::string, int> opsets_;
-  onnx::checker::CheckerContext checker_;
-  std::set<std::string, std::less<>> unknown_;  // results without a known shape
-  std::map<std::string, onnx::TypeProto> types_;
-  std::map<std::string, TensorProto> evaluated_;
-  std::unordered_map<std::string, onnx::TypeProto*> type_by_name_;
-  std::unordered_map<std::string, const TensorProto*> data_by_name_;
+  std::set<std::string, std::less<>> symbols_;  // of the inputs' dimensions
+  std::set<std::string, std::less<>> unknown_;  // results that are not known
+  int calls_ = 0;                               // of functions, by nodes without a name
 };
 
 }  // namespace
+
+std::string describe(const onnx::NodeProto& node) {
+  return fmt::format("node '{}' ({})", excerpt(node.name()), excerpt(node.op_type()));
+}
 
 Model load_model(std::string_view bytes, const std::string& source, const Dimensions& dimensions) {
   const google::protobuf::LogSilencer silencer;  // what it would print stands in our errors

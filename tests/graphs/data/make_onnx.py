@@ -63,6 +63,73 @@ class Transformer(torch.nn.Module):
         return self.classes(x)
 
 
+class Gpt(torch.nn.Module):
+    """Two decoder blocks with a mask in a buffer, and positions by arange; 33,920 parameters."""
+
+    def __init__(self, vocabulary=100, width=32, heads=4, layers=2, longest=64):
+        super().__init__()
+        self.tokens = torch.nn.Embedding(vocabulary, width)
+        self.positions = torch.nn.Embedding(longest, width)
+        self.heads = heads
+        self.register_buffer("mask", torch.tril(torch.ones(longest, longest)).view(1, 1, longest, longest))
+        self.blocks = torch.nn.ModuleList()
+        for _ in range(layers):
+            block = torch.nn.Module()
+            block.norm_1 = torch.nn.LayerNorm(width)
+            block.qkv = torch.nn.Linear(width, 3 * width)
+            block.out = torch.nn.Linear(width, width)
+            block.norm_2 = torch.nn.LayerNorm(width)
+            block.up = torch.nn.Linear(width, 4 * width)
+            block.down = torch.nn.Linear(4 * width, width)
+            self.blocks.append(block)
+        self.norm = torch.nn.LayerNorm(width)
+        self.head = torch.nn.Linear(width, vocabulary, bias=False)
+        for parameter in self.parameters():
+            torch.nn.init.normal_(parameter)
+
+    def attention(self, block, x):
+        batch, steps, width = x.size()
+        q, k, v = (part.view(batch, steps, self.heads, width // self.heads).transpose(1, 2)
+                   for part in block.qkv(x).split(width, dim=2))
+        scores = q @ k.transpose(-2, -1) * (1.0 / k.size(-1) ** 0.5)
+        scores = scores.masked_fill(self.mask[:, :, :steps, :steps] == 0, float("-inf"))
+        return block.out((torch.softmax(scores, dim=-1) @ v).transpose(1, 2).contiguous().view(batch, steps, width))
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.positions(torch.arange(0, ids.size(1), device=ids.device).unsqueeze(0))
+        for block in self.blocks:
+            x = x + self.attention(block, block.norm_1(x))
+            x = x + block.down(torch.nn.functional.gelu(block.up(block.norm_2(x))))
+        return self.head(self.norm(x))
+
+
+class UNet(torch.nn.Module):
+    """Down and up again, with group normalization, squeeze-excite, and the sizes made equal by F.pad; 4,041 parameters."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 16, 3, padding=1)
+        self.norm = torch.nn.GroupNorm(4, 16)
+        self.squeeze = torch.nn.Conv2d(16, 4, 1)
+        self.excite = torch.nn.Conv2d(4, 16, 1)
+        self.second = torch.nn.Conv2d(16, 32, 3, padding=1, groups=4)
+        self.up = torch.nn.ConvTranspose2d(32, 16, 2, stride=2)
+        self.last = torch.nn.Conv2d(32, 5, 1)
+        for parameter in self.parameters():
+            torch.nn.init.normal_(parameter)
+
+    def forward(self, image):
+        functional = torch.nn.functional
+        x = functional.hardswish(self.norm(self.first(image)))
+        scale = functional.hardsigmoid(self.excite(functional.relu(self.squeeze(functional.adaptive_avg_pool2d(x, 1)))))
+        x = x * scale
+        y = self.up(functional.leaky_relu(self.second(functional.max_pool2d(x, 2))))
+        rows, columns = x.size(2) - y.size(2), x.size(3) - y.size(3)
+        y = functional.pad(y, [columns // 2, columns - columns // 2, rows // 2, rows - rows // 2])
+        return functional.interpolate(self.last(torch.cat([x, y], dim=1)), scale_factor=2, mode="bilinear",
+                                      align_corners=False)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
     torch.manual_seed(0)
@@ -79,6 +146,16 @@ def main():
                           output_names=["logits"], opset_version=opset,
                           dynamic_axes={"tokens": {0: "batch", 1: "seq"}, "logits": {0: "batch", 1: "seq"}})
         drop_weights(path)
+    path = str(folder / "gpt_opset14.onnx")
+    torch.onnx.export(Gpt().eval(), torch.zeros(2, 8, dtype=torch.int64), path, input_names=["tokens"],
+                      output_names=["logits"], opset_version=14, do_constant_folding=False,
+                      dynamic_axes={"tokens": {0: "batch", 1: "seq"}})
+    drop_weights(path)
+    path = str(folder / "unet_opset11.onnx")
+    torch.onnx.export(UNet().eval(), torch.zeros(1, 3, 33, 35), path, input_names=["image"], output_names=["logits"],
+                      opset_version=11, do_constant_folding=False,
+                      dynamic_axes={"image": {0: "batch", 2: "rows", 3: "columns"}})
+    drop_weights(path)
     path = str(folder / "lstm.onnx")
     torch.onnx.export(torch.nn.LSTM(16, 32, num_layers=2).eval(), torch.zeros(5, 3, 16), path, input_names=["x"],
                       opset_version=14)

@@ -52,9 +52,18 @@ struct GraphRegistration {
   explicit GraphRegistration(GraphModel model) { GraphCatalog::global().add(std::move(model)); }
 };
 
-/// Returns the graph that a user named: `NAME[:key=value,...]` of the catalog, or the path of a
-/// file (anything with a '/', or a '.' before any ':') of a format that its content or ending
-/// identifies.
+/// Holds the path of a graph's file, and the parameters of its format that a user wrote behind it.
+struct GraphFile {
+  std::string path{};
+  std::string parameters{};  ///< `key=value,key=value`, or nothing
+};
+
+/// Takes `PATH[:key=value,...]` apart. A ':' before which no file is found is part of the path.
+GraphFile find_graph_file(std::string_view path_and_parameters);
+
+/// Returns the graph that a user named: `NAME[:key=value,...]` of the catalog, or
+/// `PATH[:key=value,...]` of a file (anything with a '/', or a '.' before any ':') of a format that
+/// its content or ending identifies, with parameters of that format: "model.onnx:batch=32".
 OpGraph load_graph(std::string_view name_or_path);
 
 /// Returns the graphs that a user means by `name_or_path` where many may be meant: the members of a

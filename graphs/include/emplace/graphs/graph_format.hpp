@@ -34,7 +34,10 @@ struct GraphFormat {
   std::string reference{};  ///< where the format is described
   /// Ends of the file names that are of this format and no other, in lower case: ".dot"
   std::vector<std::string> endings{};
-  std::vector<ParamSpec> read_parameters{};   ///< in the order in which they are listed
+  std::vector<ParamSpec> read_parameters{};  ///< in the order in which they are listed
+  /// The text among `read_parameters` that takes the parameters which have no row, as
+  /// `key:value;key:value`: sizes of dimensions that only the file names. Empty: none are taken.
+  std::string other_parameters{};
   std::vector<ParamSpec> write_parameters{};  ///< in the order in which they are listed
   /// Says whether a file is of this format and no other; null if its content does not show it.
   std::function<bool(const FileContent&)> recognizes{};

@@ -1,0 +1,15 @@
+#pragma once
+
+// Layers that exporters take apart, put together again: LayerNormalization (whole from opset 17
+// on), root mean square normalization, GELU by the error function (whole from opset 20 on), SiLU
+// and hard-swish. Frameworks run each as one kernel, forward and backward.
+
+#include "model.hpp"
+
+namespace emplace::onnx_model {
+
+/// Replaces the nodes of such layers by one node each, which is called like the last of them.
+/// O(nodes log nodes).
+void fuse_layers(Model& model);
+
+}  // namespace emplace::onnx_model
