@@ -42,8 +42,9 @@ void add_import(CLI::App& app, Action& action) {
     action = [options](const Invocation&) {
       refuse_two_answers(options->json, options->output, "--output");
       const GraphFormats& formats = GraphFormats::global();
-      const std::string source = options->input == "-" ? "standard input" : options->input;
-      const std::string bytes = read_text_file(options->input);
+      const std::string path = formats.file_of(options->input);
+      const std::string source = path == "-" ? "standard input" : path;
+      const std::string bytes = read_text_file(path);
       const Spec format = options->format.empty() ? Spec{.name = formats.guess(bytes, source).name}
                                                   : Spec::parse(options->format);
       const OpGraph graph = formats.read(format, bytes, source);

@@ -71,7 +71,7 @@ OpGraph load_graph(std::string_view name_or_path) {
     return GraphCatalog::global().build(Spec::parse(name_or_path));
   }
   const GraphFormats& formats = GraphFormats::global();
-  const std::string path(name_or_path);
+  const std::string path = formats.file_of(std::string(name_or_path));
   const std::string bytes = read_text_file(path);
   return formats.read({.name = formats.guess(bytes, path).name}, bytes, path);
 }
