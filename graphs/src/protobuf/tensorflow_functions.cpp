@@ -271,6 +271,7 @@ class Inliner {
       return {{.frame = &frame, .node = found->second}};
     }
     std::vector<Place> places;
+    places.reserve(static_cast<std::size_t>(inner->function->signature().output_arg_size()));
     for (int i = 0; i < inner->function->signature().output_arg_size(); ++i) {
       places.push_back(resolve(frame, {.node = reference.node, .number = i}));
     }

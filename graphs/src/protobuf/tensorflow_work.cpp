@@ -87,9 +87,8 @@ void count_filters(Work& work, std::string_view suffix, const Shape& maps, const
   op.flops = product({2, product(result), product(std::span(filters).first(filters.size() - 1))});
   op.shape = result;
   const std::int64_t channels = maps[layout.channels];
-  if (maps.size() != 4) {
-    op.kind = fmt::format("conv{}", suffix);
-  } else if (const auto [down, across] = pair_of(work.node, "dilations", layout); down != across) {
+  const auto [down, across] = pair_of(work.node, "dilations", layout);
+  if (maps.size() != 4 || down != across) {
     op.kind = fmt::format("conv{}", suffix);
   } else if (filters[2] != channels) {
     op.kind = fmt::format("grouped_conv{}", suffix);
