@@ -74,7 +74,8 @@ GraphFile find_graph_file(std::string_view path_and_parameters) {
     const std::string path(path_and_parameters.substr(0, end));
     if (std::filesystem::exists(path, error)) {
       const std::size_t begin = std::min(end + 1, path_and_parameters.size());
-      return {.path = path, .parameters = std::string(path_and_parameters.substr(begin))};
+      return {.path = GraphFormats::global().file_of(path),
+              .parameters = std::string(path_and_parameters.substr(begin))};
     }
     end = end == 0 ? std::string_view::npos : path_and_parameters.rfind(':', end - 1);
     if (end == std::string_view::npos) {

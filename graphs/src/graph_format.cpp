@@ -105,6 +105,21 @@ const GraphFormat* GraphFormats::find_by_ending(std::string_view path) const {
   return nullptr;
 }
 
+std::string GraphFormats::file_of(const std::string& path) const {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    for (const auto& [name, format] : formats_) {
+      for (const std::string& file : format.folder_files) {
+        if (const fs::path inner = fs::path(path) / file; fs::is_regular_file(inner, ignored)) {
+          return inner.string();
+        }
+      }
+    }
+  }
+  return path;
+}
+
 const GraphFormat& GraphFormats::guess(std::string_view bytes, std::string_view source) const {
   const FileContent content{.bytes = bytes, .json_members = json_root_members(bytes)};
   std::vector<const GraphFormat*> found;

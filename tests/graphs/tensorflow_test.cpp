@@ -1,14 +1,19 @@
 #include "tests/support/source_path.hpp"
 
+#include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <graphs/read_format.hpp>
 #include <graphs/wire_format.hpp>
 #include <gtest/gtest.h>
 #include <support/temporary_folder.hpp>
+
+#include <algorithm>
+#include <sstream>
 
 namespace emplace {
 namespace {
@@ -137,7 +142,8 @@ TEST(TensorFlow, TakesTimesAndSizesOfARun) {
   };
   const std::string output =
       text(7, number(1, 0) +
-                  text(3, number(1, 1) + text(2, text(2, number(1, 7))) + text(4, number(1, 256))));
+                  text(3, number(1, 1) + text(2, text(2, number(1, 7)) + text(2, number(1, 6))) +
+                              text(4, number(1, 256))));
   const std::string run = text(
       1,
       text(1, text(1, "/job:a/device:GPU:0") + record("dense/MatMul", 1, 10, output)) +
@@ -151,7 +157,7 @@ TEST(TensorFlow, TakesTimesAndSizesOfARun) {
   EXPECT_EQ(product.measured[0].device_class, "gpu");
   EXPECT_EQ(product.measured[0].cost_us, 4);
   EXPECT_EQ(product.outputs[0].bytes, 256);
-  EXPECT_EQ(product.outputs[0].shape, (std::vector<std::int64_t>{7}));
+  EXPECT_EQ(product.outputs[0].shape, (std::vector<std::int64_t>{7, 6}));
   const Op& relu = op_named(graph, "dense/Relu");
   ASSERT_EQ(relu.measured.size(), 1U);
   EXPECT_EQ(relu.measured[0].device_class, "cpu");
@@ -186,13 +192,325 @@ TEST(TensorFlow, RefusesWhatItCannotRead) {
       {a + node(R"(name: "b" input: "a:-1")"), "expected an input 'name:number', found 'a:-1'"},
       {a + node(R"(name: "b" input: "a:99999999")"), "expected an input 'name:number'"},
       {node(R"(name: "a" input: "b")") + node(R"(name: "b" input: "a")"), "a cycle of ops"},
-      {node(R"(name: "a" op: "NextIteration")"), "node 'a': loops are not supported"},
+      {node(R"(name: "a" op: "NextIteration")"), "node 'a' (NextIteration): loops and branches"},
       {with_shape("-2"), "node 'a': expected a dimension of at least -1, found -2"},
       {with_shape("2"), "node 'a': the size of a result does not fit 64 bits"},
+      {"\x89HDF\r\n\x1a\n", "model.export(folder) in Keras 3"},
+      {"PK\x03\x04 and more", "model.export(folder) in Keras 3"},
+      {std::string("\x1c\0\0\0TFL3\0", 9), "TensorFlow Lite files are not read"},
+      {node(R"(name: "a" op: "While")"), "node 'a' (While): loops and branches"},
+      {node(R"(name: "a" op: "CudnnRNN")"), "node 'a' (CudnnRNN): "},
   };
   for (const auto& [text, message] : cases) {
     EXPECT_THAT(error_of_reading("tensorflow", text).value_or("no error"), HasSubstr(message));
   }
+}
+
+// One node of a text graph; inputs are parted by blanks, `attributes` are in the text format.
+std::string node(const std::string& name, const std::string& op, const std::string& inputs = "",
+                 const std::string& attributes = "") {
+  std::string text = fmt::format("node {{ name: '{}' op: '{}' ", name, op);
+  std::istringstream words(inputs);
+  for (std::string input; words >> input;) {
+    text += fmt::format("input: '{}' ", input);
+  }
+  return text + attributes + " }\n";
+}
+
+std::string attribute(const std::string& key, const std::string& value) {
+  return fmt::format("attr {{ key: '{}' value {{ {} }} }} ", key, value);
+}
+
+std::string list(const std::string& key, std::initializer_list<int> numbers) {
+  return attribute(key, fmt::format("list {{ i: {} }}", fmt::join(numbers, " i: ")));
+}
+
+std::string dims(std::initializer_list<int> sizes) {
+  return sizes.size() == 0 ? ""
+                           : fmt::format("dim {{ size: {} }}", fmt::join(sizes, " } dim { size: "));
+}
+
+std::string placeholder(const std::string& name, std::initializer_list<int> sizes) {
+  return node(
+      name, "Placeholder", "",
+      attribute("dtype", "type: DT_FLOAT") + attribute("shape", "shape { " + dims(sizes) + " }"));
+}
+
+std::string weights(const std::string& name, std::initializer_list<int> sizes) {
+  return node(
+      name, "Const", "",
+      attribute("dtype", "type: DT_FLOAT") +
+          attribute("value", "tensor { dtype: DT_FLOAT tensor_shape { " + dims(sizes) + " } }"));
+}
+
+std::string integers(const std::string& name, std::initializer_list<int> sizes,
+                     std::initializer_list<int> numbers) {
+  return node(name, "Const", "",
+              attribute("dtype", "type: DT_INT32") +
+                  attribute("value", fmt::format("tensor {{ dtype: DT_INT32 tensor_shape {{ {} }} "
+                                                 "int_val: {} }}",
+                                                 dims(sizes), fmt::join(numbers, " int_val: "))));
+}
+
+// Returns the shape of the first result of the last node, called "y".
+std::vector<std::int64_t> shape_of(const std::string& text) {
+  return op_named(read_format("tensorflow", text), "y").outputs.at(0).shape;
+}
+
+using Sizes = std::vector<std::int64_t>;
+
+std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_view> kinds) {
+  std::int64_t flops = 0;
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    flops += std::ranges::count(kinds, graph[static_cast<std::size_t>(op)].kind) > 0
+                 ? graph[static_cast<std::size_t>(op)].flops
+                 : 0;
+  }
+  return flops;
+}
+
+// Howard et al. 2017 state 569 million multiply-adds and 4.2 million parameters; Keras counts
+// 4,231,976 trained ones. make_tensorflow.py wrote the graph, without any shape but the weights'.
+TEST(TensorFlow, CountsMobileNetAsPublished) {
+  const OpGraph graph = read_format(
+      "tensorflow",
+      read_text_file(test::source_path("tests/graphs/data/tensorflow_mobilenet_v1.pb")));
+  EXPECT_EQ(totals(graph).parameters, 4'231'976);
+  EXPECT_EQ(flops_of(graph, {"conv2d", "depthwise_conv2d"}), 2 * 568'740'352LL);
+  EXPECT_EQ(op_named(graph, "Softmax").outputs[0].shape, (Sizes{1, 1000}));
+  EXPECT_THAT(graph[boost::graph_bundle].source, testing::Not(HasSubstr("unknown")));
+}
+
+// 4,089,184,256 multiply-adds, 25,557,032 parameters: torchvision's ResNet-50, and our own.
+TEST(TensorFlow, CountsResNetLikeTheBuiltInModelInBothLayouts) {
+  const OpGraph own = load_graph("resnet-50:training=false,batch=4");
+  const auto kinds = {std::string_view("conv2d"), std::string_view("matmul")};
+  for (const char* layout : {"nhwc", "nchw"}) {
+    const OpGraph graph = read_format("tensorflow:unknown-dimension=4",
+                                      read_text_file(test::source_path(fmt::format(
+                                          "tests/graphs/data/tensorflow_resnet50_{}.pb", layout))));
+    EXPECT_EQ(totals(graph).parameters, 25'557'032) << layout;
+    EXPECT_EQ(flops_of(graph, kinds), 4 * 2 * 4'089'184'256LL) << layout;
+    EXPECT_EQ(flops_of(graph, kinds), flops_of(own, kinds)) << layout;
+    EXPECT_EQ(flops_of(graph, {"batch_norm"}), flops_of(own, {"batch_norm"})) << layout;
+    EXPECT_EQ(op_named(graph, "fc/BiasAdd").outputs[0].shape, (Sizes{4, 1000})) << layout;
+  }
+}
+
+TEST(TensorFlow, InfersTheShapesOfWindows) {
+  const auto conv = [](const std::string& more) {
+    return placeholder("x", {2, 15, 12, 3}) + weights("w", {3, 3, 3, 8}) +
+           node("y", "Conv2D", "x w", more);
+  };
+  EXPECT_EQ(shape_of(conv(attribute("padding", "s: 'SAME'") + list("strides", {1, 2, 2, 1}))),
+            (Sizes{2, 8, 6, 8}));
+  EXPECT_EQ(shape_of(conv(attribute("padding", "s: 'VALID'") + list("dilations", {1, 2, 2, 1}))),
+            (Sizes{2, 11, 8, 8}));
+  EXPECT_EQ(shape_of(conv(attribute("padding", "s: 'EXPLICIT'") +
+                          list("explicit_paddings", {0, 0, 1, 0, 2, 2, 0, 0}))),
+            (Sizes{2, 14, 14, 8}));
+  EXPECT_EQ(
+      shape_of(placeholder("x", {2, 3, 9, 9}) +
+               node("y", "MaxPool", "x",
+                    attribute("padding", "s: 'VALID'") + list("ksize", {1, 1, 2, 2}) +
+                        list("strides", {1, 1, 2, 2}) + attribute("data_format", "s: 'NCHW'"))),
+      (Sizes{2, 3, 4, 4}));
+}
+
+TEST(TensorFlow, InfersShapesFromConstants) {
+  const std::string x = placeholder("x", {2, 6, 4});
+  const auto with = [&](std::initializer_list<int> sizes, std::initializer_list<int> numbers,
+                        const std::string& op, const std::string& attributes = "") {
+    return shape_of(x + integers("c", sizes, numbers) + node("y", op, "x c", attributes));
+  };
+  EXPECT_EQ(with({2}, {-1, 8}, "Reshape"), (Sizes{6, 8}));
+  EXPECT_EQ(with({}, {-1}, "ExpandDims"), (Sizes{2, 6, 4, 1}));
+  EXPECT_EQ(with({3}, {2, 0, 1}, "Transpose"), (Sizes{4, 2, 6}));
+  EXPECT_EQ(with({2}, {0, -1}, "Mean"), (Sizes{6}));
+  EXPECT_EQ(with({1}, {1}, "Max", attribute("keep_dims", "b: true")), (Sizes{2, 1, 4}));
+  EXPECT_EQ(with({3, 2}, {0, 0, 1, 2, 3, 0}, "Pad"), (Sizes{2, 9, 7}));
+  EXPECT_EQ(with({3}, {1, 2, 3}, "Tile"), (Sizes{2, 12, 12}));
+  EXPECT_EQ(with({}, {1}, "ArgMax"), (Sizes{2, 4}));
+  EXPECT_EQ(shape_of(x + integers("a", {}, {1}) +
+                     node("y", "Split", "a x", attribute("num_split", "i: 3"))),
+            (Sizes{2, 2, 4}));
+  EXPECT_EQ(shape_of(x + integers("a", {}, {-1}) + node("y", "ConcatV2", "x x a")),
+            (Sizes{2, 6, 8}));
+  EXPECT_EQ(shape_of(weights("t", {50, 7}) + integers("i", {3}, {1, 2, 3}) +
+                     integers("a", {}, {0}) + node("y", "GatherV2", "t i a")),
+            (Sizes{3, 7}));
+  EXPECT_EQ(shape_of(placeholder("m", {2, 5, 6, 3}) + integers("s", {2}, {10, 12}) +
+                     node("y", "ResizeBilinear", "m s")),
+            (Sizes{2, 10, 12, 3}));
+}
+
+// x[..., 1:5:2, None, -1] of [2, 6, 4] is [2, 2, 1].
+TEST(TensorFlow, InfersTheShapeOfAStridedSlice) {
+  EXPECT_EQ(shape_of(placeholder("x", {2, 6, 4}) + integers("b", {4}, {0, 1, 0, -1}) +
+                     integers("e", {4}, {0, 5, 0, 0}) + integers("s", {4}, {1, 2, 1, 1}) +
+                     node("y", "StridedSlice", "x b e s",
+                          attribute("ellipsis_mask", "i: 1") + attribute("new_axis_mask", "i: 4") +
+                              attribute("shrink_axis_mask", "i: 8"))),
+            (Sizes{2, 2, 1}));
+  EXPECT_EQ(shape_of(placeholder("x", {9, 4}) + integers("b", {1}, {-2}) + integers("e", {1}, {0}) +
+                     integers("s", {1}, {-3}) +
+                     node("y", "StridedSlice", "x b e s", attribute("end_mask", "i: 1"))),
+            (Sizes{3, 4}));
+}
+
+// Keras' Flatten: what is computed from shapes is no work, and moves no activations.
+TEST(TensorFlow, ComputesShapesBeforeTheStep) {
+  const OpGraph graph = read_format(
+      "tensorflow:unknown-dimension=8",
+      placeholder("x", {-1, 5, 7}) + node("shape", "Shape", "x") + integers("0", {1}, {0}) +
+          integers("1", {1}, {1}) +
+          node("batch", "StridedSlice", "shape 0 1 1", attribute("shrink_axis_mask", "i: 1")) +
+          integers("rest", {}, {-1}) + node("sizes", "Pack", "batch rest") +
+          node("flat", "Reshape", "x sizes") + weights("w", {35, 2}) +
+          node("y", "MatMul", "flat w"));
+  EXPECT_EQ(op_named(graph, "y").flops, 2 * 8 * 35 * 2);
+  EXPECT_EQ(op_named(graph, "sizes").kind, "no_op");
+  EXPECT_THAT(edges_of(graph), testing::Contains("x:-1 shape"));
+  EXPECT_THAT(edges_of(graph), testing::Contains("x:0 flat"));
+}
+
+// The weights of a frozen graph are its constants; moving averages are kept, but not trained.
+TEST(TensorFlow, TakesConstantsOfAFrozenGraphForWeights) {
+  const OpGraph graph = read_format(
+      "tensorflow", placeholder("x", {2, 8, 8, 4}) + weights("bn/gamma", {4}) +
+                        weights("bn/beta", {4}) + weights("bn/a", {4}) + weights("bn/b", {4}) +
+                        node("bn/a/read", "Identity", "bn/a") +
+                        node("bn", "FusedBatchNormV3", "x bn/gamma bn/beta bn/a/read bn/b",
+                             attribute("is_training", "b: false")) +
+                        weights("half", {}) + node("y", "Mul", "bn half"));
+  EXPECT_EQ(totals(graph).parameters, 8);
+  EXPECT_EQ(totals(graph).persistent_bytes, 4 * (4 * 4 + 1));
+  EXPECT_EQ(op_named(graph, "bn/gamma").kind, "variable");
+  EXPECT_EQ(op_named(graph, "bn/a").kind, "constant");
+  EXPECT_EQ(op_named(graph, "half").kind, "constant");
+  EXPECT_EQ(op_named(graph, "bn/a").colocation, op_named(graph, "bn").colocation);
+  EXPECT_EQ(op_named(graph, "bn").flops, 5 * 2 * 8 * 8 * 4);
+  EXPECT_EQ(op_named(graph, "bn").shape, (Sizes{2, 4, 64}));
+  EXPECT_EQ(op_named(graph, "y").kind, "scale");
+}
+
+TEST(TensorFlow, RefusesWorkThatItCannotCount) {
+  const std::string open = placeholder("image", {-1, -1, -1, 3}) + weights("w", {3, 3, 3, 8}) +
+                           node("crop", "Relu", "image") +
+                           node("y", "Conv2D", "crop w", attribute("padding", "s: 'SAME'"));
+  EXPECT_THAT(error_of_reading("tensorflow", open).value_or("no error"),
+              testing::AllOf(HasSubstr("node 'y' (Conv2D)"), HasSubstr("'image' (Placeholder)"),
+                             HasSubstr("shapes=image:")));
+  const OpGraph graph = read_format("tensorflow:shapes=image:2x10x20x3", open);
+  EXPECT_EQ(op_named(graph, "y").flops, 2LL * 2 * 10 * 20 * 8 * 27);
+  EXPECT_THAT(error_of_reading("tensorflow:shapes=imag:1x2", open).value_or("no error"),
+              HasSubstr("did you mean 'image'"));
+  const std::string unknown = placeholder("x", {2, 4}) + node("z", "Strange", "x") +
+                              weights("w", {4, 5}) + node("y", "MatMul", "z w");
+  EXPECT_THAT(error_of_reading("tensorflow", unknown).value_or("no error"),
+              HasSubstr("emplace has no shape rule for this operator"));
+  EXPECT_EQ(op_named(read_format("tensorflow:shapes=z:2x4", unknown), "y").flops, 2 * 2 * 4 * 5);
+  const OpGraph light = read_format(
+      "tensorflow", placeholder("x", {2, 4}) + node("z", "Strange", "x") + node("y", "Relu", "z"));
+  EXPECT_THAT(light[boost::graph_bundle].source, HasSubstr("unknown size"));
+  EXPECT_THAT(error_of_reading("tensorflow", placeholder("x", {2, 4}) + weights("w", {5, 6}) +
+                                                 node("y", "MatMul", "x w"))
+                  .value_or("no error"),
+              HasSubstr("node 'y' (MatMul): matrices of [2, 4] and [5, 6] cannot be multiplied"));
+}
+
+std::string function(const std::string& name, const std::string& arguments,
+                     const std::string& results, const std::string& body) {
+  std::string text = fmt::format("function {{ signature {{ name: '{}' ", name);
+  std::istringstream words(arguments);
+  for (std::string argument; words >> argument;) {
+    text += fmt::format("input_arg {{ name: '{}' type: DT_FLOAT }} ", argument);
+  }
+  return text + "output_arg { name: 'y' type: DT_FLOAT } } " + body +
+         fmt::format("ret {{ key: 'y' value: '{}' }} }}\n", results);
+}
+
+std::string in_function(std::string text) {
+  for (std::size_t at = 0; (at = text.find("node {", at)) != std::string::npos; at += 8) {
+    text.replace(at, 4, "node_def");
+  }
+  return text;
+}
+
+std::string calls(const std::string& called) {
+  return attribute("f", fmt::format("func {{ name: '{}' }}", called));
+}
+
+// A dense layer within two functions, as Keras exports it, and a saver that nothing serves.
+std::string saved_model(const std::string& inner_body = "") {
+  const auto variable = [](const std::string& name, std::initializer_list<int> sizes) {
+    return node(name, "VarHandleOp", "",
+                attribute("dtype", "type: DT_FLOAT") +
+                    attribute("shape", "shape { " + dims(sizes) + " }") +
+                    attribute("_output_shapes", "list { shape { } }"));
+  };
+  const std::string body =
+      node("read", "ReadVariableOp", "w", attribute("dtype", "type: DT_FLOAT")) +
+      node("MatMul", "MatMul", "x read:value:0") +
+      node("more", "ReadVariableOp", "b", attribute("dtype", "type: DT_FLOAT")) +
+      node("BiasAdd", "BiasAdd", "MatMul:product:0 more:value:0") + inner_body;
+  return "saved_model_schema_version: 1\nmeta_graphs { meta_info_def { tags: 'serve' } graph_def "
+         "{\n" +
+         placeholder("serving_default_x", {-1, 4}) + variable("w", {4, 6}) + variable("b", {6}) +
+         node("Call", "StatefulPartitionedCall", "serving_default_x w b", calls("outer")) +
+         node("Saver", "While", "w") + "library {\n" +
+         function("outer", "x w b", "dense:output:0",
+                  in_function(node("dense", "PartitionedCall", "x w b", calls("inner")))) +
+         function("inner", "x w b", "BiasAdd:output:0", in_function(body)) +
+         "} }\nsignature_def { key: 'serving_default' value { "
+         "inputs { key: 'x' value { name: 'serving_default_x:0' } } "
+         "outputs { key: 'y' value { name: 'Call:0' } } } } }";
+}
+
+TEST(TensorFlow, InlinesTheFunctionsOfASavedModel) {
+  const OpGraph graph = read_format("tensorflow:unknown-dimension=3", saved_model());
+  EXPECT_EQ(edges_of(graph),
+            (std::vector<std::string>{
+                "w:0 Call/dense/read", "serving_default_x:0 Call/dense/MatMul",
+                "Call/dense/read:0 Call/dense/MatMul", "b:0 Call/dense/more",
+                "Call/dense/MatMul:0 Call/dense/BiasAdd", "Call/dense/more:0 Call/dense/BiasAdd"}));
+  EXPECT_EQ(op_named(graph, "Call/dense/MatMul").flops, 2 * 3 * 4 * 6);
+  EXPECT_EQ(op_named(graph, "Call/dense/BiasAdd").scope, "Call/dense");
+  EXPECT_EQ(totals(graph).parameters, 4 * 6 + 6);
+  EXPECT_EQ(graph[boost::graph_bundle].source, "TensorFlow SavedModel, signature serving_default");
+  const OpGraph wide = read_format("tensorflow:shapes=x:5x4", saved_model());
+  EXPECT_EQ(op_named(wide, "Call/dense/MatMul").flops, 2 * 5 * 4 * 6);
+}
+
+TEST(TensorFlow, ReadsTheFolderOfASavedModel) {
+  const TemporaryFolder folder;
+  write_text_file(folder.path("saved_model.pbtxt"), saved_model());
+  const OpGraph graph = load_graph(folder.path(""));
+  EXPECT_EQ(totals(graph).parameters, 30);
+}
+
+TEST(TensorFlow, RefusesSavedModelsThatItCannotRead) {
+  const auto error = [](const std::string& format, const std::string& text) {
+    return error_of_reading(format, text).value_or("no error");
+  };
+  EXPECT_THAT(error("tensorflow:signature=serving", saved_model()),
+              HasSubstr("unknown signature 'serving'; did you mean 'serving_default'"));
+  EXPECT_THAT(error("tensorflow:signature=a", node("a", "NoOp")), HasSubstr("this is a GraphDef"));
+  const auto replaced = [](const std::string& part, const std::string& by) {
+    std::string text = saved_model();
+    return text.replace(text.find(part), part.size(), by);
+  };
+  EXPECT_THAT(error("tensorflow", replaced("func { name: 'inner' }", "func { name: 'gone' }")),
+              HasSubstr("node 'Call/dense': it calls the function 'gone', which the file lacks"));
+  EXPECT_THAT(error("tensorflow", replaced("func { name: 'inner' }", "func { name: 'outer' }")),
+              HasSubstr("recursion is not supported"));
+  EXPECT_THAT(error("tensorflow", replaced("'BiasAdd:output:0'", "'Sum:output:0'")),
+              HasSubstr("node 'Call/dense/Sum': what reads it expects a node of this name"));
+  EXPECT_THAT(error("tensorflow", replaced("op: 'BiasAdd'", "op: 'StatelessIf'")),
+              HasSubstr("node 'Call/dense/BiasAdd' (StatelessIf): loops and branches"));
+  EXPECT_THAT(error("tensorflow", "saved_model_schema_version: 1"),
+              HasSubstr("expected at least one graph in meta_graphs"));
+  EXPECT_THAT(error("tensorflow", "meta_graphs { }"), HasSubstr("the model has no signature"));
 }
 
 #endif

@@ -1,5 +1,9 @@
 #include "../assemble.hpp"
 #include "../tensorflow.hpp"
+#include "tensorflow_functions.hpp"
+#include "tensorflow_messages.hpp"
+#include "tensorflow_shapes.hpp"
+#include "tensorflow_work.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/id_vector.hpp>
@@ -8,17 +12,13 @@
 
 #include <boost/range/iterator_range.hpp>
 #include <fmt/format.h>
-#include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/stubs/logging.h>
-#include <google/protobuf/text_format.h>
-#include <graphs/src/protobuf/tensorflow.pb.h>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
+#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -26,96 +26,74 @@
 namespace emplace::tensorflow {
 namespace {
 
-namespace proto = emplace::tensorflow_proto;
-
-using Shape = std::vector<std::int64_t>;
-
-// An operator with more results than this does not occur; files with larger numbers are broken.
+// Operators with more results than this do not occur; files with larger numbers are broken.
 constexpr std::int32_t kMaxOutput = 65535;
 
-// --- Messages, binary or text
-// ----------------------------------------------------------------------
+// The most names that the source of a graph lists.
+constexpr std::size_t kMaxNames = 5;
 
-// Keeps the first mistake of a text.
-class FirstError final : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, int column, const std::string& message) override {
-    if (message_.empty()) {
-      message_ = fmt::format("line {}, column {}: {}", line + 1, column + 1, message);
+bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, op) != names.end();
+}
+
+// Operators that run other graphs, as often as the data say.
+bool is_control_flow(std::string_view op) {
+  return is_one_of(op,
+                   {"Case", "Enter", "Exit", "For", "If", "LoopCond", "NextIteration", "RefEnter",
+                    "RefNextIteration", "StatelessCase", "StatelessIf", "StatelessWhile", "While"});
+}
+
+bool is_variable(std::string_view op) {
+  return is_one_of(op, {"VarHandleOp", "Variable", "VariableV2"});
+}
+
+// Hands on the numbers that it reads.
+bool passes_on(std::string_view op) {
+  return op.starts_with("FakeQuant") ||
+         is_one_of(op, {"Cast", "Dequantize", "ExpandDims", "Identity", "ReadVariableOp", "Reshape",
+                        "Snapshot", "Squeeze", "StopGradient", "Transpose"});
+}
+
+// Reads moving averages at `input`, which are kept but not trained.
+bool reads_statistics(std::string_view op, std::size_t input) {
+  return input >= 3 && (op.starts_with("FusedBatchNorm") || op == "_FusedBatchNormEx") &&
+         op.find("Grad") == std::string_view::npos;
+}
+
+// TensorFlow's layers call the moving averages of a normalization so.
+bool names_statistics(std::string_view name) {
+  const std::string_view last = name.substr(name.rfind('/') + 1);
+  return last.starts_with("moving_mean") || last.starts_with("moving_variance");
+}
+
+bool is_real(DataType type) {
+  return type != DataType::kInt64 && type != DataType::kInt32 && type != DataType::kBool;
+}
+
+DataType result_type(const proto::NodeDef& node, std::size_t index) {
+  const std::string& op = node.op();
+  if (is_one_of(op, {"Equal", "Greater", "GreaterEqual", "IsFinite", "IsNan", "Less", "LessEqual",
+                     "LogicalAnd", "LogicalNot", "LogicalOr", "NotEqual"})) {
+    return DataType::kBool;
+  }
+  if (const auto* types = find_attribute(node, "output_types");
+      types != nullptr && std::cmp_less(index, types->list().type_size())) {
+    return data_type(types->list().type(static_cast<int>(index)));
+  }
+  if ((op == "TopKV2" || op == "Merge") && index == 1) {
+    return DataType::kInt32;
+  }
+  if (is_one_of(op, {"Rank", "Shape", "ShapeN", "Size"}) &&
+      find_attribute(node, "out_type") == nullptr) {
+    return DataType::kInt32;
+  }
+  for (const char* name : {"dtype", "DstT", "out_type", "output_type", "Tparams", "T", "Tidx"}) {
+    if (const auto* type = find_attribute(node, name)) {
+      return data_type(type->type());
     }
   }
-  const std::string& message() const { return message_; }
-
- private:
-  std::string message_;
-};
-
-// Binary messages hold the numbers of fields, which are control characters.
-bool is_text(std::string_view bytes) {
-  return std::ranges::none_of(bytes, [](unsigned char byte) {
-    return byte < ' ' && byte != '\n' && byte != '\r' && byte != '\t';
-  });
+  return DataType::kFloat32;
 }
-
-template <class Message>
-Message read_message(std::string_view bytes, const std::string& source) {
-  const google::protobuf::LogSilencer silencer;  // what it would print stands in our errors
-  Message message;
-  FirstError error;
-  bool is_good = bytes.size() <= std::numeric_limits<int>::max();
-  if (is_good && is_text(bytes)) {
-    google::protobuf::TextFormat::Parser parser;
-    parser.AllowUnknownField(true);
-    parser.SetRecursionLimit(64);
-    parser.RecordErrorsTo(&error);
-    is_good = parser.ParseFromString(std::string(bytes), &message);
-  } else if (is_good) {
-    is_good = message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  }
-  if (!is_good) {
-    throw Error(
-        ErrorCode::kFormat,
-        fmt::format("{}: expected a message of type {}{}{}", source, Message::descriptor()->name(),
-                    error.message().empty() ? "" : "; ", excerpt(error.message(), 200)));
-  }
-  return message;
-}
-
-// Texts, resources and variants count as numbers of 8 bytes: handles.
-DataType data_type(int type) {
-  switch (type % 100) {
-    case proto::DT_FLOAT:
-      return DataType::kFloat32;
-    case proto::DT_HALF:
-      return DataType::kFloat16;
-    case proto::DT_BFLOAT16:
-      return DataType::kBfloat16;
-    case proto::DT_INT32:
-    case proto::DT_UINT32:
-      return DataType::kInt32;
-    case proto::DT_INT16:
-    case proto::DT_UINT16:
-      return DataType::kInt16;
-    case proto::DT_INT8:
-    case proto::DT_UINT8:
-      return DataType::kInt8;
-    case proto::DT_BOOL:
-      return DataType::kBool;
-    case proto::DT_DOUBLE:
-    case proto::DT_COMPLEX64:
-      return DataType::kFloat64;
-    default:
-      return DataType::kInt64;
-  }
-}
-
-const proto::AttrValue* find_attribute(const proto::NodeDef& node, const std::string& name) {
-  const auto found = node.attr().find(name);
-  return found != node.attr().end() ? &found->second : nullptr;
-}
-
-// --- The graph
-// -------------------------------------------------------------------------------------
 
 class Reader {
  public:
@@ -130,18 +108,23 @@ class Reader {
     for (int i = 0; i < definition.node_size(); ++i) {
       add_edges(definition.node(i), i);
     }
-    colocate();
+    check_shapes_given();
     if (!options.step_stats.empty()) {
-      add_measurements(
-          read_message<proto::RunMetadata>(read_text_file(options.step_stats), options.step_stats));
+      add_measurements(read_run_metadata(read_text_file(options.step_stats), options.step_stats));
     }
+    infer_shapes();
+    find_weights();
+    colocate();
     for (OpId op = 0; op < num_ops(graph_); ++op) {
       count(op);
+    }
+    for (OpId op = 0; op < num_ops(graph_); ++op) {
+      leave_out_what_is_known(op);
     }
   }
 
   OpGraph finish() && {
-    graph_[boost::graph_bundle].source = "TensorFlow GraphDef";
+    graph_[boost::graph_bundle].source = "TensorFlow GraphDef" + unknown_sizes();
     return std::move(graph_);
   }
 
@@ -151,9 +134,21 @@ class Reader {
     throw Error(code, fmt::format("{}: node '{}': {}", source_, excerpt(name), message));
   }
 
+  [[noreturn]] void fail_at(const proto::NodeDef& node, const std::string& message,
+                            ErrorCode code = ErrorCode::kFormat) const {
+    throw Error(code, fmt::format("{}: node '{}' ({}): {}", source_, excerpt(node.name(), 200),
+                                  excerpt(node.op()), message));
+  }
+
   void add_op(const proto::NodeDef& node) {
-    if (node.op() == "NextIteration") {
-      fail(node.name(), "loops are not supported", ErrorCode::kUnsupported);
+    if (is_control_flow(node.op())) {
+      fail_at(node,
+              "loops and branches that run other graphs are not supported; export the model with "
+              "loops unrolled (unroll=True of a Keras layer) and branches decided",
+              ErrorCode::kUnsupported);
+    }
+    if (is_one_of(node.op(), {"PartitionedCall", "StatefulPartitionedCall"})) {
+      fail_at(node, "it calls a function that the file lacks");
     }
     if (!op_of_.emplace(node.name(), num_ops(graph_)).second) {
       fail(node.name(), "the name comes twice");
@@ -164,71 +159,287 @@ class Reader {
     op.phase = op.kind == "optimizer_update"                                  ? Phase::kUpdate
                : ("/" + node.name()).find("/gradients/") != std::string::npos ? Phase::kBackward
                                                                               : Phase::kForward;
-    const DataType type = type_of(node);
-    if (const auto* shapes = find_attribute(node, "_output_shapes")) {
-      for (const auto& shape : shapes->list().shape()) {
-        op.outputs.push_back(make(node.name(), shape, type));
-      }
-    } else if (const auto* value = find_attribute(node, "value"); value && value->has_tensor()) {
-      op.outputs = {make(node.name(), value->tensor().tensor_shape(), type)};
-    } else if (const auto* shape = find_attribute(node, "shape"); shape && shape->has_shape()) {
-      op.outputs = {make(node.name(), shape->shape(), type)};
-    }
     boost::add_vertex(std::move(op), graph_);
-  }
-
-  static DataType type_of(const proto::NodeDef& node) {
-    for (const char* name : {"dtype", "DstT", "out_type", "T"}) {
-      if (const auto* type = find_attribute(node, name)) {
-        return data_type(type->type());
-      }
-    }
-    return DataType::kFloat32;
-  }
-
-  // Of a tensor whose rank is open nothing is known.
-  Output make(const std::string& name, const proto::TensorShapeProto& shape, DataType type) const {
-    if (shape.unknown_rank()) {
-      return {.type = type};
-    }
-    Shape extents;
-    for (const auto& dimension : shape.dim()) {
-      if (dimension.size() < -1) {
-        fail(name, fmt::format("expected a dimension of at least -1, found {}", dimension.size()));
-      }
-      extents.push_back(dimension.size() == -1 ? options_.unknown_dimension : dimension.size());
-    }
-    try {
-      return make_output(std::move(extents), type);
-    } catch (const Error&) {
-      fail(name, "the size of a result does not fit 64 bits");
-    }
   }
 
   // An input is "producer", "producer:1", or "^producer" for an order.
   void add_edges(const proto::NodeDef& node, OpId consumer) {
-    for (const std::string& input : node.input()) {
-      const bool is_control = input.starts_with('^');
-      std::string name = input.substr(is_control ? 1 : 0);
-      std::int32_t output = is_control ? Dependency::kControl : 0;
-      if (const std::size_t colon = name.rfind(':'); !is_control && colon != std::string::npos) {
-        const char* const end = name.data() + name.size();
-        const auto [stop, error] = std::from_chars(name.data() + colon + 1, end, output);
-        if (error != std::errc() || stop != end || output < 0 || output > kMaxOutput) {
-          fail(node.name(),
-               fmt::format("expected an input 'name:number', found '{}'", excerpt(input)));
-        }
-        name.resize(colon);
+    for (const std::string& text : node.input()) {
+      Input input;
+      try {
+        input = parse_input(text);
+      } catch (const Error& error) {
+        fail(node.name(), error.what());
       }
-      const auto producer = op_of_.find(name);
+      const auto producer = op_of_.find(input.node);
       if (producer == op_of_.end()) {
-        fail(node.name(), fmt::format("its input '{}' is no node of the file", excerpt(input)));
+        fail(node.name(), fmt::format("its input '{}' is no node of the file", excerpt(text)));
       }
       auto& outputs = graph_[index_of(producer->second)].outputs;
-      if (std::cmp_greater_equal(output, outputs.size())) {
-        outputs.resize(index_of(output) + 1);
+      if (std::cmp_greater_equal(input.output, outputs.size())) {
+        outputs.resize(index_of(input.output) + 1);
       }
-      add_dependency(graph_, producer->second, output, consumer);
+      add_dependency(graph_, producer->second, input.output, consumer);
+    }
+  }
+
+  const proto::NodeDef& node_of(OpId op) const { return definition_.node(op); }
+
+  // Calls `use` with the producer and the output of each input that is data, in their order.
+  template <class Use>
+  void for_each_input(OpId op, Use use) const {
+    for (const auto edge : boost::make_iterator_range(boost::in_edges(index_of(op), graph_))) {
+      if (const auto output = graph_[edge].output; output != Dependency::kControl) {
+        use(static_cast<OpId>(boost::source(edge, graph_)), index_of(output));
+      }
+    }
+  }
+
+  // --- Shapes
+
+  void check_shapes_given() const {
+    for (const auto& [name, shape] : options_.shapes) {
+      if (!op_of_.contains(name)) {
+        std::vector<std::string> names;
+        for (const proto::NodeDef& node : definition_.node()) {
+          if (node.op() == "Placeholder") {
+            names.push_back(node.name());
+          }
+        }
+        throw Error(ErrorCode::kUnknownName,
+                    fmt::format("{}: shapes names '{}', which is no node of the file{}", source_,
+                                excerpt(name), suggest_names(name, names)));
+      }
+    }
+  }
+
+  // Only the first dimension may be open; it is the batch.
+  std::optional<Shape> complete(const proto::NodeDef& node,
+                                const proto::TensorShapeProto& declared) const {
+    Shape shape;
+    bool is_open = declared.unknown_rank();
+    for (const auto& dimension : declared.dim()) {
+      if (dimension.size() < -1) {
+        fail(node.name(),
+             fmt::format("expected a dimension of at least -1, found {}", dimension.size()));
+      }
+      is_open = is_open || (dimension.size() == -1 && !shape.empty());
+      shape.push_back(dimension.size() == -1 ? options_.unknown_dimension : dimension.size());
+    }
+    return is_open ? std::nullopt : std::optional(shape);
+  }
+
+  static bool is_complete(const proto::TensorShapeProto& shape) {
+    return !shape.unknown_rank() &&
+           std::ranges::none_of(shape.dim(), [](const auto& d) { return d.size() < 0; });
+  }
+
+  // The results of an op that brings its own shapes, or of any other by its inputs.
+  std::vector<Value> values_of(OpId op) const {
+    const proto::NodeDef& node = node_of(op);
+    if (node.op() == "Const") {
+      const auto* value = find_attribute(node, "value");
+      return value == nullptr
+                 ? std::vector<Value>()
+                 : std::vector{Value{.shape = complete(node, value->tensor().tensor_shape()),
+                                     .integers = read_integers(value->tensor())}};
+    }
+    if (const auto* shapes = find_attribute(node, "output_shapes"); shapes != nullptr) {
+      std::vector<Value> values;
+      for (const auto& shape : shapes->list().shape()) {
+        values.push_back({.shape = complete(node, shape)});
+      }
+      return values;
+    }
+    if (node.op() == "Placeholder" || is_variable(node.op())) {
+      const auto* shape = find_attribute(node, "shape");
+      return {{.shape = shape == nullptr ? std::nullopt : complete(node, shape->shape())}};
+    }
+    std::vector<Value> inputs;
+    for_each_input(op, [&](OpId producer, std::size_t output) {
+      const auto& values = values_[index_of(producer)];
+      inputs.push_back(output < values.size() ? values[output] : Value());
+    });
+    try {
+      return infer(node, inputs);
+    } catch (const Error& error) {
+      fail_at(node, error.what(),
+              error.code() == ErrorCode::kUnsupported ? error.code() : ErrorCode::kFormat);
+    }
+  }
+
+  void infer_shapes() {
+    values_.resize(size());
+    std::vector<OpId> order;
+    try {
+      order = topological_order(graph_);
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("{}: {}", source_, error.what()));
+    }
+    for (const OpId op : order) {
+      values_[index_of(op)] = values_of(op);
+      settle(op);
+    }
+  }
+
+  // Chooses among what the user, the run, the file and our rules say of each result.
+  void settle(OpId op) {
+    const proto::NodeDef& node = node_of(op);
+    std::vector<Value>& values = values_[index_of(op)];
+    std::vector<Output>& outputs = graph_[index_of(op)].outputs;
+    const auto* attribute =
+        is_variable(node.op()) ? nullptr : find_attribute(node, "_output_shapes");
+    const auto num_declared =
+        attribute != nullptr ? index_of(attribute->list().shape_size()) : std::size_t{0};
+    // What nothing reads is no result of an op that has others.
+    const std::size_t count =
+        std::max({outputs.size(), num_declared, std::min<std::size_t>(values.size(), 1),
+                  is_heavy(node.op()) ? std::size_t{1} : 0});
+    values.resize(count);
+    outputs.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      Value& value = values[i];
+      const auto recorded = recorded_.find({op, i});
+      const auto given = options_.shapes.find(node.name());
+      if (given != options_.shapes.end() && i == 0) {
+        value.shape = given->second;
+      } else if (recorded != recorded_.end()) {
+        value.shape = recorded->second.shape;
+      } else if (i < num_declared) {
+        const auto& declared = attribute->list().shape(static_cast<int>(i));
+        if (!value.shape || (is_complete(declared) && options_.shapes.empty())) {
+          value.shape = complete(node, declared);
+        }
+      }
+      outputs[i] = recorded != recorded_.end() ? recorded->second
+                                               : make(node, value.shape, result_type(node, i));
+    }
+  }
+
+  // Of a tensor whose shape is open nothing is known.
+  Output make(const proto::NodeDef& node, const std::optional<Shape>& shape, DataType type) const {
+    if (!shape) {
+      return {.type = type};
+    }
+    try {
+      return make_output(*shape, type);
+    } catch (const Error&) {
+      fail(node.name(), "the size of a result does not fit 64 bits");
+    }
+  }
+
+  bool is_known(OpId op, std::size_t output) const {
+    const auto& values = values_[index_of(op)];
+    return output < values.size() && values[output].shape.has_value();
+  }
+
+  // The first op from which on shapes are unknown.
+  OpId cause_of(OpId op) const {
+    for (;;) {
+      std::optional<OpId> unknown;
+      for_each_input(op, [&](OpId producer, std::size_t output) {
+        if (!unknown && !is_known(producer, output)) {
+          unknown = producer;
+        }
+      });
+      if (!unknown) {
+        return op;
+      }
+      op = *unknown;
+    }
+  }
+
+  [[noreturn]] void fail_for_lack_of_shapes(OpId op) const {
+    const OpId cause = cause_of(op);
+    const proto::NodeDef& node = node_of(cause);
+    const std::string reason =
+        node.op() == "Placeholder"    ? "it has more open dimensions than the batch"
+        : num_data_inputs(cause) == 0 ? "the file does not say it"
+        : !has_shape_rule(node.op())  ? "emplace has no shape rule for this operator"
+                                      : "it depends on data";
+    fail_at(node_of(op),
+            fmt::format("its work cannot be counted, because the shape of '{}' ({}) is not known: "
+                        "{}. Give it: shapes={}:1x224x224x3, with its own sizes",
+                        excerpt(node.name(), 200), excerpt(node.op()), reason,
+                        excerpt(node.name(), 200)),
+            ErrorCode::kUnsupported);
+  }
+
+  std::size_t num_data_inputs(OpId op) const {
+    std::size_t count = 0;
+    for_each_input(op, [&](OpId, std::size_t) { ++count; });
+    return count;
+  }
+
+  // Names the ops that others read results of unknown size from.
+  std::string unknown_sizes() const {
+    std::set<OpId> unknown;
+    for (OpId op = 0; op < num_ops(graph_); ++op) {
+      for_each_input(op, [&](OpId producer, std::size_t output) {
+        if (!is_known(producer, output)) {
+          unknown.insert(producer);
+        }
+      });
+    }
+    if (unknown.empty()) {
+      return "";
+    }
+    std::string text = fmt::format("; results of {} ops have an unknown size, which counts as 0: ",
+                                   unknown.size());
+    std::size_t listed = 0;
+    for (const OpId op : unknown) {
+      if (listed == kMaxNames) {
+        return text + ", ...";
+      }
+      text += fmt::format("{}{} ({})", listed++ == 0 ? "" : ", ", excerpt(node_of(op).name(), 100),
+                          excerpt(node_of(op).op()));
+    }
+    return text;
+  }
+
+  // --- Weights
+
+  // Finds what holds numbers between steps, what of it is trained, and who reads it first. In a
+  // graph without variables, which is frozen, constants of real numbers are the weights.
+  void find_weights() {
+    const bool is_frozen =
+        std::ranges::none_of(definition_.node(), [](const auto& n) { return is_variable(n.op()); });
+    stored_by_.assign(size(), std::nullopt);
+    first_reader_.assign(size(), std::nullopt);
+    std::vector<bool> is_read(size(), false);
+    std::vector<bool> is_statistic(size(), false);
+    for (const OpId op : topological_order(graph_)) {
+      const std::string& kind = node_of(op).op();
+      if (kind == "Const" || is_variable(kind)) {
+        stored_by_[index_of(op)] = op;
+        continue;
+      }
+      std::size_t input = 0;
+      for_each_input(op, [&](OpId producer, std::size_t) {
+        const auto stored = stored_by_[index_of(producer)];
+        const std::size_t place = input++;
+        if (!stored || kind.starts_with("Assign")) {
+          return;
+        }
+        if (passes_on(kind)) {
+          stored_by_[index_of(op)] = place == 0 ? stored : stored_by_[index_of(op)];
+          return;
+        }
+        auto& reader = first_reader_[index_of(*stored)];
+        reader = reader ? reader : op;
+        (reads_statistics(kind, place) ? is_statistic : is_read)[index_of(*stored)] = true;
+      });
+    }
+    for (OpId op = 0; op < num_ops(graph_); ++op) {
+      if (graph_[index_of(op)].outputs.empty() || stored_by_[index_of(op)] != op) {
+        continue;
+      }
+      Op& holder = graph_[index_of(op)];
+      const bool is_kept = (is_statistic[index_of(op)] && !is_read[index_of(op)]) ||
+                           names_statistics(holder.name) || !is_real(holder.outputs[0].type);
+      const bool is_weight = is_frozen && is_read[index_of(op)] && !holder.outputs[0].shape.empty();
+      holder.kind =
+          !is_kept && (is_variable(node_of(op).op()) || is_weight) ? "variable" : "constant";
     }
   }
 
@@ -243,6 +454,12 @@ class Reader {
       return op;
     };
     std::vector<bool> is_bound(size(), false);
+    const auto bind = [&](std::size_t a, std::size_t b) {
+      const auto [low, high] = std::minmax({find(a), find(b)});
+      leader[high] = low;
+      is_bound[a] = is_bound[b] = true;
+    };
+    bind_weights(bind);
     for (std::size_t i = 0; i < size(); ++i) {
       const auto* classes = find_attribute(definition_.node(static_cast<int>(i)), "_class");
       if (classes == nullptr) {
@@ -253,15 +470,33 @@ class Reader {
         const bool names_op = label.starts_with(kPrefix);
         const auto other = op_of_.find(names_op ? label.substr(kPrefix.size()) : "");
         if (other != op_of_.end()) {
-          const auto [low, high] = std::minmax({find(i), find(index_of(other->second))});
-          leader[high] = low;
-          is_bound[i] = is_bound[index_of(other->second)] = true;
+          bind(i, index_of(other->second));
         }
       }
     }
     for (std::size_t i = 0; i < size(); ++i) {
       if (is_bound[i]) {
         graph_[i].colocation = graph_[find(i)].name;
+      }
+    }
+  }
+
+  // Weights and the ops that hand them on share the device of their first reader. Variables of
+  // TensorFlow 1 say themselves what they share a device with.
+  template <class Bind>
+  void bind_weights(Bind bind) const {
+    for (std::size_t i = 0; i < size(); ++i) {
+      const auto stored = stored_by_[i];
+      if (!stored) {
+        continue;
+      }
+      const std::string& kind = node_of(*stored).op();
+      const auto reader = first_reader_[index_of(*stored)];
+      const bool is_large = !graph_[index_of(*stored)].outputs.empty() &&
+                            !graph_[index_of(*stored)].outputs[0].shape.empty();
+      if (reader && is_large && (kind == "VarHandleOp" || kind == "Const") && !values_[i].empty() &&
+          !values_[i][0].integers) {
+        bind(i, index_of(*reader));
       }
     }
   }
@@ -316,6 +551,7 @@ class Reader {
 
   void add_sizes(OpId id, const proto::NodeExecStats& record) {
     Op& op = graph_[index_of(id)];
+    const proto::NodeDef& node = node_of(id);
     for (const auto& result : record.output()) {
       const auto& tensor = result.tensor_description();
       const std::int64_t bytes = tensor.allocation_description().requested_bytes();
@@ -325,9 +561,10 @@ class Reader {
       if (std::cmp_greater_equal(result.slot(), op.outputs.size())) {
         op.outputs.resize(index_of(result.slot()) + 1);
       }
-      Output& output = op.outputs[index_of(result.slot())];
-      output = make(op.name, tensor.shape(), data_type(tensor.dtype()));
+      Output output =
+          make(node, complete(node, tensor.shape()), data_type(static_cast<int>(tensor.dtype())));
       output.bytes = bytes > 0 ? bytes : output.bytes;
+      recorded_[{id, index_of(result.slot())}] = std::move(output);
     }
     if (record.memory_stats().temp_memory_size() > 0) {
       op.workspace_bytes = std::max(op.workspace_bytes, record.memory_stats().temp_memory_size());
@@ -337,50 +574,61 @@ class Reader {
   // Fills in what follows from the sizes of tensors.
   void count(OpId id) {
     Op& op = graph_[index_of(id)];
+    const proto::NodeDef& node = node_of(id);
+    std::vector<const Output*> inputs;
+    bool has_all = op.outputs.empty() || is_known(id, 0);
+    bool reads_stored = false;
+    for_each_input(id, [&](OpId producer, std::size_t output) {
+      reads_stored = reads_stored || (inputs.empty() && stored_by_[index_of(producer)]);
+      const bool is_input_known = is_known(producer, output);
+      inputs.push_back(is_input_known ? &graph_[index_of(producer)].outputs[output] : nullptr);
+      has_all = has_all && is_input_known;
+    });
     try {
-      if (op.kind == "variable" || op.kind == "constant") {
+      if (stored_by_[index_of(id)] == id) {
         for (Output& output : op.outputs) {
           output.persistent = true;
           op.persistent_bytes = sum({op.persistent_bytes, output.bytes});
-          const bool is_trained = op.kind == "variable" && output.type != DataType::kInt64 &&
-                                  output.type != DataType::kInt32;
-          op.parameters = sum({op.parameters, is_trained ? product(output.shape) : 0});
+          op.parameters = sum({op.parameters, op.kind == "variable" ? product(output.shape) : 0});
         }
       }
-      if (!launches(op.kind)) {
-        return;
-      }
-      std::vector<Output> inputs;
-      for (const auto edge : boost::make_iterator_range(boost::in_edges(index_of(id), graph_))) {
-        if (const auto output = graph_[edge].output; output != Dependency::kControl) {
-          inputs.push_back(graph_[boost::source(edge, graph_)].outputs[index_of(output)]);
-          op.bytes_read = sum({op.bytes_read, inputs.back().bytes});
+      if (launches(op.kind)) {
+        for (const Output* input : inputs) {
+          op.bytes_read = sum({op.bytes_read, input != nullptr ? input->bytes : 0});
+        }
+        for (const Output& output : op.outputs) {
+          op.bytes_written = sum({op.bytes_written, output.bytes});
         }
       }
-      for (const Output& output : op.outputs) {
-        op.bytes_written = sum({op.bytes_written, output.bytes});
+      const bool must_count = is_heavy(node.op()) && op.measured.empty();
+      if (must_count && !has_all) {
+        fail_for_lack_of_shapes(id);
       }
-      count_flops(op, definition_.node(id), inputs);
+      if (!op.outputs.empty() && (must_count || !is_heavy(node.op()) || has_all)) {
+        count_work(op, node,
+                   {.inputs = inputs, .is_known = is_known(id, 0), .reads_stored = reads_stored});
+      }
     } catch (const Error& error) {
-      fail(op.name, error.what());
+      if (std::string_view(error.what()).starts_with(source_)) {
+        throw;
+      }
+      fail_at(node, error.what(),
+              error.code() == ErrorCode::kUnsupported ? error.code() : ErrorCode::kFormat);
     }
   }
 
-  static void count_flops(Op& op, const proto::NodeDef& node, const std::vector<Output>& inputs) {
-    if (op.outputs.empty() || inputs.empty()) {
+  // Integers that are known before the step are no work, and what they are known from need not
+  // reach them.
+  void leave_out_what_is_known(OpId id) {
+    const auto& values = values_[index_of(id)];
+    if (node_of(id).op() == "Const" || values.empty() || !values[0].integers) {
       return;
     }
-    const Shape& result = op.outputs[0].shape;
-    if (op.kind == "matmul" && inputs[0].shape.size() == 2 && result.size() == 2) {
-      const auto* transposed = find_attribute(node, "transpose_a");
-      op.shape = {result[0], result[1], inputs[0].shape[transposed && transposed->b() ? 0 : 1]};
-      op.flops = product({2, product(op.shape)});
-    } else if (op.kind == "conv2d" && inputs.size() == 2 && inputs[1].shape.size() == 4) {
-      // Filters are [R, S, C, K]; each number of the result takes R S C multiply-adds.
-      op.flops = product({2, product(result), product(std::span(inputs[1].shape).first(3))});
-    } else if (op_class_of(op.kind) == OpClass::kElementwise) {
-      op.shape = {product(result)};
-      op.flops = op.shape[0];
+    Op& op = graph_[index_of(id)];
+    op.kind = "no_op";
+    op.flops = op.bytes_read = op.bytes_written = 0;
+    for (const auto edge : boost::make_iterator_range(boost::in_edges(index_of(id), graph_))) {
+      graph_[edge].output = Dependency::kControl;
     }
   }
 
@@ -388,13 +636,67 @@ class Reader {
   const std::string& source_;
   const Options& options_;
   OpGraph graph_;
-  std::unordered_map<std::string, OpId> op_of_;  // by name
+  std::unordered_map<std::string, OpId> op_of_;              // by name
+  std::map<std::pair<OpId, std::size_t>, Output> recorded_;  // by op and result, of a run
+  std::vector<std::vector<Value>> values_;                   // by op and result
+  std::vector<std::optional<OpId>> stored_by_;     // by op: whose stored numbers it hands on
+  std::vector<std::optional<OpId>> first_reader_;  // by op that stores numbers
 };
+
+// Says what a file is that holds no graph, and how to make one.
+void refuse_other_files(std::string_view bytes, const std::string& source) {
+  const bool is_hdf5 = bytes.starts_with("\x89HDF\r\n");
+  if (is_hdf5 || bytes.starts_with("PK\x03\x04")) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: a Keras file ({}) holds layers and weights, but no graph; save "
+                            "the graph: model.export(folder) in Keras 3, "
+                            "tf.saved_model.save(model, folder) before, and read the folder",
+                            source, is_hdf5 ? "HDF5" : "zip archive"));
+  }
+  if (bytes.size() > 8 && bytes.substr(4, 4) == "TFL3") {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: TensorFlow Lite files are not read; read the SavedModel that it "
+                            "was converted from",
+                            source));
+  }
+}
+
+OpGraph read_signature(const proto::MetaGraphDef& model, const std::string& source,
+                       Options options) {
+  SignatureGraph signature = signature_graph(model, options.signature, source);
+  // Shapes may be given by the names of the signature, too.
+  for (const auto& [key, node] : signature.inputs) {
+    if (const auto given = options.shapes.find(key); given != options.shapes.end() && key != node) {
+      options.shapes.insert_or_assign(node, given->second);
+      options.shapes.erase(key);
+    }
+  }
+  OpGraph graph = Reader(signature.graph, source, options).finish();
+  std::string& text = graph[boost::graph_bundle].source;
+  text = fmt::format("TensorFlow SavedModel, signature {}{}", signature.name,
+                     text.substr(std::string_view("TensorFlow GraphDef").size()));
+  return graph;
+}
 
 }  // namespace
 
 OpGraph read_graph(std::string_view bytes, const std::string& source, const Options& options) {
-  const auto definition = read_message<proto::GraphDef>(bytes, source);
+  refuse_other_files(bytes, source);
+  if (is_saved_model(bytes)) {
+    const auto model = read_saved_model(bytes, source);
+    return read_signature(serving_graph(model, source), source, options);
+  }
+  if (!options.signature.empty()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{}: signature={} is for a SavedModel; this is a GraphDef", source,
+                            excerpt(options.signature)));
+  }
+  auto definition = source.ends_with(".meta")
+                        ? std::move(*read_meta_graph(bytes, source).mutable_graph_def())
+                        : read_graph_def(bytes, source);
+  if (definition.library().function_size() > 0) {
+    definition = inline_functions(definition, {}, source);
+  }
   return Reader(definition, source, options).finish();
 }
 

@@ -34,6 +34,8 @@ struct GraphFormat {
   std::string reference{};  ///< where the format is described
   /// Ends of the file names that are of this format and no other, in lower case: ".dot"
   std::vector<std::string> endings{};
+  /// The files of which a folder holds one where it is a graph of this format.
+  std::vector<std::string> folder_files{};
   std::vector<ParamSpec> read_parameters{};  ///< in the order in which they are listed
   /// The text among `read_parameters` that takes the parameters which have no row, as
   /// `key:value;key:value`: sizes of dimensions that only the file names. Empty: none are taken.
@@ -66,6 +68,10 @@ class GraphFormats {
 
   /// Returns the format that a file name's ending identifies, or null.
   const GraphFormat* find_by_ending(std::string_view path) const;
+
+  /// Returns the file of a graph that `path` names: itself, or where it is a folder, the first of
+  /// the formats' folder files in it.
+  std::string file_of(const std::string& path) const;
 
   /// Returns the format that the file's content identifies, else the one that its ending does;
   /// throws kFormat if neither does or several formats recognize the content.
