@@ -37,6 +37,7 @@ constexpr Sample kSamples[] = {
     {"chakra", "chakra_feeder.json"},
     {"dot", "simgrid.dot"},
     {"graphml", "networkx.graphml"},
+    {"kineto", "kineto.json"},
     {"node-link", "node_link.json"},
 #ifdef EMPLACE_WITH_ONNX
     {"onnx", "lstm.onnx"},
