@@ -29,6 +29,7 @@ bool is_tensor(const std::vector<JsonCursor>& values) {
 
 std::vector<std::int64_t> read_integers(const std::vector<JsonCursor>& values) {
   std::vector<std::int64_t> integers;
+  integers.reserve(values.size());
   for (const JsonCursor& value : values) {
     integers.push_back(value.integer(kMin, kMax));
   }

@@ -92,7 +92,7 @@ class Reader {
     }
     op.measured = {{.device_class = device_class_,
                     .cost_us = trace_.has_kernels ? kernel_us : trace_.calls[i].duration_us}};
-    const auto id = static_cast<OpId>(boost::add_vertex(std::move(op), graph_));
+    const auto id = static_cast<OpId>(boost::add_vertex(op, graph_));
     for (const auto& [stream, begin_us] : began) {
       streams_[stream].emplace_back(begin_us, id);
     }
