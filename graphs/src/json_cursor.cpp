@@ -316,6 +316,8 @@ std::string json_text(const std::string& text) {
 }
 
 bool JsonCursor::is_text() const { return value_->is_string(); }
+
+bool JsonCursor::is_boolean() const { return value_->is_boolean(); }
 bool JsonCursor::is_integer() const { return value_->is_number_integer(); }
 
 void JsonCursor::fail(std::string_view message) const { fail_at(source_, pointer_, message); }

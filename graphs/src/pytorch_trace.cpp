@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-constexpr double kMaxUs = 1e15;
 
 bool are_integers(const std::vector<JsonCursor>& values) {
   return std::ranges::all_of(values, [](const JsonCursor& value) { return value.is_integer(); });
@@ -30,57 +29,79 @@ bool is_tensor(const std::vector<JsonCursor>& values) {
 
 std::vector<std::int64_t> read_integers(const std::vector<JsonCursor>& values) {
   std::vector<std::int64_t> integers;
+  integers.reserve(values.size());
   for (const JsonCursor& value : values) {
     integers.push_back(value.integer(kMin, kMax));
   }
   return integers;
 }
 
-// Reads a value and the shape that stands at the same place of the list of shapes. Lists of tensors
-// nest; what is neither tensor nor list of integers is of no use here.
-void read_value(const JsonCursor& value, const std::optional<JsonCursor>& shape,
-                std::vector<TensorUse>& tensors, std::vector<std::vector<std::int64_t>>& settings) {
-  if (!value.is_array()) {
-    return;
+// Reads the inputs or outputs of a node.
+class ValueReader {
+ public:
+  explicit ValueReader(std::vector<TensorUse>& tensors) : tensors_(tensors) {}
+
+  std::vector<std::vector<std::int64_t>> settings{};
+  std::vector<bool> switches{};
+
+  void read(const JsonCursor& values, const std::optional<JsonCursor>& shapes) {
+    const auto listed = shapes ? shapes->elements() : std::vector<JsonCursor>();
+    const auto elements = values.elements();
+    for (argument_ = 0; argument_ < elements.size(); ++argument_) {
+      read_value(elements[argument_],
+                 argument_ < listed.size() ? std::optional(listed[argument_]) : std::nullopt);
+    }
   }
-  const std::vector<JsonCursor> values = value.elements();
-  const bool has_shape = shape && shape->is_array();
-  const std::vector<JsonCursor> shapes = has_shape ? shape->elements() : std::vector<JsonCursor>();
-  if (is_tensor(values)) {
+
+ private:
+  // Reads a value and the shape that stands at the same place of the list of shapes. Lists of
+  // tensors nest; other numbers and texts are of no use here.
+  void read_value(const JsonCursor& value, const std::optional<JsonCursor>& shape) {
+    if (value.is_boolean()) {
+      switches.push_back(value.boolean());
+    }
+    if (!value.is_array()) {
+      return;
+    }
+    const std::vector<JsonCursor> values = value.elements();
+    const bool has_shape = shape && shape->is_array();
+    const std::vector<JsonCursor> shapes =
+        has_shape ? shape->elements() : std::vector<JsonCursor>();
+    if (is_tensor(values)) {
+      read_tensor(value, values, shapes);
+    } else if (are_integers(values)) {
+      settings.push_back(read_integers(values));
+    } else {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        read_value(values[i], i < shapes.size() ? std::optional(shapes[i]) : std::nullopt);
+      }
+    }
+  }
+
+  void read_tensor(const JsonCursor& value, const std::vector<JsonCursor>& values,
+                   const std::vector<JsonCursor>& shapes) {
     TensorUse tensor{.id = values[0].integer(kMin, kMax),
                      .storage = values[1].integer(kMin, kMax),
+                     .offset = values[2].integer(0, kMax),
                      .elements = values[3].integer(0, kMax),
-                     .element_bytes = values[4].integer(0, kMax)};
-    std::int64_t elements = 0;
-    if (__builtin_mul_overflow(tensor.elements, tensor.element_bytes, &elements)) {
+                     .element_bytes = values[4].integer(0, kMax),
+                     .argument = argument_};
+    std::int64_t end = 0;
+    if (__builtin_mul_overflow(tensor.elements, tensor.element_bytes, &end) ||
+        __builtin_add_overflow(tensor.offset, tensor.elements, &end)) {
       value.fail("the size of the tensor does not fit 64 bits");
     }
     for (const JsonCursor& extent : shapes) {
       tensor.shape.push_back(extent.integer(0, kMax));
     }
     if (tensor.elements > 0) {  // else it is not defined
-      tensors.push_back(std::move(tensor));
-    }
-  } else if (are_integers(values)) {
-    settings.push_back(read_integers(values));
-  } else {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      read_value(values[i], i < shapes.size() ? std::optional(shapes[i]) : std::nullopt, tensors,
-                 settings);
+      tensors_.push_back(std::move(tensor));
     }
   }
-}
 
-void read_values(const JsonCursor& values, const std::optional<JsonCursor>& shapes,
-                 std::vector<TensorUse>& tensors,
-                 std::vector<std::vector<std::int64_t>>& settings) {
-  const auto listed = shapes ? shapes->elements() : std::vector<JsonCursor>();
-  const auto elements = values.elements();
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    read_value(elements[i], i < listed.size() ? std::optional(listed[i]) : std::nullopt, tensors,
-               settings);
-  }
-}
+  std::vector<TensorUse>& tensors_;
+  std::size_t argument_ = 0;
+};
 
 // Schema 1.1 keeps "rf_id" in a list of attributes.
 std::int64_t read_rf_id(const JsonCursor& node) {
@@ -103,26 +124,43 @@ Node read_node(const JsonCursor& object) {
             .parent = (parent ? *parent : object.at("ctrl_deps")).integer(0, kMax),
             .rf_id = read_rf_id(object),
             .name = object.at("name").text()};
-  std::vector<std::vector<std::int64_t>> ignored;
+  ValueReader reader(node.inputs);
+  ValueReader result_reader(node.outputs);
   const JsonCursor inputs = object.at("inputs");
   const JsonCursor outputs = object.at("outputs");
   if (inputs.is_object()) {  // schema 1.1
-    read_values(inputs.at("values"), inputs.find("shapes"), node.inputs, node.settings);
-    read_values(outputs.at("values"), outputs.find("shapes"), node.outputs, ignored);
+    reader.read(inputs.at("values"), inputs.find("shapes"));
+    result_reader.read(outputs.at("values"), outputs.find("shapes"));
   } else {
-    read_values(inputs, object.find("input_shapes"), node.inputs, node.settings);
-    read_values(outputs, object.find("output_shapes"), node.outputs, ignored);
+    reader.read(inputs, object.find("input_shapes"));
+    result_reader.read(outputs, object.find("output_shapes"));
+  }
+  node.settings = std::move(reader.settings);
+  node.switches = std::move(reader.switches);
+  // A scope may have any name, but it has no tensors.
+  node.is_operator = is_operator_name(node.name) && (!node.inputs.empty() || !node.outputs.empty());
+  if (node.outputs.empty() && node.is_operator) {
+    std::ranges::copy_if(node.inputs, std::back_inserter(node.outputs),
+                         [&](const TensorUse& tensor) { return writes_input(node, tensor); });
   }
   return node;
 }
 
-std::optional<std::int64_t> find_id(const JsonCursor& event, std::string_view key) {
-  const auto arguments = event.find("args");
-  const auto id = arguments ? arguments->find(key) : std::nullopt;
-  return id && id->is_integer() ? std::optional(id->integer(kMin, kMax)) : std::nullopt;
+}  // namespace
+
+bool is_operator_name(std::string_view name) {
+  return name.find("::") != std::string_view::npos && !name.starts_with("autograd::") &&
+         !name.starts_with("torch::");
 }
 
-}  // namespace
+bool writes_input(const Node& node, const TensorUse& tensor) {
+  if (!node.name.ends_with('_')) {
+    return false;
+  }
+  constexpr std::size_t kGradients = 1;
+  return node.name.starts_with("aten::_fused_") ? tensor.argument != kGradients
+                                                : tensor.argument == 0;
+}
 
 std::vector<Node> read_execution_trace(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
@@ -137,43 +175,6 @@ std::vector<Node> read_execution_trace(std::string_view text, const std::string&
     list.fail(fmt::format("the id {} comes twice", twice->id));
   }
   return nodes;
-}
-
-Times read_kineto(std::string_view text, const std::string& source) {
-  const JsonDocument document = JsonDocument::parse(text, source);
-  const JsonCursor root = document.root();
-  const JsonCursor list = root.is_array() ? root : root.at("traceEvents");
-  Times times;
-  std::map<std::int64_t, std::int64_t> rf_of_external;
-  std::map<std::int64_t, double> kernels;  // by external id
-  for (const JsonCursor& event : list.elements()) {
-    const auto phase = event.find("ph");
-    const auto category = event.find("cat");
-    if (!phase || phase->text() != "X" || !category) {
-      continue;
-    }
-    const std::string kind = category->text();
-    const auto external = find_id(event, "External id");
-    if (kind == "cpu_op") {
-      if (const auto rf_id = find_id(event, "Record function id")) {
-        times.cpu_us[*rf_id] = event.at("dur").number(0, kMaxUs);
-        if (external) {
-          rf_of_external[*external] = *rf_id;
-        }
-      }
-    } else if (external && (kind == "kernel" || kind == "gpu_memcpy" || kind == "gpu_memset")) {
-      kernels[*external] += event.at("dur").number(0, kMaxUs);
-    }
-  }
-  if (times.cpu_us.empty()) {
-    list.fail("no cpu_op has a 'Record function id', by which operators are found");
-  }
-  for (const auto& [external, us] : kernels) {
-    if (const auto rf_id = rf_of_external.find(external); rf_id != rf_of_external.end()) {
-      times.kernel_us[rf_id->second] += us;
-    }
-  }
-  return times;
 }
 
 }  // namespace emplace::pytorch

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -13,6 +15,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <memory>
 
 namespace emplace {
 namespace {
@@ -55,6 +58,53 @@ int write_to(const std::string& path, int flags, std::string_view text) {
   return ::close(file) == 0 || error != 0 ? error : errno;
 }
 
+constexpr std::string_view kGzip = "\x1f\x8b";
+constexpr std::size_t kMaxBytes = std::size_t{1} << 32;  // a small gzipped file may hold far more
+
+std::string unzip(const std::string& gzipped, const std::string& path) {
+  z_stream stream{};
+  constexpr int kGzipFormat = 16;
+  if (inflateInit2(&stream, MAX_WBITS + kGzipFormat) != Z_OK) {
+    fail("unzip", path, ENOMEM);
+  }
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> owner(&stream, &inflateEnd);
+  // zlib's counts have 32 bits, so a large file is handed over in blocks.
+  constexpr std::size_t kBlock = std::size_t{1} << 24;
+  std::string text;
+  std::string block(1 << 18, '\0');
+  int state = Z_OK;
+  for (std::size_t at = 0; at < gzipped.size() && (state == Z_OK || state == Z_STREAM_END);) {
+    if (state == Z_STREAM_END) {  // files that were gzipped one by one and put together
+      inflateReset(&stream);
+    }
+    const std::size_t size = std::min(kBlock, gzipped.size() - at);
+    // zlib does not write to its input; its C type just does not say so.
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzipped.data() + at));
+    stream.avail_in = static_cast<uInt>(size);
+    do {
+      stream.next_out = reinterpret_cast<Bytef*>(block.data());
+      stream.avail_out = static_cast<uInt>(block.size());
+      state = inflate(&stream, Z_NO_FLUSH);
+      text.append(block, 0, block.size() - stream.avail_out);
+      if (state == Z_BUF_ERROR && stream.avail_in == 0) {
+        state = Z_OK;  // the rest is in the next block
+      }
+      if (text.size() > kMaxBytes) {
+        throw Error(ErrorCode::kFormat,
+                    fmt::format("{}: expected at most {} bytes when unzipped", path, kMaxBytes));
+      }
+    } while (state == Z_OK && (stream.avail_in > 0 || stream.avail_out == 0));
+    at += size - stream.avail_in;
+  }
+  if (state != Z_STREAM_END) {
+    throw Error(
+        ErrorCode::kFormat,
+        fmt::format("{}: expected a whole gzipped file, found one that is cut off or damaged",
+                    path));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
@@ -71,7 +121,8 @@ std::string read_text_file(const std::string& path) {
     fail("read", path, errno != 0 ? errno : EIO);
   }
   try {
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    return text.starts_with(kGzip) ? unzip(text, path) : text;
   } catch (const std::ios_base::failure&) {  // thrown by the buffer, whatever the stream was told
     fail("read", path, EIO);
   }

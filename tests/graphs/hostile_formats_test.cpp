@@ -38,6 +38,7 @@ constexpr Sample kSamples[] = {
     {"dax", "montage.dax"},
     {"dot", "simgrid.dot"},
     {"graphml", "networkx.graphml"},
+    {"kineto", "kineto.json"},
     {"node-link", "node_link.json"},
 #ifdef EMPLACE_WITH_PROTOBUF
     {"onnx:training=true", "lstm.onnx"},

@@ -4,6 +4,7 @@
 #include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <graphs/read_format.hpp>
 #include <gtest/gtest.h>
@@ -62,6 +63,16 @@ TEST_F(TrainingStep, HasTheWorkOfItsLayers) {
   EXPECT_EQ(op_named(graph_, "aten::relu").flops, 4 * 8 * 6 * 6);
 }
 
+TEST_F(TrainingStep, HasTheParametersThatTheOptimizerUpdates) {
+  const GraphTotals sum = totals(graph_);
+  EXPECT_EQ(sum.parameters, 8 * 27 + 8 + 10 * 288 + 10);  // as PyTorch counts them
+  EXPECT_EQ(sum.persistent_bytes, 4 * sum.parameters);
+  EXPECT_EQ(sum.parameter_bytes, 4 * sum.parameters);
+  EXPECT_EQ(op_named(graph_, "tensor_5").kind, "variable");  // the filters
+  EXPECT_EQ(op_named(graph_, "tensor_3").kind, "input");     // the images
+  EXPECT_EQ(op_named(graph_, "tensor_5").colocation, op_named(graph_, "aten::conv2d").colocation);
+}
+
 TEST_F(TrainingStep, FollowsTensorsThroughTheBackwardPass) {
   EXPECT_EQ(producers(graph_, "aten::relu"), (std::vector<std::string>{"aten::conv2d"}));
   EXPECT_EQ(producers(graph_, "aten::flatten"), (std::vector<std::string>{"aten::relu"}));
@@ -92,6 +103,167 @@ TEST(PyTorch, CanSplitOperatorsIntoThoseThatTheyCall) {
   for (OpId op = 0; op < num_ops(graph); ++op) {
     EXPECT_NE(graph[static_cast<std::size_t>(op)].name, "aten::linear");
   }
+}
+
+TEST(PyTorch, LosesNoWorkAtTheInnermostLevel) {
+  const std::string trace = read_text_file(test::source_path("tests/graphs/data/pytorch_et.json"));
+  const OpGraph graph = read_format("pytorch:level=innermost", trace);
+  EXPECT_EQ(totals(graph).flops, totals(read_format("pytorch", trace)).flops);
+  EXPECT_EQ(totals(graph).parameters, 3114);
+  // It calls aten::empty and aten::as_strided_, and does the work itself.
+  EXPECT_EQ(op_named(graph, "aten::mkldnn_convolution").flops, 2 * (4 * 8 * 6 * 6) * 27);
+  EXPECT_EQ(op_named(graph, "aten::addmm").flops, 2 * 4 * 288 * 10);  // calls aten::copy_
+}
+
+// --- Traces made by hand, as PyTorch writes them ------------------------------------------------
+
+std::string tensor(int id, const std::vector<std::int64_t>& shape, int offset = 0,
+                   int storage = 0) {
+  std::int64_t elements = 1;
+  for (const auto extent : shape) {
+    elements *= extent;
+  }
+  return fmt::format(R"([{}, {}, {}, {}, 4, "cuda:0"])", id, storage != 0 ? storage : 1000 + id,
+                     offset, elements);
+}
+
+// One operator; values and shapes are lists in JSON without their brackets.
+std::string call(int id, int parent, const std::string& name, const std::string& values,
+                 const std::string& shapes, const std::string& results = "",
+                 const std::string& result_shapes = "") {
+  return fmt::format(
+      R"({{"id": {}, "parent": {}, "rf_id": {}, "name": "{}", "inputs": [{}], "input_shapes": [{}],
+          "outputs": [{}], "output_shapes": [{}]}})",
+      id, parent, id, name, values, shapes, results, result_shapes);
+}
+
+OpGraph read_calls(const std::vector<std::string>& calls) {
+  return read_format(
+      "pytorch", fmt::format(R"({{"schema": "1.0.1", "nodes": [{}]}})", fmt::join(calls, ", ")));
+}
+
+TEST(PyTorch, CountsTheProductsOfRecurrentNetworks) {
+  // 5 sequences of 9 steps, 12 numbers in, 20 in the state: two matrices of 80 rows.
+  constexpr std::int64_t kLstm = 2 * (5 * 9) * (80 * 12 + 80 * 20);
+  const std::string weights = tensor(6, {80, 12}) + "," + tensor(7, {80, 20}) + "," +
+                              tensor(8, {80}) + "," + tensor(9, {80});
+  const OpGraph lstm = read_calls(
+      {call(2, 1, "aten::lstm",
+            fmt::format("{}, [{}, {}], [{}], true, 1", tensor(3, {5, 9, 12}), tensor(4, {1, 5, 20}),
+                        tensor(5, {1, 5, 20}), weights),
+            "[5, 9, 12], [[1, 5, 20], [1, 5, 20]], [[80, 12], [80, 20], [80], [80]], [], []",
+            tensor(10, {5, 9, 20}), "[5, 9, 20]")});
+  EXPECT_EQ(op_named(lstm, "aten::lstm").flops, kLstm);
+  EXPECT_EQ(totals(lstm).parameters, 80 * 12 + 80 * 20 + 80 + 80);  // where weights stand
+  const std::string values =
+      fmt::format("{}, [{}], 4, {}", tensor(3, {9, 5, 12}), weights, tensor(4, {1, 5, 20}));
+  const std::string shapes = "[9, 5, 12], [[80, 12], [80, 20], [80], [80]], [], [1, 5, 20]";
+  const OpGraph cudnn = read_calls(
+      {call(2, 1, "aten::_cudnn_rnn", values, shapes, tensor(10, {9, 5, 20}), "[9, 5, 20]"),
+       call(20, 1, "aten::_cudnn_rnn_backward", values, shapes, tensor(11, {9, 5, 12}),
+            "[9, 5, 12]")});
+  EXPECT_EQ(op_named(cudnn, "aten::_cudnn_rnn").flops, kLstm);
+  EXPECT_EQ(op_named(cudnn, "aten::_cudnn_rnn_backward").flops, 2 * kLstm);
+}
+
+TEST(PyTorch, CountsTheProductsOfAttention) {
+  // 2 sequences, 3 heads, 10 queries of 8 numbers, 7 keys of 8, values of 6.
+  constexpr std::int64_t kScores = 2 * 3 * 10 * 7;
+  const std::string inputs = fmt::format("{}, {}, {}", tensor(3, {2, 3, 10, 8}),
+                                         tensor(4, {2, 3, 7, 8}), tensor(5, {2, 3, 7, 6}));
+  const std::string shapes = "[2, 3, 10, 8], [2, 3, 7, 8], [2, 3, 7, 6]";
+  const std::string result = tensor(9, {2, 3, 10, 6});
+  for (const std::string name :
+       {"aten::scaled_dot_product_attention", "aten::_scaled_dot_product_flash_attention",
+        "aten::_scaled_dot_product_efficient_attention",
+        "aten::_scaled_dot_product_cudnn_attention",
+        "aten::_scaled_dot_product_flash_attention_for_cpu"}) {
+    const OpGraph graph =
+        read_calls({call(2, 1, name, inputs, shapes, result, "[2, 3, 10, 6]"),
+                    call(10, 1, name + "_backward", result + ", " + inputs,
+                         "[2, 3, 10, 6], " + shapes, tensor(11, {2, 3, 10, 8}), "[2, 3, 10, 8]")});
+    EXPECT_EQ(op_named(graph, name).flops, 2 * kScores * (8 + 6)) << name;
+    EXPECT_EQ(op_named(graph, name + "_backward").flops, 2 * kScores * (3 * 8 + 2 * 6)) << name;
+  }
+  // The kernel within has heads behind lengths.
+  const OpGraph kernel =
+      read_calls({call(2, 1, "aten::_flash_attention_forward", inputs,
+                       "[2, 10, 3, 8], [2, 7, 3, 8], [2, 7, 3, 6]", result, "[2, 10, 3, 6]")});
+  EXPECT_EQ(op_named(kernel, "aten::_flash_attention_forward").flops, 2 * kScores * (8 + 6));
+}
+
+TEST(PyTorch, CountsAnOperatorWithoutARuleByThoseThatItCalls) {
+  const std::string x = tensor(3, {5, 9, 16});
+  const OpGraph graph =
+      read_calls({call(2, 1, "aten::einsum", fmt::format(R"("bte,bse->bts", [{}, {}])", x, x),
+                       "[], [[5, 9, 16], [5, 9, 16]]", tensor(4, {5, 9, 9}), "[5, 9, 9]"),
+                  call(6, 2, "aten::bmm", x + ", " + x, "[5, 9, 16], [5, 16, 9]",
+                       tensor(4, {5, 9, 9}), "[5, 9, 9]")});
+  EXPECT_EQ(op_named(graph, "aten::einsum").flops, 2 * 5 * 9 * 9 * 16);
+}
+
+TEST(PyTorch, CountsTransposedAndDepthwiseConvolutions) {
+  const std::string x = tensor(3, {2, 6, 5, 5});
+  const std::string y = tensor(5, {2, 4, 11, 11});
+  const std::string filters = tensor(4, {6, 4, 3, 3});
+  const OpGraph transposed = read_calls(
+      {call(2, 1, "aten::convolution",
+            fmt::format("{}, {}, null, [2, 2], [0, 0], [1, 1], true, [0, 0], 1", x, filters),
+            "[2, 6, 5, 5], [6, 4, 3, 3]", y, "[2, 4, 11, 11]"),
+       call(9, 1, "aten::convolution_backward",
+            fmt::format("{}, {}, {}, [0], [2, 2], [0, 0], [1, 1], true, [0, 0], 1, [true, true]", y,
+                        x, filters),
+            "[2, 4, 11, 11], [2, 6, 5, 5], [6, 4, 3, 3]", x + ", " + tensor(7, {6, 4, 3, 3}),
+            "[2, 6, 5, 5], [6, 4, 3, 3]")});
+  constexpr std::int64_t kFlops = 2 * (2 * 6 * 5 * 5) * (4 * 3 * 3);
+  EXPECT_EQ(op_named(transposed, "aten::convolution").kind, "conv2d_transpose");
+  EXPECT_EQ(op_named(transposed, "aten::convolution").flops, kFlops);
+  EXPECT_EQ(op_named(transposed, "aten::convolution_backward").flops, 2 * kFlops);
+  const OpGraph depthwise = read_calls(
+      {call(2, 1, "aten::conv2d",
+            fmt::format("{}, {}, null, [1, 1], [1, 1], [1, 1], 6", x, tensor(4, {6, 1, 3, 3})),
+            "[2, 6, 5, 5], [6, 1, 3, 3]", tensor(6, {2, 6, 5, 5}), "[2, 6, 5, 5]")});
+  EXPECT_EQ(op_named(depthwise, "aten::conv2d").kind, "depthwise_conv2d");
+  EXPECT_EQ(op_named(depthwise, "aten::conv2d").flops, 2 * (2 * 6 * 5 * 5) * (3 * 3));
+  EXPECT_EQ(op_named(depthwise, "aten::conv2d").shape,
+            (std::vector<std::int64_t>{2, 6, 5, 5, 3, 3, 1, 1, 5, 5}));
+}
+
+// Two weights in one storage, as cuDNN's LSTM keeps them; a fused optimizer writes lists and tells
+// no results.
+TEST(PyTorch, TellsParametersMomentsAndStatisticsApart) {
+  constexpr int kShared = 500;
+  const std::string first = tensor(3, {4, 8}, 0, kShared);
+  const std::string second = tensor(4, {4, 2}, 32, kShared);
+  const std::string x = tensor(5, {3, 8});
+  const std::string hidden = tensor(6, {3, 4});
+  const std::string result = tensor(8, {3, 2});
+  const std::string lists = fmt::format("[{}, {}], [{}, {}], [{}, {}], [{}, {}]", first, second,
+                                        tensor(11, {4, 8}), tensor(12, {4, 2}), tensor(13, {4, 8}),
+                                        tensor(14, {4, 2}), tensor(15, {4, 8}), tensor(16, {4, 2}));
+  const OpGraph graph = read_calls(
+      {call(2, 1, "aten::linear", x + ", " + first, "[3, 8], [4, 8]", hidden, "[3, 4]"),
+       call(7, 1, "aten::mm", hidden + ", " + second, "[3, 4], [4, 2]", result, "[3, 2]"),
+       call(9, 1, "aten::batch_norm",
+            fmt::format("{}, null, null, {}, {}", result, tensor(20, {2}), tensor(21, {2})),
+            "[3, 2], [], [], [2], [2]", tensor(22, {3, 2}), "[3, 2]"),
+       call(29, 1, "autograd::engine::evaluate_function: MmBackward0", "", ""),
+       call(30, 29, "aten::mm", result + ", " + x, "[4, 3], [3, 8]", tensor(11, {4, 8}), "[4, 8]"),
+       call(31, 29, "aten::mm", hidden + ", " + result, "[4, 3], [3, 2]", tensor(12, {4, 2}),
+            "[4, 2]"),
+       call(40, 1, "Optimizer.step#Adam.step", "", ""),
+       call(41, 40, "aten::_fused_adam_", lists,
+            "[[4, 8], [4, 2]], [[4, 8], [4, 2]], [[4, 8], [4, 2]], [[4, 8], [4, 2]]"),
+       call(50, 1, "aten::linear", x + ", " + first, "[3, 8], [4, 8]", tensor(51, {3, 4}),
+            "[3, 4]")});
+  const GraphTotals sum = totals(graph);
+  EXPECT_EQ(sum.parameters, 32 + 8);
+  EXPECT_EQ(sum.persistent_bytes, 4 * (3 * (32 + 8) + 2 * 2));  // two moments, two statistics
+  EXPECT_EQ(op_named(graph, "tensor_20").kind, "constant");
+  EXPECT_TRUE(op_named(graph, "aten::_fused_adam_").outputs.empty());  // where they were
+  // The second step reads the same memory, after the update.
+  EXPECT_EQ(producers(graph, "aten::linear_2"),
+            (std::vector<std::string>{"tensor_5", "tensor_3", "aten::_fused_adam_"}));
 }
 
 // Schema 1.1: an addmm on the GPU that calls a copy; then a relu in place.
@@ -161,9 +333,43 @@ TEST(PyTorch, AddsUpTheKernelsOfAnOperatorAndOfWhatItCalls) {
   EXPECT_EQ(op_named(graph, "aten::relu_").measured[0].cost_us, 0);  // launched nothing
 }
 
+std::string plain_op(const std::string& name, int at) {
+  return fmt::format(
+      R"({{"ph": "X", "cat": "cpu_op", "name": "{}", "pid": 1, "tid": 1, "ts": {}, "dur": {},
+          "args": {{"External id": {}, "Record function id": 0}}}})",
+      name, at, at * 0.0078125, at);
+}
+
+// PyTorch 1.13 has no "Record function id"; later ones write 0 where nobody asked for ids.
+TEST(PyTorch, JoinsTimesByExternalIdsThatNameTheSameOperators) {
+  const OpGraph graph =
+      with_kineto(fmt::format("{}, {}, {}", plain_op("aten::addmm", 21),
+                              plain_op("aten::copy_", 22), plain_op("aten::relu_", 23)));
+  EXPECT_EQ(op_named(graph, "aten::relu_").measured[0].cost_us, 23 * 0.0078125);
+}
+
+TEST(PyTorch, JoinsTimesByTheSequenceOfOperators) {
+  const OpGraph graph = with_kineto(fmt::format(
+      "{}, {}, {}, {}, {}", plain_op("aten::addmm", 21), plain_op("aten::relu_", 22),
+      plain_op("aten::addmm", 23), plain_op("aten::copy_", 24), plain_op("aten::relu_", 25)));
+  EXPECT_EQ(op_named(graph, "aten::addmm").measured[0].cost_us, 23 * 0.0078125);
+  EXPECT_EQ(op_named(graph, "aten::relu_").measured[0].cost_us, 25 * 0.0078125);
+}
+
+TEST(PyTorch, FindsTheOperatorOfAKernelByItsLaunch) {
+  const OpGraph graph = with_kineto(
+      cpu_op(21, 1, 30) + "," + cpu_op(23, 3, 4) +
+      R"(, {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+            "ts": 2, "dur": 1, "args": {"External id": 3, "correlation": 77}},
+           {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 9, "dur": 2.5,
+            "args": {"External id": 33, "correlation": 77, "stream": 7}})");
+  EXPECT_EQ(op_named(graph, "aten::relu_").measured[0].cost_us, 2.5);
+  EXPECT_EQ(op_named(graph, "aten::addmm").measured[0].cost_us, 0);
+}
+
 TEST(PyTorch, RefusesATraceOfTimesThatCannotBeJoined) {
   try {
-    with_kineto(R"({"ph": "X", "cat": "cpu_op", "name": "a", "dur": 1, "args": {}})");
+    with_kineto(R"({"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "args": {}})");
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("no cpu_op has a 'Record function id'"));

@@ -67,6 +67,27 @@ TEST_F(TextFile, IsWrittenIntoADeviceWithoutReplacingIt) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
+TEST_F(TextFile, ThatIsGzippedIsUnzipped) {
+  // "hello" and an end of line, by gzip -n.
+  const std::string gzipped(
+      "\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\x48\xcd\xc9\xc9\xe7\x02\0\x20\x30\x3a\x36\x06\0\0\0", 26);
+  write_text_file(path("text.gz"), gzipped);
+  EXPECT_EQ(read_text_file(path("text.gz")), "hello\n");
+  write_text_file(path("twice.gz"), gzipped + gzipped);
+  EXPECT_EQ(read_text_file(path("twice.gz")), "hello\nhello\n");
+  for (const std::string& bad :
+       {gzipped.substr(0, 20), gzipped.substr(0, 12) + "xxxxxxxxxxxxxxx"}) {
+    write_text_file(path("bad.gz"), bad);
+    try {
+      read_text_file(path("bad.gz"));
+      ADD_FAILURE() << "did not throw";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kFormat);
+      EXPECT_THAT(error.what(), testing::HasSubstr("cut off or damaged"));
+    }
+  }
+}
+
 TEST_F(TextFile, ThatCannotBeReadIsNamedWithTheReason) {
   EXPECT_EQ(io_error([&] { read_text_file(path("no")); }),
             "cannot read '" + path("no") + "': No such file or directory");

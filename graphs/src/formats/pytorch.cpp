@@ -1,16 +1,19 @@
 // The execution traces of PyTorch's ExecutionTraceObserver, with the times of a Kineto trace of the
 // same run (`kineto=FILE`).
 //
-// Operators call each other. `level` says which of them are ops: the outermost of PyTorch's
-// operators (aten::conv2d), or the innermost. A tensor that an op reads comes from the op that last
-// wrote its storage; what no op wrote is an `input`. What an operator within an op made is an
-// output of the op if another op reads it, as the backward pass does. An op's cost is the time of
-// the kernels that it and all it calls launched, or, in a trace without kernels, its own from begin
-// to end.
+// pytorch_calls.hpp says which operators are ops, pytorch_state.hpp what is a parameter. A tensor
+// that an op reads comes from the op that last wrote its storage, or from outside of the trace.
+// What an operator within an op made is an output of the op if another op reads it, as the backward
+// pass does. What an op writes over a parameter or state stays where it is: later readers come
+// after it. An op's cost is the time of the kernels that it and all it calls launched, or, in a
+// trace without kernels, its own from begin to end.
 
 #include "../assemble.hpp"
-#include "../aten.hpp"
 #include "../element_type.hpp"
+#include "../kineto_trace.hpp"
+#include "../op_names.hpp"
+#include "../pytorch_calls.hpp"
+#include "../pytorch_state.hpp"
 #include "../pytorch_trace.hpp"
 
 #include <emplace/graphs/error.hpp>
@@ -31,11 +34,12 @@
 namespace emplace {
 namespace {
 
+using pytorch::Calls;
 using pytorch::Node;
+using pytorch::Origin;
+using pytorch::Place;
 using pytorch::TensorUse;
-using pytorch::Times;
-
-using Shape = std::vector<std::int64_t>;
+using pytorch::TraceState;
 
 Output value_of(const TensorUse& tensor) {
   return {.shape = tensor.shape,
@@ -43,69 +47,46 @@ Output value_of(const TensorUse& tensor) {
           .bytes = tensor.elements * tensor.element_bytes};
 }
 
-// --- Work of an operator, from the shapes of its tensors
-// -------------------------------------------
-
-// A product whose left side is the input at `left`: the last dimension is summed over.
-void count_product(Op& op, const Node& node, std::size_t left) {
-  if (node.inputs.size() <= left || node.inputs[left].shape.empty() || node.outputs.empty() ||
-      node.outputs[0].shape.size() < 2) {
-    return;
+std::vector<std::optional<std::size_t>> find_parents(std::span<const Node> nodes,
+                                                     const std::string& source) {
+  std::unordered_map<std::int64_t, std::size_t> position_of;
+  std::vector<std::optional<std::size_t>> parents;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].parent >= nodes[i].id && nodes[i].id > 1) {
+      throw Error(ErrorCode::kFormat,
+                  fmt::format("{}: node {}: expected a parent that began before it, found {}",
+                              source, nodes[i].id, nodes[i].parent));
+    }
+    const auto parent = position_of.find(nodes[i].parent);
+    parents.push_back(parent != position_of.end() ? std::optional(parent->second) : std::nullopt);
+    position_of[nodes[i].id] = i;
   }
-  const Shape& result = node.outputs[0].shape;
-  const std::int64_t k = node.inputs[left].shape.back();
-  const std::int64_t n = result.back();
-  op.flops = product({2, node.outputs[0].elements, k});
-  if (op.kind == "batch_matmul" && result.size() == 3) {
-    op.shape = {result[0], result[1], n, k};
-  } else if (op.kind == "matmul" && n > 0) {
-    op.shape = {node.outputs[0].elements / n, n, k};
-  }
+  return parents;
 }
 
-// Inputs are maps, filters [K, C / groups, R, S], perhaps a bias; the first list of integers is the
-// stride. A number of the result takes a multiply-add for each of a filter's.
-void count_convolution(Op& op, const Node& node) {
-  if (node.inputs.size() < 2 || node.outputs.empty() || node.inputs[1].shape.empty()) {
-    return;
-  }
-  const Shape& x = node.inputs[0].shape;
-  const Shape& filters = node.inputs[1].shape;
-  const Shape& y = node.outputs[0].shape;
-  op.flops = product({2, node.outputs[0].elements, product(std::span(filters).subspan(1))});
-  const bool is_dense = x.size() == 4 && filters.size() == 4 && y.size() == 4 && x[1] == filters[1];
-  if (is_dense && !node.settings.empty() && node.settings[0].size() == 2 &&
-      node.settings[0][0] == node.settings[0][1]) {
-    op.shape = {x[0], x[1], x[2], x[3], filters[0], filters[2], filters[3], node.settings[0][0],
-                y[2], y[3]};
-  }
-}
+// What nodes took, by position.
+struct Times {
+  bool has_kernels = false;
+  std::vector<std::optional<double>> cpu_us{};  // from begin to end; nothing: not in the trace
+  std::vector<double> kernel_us{};              // of the kernels that it launched itself
+};
 
-// Inputs are the gradient of the result, maps and filters; outputs the gradients that are wanted,
-// of which those of maps and filters cost as much as the convolution.
-void count_convolution_backward(Op& op, const Node& node) {
-  if (node.inputs.size() < 3 || node.inputs[2].shape.empty()) {
-    return;
+Times read_times(std::span<const Node> nodes, const std::string& path) {
+  Times times{.cpu_us = std::vector<std::optional<double>>(nodes.size()),
+              .kernel_us = std::vector<double>(nodes.size(), 0)};
+  if (path.empty()) {
+    return times;
   }
-  const auto per_result = product(std::span(node.inputs[2].shape).subspan(1));
-  const auto wanted = std::ranges::count_if(node.outputs, [&](const TensorUse& tensor) {
-    return tensor.shape == node.inputs[1].shape || tensor.shape == node.inputs[2].shape;
-  });
-  op.flops = product({2, wanted, node.inputs[0].elements, per_result});
-}
-
-void count_work(Op& op, const Node& node) {
-  const bool has_addend = node.name == "aten::addmm" || node.name == "aten::baddbmm";
-  if (op.kind == "matmul" || op.kind == "batch_matmul") {
-    count_product(op, node, has_addend ? 1 : 0);
-  } else if (op.kind == "conv2d") {
-    count_convolution(op, node);
-  } else if (op.kind == "convolution_backward") {
-    count_convolution_backward(op, node);
-  } else if (op_class_of(op.kind) == OpClass::kElementwise && !node.outputs.empty()) {
-    op.shape = {node.outputs[0].elements};
-    op.flops = node.outputs[0].elements;
+  const pytorch::KinetoTrace trace = pytorch::read_kineto(read_text_file(path), path);
+  const auto links = pytorch::link_calls(nodes, trace, path);
+  times.has_kernels = trace.has_kernels;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (links[i]) {
+      times.cpu_us[i] = trace.calls[*links[i]].duration_us;
+      times.kernel_us[i] = trace.calls[*links[i]].kernel_us;
+    }
   }
+  return times;
 }
 
 // Who wrote a tensor last.
@@ -117,32 +98,18 @@ struct Writer {
 class Reader {
  public:
   Reader(std::vector<Node> nodes, const std::string& source, const Params& params)
-      : nodes_(std::move(nodes)),
-        source_(source),
-        device_class_(params.get<std::string>("device-class")) {
-    if (const auto& path = params.get<std::string>("kineto"); !path.empty()) {
-      times_ = pytorch::read_kineto(read_text_file(path), path);
+      : nodes_(std::move(nodes)), device_class_(params.get<std::string>("device-class")) {
+    const auto parents = find_parents(nodes_, source);
+    times_ = read_times(nodes_, params.get<std::string>("kineto"));
+    std::vector<bool> launched;
+    for (const double kernel_us : times_.kernel_us) {
+      launched.push_back(kernel_us > 0);
     }
+    ops_ = pytorch::find_ops(nodes_, parents, pytorch::level_of(params.get<std::string>("level")),
+                             launched);
+    state_ = TraceState(nodes_, ops_.phase);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (nodes_[i].parent >= nodes_[i].id && nodes_[i].id > 1) {
-        throw Error(ErrorCode::kFormat,
-                    fmt::format("{}: node {}: expected a parent that began before it, found {}",
-                                source, nodes_[i].id, nodes_[i].parent));
-      }
-      position_of_[nodes_[i].id] = i;
-    }
-    owner_.resize(nodes_.size());
-    phase_.resize(nodes_.size());
-    choose(params.get<std::string>("level") == "innermost");
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (owner_[i] && owner_[i] != i) {
-        owned_[*owner_[i]].push_back(i);
-      }
-    }
-    find_phases();
-    add_up_times();
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (owner_[i] == i) {
+      if (ops_.owner[i] == i) {
         add_op(i);
       }
     }
@@ -157,83 +124,45 @@ class Reader {
   }
 
  private:
-  // Sets the owner of each node: the node itself if it is an op, the op that calls it, or nothing.
-  void choose(bool innermost) {
-    std::vector<bool> calls(nodes_.size(), false);
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (const auto parent = parent_of(i); parent && is_operator(i)) {
-        calls[*parent] = true;
-      }
-    }
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const auto parent = parent_of(i);
-      owner_[i] = parent ? owner_[*parent] : std::nullopt;
-      if (is_operator(i) && (innermost ? !calls[i] : !owner_[i])) {
-        owner_[i] = i;
-      }
-    }
-  }
-
-  bool is_operator(std::size_t i) const {
-    const Node& node = nodes_[i];
-    return node.name.find("::") != std::string::npos && !node.name.starts_with("autograd::") &&
-           !node.name.starts_with("torch::") && (!node.inputs.empty() || !node.outputs.empty());
-  }
-
-  std::optional<std::size_t> parent_of(std::size_t i) const {
-    const auto parent = position_of_.find(nodes_[i].parent);
-    return parent != position_of_.end() && parent->second < i ? std::optional(parent->second)
-                                                              : std::nullopt;
-  }
-
-  // An op's time is its own, or that of the kernels of all nodes that it owns.
-  void add_up_times() {
-    const bool has_kernels = !times_.kernel_us.empty();
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const auto& times = has_kernels ? times_.kernel_us : times_.cpu_us;
-      const auto time = times.find(nodes_[i].rf_id);
-      if (owner_[i] && time != times.end() && (has_kernels || owner_[i] == i)) {
-        time_of_[*owner_[i]] += time->second;
-      }
-    }
-  }
-
-  // What a node belongs to: the backward pass is called by autograd, updates by an optimizer.
-  void find_phases() {
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const auto parent = parent_of(i);
-      phase_[i] = nodes_[i].name.starts_with("autograd::")       ? Phase::kBackward
-                  : nodes_[i].name.starts_with("Optimizer.step") ? Phase::kUpdate
-                  : parent                                       ? phase_[*parent]
-                                                                 : Phase::kForward;
-    }
-  }
-
-  std::string unique_name(std::string name) {
-    std::string unique = name;
-    for (int& count = used_[name]; !names_.insert(unique).second;) {
-      unique = fmt::format("{}_{}", name, ++count + 1);
-    }
-    return unique;
-  }
-
   // PyTorch uses the number of a tensor again when the object is gone, as with every value that the
   // backward pass unpacks; that of a storage only when the memory is free. So the op that wrote to
   // the storage last is asked which of its outputs this is.
-  Tensor writer_of(const TensorUse& tensor) {
-    if (const auto last = by_storage_.find(tensor.storage); last != by_storage_.end()) {
-      const auto same = by_tensor_.find({tensor.storage, tensor.id});
+  Tensor writer_of(const TensorUse& tensor, Op& reader) {
+    const Place place = state_.place_of(tensor);
+    if (const auto last = by_place_.find(place); last != by_place_.end()) {
+      const auto same = by_tensor_.find({place, tensor.id});
       const bool is_same = same != by_tensor_.end() &&
                            writers_[same->second].tensor.op == writers_[last->second].tensor.op;
       return output_of(writers_[is_same ? same->second : last->second]);
     }
-    Op op{.name = unique_name(fmt::format("tensor_{}", tensor.id)),
-          .kind = "input",
+    const Origin origin = state_.origin_of(place);
+    Op op{.name = names_.unique(fmt::format("tensor_{}", tensor.id)),
+          .kind = origin == Origin::kParameter ? "variable"
+                  : origin == Origin::kState   ? "constant"
+                                               : "input",
           .shape = tensor.shape,
           .outputs = {value_of(tensor)}};
-    const Tensor input{append_op(graph_, std::move(op), {}), 0};
-    remember(tensor, {.tensor = input});
-    return input;
+    if (origin != Origin::kInput) {
+      hold(op, reader);
+      op.parameters = origin == Origin::kParameter ? tensor.elements : 0;
+    }
+    const Tensor outside{append_op(graph_, std::move(op), {}), 0};
+    if (origin != Origin::kInput) {
+      held_[place] = outside.op;
+    }
+    remember(tensor, {.tensor = outside});
+    return outside;
+  }
+
+  // What stays in memory between steps lives with its first reader.
+  static void hold(Op& held, Op& reader) {
+    if (reader.colocation.empty()) {
+      reader.colocation = held.name;
+    }
+    held.colocation = reader.colocation;
+    held.scope = reader.scope;
+    held.outputs[0].persistent = true;
+    held.persistent_bytes = held.outputs[0].bytes;
   }
 
   // Makes what an op only made for itself an output of it.
@@ -248,58 +177,120 @@ class Reader {
   }
 
   void remember(const TensorUse& tensor, Writer writer) {
-    by_tensor_[{tensor.storage, tensor.id}] = writers_.size();
-    by_storage_[tensor.storage] = writers_.size();
+    const Place place = state_.place_of(tensor);
+    by_tensor_[{place, tensor.id}] = writers_.size();
+    by_place_[place] = writers_.size();
     writers_.push_back(std::move(writer));
+  }
+
+  // Returns the op that holds the memory of `tensor` between steps, or nothing.
+  std::optional<OpId> holder_of(const TensorUse& tensor) const {
+    const auto held = held_.find(state_.place_of(tensor));
+    return held != held_.end() ? std::optional(held->second) : std::nullopt;
+  }
+
+  bool reads_memory_of(const Node& node, const TensorUse& tensor) const {
+    return std::ranges::find(node.inputs, tensor.storage, &TensorUse::storage) != node.inputs.end();
+  }
+
+  // The places of parameters and state that the op writes to, and the op that holds them if there
+  // is one and no more: the op runs where that is.
+  std::set<Place> overwritten_by(std::size_t i, Op& op) {
+    std::set<Place> places;
+    std::set<OpId> holders;
+    const auto add = [&](const Node& node) {
+      for (const TensorUse& tensor : node.inputs) {
+        if (const auto holder = holder_of(tensor); holder && pytorch::writes_input(node, tensor)) {
+          places.insert(state_.place_of(tensor));
+          holders.insert(*holder);
+        }
+      }
+    };
+    add(nodes_[i]);
+    for (const std::size_t callee : ops_.callees[i]) {
+      add(nodes_[callee]);
+    }
+    if (holders.size() == 1 && op.colocation.empty()) {
+      op.colocation = graph_[index_of(*holders.begin())].colocation;
+    }
+    return places;
   }
 
   void add_op(std::size_t i) {
     const Node& node = nodes_[i];
+    Op op = ops_.work[i];
+    op.name = names_.unique(node.name);
+    op.phase = ops_.phase[i];
+    op.scope = ops_.scope[i];
     std::vector<Tensor> inputs;
+    std::set<OpId> before;
     for (const TensorUse& tensor : node.inputs) {
-      inputs.push_back(writer_of(tensor));
+      inputs.push_back(writer_of(tensor, op));
+      if (const auto last = last_write_.find(state_.place_of(tensor)); last != last_write_.end()) {
+        before.insert(last->second);
+      }
     }
-    Op op{.name = unique_name(node.name), .kind = kind_of_aten(node.name), .phase = phase_[i]};
-    count_work(op, node);
+    const bool is_copy = op.kind == "reshape" && !node.inputs.empty() && !node.outputs.empty() &&
+                         !reads_memory_of(node, node.outputs[0]);
+    if (is_copy) {
+      op.kind = "transpose";  // aten::reshape of what is not contiguous
+    }
+    const std::set<Place> overwritten = overwritten_by(i, op);
+    std::vector<std::pair<const TensorUse*, std::int32_t>> made;
     for (const TensorUse& tensor : node.outputs) {
-      op.outputs.push_back(value_of(tensor));
+      if (!overwritten.contains(state_.place_of(tensor))) {
+        made.emplace_back(&tensor, static_cast<std::int32_t>(op.outputs.size()));
+        op.outputs.push_back(value_of(tensor));
+      } else if (launches(op.kind)) {
+        op.bytes_written = sum({op.bytes_written, value_of(tensor).bytes});
+      }
     }
-    if (const auto time = time_of_.find(i); time != time_of_.end()) {
-      op.measured = {{.device_class = device_class_, .cost_us = time->second}};
-    } else if (!times_.kernel_us.empty()) {
-      op.measured = {{.device_class = device_class_, .cost_us = 0}};  // launched nothing
-    }
+    set_time(op, i);
     const OpId id = append_op(graph_, std::move(op), inputs);
-    for (const std::size_t inner : owned_[i]) {
+    for (const OpId earlier : before) {
+      add_dependency(graph_, earlier, Dependency::kControl, id);
+    }
+    for (const Place& place : overwritten) {
+      last_write_[place] = id;
+    }
+    for (const std::size_t inner : ops_.callees[i]) {
       for (const TensorUse& tensor : nodes_[inner].outputs) {
-        const bool is_view = std::ranges::find(node.inputs, tensor.storage, &TensorUse::storage) !=
-                             node.inputs.end();
+        const bool is_view = reads_memory_of(node, tensor) || holder_of(tensor);
         if (!is_view) {
           remember(tensor, {.tensor = {id, -1}, .hidden = value_of(tensor)});
         }
       }
     }
-    for (std::size_t output = 0; output < node.outputs.size(); ++output) {
-      remember(node.outputs[output], {.tensor = {id, static_cast<std::int32_t>(output)}});
+    for (const auto& [tensor, output] : made) {
+      remember(*tensor, {.tensor = {id, output}});
+    }
+  }
+
+  // An op's time is its own, or that of the kernels of all nodes within it.
+  void set_time(Op& op, std::size_t i) const {
+    double cost_us = times_.kernel_us[i];
+    for (const std::size_t callee : ops_.callees[i]) {
+      cost_us += times_.kernel_us[callee];
+    }
+    if (times_.has_kernels) {
+      op.measured = {{.device_class = device_class_, .cost_us = cost_us}};
+    } else if (times_.cpu_us[i]) {
+      op.measured = {{.device_class = device_class_, .cost_us = *times_.cpu_us[i]}};
     }
   }
 
   std::vector<Node> nodes_;
-  const std::string& source_;
   std::string device_class_;
   Times times_;
+  Calls ops_;
+  TraceState state_;
   OpGraph graph_;
-  std::unordered_map<std::int64_t, std::size_t> position_of_;        // by id
-  std::vector<std::optional<std::size_t>> owner_;                    // by position
-  std::unordered_map<std::size_t, std::vector<std::size_t>> owned_;  // what an op calls
-  std::vector<Phase> phase_;                                         // by position
-  std::unordered_map<std::size_t, double> time_of_;                  // of ops, by position
+  OpNames names_;
   std::vector<Writer> writers_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::size_t>
-      by_tensor_;                                             // the writer, by storage and tensor
-  std::unordered_map<std::int64_t, std::size_t> by_storage_;  // the last writer
-  std::unordered_map<std::string, int> used_;
-  std::set<std::string> names_;
+  std::map<std::pair<Place, std::int64_t>, std::size_t> by_tensor_;  // the writer, by tensor
+  std::map<Place, std::size_t> by_place_;                            // the last writer
+  std::map<Place, OpId> held_;                                       // variables and constants
+  std::map<Place, OpId> last_write_;  // the op that last wrote over one of them
 };
 
 OpGraph read(std::string_view text, const std::string& source, const Params& params) {

@@ -69,10 +69,12 @@ class JsonCursor {
   /// errors.
   JsonDocument copy() const;
 
-  /// Says whether this is an array, an object, a text, a whole number written without a point.
+  /// Says whether this is an array, an object, a text, a truth value, a whole number written
+  /// without a point.
   bool is_array() const;
   bool is_object() const;
   bool is_text() const;
+  bool is_boolean() const;
   bool is_integer() const;
 
   /// Throws kFormat: "<source>: <pointer>: <message>".

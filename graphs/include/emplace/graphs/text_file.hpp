@@ -7,7 +7,8 @@
 
 namespace emplace {
 
-/// Returns the content of `path` ("-": standard input); throws kIo if it cannot be read.
+/// Returns the content of `path` ("-": standard input), unzipped if it is gzipped. Throws kIo if it
+/// cannot be read, and kFormat if it is gzipped and cut off, damaged or larger than 4 GiB.
 std::string read_text_file(const std::string& path);
 
 /// Writes `text` to `path` ("-": standard output) by way of a temporary file beside it, so that a
