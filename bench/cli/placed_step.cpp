@@ -12,18 +12,23 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <memory>
+#include <set>
 #include <span>
+#include <system_error>
 
 namespace emplace::cli {
 namespace {
@@ -257,6 +262,46 @@ PlacedStep place_step(const StepOptions& options, std::string_view command,
   return on_threads(options.threads, [&] { return place_step(options); });
 }
 
+namespace {
+
+// Returns the device classes of which ops have costs, but no device of the cluster is.
+std::set<std::string> unknown_classes(const Problem& problem) {
+  std::set<std::string> classes;
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    for (const MeasuredCost& cost : problem.op(op).measured) {
+      classes.insert(cost.device_class);
+    }
+  }
+  for (const DeviceProfile& profile : problem.cluster().profiles) {
+    classes.erase(profile.device_class);
+  }
+  return classes;
+}
+
+// Returns how the user can say that the costs in the file are those of a device of the cluster;
+// nothing if its format has one class only by chance.
+std::string mapping_of_classes(const PlacedStep& step) {
+  const GraphFile file = find_graph_file(step.graph);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file.path, ignored)) {
+    return "";
+  }
+  const GraphFormats& formats = GraphFormats::global();
+  const GraphFormat& format =
+      formats.find(formats.guess(read_text_file(file.path), file.path).name);
+  constexpr const char* kParameter = "device-class";
+  if (std::ranges::find(format.read_parameters, kParameter, &ParamSpec::name) ==
+      format.read_parameters.end()) {
+    return "";
+  }
+  const DeviceId first = step.problem().placeable_devices().front();
+  return fmt::format("; {}{}{}={} takes them for its {}", step.graph,
+                     file.parameters.empty() ? ":" : ",", kParameter,
+                     step.problem().profile(first).device_class, step.problem().device(first).name);
+}
+
+}  // namespace
+
 void note_guesses(const PlacedStep& step) {
   const std::int32_t guesses =
       step.ops_by_cost_source[static_cast<std::size_t>(CostSource::kGuess)];
@@ -265,6 +310,12 @@ void note_guesses(const PlacedStep& step) {
         "emplace: warning: the costs of {} of {} ops are guesses: the devices of {} have neither a "
         "measured cost nor an efficiency for them (see emplace show {} --cluster {})",
         guesses, step.problem().num_ops(), step.cluster, step.graph, step.cluster));
+  }
+  if (const auto classes = unknown_classes(step.problem()); guesses > 0 && !classes.empty()) {
+    note(bench::without_control_characters(
+        fmt::format("emplace: warning: the graph has costs measured on {}, and no device of {} is "
+                    "of that class{}",
+                    fmt::join(classes, ", "), step.cluster, mapping_of_classes(step))));
   }
 }
 

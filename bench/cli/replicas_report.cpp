@@ -2,6 +2,8 @@
 
 #include "terminal.hpp"
 
+#include <emplace/sim/placement_format.hpp>
+
 #include <CLI/App.hpp>
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
@@ -16,23 +18,6 @@ namespace emplace::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Returns the same placement of a problem in which each op is a group.
-Placement op_by_op(const Problem& problem, const Placement& placement) {
-  std::vector<DeviceId> devices;
-  for (OpId op = 0; op < problem.num_ops(); ++op) {
-    devices.push_back(placement[problem.grouping().group_of(op)]);
-  }
-  Placement result(std::move(devices));
-  if (placement.has_priorities()) {
-    IdVector<GroupId, Priority> priorities;
-    for (OpId op = 0; op < problem.num_ops(); ++op) {
-      priorities.push_back(placement.priorities()[problem.grouping().group_of(op)]);
-    }
-    result.set_priorities(std::move(priorities));
-  }
-  return result;
-}
 
 ReplicaReport::Side side_of(const Problem& problem, const Placement& placement,
                             const Replicas& replicas) {

@@ -161,6 +161,17 @@ refuses_suite() {
   refuses 2 "--output" place ./tiny.json --cluster p2-8xlarge-2 --agent heft -o - --json
 }
 
+@test "costs on a class that the cluster lacks are told, with the parameter that maps it" {
+  local profile=$EMPLACE_SOURCE_DIR/tests/graphs/data/pipedream.txt
+  cp "$profile" layers.txt
+  answers 0 simulate layers.txt --cluster p2-8xlarge-2 --agent heft --json
+  [[ "$stderr" == *"costs measured on pipedream, and no device of p2-8xlarge-2 is of that class; \
+layers.txt:device-class=gpu-k80 takes them for its gpu:0"* ]] || { echo "$stderr"; false; }
+  answers 0 simulate layers.txt:device-class=gpu-k80 --cluster p2-8xlarge-2 --agent single-gpu --json
+  [ -z "$stderr" ]
+  holds 'd["ops_by_cost_source"]["measured"] == d["ops"]'
+}
+
 @test "guessed costs are told" {
   tiny_graph tiny.json
   answers 0 simulate ./tiny.json --cluster p2-8xlarge-2 --agent heft --json

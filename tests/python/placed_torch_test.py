@@ -195,7 +195,7 @@ class PlacedTorch(unittest.TestCase):
 
     def setUp(self):
         if not reads_onnx():
-            self.skipTest("this emplace reads no ONNX: libonnx-dev and libprotobuf-dev")
+            self.skipTest("this emplace reads no ONNX: libprotobuf-dev is missing")
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         os.chdir(folder.name)

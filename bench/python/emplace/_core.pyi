@@ -156,6 +156,8 @@ class Problem:
         """Lower bounds on the step time in microseconds; `best_us` is the largest, `by` says which that is."""
     def save(self, placement: ArrayLike, path: str) -> None:
         """Writes a placement file."""
+    def export(self, placement: ArrayLike, format: str) -> str:
+        """Returns a placement as `emplace export --placement --format` writes it (emplace list placement-formats)."""
     def load(self, path: str) -> NDArray[numpy.int32]:
         """Reads a placement file."""
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import collections
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
-
-import numpy
+import json
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from emplace import _core
 from emplace._errors import UnsupportedError, UsageError
@@ -42,7 +40,7 @@ def from_torch(model: Any, example_inputs: Any, *, training: bool = True, optimi
 class PlacedModel(NamedTuple):
     """Where the modules of a model go, and what a step then takes."""
 
-    device_map: dict[str, str]  # by module or parameter; what is below a module goes with it
+    device_map: dict[str, Union[int, str]]  # by module or parameter; what is below a module goes with it
     step_time_us: float
     status: str
     memory: dict[str, int]  # the most bytes taken at once, by device
@@ -51,59 +49,13 @@ class PlacedModel(NamedTuple):
     problem: _core.Problem
 
 
-def _torch_device(name):
-    """Returns a device as PyTorch calls it: "gpu:1" is "cuda:1"."""
-    kind, _, number = name.partition(":")
-    return {"gpu": f"cuda:{number or 0}", "cpu": "cpu"}.get(kind, name)
+def device_map(problem: _core.Problem, placement: ArrayLike) -> dict[str, Union[int, str]]:
+    """Returns the device of each module as Accelerate reads it: the number of a GPU, or "cpu", by path.
 
-
-def device_map(problem: _core.Problem, placement: ArrayLike) -> dict[str, str]:
-    """Returns the device of each module, by the longest path that needs one entry only.
-
-    A module whose forward ops are on one device has one entry. One that is split has entries for the modules and
-    parameters in it; a module without others in it goes where most of its work is.
+    What is below a module goes with it. Modules that PyTorch cannot split are joined on the device where the step
+    loses least, as `emplace export --format torch-device-map` does, which tells what it joins.
     """
-    costs = numpy.array([problem.op_costs(device) for device in range(problem.num_devices)])
-    devices = numpy.asarray(placement)[problem.groups]
-    work = collections.defaultdict(collections.Counter)  # by scope and device
-    parameters = collections.defaultdict(dict)  # device by name, by the scope that owns them
-    children = collections.defaultdict(set)
-    # PyTorch computes gradients where it has computed what they are of.
-    for op, (name, kind, scope, phase) in enumerate(zip(problem.names, problem.kinds, problem.scopes, problem.phases)):
-        if phase != "forward" or kind == "input" or scope.partition("/")[0] == "loss":
-            continue
-        if kind in ("variable", "constant"):
-            for part in name.rpartition("/")[2].split("+"):
-                parameters[scope][part] = devices[op]
-        parts = scope.split("/") if scope else []
-        work[scope][devices[op]] += costs[devices[op], op]
-        for length in range(len(parts)):
-            children["/".join(parts[:length])].add("/".join(parts[:length + 1]))
-
-    below = collections.defaultdict(set)
-
-    def gather(scope):
-        below[scope] |= set(work[scope])
-        for child in children[scope]:
-            gather(child)
-            below[scope] |= below[child]
-    gather("")
-
-    found = {}
-
-    def assign(scope):
-        path = scope.replace("/", ".")
-        if len(below[scope]) == 1 or not children[scope]:
-            most = work[scope].most_common(1)
-            device = next(iter(below[scope])) if len(below[scope]) == 1 else most[0][0]
-            found[path] = _torch_device(problem.devices[device])
-            return
-        for name, device in sorted(parameters[scope].items()):
-            found[f"{path}.{name}" if path else name] = _torch_device(problem.devices[device])
-        for child in sorted(children[scope]):
-            assign(child)
-    assign("")
-    return found
+    return json.loads(problem.export(placement, "torch-device-map"))
 
 
 def place_model(model: Any, example_inputs: Any, *, cluster: str, place: Callable[..., Placed], training: bool = True,

@@ -58,7 +58,7 @@ class Program:
 
     def add_node(self, operator, module, arguments, results):
         """Adds a call: `arguments` by name, tensors among them as _Name; `results` are names, lists of them, or None."""
-        node = {"target": f"torch.ops.{operator}",
+        node: dict = {"target": f"torch.ops.{operator}",
                 "inputs": [{"name": name, "arg": _argument(value)} for name, value in arguments if value is not None],
                 "outputs": [_result(result) for result in results], "metadata": {}}
         if module:
@@ -221,7 +221,7 @@ class _Recorder:
             # What it is a view of has changed, too.
             while known.base is not None:
                 base = known.base
-                arguments = [("self", _Name(base.name)), ("src", _Name(known.name))]
+                arguments: list = [("self", _Name(base.name)), ("src", _Name(known.name))]
                 base.name = self.program.add_tensor(base.tensor)
                 base.writes += 1
                 known.writes_seen = base.writes
@@ -417,7 +417,8 @@ def _exported(name, exported, model=None):
     originals = {}
     if model is not None:
         originals = {path: tensor for _, _, path, tensor, _ in _stored(model)}
-    names, tied = {}, {}  # of tensors, by node; by the tensor itself
+    names: dict = {}  # of tensors, by node
+    tied: dict = {}  # by the tensor itself
 
     def to_names(value):
         if isinstance(value, torch.fx.Node):

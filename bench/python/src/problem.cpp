@@ -10,6 +10,7 @@
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/explanation.hpp>
 #include <emplace/sim/placement_file.hpp>
+#include <emplace/sim/placement_format.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -453,6 +454,19 @@ void bind_problem(py::module_& module) {
                                                        read_placement(placement, self.problem())));
           },
           py::arg("placement"), py::arg("path"))
+      .def(
+          "export",
+          [](Self self, const py::object& placement, const std::string& format) {
+            const Problem& problem = self.problem();
+            const PlacementFormat& to = find_placement_format(format);
+            const Placement given = read_placement(placement, problem);
+            const py::gil_scoped_release released;
+            return to
+                .write(problem.regrouped(bench::group_graph(problem.graph(), 0, "ungrouped")),
+                       op_by_op(problem, given))
+                .text;
+          },
+          py::arg("placement"), py::arg("format"))
       .def(
           "load",
           [](Self self, const std::string& path) {

@@ -61,6 +61,22 @@ int index_after(std::string_view kind, std::string_view device) {
 
 }  // namespace
 
+Placement op_by_op(const Problem& problem, const Placement& placement) {
+  std::vector<DeviceId> devices;
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    devices.push_back(placement[problem.grouping().group_of(op)]);
+  }
+  Placement result(std::move(devices));
+  if (placement.has_priorities()) {
+    IdVector<GroupId, Priority> priorities;
+    for (OpId op = 0; op < problem.num_ops(); ++op) {
+      priorities.push_back(placement.priorities()[problem.grouping().group_of(op)]);
+    }
+    result.set_priorities(std::move(priorities));
+  }
+  return result;
+}
+
 std::span<const PlacementFormat> placement_formats() { return kFormats; }
 
 std::vector<std::string> placement_format_names() {

@@ -24,6 +24,9 @@ struct JoinedOps {
   DeviceId device = 0;              ///< where all of them are now
 };
 
+/// Returns the same placement for the problem in which each op is a group.
+Placement op_by_op(const Problem& problem, const Placement& placement);
+
 /// Holds the file of a placement for another program.
 struct PlacementExport {
   std::string text{};
