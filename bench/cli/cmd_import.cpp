@@ -46,7 +46,9 @@ void add_import(CLI::App& app, Action& action) {
                           "emplace import pipedream.txt --format pipedream:device-class=gpu-k80 "
                           "-o pipedream.json"});
   const auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->input, "The file to read, FILE[:key=value,...]; - for standard input")
+  command
+      ->add_option("FILE", options->input,
+                   "The file to read, FILE[:key=value,...]; - for standard input")
       ->required()
       ->type_name("FILE");
   command->add_option("--format", options->format, "NAME[:key=value,...] (emplace list formats)")

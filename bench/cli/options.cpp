@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::int64_t kMaxGroups = 1'000'000;
 constexpr std::int64_t kMaxEvaluations = 1'000'000'000;
-constexpr const char* kGraphText = "NAME[:key=value,...] (emplace list graphs), or FILE[:key=value,...]";
+constexpr const char* kGraphText =
+    "NAME[:key=value,...] (emplace list graphs), or FILE[:key=value,...]";
 constexpr const char* kClusterText = "Name (emplace list clusters), or a cluster file";
 
 std::string listed(const std::vector<std::string>& items) {
