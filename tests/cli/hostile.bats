@@ -137,7 +137,7 @@ refuses_suite() {
 
 @test "files of unknown formats" {
   echo "1,2,3" >bad.csv
-  refuses 3 "known: chakra, dnn-partitioning, dot, emplace" import bad.csv
+  refuses 3 "known: chakra, dax, dnn-partitioning, dot, emplace" import bad.csv
   refuses 3 "bad.csv" show ./bad.csv
   refuses 3 "unknown format 'pipedraem'; did you mean 'pipedream'?" import bad.csv --format pipedraem
   refuses 2 "unknown parameter 'trainin'; did you mean 'training'?" import bad.csv --format pipedream:trainin=false

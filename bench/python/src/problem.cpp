@@ -4,6 +4,7 @@
 
 #include <emplace/bench/explanation_json.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/bounds.hpp>
@@ -461,9 +462,7 @@ void bind_problem(py::module_& module) {
             const PlacementFormat& to = find_placement_format(format);
             const Placement given = read_placement(placement, problem);
             const py::gil_scoped_release released;
-            return to
-                .write(problem.regrouped(bench::group_graph(problem.graph(), 0, "ungrouped")),
-                       op_by_op(problem, given))
+            return to.write(problem.regrouped(ungrouped(problem.graph())), op_by_op(problem, given))
                 .text;
           },
           py::arg("placement"), py::arg("format"))
