@@ -292,7 +292,8 @@ void infer_product(Node& node) {
     result.push_back((*b)[0]);
   } else if (b->size() >= 2) {
     if (a->size() < b->size()) {  // all but the last two are broadcast
-      result.insert(result.begin(), b->begin(), b->end() - 2 - (a->size() > 1 ? a->size() - 2 : 0));
+      result.insert(result.begin(), b->begin(),
+                    b->end() - std::max<std::ptrdiff_t>(std::ssize(*a), 2));
     }
     result.push_back(b->back());
   }

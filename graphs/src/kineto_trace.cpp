@@ -61,7 +61,7 @@ std::optional<JsonCursor> find_argument(const JsonCursor& event,
   const auto arguments = event.find("args");
   if (arguments && arguments->is_object()) {
     for (const std::string_view name : names) {
-      if (const auto found = arguments->find(name)) {
+      if (auto found = arguments->find(name)) {
         return found;
       }
     }

@@ -231,6 +231,7 @@ class Placing(unittest.TestCase):
         self.assertEqual(placed.status, "ok")
         self.assertEqual(set(placed.memory), set(placed.problem.devices))
         self.assertEqual(placed.step_time_us, placed.problem.simulate(placed.placed.placement).step_time_us)
+        self.assertGreaterEqual(placed.device_map_step_time_us, placed.problem.bounds["best_us"] * 0.999)
         self.assertTrue(json.loads(placed.timeline)["traceEvents"])
         self.assertTrue(set(placed.device_map.values()) <= {0, 1, "cpu"})
         # Every parameter has a device.

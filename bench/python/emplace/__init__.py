@@ -9,7 +9,7 @@ from emplace._errors import (
     UnsupportedError,
     UsageError,
 )
-from emplace._types import Evaluation, Evaluations, Status
+from emplace._types import Evaluation, Evaluations, Export, Status
 from emplace._core import (
     Graph,
     Problem,
@@ -33,8 +33,8 @@ from emplace._runs import Placed, Report, place, report, run
 __version__ = version()
 
 __all__ = [
-    "Error", "Evaluation", "Evaluations", "FormatError", "Graph", "InternalError", "IoError", "Parameter", "Placed",
-    "PlacedModel", "Problem", "Random", "Report", "Session", "Status", "Step", "UnknownNameError", "UnsupportedError",
+    "Error", "Evaluation", "Evaluations", "Export", "FormatError", "Graph", "InternalError", "IoError", "Parameter",
+    "Placed", "PlacedModel", "Problem", "Random", "Report", "Session", "Status", "Step", "UnknownNameError", "UnsupportedError",
     "UsageError", "agent", "agents", "check_agent", "clusters", "device_map", "from_torch", "graphs", "load_graph",
     "load_plugin", "place", "problem", "report", "run", "suites", "version",
 ]

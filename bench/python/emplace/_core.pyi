@@ -3,7 +3,7 @@ from typing import Any, Callable, Optional, Sequence, Union
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
-from emplace._types import Evaluation, Evaluations
+from emplace._types import Evaluation, Evaluations, Export
 
 class Graph:
     """The ops of one step, and what they hand on."""
@@ -156,7 +156,7 @@ class Problem:
         """Lower bounds on the step time in microseconds; `best_us` is the largest, `by` says which that is."""
     def save(self, placement: ArrayLike, path: str) -> None:
         """Writes a placement file."""
-    def export(self, placement: ArrayLike, format: str) -> str:
+    def export(self, placement: ArrayLike, format: str) -> Export:
         """Returns a placement as `emplace export --placement --format` writes it (emplace list placement-formats)."""
     def load(self, path: str) -> NDArray[numpy.int32]:
         """Reads a placement file."""

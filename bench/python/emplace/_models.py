@@ -41,7 +41,8 @@ class PlacedModel(NamedTuple):
     """Where the modules of a model go, and what a step then takes."""
 
     device_map: dict[str, Union[int, str]]  # by module or parameter; what is below a module goes with it
-    step_time_us: float
+    step_time_us: float  # as placed, op by op
+    device_map_step_time_us: float  # as PyTorch runs the device map
     status: str
     memory: dict[str, int]  # the most bytes taken at once, by device
     timeline: str  # of the step, as a Chrome trace for ui.perfetto.dev
@@ -55,7 +56,7 @@ def device_map(problem: _core.Problem, placement: ArrayLike) -> dict[str, Union[
     What is below a module goes with it. Modules that PyTorch cannot split are joined on the device where the step
     loses least, as `emplace export --format torch-device-map` does, which tells what it joins.
     """
-    return json.loads(problem.export(placement, "torch-device-map"))
+    return json.loads(problem.export(placement, "torch-device-map").text)
 
 
 def place_model(model: Any, example_inputs: Any, *, cluster: str, place: Callable[..., Placed], training: bool = True,
@@ -70,5 +71,6 @@ def place_model(model: Any, example_inputs: Any, *, cluster: str, place: Callabl
     problem = _core.problem(graph, cluster, groups, grouping)
     placed = place(problem, *([] if agent is None else [agent]), **options)
     memory = dict(zip(problem.devices, placed.peak_bytes.tolist()))
-    return PlacedModel(device_map(problem, placed.placement), placed.step_time_us, placed.status, memory,
+    exported = problem.export(placed.placement, "torch-device-map")
+    return PlacedModel(json.loads(exported.text), placed.step_time_us, exported.step_time_us, placed.status, memory,
                        problem.trace(placed.placement), placed, problem)

@@ -34,3 +34,10 @@ class Evaluations(NamedTuple):
     step_time_us: numpy.ndarray
     bytes_over: numpy.ndarray
     objective_us: numpy.ndarray
+
+
+class Export(NamedTuple):
+    """A placement as a file of another program."""
+
+    text: str
+    step_time_us: float  # as that program runs it, which may be another placement

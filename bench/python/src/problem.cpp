@@ -12,6 +12,7 @@
 #include <emplace/sim/explanation.hpp>
 #include <emplace/sim/placement_file.hpp>
 #include <emplace/sim/placement_format.hpp>
+#include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -461,9 +462,15 @@ void bind_problem(py::module_& module) {
             const Problem& problem = self.problem();
             const PlacementFormat& to = find_placement_format(format);
             const Placement given = read_placement(placement, problem);
-            const py::gil_scoped_release released;
-            return to.write(problem.regrouped(ungrouped(problem.graph())), op_by_op(problem, given))
-                .text;
+            PlacementExport file;
+            double step_us = 0;
+            {
+              const py::gil_scoped_release released;
+              const Problem by_op = problem.regrouped(ungrouped(problem.graph()));
+              file = to.write(by_op, op_by_op(problem, given));
+              step_us = Simulator(by_op).run(file.placement).makespan_us;
+            }
+            return py::module_::import("emplace._types").attr("Export")(file.text, step_us);
           },
           py::arg("placement"), py::arg("format"))
       .def(

@@ -57,7 +57,7 @@ class Reader final : private XmlReader {
     }
     OpGraph& graph = workflow_.graph();
     graph[boost::graph_bundle] = {.name = name_, .source = "Pegasus DAX"};
-    return std::move(graph);
+    return graph;
   }
 
  private:

@@ -63,7 +63,7 @@ class Reader {
         connect(task, find(child), child);
       }
     }
-    return std::move(workflow_.graph());
+    return workflow_.graph();
   }
 
  private:

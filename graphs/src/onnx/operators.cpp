@@ -9,7 +9,7 @@
 namespace emplace::onnx_model {
 namespace {
 
-using namespace convert;
+using namespace convert;  // the table names them all; NOLINT(google-build-using-namespace)
 namespace s = shapes;
 
 // Sorted by operator. A multiply-add is 2 FLOPs, any other operation on a number 1. Operators

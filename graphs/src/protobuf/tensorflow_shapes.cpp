@@ -832,7 +832,7 @@ std::optional<Shape> fold(const Call& call, const Shape& result) {
     return type == DataType::kInt32 || type == DataType::kInt64 ? std::optional(first)
                                                                 : std::nullopt;
   }
-  if (num_read == 1 && call.inputs.size() > 0 &&
+  if (num_read == 1 && !call.inputs.empty() &&
       (op == "ExpandDims" || op == "Squeeze" || op == "Reshape" || op == "Identity" ||
        op == "StopGradient")) {
     return first;
@@ -1112,7 +1112,11 @@ std::optional<Shape> read_integers(const proto::TensorProto& tensor) {
   const auto& dims = tensor.tensor_shape().dim();
   std::int64_t elements = 1;
   for (const auto& dim : dims) {
-    if (dim.size() < 0 || dim.size() > kMaxElements || (elements *= dim.size()) > kMaxElements) {
+    if (dim.size() < 0 || dim.size() > kMaxElements) {
+      return std::nullopt;
+    }
+    elements *= dim.size();
+    if (elements > kMaxElements) {
       return std::nullopt;
     }
   }
