@@ -53,6 +53,7 @@ struct Stride2d {
   std::int64_t across;
 
   /// Moves alike both ways; not explicit, because most windows do.
+  // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr Stride2d(std::int64_t both) : Stride2d(both, both) {}
 
   /// Moves by `rows` down and by `columns` across.
