@@ -62,7 +62,7 @@ class Reader {
 
   OpGraph finish() && {
     graph_[boost::graph_bundle].source = "Kineto trace";
-    return std::move(graph_);
+    return graph_;
   }
 
  private:

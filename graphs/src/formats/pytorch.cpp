@@ -81,9 +81,9 @@ Times read_times(std::span<const Node> nodes, const std::string& path) {
   const auto links = pytorch::link_calls(nodes, trace, path);
   times.has_kernels = trace.has_kernels;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (links[i]) {
-      times.cpu_us[i] = trace.calls[*links[i]].duration_us;
-      times.kernel_us[i] = trace.calls[*links[i]].kernel_us;
+    if (const auto& link = links[i]) {
+      times.cpu_us[i] = trace.calls[*link].duration_us;
+      times.kernel_us[i] = trace.calls[*link].kernel_us;
     }
   }
   return times;
@@ -102,6 +102,7 @@ class Reader {
     const auto parents = find_parents(nodes_, source);
     times_ = read_times(nodes_, params.get<std::string>("kineto"));
     std::vector<bool> launched;
+    launched.reserve(nodes_.size());
     for (const double kernel_us : times_.kernel_us) {
       launched.push_back(kernel_us > 0);
     }
@@ -120,7 +121,7 @@ class Reader {
 
   OpGraph finish() && {
     graph_[boost::graph_bundle].source = "PyTorch execution trace";
-    return std::move(graph_);
+    return graph_;
   }
 
  private:
@@ -274,8 +275,8 @@ class Reader {
     }
     if (times_.has_kernels) {
       op.measured = {{.device_class = device_class_, .cost_us = cost_us}};
-    } else if (times_.cpu_us[i]) {
-      op.measured = {{.device_class = device_class_, .cost_us = *times_.cpu_us[i]}};
+    } else if (const auto& cpu_us = times_.cpu_us[i]) {
+      op.measured = {{.device_class = device_class_, .cost_us = *cpu_us}};
     }
   }
 
