@@ -278,8 +278,8 @@ std::set<std::string> unknown_classes(const Problem& problem) {
   return classes;
 }
 
-// Returns how the user can say that the costs in the file are those of a device of the cluster;
-// nothing if its format has one class only by chance.
+// Returns how the user can say that the costs in the file are those of a device of the cluster, or
+// nothing where the format of the file has no parameter for that.
 std::string mapping_of_classes(const PlacedStep& step) {
   const GraphFile file = find_graph_file(step.graph);
   std::error_code ignored;
