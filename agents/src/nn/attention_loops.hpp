@@ -6,6 +6,7 @@
 // the query.
 
 #include "kernels.hpp"
+#include "lane_sums.hpp"
 #include "matrix.hpp"
 #include "vector_math.hpp"
 
@@ -18,9 +19,9 @@ template <class Scalar, std::size_t kBytes>
 struct AttentionLoops {
   using Math = VectorMath<Scalar, kBytes>;
   using Vector = typename Math::Vector;
+  using Sums = LaneSums<Scalar, kBytes>;
 
-  static constexpr std::size_t kWidth = kBytes / sizeof(Scalar);
-  static constexpr std::size_t kParts = kLanes / kWidth;  // vectors for the 16 rows of a panel
+  static constexpr std::size_t kParts = Sums::kParts;
 
   // Columns at a time. In most networks panels are a power of two apart, so that all numbers of one
   // column fall into the same set of the cache.
@@ -78,7 +79,7 @@ struct AttentionLoops {
         }
       }
       for (std::size_t c = 0; c < count; ++c) {
-        context[(first + c) * kLanes] = sum_of_lanes(sums[c]);
+        context[(first + c) * kLanes] = Sums::sum_of_lanes(sums[c]);
       }
     }
   }
@@ -96,83 +97,7 @@ struct AttentionLoops {
     }
   }
 
-  // Adds up the 16 lanes, each with its neighbour 8, 4, 2 and 1 further.
-  static Scalar sum_of_lanes(const Vector (&vectors)[kParts]) {
-    Scalar lanes[kLanes];
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] = vectors[lane / kWidth][lane % kWidth];
-    }
-    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
-      for (std::size_t lane = 0; lane < half; ++lane) {
-        lanes[lane] += lanes[lane + half];
-      }
-    }
-    return lanes[0];
-  }
-
-  // Sets the sums of lanes of kCount vectors of 16 numbers, a power of two, in the same order.
-  template <std::size_t kCount>
-  [[gnu::always_inline]] static void sums_of_lanes(Vector (&numbers)[kCount][kParts],
-                                                   Scalar (&sums)[kCount]) {
-    Vector halved[kCount];
-#pragma GCC unroll 16
-    for (std::size_t i = 0; i < kCount; ++i) {
-#pragma GCC unroll 4
-      for (std::size_t half = kParts / 2; half > 0; half /= 2) {
-#pragma GCC unroll 4
-        for (std::size_t part = 0; part < half; ++part) {
-          numbers[i][part] += numbers[i][part + half];
-        }
-      }
-      halved[i] = numbers[i][0];
-    }
-    alignas(kBytes) Scalar lanes[kCount < kWidth ? kWidth : kCount];
-    halve_blocks<kWidth>(halved, lanes);
-    for (std::size_t i = 0; i < kCount; ++i) {
-      sums[i] = lanes[i];
-    }
-  }
-
  private:
-  // The lanes 0 to kCount - 1, as std::index_sequence.
-  template <std::size_t... kLane>
-  struct Lanes {};
-  template <std::size_t kCount, std::size_t... kLane>
-  struct LanesUpTo : LanesUpTo<kCount - 1, kCount - 1, kLane...> {};
-  template <std::size_t... kLane>
-  struct LanesUpTo<0, kLane...> {
-    using Type = Lanes<kLane...>;
-  };
-
-  // Adds the halves of blocks of kBlock lanes, those of two vectors into one, until each block is
-  // one lane; blocks stay in their order.
-  template <std::size_t kBlock, std::size_t kCount>
-  [[gnu::always_inline]] static void halve_blocks(const Vector (&blocks)[kCount], Scalar* sums) {
-    if constexpr (kBlock > 1) {
-      constexpr std::size_t kHalf = kCount > 1 ? kCount / 2 : 1;
-      Vector halved[kHalf];
-#pragma GCC unroll 16
-      for (std::size_t i = 0; i < kHalf; ++i) {
-        halved[i] = halves_added<kBlock>(blocks[2 * i < kCount ? 2 * i : 0],
-                                         blocks[2 * i + 1 < kCount ? 2 * i + 1 : 0],
-                                         typename LanesUpTo<kWidth>::Type{});
-      }
-      halve_blocks<kBlock / 2>(halved, sums);
-    } else {
-#pragma GCC unroll 16
-      for (std::size_t i = 0; i < kCount; ++i) {
-        vectors(sums)[i] = blocks[i];
-      }
-    }
-  }
-
-  template <std::size_t kBlock, std::size_t... kLane>
-  [[gnu::always_inline]] static Vector halves_added(Vector a, Vector b, Lanes<kLane...>) {
-    constexpr std::size_t kHalf = kBlock / 2;
-    return __builtin_shufflevector(a, b, (kLane / kHalf * kBlock + kLane % kHalf)...) +
-           __builtin_shufflevector(a, b, (kLane / kHalf * kBlock + kLane % kHalf + kHalf)...);
-  }
-
   // Returns tanh(m + q), given e^2m and e^2q.
   [[gnu::always_inline]] static Vector tanh_of_sum(Vector memory, Scalar query) {
     return Scalar{1} - Scalar{2} / (Scalar{1} + memory * query);
@@ -205,7 +130,7 @@ struct AttentionLoops {
       }
     }
     for (std::size_t q = 0; q < queries; ++q) {
-      const Scalar off = sum_of_lanes(means[q]);
+      const Scalar off = Sums::sum_of_lanes(means[q]);
       Vector* const scores = vectors(d_scores + q * lanes);
       for (std::size_t i = 0; i < a.panels * kParts; ++i) {
         scores[i] = vectors(attention_weights + q * lanes)[i] * (scores[i] - off);
@@ -244,8 +169,8 @@ struct AttentionLoops {
       }
       for (std::size_t q = 0; q < queries; ++q) {
         for (std::size_t c = 0; c < count; ++c) {
-          to.query[(first + c) * kLanes + q] += sum_of_lanes(query_sums[q][c]);
-          to.weights[first + c] += sum_of_lanes(weight_sums[q][c]);
+          to.query[(first + c) * kLanes + q] += Sums::sum_of_lanes(query_sums[q][c]);
+          to.weights[first + c] += Sums::sum_of_lanes(weight_sums[q][c]);
         }
       }
     }

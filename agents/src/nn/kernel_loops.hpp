@@ -7,6 +7,7 @@
 
 #include "attention_loops.hpp"
 #include "kernels.hpp"
+#include "lane_sums.hpp"
 #include "matrix.hpp"
 
 #include <cstddef>
@@ -17,9 +18,10 @@ namespace {
 template <class Scalar, std::size_t kBytes>
 struct Loops {
   using Attention = AttentionLoops<Scalar, kBytes>;
-  using Vector = typename Attention::Vector;
+  using Sums = LaneSums<Scalar, kBytes>;
+  using Vector = typename Sums::Vector;
 
-  static constexpr std::size_t kParts = Attention::kParts;
+  static constexpr std::size_t kParts = Sums::kParts;
 
   // Columns of y, and inputs and outputs of W, whose sums are in registers at a time: 16 vectors of
   // SSE2 and AVX2 and 32 of AVX-512, less those for what is read.
@@ -183,7 +185,7 @@ struct Loops {
       }
     }
     Scalar added[kSquare * kSquare];
-    Attention::sums_of_lanes(sums, added);
+    Sums::sums_of_lanes(sums, added);
     for (std::size_t i = 0; i < kInputs; ++i) {
       for (std::size_t j = 0; j < kOutputs; ++j) {
         dw[i * outputs + j] += added[i * kSquare + j];
@@ -221,7 +223,7 @@ struct Loops {
           sums[part] += column[part];
         }
       }
-      db[output] += Attention::sum_of_lanes(sums);
+      db[output] += Sums::sum_of_lanes(sums);
     }
   }
 
