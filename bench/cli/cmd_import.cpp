@@ -3,11 +3,13 @@
 #include "options.hpp"
 #include "terminal.hpp"
 
+#include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/graphs/text_file.hpp>
+#include <emplace/graphs/uncounted_work.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -66,6 +68,9 @@ void add_import(CLI::App& app, Action& action) {
       const std::string bytes = read_text_file(file.path);
       const Spec format = format_of(options->format, file, bytes, source);
       const OpGraph graph = formats.read(format, bytes, source);
+      if (const std::string uncounted = describe_uncounted(graph); !uncounted.empty()) {
+        note(bench::without_control_characters(fmt::format("emplace: warning: {}", uncounted)));
+      }
       if (options->output.empty()) {
         if (options->format.empty()) {
           note(fmt::format("emplace: read as format {}", format.name));

@@ -15,6 +15,7 @@
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/text_file.hpp>
+#include <emplace/graphs/uncounted_work.hpp>
 #include <emplace/sim/placement_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -310,6 +311,9 @@ void note_guesses(const PlacedStep& step) {
         "emplace: warning: the costs of {} of {} ops are guesses: the devices of {} have neither a "
         "measured cost nor an efficiency for them (see emplace show {} --cluster {})",
         guesses, step.problem().num_ops(), step.cluster, step.graph, step.cluster));
+  }
+  if (const auto uncounted = describe_uncounted(step.problem().graph()); !uncounted.empty()) {
+    note(bench::without_control_characters(fmt::format("emplace: warning: {}", uncounted)));
   }
   if (const auto classes = unknown_classes(step.problem()); guesses > 0 && !classes.empty()) {
     note(bench::without_control_characters(

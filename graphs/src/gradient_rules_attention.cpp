@@ -1,6 +1,7 @@
 // Gradients of layers of transformers.
 
 #include "assemble.hpp"
+#include "element_type.hpp"
 #include "gradient_rules.hpp"
 
 #include <fmt/format.h>
@@ -69,13 +70,18 @@ void attention(GradientStep& step) {
   Op op = step.make_op("attention_backward", "grad");
   op.flops = product({2, step.op().flops});
   std::vector<Tensor> inputs{step.gradient()};
+  std::vector<std::size_t> real;  // masks and positions have no gradient
   for (std::size_t i = 0; i < step.num_inputs(); ++i) {
     inputs.push_back(step.input(i));
-    op.outputs.push_back(like(step.input_value(i)));
+    if (is_floating(step.input_value(i).type)) {
+      op.outputs.push_back(like(step.input_value(i)));
+      real.push_back(i);
+    }
   }
   Tensor gradient = step.emit(std::move(op), inputs);
-  for (std::size_t i = 0; i < step.num_inputs(); ++i, ++gradient.output) {
+  for (const std::size_t i : real) {
     step.give(i, gradient);
+    ++gradient.output;
   }
 }
 

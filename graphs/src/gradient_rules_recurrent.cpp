@@ -70,9 +70,10 @@ void lstm_cell(GradientStep& step) {
 }
 
 // All steps of a recurrent layer, [T, N, I, H, directions], from the gates that the forward op
-// kept, its last output. Inputs are x, W [directions, gates H, I], R [.., gates H, H], and biases
-// and first states. With dz, the gradient of the gates before their activations: dx = dz W, dh = dz
-// R (from step to step, wanted or not), dW = dz^T x, dR = dz^T h, db = the sum of dz.
+// kept, its last output. Inputs are x, W [directions, gates H, I], R [.., gates H, H], and biases,
+// a projection of the state [directions, P, H] and first states. With dz, the gradient of the gates
+// before their activations: dx = dz W, dh = dz R (from step to step, wanted or not), dW = dz^T x,
+// dR = dz^T h, db = the sum of dz; a projection has two products, as W has.
 void recurrent(GradientStep& step, std::int64_t flops_per_state) {
   const Op forward = step.op();
   const std::int64_t cells = product({step.dimension(0), step.dimension(1)});
@@ -87,20 +88,29 @@ void recurrent(GradientStep& step, std::int64_t flops_per_state) {
       inputs.push_back(step.gradient(i));
     }
   }
+  // An LSTM whose state is not as wide as its gates has a projection.
+  const std::vector<std::int64_t> recurrence = step.input_value(2).shape;
+  const std::vector<std::int64_t> projection = {
+      step.dimension(4), step.dimension(3),
+      forward.kind == "lstm" && recurrence.size() == 3 ? recurrence[1] / 4 : step.dimension(3)};
   std::vector<std::size_t> wanted;
   for (std::size_t i = 0; i < step.num_inputs(); ++i) {
     const Output value = step.input_value(i);
     const bool is_bias = i > 2 && value.shape.size() == 2;
+    const bool is_projection = i > 2 && value.shape == projection && projection[2] != projection[1];
+    const std::int64_t projection_product =
+        is_projection ? product({2, cells, product(value.shape)}) : 0;
     if (!is_bias) {
       inputs.push_back(step.input(i));
     }
+    op.flops = sum({op.flops, projection_product});
     if (step.wants(i)) {
       wanted.push_back(i);
       op.outputs.push_back(like(value));
       op.flops = sum({op.flops, i < 2     ? input_product
                                 : i == 2  ? state_product
                                 : is_bias ? product({cells - 1, product(value.shape)})
-                                          : 0});
+                                          : projection_product});
     }
   }
   inputs.push_back(step.output(static_cast<std::int32_t>(forward.outputs.size()) - 1));

@@ -130,6 +130,27 @@ void space_to_depth(GradientStep& step) {
 
 void trilu(GradientStep& step) { give_unary(step, "trilu", 0, {step.gradient()}); }
 
+// Each number of the result goes back to the four that it came from, and tells how it changes with
+// its place: twice the work.
+void grid_sample(GradientStep& step) {
+  Op op = step.make_op("grid_sample_backward", "grad");
+  op.flops = product({2, step.op().flops});
+  std::vector<Tensor> inputs{step.gradient()};
+  std::vector<std::size_t> wanted;
+  for (std::size_t i = 0; i < step.num_inputs(); ++i) {
+    inputs.push_back(step.input(i));
+    if (step.wants(i)) {
+      op.outputs.push_back(like(step.input_value(i)));
+      wanted.push_back(i);
+    }
+  }
+  Tensor gradient = step.emit(std::move(op), inputs);
+  for (const std::size_t i : wanted) {
+    step.give(i, gradient);
+    ++gradient.output;
+  }
+}
+
 constexpr std::array kRules = {
     NamedRule{"cum_sum", cum_sum},
     NamedRule{"depth_to_space", depth_to_space},
@@ -137,6 +158,7 @@ constexpr std::array kRules = {
     NamedRule{"gather", gather},
     NamedRule{"gather_elements", gather},
     NamedRule{"gather_nd", gather},
+    NamedRule{"grid_sample", grid_sample},
     NamedRule{"log_softmax", log_softmax},
     NamedRule{"pad", pad},
     NamedRule{"reduce_l1", reduce_powers},

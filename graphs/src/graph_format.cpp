@@ -1,3 +1,5 @@
+#include "unsupported_models.hpp"
+
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
@@ -135,9 +137,11 @@ const GraphFormat& GraphFormats::guess(std::string_view bytes, std::string_view 
     throw Error(ErrorCode::kFormat, fmt::format("{}: the file may be of format {} or {}; name one",
                                                 source, found[0]->name, found[1]->name));
   }
+  refuse_unsupported_model(bytes, source);
   if (const GraphFormat* format = find_by_ending(source)) {
     return *format;
   }
+  refuse_unsupported_ending(source);
   throw Error(ErrorCode::kFormat,
               fmt::format("{}: neither its name nor its content tells its format; known: {}",
                           source, list_of(formats_, can_read)));

@@ -1,3 +1,5 @@
+#include "foreign_op_kinds.hpp"
+
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/imported_op_kinds.hpp>
 #include <emplace/graphs/op_kind.hpp>
@@ -183,14 +185,23 @@ constexpr std::string_view kHeads =
 constexpr std::array kImported = {
     OpKind{"abs", kElementwise, true, kElements, "absolute value", kInPlace},
     OpKind{"acos", kElementwise, true, kElements, "arc cosine", kInPlace},
+    OpKind{"acosh", kElementwise, true, kElements, "inverse hyperbolic cosine", kInPlace},
     OpKind{"and", kElementwise, true, kElements, "both of two truth values"},
     OpKind{"arg_max", kReduction, true, kElements, "where the largest number is"},
     OpKind{"arg_min", kReduction, true, kElements, "where the least number is"},
     OpKind{"asin", kElementwise, true, kElements, "arc sine", kInPlace},
+    OpKind{"asinh", kElementwise, true, kElements, "inverse hyperbolic sine", kInPlace},
     OpKind{"atan", kElementwise, true, kElements, "arc tangent", kInPlace},
+    OpKind{"atanh", kElementwise, true, kElements, "inverse hyperbolic tangent", kInPlace},
     OpKind{"attention", kMatmul, true, kHeads,
            "scores of queries and keys, softmax, weighted sums of values"},
     OpKind{"avg_pool_nd", kPooling, true, kWindows, "mean under windows of any dimensions"},
+    OpKind{"bit_shift", kElementwise, true, kElements, "bits moved by some places", kInPlace},
+    OpKind{"bitwise_and", kElementwise, true, kElements, "bits of both of two integers", kInPlace},
+    OpKind{"bitwise_not", kElementwise, true, kElements, "the other bits", kInPlace},
+    OpKind{"bitwise_or", kElementwise, true, kElements, "bits of one of two integers", kInPlace},
+    OpKind{"bitwise_xor", kElementwise, true, kElements, "bits of one of two integers, not both",
+           kInPlace},
     OpKind{"broadcast_add", kElementwise, true, kElements, "sum of tensors of other shapes"},
     OpKind{"broadcast_div", kElementwise, true, kElements, "quotient of tensors of other shapes"},
     OpKind{"broadcast_max", kElementwise, true, kElements, "maximum of tensors of other shapes"},
@@ -208,6 +219,7 @@ constexpr std::array kImported = {
     OpKind{"conv_transpose", kConvolution, true, kResult,
            "transposed convolution of any dimensions, in groups or not"},
     OpKind{"cos", kElementwise, true, kElements, "cosine", kInPlace},
+    OpKind{"cosh", kElementwise, true, kElements, "hyperbolic cosine", kInPlace},
     OpKind{"cum_sum", kReduction, true, kElements, "sums up to each number"},
     OpKind{"depth_to_space", kDataMovement, true, kMoved, "channels become blocks of a map"},
     OpKind{"dequantize_linear", kElementwise, true, kElements, "integers become real numbers"},
@@ -253,6 +265,9 @@ constexpr std::array kImported = {
     OpKind{"min", kElementwise, true, kElements, "least of several tensors", kInPlace},
     OpKind{"mish", kElementwise, true, kElements, "x times tanh of softplus of x", kInPlace},
     OpKind{"mod", kElementwise, true, kElements, "remainder", kInPlace},
+    OpKind{"moe_layers", kMatmul, true,
+           "[tokens, k, numbers]: k experts for each token, numbers of weights of one expert",
+           "layers of a mixture of experts, of which each token takes k"},
     OpKind{"not", kElementwise, true, kElements, "the other truth value", kInPlace},
     OpKind{"one_hot", kDataMovement, true, kMoved, "rows with one number that is not 0"},
     OpKind{"or", kElementwise, true, kElements, "one of two truth values"},
@@ -284,6 +299,7 @@ constexpr std::array kImported = {
     OpKind{"shrink", kElementwise, true, kElements, "0 around 0", kInPlace},
     OpKind{"sign", kElementwise, true, kElements, "-1, 0 or 1", kInPlace},
     OpKind{"sin", kElementwise, true, kElements, "sine", kInPlace},
+    OpKind{"sinh", kElementwise, true, kElements, "hyperbolic sine", kInPlace},
     OpKind{"softplus", kElementwise, true, kElements, "log(1 + exp(x))", kInPlace},
     OpKind{"softsign", kElementwise, true, kElements, "x / (1 + |x|)", kInPlace},
     OpKind{"space_to_depth", kDataMovement, true, kMoved, "blocks of a map become channels"},
@@ -345,11 +361,15 @@ std::span<const OpKind> imported_op_kinds() { return kImported; }
 const OpKind* find_op_kind(std::string_view name) { return find_in(kKinds, name); }
 
 OpClass op_class_of(std::string_view kind) {
-  const OpKind* found = find_any(kind);
-  if (found == nullptr) {
-    found = find_any(kind.substr(0, kind.find("_backward")));
+  for (const std::string_view name : {kind, kind.substr(0, kind.find("_backward"))}) {
+    if (const OpKind* found = find_any(name)) {
+      return found->op_class;
+    }
+    if (const OpClass found = foreign_op_class(name); found != kOther) {
+      return found;
+    }
   }
-  return found != nullptr ? found->op_class : kOther;
+  return kOther;
 }
 
 ResultMemory result_memory_of(std::string_view kind) {

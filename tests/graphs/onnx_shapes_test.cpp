@@ -269,6 +269,22 @@ TEST(OnnxShapes, FoldRealNumbers) {
   EXPECT_EQ(graph[1].flops, 7 * 2 * 3 * 15 * 19);  // four products, three sums
 }
 
+// Operators on known numbers that are no functions of each number by itself.
+TEST(OnnxShapes, LeaveProductsOfKnownNumbersAlone) {
+  const OpGraph graph = import(
+      model(R"(g (float[2, 4] x) => (float[N] y) {
+      n = ReduceL2 <keepdims = 0> (a)
+      m = MatMul (a, b)
+      t = Mul (x, n)
+      u = Mul (t, m)
+      y = Relu (u)
+    })",
+            {{"a", {1, 3}, onnx::TensorProto::FLOAT, {}, {1, 2, 3}},
+             {"b", {3, 4}, onnx::TensorProto::FLOAT, {}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}},
+            11));
+  EXPECT_GT(num_ops(graph), 0);
+}
+
 TEST(OnnxShapes, FoldMasksThatNothingTrains) {
   // Lower triangle of 64 x 64, of which the part for 5 tokens is compared: no parameters.
   const OpGraph graph = import(model(R"(g (float[2, 5, 5] x) => (float[N] y) {

@@ -138,6 +138,19 @@ TEST(OnnxTraining, HasARuleForEachReductionAndMovement) {
 }
 
 // Flat steps and choices hand no gradient on: what is before them alone is not trained.
+TEST(OnnxTraining, SamplesMapsAtPlaces) {
+  const OpGraph graph = import(model(R"(g (float[2, 3, 8, 8] x, float[2, 4, 4, 2] grid)
+      => (float[N] y) {
+      maps = Conv (x, w)
+      y = GridSample (maps, grid)
+    })",
+                                     {{"w", {5, 3, 1, 1}}}, 17),
+                               ":training=true");
+  // 7 FLOPs for each of 2 x 5 x 4 x 4 numbers, and twice as many back.
+  EXPECT_EQ(flops_of(graph, {"grid_sample"}), 7 * 160);
+  EXPECT_EQ(flops_of(graph, {"grid_sample_backward"}), 2 * 7 * 160);
+}
+
 TEST(OnnxTraining, StopsAtWhatHasNoDerivative) {
   const OpGraph graph = trained(R"(g (float[4, 3] x) => (float[N] y) {
       a = MatMul (x, w)

@@ -113,5 +113,18 @@ TEST(OpClass, NamesAreDistinct) {
   EXPECT_EQ(names.size(), kNumOpClasses);
 }
 
+// Names that traces of PyTorch and graphs of TensorFlow have, which are no kinds of ours.
+TEST(OpKind, OperatorsOfOthersHaveAClass) {
+  EXPECT_EQ(op_class_of("scaled_dot_product_attention"), OpClass::kMatmul);
+  EXPECT_EQ(op_class_of("scaled_dot_product_attention_backward"), OpClass::kMatmul);
+  EXPECT_EQ(op_class_of("convolution_backward"), OpClass::kConvolution);
+  EXPECT_EQ(op_class_of("lstm"), OpClass::kMatmul);
+  EXPECT_EQ(op_class_of("_fused_adam"), OpClass::kUpdate);
+  EXPECT_EQ(op_class_of("index_put"), OpClass::kDataMovement);
+  EXPECT_EQ(op_class_of("squareddifference"), OpClass::kElementwise);
+  EXPECT_EQ(op_class_of("my_own_operator"), OpClass::kOther);
+  EXPECT_EQ(find_op_kind("scaled_dot_product_attention"), nullptr) << "it has no shape of ours";
+}
+
 }  // namespace
 }  // namespace emplace

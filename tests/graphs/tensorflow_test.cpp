@@ -196,7 +196,6 @@ TEST(TensorFlow, RefusesWhatItCannotRead) {
       {with_shape("-2"), "node 'a': expected a dimension of at least -1, found -2"},
       {with_shape("2"), "node 'a': the size of a result does not fit 64 bits"},
       {"\x89HDF\r\n\x1a\n", "model.export(folder) in Keras 3"},
-      {"PK\x03\x04 and more", "model.export(folder) in Keras 3"},
       {std::string("\x1c\0\0\0TFL3\0", 9), "TensorFlow Lite files are not read"},
       {node(R"(name: "a" op: "While")"), "node 'a' (While): loops and branches"},
       {node(R"(name: "a" op: "CudnnRNN")"), "node 'a' (CudnnRNN): "},

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <graphs/read_format.hpp>
+#include <graphs/zip_archive.hpp>
 #include <gtest/gtest.h>
 #include <support/graphs.hpp>
 
@@ -17,8 +18,10 @@
 namespace emplace {
 namespace {
 
+using test::archive;
 using test::count_kinds;
 using test::find;
+using test::le;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -179,6 +182,132 @@ TEST(TorchExport, AnUnknownOperatorIsAnOpOfItsName) {
   EXPECT_EQ(find(graph, "my_own").bytes_read, 24);
 }
 
+// A program with tensors of its own shapes; the first is the input, those called p... are
+// parameters, and `result` is what it returns.
+std::string program_of(const std::vector<std::pair<std::string, std::vector<int>>>& tensors,
+                       const std::string& nodes, const std::string& result) {
+  std::string values;
+  std::string inputs;
+  for (const auto& [name, shape] : tensors) {
+    std::string sizes;
+    for (const int size : shape) {
+      sizes += fmt::format(R"({}{{"as_int":{}}})", sizes.empty() ? "" : ",", size);
+    }
+    const bool is_integer = name.starts_with("i");
+    values += fmt::format(R"({}"{}":{{"dtype":{},"sizes":[{}],"requires_grad":{}}})",
+                          values.empty() ? "" : ",", name, is_integer ? 5 : 7, sizes,
+                          name.starts_with("p") ? "true" : "false");
+    if (name.starts_with("p")) {
+      inputs += fmt::format(R"({}{{"parameter":{{"arg":{{"name":"{}"}},"parameter_name":"{}"}}}})",
+                            inputs.empty() ? "" : ",", name, name);
+    } else if (name.starts_with("i") || name.starts_with("x")) {
+      inputs += fmt::format(R"({}{{"user_input":{{"arg":{{"as_tensor":{{"name":"{}"}}}}}}}})",
+                            inputs.empty() ? "" : ",", name);
+    }
+  }
+  return fmt::format(R"({{"graph_module":{{"graph":{{"tensor_values":{{{}}},"nodes":[{}]}},
+      "signature":{{"input_specs":[{}],
+      "output_specs":[{{"user_output":{{"arg":{{"as_tensor":{{"name":"{}"}}}}}}}}]}}}},
+      "schema_version":{{"major":8,"minor":2}},"torch_version":"2.9.0"}})",
+                     values, nodes, inputs, result);
+}
+
+// A call with tensors, and integers, by the names of its arguments.
+std::string named_call(const std::string& op,
+                       const std::vector<std::pair<std::string, std::string>>& arguments,
+                       const std::vector<std::string>& results) {
+  std::string inputs;
+  for (const auto& [name, value] : arguments) {
+    inputs += fmt::format(
+        R"({}{{"name":"{}","arg":{}}})", inputs.empty() ? "" : ",", name,
+        value.starts_with('{') ? value : fmt::format(R"({{"as_tensor":{{"name":"{}"}}}})", value));
+  }
+  std::string outputs;
+  for (const std::string& result : results) {
+    outputs +=
+        fmt::format(R"({}{{"as_tensor":{{"name":"{}"}}}})", outputs.empty() ? "" : ",", result);
+  }
+  return fmt::format(R"({{"target":"torch.ops.aten.{}.default","inputs":[{}],"outputs":[{}],
+      "metadata":{{}}}})",
+                     op, inputs, outputs);
+}
+
+// 3 bags of 4 lookups in a table [50, 8]: a sum of 4 rows takes 3 additions, a mean a division
+// more.
+TEST(TorchExport, BagsOfEmbeddings) {
+  for (const int mode : {0, 1, 2}) {
+    const std::string text =
+        program_of({{"p", {50, 8}}, {"i", {12}}, {"io", {3}}, {"y", {3, 8}}, {"b", {0}}},
+                   named_call("_embedding_bag",
+                              {{"weight", "p"},
+                               {"indices", "i"},
+                               {"offsets", "io"},
+                               {"mode", fmt::format(R"({{"as_int":{}}})", mode)}},
+                              {"y", "b"}),
+                   "y");
+    const OpGraph graph = read_format("torch-export:training=true", text);
+    EXPECT_EQ(find(graph, "embedding_bag").flops, (mode == 1 ? 4 : 3) * 3 * 8);
+    EXPECT_THAT(find(graph, "embedding_bag").shape, ElementsAre(3, 4, 50, 8));
+    EXPECT_EQ(find(graph, "embedding_bag").bytes_read, 12 * 8 * 4 + 12 * 8);
+    EXPECT_EQ(count_kinds(graph)["embedding_bag_backward"], 1);
+  }
+}
+
+TEST(TorchExport, WeightsOfAGivenLength) {
+  const std::string text = program_of(
+      {{"x", {2, 3}}, {"pv", {4, 3}}, {"pg", {4, 1}}, {"w", {4, 3}}, {"n", {4, 1}}, {"y", {2, 4}}},
+      named_call("_weight_norm_interface", {{"v", "pv"}, {"g", "pg"}}, {"w", "n"}) + "," +
+          named_call("linear", {{"input", "x"}, {"weight", "w"}}, {"y"}),
+      "y");
+  const OpGraph graph = read_format("torch-export:training=true", text);
+  EXPECT_EQ(find(graph, "reduce_l2").flops, 2 * 12);
+  EXPECT_EQ(find(graph, "div").flops, 4);
+  EXPECT_EQ(find(graph, "broadcast_multiply").flops, 12);
+  EXPECT_EQ(totals(graph).parameters, 16);
+  EXPECT_EQ(count_kinds(graph)["optimizer_update"], 2);
+}
+
+// x1 [2, 3], weights [5, 3, 4] and x2 [2, 4]: 2 x 5 x 3 x 4 products of three factors.
+TEST(TorchExport, BilinearLayers) {
+  const std::string text = program_of(
+      {{"x", {2, 3}}, {"p", {5, 3, 4}}, {"x2", {2, 4}}, {"pb", {5}}, {"y", {2, 5}}},
+      named_call("bilinear", {{"input1", "x"}, {"input2", "x2"}, {"weight", "p"}, {"bias", "pb"}},
+                 {"y"}),
+      "y");
+  const OpGraph graph = read_format("torch-export:training=true", text);
+  EXPECT_EQ(find(graph, "einsum").flops, 3 * 2 * 5 * 3 * 4);
+  EXPECT_EQ(find(graph, "bias_add").flops, 10);
+}
+
+// States of 7 numbers are projected to 4: 5 steps of 2 sequences of 3 numbers.
+TEST(TorchExport, ProjectedStates) {
+  std::string weights;
+  for (const char* name : {"p1", "p2", "p3", "p4", "p5"}) {
+    weights += fmt::format(R"({}{{"name":"{}"}})", weights.empty() ? "" : ",", name);
+  }
+  const std::string text =
+      program_of({{"x", {5, 2, 3}},
+                  {"p1", {28, 3}},
+                  {"p2", {28, 4}},
+                  {"p3", {28}},
+                  {"p4", {28}},
+                  {"p5", {4, 7}},
+                  {"y", {5, 2, 4}},
+                  {"h", {1, 2, 4}},
+                  {"c", {1, 2, 7}}},
+                 named_call("lstm",
+                            {{"input", "x"},
+                             {"params", fmt::format(R"({{"as_tensors":[{}]}})", weights)},
+                             {"num_layers", R"({"as_int":1})"}},
+                            {"y", "h", "c"}),
+                 "y");
+  const OpGraph graph = read_format("torch-export:training=true", text);
+  constexpr std::int64_t kCells = 10;
+  EXPECT_EQ(find(graph, "lstm").flops, kCells * (2 * 28 * (3 + 4) + 13 * 7 + 2 * 7 * 4));
+  EXPECT_THAT(find(graph, "lstm").outputs[0].shape, ElementsAre(5, 2, 4));
+  EXPECT_EQ(totals(graph).parameters, 28 * 3 + 28 * 4 + 56 + 28);
+}
+
 TEST(TorchExport, SaysWhatIsWrong) {
   const auto error = [](const std::string& text, const std::string& params = "") {
     return error_of_reading("torch-export" + params, text).value_or("none");
@@ -210,53 +339,6 @@ TEST(TorchExport, SaysWhatIsWrong) {
 
 // --- Archives
 
-// A little-endian number.
-std::string le(std::uint64_t value, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) {
-    text += static_cast<char>(value >> (8 * i));
-  }
-  return text;
-}
-
-// A zip archive of entries that are stored as they are; numbers of the directory are 64 bits long
-// if `is_64`, as PyTorch writes them.
-std::string archive(const std::vector<std::pair<std::string, std::string>>& entries, bool is_64,
-                    int method = 0) {
-  std::string bytes;
-  std::string directory;
-  for (const auto& [name, content] : entries) {
-    const auto at = bytes.size();
-    bytes += "PK\x03\x04" + le(20, 2) + le(0, 2) + le(static_cast<std::uint64_t>(method), 2) +
-             le(0, 8) + le(content.size(), 4) + le(content.size(), 4) + le(name.size(), 2) +
-             le(4, 2);
-    bytes += name;
-    bytes += "pad!";
-    bytes += content;
-    const std::string extra =
-        is_64 ? le(1, 2) + le(24, 2) + le(content.size(), 8) + le(content.size(), 8) + le(at, 8)
-              : "";
-    directory += "PK\x01\x02" + le(20, 2) + le(20, 2) + le(0, 2) +
-                 le(static_cast<std::uint64_t>(method), 2) + le(0, 8) +
-                 le(is_64 ? 0xffffffff : content.size(), 4) +
-                 le(is_64 ? 0xffffffff : content.size(), 4) + le(name.size(), 2) +
-                 le(extra.size(), 2) + le(0, 2) + le(0, 8) + le(is_64 ? 0xffffffff : at, 4);
-    directory += name;
-    directory += extra;
-  }
-  const auto start = bytes.size();
-  bytes += directory;
-  if (is_64) {
-    const auto end = bytes.size();
-    bytes += "PK\x06\x06" + le(44, 8) + le(45, 2) + le(45, 2) + le(0, 8) + le(entries.size(), 8) +
-             le(entries.size(), 8) + le(directory.size(), 8) + le(start, 8);
-    bytes += "PK\x06\x07" + le(0, 4) + le(end, 8) + le(1, 4);
-  }
-  return bytes + "PK\x05\x06" + le(0, 4) + le(is_64 ? 0xffff : entries.size(), 2) +
-         le(is_64 ? 0xffff : entries.size(), 2) + le(directory.size(), 4) +
-         le(is_64 ? 0xffffffff : start, 4) + le(0, 2);
-}
-
 TEST(TorchExport, ReadsArchives) {
   const std::string text = text_of("convolutions");
   const OpGraph plain = fixture("convolutions");
@@ -283,6 +365,14 @@ TEST(TorchExport, SaysWhatIsWrongWithAnArchive) {
   const std::string whole = archive({{"models/a.json", text}}, true);
   EXPECT_THAT(error(whole.substr(0, whole.size() - 30)), HasSubstr("no directory"));
   EXPECT_THAT(error(whole.substr(0, 4)), HasSubstr("zip archive"));
+  std::string damaged = whole;
+  damaged[whole.find("torch_version")] ^= 1;
+  EXPECT_THAT(error(damaged), HasSubstr("'models/a.json': CRC error"));
+  // A size that the file does not have asks for no memory.
+  std::string large = archive({{"models/a.json", text}}, false);
+  const std::size_t entry = large.find("PK\x01\x02");
+  large.replace(entry + 20, 8, le(0xfffffff0, 4) + le(0xfffffff0, 4));
+  EXPECT_THAT(error(large), HasSubstr("'models/a.json' ends too early"));
 }
 
 // Whatever is cut off or replaced, there is a graph or a message, and no crash.

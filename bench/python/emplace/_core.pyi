@@ -39,6 +39,9 @@ class Graph:
     def phases(self) -> list[str]:
         """"forward", "backward" or "update"."""
     @property
+    def uncounted(self) -> dict[str, int]:
+        """How many ops of each kind have no FLOPs because emplace does not know the kind."""
+    @property
     def op_flops(self) -> NDArray[numpy.int64]:
         """(ops,)"""
     def save(self, path: str) -> None:

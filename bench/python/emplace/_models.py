@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from emplace import _core
@@ -34,7 +35,12 @@ def from_torch(model: Any, example_inputs: Any, *, training: bool = True, optimi
     """
     text = _torch_module().program_of(model, example_inputs, training=training, loss=loss, targets=targets)
     flags = f"training={'true' if training else 'false'}"
-    return _core.read_graph(text, f"torch-export:{flags},optimizer={optimizer}", type(model).__name__)
+    graph = _core.read_graph(text, f"torch-export:{flags},optimizer={optimizer}", type(model).__name__)
+    if graph.uncounted:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in graph.uncounted.items())
+        warnings.warn(f"{graph.name}: no FLOPs are counted of operators that emplace does not know, by kind and number "
+                      f"of ops: {kinds}; their costs are guesses", stacklevel=2)
+    return graph
 
 
 class PlacedModel(NamedTuple):

@@ -5,6 +5,7 @@
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/text_file.hpp>
+#include <emplace/graphs/uncounted_work.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -83,6 +84,9 @@ void bind_graph(py::module_& module) {
                                return of_ops(*self.graph,
                                              [](const Op& op) { return to_string(op.phase); });
                              })
+      .def_property_readonly(
+          "uncounted", [](Self self) { return uncounted_kinds(*self.graph); },
+          "How many ops of each kind have no FLOPs because emplace does not know the kind.")
       .def_property_readonly("op_flops", [](Self self) { return op_flops(*self.graph); })
       .def(
           "save",

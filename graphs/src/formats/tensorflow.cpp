@@ -1,7 +1,7 @@
 // TensorFlow's GraphDef and SavedModel, binary (.pb) or text (.pbtxt), with the times and sizes of
 // a run's RunMetadata (`step-stats=FILE`). docs/concepts/formats.md says what becomes of a graph.
 
-#include "../tensorflow.hpp"
+#include "../tensorflow/graph.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
@@ -94,7 +94,7 @@ const FormatRegistration kRegistration({
     .summary = "frozen graphs and SavedModels (not built in: needs protobuf)",
 #endif
     .reference = "https://www.tensorflow.org/guide/saved_model",
-    .endings = {".pb", ".pbtxt", ".meta", ".h5", ".hdf5", ".keras", ".tflite"},
+    .endings = {".pb", ".pbtxt", ".meta"},
     .folder_files = {"saved_model.pb", "saved_model.pbtxt"},
     .read_parameters = {{.name = "step-stats",
                          .default_value = std::string(),

@@ -1,5 +1,5 @@
 // Programs of torch.export, and those that emplace.from_torch() lists. docs/concepts/formats.md
-// says what becomes of one, src/torch/conversions.cpp how its operators become ops.
+// says what becomes of one, src/torch/operators.cpp how its operators become ops.
 
 #include "../torch/archive.hpp"
 #include "../torch/importer.hpp"
@@ -20,9 +20,12 @@ namespace {
 OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
   const bool training = params.get<bool>("training");
   try {
-    torch_program::Program program = torch_program::read_program(
-        torch_program::is_archive(bytes) ? torch_program::find_program(bytes, source) : bytes,
-        source);
+    std::string text;  // in an archive
+    if (torch_program::is_archive(bytes)) {
+      text = torch_program::find_program(bytes, source);
+      bytes = text;
+    }
+    torch_program::Program program = torch_program::read_program(bytes, source);
     if (program.name.empty()) {
       program.name = std::filesystem::path(source).stem().string();
     }
@@ -56,7 +59,9 @@ const FormatRegistration kRegistration({
                          .summary = "what updates the parameters"}},
     .recognizes =
         [](const FileContent& file) {
-          return file.has("graph_module") && file.has("schema_version");
+          return (file.has("graph_module") && file.has("schema_version")) ||
+                 (torch_program::is_archive(file.bytes) &&
+                  torch_program::holds_program(file.bytes));
         },
     .read = read,
 });

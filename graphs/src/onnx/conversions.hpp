@@ -81,17 +81,29 @@ void recurrent(Node& node, const Operator& row);
 void sigmoid(Node& node, const Operator& row);
 void softmax(Node& node, const Operator& row);
 
-// --- Quantized layers, and what ONNX Runtime has fused (fused_conversions.cpp) ---
+// --- Attention, and what stands around it (attention_conversions.cpp) ---
 
 void attention(Node& node, const Operator& row);
-void bias_gelu(Node& node, const Operator& row);
 void embed_layer_norm(Node& node, const Operator& row);
-void fused_conv(Node& node, const Operator& row);
-void fused_matmul(Node& node, const Operator& row);
+void group_query_attention(Node& node, const Operator& row);
 void multi_head_attention(Node& node, const Operator& row);
-void quantized_conv(Node& node, const Operator& row);
-void quantized_matmul(Node& node, const Operator& row);
+void rotary_embedding(Node& node, const Operator& row);
 void skip_layer_norm(Node& node, const Operator& row);
+void standard_attention(Node& node, const Operator& row);
+
+// --- Quantized layers, and what ONNX Runtime has fused (fused_conversions.cpp) ---
+
+void bias_gelu(Node& node, const Operator& row);
+void experts(Node& node, const Operator& row);
+void fused_conv(Node& node, const Operator& row);
+void fused_group_norm(Node& node, const Operator& row);
+void fused_matmul(Node& node, const Operator& row);
+void packed_gather(Node& node, const Operator& row);
+void packed_matmul(Node& node, const Operator& row);
+void quantized_conv(Node& node, const Operator& row);
+void quantized_gemm(Node& node, const Operator& row);
+void quantized_matmul(Node& node, const Operator& row);
+void split_gelu(Node& node, const Operator& row);
 
 }  // namespace convert
 

@@ -7,45 +7,17 @@
 #include <emplace/graphs/error.hpp>
 
 #include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace emplace::onnx_model::convert {
 namespace {
-
-Tensor emit_sum(Node& node, Tensor a, Tensor b, std::string_view suffix) {
-  Op op = node.make_op("add", suffix);
-  op.shape = {elements(node.result())};
-  op.flops = op.shape[0];
-  op.outputs = {node.result()};
-  return node.emit(std::move(op), {a, b});
-}
 
 Tensor emit_row_bias(Node& node, Tensor x, std::size_t index) {
   const std::int64_t columns = elements(node.input(index));
   const std::int64_t count = elements(node.result());
   return bias_add(node, x, node.result(), index, {columns == 0 ? 0 : count / columns, columns});
-}
-
-Op start_norm(Node& node, const Operator& row) {
-  const std::int64_t columns = node.result().shape.back();
-  const std::int64_t count = elements(node.result());
-  Op op = node.make_op(row.kind);
-  op.shape = {columns == 0 ? 0 : count / columns, columns};
-  op.flops = product({row.flops, count});
-  return op;
-}
-
-// Scores of each query with each key, their softmax, and the weighted sums of values.
-Op start_attention(Node& node, std::int64_t batch, std::int64_t queries, std::int64_t keys,
-                   std::int64_t width, std::int64_t value_width) {
-  const auto heads = std::max<std::int64_t>(integer_attribute(node.proto(), "num_heads", 1), 1);
-  Op op = node.make_op("attention");
-  op.shape = {batch, heads, queries, keys, width / heads, value_width / heads};
-  op.flops = sum({product({2, batch, queries, keys, width}),
-                  product({2, batch, queries, keys, value_width}),
-                  product({5, batch, heads, queries, keys})});
-  op.outputs = {node.result()};
-  return op;
 }
 
 }  // namespace
@@ -115,68 +87,119 @@ void bias_gelu(Node& node, const Operator& row) {
   node.give(0, node.emit(std::move(op), {x}));
 }
 
-// The projections of queries, keys and values are one product.
-void attention(Node& node, const Operator&) {
+// Right sides of 4 bits or so, several in a byte, which the product makes into numbers on its way.
+// The inputs are x, the packed right side, its scales, and what else tells its numbers.
+void packed_matmul(Node& node, const Operator& row) {
+  const Shape& result = node.result().shape;
+  const auto k = integer_attribute(node.proto(), "K", 0);
+  Op op = node.make_op("matmul");
+  op.shape = {result.back() == 0 ? 0 : elements(node.result()) / result.back(), result.back(), k};
+  op.flops = product({2, product(op.shape)});
+  op.outputs = {node.result()};
+  const bool has_bias = row.op_type == "MatMulNBits" && node.has_input(5);
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < std::min<std::size_t>(node.num_inputs(), 5); ++i) {
+    if (node.is_data(i)) {
+      inputs.push_back(node.read(op, i));
+    }
+  }
+  const Tensor y = node.emit(std::move(op), inputs);
+  node.give(0, has_bias ? emit_row_bias(node, y, 5) : y);
+}
+
+// Rows are made into real numbers by a scale and a zero: 2 FLOPs for each number.
+void packed_gather(Node& node, const Operator& row) {
+  Op op = node.make_op(kind_for(node, row));
+  op.shape = {elements(node.result()), elements(node.input(0))};
+  op.flops = product({row.flops, elements(node.result())});
+  // Only the rows that are read, of the table and of its scales and zeros.
+  const std::int64_t rows = std::max<std::int64_t>(node.input(0).shape[0], 1);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}}) {
+    if (node.is_data(i)) {
+      const std::int64_t bytes = node.input(i).bytes;
+      op.bytes_read += product({bytes / rows, elements(node.input(1))}) - bytes;
+    }
+  }
+  const std::vector<Tensor> inputs = node.read_data(op);
+  node.emit_results(std::move(op), inputs);
+}
+
+// Maps [N, H, W, C]; the inputs are maps, scale, offset, what is added to the maps, and a bias.
+void fused_group_norm(Node& node, const Operator& row) {
+  const Output& x = node.input(0);
+  const std::int64_t rows = product({x.shape[0], integer_attribute(node.proto(), "groups", 1)});
+  Op op = node.make_op(row.kind);
+  op.shape = {rows, rows == 0 ? 0 : elements(x) / rows};
+  op.flops = product({row.flops, elements(x)});
+  Tensor maps = node.read(op, 0);
+  if (row.op_type == "SkipGroupNorm") {
+    if (node.is_data(4)) {
+      maps = emit_row_bias(node, maps, 4);
+    }
+    Op add = node.make_op("add", "add");
+    add.shape = {elements(x)};
+    add.flops = add.shape[0];
+    add.outputs = {x};
+    const Tensor skip = node.read(add, 3);
+    maps = node.emit(std::move(add), {maps, skip});
+    node.give(1, maps);
+  }
+  Tensor y = emit_norm(node, std::move(op), maps, 1, {rows, 2});
+  if (integer_attribute(node.proto(), "activation", 0) != 0) {
+    Op silu = node.make_op("silu", "activation");
+    silu.shape = {elements(x)};
+    silu.flops = product({2, elements(x)});
+    silu.outputs = {x};
+    y = node.emit(std::move(silu), {y});
+  }
+  node.give(0, y);
+}
+
+// The product of inputs 0 and 3, and a bias, input 6.
+void quantized_gemm(Node& node, const Operator&) {
+  const bool is_transposed = integer_attribute(node.proto(), "transA", 0) != 0;
+  const Shape& result = node.result().shape;
+  Op op = node.make_op("matmul");
+  op.shape = {result[0], result[1], node.input(0).shape[is_transposed ? 0 : 1]};
+  op.flops = product({2, product(op.shape)});
+  op.outputs = {node.result()};
+  const Tensor a = node.read(op, 0);
+  const Tensor b = node.read(op, 3);
+  const Tensor y = node.emit(std::move(op), {a, b});
+  node.give(0, node.is_data(6) ? emit_row_bias(node, y, 6) : y);
+}
+
+// Of each row, k experts of all do their layers: inputs 2, 5 and 8 of a quantized layer, with
+// scales and biases between them, else 2, 4 and 6.
+void experts(Node& node, const Operator& row) {
+  const bool is_quantized = row.op_type == "QMoE";
   const Shape& x = node.input(0).shape;
-  const Shape& weights = node.input(1).shape;
-  const std::int64_t value_width = node.result().shape[2];
-  const std::int64_t width = (weights[1] - value_width) / 2;
-  const Output joined = make_output({x[0], x[1], weights[1]}, node.result().type);
-  Op projection = node.make_op("matmul", "projection");
-  projection.shape = {product({x[0], x[1]}), weights[1], weights[0]};
-  projection.flops = product({2, product(projection.shape)});
-  projection.outputs = {joined};
-  const Tensor a = node.read(projection, 0);
-  const Tensor b = node.read(projection, 1);
-  Tensor y = node.emit(std::move(projection), {a, b});
-  if (node.is_data(2)) {
-    y = bias_add(node, y, joined, 2, {product({x[0], x[1]}), weights[1]});
+  const std::int64_t columns = x.empty() ? 1 : x.back();
+  const std::int64_t rows = columns == 0 ? 0 : elements(node.input(0)) / columns;
+  const auto chosen = integer_attribute(node.proto(), "k", 1);
+  const auto bits = integer_attribute(node.proto(), "expert_weight_bits", 4);
+  const std::int64_t packed = is_quantized && bits > 0 && bits < 8 ? 8 / bits : 1;
+  std::int64_t numbers = 0;  // of one expert
+  const std::size_t step = is_quantized ? 3 : 2;
+  for (std::size_t layer = 2; layer <= 2 + 2 * step; layer += step) {
+    if (node.has_input(layer) && !node.input(layer).shape.empty()) {
+      numbers =
+          sum({numbers, product({packed, product(std::span(node.input(layer).shape).subspan(1))})});
+    }
   }
-  Op op = start_attention(node, x[0], x[1], x[1], width, value_width);
-  node.give(0, node.emit(std::move(op), {y}));
+  Op op = node.make_op(row.kind);
+  op.shape = {rows, chosen, numbers};
+  op.flops = product({2, product(op.shape)});
+  const std::vector<Tensor> inputs = node.read_data(op);
+  node.emit_results(std::move(op), inputs);
 }
 
-void multi_head_attention(Node& node, const Operator&) {
-  const Shape& query = node.input(0).shape;
-  Op op = start_attention(node, query[0], query[1], node.input(1).shape[1], query[2],
-                          node.input(2).shape[2]);
-  const Tensor q = node.read(op, 0);
-  const Tensor k = node.read(op, 1);
-  const Tensor v = node.read(op, 2);
-  node.give(0, node.emit(std::move(op), {q, k, v}));
-}
-
-// The inputs are x, what is added to it, scale and offset.
-void skip_layer_norm(Node& node, const Operator& row) {
-  Op op = start_norm(node, row);
-  const Tensor x = node.read(op, 0);
-  const Tensor skip = node.read(op, 1);
-  const Tensor joined = emit_sum(node, x, skip, "add");
-  const Shape statistics{op.shape[0], row.kind == "rms_norm" ? 1 : 2};
-  node.give(0, emit_norm(node, std::move(op), joined, 2, statistics));
-  node.give(3, joined);
-}
-
-// The inputs are ids, segments, the tables of words, positions and segments, scale and offset.
-void embed_layer_norm(Node& node, const Operator& row) {
-  const auto look_up = [&](std::size_t table, std::string_view suffix) {
-    const Shape& shape = node.input(table).shape;
-    Op lookup = node.make_op("embedding", suffix);
-    lookup.shape = {elements(node.input(0)), shape.at(0), shape.at(1)};
-    lookup.bytes_read = node.result().bytes - node.input(table).bytes;
-    lookup.outputs = {node.result()};
-    const Tensor rows = node.read(lookup, table);
-    const Tensor ids = node.read(lookup, 0);
-    return node.emit(std::move(lookup), {rows, ids});
-  };
-  Tensor total = emit_sum(node, look_up(2, "words"), look_up(3, "positions"), "add");
-  if (node.has_input(4)) {
-    total = emit_sum(node, total, look_up(4, "segments"), "add_segments");
-  }
-  Op op = start_norm(node, row);
-  const Shape statistics{op.shape[0], 2};
-  node.give(0, emit_norm(node, std::move(op), total, 5, statistics));
-  node.give(2, total);
+void split_gelu(Node& node, const Operator& row) {
+  Op op = node.make_op(row.kind);
+  op.shape = {elements(node.result())};
+  op.flops = product({row.flops, op.shape[0]});
+  const std::vector<Tensor> inputs = node.read_data(op);
+  node.emit_results(std::move(op), inputs);
 }
 
 }  // namespace emplace::onnx_model::convert

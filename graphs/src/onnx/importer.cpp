@@ -43,6 +43,15 @@ bool Node::has_input(std::size_t index) const {
   return index < num_inputs() && !proto_.input(static_cast<int>(index)).empty();
 }
 
+Operands Node::operands() const {
+  Operands operands{.node = proto_};
+  for (std::size_t i = 0; i < num_inputs(); ++i) {
+    operands.shapes.push_back(has_input(i) ? &input(i).shape : nullptr);
+    operands.numbers.push_back(numbers(i));
+  }
+  return operands;
+}
+
 bool Node::is_data(std::size_t index) const {
   return has_input(index) && (importer_.value(input_name(index)).origin != Origin::kConstant ||
                               product(input(index).shape) > kMaxSetting);

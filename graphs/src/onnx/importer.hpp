@@ -42,6 +42,9 @@ class Node {
   /// Returns the number of inputs, left out ones included.
   std::size_t num_inputs() const { return static_cast<std::size_t>(proto_.input_size()); }
 
+  /// Returns all inputs' shapes and numbers.
+  Operands operands() const;
+
   /// Says whether the node has an input at `index`.
   bool has_input(std::size_t index) const;
 

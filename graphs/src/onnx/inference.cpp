@@ -98,6 +98,19 @@ const Numbers* Inference::numbers(std::size_t index) const {
   return found ? &*found : nullptr;
 }
 
+Operands Inference::operands() const {
+  Operands operands{.node = node_};
+  for (std::size_t i = 0; i < num_inputs(); ++i) {
+    operands.shapes.push_back(has_input(i) ? &shape(i) : nullptr);
+    operands.numbers.push_back(has_input(i) ? numbers(i) : nullptr);
+  }
+  return operands;
+}
+
+bool Inference::is_bytes(std::size_t index) const {
+  return value(index).output.bytes >= product(shape(index));
+}
+
 std::size_t Inference::place(std::int64_t axis, std::size_t rank) const {
   const auto size = static_cast<std::int64_t>(rank);
   if (axis < -size || axis >= size) {

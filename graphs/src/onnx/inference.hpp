@@ -6,6 +6,7 @@
 // Error without naming file or node, which the caller puts before it.
 
 #include "../element_type.hpp"
+#include "attention.hpp"
 #include "attributes.hpp"
 #include "numbers.hpp"
 
@@ -81,6 +82,12 @@ class Inference {
 
   /// Returns the numbers that an input holds, or null.
   const Numbers* numbers(std::size_t index) const;
+
+  /// Returns all inputs' shapes and numbers.
+  Operands operands() const;
+
+  /// Says whether each element of an input takes a byte or more; a type of 4 bits does not.
+  bool is_bytes(std::size_t index) const;
 
   /// Returns the place of an axis, of which negative ones count from behind; throws kFormat if a
   /// tensor of `rank` dimensions has none such.
@@ -160,13 +167,11 @@ void non_zero(Inference& node);
 
 // --- Layers (shape_rules_layers.cpp) ---
 
-void attention(Inference& node);
 void batch_norm(Inference& node);
 void conv(Inference& node);
 void conv_integer(Inference& node);
 void conv_transpose(Inference& node);
 void cross_entropy(Inference& node);
-void embed_layer_norm(Inference& node);
 void fused_matmul(Inference& node);
 void gemm(Inference& node);
 void global_pool(Inference& node);
@@ -174,13 +179,27 @@ void grid_sample(Inference& node);
 void layer_norm(Inference& node);
 void matmul(Inference& node);
 void matmul_integer(Inference& node);
-void multi_head_attention(Inference& node);
 void pool(Inference& node);
 void quantized_conv(Inference& node);
 void quantized_matmul(Inference& node);
 void recurrent(Inference& node);
 void roi_align(Inference& node);
+
+// --- Attention, and what stands around it (shape_rules_attention.cpp) ---
+
+void attention(Inference& node);
+void embed_layer_norm(Inference& node);
+void group_query_attention(Inference& node);
+void masked_attention(Inference& node);
+void multi_head_attention(Inference& node);
+void packed_gather(Inference& node);
+void packed_matmul(Inference& node);
+void position_bias(Inference& node);
+void quantized_gemm(Inference& node);
+void skip_group_norm(Inference& node);
 void skip_norm(Inference& node);
+void split_gelu(Inference& node);
+void standard_attention(Inference& node);
 
 // --- What joins, cuts and reorders (shape_rules_movement.cpp) ---
 

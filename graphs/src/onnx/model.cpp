@@ -1,6 +1,7 @@
 #include "model.hpp"
 
 #include "../assemble.hpp"
+#include "expansion.hpp"
 #include "operators.hpp"
 
 #include <emplace/graphs/error.hpp>
@@ -30,7 +31,8 @@ constexpr std::array<std::string_view, 9> kFirstInputOnly = {
     "Clip",  "DequantizeLinear", "Dropout", "OneHot", "Pad", "QuantizeLinear",
     "Range", "Resize",           "Upsample"};
 
-// Functions may call functions. A file that grows beyond all measure by that is refused.
+// Functions may call functions, and loops stand in loops. A file that grows beyond all measure by
+// that is refused.
 constexpr int kMaxDepth = 32;
 constexpr std::size_t kMaxNodes = 2'000'000;
 
@@ -46,7 +48,7 @@ std::string name_of_type(std::int64_t type) {
              : fmt::format("element type {}", type);
 }
 
-class Loader {
+class Loader final : public NodeSink {
  public:
   Loader(const std::string& source, const Dimensions& dimensions)
       : source_(source), dimensions_(dimensions) {}
@@ -70,10 +72,10 @@ class Loader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& message) const {
+  [[noreturn]] void fail(const std::string& message) const override {
     throw Error(ErrorCode::kFormat, fmt::format("{}: {}", source_, message));
   }
-  [[noreturn]] void unsupported(const std::string& message) const {
+  [[noreturn]] void unsupported(const std::string& message) const override {
     throw Error(ErrorCode::kUnsupported, fmt::format("{}: {}", source_, message));
   }
 
@@ -122,7 +124,7 @@ class Loader {
     return position->second;
   }
 
-  void add_initializer(const TensorProto& tensor) {
+  void add_initializer(const TensorProto& tensor) override {
     Value& value = add_value(tensor.name(), {tensor.dims().begin(), tensor.dims().end()},
                              type_of(tensor.name(), tensor.data_type()), Origin::kConstant);
     if (is_floating(value.output.type) && !value.output.shape.empty()) {
@@ -130,6 +132,11 @@ class Loader {
     }
     pack(value, tensor.data_type());
     value.numbers = read_numbers(tensor);
+  }
+
+  const Value* find_value(std::string_view name) const override {
+    const auto found = model_.values.find(name);
+    return found != model_.values.end() ? &found->second : nullptr;
   }
 
   // Two elements of 4 bits share a byte.
@@ -198,10 +205,10 @@ class Loader {
     }
   }
 
-  void add_node(const onnx::NodeProto& node, int depth) {
-    if (depth > kMaxDepth || model_.nodes.size() > kMaxNodes) {
+  void add_node(const onnx::NodeProto& node, int depth) override {
+    if (depth > kMaxDepth || std::max(model_.nodes.size(), model_.made.size()) > kMaxNodes) {
       unsupported(
-          fmt::format("{}: functions call each other more than {} deep, or the model has "
+          fmt::format("{}: functions and loops stand more than {} deep, or the model has "
                       "more than {} nodes",
                       describe(node), kMaxDepth, kMaxNodes));
     }
@@ -210,17 +217,16 @@ class Loader {
     }
     std::vector<const Value*> inputs;
     for (const std::string& name : node.input()) {
-      inputs.push_back(name.empty() ? nullptr : &read(node, name));
+      inputs.push_back(name.empty() || expansion_.is_sequence(name) ? nullptr : &read(node, name));
     }
-    for (const onnx::FunctionProto& function : model_.proto.functions()) {
-      if (function.name() == node.op_type() && function.domain() == node.domain()) {
-        add_call(node, function, depth);
-        return;
-      }
-    }
-    if (node.op_type() == "If" && is_standard_domain(node.domain())) {
-      add_branch(node, inputs, depth);
+    if (expansion_.expand(node, depth)) {
       return;
+    }
+    for (const std::string& name : node.input()) {
+      if (expansion_.is_sequence(name)) {
+        unsupported(
+            fmt::format("{} reads '{}', a sequence of tensors", describe(node), excerpt(name)));
+      }
     }
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_g() || attribute.graphs_size() > 0) {
@@ -244,98 +250,6 @@ class Loader {
                        excerpt(name)));
     }
     return found->second;
-  }
-
-  // The nodes of the branch that the condition chooses.
-  void add_branch(const onnx::NodeProto& node, const std::vector<const Value*>& inputs, int depth) {
-    const Value* condition = inputs.size() == 1 ? inputs[0] : nullptr;
-    std::optional<double> chosen;
-    if (condition != nullptr && condition->numbers) {
-      chosen = single_of(*condition->numbers);
-    }
-    if (!chosen) {
-      unsupported(
-          fmt::format("{}: which branch runs depends on the data; control flow is not "
-                      "supported, export the model for one branch",
-                      describe(node)));
-    }
-    const auto* branch = find_attribute(node, *chosen != 0 ? "then_branch" : "else_branch");
-    if (branch == nullptr || branch->g().output_size() != node.output_size()) {
-      fail(fmt::format("{}: its branch has not as many results", describe(node)));
-    }
-    for (const TensorProto& tensor : branch->g().initializer()) {
-      add_initializer(tensor);
-    }
-    add_graph(branch->g(), depth + 1);
-    for (int i = 0; i < node.output_size(); ++i) {
-      add_identity(branch->g().output(i).name(), node.output(i), depth);
-    }
-  }
-
-  void add_identity(const std::string& from, const std::string& to, int depth) {
-    if (to.empty()) {
-      return;
-    }
-    onnx::NodeProto& identity = model_.made.emplace_back();
-    identity.set_op_type("Identity");
-    identity.add_input(from);
-    identity.add_output(to);
-    add_node(identity, depth);
-  }
-
-  // The nodes of a function, with names of their own.
-  void add_call(const onnx::NodeProto& call, const onnx::FunctionProto& function, int depth) {
-    const std::string prefix = fmt::format(
-        "{}/", call.name().empty() ? fmt::format("{}_{}", call.op_type(), calls_++) : call.name());
-    std::map<std::string, std::string, std::less<>> names;
-    for (int i = 0; i < function.input_size(); ++i) {
-      names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
-    }
-    for (int i = 0; i < function.output_size() && i < call.output_size(); ++i) {
-      if (!call.output(i).empty()) {
-        names[function.output(i)] = call.output(i);
-      }
-    }
-    const auto rename = [&](const std::string& name) {
-      const auto found = names.find(name);
-      return found != names.end() ? found->second : name.empty() ? name : prefix + name;
-    };
-    for (const onnx::NodeProto& node : function.node()) {
-      onnx::NodeProto& made = model_.made.emplace_back(node);
-      made.set_name(prefix + node.name());
-      for (std::string& name : *made.mutable_input()) {
-        name = rename(name);
-      }
-      for (std::string& name : *made.mutable_output()) {
-        name = rename(name);
-      }
-      set_attributes(made, call, function);
-      add_node(made, depth + 1);
-    }
-  }
-
-  // Puts the call's attributes, or the function's own values, where the nodes refer to them.
-  static void set_attributes(onnx::NodeProto& node, const onnx::NodeProto& call,
-                             const onnx::FunctionProto& function) {
-    for (int i = 0; i < node.attribute_size();) {
-      onnx::AttributeProto& attribute = *node.mutable_attribute(i);
-      if (attribute.ref_attr_name().empty()) {
-        ++i;
-        continue;
-      }
-      const std::string name = attribute.name();
-      const onnx::AttributeProto* given = find_attribute(call, attribute.ref_attr_name());
-      for (const auto& own : function.attribute_proto()) {
-        given = given == nullptr && own.name() == attribute.ref_attr_name() ? &own : given;
-      }
-      if (given == nullptr) {
-        node.mutable_attribute()->DeleteSubrange(i, 1);
-        continue;
-      }
-      attribute = *given;
-      attribute.set_name(name);
-      ++i;
-    }
   }
 
   void infer(const onnx::NodeProto& node, const std::vector<const Value*>& inputs) {
@@ -538,9 +452,9 @@ class Loader {
   const std::string& source_;
   const Dimensions& dimensions_;
   Model model_;
+  Expansion expansion_{model_, *this};
   std::set<std::string, std::less<>> symbols_;  // of the inputs' dimensions
   std::set<std::string, std::less<>> unknown_;  // results that are not known
-  int calls_ = 0;                               // of functions, by nodes without a name
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 // An ONNX model whose tensors all have known shapes. Symbolic dimensions get the user's sizes, then
 // the shape of one node's results is inferred after another's (inference.hpp), while the numbers by
 // which the model computes shapes are evaluated on the way (numbers.hpp). Calls of the model's own
-// functions are replaced by their nodes, and an `If` whose condition is known by its branch.
+// functions, control flow that is known, and sequences are replaced by what they stand for
+// (expansion.hpp).
 
 #include "inference.hpp"
 
@@ -25,6 +26,7 @@ struct Model {
   std::int64_t opset = 0;                       ///< version of the standard operators
   std::vector<const onnx::NodeProto*> nodes{};  ///< each after those whose results it reads
   std::deque<onnx::NodeProto> made{};           ///< nodes that the file does not have as they are
+  std::deque<onnx::TensorProto> tensors{};      ///< initializers alike
   std::map<std::string, Value, std::less<>> values{};
 };
 

@@ -18,10 +18,16 @@ namespace emplace::onnx_model {
 /// One element: an integer or a truth value, or a real number.
 using Number = std::variant<std::int64_t, double>;
 
+/// Elements of a tensor.
+using Values = std::vector<Number>;
+
+/// The most elements that are known: a shape has few dimensions, what is longer is data.
+inline constexpr std::int64_t kMaxElements = 1024;
+
 /// Holds the elements of a small tensor.
 struct Numbers {
-  Shape shape{};                 ///< empty for a scalar
-  std::vector<Number> values{};  ///< the last dimension varies fastest
+  Shape shape{};    ///< empty for a scalar
+  Values values{};  ///< the last dimension varies fastest
 };
 
 /// Returns the elements of `tensor`; nothing if they stand in another file, are too many to be a
@@ -42,7 +48,8 @@ struct Evaluation {
   std::span<const Output> results;              ///< as shape inference found them
 };
 
-/// Evaluates a node; returns the elements of its results, or nothing if they cannot be known.
+/// Evaluates a node (evaluation.cpp); returns the elements of its results, or nothing if they
+/// cannot be known.
 std::vector<Numbers> evaluate(const Evaluation& evaluation);
 
 }  // namespace emplace::onnx_model

@@ -269,48 +269,4 @@ void roi_align(Inference& node) {
       node.type(0));
 }
 
-// --- Operators of ONNX Runtime (domain com.microsoft) ---
-
-// x is [B, S, width], the weights are [width, query + key + value].
-void attention(Inference& node) {
-  const Shape& x = node.shape_of_rank(0, 3);
-  const Shape& weights = node.shape_of_rank(1, 2);
-  const Shape sizes = integers_attribute(node.node(), "qkv_hidden_sizes");
-  node.give({x[0], x[1], sizes.size() == 3 ? sizes[2] : weights[1] / 3}, node.type(0));
-}
-
-void multi_head_attention(Inference& node) {
-  const Shape& query = node.shape_of_rank(0, 3);
-  if (query.size() != 3 || !node.has_input(1) || !node.has_input(2) || node.shape(1).size() != 3 ||
-      node.shape(2).size() != 3) {
-    throw Error(ErrorCode::kUnsupported,
-                "expected query, key and value of 3 dimensions; packed ones are not supported");
-  }
-  node.give({query[0], query[1], node.shape(2)[2]}, node.type(0));
-}
-
-// The inputs are ids, segments, and the tables of words, positions and segments.
-void embed_layer_norm(Inference& node) {
-  const Shape& ids = node.shape_of_rank(0, 2);
-  const Shape shape{ids[0], ids[1], node.shape_of_rank(2, 2)[1]};
-  node.shape_of_rank(3, 2);
-  if (node.has_input(4)) {
-    node.shape_of_rank(4, 2);
-  }
-  node.give(shape, node.type(2));
-  node.give({ids[0]}, DataType::kInt32);
-  node.give(shape, node.type(2));
-}
-
-// The results are the rows, their mean and deviation, and the sum of which they are made.
-void skip_norm(Inference& node) {
-  const Shape& x = node.shape_of_rank(0, 1);
-  Shape rows = x;
-  rows.back() = 1;
-  node.give(x, node.type(0));
-  node.give(rows, DataType::kFloat32);
-  node.give(std::move(rows), DataType::kFloat32);
-  node.give(x, node.type(0));
-}
-
 }  // namespace emplace::onnx_model::shapes

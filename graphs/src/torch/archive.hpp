@@ -5,16 +5,23 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace emplace::torch_program {
 
 /// Says whether `bytes` are a zip archive.
 bool is_archive(std::string_view bytes);
 
+/// Returns the names of the entries of an archive; none where it is broken.
+std::vector<std::string> entry_names(std::string_view bytes);
+
+/// Says whether an archive has an entry that may be a program.
+bool holds_program(std::string_view bytes);
+
 /// Returns the text of the program in an archive: the entry models/NAME.json, or
 /// serialized_exported_program.json in files up to PyTorch 2.7. `source` begins each error. Throws
-/// kFormat where the archive is broken or holds no program or several, kUnsupported where the entry
-/// is compressed.
-std::string_view find_program(std::string_view bytes, const std::string& source);
+/// kFormat where the archive is broken (its checksum included) or holds no program or several,
+/// kUnsupported where the entry is compressed.
+std::string find_program(std::string_view bytes, const std::string& source);
 
 }  // namespace emplace::torch_program

@@ -17,6 +17,39 @@ namespace {
 // The tensor that an operator is about; its name depends on the operator.
 ValueId self_of(const Node& node) { return node.expect({"self", "input", "data"}); }
 
+// Says whether `part`, leading ones aside, is what `shape` ends in.
+bool is_suffix(Shape part, const Shape& shape) {
+  part.erase(part.begin(), std::ranges::find_if(part, [](auto extent) { return extent != 1; }));
+  return !part.empty() && part.size() <= shape.size() &&
+         std::equal(part.rbegin(), part.rend(), shape.rbegin());
+}
+
+// An operator on a tensor and a number, or a constant, which changes neither size nor cost.
+void with_number(Node& node, const Conversion& row, ValueId x, bool is_left) {
+  const bool is_product = row.op == "mul" || (row.op == "div" && is_left);
+  const bool is_sum = row.op == "add" || row.op == "sub";
+  Op op = node.make_op(is_product          ? "scale"
+                       : is_sum && is_left ? "add"
+                       : row.op == "rsub"  ? "scale"
+                                           : kind_for(node, row));
+  op.shape = {elements(node.output())};
+  op.flops = op.shape[0];
+  const Tensor tensor = node.read(op, x);
+  node.emit_results(std::move(op), {{tensor}});
+}
+
+// Noise of zeros and ones that a tensor is multiplied by drops elements.
+void drop(Node& node, ValueId x) {
+  Op op = node.make_op("dropout");
+  op.shape = {elements(node.output())};
+  op.flops = product({2, op.shape[0]});
+  op.outputs = {node.output(), make_output(node.output().shape, DataType::kBool)};
+  const Tensor tensor = node.read(op, x);
+  node.give(node.result(), node.emit(std::move(op), {tensor}));
+}
+
+}  // namespace
+
 // FLOPs for each number of the result.
 void per_result(Node& node, const Conversion& row) {
   emit_plain(node, kind_for(node, row), {elements(node.output())},
@@ -155,37 +188,6 @@ void cast(Node& node, const Conversion&) {
   op.flops = op.shape[0];
   const Tensor tensor = node.read(op, x);
   node.emit_results(std::move(op), {{tensor}});
-}
-
-// Says whether `part`, leading ones aside, is what `shape` ends in.
-bool is_suffix(Shape part, const Shape& shape) {
-  part.erase(part.begin(), std::ranges::find_if(part, [](auto extent) { return extent != 1; }));
-  return !part.empty() && part.size() <= shape.size() &&
-         std::equal(part.rbegin(), part.rend(), shape.rbegin());
-}
-
-// An operator on a tensor and a number, or a constant, which changes neither size nor cost.
-void with_number(Node& node, const Conversion& row, ValueId x, bool is_left) {
-  const bool is_product = row.op == "mul" || (row.op == "div" && is_left);
-  const bool is_sum = row.op == "add" || row.op == "sub";
-  Op op = node.make_op(is_product          ? "scale"
-                       : is_sum && is_left ? "add"
-                       : row.op == "rsub"  ? "scale"
-                                           : kind_for(node, row));
-  op.shape = {elements(node.output())};
-  op.flops = op.shape[0];
-  const Tensor tensor = node.read(op, x);
-  node.emit_results(std::move(op), {{tensor}});
-}
-
-// Noise of zeros and ones that a tensor is multiplied by drops elements.
-void drop(Node& node, ValueId x) {
-  Op op = node.make_op("dropout");
-  op.shape = {elements(node.output())};
-  op.flops = product({2, op.shape[0]});
-  op.outputs = {node.output(), make_output(node.output().shape, DataType::kBool)};
-  const Tensor tensor = node.read(op, x);
-  node.give(node.result(), node.emit(std::move(op), {tensor}));
 }
 
 // An operator on two tensors, of one shape or with repeats.
@@ -337,203 +339,49 @@ void copy(Node& node, const Conversion& row) {
   per_result(node, row);
 }
 
-// Sorted by operator. A multiply-add is 2 FLOPs, any other operation on a number 1.
-constexpr std::array kConversions = {
-    Conversion{"_adaptive_avg_pool2d", adaptive_pool, "avg_pool"},
-    Conversion{"_convolution", convolution},
-    Conversion{"_log_softmax", log_softmax, "log_softmax", 5},
-    Conversion{"_native_batch_norm_legit", batch_norm, "batch_norm", 5},
-    Conversion{"_native_batch_norm_legit_functional", batch_norm, "batch_norm", 5},
-    Conversion{"_native_batch_norm_legit_no_training", batch_norm, "batch_norm", 5},
-    Conversion{"_reshape_alias", view},
-    Conversion{"_scaled_dot_product_attention_math", attention},
-    Conversion{"_scaled_dot_product_efficient_attention", attention},
-    Conversion{"_scaled_dot_product_flash_attention", attention},
-    Conversion{"_scaled_dot_product_flash_attention_for_cpu", attention},
-    Conversion{"_softmax", softmax, "softmax", 5},
-    Conversion{"_to_copy", cast},
-    Conversion{"_unsafe_view", view},
-    Conversion{"abs", elementwise, "", 1},
-    Conversion{"adaptive_avg_pool2d", adaptive_pool, "avg_pool"},
-    Conversion{"add", binary},
-    Conversion{"addcmul", multiply_add, "", 2},
-    Conversion{"addmm", addmm},
-    Conversion{"alias", unchanged},
-    Conversion{"amax", per_input, "reduce_max", 1},
-    Conversion{"amin", per_input, "reduce_min", 1},
-    Conversion{"argmax", per_input, "arg_max", 1},
-    Conversion{"argmin", per_input, "arg_min", 1},
-    Conversion{"as_strided", view},
-    Conversion{"avg_pool2d", pool, "avg_pool", 0},
-    Conversion{"baddbmm", baddbmm},
-    Conversion{"batch_norm", batch_norm, "batch_norm", 5},
-    Conversion{"bernoulli", per_result, "", 1},
-    Conversion{"binary_cross_entropy_with_logits", binary_cross_entropy},
-    Conversion{"bmm", matmul},
-    Conversion{"cat", concat},
-    Conversion{"ceil", elementwise, "", 1},
-    Conversion{"chunk", split},
-    Conversion{"clamp", elementwise, "clip", 2},
-    Conversion{"clamp_min", elementwise, "relu", 1},
-    Conversion{"clone", copied},
-    Conversion{"constant_pad_nd", pad, "pad"},
-    Conversion{"contiguous", copied},
-    Conversion{"conv1d", convolution},
-    Conversion{"conv2d", convolution},
-    Conversion{"conv3d", convolution},
-    Conversion{"conv_transpose1d", convolution},
-    Conversion{"conv_transpose2d", convolution},
-    Conversion{"conv_transpose3d", convolution},
-    Conversion{"convolution", convolution},
-    Conversion{"copy", copy},
-    Conversion{"cos", elementwise, "", 1},
-    Conversion{"cross_entropy_loss", cross_entropy},
-    Conversion{"cudnn_batch_norm", batch_norm, "batch_norm", 5},
-    Conversion{"cumsum", per_input, "cum_sum", 1},
-    Conversion{"detach", unchanged},
-    Conversion{"div", binary},
-    Conversion{"dropout", dropout},
-    Conversion{"elu", elementwise, "", 1},
-    Conversion{"embedding", embedding},
-    Conversion{"eq", per_result, "equal", 1},
-    Conversion{"erf", elementwise, "", 1},
-    Conversion{"exp", elementwise, "", 1},
-    Conversion{"expand", expand},
-    Conversion{"expand_as", expand},
-    Conversion{"feature_dropout", dropout},
-    Conversion{"flatten", view},
-    Conversion{"flip", moved},
-    Conversion{"floor", elementwise, "", 1},
-    Conversion{"gather", pick},
-    Conversion{"ge", per_result, "greater_or_equal", 1},
-    Conversion{"gelu", elementwise, "gelu", 5},
-    Conversion{"getitem", unchanged},
-    Conversion{"group_norm", layer_norm, "layer_norm", 7},
-    Conversion{"gru", recurrent, "gru", 12},
-    Conversion{"gt", per_result, "greater", 1},
-    Conversion{"hardsigmoid", elementwise, "hard_sigmoid", 1},
-    Conversion{"hardswish", elementwise, "hard_swish", 1},
-    Conversion{"hardtanh", elementwise, "clip", 2},
-    Conversion{"index", pick},
-    Conversion{"index_select", pick},
-    Conversion{"instance_norm", per_input, "instance_norm", 7},
-    Conversion{"layer_norm", layer_norm, "layer_norm", 7},
-    Conversion{"le", per_result, "less_or_equal", 1},
-    Conversion{"leaky_relu", elementwise, "", 1},
-    Conversion{"lift_fresh", unchanged},
-    Conversion{"lift_fresh_copy", unchanged},
-    Conversion{"linalg_vector_norm", per_input, "reduce_l2", 2},
-    Conversion{"linear", linear},
-    Conversion{"log", elementwise, "", 1},
-    Conversion{"log_softmax", log_softmax, "log_softmax", 5},
-    Conversion{"logical_and", per_result, "and", 1},
-    Conversion{"logical_not", elementwise, "not", 1},
-    Conversion{"logical_or", per_result, "or", 1},
-    Conversion{"lstm", recurrent, "lstm", 13},
-    Conversion{"lstm_cell", lstm_cell},
-    Conversion{"lt", per_result, "less", 1},
-    Conversion{"mT", view},
-    Conversion{"masked_fill", masked_fill},
-    Conversion{"matmul", matmul},
-    Conversion{"max", per_input, "reduce_max", 1},
-    Conversion{"max_pool2d", pool, "max_pool", 1},
-    Conversion{"max_pool2d_with_indices", pool, "max_pool", 1},
-    Conversion{"maximum", per_result, "max", 1},
-    Conversion{"mean", mean, "reduce_mean", 1},
-    Conversion{"min", per_input, "reduce_min", 1},
-    Conversion{"minimum", per_result, "min", 1},
-    Conversion{"mish", elementwise, "", 1},
-    Conversion{"mm", matmul},
-    Conversion{"movedim", view},
-    Conversion{"mse_loss", mean_squared_error},
-    Conversion{"mul", binary, "multiply"},
-    Conversion{"mv", matmul},
-    Conversion{"narrow", block},
-    Conversion{"native_batch_norm", batch_norm, "batch_norm", 5},
-    Conversion{"native_dropout", dropout},
-    Conversion{"native_group_norm", layer_norm, "layer_norm", 7},
-    Conversion{"native_layer_norm", layer_norm, "layer_norm", 7},
-    Conversion{"ne", per_result, "not_equal", 1},
-    Conversion{"neg", elementwise, "", 1},
-    Conversion{"nll_loss2d_forward", negative_log_likelihood},
-    Conversion{"nll_loss_forward", negative_log_likelihood},
-    Conversion{"nll_loss_nd", negative_log_likelihood},
-    Conversion{"norm", per_input, "reduce_l2", 2},
-    Conversion{"numpy_T", view},
-    Conversion{"permute", view},
-    Conversion{"pixel_shuffle", moved},
-    Conversion{"pixel_unshuffle", moved},
-    Conversion{"pow", binary},
-    Conversion{"prelu", per_result, "prelu", 1},
-    Conversion{"prod", per_input, "reduce_prod", 1},
-    Conversion{"reciprocal", elementwise, "", 1},
-    Conversion{"relu", elementwise, "relu", 1},
-    Conversion{"relu6", elementwise, "clip", 2},
-    Conversion{"repeat", expand},
-    Conversion{"reshape", view},
-    Conversion{"rnn_relu", recurrent, "rnn", 2},
-    Conversion{"rnn_tanh", recurrent, "rnn", 2},
-    Conversion{"roll", moved},
-    Conversion{"rsqrt", elementwise, "pow", 1},
-    Conversion{"rsub", binary, "subtract"},
-    Conversion{"scaled_dot_product_attention", attention},
-    Conversion{"select", block},
-    Conversion{"select_scatter", scatter, "scatter_nd"},
-    Conversion{"sigmoid", elementwise, "sigmoid", 1},
-    Conversion{"silu", elementwise, "silu", 2},
-    Conversion{"sin", elementwise, "", 1},
-    Conversion{"slice", block},
-    Conversion{"slice_scatter", scatter, "scatter_nd"},
-    Conversion{"softmax", softmax, "softmax", 5},
-    Conversion{"softplus", elementwise, "", 1},
-    Conversion{"split", split},
-    Conversion{"split_with_sizes", split},
-    Conversion{"sqrt", elementwise, "", 1},
-    Conversion{"squeeze", view},
-    Conversion{"stack", concat},
-    Conversion{"std", per_input, "reduce_std", 4},
-    Conversion{"sub", binary, "subtract"},
-    Conversion{"sum", per_input, "reduce_sum", 1},
-    Conversion{"swapaxes", view},
-    Conversion{"t", view},
-    Conversion{"tanh", elementwise, "tanh", 1},
-    Conversion{"tensor_split", split},
-    Conversion{"to", cast},
-    Conversion{"transpose", view},
-    Conversion{"type_as", cast},
-    Conversion{"unbind", split},
-    Conversion{"unflatten", view},
-    Conversion{"unsafe_chunk", split},
-    Conversion{"unsafe_split", split},
-    Conversion{"unsafe_split_with_sizes", split},
-    Conversion{"unsqueeze", view},
-    Conversion{"upsample_bicubic2d", resize, "resize", 32},
-    Conversion{"upsample_bilinear2d", resize, "resize", 8},
-    Conversion{"upsample_nearest2d", resize, "resize", 0},
-    Conversion{"var", per_input, "reduce_variance", 4},
-    Conversion{"view", view},
-    Conversion{"view_as", view},
-    Conversion{"where", where},
-};
-
-static_assert(std::ranges::is_sorted(kConversions, {}, &Conversion::op));
-
-constexpr Conversion kOther{"", per_result};
-
-constexpr std::array kShapeReaders = std::to_array<std::string_view>(
-    {"empty_like", "full_like", "new_empty", "new_empty_strided", "new_full", "new_ones",
-     "new_zeros", "ones_like", "rand_like", "randint_like", "randn_like", "zero", "zeros_like"});
-
-constexpr std::array<std::string_view, 8> kRandom = {
-    "bernoulli", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "uniform"};
-
-// "relu_" writes over its input and is a relu.
-std::string_view without_write(std::string_view op) {
-  return op.size() > 1 && op.ends_with('_') && !op.ends_with("__") ? op.substr(0, op.size() - 1)
-                                                                   : op;
+// Half of the numbers times the sigmoid of the others.
+void gated(Node& node, const Conversion&) {
+  const ValueId x = self_of(node);
+  const Output half = node.output();
+  Op cut = node.make_op("split");
+  cut.shape = {2, elements(node.value(x).output)};
+  cut.outputs = {half, half};
+  const Tensor whole = node.read(cut, x);
+  const Tensor left = node.emit(std::move(cut), {whole});
+  Op gate = node.make_op("sigmoid");
+  gate.shape = {elements(half)};
+  gate.flops = elements(half);
+  gate.outputs = {half};
+  const Tensor right = node.emit(std::move(gate), {{left.op, 1}});
+  Op op = node.make_op("multiply");
+  op.shape = {elements(half)};
+  op.flops = elements(half);
+  node.emit_results(std::move(op), {{left, right}});
 }
 
-}  // namespace
+// Of each row the k largest numbers, and where they are.
+void top_k(Node& node, const Conversion& row) {
+  const ValueId x = self_of(node);
+  const Shape shape = node.value(x).output.shape;
+  const std::size_t axis = axis_of(node.integer("dim", -1), shape.size());
+  const std::int64_t columns = shape.empty() ? 1 : shape[axis];
+  const std::int64_t k = shape.empty() ? 1 : node.output().shape[axis];
+  Op op = node.make_op(row.kind);
+  op.shape = {columns == 0 ? 0 : product(shape) / columns, columns, k};
+  op.flops = product(op.shape);
+  const Tensor rows = node.read(op, x);
+  node.emit_results(std::move(op), {{rows}});
+}
+
+// -softplus(-x); what PyTorch keeps beside it is of no use here.
+void log_sigmoid(Node& node, const Conversion& row) {
+  Op op = node.make_op(row.kind);
+  op.shape = {elements(node.output())};
+  op.flops = product({3, op.shape[0]});
+  op.outputs = {node.output()};
+  const Tensor x = node.read(op, self_of(node));
+  node.give(node.result(), node.emit(std::move(op), {x}));
+}
 
 std::int64_t elements(const Output& value) { return product(value.shape); }
 
@@ -601,24 +449,6 @@ Tensor bias_add(Node& node, Tensor x, const Output& value, ValueId bias, Shape s
   op.outputs = {value};
   const Tensor addend = node.read(op, bias);
   return node.emit(std::move(op), {x, addend});
-}
-
-const Conversion& find_conversion(std::string_view op) {
-  for (const std::string_view name : {op, without_write(op)}) {
-    const auto found = std::ranges::lower_bound(kConversions, name, {}, &Conversion::op);
-    if (found != kConversions.end() && found->op == name) {
-      return *found;
-    }
-  }
-  return kOther;
-}
-
-bool reads_only_shapes(std::string_view op) {
-  return std::ranges::find(kShapeReaders, without_write(op)) != kShapeReaders.end();
-}
-
-bool draws_at_random(std::string_view op) {
-  return std::ranges::find(kRandom, without_write(op)) != kRandom.end();
 }
 
 }  // namespace emplace::torch_program

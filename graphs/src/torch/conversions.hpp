@@ -18,9 +18,9 @@ struct Conversion {
   std::int64_t flops = 0;                     ///< for each number, where `convert` counts so
 };
 
-/// Returns how calls of an operator become ops. One that ends in '_' writes over its first input
-/// and is the same as without. For an operator that has no row, an op of its name without FLOPs,
-/// whose cost is a guess.
+/// Returns how calls of an operator become ops, by the table of operators.cpp. One that ends in '_'
+/// writes over its first input and is the same as without. For an operator that has no row, an op
+/// of its name without FLOPs, whose cost is a guess.
 const Conversion& find_conversion(std::string_view op);
 
 /// Says whether an operator's result depends on no more than the shapes of its inputs.
@@ -40,6 +40,12 @@ std::int64_t elements(const Output& value);
 /// Returns the dimension that an argument counts, from the end if it is negative.
 std::size_t axis_of(std::int64_t dimension, std::size_t rank);
 
+/// Returns the name of an operator that does not write over its input: "relu" for "relu_".
+std::string_view without_write(std::string_view op);
+
+/// Throws kFormat unless a tensor, which is `what`, has so many dimensions.
+void expect_rank(const Node& node, ValueId id, std::size_t rank, std::string_view what);
+
 /// Returns the kind of the op: the row's, else the operator's own name.
 std::string kind_for(const Node& node, const Conversion& row);
 
@@ -58,16 +64,43 @@ void move_elements(Node& node, ValueId id);
 /// Adds a sum with a vector to `x`, which is `value`; `shape` says how, as for the op kind.
 Tensor bias_add(Node& node, Tensor x, const Output& value, ValueId bias, Shape shape);
 
+/// Converts what works on each number, and what moves numbers (conversions.cpp).
+void binary(Node& node, const Conversion& row);
+void block(Node& node, const Conversion& row);
+void cast(Node& node, const Conversion& row);
+void concat(Node& node, const Conversion& row);
+void copied(Node& node, const Conversion& row);
+void copy(Node& node, const Conversion& row);
+void dropout(Node& node, const Conversion& row);
+void expand(Node& node, const Conversion& row);
+void gated(Node& node, const Conversion& row);
+void log_sigmoid(Node& node, const Conversion& row);
+void masked_fill(Node& node, const Conversion& row);
+void moved(Node& node, const Conversion& row);
+void multiply_add(Node& node, const Conversion& row);
+void pad(Node& node, const Conversion& row);
+void per_result(Node& node, const Conversion& row);
+void pick(Node& node, const Conversion& row);
+void resize(Node& node, const Conversion& row);
+void scatter(Node& node, const Conversion& row);
+void split(Node& node, const Conversion& row);
+void top_k(Node& node, const Conversion& row);
+void unchanged(Node& node, const Conversion& row);
+void view(Node& node, const Conversion& row);
+void where(Node& node, const Conversion& row);
+
 /// Converts layers with weights, windows or rows (layer_conversions.cpp).
 void adaptive_pool(Node& node, const Conversion& row);
 void addmm(Node& node, const Conversion& row);
 void attention(Node& node, const Conversion& row);
 void baddbmm(Node& node, const Conversion& row);
 void batch_norm(Node& node, const Conversion& row);
+void bilinear(Node& node, const Conversion& row);
 void binary_cross_entropy(Node& node, const Conversion& row);
 void convolution(Node& node, const Conversion& row);
 void cross_entropy(Node& node, const Conversion& row);
 void embedding(Node& node, const Conversion& row);
+void embedding_bag(Node& node, const Conversion& row);
 void layer_norm(Node& node, const Conversion& row);
 void linear(Node& node, const Conversion& row);
 void log_softmax(Node& node, const Conversion& row);
@@ -79,5 +112,8 @@ void negative_log_likelihood(Node& node, const Conversion& row);
 void pool(Node& node, const Conversion& row);
 void recurrent(Node& node, const Conversion& row);
 void softmax(Node& node, const Conversion& row);
+void trilinear(Node& node, const Conversion& row);
+void weight_norm(Node& node, const Conversion& row);
+void window_pool(Node& node, const Conversion& row);
 
 }  // namespace emplace::torch_program

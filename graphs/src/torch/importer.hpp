@@ -1,7 +1,7 @@
 #pragma once
 
 // Turns the calls of a program of PyTorch into ops, one after another. How one call becomes ops is
-// a Conversion in the table of conversions.cpp; it sees its call through a Node.
+// a Conversion in the table of operators.cpp; it sees its call through a Node.
 //
 // A parameter becomes a variable when an op first reads it, and shares its device. What depends on
 // no data of the step is a constant and becomes no op unless an op of the step reads it. What

@@ -35,13 +35,6 @@ std::int64_t rows_of(const Shape& shape) {
   return shape.empty() ? 1 : product(std::span(shape.data(), shape.size() - 1));
 }
 
-void expect_rank(const Node& node, ValueId id, std::size_t rank, std::string_view what) {
-  if (node.value(id).output.shape.size() != rank) {
-    throw Error(ErrorCode::kFormat, fmt::format("expected {} of {} dimensions, found {}", what,
-                                                rank, node.value(id).output.shape.size()));
-  }
-}
-
 // A product of [..., K] and a matrix, of which `n` columns come out.
 Op make_product(Node& node, const Output& left, std::int64_t n, const Output& result) {
   if (left.shape.empty()) {
@@ -77,49 +70,6 @@ void give_product(Node& node, ValueId x, ValueId weights, ValueId bias) {
   node.give(node.result(), y);
 }
 
-// Rows of a matrix and their classes.
-void give_cross_entropy(Node& node, ValueId logits, ValueId labels) {
-  const Output x = node.value(logits).output;
-  const bool are_classes = node.value(labels).output.type == DataType::kInt64 ||
-                           node.value(labels).output.type == DataType::kInt32;
-  if (x.shape.empty() || !node.output().shape.empty() || !are_classes) {
-    throw Error(ErrorCode::kUnsupported,
-                "expected logits [N, classes, ...], classes as integers, and their mean or sum");
-  }
-  // [N, C, ...] has its classes second, a row alone has them first.
-  const std::int64_t columns = x.shape[x.shape.size() == 1 ? 0 : 1];
-  const std::int64_t rows = columns == 0 ? 0 : elements(x) / columns;
-  Op op = node.make_op("softmax_cross_entropy");
-  op.shape = {rows, columns};
-  op.flops = sum({product({5, elements(x)}), product({2, rows})});
-  op.outputs = {make_output({}, DataType::kFloat32), make_output({rows, columns}, x.type)};
-  Tensor matrix = node.read(op, logits);
-  if (x.shape.size() != 2) {
-    Op flatten = node.make_op("reshape");
-    flatten.shape = {rows, columns};
-    flatten.outputs = {make_output({rows, columns}, x.type)};
-    matrix = node.emit(std::move(flatten), {matrix});
-  }
-  const Tensor truth = node.read(op, labels);
-  node.give(node.result(), node.emit(std::move(op), {matrix, truth}));
-}
-
-// A mean over all numbers of two tensors of one shape.
-void give_loss(Node& node, std::string_view kind, std::int64_t flops) {
-  const ValueId x = node.expect({"self", "input"});
-  const ValueId target = node.expect({"target"});
-  if (!node.output().shape.empty()) {
-    throw Error(ErrorCode::kUnsupported, "expected the mean or the sum, one number");
-  }
-  Op op = node.make_op(kind);
-  op.shape = {elements(node.value(x).output)};
-  op.flops = product({flops, op.shape[0]});
-  op.outputs = {make_output({}, DataType::kFloat32)};
-  const Tensor prediction = node.read(op, x);
-  const Tensor truth = node.read(op, target);
-  node.give(node.result(), node.emit(std::move(op), {prediction, truth}));
-}
-
 Tensor emit_pool(Node& node, std::string_view kind, ValueId x, const Shape& window,
                  std::int64_t stride, std::int64_t flops) {
   const Shape maps = node.value(x).output.shape;
@@ -141,7 +91,25 @@ Tensor emit_pool(Node& node, std::string_view kind, ValueId x, const Shape& wind
   return node.emit(std::move(op), {tensor});
 }
 
+// A window of so many numbers for each number of the result.
+void emit_windows(Node& node, std::string_view kind, std::int64_t window, std::int64_t saved) {
+  const std::int64_t results = elements(node.output());
+  Op op = node.make_op(kind);
+  op.shape = {results, window};
+  op.flops = product({results, window - saved});
+  op.outputs = {node.output()};
+  const Tensor maps = node.read(op, node.expect({"self", "input"}));
+  node.give(node.result(), node.emit(std::move(op), {maps}));
+}
+
 }  // namespace
+
+void expect_rank(const Node& node, ValueId id, std::size_t rank, std::string_view what) {
+  if (node.value(id).output.shape.size() != rank) {
+    throw Error(ErrorCode::kFormat, fmt::format("expected {} of {} dimensions, found {}", what,
+                                                rank, node.value(id).output.shape.size()));
+  }
+}
 
 void convolution(Node& node, const Conversion&) {
   const ValueId x = node.expect({"input", "self"});
@@ -203,7 +171,7 @@ void addmm(Node& node, const Conversion&) {
 
 void matmul(Node& node, const Conversion&) {
   const ValueId left = node.expect({"self", "input", "tensor1"});
-  const ValueId right = node.expect({"mat2", "other", "tensor2", "vec"});
+  const ValueId right = node.expect({"mat2", "other", "tensor2", "vec", "tensor"});
   Shape a = node.value(left).output.shape;
   Shape b = node.value(right).output.shape;
   if (b.size() <= 2) {
@@ -383,6 +351,22 @@ void pool(Node& node, const Conversion& row) {
   }
 }
 
+// Windows over one or three dimensions.
+void window_pool(Node& node, const Conversion& row) {
+  const Shape kernel = node.integers("kernel_size", {1});
+  const ValueId x = node.expect({"self", "input"});
+  const std::size_t rank = node.value(x).output.shape.size();
+  const std::size_t spatial = row.op.find("3d") != std::string_view::npos ? 3 : 1;
+  if (rank < spatial) {
+    throw Error(ErrorCode::kFormat, fmt::format("expected maps of {} dimensions", spatial + 2));
+  }
+  std::int64_t window = product(kernel);
+  if (kernel.size() == 1) {
+    window = product(Shape(spatial, kernel[0]));
+  }
+  emit_windows(node, fmt::format("{}_nd", row.kind), window, row.kind == "max_pool" ? 1 : 0);
+}
+
 // Windows that are alike cover the map; where they are not, the first is the largest.
 void adaptive_pool(Node& node, const Conversion& row) {
   const ValueId x = node.expect({"self", "input"});
@@ -390,8 +374,7 @@ void adaptive_pool(Node& node, const Conversion& row) {
   const Shape result = node.output().shape;
   if (maps.size() != 4 || result.size() != 4 || product(result) == 0) {
     const std::int64_t results = std::max<std::int64_t>(product(result), 1);
-    return emit_plain(node, "avg_pool_nd", {product(result), product(maps) / results},
-                      product(maps));
+    return emit_windows(node, fmt::format("{}_nd", row.kind), product(maps) / results, 0);
   }
   if (maps == result) {
     return node.view(x);
@@ -442,20 +425,6 @@ void log_softmax(Node& node, const Conversion& row) {
   }
 }
 
-void negative_log_likelihood(Node& node, const Conversion&) {
-  give_cross_entropy(node, node.expect({"self", "input"}), node.expect({"target"}));
-}
-
-void cross_entropy(Node& node, const Conversion&) {
-  give_cross_entropy(node, node.expect({"self", "input"}), node.expect({"target"}));
-}
-
-void mean_squared_error(Node& node, const Conversion&) { give_loss(node, "mean_squared_error", 3); }
-
-void binary_cross_entropy(Node& node, const Conversion&) {
-  give_loss(node, "sigmoid_cross_entropy", 10);
-}
-
 void embedding(Node& node, const Conversion&) {
   const ValueId weight = node.expect({"weight"});
   const ValueId ids = node.expect({"indices", "input"});
@@ -470,145 +439,108 @@ void embedding(Node& node, const Conversion&) {
   node.emit_results(std::move(op), {{rows, numbers}});
 }
 
-// One step: its weights are one variable, its biases another.
-void lstm_cell(Node& node, const Conversion&) {
-  const ValueId x = node.expect({"input"});
-  const Argument* state = node.find({"hx"});
-  const ValueId w_ih = node.expect({"w_ih"});
-  const ValueId w_hh = node.expect({"w_hh"});
-  if (state == nullptr || state->tensors.size() != 2) {
-    throw Error(ErrorCode::kFormat, "expected a state of two tensors");
+// A sum, mean or maximum of some rows of a table for each bag.
+void embedding_bag(Node& node, const Conversion&) {
+  const ValueId weight = node.expect({"weight"});
+  const ValueId ids = node.expect({"indices", "input"});
+  expect_rank(node, weight, 2, "a table");
+  const Output table = node.value(weight).output;
+  const Output result = node.output();
+  const std::int64_t bags = result.shape.empty() ? 1 : result.shape[0];
+  const std::int64_t rows = elements(node.value(ids).output);
+  const std::int64_t width = table.shape[1];
+  const bool is_mean = node.integer("mode", 0) == 1;
+  Op op = node.make_op("embedding_bag");
+  op.shape = {bags, bags == 0 ? 0 : (rows + bags - 1) / bags, table.shape[0], width};
+  op.flops = product({std::max<std::int64_t>(rows - (is_mean ? 0 : bags), 0), width});
+  op.bytes_read = product({rows, width, size_of(table.type)}) - table.bytes;
+  op.outputs = {result};
+  std::vector<Tensor> inputs{node.read(op, weight), node.read(op, ids)};
+  if (const ValueId factors = node.tensor({"per_sample_weights"}); factors != kNone) {
+    op.flops = sum({op.flops, product({rows, width})});
+    inputs.push_back(node.read(op, factors));
   }
-  expect_rank(node, x, 2, "an input");
-  expect_rank(node, w_hh, 2, "weights");
-  const std::int64_t n = node.value(x).output.shape[0];
-  const std::int64_t i = node.value(x).output.shape[1];
-  const std::int64_t h = node.value(w_hh).output.shape[1];
-  const auto gates = product({4, h});
-  Op op = node.make_op("lstm_cell");
-  op.shape = {n, i, h};
-  op.flops = sum({product({2, n, sum({i, h}), gates}), product({13, n, h})});
-  op.outputs = {make_output({n, h}, node.output().type), make_output({n, h}, node.output().type),
-                make_output({n, gates}, node.output().type)};
-  const Tensor input = node.read(op, x);
-  const Tensor before = node.read(op, state->tensors[0]);
-  const Tensor memory = node.read(op, state->tensors[1]);
-  const Tensor weights = node.read_joined(op, {w_ih, w_hh}, {sum({i, h}), gates});
-  const Tensor bias =
-      node.read_joined(op, {node.tensor({"b_ih"}), node.tensor({"b_hh"})}, {2, gates});
-  const Tensor y = node.emit(std::move(op), {input, before, memory, weights, bias});
-  node.give(node.call().results[0], y);
+  node.give(node.result(), node.emit(std::move(op), inputs));
+}
+
+// Weights v of the length g: v g / |v|, with a length for each row, or one for all.
+void weight_norm(Node& node, const Conversion&) {
+  const ValueId v = node.expect({"v"});
+  const ValueId g = node.expect({"g"});
+  const Output weights = node.value(v).output;
+  const Output lengths = node.value(g).output;
+  Op norm = node.make_op("reduce_l2");
+  norm.shape = {elements(weights), elements(lengths)};
+  norm.flops = product({2, elements(weights)});
+  norm.outputs = {lengths};
+  const Tensor directions = node.read(norm, v);
+  const Tensor length = node.emit(std::move(norm), {directions});
+  Op quotient = node.make_op("div");
+  quotient.shape = {elements(lengths)};
+  quotient.flops = elements(lengths);
+  quotient.outputs = {lengths};
+  const Tensor wanted = node.read(quotient, g);
+  const Tensor factor = node.emit(std::move(quotient), {wanted, length});
+  Op op = node.make_op("broadcast_multiply");
+  op.shape = {elements(weights)};
+  op.flops = elements(weights);
+  op.outputs = {weights};
+  node.give(node.call().results[0], node.emit(std::move(op), {directions, factor}));
   if (node.call().results.size() > 1 && node.call().results[1] != kNone) {
-    node.give(node.call().results[1], {y.op, 1});
+    node.give(node.call().results[1], length);
   }
 }
 
-// All steps of a layer, both of its directions together, are one op. Its inputs are x, the weights
-// of the inputs and of the states, biases and the first states, each over all directions; its last
-// output is the gates, for its gradient.
-void recurrent(Node& node, const Conversion& row) {
-  const ValueId x = node.expect({"input", "data"});
-  const Argument* weights = node.find({"params"});
-  const Argument* first = node.find({"hx"});
-  const std::int64_t layers = node.integer("num_layers", 1);
-  const std::int64_t directions = node.integer("bidirectional", 0) != 0 ? 2 : 1;
-  const std::size_t parts = node.integer("has_biases", 1) != 0 ? 4 : 2;
-  const auto each = static_cast<std::size_t>(directions) * parts;
-  const std::size_t count = weights == nullptr ? 0 : weights->tensors.size();
-  if (layers < 1 || count % each != 0 || std::cmp_not_equal(count / each, layers)) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("expected {} weights and biases for each layer and direction", parts));
+namespace {
+
+// Each of so many products has three factors, and is added up.
+void emit_trilinear(Node& node, const Conversion& row, std::int64_t products,
+                    const std::vector<ValueId>& factors, ValueId bias) {
+  Op op = node.make_op(row.kind);
+  op.shape = {products};
+  op.flops = product({3, products});
+  op.outputs = {node.output()};
+  std::vector<Tensor> inputs;
+  for (const ValueId factor : factors) {
+    inputs.push_back(node.read(op, factor));
   }
-  const Output whole = node.value(x).output;
-  if (whole.shape.size() < 2) {
-    throw Error(ErrorCode::kFormat, "expected an input [steps, batch, width]");
-  }
-  const bool is_batched = whole.shape.size() == 3;
-  const std::size_t step_axis = is_batched && node.integer("batch_first", 0) != 0 ? 1 : 0;
-  const std::int64_t steps = whole.shape[step_axis];
-  const std::int64_t batch = is_batched ? whole.shape[1 - step_axis] : 1;
-  const std::vector<ValueId> results = node.call().results;
-  const bool has_memory = row.op == "lstm";
-  const std::vector<ValueId> states = first == nullptr ? std::vector<ValueId>() : first->tensors;
-  // The first states of all layers stand one after the other.
-  std::vector<Tensor> given;
-  for (const ValueId state : states) {
-    if (state == kNone || node.is_constant(state)) {
-      continue;
-    }
-    Op op = node.make_op("split");
-    Shape shape = node.value(state).output.shape;
-    op.shape = {layers, product(shape)};
-    shape[0] = directions;
-    op.outputs.assign(static_cast<std::size_t>(layers),
-                      make_output(shape, node.value(state).output.type));
-    const Tensor tensor = node.read(op, state);
-    given.push_back(layers == 1 ? tensor : node.emit(std::move(op), {tensor}));
-  }
-  Tensor y;
-  std::vector<std::vector<Tensor>> last(has_memory ? 2 : 1);
-  for (std::int64_t layer = 0; layer < layers; ++layer) {
-    std::array<std::vector<ValueId>, 3> joined;  // of inputs, of states, biases
-    for (std::size_t i = 0; i < each; ++i) {
-      const std::size_t part = i % parts;
-      joined[std::min<std::size_t>(part, 2)].push_back(
-          weights->tensors[static_cast<std::size_t>(layer) * each + i]);
-    }
-    const ValueId recurrence = joined[1].front();
-    expect_rank(node, recurrence, 2, "weights");
-    const std::int64_t gates = node.value(recurrence).output.shape[0];
-    const std::int64_t hidden = node.value(recurrence).output.shape[1];
-    const std::int64_t width = layer == 0 ? whole.shape.back() : product({directions, hidden});
-    const std::int64_t cells = product({steps, batch});
-    Op op = node.make_op(row.kind);
-    op.shape = {steps, batch, width, hidden, directions};
-    op.flops = sum({product({2, cells, directions, gates, sum({width, hidden})}),
-                    product({row.flops, cells, directions, hidden})});
-    Shape shape = whole.shape;
-    shape.back() = product({directions, hidden});
-    op.outputs = {make_output(shape, whole.type)};
-    const Output state = make_output({directions, batch, hidden}, whole.type);
-    op.outputs.insert(op.outputs.end(), last.size(), state);
-    op.outputs.push_back(make_output({cells, directions, gates}, whole.type));
-    std::vector<Tensor> inputs{layer == 0 ? node.read(op, x) : y};
-    inputs.push_back(node.read_joined(op, joined[0], {directions, gates, width}));
-    inputs.push_back(node.read_joined(op, joined[1], {directions, gates, hidden}));
-    if (parts == 4) {
-      inputs.push_back(node.read_joined(op, joined[2], {directions, product({2, gates})}));
-    }
-    for (Tensor tensor : given) {
-      tensor.output += layers == 1 ? 0 : static_cast<std::int32_t>(layer);
-      inputs.push_back(tensor);
-    }
-    y = node.emit(std::move(op), inputs);
-    for (std::size_t i = 0; i < last.size(); ++i) {
-      last[i].push_back({y.op, static_cast<std::int32_t>(i + 1)});
-    }
-    const Argument* p = node.find({"dropout"});
-    if (layer + 1 < layers && node.integer("train", 0) != 0 && p != nullptr &&
-        p->number.value_or(0) > 0) {
-      Op drop = node.make_op("dropout");
-      drop.shape = {product(shape)};
-      drop.flops = product({2, drop.shape[0]});
-      drop.outputs = {make_output(shape, whole.type), make_output(shape, DataType::kBool)};
-      y = node.emit(std::move(drop), {y});
-    }
+  Tensor y = node.emit(std::move(op), inputs);
+  if (bias != kNone) {
+    const std::int64_t columns = std::max<std::int64_t>(elements(node.value(bias).output), 1);
+    y = bias_add(node, y, node.output(), bias, {elements(node.output()) / columns, columns});
   }
   node.give(node.result(), y);
-  for (std::size_t i = 0; i < last.size() && i + 1 < results.size(); ++i) {
-    const ValueId id = results[i + 1];
-    if (!node.is_wanted(id)) {
-      continue;
+}
+
+}  // namespace
+
+// x1 [.., A], weights [K, A, B] and x2 [.., B] make [.., K].
+void bilinear(Node& node, const Conversion& row) {
+  const ValueId x = node.expect({"input1"});
+  const ValueId weight = node.expect({"weight"});
+  const std::int64_t products =
+      product({rows_of(node.value(x).output.shape), elements(node.value(weight).output)});
+  emit_trilinear(node, row, products, {x, weight, node.expect({"input2"})}, node.tensor({"bias"}));
+}
+
+// The same, with new dimensions in each factor, and some of all that are added up.
+void trilinear(Node& node, const Conversion& row) {
+  const std::vector<ValueId> factors{node.expect({"i1"}), node.expect({"i2"}), node.expect({"i3"})};
+  Shape extents;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    Shape shape = node.value(factors[i]).output.shape;
+    Shape axes = node.integers(std::array{"expand1", "expand2", "expand3"}[i], {});
+    std::ranges::sort(axes);
+    for (const std::int64_t axis : axes) {
+      const std::size_t place = axis_of(axis, shape.size() + axes.size());
+      shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(std::min(place, shape.size())), 1);
     }
-    if (layers == 1) {
-      node.give(id, last[i][0]);
-      continue;
+    extents.resize(std::max(extents.size(), shape.size()), 1);
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      extents[d] = std::max(extents[d], shape[d]);
     }
-    Op op = node.make_op("concat");
-    op.shape = {layers, elements(node.value(id).output)};
-    op.outputs = {node.value(id).output};
-    node.give(id, node.emit(std::move(op), last[i]));
   }
+  emit_trilinear(node, row, product(extents), factors, kNone);
 }
 
 }  // namespace emplace::torch_program

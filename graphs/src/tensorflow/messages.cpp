@@ -1,4 +1,4 @@
-#include "tensorflow_messages.hpp"
+#include "messages.hpp"
 
 #include <emplace/graphs/error.hpp>
 

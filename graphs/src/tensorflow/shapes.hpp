@@ -4,7 +4,7 @@
 // shape functions define them (https://www.tensorflow.org/api_docs/cc), and the integers by which
 // graphs compute shapes (Shape, StridedSlice, Pack and so on).
 
-#include "tensorflow_messages.hpp"
+#include "messages.hpp"
 
 #include <optional>
 #include <span>

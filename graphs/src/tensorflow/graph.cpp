@@ -1,9 +1,12 @@
+#include "graph.hpp"
+
 #include "../assemble.hpp"
-#include "../tensorflow.hpp"
-#include "tensorflow_functions.hpp"
-#include "tensorflow_messages.hpp"
-#include "tensorflow_shapes.hpp"
-#include "tensorflow_work.hpp"
+#include "../unsupported_models.hpp"
+#include "functions.hpp"
+#include "messages.hpp"
+#include "operators.hpp"
+#include "shapes.hpp"
+#include "work.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/id_vector.hpp>
@@ -31,69 +34,6 @@ constexpr std::int32_t kMaxOutput = 65535;
 
 // The most names that the source of a graph lists.
 constexpr std::size_t kMaxNames = 5;
-
-bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, op) != names.end();
-}
-
-// Operators that run other graphs, as often as the data say.
-bool is_control_flow(std::string_view op) {
-  return is_one_of(op,
-                   {"Case", "Enter", "Exit", "For", "If", "LoopCond", "NextIteration", "RefEnter",
-                    "RefNextIteration", "StatelessCase", "StatelessIf", "StatelessWhile", "While"});
-}
-
-bool is_variable(std::string_view op) {
-  return is_one_of(op, {"VarHandleOp", "Variable", "VariableV2"});
-}
-
-// Hands on the numbers that it reads.
-bool passes_on(std::string_view op) {
-  return op.starts_with("FakeQuant") ||
-         is_one_of(op, {"Cast", "Dequantize", "ExpandDims", "Identity", "ReadVariableOp", "Reshape",
-                        "Snapshot", "Squeeze", "StopGradient", "Transpose"});
-}
-
-// Reads moving averages at `input`, which are kept but not trained.
-bool reads_statistics(std::string_view op, std::size_t input) {
-  return input >= 3 && (op.starts_with("FusedBatchNorm") || op == "_FusedBatchNormEx") &&
-         op.find("Grad") == std::string_view::npos;
-}
-
-// TensorFlow's layers call the moving averages of a normalization so.
-bool names_statistics(std::string_view name) {
-  const std::string_view last = name.substr(name.rfind('/') + 1);
-  return last.starts_with("moving_mean") || last.starts_with("moving_variance");
-}
-
-bool is_real(DataType type) {
-  return type != DataType::kInt64 && type != DataType::kInt32 && type != DataType::kBool;
-}
-
-DataType result_type(const proto::NodeDef& node, std::size_t index) {
-  const std::string& op = node.op();
-  if (is_one_of(op, {"Equal", "Greater", "GreaterEqual", "IsFinite", "IsNan", "Less", "LessEqual",
-                     "LogicalAnd", "LogicalNot", "LogicalOr", "NotEqual"})) {
-    return DataType::kBool;
-  }
-  if (const auto* types = find_attribute(node, "output_types");
-      types != nullptr && std::cmp_less(index, types->list().type_size())) {
-    return data_type(types->list().type(static_cast<int>(index)));
-  }
-  if ((op == "TopKV2" || op == "Merge") && index == 1) {
-    return DataType::kInt32;
-  }
-  if (is_one_of(op, {"Rank", "Shape", "ShapeN", "Size"}) &&
-      find_attribute(node, "out_type") == nullptr) {
-    return DataType::kInt32;
-  }
-  for (const char* name : {"dtype", "DstT", "out_type", "output_type", "Tparams", "T", "Tidx"}) {
-    if (const auto* type = find_attribute(node, name)) {
-      return data_type(type->type());
-    }
-  }
-  return DataType::kFloat32;
-}
 
 class Reader {
  public:
@@ -643,24 +583,6 @@ class Reader {
   std::vector<std::optional<OpId>> first_reader_;  // by op that stores numbers
 };
 
-// Says what a file is that holds no graph, and how to make one.
-void refuse_other_files(std::string_view bytes, const std::string& source) {
-  const bool is_hdf5 = bytes.starts_with("\x89HDF\r\n");
-  if (is_hdf5 || bytes.starts_with("PK\x03\x04")) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: a Keras file ({}) holds layers and weights, but no graph; save "
-                            "the graph: model.export(folder) in Keras 3, "
-                            "tf.saved_model.save(model, folder) before, and read the folder",
-                            source, is_hdf5 ? "HDF5" : "zip archive"));
-  }
-  if (bytes.size() > 8 && bytes.substr(4, 4) == "TFL3") {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: TensorFlow Lite files are not read; read the SavedModel that it "
-                            "was converted from",
-                            source));
-  }
-}
-
 OpGraph read_signature(const proto::MetaGraphDef& model, const std::string& source,
                        Options options) {
   SignatureGraph signature = signature_graph(model, options.signature, source);
@@ -681,7 +603,7 @@ OpGraph read_signature(const proto::MetaGraphDef& model, const std::string& sour
 }  // namespace
 
 OpGraph read_graph(std::string_view bytes, const std::string& source, const Options& options) {
-  refuse_other_files(bytes, source);
+  refuse_unsupported_model(bytes, source);
   if (is_saved_model(bytes)) {
     const auto model = read_saved_model(bytes, source);
     return read_signature(serving_graph(model, source), source, options);

@@ -4,7 +4,7 @@
 // one another; here each call is replaced by the nodes of the function's body, called
 // "call/node" as TensorFlow's own inliner calls them. Only what the results need is kept.
 
-#include "tensorflow_messages.hpp"
+#include "messages.hpp"
 
 #include <map>
 #include <span>

@@ -1,4 +1,4 @@
-#include "tensorflow_functions.hpp"
+#include "functions.hpp"
 
 #include <emplace/graphs/error.hpp>
 

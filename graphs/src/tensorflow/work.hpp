@@ -3,7 +3,7 @@
 // Kinds of TensorFlow's operators and the work that they do, counted as all graphs are counted
 // (docs/concepts/training-graphs.md).
 
-#include "tensorflow_messages.hpp"
+#include "messages.hpp"
 
 #include <span>
 #include <string>

@@ -1,0 +1,145 @@
+#pragma once
+
+// The shapes of a node's results: one rule for each operator, or for several that are alike; the
+// table of shapes.cpp names it, and says what it needs to know of the inputs.
+
+#include "shapes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emplace::tensorflow {
+
+/// The most elements of a tensor of integers that shapes are computed with.
+inline constexpr std::int64_t kMaxElements = 1024;
+
+/// The most dimensions of a tensor whose shape is known.
+inline constexpr std::size_t kMaxRank = 32;
+
+/// Shapes of the results; nothing where one is not known.
+using Results = std::vector<std::optional<Shape>>;
+
+/// Throws kFormat with this message.
+[[noreturn]] void refuse(const std::string& message);
+
+/// Returns a shape as text, "[2, 3]".
+std::string text_of(const Shape& shape);
+
+/// Shows one node and what is known of its inputs.
+struct Call {
+  const proto::NodeDef& node;
+  std::span<const Value> inputs;
+
+  const Shape& shape(std::size_t i) const { return *inputs[i].shape; }
+  const Shape& integers(std::size_t i) const { return *inputs[i].integers; }
+  std::size_t rank(std::size_t i) const { return shape(i).size(); }
+  std::int64_t integer(const std::string& name, std::int64_t fallback) const {
+    return integer_attribute(node, name, fallback);
+  }
+  bool flag(const std::string& name, bool fallback = false) const {
+    return flag_attribute(node, name, fallback);
+  }
+  /// Returns the single number of an input.
+  std::int64_t scalar(std::size_t i) const {
+    if (integers(i).size() != 1) {
+      refuse(fmt::format("expected one number at input {}, found {}", i, integers(i).size()));
+    }
+    return integers(i)[0];
+  }
+  bool has_shapes(std::size_t begin, std::size_t end) const {
+    return std::all_of(inputs.begin() + static_cast<std::ptrdiff_t>(begin),
+                       inputs.begin() + static_cast<std::ptrdiff_t>(end),
+                       [](const Value& value) { return value.shape.has_value(); });
+  }
+};
+
+/// Throws kFormat unless an input has so many dimensions.
+void expect_rank(const Call& call, std::size_t input, std::size_t rank);
+
+/// Returns the elements of the first result, whose shape is known, if they are integers that need
+/// no data. Vectors are all that shapes are computed with.
+std::optional<Shape> fold(const Call& call, const Shape& result);
+
+namespace shapes {
+
+/// Says what a strided slice takes of one dimension: `count` elements from `begin` on.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t step = 1;
+  std::int64_t count = 0;
+};
+
+/// Returns what StridedSlice takes by the entry `i` of its begins, ends and steps.
+Range range_of(const Call& call, std::size_t i, std::int64_t extent);
+
+/// Returns a part of an extent; throws kFormat unless `by` divides it.
+std::int64_t quotient(std::int64_t number, std::int64_t by);
+
+// --- Elementwise, products, reductions (shape_rules.cpp) ---
+
+Results same(const Call& call);
+Results each_same(const Call& call);
+Results broadcast_all(const Call& call);
+Results select(const Call& call);
+Results merge(const Call& call);
+Results switch_results(const Call& call);
+Results matmul(const Call& call);
+Results einsum(const Call& call);
+Results lstm_block_cell(const Call& call);
+Results reduce(const Call& call);
+Results arg_of(const Call& call);
+Results scalar_result(const Call& call);
+Results cross_entropy(const Call& call);
+Results top_k(const Call& call);
+
+// --- Layers (shape_rules_layers.cpp) ---
+
+Results convolution(const Call& call);
+Results depthwise_convolution(const Call& call);
+Results first_integers(const Call& call);
+Results second_integers(const Call& call);
+Results pool(const Call& call);
+Results batch_norm(const Call& call);
+Results batch_norm_gradient(const Call& call);
+Results bias_add(const Call& call);
+Results bias_gradient(const Call& call);
+Results resize(const Call& call);
+Results crop_and_resize(const Call& call);
+Results space_to_depth(const Call& call);
+Results depth_to_space(const Call& call);
+Results space_to_batch(const Call& call);
+Results batch_to_space(const Call& call);
+
+// --- What joins, cuts and reorders (shape_rules_movement.cpp) ---
+
+Results shape_of(const Call& call);
+Results shapes_of(const Call& call);
+Results reshape(const Call& call);
+Results squeeze(const Call& call);
+Results expand_dims(const Call& call);
+Results transpose(const Call& call);
+Results pack(const Call& call);
+Results unpack(const Call& call);
+Results concat(const Call& call);
+Results concat_v2(const Call& call);
+Results split(const Call& call);
+Results split_v(const Call& call);
+Results slice(const Call& call);
+Results strided_slice(const Call& call);
+Results gather(const Call& call);
+Results gather_v2(const Call& call);
+Results gather_nd(const Call& call);
+Results pad(const Call& call);
+Results tile(const Call& call);
+Results range(const Call& call);
+Results one_hot(const Call& call);
+
+}  // namespace shapes
+
+}  // namespace emplace::tensorflow

@@ -1,0 +1,197 @@
+// Functions, branches, loops and sequences of ONNX: what is known before the step is replaced by
+// the nodes that run.
+
+#ifdef EMPLACE_HAS_LIBONNX
+
+#include <gmock/gmock.h>
+#include <graphs/onnx_model.hpp>
+#include <support/graphs.hpp>
+
+#include <string>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+using test::count_kinds;
+using test::error_of;
+using test::find;
+using test::import;
+using test::model;
+using test::Weight;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Weight integer(std::string name, std::int64_t value) {
+  return {std::move(name), {}, onnx::TensorProto::INT64, {value}};
+}
+
+const Op& last_op(const OpGraph& graph) {
+  return graph[static_cast<std::size_t>(num_ops(graph)) - 1];
+}
+
+// A model whose node `index` is a Loop with a body.
+onnx::ModelProto with_loop(const std::string& graph, const std::string& body,
+                           const std::vector<Weight>& weights, int index = 0) {
+  onnx::ModelProto proto = test::parse_model(graph, weights);
+  onnx::NodeProto& node = *proto.mutable_graph()->mutable_node(index);
+  node.set_op_type("Loop");
+  node.set_name("rows");
+  for (std::string& input : *node.mutable_input()) {
+    input = input == "none" ? "" : input;  // the parser knows no first input that is left out
+  }
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name("body");
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  *attribute.mutable_g() = test::parse_model(body).graph();
+  return proto;
+}
+
+constexpr const char* kBody = R"(b (int64 i, bool c, float[4, 8] h)
+    => (bool c2, float[4, 8] h2, float[8] row) {
+    c2 = Identity (c)
+    h2 = MatMul (h, w)
+    row = Gather (h2, i)
+  })";
+
+// Three products, and of each the row of its step: 3 x 8 stacked.
+TEST(OnnxExpansion, UnrollsALoopWhoseStepsAreKnown) {
+  const std::string graph =
+      "g (float[4, 8] x) => (float[N] y, float[N] rows) { y, rows = Relu (steps, , x) }";
+  const OpGraph loop =
+      import(with_loop(graph, kBody, {integer("steps", 3), {"w", {8, 8}}}).SerializeAsString());
+  auto kinds = count_kinds(loop);
+  EXPECT_EQ(kinds["matmul"], 3);
+  EXPECT_EQ(test::flops_of(loop, {"matmul"}), 3 * 2 * 4 * 8 * 8);
+  EXPECT_EQ(totals(loop).parameters, 64) << "one variable for all steps";
+  EXPECT_EQ(find(loop, "rows/2/").kind, "matmul");
+  EXPECT_EQ(kinds["concat"], 1);
+  EXPECT_THAT(find(loop, "rows").outputs[0].shape, ElementsAre(3, 8));
+  // Its gradient is that of the steps.
+  const OpGraph training =
+      import(with_loop(graph, kBody, {integer("steps", 3), {"w", {8, 8}}}).SerializeAsString(),
+             ":training=true");
+  EXPECT_EQ(count_kinds(training)["optimizer_update"], 1);
+}
+
+TEST(OnnxExpansion, RefusesLoopsThatDataEnds) {
+  const std::vector<Weight> weights{{"w", {8, 8}}};
+  EXPECT_THAT(error_of(with_loop("g (float[4, 8] x, int64 n) => (float[N] y, float[N] r) "
+                                 "{ y, r = Relu (n, , x) }",
+                                 kBody, weights)
+                           .SerializeAsString()),
+              HasSubstr("node 'rows' (Loop): how many steps it takes depends on the data"));
+  EXPECT_THAT(error_of(with_loop("g (float[4, 8] x, bool c) => (float[N] y, float[N] r) "
+                                 "{ y, r = Relu (none, c, x) }",
+                                 kBody, weights)
+                           .SerializeAsString()),
+              HasSubstr("whether another step follows depends on the data"));
+  EXPECT_THAT(error_of(with_loop("g (float[4, 8] x) => (float[N] y, float[N] r) "
+                                 "{ y, r = Relu (none, , x) }",
+                                 kBody, weights)
+                           .SerializeAsString()),
+              HasSubstr("it takes more than 10000 steps"));
+  EXPECT_THAT(error_of(with_loop("g (float[4, 8] x) => (float[N] y, float[N] r) "
+                                 "{ y, r = Relu (n, , x) }",
+                                 kBody, {{"w", {8, 8}}, integer("n", 0)})
+                           .SerializeAsString()),
+              HasSubstr("it takes no step, so the shape of 'r' is not known"));
+  EXPECT_THAT(error_of(with_loop("g (float[4, 8] x) => (float[N] y) { y = Relu (n, , x) }", kBody,
+                                 {integer("n", 2)})
+                           .SerializeAsString()),
+              HasSubstr("its body has not as many inputs and results"));
+}
+
+// A condition that the body computes from the number of the step.
+TEST(OnnxExpansion, StopsWhereTheConditionSaysSo) {
+  const OpGraph loop = import(with_loop(R"(g (float[4, 8] x) => (float[N] y, float[N] r) {
+      y, r = Relu (none, , x)
+    })",
+                                        R"(b (int64 i, bool c, float[4, 8] h)
+    => (bool c2, float[4, 8] h2, float[8] row) {
+    c2 = Less (i, last)
+    h2 = MatMul (h, w)
+    row = Gather (h2, i)
+  })",
+                                        {{"w", {8, 8}}, integer("last", 1)})
+                                  .SerializeAsString());
+  EXPECT_EQ(count_kinds(loop)["matmul"], 2);
+}
+
+TEST(OnnxExpansion, TakesSequencesApart) {
+  const OpGraph graph = import(model(R"(g (float[6, 4] x) => (float[N] y) {
+      parts = SplitToSequence <axis = 0> (x, two)
+      middle = SequenceAt (parts, one)
+      rest = SequenceErase (parts, one)
+      r = Relu (middle)
+      more = SequenceInsert (rest, r)
+      y = ConcatFromSequence <axis = 1> (more)
+    })",
+                                     {integer("two", 2), integer("one", 1)}));
+  EXPECT_EQ(count_kinds(graph)["split"], 1);
+  EXPECT_EQ(find(graph, "relu").flops, 8);
+  EXPECT_THAT(last_op(graph).outputs[0].shape, ElementsAre(2, 12));
+  const OpGraph rows = import(model(R"(g (float[6, 4] x) => (float[N] y) {
+      parts = SplitToSequence <axis = 0, keepdims = 0> (x)
+      n = SequenceLength (parts)
+      first = SequenceAt (parts, minus)
+      empty = SequenceEmpty ()
+      some = SequenceInsert (empty, first)
+      both = SequenceInsert (some, first, zero)
+      y = ConcatFromSequence <axis = 0, new_axis = 1> (both)
+    })",
+                                    {integer("minus", -6), integer("zero", 0)}));
+  EXPECT_THAT(last_op(rows).outputs[0].shape, ElementsAre(2, 4));
+}
+
+TEST(OnnxExpansion, SaysWhatIsWrongWithASequence) {
+  const auto error = [](const std::string& nodes) {
+    return error_of(model("g (float[6, 4] x, int64 i) => (float[N] y) { " + nodes + " }",
+                          {integer("nine", 9)}));
+  };
+  EXPECT_THAT(error("p = SequenceConstruct (x, x) y = SequenceAt (p, i)"),
+              HasSubstr("the place in the sequence depends on the data"));
+  EXPECT_THAT(error("p = SequenceConstruct (x, x) y = SequenceAt (p, nine)"),
+              HasSubstr("expected a place in a sequence of 2, found 9"));
+  EXPECT_THAT(error("p = SequenceConstruct (x, x) y = Relu (p)"),
+              HasSubstr("reads 'p', a sequence of tensors"));
+  EXPECT_THAT(error("y = SequenceAt (x, nine)"), HasSubstr("expected a sequence as input 1"));
+  EXPECT_THAT(error("p = SequenceEmpty () y = ConcatFromSequence <axis = 0> (p)"),
+              HasSubstr("the sequence is empty"));
+}
+
+// A body's branch, and its names, belong to one step each.
+TEST(OnnxExpansion, BranchesWithinLoopsHaveNamesOfTheirOwn) {
+  onnx::ModelProto proto =
+      with_loop("g (float[4, 8] x) => (float[N] y, float[N] r) { y, r = Relu (steps, , x) }",
+                R"(b (int64 i, bool c, float[4, 8] h) => (bool c2, float[4, 8] h2, float[8] row) {
+    c2 = Identity (c)
+    is_first = Equal (i, zero)
+    h2 = Relu (is_first)
+    row = Gather (h2, i)
+  })",
+                {integer("steps", 3), integer("zero", 0)});
+  onnx::GraphProto& body =
+      *proto.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+  onnx::NodeProto& choice = *body.mutable_node(2);
+  choice.set_op_type("If");
+  for (const auto& [name, kind] :
+       {std::pair{"then_branch", "Sigmoid"}, std::pair{"else_branch", "Tanh"}}) {
+    onnx::AttributeProto& branch = *choice.add_attribute();
+    branch.set_name(name);
+    branch.set_type(onnx::AttributeProto::GRAPH);
+    onnx::NodeProto& inner = *branch.mutable_g()->add_node();
+    inner.set_op_type(kind);
+    inner.add_input("h");
+    inner.add_output("inner");
+    branch.mutable_g()->add_output()->set_name("inner");
+  }
+  auto kinds = count_kinds(import(proto.SerializeAsString()));
+  EXPECT_EQ(kinds["sigmoid"], 1);
+  EXPECT_EQ(kinds["tanh"], 2);
+}
+
+}  // namespace
+}  // namespace emplace
+
+#endif
