@@ -125,20 +125,20 @@ class StepWriter {
   DeviceId device_of(OpId op) const { return record_.placement[problem_.grouping().group_of(op)]; }
 
   Json devices() const {
+    const IdVector<DeviceId, std::vector<MemoryPoint>> curves = memory_curves(problem_, record_);
     Json devices = Json::array();
     for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
       devices.push_back({{"name", problem_.device(device).name},
                          {"profile", problem_.profile(device).name},
                          {"capacity_bytes", problem_.memory_bytes(device)},
                          {"peak_bytes", record_.peak_bytes[device]},
-                         {"memory", memory_of(device)}});
+                         {"memory", memory_of(device, curves[device])}});
     }
     return devices;
   }
 
   // [us, bytes] of changes that can be seen.
-  Json memory_of(DeviceId device) const {
-    const std::vector<MemoryPoint> curve = memory_curve(problem_, record_, device);
+  Json memory_of(DeviceId device, const std::vector<MemoryPoint>& curve) const {
     const double least_change =
         kLeastMemoryChange * static_cast<double>(record_.peak_bytes[device]);
     Json points = Json::array();

@@ -2,6 +2,7 @@
 
 #include <emplace/bench/step_picture.hpp>
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/sim/lanes.hpp>
 
 #include <cstddef>
 #include <span>
@@ -18,14 +19,12 @@ std::vector<TimelineLane> lanes_of(std::vector<OpId> ops, const StepRecord& reco
     return std::tuple(record.start_us[index_of(op)], record.end_us[index_of(op)], op);
   });
   std::vector<TimelineLane> lanes;
+  Lanes taken;
   for (const OpId op : ops) {
-    auto lane = std::ranges::find_if(lanes, [&](const TimelineLane& one) {
-      return record.end_us[index_of(one.back())] <= record.start_us[index_of(op)];
-    });
-    if (lane == lanes.end()) {
-      lane = lanes.emplace(lanes.end());
-    }
-    lane->push_back(op);
+    const auto lane = static_cast<std::size_t>(
+        taken.take(record.start_us[index_of(op)], record.end_us[index_of(op)]));
+    lanes.resize(std::max(lanes.size(), lane + 1));
+    lanes[lane].push_back(op);
   }
   return lanes;
 }

@@ -1,3 +1,5 @@
+#include "trace_layout.hpp"
+
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/explanation.hpp>
 #include <emplace/sim/memory_curve.hpp>
@@ -8,7 +10,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,7 +26,7 @@ constexpr int kSend = 10001;
 class TraceWriter {
  public:
   TraceWriter(const Problem& problem, const StepRecord& record)
-      : problem_(problem), record_(record), op_lane_(problem.num_ops()) {}
+      : problem_(problem), record_(record), layout_(problem, record) {}
 
   std::string write() {
     text_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":{";
@@ -33,21 +34,19 @@ class TraceWriter {
                    "\"graph\":{},\"cluster\":{},\"makespan_us\":{}}},\n\"traceEvents\":[",
                    quoted(problem_.graph()[boost::graph_bundle].name),
                    quoted(problem_.cluster().name), record_.makespan_us);
-    choose_lanes();
     name_threads();
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
-      if (has_run(op)) {
+      if (layout_.has_run(op)) {
         write_op(op);
       }
     }
     for (std::size_t transfer = 0; transfer < record_.transfers.size(); ++transfer) {
-      if (record_.transfers[transfer].end_us >= 0) {
-        write_transfer(record_.transfers[transfer], kSend + transfer_lane_[transfer]);
+      if (TraceLayout::has_run(record_.transfers[transfer])) {
+        write_transfer(record_.transfers[transfer], kSend + layout_.lane_of_transfer(transfer));
       }
     }
     write_memory();
-    if (std::all_of(record_.start_us.begin(), record_.start_us.end(),
-                    [](double start_us) { return start_us >= 0; })) {
+    if (layout_.is_whole()) {
       write_critical_path();
     }
     return std::move(text_) + "\n]}\n";
@@ -56,52 +55,8 @@ class TraceWriter {
  private:
   static std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
-  DeviceId device_of(OpId op) const { return record_.placement[problem_.grouping().group_of(op)]; }
-  int process_of(OpId op) const { return device_of(op) + 1; }
-  bool has_run(OpId op) const { return record_.start_us[op] >= 0; }
+  int process_of(OpId op) const { return layout_.device_of(op) + 1; }
   const std::string& name_of(DeviceId device) const { return problem_.device(device).name; }
-
-  // Gives what starts at `start_us` the first lane that is free, and keeps it busy until `end_us`.
-  static int take_lane(std::vector<double>& busy_until_us, double start_us, double end_us) {
-    const auto lane = std::find_if(busy_until_us.begin(), busy_until_us.end(),
-                                   [start_us](double busy_us) { return busy_us <= start_us; });
-    const auto taken = lane - busy_until_us.begin();
-    if (lane == busy_until_us.end()) {
-      busy_until_us.push_back(end_us);
-    } else {
-      *lane = end_us;
-    }
-    return static_cast<int>(taken);
-  }
-
-  void choose_lanes() {
-    compute_lanes_.resize(problem_.num_devices());
-    send_lanes_.resize(problem_.num_devices());
-    std::vector<OpId> ops(problem_.num_ops());
-    std::iota(ops.begin(), ops.end(), 0);
-    std::stable_sort(ops.begin(), ops.end(), [&](OpId a, OpId b) {
-      // What takes no time comes before what starts at the same moment and lasts.
-      return std::pair(record_.start_us[a], record_.end_us[a]) <
-             std::pair(record_.start_us[b], record_.end_us[b]);
-    });
-    for (const OpId op : ops) {
-      op_lane_[op] =
-          take_lane(compute_lanes_[device_of(op)], record_.start_us[op], record_.end_us[op]);
-    }
-    std::vector<std::size_t> transfers(record_.transfers.size());
-    std::iota(transfers.begin(), transfers.end(), std::size_t{0});
-    std::stable_sort(transfers.begin(), transfers.end(), [&](std::size_t a, std::size_t b) {
-      const Transfer& one = record_.transfers[a];
-      const Transfer& other = record_.transfers[b];
-      return std::pair(one.start_us, one.end_us) < std::pair(other.start_us, other.end_us);
-    });
-    transfer_lane_.resize(transfers.size());
-    for (const std::size_t at : transfers) {
-      const Transfer& transfer = record_.transfers[at];
-      transfer_lane_[at] =
-          take_lane(send_lanes_[transfer.from], transfer.start_us, transfer.end_us);
-    }
-  }
 
   template <class... Args>
   void event(fmt::format_string<Args...> format, Args&&... args) {
@@ -117,16 +72,16 @@ class TraceWriter {
             quoted(fmt::format("{} ({})", named.name, problem_.profile(device).name)));
       event(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
             device + 1);
-      name_lanes(device, kCompute, "compute", compute_lanes_[device].size());
-      name_lanes(device, kSend, "send", send_lanes_[device].size());
+      name_lanes(device, kCompute, "compute", layout_.compute_lanes(device));
+      name_lanes(device, kSend, "send", layout_.send_lanes(device));
     }
   }
 
-  void name_lanes(DeviceId device, int first, std::string_view what, std::size_t count) {
-    for (std::size_t lane = 0; lane < std::max<std::size_t>(count, 1); ++lane) {
+  void name_lanes(DeviceId device, int first, std::string_view what, int count) {
+    for (int lane = 0; lane < std::max(count, 1); ++lane) {
       const std::string name = lane == 0 ? std::string(what) : fmt::format("{} {}", what, lane + 1);
       event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})",
-            device + 1, first + static_cast<int>(lane), quoted(name));
+            device + 1, first + lane, quoted(name));
     }
   }
 
@@ -135,9 +90,9 @@ class TraceWriter {
     event(R"({{"ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},)"
           R"("args":{{"kind":{},"scope":{},"group":{},"flops":{},"output_bytes":{}}}}})",
           quoted(facts.name), quoted(std::string(to_string(facts.phase))), process_of(op),
-          kCompute + op_lane_[op], record_.start_us[op], record_.end_us[op] - record_.start_us[op],
-          quoted(facts.kind), quoted(facts.scope), problem_.grouping().group_of(op), facts.flops,
-          problem_.allocated_bytes(op));
+          kCompute + layout_.lane_of(op), record_.start_us[op],
+          record_.end_us[op] - record_.start_us[op], quoted(facts.kind), quoted(facts.scope),
+          problem_.grouping().group_of(op), facts.flops, problem_.allocated_bytes(op));
   }
 
   void write_transfer(const Transfer& transfer, int thread) {
@@ -147,14 +102,8 @@ class TraceWriter {
           quoted(problem_.op(transfer.producer).name), transfer.from + 1, thread, transfer.start_us,
           transfer.end_us - transfer.start_us, problem_.output_bytes(transfer.output),
           quoted(is_to_all ? "all that want it" : name_of(transfer.to)));
-    for (auto [use, end] = problem_.uses_of(transfer.producer); use < end; ++use) {
-      const Problem::Use& facts = problem_.uses()[use];
-      const DeviceId device = device_of(facts.consumer);
-      if (facts.output == transfer.output && has_run(facts.consumer) &&
-          (is_to_all ? device != transfer.from : device == transfer.to)) {
-        write_arrow(transfer, thread, facts.consumer);
-      }
-    }
+    layout_.for_each_consumer(transfer,
+                              [&](OpId consumer) { write_arrow(transfer, thread, consumer); });
   }
 
   // An arrow from the producer through the transfer to one consumer.
@@ -165,14 +114,17 @@ class TraceWriter {
             phase, arrows_, process, at, ts, *phase == 'f' ? R"(,"bp":"e")" : "");
     };
     const OpId producer = transfer.producer;
-    step("s", process_of(producer), kCompute + op_lane_[producer], record_.start_us[producer]);
+    step("s", process_of(producer), kCompute + layout_.lane_of(producer),
+         record_.start_us[producer]);
     step("t", process_of(producer), thread, transfer.start_us);
-    step("f", process_of(consumer), kCompute + op_lane_[consumer], record_.start_us[consumer]);
+    step("f", process_of(consumer), kCompute + layout_.lane_of(consumer),
+         record_.start_us[consumer]);
   }
 
   void write_memory() {
+    const IdVector<DeviceId, std::vector<MemoryPoint>> curves = memory_curves(problem_, record_);
     for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
-      for (const MemoryPoint& point : memory_curve(problem_, record_, device)) {
+      for (const MemoryPoint& point : curves[device]) {
         event(R"({{"ph":"C","name":"memory","pid":{},"ts":{:.3f},"args":{{"bytes":{}}}}})",
               device + 1, point.at_us, point.bytes);
       }
@@ -200,10 +152,7 @@ class TraceWriter {
 
   const Problem& problem_;
   const StepRecord& record_;
-  IdVector<OpId, int> op_lane_;
-  std::vector<int> transfer_lane_;
-  IdVector<DeviceId, std::vector<double>> compute_lanes_;  // until when each is busy
-  IdVector<DeviceId, std::vector<double>> send_lanes_;
+  TraceLayout layout_;
   std::string text_;
   bool first_ = true;
   std::int64_t arrows_ = 0;

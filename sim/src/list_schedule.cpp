@@ -11,6 +11,7 @@ ListSchedule::ListSchedule(const Problem& problem, IdleSlots idle_slots)
       num_devices_(static_cast<std::size_t>(problem.num_devices())),
       placement_(problem.num_groups()),
       rank_(problem.num_groups()),
+      is_assigned_(problem.num_groups(), 0),
       waiting_for_(problem.num_groups()),
       awaited_by_(problem.num_groups()),
       ready_us_(rank_.size() * num_devices_, 0.0),
@@ -25,9 +26,24 @@ ListSchedule::ListSchedule(const Problem& problem, IdleSlots idle_slots)
     waiting_for_[group] = problem.group_in_edges(group).size();
     awaited_by_[group] = problem.group_out_edges(group).size();
     if (waiting_for_[group] == 0) {
-      ready_groups_.push_back(group);
+      newly_ready_.push_back(group);
     }
   }
+}
+
+std::span<const GroupId> ListSchedule::ready_groups() const {
+  if (is_out_of_date_) {
+    const auto by_rank = [this](GroupId group) { return rank_[group]; };
+    std::erase_if(ready_groups_, [this](GroupId group) { return is_assigned_[group] != 0; });
+    std::erase_if(newly_ready_, [this](GroupId group) { return is_assigned_[group] != 0; });
+    std::ranges::sort(newly_ready_, {}, by_rank);
+    const auto middle = static_cast<std::ptrdiff_t>(ready_groups_.size());
+    ready_groups_.insert(ready_groups_.end(), newly_ready_.begin(), newly_ready_.end());
+    std::ranges::inplace_merge(ready_groups_, ready_groups_.begin() + middle, {}, by_rank);
+    newly_ready_.clear();
+    is_out_of_date_ = false;
+  }
+  return ready_groups_;
 }
 
 double ListSchedule::start_if(GroupId group, DeviceId device) const {
@@ -41,11 +57,9 @@ double ListSchedule::start_if(GroupId group, DeviceId device) const {
 void ListSchedule::assign(GroupId group, DeviceId device, double not_before_us) {
   EMPLACE_CHECK(not_before_us == 0 || idle_slots_ == IdleSlots::kLeave,
                 "a group that waits may not fit into its idle slot");
-  const auto ready = std::ranges::lower_bound(ready_groups_, rank_[group], {},
-                                              [this](GroupId other) { return rank_[other]; });
-  EMPLACE_CHECK(ready != ready_groups_.end() && *ready == group,
-                "group {} is assigned before its producers, or twice", group);
-  ready_groups_.erase(ready);
+  EMPLACE_CHECK(is_ready(group), "group {} is assigned before its producers, or twice", group);
+  is_assigned_[group] = 1;
+  is_out_of_date_ = true;
 
   const double start = std::max(start_if(group, device), not_before_us);
   const double finish = start + problem_.group_cost_us(group, device);
@@ -74,14 +88,8 @@ void ListSchedule::announce(const GroupEdge& edge, DeviceId device, double finis
     ready = std::max(ready, finish_us + problem_.transfer_us(edge.bytes, device, to));
   }
   if (--waiting_for_[edge.consumer] == 0) {
-    make_ready(edge.consumer);
+    newly_ready_.push_back(edge.consumer);
   }
-}
-
-void ListSchedule::make_ready(GroupId group) {
-  const auto by_rank = [this](GroupId a, GroupId b) { return rank_[a] < rank_[b]; };
-  ready_groups_.insert(std::upper_bound(ready_groups_.begin(), ready_groups_.end(), group, by_rank),
-                       group);
 }
 
 void ListSchedule::release_outputs(GroupId producer) {

@@ -13,14 +13,6 @@ struct Change {
   std::int64_t bytes;
 };
 
-std::int64_t persistent_bytes(const Problem& problem, const StepRecord& record, DeviceId device) {
-  std::int64_t sum = 0;
-  for (GroupId group = 0; group < problem.num_groups(); ++group) {
-    sum += record.placement[group] == device ? problem.group_persistent_bytes(group) : 0;
-  }
-  return sum;
-}
-
 // Says whether something was taken; a step that was stopped leaves things undone.
 bool is_taken(const Allocation& allocation) {
   return allocation.bytes > 0 && allocation.from_us >= 0;
@@ -35,28 +27,36 @@ bool frees_first(const Problem& problem) {
   return problem.cluster().transfer_model != TransferModel::kPlaceto;
 }
 
-}  // namespace
+// Returns the bytes that are taken for the whole step, by device.
+IdVector<DeviceId, std::int64_t> persistent_bytes(const Problem& problem,
+                                                  const StepRecord& record) {
+  IdVector<DeviceId, std::int64_t> sums(problem.num_devices());
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    sums[record.placement[group]] += problem.group_persistent_bytes(group);
+  }
+  return sums;
+}
 
-std::vector<MemoryPoint> memory_curve(const Problem& problem, const StepRecord& record,
-                                      DeviceId device) {
-  const bool is_freed_first = frees_first(problem);
-  std::vector<Change> changes;
-  for (const Allocation& allocation : record.allocations) {
-    // Where frees come first, what is taken and freed at once takes nothing.
-    const bool is_moot = is_freed_first && allocation.from_us == allocation.until_us;
-    if (allocation.device == device && is_taken(allocation) && !is_moot) {
-      changes.push_back({allocation.from_us, is_freed_first, allocation.bytes});
-      if (freed_us(allocation) <= record.makespan_us) {
-        changes.push_back({allocation.until_us, !is_freed_first, -allocation.bytes});
-      }
+// Adds when `allocation` is taken and freed.
+void add_changes(const Allocation& allocation, const StepRecord& record, bool is_freed_first,
+                 std::vector<Change>& changes) {
+  // Where frees come first, what is taken and freed at once takes nothing.
+  const bool is_moot = is_freed_first && allocation.from_us == allocation.until_us;
+  if (is_taken(allocation) && !is_moot) {
+    changes.push_back({allocation.from_us, is_freed_first, allocation.bytes});
+    if (freed_us(allocation) <= record.makespan_us) {
+      changes.push_back({allocation.until_us, !is_freed_first, -allocation.bytes});
     }
   }
+}
+
+std::vector<MemoryPoint> curve_of(std::vector<Change> changes, std::int64_t persistent_bytes) {
   const auto key = [](const Change& change) {
     return std::pair(change.at_us, change.comes_second);
   };
   std::sort(changes.begin(), changes.end(),
             [&](const Change& a, const Change& b) { return key(a) < key(b); });
-  std::vector<MemoryPoint> curve{{0, persistent_bytes(problem, record, device)}};
+  std::vector<MemoryPoint> curve{{0, persistent_bytes}};
   for (std::size_t at = 0; at < changes.size(); ++at) {
     if (at == 0 || key(changes[at]) != key(changes[at - 1])) {
       curve.push_back({changes[at].at_us, curve.back().bytes});
@@ -66,18 +66,47 @@ std::vector<MemoryPoint> memory_curve(const Problem& problem, const StepRecord& 
   return curve;
 }
 
+}  // namespace
+
+std::vector<MemoryPoint> memory_curve(const Problem& problem, const StepRecord& record,
+                                      DeviceId device) {
+  std::vector<Change> changes;
+  for (const Allocation& allocation : record.allocations) {
+    if (allocation.device == device) {
+      add_changes(allocation, record, frees_first(problem), changes);
+    }
+  }
+  return curve_of(std::move(changes), persistent_bytes(problem, record)[device]);
+}
+
+IdVector<DeviceId, std::vector<MemoryPoint>> memory_curves(const Problem& problem,
+                                                           const StepRecord& record) {
+  IdVector<DeviceId, std::vector<Change>> changes(problem.num_devices());
+  for (const Allocation& allocation : record.allocations) {
+    add_changes(allocation, record, frees_first(problem), changes[allocation.device]);
+  }
+  const IdVector<DeviceId, std::int64_t> persistent = persistent_bytes(problem, record);
+  IdVector<DeviceId, std::vector<MemoryPoint>> curves;
+  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+    curves.push_back(curve_of(std::exchange(changes[device], {}), persistent[device]));
+  }
+  return curves;
+}
+
 std::optional<MemoryOverflow> first_overflow(const Problem& problem, const StepRecord& record,
                                              std::size_t max_tensors) {
   std::optional<MemoryOverflow> first;
+  const IdVector<DeviceId, std::vector<MemoryPoint>> curves = memory_curves(problem, record);
+  const IdVector<DeviceId, std::int64_t> persistent = persistent_bytes(problem, record);
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     const std::int64_t capacity = problem.memory_bytes(device);
-    for (const MemoryPoint& point : memory_curve(problem, record, device)) {
+    for (const MemoryPoint& point : curves[device]) {
       const std::int64_t bytes_over = point.bytes - capacity;
       if (bytes_over > 0 && (!first || point.at_us < first->at_us)) {
         first = {.device = device,
                  .at_us = point.at_us,
                  .bytes_over = bytes_over,
-                 .persistent_bytes = persistent_bytes(problem, record, device),
+                 .persistent_bytes = persistent[device],
                  .largest = {},
                  .other_bytes = 0};
       } else if (first && first->device == device && first->at_us == point.at_us) {

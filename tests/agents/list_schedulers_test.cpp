@@ -2,6 +2,8 @@
 // without what makes them fast, and with a schedule of their own.
 
 #include "agents/placing.hpp"
+#include "agents/src/heuristic/list_scheduling.hpp"
+#include "agents/src/heuristic/ranks.hpp"
 #include "agents/task_graphs.hpp"
 
 #include <emplace/graphs/random.hpp>
@@ -326,6 +328,40 @@ TEST_P(ListScheduler, PlacesRandomTaskGraphsByTheRuleOfItsPaper) {
     ASSERT_EQ(place(GetParam(), problem),
               PlainScheduler(tasks, problem.group_order()).place(GetParam()))
         << "draw " << draw;
+  }
+}
+
+// Against a search through all pairs, where many groups and devices can start at one time: costs
+// and bytes are of few values, and many groups depend on none.
+TEST(Etf, BreaksTiesAsASearchThroughAllPairsDoes) {
+  RandomStream random(23);
+  for (int draw = 0; draw < 200; ++draw) {
+    TaskGraph tasks;
+    const std::size_t num_processors = 1 + random.below(4);
+    for (OpId task = 1; task <= 40; ++task) {
+      std::vector<double>& costs = tasks.costs.emplace_back();
+      for (std::size_t processor = 0; processor < num_processors; ++processor) {
+        costs.push_back(static_cast<double>(1 + random.below(3)));
+      }
+      for (OpId from = 1; from < task; ++from) {
+        if (random.uniform() < 1.0 / task) {
+          tasks.edges.push_back({from, task, static_cast<std::int64_t>(random.below(3))});
+        }
+      }
+    }
+    const Problem problem = make_problem(tasks);
+    const GroupTimes level_us =
+        times_to_end_us(problem, least_costs_us(problem), Transfers::kIgnored);
+    ListSchedule schedule(problem);
+    while (!schedule.ready_groups().empty()) {
+      const auto [group, device] =
+          least_ready_pair(problem, schedule, [&](GroupId ready, DeviceId candidate) {
+            return std::pair(schedule.start_if(ready, candidate), -level_us[ready]);
+          });
+      schedule.assign(group, device);
+    }
+    const Placement expected = std::move(schedule).take();
+    ASSERT_THAT(place("etf", problem), testing::ElementsAreArray(expected.devices())) << "draw " << draw;
   }
 }
 

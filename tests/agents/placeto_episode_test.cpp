@@ -37,8 +37,7 @@ struct Collected {
 
   // Returns the placement before a decision.
   Placement placement(std::size_t decision) const {
-    const std::span<const std::int32_t> devices = environment.rollout.observation(decision).devices;
-    return Placement(std::vector<DeviceId>(devices.begin(), devices.end()));
+    return Placement(environment.rollout.observation(decision).devices);
   }
 
   Problem problem = test::make_problem(test::fork_join_graph(6, 20));
@@ -298,6 +297,28 @@ TEST(PlacetoEpisode, TakesUniformlyRandomActionsWithProbabilityEpsilon) {
   };
   EXPECT_EQ(moves(stays), 0);
   EXPECT_THAT(moves(strays), testing::AllOf(testing::Ge(16), testing::Le(48)));
+}
+
+// No memory is taken that grows with the square of groups, unless the policy reads start times.
+TEST(PlacetoEpisode, RefusesMoreGroupsThanItHasMemoryFor) {
+  const Problem problem =
+      test::make_problem(test::chain_graph(std::vector<double>(80'000, 1.0), 1));
+  Session session(problem, {.max_evaluations = 2});
+  try {
+    const Environment environment(session, options(""));
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_STREQ(error.what(),
+                 "placeto on 80000 groups would take 25.6 GB of memory; its limit of 16 GB allows "
+                 "63245 groups here: give --groups N, or start-time-feature=false");
+  }
+  const Options without = options("start-time-feature=false,rounds=1,small-network=true");
+  Environment environment(session, without);
+  Network<float> network(without.network, 2);
+  RolloutCollector collector(network);
+  EXPECT_FALSE(collector.collect(environment, 1, false));  // the budget ends first
+  EXPECT_EQ(session.evaluations(), 2);
 }
 
 TEST(PlacetoEpisode, EndsWithTheBudget) {

@@ -333,9 +333,11 @@ TEST(PlacetoGraph, KnowsReachability) {
                                                          {.name = "d", .producers = {1, 2}},
                                                          {.name = "e"}})));
   const auto reached = [&](GroupId from) {
+    std::vector<Relation> relations;
+    graph.find_relations(from, relations);
     std::vector<GroupId> groups;
     for (GroupId to = 0; to < 5; ++to) {
-      if (graph.reaches(from, to)) {
+      if (relations[index_of(to)] == Relation::kDescendant) {
         groups.push_back(to);
       }
     }
@@ -369,6 +371,34 @@ TEST(PlacetoGraph, CountsTimesInUnitsOfTheLargestGroupCost) {
   EXPECT_FLOAT_EQ(graph.transfer(0, 0, 1), 30.0F / 30);
   EXPECT_FLOAT_EQ(graph.transfer(0, 1, 1), 0);
   EXPECT_FLOAT_EQ(graph.transfer(1, 0, 1), 0);  // no op reads it
+}
+
+// Against paths that are followed one edge at a time.
+TEST(PlacetoNetwork, RelatesGroupsByPaths) {
+  const Problem problem = problem_of({0, 1, 2, 3, 4, 5, 6, 7});
+  const Graph graph(problem);
+  std::vector<std::vector<bool>> reaches(8, std::vector<bool>(8, false));
+  for (const GroupId group : problem.group_order()) {
+    for (const GroupEdge& edge : problem.group_in_edges(group)) {
+      for (std::size_t from = 0; from < 8; ++from) {
+        if (reaches[from][index_of(edge.producer)] || from == index_of(edge.producer)) {
+          reaches[from][index_of(group)] = true;
+        }
+      }
+    }
+  }
+  std::vector<Relation> relations;
+  for (GroupId current = 0; current < 8; ++current) {
+    graph.find_relations(current, relations);
+    for (GroupId group = 0; group < 8; ++group) {
+      const Relation expected = group == current                              ? Relation::kSelf
+                                : reaches[index_of(group)][index_of(current)] ? Relation::kAncestor
+                                : reaches[index_of(current)][index_of(group)]
+                                    ? Relation::kDescendant
+                                    : Relation::kPeer;
+      EXPECT_EQ(relations[index_of(group)], expected) << group << " to " << current;
+    }
+  }
 }
 
 }  // namespace

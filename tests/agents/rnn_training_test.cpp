@@ -5,6 +5,7 @@
 #include "support/problems.hpp"
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/agents/registry.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
@@ -61,6 +62,27 @@ TEST(RnnTraining, IgnoresPlacementsThatDoNotFitAfterSomeUpdates) {
   EXPECT_THAT(training_without_memory(1, weights),
               testing::HasSubstr(R"("episodes": 8, "baselines": [[10]])"));
   EXPECT_EQ(weights, untouched);  // all were equally bad
+}
+
+// The attention of each group reads all groups, and all steps stand on the tape.
+TEST(RnnTraining, RefusesMoreGroupsThanItHasMemoryFor) {
+  const Problem problem =
+      test::make_problem(test::chain_graph(std::vector<double>(16'000, 1.0), 1));
+  const auto message_of = [&](const std::string& agent) -> std::string {
+    Session session(problem, {.max_evaluations = 1});
+    try {
+      AgentRegistry::global().make(Spec::parse(agent), true)->place(problem, session);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(
+      message_of("rnn-colocrl:placements=8"),
+      "rnn-colocrl on 16000 groups would take 47.5 GB of memory; its limit of 16 GB allows 6036 "
+      "groups here: give --groups N, or a smaller hidden");
+  EXPECT_EQ(message_of("rnn-hdp:hidden=2,embedding=2,learned-groups=2,grouper-hidden=2"),
+            "no error");  // reads learned groups
 }
 
 // Six groups of 400 bytes between two; a device holds four. Half of all random placements fit.

@@ -44,7 +44,9 @@ TEST(MemoryCurve, PeaksAtThePeakAndNeverFallsBelowTheWeights) {
             run.step.placement[group] == device ? run.problem.group_persistent_bytes(group) : 0;
       }
       std::int64_t peak = 0;
-      for (const MemoryPoint& point : memory_curve(run.problem, run.record, device)) {
+      const std::vector<MemoryPoint> curve = memory_curve(run.problem, run.record, device);
+      RC_ASSERT(curve == memory_curves(run.problem, run.record)[device]);
+      for (const MemoryPoint& point : curve) {
         RC_ASSERT(point.bytes >= weights);
         peak = std::max(peak, point.bytes);
       }

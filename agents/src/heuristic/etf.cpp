@@ -3,16 +3,101 @@
 
 #include <emplace/agents/agent.hpp>
 
+#include <algorithm>
+#include <compare>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <span>
 #include <tuple>
+#include <vector>
 
 namespace emplace::agents {
 namespace {
+
+// The ready groups of one device by when they can start there. Once the data of a group has come,
+// it waits for the device alone, and the device never becomes free sooner than it was.
+class Queue {
+ public:
+  // When a group could start, and what ties go by.
+  struct Candidate {
+    double start_us;
+    double minus_level_us;
+    std::int32_t rank;
+    GroupId group;
+
+    auto operator<=>(const Candidate&) const = default;
+  };
+
+  /// Adds a group whose data is there at candidate.start_us.
+  void add(const Candidate& candidate) { coming_.push(candidate); }
+
+  /// Returns the candidate that can start first on a device that is free from `free_us` on;
+  /// nothing if there is none. Requires: `free_us` never falls.
+  std::optional<Candidate> first(double free_us, const ListSchedule& schedule) {
+    while (!coming_.empty() && coming_.top().start_us <= free_us) {
+      Candidate candidate = coming_.top();
+      candidate.start_us = 0;  // the same for all that are there
+      there_.push(candidate);
+      coming_.pop();
+    }
+    for (Heap* heap : {&there_, &coming_}) {
+      while (!heap->empty() && !schedule.is_ready(heap->top().group)) {
+        heap->pop();
+      }
+    }
+    if (!there_.empty()) {
+      Candidate candidate = there_.top();
+      candidate.start_us = free_us;
+      return candidate;
+    }
+    return coming_.empty() ? std::nullopt : std::optional(coming_.top());
+  }
+
+ private:
+  using Heap = std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>>;
+
+  Heap coming_;  // whose data has not come when the device is free
+  Heap there_;   // whose data has
+};
+
+// Assigns all groups, the earliest pair after the other.
+void assign_earliest(const Problem& problem, ListSchedule& schedule, const GroupTimes& level_us) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  std::vector<Queue> queues(devices.size());
+  std::vector<double> free_us(devices.size(), 0.0);
+  const auto add = [&](GroupId group) {
+    for (std::size_t at = 0; at < devices.size(); ++at) {
+      queues[at].add(
+          {schedule.ready_us(group, devices[at]), -level_us[group], schedule.rank(group), group});
+    }
+  };
+  std::ranges::for_each(schedule.ready_groups(), add);
+  for (GroupId left = problem.num_groups(); left > 0; --left) {
+    std::optional<std::tuple<Queue::Candidate, double, std::size_t>> best;
+    for (std::size_t at = 0; at < devices.size(); ++at) {
+      if (const auto found = queues[at].first(free_us[at], schedule)) {
+        const auto pair = std::tuple(*found, problem.group_cost_us(found->group, devices[at]), at);
+        best = best ? std::min(*best, pair) : pair;
+      }
+    }
+    const auto& [candidate, cost_us, at] = *best;
+    schedule.assign(candidate.group, devices[at]);
+    free_us[at] = schedule.finish_us(candidate.group);
+    for (const GroupEdge& edge : problem.group_out_edges(candidate.group)) {
+      if (schedule.is_ready(edge.consumer)) {
+        add(edge.consumer);
+      }
+    }
+  }
+}
 
 // Earliest task first: repeatedly takes, of all ready groups and devices, the pair that can start
 // first. Ties go to the group with the highest static level (its cost is that on the fastest
 // device), then to topological order, then to the device that ends it sooner (Hwang et al. have
 // identical processors), then to the first device. Where the step then does not fit, pairs of a
-// device with room for the group come first. O(groups * ready groups * devices).
+// device with room for the group come first. O(groups * devices * log(groups)); where memory is
+// looked at, O(groups * ready groups * devices).
 class Etf final : public Agent {
  public:
   explicit Etf(const Params& params) : order_(order_of(params)) {}
@@ -23,6 +108,9 @@ class Etf final : public Agent {
     return place_by_schedule(
         problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
         [&](MemorySchedule& schedule) {
+          if (!schedule.looks_at_memory()) {
+            assign_earliest(problem, schedule, level_us);
+          }
           while (!schedule.ready_groups().empty()) {
             const auto [group, device] =
                 least_ready_pair(problem, schedule, [&](GroupId ready, DeviceId candidate) {

@@ -32,6 +32,7 @@ class MemorySchedule : public ListSchedule {
 
   /// Says whether the schedule looks at memory and `device` has no room for `group`. Schedulers
   /// prefer devices for which this is false.
+  bool looks_at_memory() const { return looks_at_memory_; }
   bool is_too_full(GroupId group, DeviceId device) const {
     return looks_at_memory_ && !fits(group, device);
   }

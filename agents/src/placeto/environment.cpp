@@ -1,5 +1,7 @@
 #include "environment.hpp"
 
+#include "policy_gradient/group_limit.hpp"
+
 #include <emplace/graphs/elementary.hpp>
 
 #include <fmt/format.h>
@@ -36,6 +38,21 @@ double work_us(const Problem& problem) {
   return sum_us;
 }
 
+// Says whether the rollouts of `problem` keep start times: those of all groups at each visit to
+// one. Refuses those that are too many.
+bool keeps_start_times(const Problem& problem, const Options& options) {
+  const bool keeps =
+      options.network.reads_start_times() && options.episode.reward != Reward::kTerminal;
+  if (keeps) {
+    const std::size_t of_each = options.episode.workers * options.episode.sweeps;
+    policy_gradient::check_group_limit(
+        "placeto", problem.num_groups(),
+        {.per_pair_bytes = static_cast<double>(sizeof(float) * of_each)},
+        "start-time-feature=false");
+  }
+  return keeps;
+}
+
 std::vector<GroupId> visiting_order(const Problem& problem, Order rule, RandomStream& random) {
   std::vector<GroupId> order(problem.group_order().begin(), problem.group_order().end());
   if (rule == Order::kReverse) {
@@ -51,6 +68,7 @@ std::vector<GroupId> visiting_order(const Problem& problem, Order rule, RandomSt
 Environment::Environment(Session& environment_session, const Options& all_options)
     : session(&environment_session),
       options(all_options.episode),
+      keeps_start_times(placeto::keeps_start_times(environment_session.problem(), all_options)),
       graph(environment_session.problem()),
       baseline(all_options.update.baseline_episodes) {
   const Problem& problem = session->problem();

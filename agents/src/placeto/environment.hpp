@@ -24,6 +24,7 @@ std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Proble
 
 /// Is the environment of the policy: one problem, with what lasts from episode to episode.
 struct Environment {
+  /// Throws Error of kUnsupported if there are more groups than episodes have memory for.
   Environment(Session& environment_session, const Options& all_options);
 
   /// Returns the order, the fixed starts and the baseline as a JSON object.
@@ -50,6 +51,7 @@ struct Environment {
 
   Session* session;
   EpisodeOptions options;
+  bool keeps_start_times;  ///< in rollouts: the policy reads them, and there are some
   Graph graph;
   std::vector<GroupId> order;           ///< of visits
   std::vector<Placement> fixed_starts;  ///< by worker; one for all unless each draws its own

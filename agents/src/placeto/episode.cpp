@@ -24,16 +24,20 @@ bool RolloutCollector::collect(Environment& environment, std::size_t workers, bo
   outcomes_.resize(workers);
   Rollout& rollout = environment.rollout;
   rollout.workers_ = workers;
-  rollout.num_groups_ = num_groups;
-  rollout.current_.clear();
-  for (std::size_t sweep = 0; sweep < environment.options.sweeps; ++sweep) {
-    rollout.current_.insert(rollout.current_.end(), environment.order.begin(),
-                            environment.order.end());
+  rollout.order_ = environment.order;
+  rollout.position_.resize(num_groups);
+  for (std::size_t at = 0; at < num_groups; ++at) {
+    rollout.position_[static_cast<std::size_t>(rollout.order_[at])] = at;
   }
-  rollout.visits_.assign(steps * num_groups, 0);
-  rollout.devices_.resize(num_decisions * num_groups);
-  // Without a simulation at each step all start times are 0.
-  rollout.start_times_.assign(num_decisions * num_groups, 0);
+  rollout.starts_.resize(workers);
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    rollout.starts_[worker].resize(num_groups);
+    environment.read_devices(placements_[worker], rollout.starts_[worker]);
+  }
+  rollout.start_times_.resize(environment.keeps_start_times ? num_decisions : 1);
+  if (!environment.keeps_start_times) {
+    rollout.start_times_.front().assign(num_groups, 0);
+  }
   rollout.actions_.resize(num_decisions);
   rollout.times_.assign(num_decisions + workers, 0);
   const bool each_step = environment.options.reward != Reward::kTerminal;
@@ -54,7 +58,9 @@ bool RolloutCollector::collect(Environment& environment, std::size_t workers, bo
     write_times(0);
   }
   for (std::size_t step = 0; step < steps; ++step) {
-    observe(environment, step);
+    if (environment.keeps_start_times) {
+      keep_start_times(environment, step);
+    }
     if (all_actions && !simulate_all_actions(environment, step)) {
       return false;
     }
@@ -97,7 +103,7 @@ bool RolloutCollector::simulate_all_actions(Environment& environment, std::size_
     for (std::size_t device = 0; device < devices.size(); ++device) {
       Outcome& outcome = outcomes_by_action_[worker * devices.size() + device];
       Placement placement = placements_[worker];
-      placement[environment.rollout.current_[step]] = devices[device];
+      placement[environment.rollout.visited_at(step)] = devices[device];
       if (placement == placements_[worker]) {
         outcome = outcomes_[worker];
       } else {
@@ -142,27 +148,19 @@ bool RolloutCollector::evaluate_queue(Environment& environment) {
   return true;
 }
 
-void RolloutCollector::observe(Environment& environment, std::size_t step) {
+void RolloutCollector::keep_start_times(Environment& environment, std::size_t step) {
   Rollout& rollout = environment.rollout;
   const std::size_t num_groups = environment.graph.size();
   const std::size_t workers = placements_.size();
-  const auto current = static_cast<std::size_t>(rollout.current_[step]);
-  for (std::size_t visited = 0; visited < step; ++visited) {
-    ++rollout.visits_[step * num_groups + static_cast<std::size_t>(rollout.current_[visited])];
-  }
+  const GroupId current = rollout.visited_at(step);
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    const std::size_t first = (step * workers + worker) * num_groups;
-    environment.read_devices(placements_[worker],
-                             std::span(rollout.devices_).subspan(first, num_groups));
-    if (environment.options.reward == Reward::kTerminal) {
-      continue;
-    }
+    std::vector<float>& start_times = rollout.start_times_[step * workers + worker];
+    start_times.resize(num_groups);
     const IdVector<GroupId, double>& starts_us = outcomes_[worker].outline.group_start_us;
     const double largest_us = *std::ranges::max_element(starts_us) - starts_us[current];
     for (std::size_t group = 0; group < num_groups; ++group) {
-      const double start_us = starts_us[group] - starts_us[current];
-      rollout.start_times_[first + group] =
-          static_cast<float>(largest_us != 0 ? start_us / largest_us : start_us);
+      const double start_us = starts_us[static_cast<GroupId>(group)] - starts_us[current];
+      start_times[group] = static_cast<float>(largest_us != 0 ? start_us / largest_us : start_us);
     }
   }
 }
@@ -195,7 +193,7 @@ void RolloutCollector::act(Environment& environment, std::size_t step, bool gree
       action = policy_gradient::sample_action(probabilities_, random);
     }
     rollout.actions_[step * workers + worker] = static_cast<std::int32_t>(action);
-    placements_[worker][rollout.current_[step]] =
+    placements_[worker][rollout.visited_at(step)] =
         environment.session->problem().placeable_devices()[action];
   }
 }

@@ -41,7 +41,8 @@ class RolloutCollector {
   void keep_chosen(const Environment& environment, std::size_t step);
   // Evaluates the queue; returns false if the budget ended.
   bool evaluate_queue(Environment& environment);
-  void observe(Environment& environment, std::size_t step);
+  // Keeps when groups start before a step, relative to the group that it visits.
+  void keep_start_times(Environment& environment, std::size_t step);
   void act(Environment& environment, std::size_t step, bool greedy);
 
   const Network<float>* network_;

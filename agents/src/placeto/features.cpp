@@ -74,7 +74,10 @@ MessagePassing message_passing(std::span<const GroupId> order, const Neighbours&
 
 }  // namespace
 
-Graph::Graph(const Problem& problem) : num_devices_(problem.placeable_devices().size()) {
+Graph::Graph(const Problem& problem)
+    : num_devices_(problem.placeable_devices().size()),
+      order_(problem.group_order().begin(), problem.group_order().end()),
+      neighbourhoods_(problem) {
   read_features(problem);
   const auto producers = [&](GroupId group) {
     std::vector<GroupId> groups;
@@ -90,10 +93,8 @@ Graph::Graph(const Problem& problem) : num_devices_(problem.placeable_devices().
     }
     return groups;
   };
-  const std::span<const GroupId> order = problem.group_order();
-  forward_ = message_passing(order, producers);
-  backward_ = message_passing(std::vector<GroupId>(order.rbegin(), order.rend()), consumers);
-  find_ancestors(problem);
+  forward_ = message_passing(order_, producers);
+  backward_ = message_passing(std::vector<GroupId>(order_.rbegin(), order_.rend()), consumers);
 }
 
 void Graph::read_features(const Problem& problem) {
@@ -154,19 +155,24 @@ void Graph::read_times(const Problem& problem, const IdVector<GroupId, double>& 
   }
 }
 
-void Graph::find_ancestors(const Problem& problem) {
-  words_ = (size() + kBits - 1) / kBits;
-  ancestors_.resize(size() * words_);
-  for (const GroupId group : problem.group_order()) {
-    std::uint64_t* const row = ancestors_.data() + static_cast<std::size_t>(group) * words_;
-    for (const GroupEdge& edge : problem.group_in_edges(group)) {
-      const std::span<const std::uint64_t> inherited = ancestors_of(edge.producer);
-      for (std::size_t word = 0; word < words_; ++word) {
-        row[word] |= inherited[word];
+void Graph::find_relations(GroupId current, std::vector<Relation>& relations) const {
+  relations.assign(size(), Relation::kPeer);
+  relations[static_cast<std::size_t>(current)] = Relation::kSelf;
+  // In topological order, a group descends from the current one if a producer does.
+  const auto inherit = [&](GroupId group, const nn::SegmentSum& neighbours, Relation relation) {
+    Relation& own = relations[static_cast<std::size_t>(group)];
+    for (const auto& [source, other] : neighbours.of_row(static_cast<std::size_t>(group))) {
+      const Relation its = relations[static_cast<std::size_t>(other)];
+      if (own == Relation::kPeer && (its == relation || its == Relation::kSelf)) {
+        own = relation;
       }
-      const auto producer = static_cast<std::size_t>(edge.producer);
-      row[producer / kBits] |= std::uint64_t{1} << producer % kBits;
     }
+  };
+  for (const GroupId group : order_) {
+    inherit(group, neighbourhoods_.producers, Relation::kDescendant);
+  }
+  for (auto group = order_.rbegin(); group != order_.rend(); ++group) {
+    inherit(*group, neighbourhoods_.consumers, Relation::kAncestor);
   }
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
 // The graph that Placeto's network reads: fixed features of the groups, the neighbourhoods for
-// message passing, and reachability.
+// message passing, and reachability. Its memory is linear in groups and edges.
 
 #include "nn/segment_sum.hpp"
+#include "placeto/neighbourhoods.hpp"
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/ids.hpp>
@@ -36,10 +37,13 @@ struct MessagePassing {
   nn::SegmentSum from_levels{};
 };
 
+/// Says how a group is related to another: by a path to it, by one from it, or by none.
+enum class Relation : std::uint8_t { kPeer, kAncestor, kDescendant, kSelf };
+
 /// Holds the features and the edges of a problem's groups.
 class Graph {
  public:
-  /// Reads `problem`. Complexity: O(groups * edges / 64).
+  /// Reads `problem`. Complexity: O(ops + groups + edges).
   explicit Graph(const Problem& problem);
 
   std::size_t size() const { return cost_.size(); }
@@ -65,11 +69,8 @@ class Graph {
   const MessagePassing& forward() const { return forward_; }
   const MessagePassing& backward() const { return backward_; }
 
-  /// Says whether there is a path from `from` to `to`.
-  bool reaches(GroupId from, GroupId to) const {
-    const auto bit = static_cast<std::size_t>(from);
-    return (ancestors_of(to)[bit / kBits] >> bit % kBits & 1U) != 0;
-  }
+  /// Sets `relations` to those of all groups to `current`. Complexity: O(groups + edges).
+  void find_relations(GroupId current, std::vector<Relation>& relations) const;
 
  private:
   // The time of a transfer; 0 on the same device.
@@ -78,15 +79,9 @@ class Graph {
     float per_byte;
   };
 
-  std::span<const std::uint64_t> ancestors_of(GroupId group) const {
-    return std::span(ancestors_).subspan(static_cast<std::size_t>(group) * words_, words_);
-  }
   void read_features(const Problem& problem);
   void read_times(const Problem& problem, const IdVector<GroupId, double>& cost_us,
                   const IdVector<GroupId, double>& bytes);
-  void find_ancestors(const Problem& problem);
-
-  static constexpr std::size_t kBits = 64;
 
   std::size_t num_devices_;
   std::vector<float> cost_;
@@ -97,8 +92,8 @@ class Graph {
   std::vector<Route> routes_;     // by device, device
   MessagePassing forward_;
   MessagePassing backward_;
-  std::size_t words_ = 0;                 // of ancestors_ for each group
-  std::vector<std::uint64_t> ancestors_;  // a bit for each group, by group
+  std::vector<GroupId> order_;  // topological
+  Neighbourhoods neighbourhoods_;
 };
 
 }  // namespace emplace::agents::placeto

@@ -175,14 +175,20 @@ void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const
       pass.members[pool].end_row();
     };
     pass.nearest.clear();
+    // Candidates of one decision are neighbours, and so are decisions of several workers.
+    const bool is_new = lane == 0 || views[lane - 1].observation->current != observation.current;
+    if (is_new && !options_.single_pool) {
+      graph.find_relations(observation.current, pass.relations);
+    }
     for (GroupId group = 0; group < static_cast<GroupId>(graph.size()); ++group) {
-      if (options_.single_pool) {
+      const Relation relation = options_.single_pool
+                                    ? Relation::kAncestor
+                                    : pass.relations[static_cast<std::size_t>(group)];
+      if (relation == Relation::kAncestor) {
         add_member(0, group);
-      } else if (graph.reaches(group, observation.current)) {
-        add_member(0, group);
-      } else if (graph.reaches(observation.current, group)) {
+      } else if (relation == Relation::kDescendant) {
         add_member(1, group);
-      } else if (group == observation.current) {
+      } else if (relation == Relation::kSelf) {
         continue;
       } else if (options_.max_peers == 0) {
         add_member(kPeers, group);

@@ -41,9 +41,9 @@ namespace emplace::agents::placeto {
 /// Describes the state in which a device is chosen for the current group.
 struct Observation {
   GroupId current = 0;
-  std::span<const std::int32_t> devices{};  ///< by group: index of its placeable device
-  std::span<const float> start_times{};     ///< by group: normalized, in the last simulated step
-  std::span<const std::uint8_t> visits{};   ///< by group: how often it was visited
+  std::vector<std::int32_t> devices{};   ///< by group: index of its placeable device
+  std::span<const float> start_times{};  ///< by group: normalized, in the last simulated step
+  std::vector<std::uint8_t> visits{};    ///< by group: how often it was visited
 };
 
 /// Computes logits with the parameters of a tape.
@@ -69,6 +69,7 @@ class Network {
       nn::SegmentSum own{};
       std::array<nn::SegmentSum, 3> members{};  // of each pool, view by view
       std::array<nn::SegmentSum, 3> pools{};
+      std::vector<Relation> relations{};  // to the current group, by group
       std::vector<std::pair<float, GroupId>> nearest{};
       std::vector<nn::Value> levels{};    // embeddings of a sweep, by level
       std::vector<nn::Value> messages{};  // and their messages

@@ -6,11 +6,23 @@
 namespace emplace::agents::placeto {
 
 Observation Rollout::observation(std::size_t i) const {
-  const std::size_t step = i / workers_;
-  return {.current = current_[step],
-          .devices = {devices_.data() + i * num_groups_, num_groups_},
-          .start_times = {start_times_.data() + i * num_groups_, num_groups_},
-          .visits = {visits_.data() + step * num_groups_, num_groups_}};
+  const std::size_t num_groups = order_.size();
+  const std::size_t worker = i % workers_;
+  const std::size_t sweep = i / workers_ / num_groups;
+  const std::size_t at = i / workers_ % num_groups;  // in the sweep
+  Observation observation{.current = order_[at],
+                          .devices = starts_[worker],
+                          .start_times = start_times_[start_times_.size() == 1 ? 0 : i],
+                          .visits = std::vector<std::uint8_t>(num_groups)};
+  for (std::size_t group = 0; group < num_groups; ++group) {
+    const std::size_t visits = sweep + (position_[group] < at ? 1 : 0);
+    observation.visits[group] = static_cast<std::uint8_t>(visits);
+    if (visits > 0) {
+      const std::size_t last = (visits - 1) * num_groups + position_[group];
+      observation.devices[group] = actions_[last * workers_ + worker];
+    }
+  }
+  return observation;
 }
 
 std::vector<double> Rollout::returns(const EpisodeOptions& options) const {

@@ -14,13 +14,16 @@
 
 namespace emplace::agents::placeto {
 
-/// Holds the decisions of one round of parallel episodes, step by step, worker by worker.
+/// Holds the decisions of one round of parallel episodes, step by step, worker by worker. A visit
+/// moves one group, so the placements follow from the starts and the actions; what is kept of each
+/// decision, besides, are the start times, if the policy reads them.
 class Rollout {
  public:
   std::size_t num_decisions() const { return actions_.size(); }
   std::size_t workers() const { return workers_; }
 
-  /// Returns the state in which decision `i` was made; valid until the next round.
+  /// Returns the state in which decision `i` was made; its start times are valid until the next
+  /// round. O(groups).
   Observation observation(std::size_t i) const;
 
   /// Returns the actions: the chosen devices, as indices of placeable ones.
@@ -46,13 +49,16 @@ class Rollout {
  private:
   friend class RolloutCollector;
 
+  GroupId visited_at(std::size_t step) const { return order_[step % order_.size()]; }
+
   std::size_t workers_ = 0;
-  std::size_t num_groups_ = 0;
-  std::vector<GroupId> current_;       // by step
-  std::vector<std::uint8_t> visits_;   // by step, group
-  std::vector<std::int32_t> devices_;  // by decision, group
-  std::vector<float> start_times_;     // by decision, group
-  std::vector<std::int32_t> actions_;  // by decision
+  std::vector<GroupId> order_;                     // of the visits in a sweep
+  std::vector<std::size_t> position_;              // in order_, by group
+  std::vector<std::vector<std::int32_t>> starts_;  // devices at first, by worker, group
+  std::vector<std::int32_t> actions_;              // by decision
+  // By decision, group; one row of zeros for all where the policy does not read them or no step is
+  // simulated.
+  std::vector<std::vector<float>> start_times_;
   std::vector<double> times_;
   std::vector<double> times_by_action_;  // by decision, device; empty unless all were simulated
   double last_us_ = 0;

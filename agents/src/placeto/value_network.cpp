@@ -9,19 +9,6 @@ using nn::Activation;
 using nn::Combine;
 using nn::Value;
 
-Neighbourhoods::Neighbourhoods(const Problem& problem) {
-  for (GroupId group = 0; group < problem.num_groups(); ++group) {
-    for (const GroupEdge& edge : problem.group_in_edges(group)) {
-      producers.add(0, edge.producer);
-    }
-    producers.end_row();
-    for (const GroupEdge& edge : problem.group_out_edges(group)) {
-      consumers.add(0, edge.consumer);
-    }
-    consumers.end_row();
-  }
-}
-
 std::vector<float> group_attributes(const ObservedStep& step, double mean_time_us) {
   constexpr float kScale = 0.25F;
   const double step_us = step.step_us();

@@ -18,6 +18,7 @@
 #include "nn/segment_sum.hpp"
 #include "nn/tape.hpp"
 #include "placeto/move_features.hpp"
+#include "placeto/neighbourhoods.hpp"
 #include "placeto/observed_step.hpp"
 
 #include <emplace/graphs/ids.hpp>
@@ -33,14 +34,6 @@ namespace emplace::agents::placeto {
 /// Shapes the network.
 struct ValueNetworkOptions {
   int rounds = 2;  ///< of message passing
-};
-
-/// Lists the neighbours of each group of a problem.
-struct Neighbourhoods {
-  explicit Neighbourhoods(const Problem& problem);
-
-  nn::SegmentSum producers{};
-  nn::SegmentSum consumers{};
 };
 
 /// Counts the attributes of a group.

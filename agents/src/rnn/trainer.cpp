@@ -1,6 +1,7 @@
 #include "trainer.hpp"
 
 #include "policy_gradient/advantage.hpp"
+#include "policy_gradient/group_limit.hpp"
 #include "policy_gradient/loss.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +17,22 @@ double cost_of(const Evaluation& evaluation, double out_of_memory_s) {
   return std::sqrt(evaluation.status == EvaluationStatus::kOk
                        ? evaluation.step_time_us / kUsPerSecond
                        : out_of_memory_s);
+}
+
+void check_size(const Options& options, const Problem& problem, std::size_t placements,
+                Learns learns) {
+  if (options.policy.groups > 0) {
+    return;  // the sequence is that of learned groups, which are few
+  }
+  // Numbers on the tape for each item, hidden unit and placement, as measured.
+  const double numbers = learns == Learns::kYes ? 150 : 75;
+  const std::size_t lanes = (placements + nn::kLanes - 1) / nn::kLanes * nn::kLanes;
+  policy_gradient::check_group_limit(
+      "rnn-colocrl", problem.num_groups(),
+      {.per_group_bytes =
+           sizeof(float) * numbers * static_cast<double>(options.policy.hidden * lanes),
+       .per_pair_bytes = sizeof(float) * static_cast<double>(placements)},
+      "a smaller hidden");
 }
 
 void read_placements(const std::deque<GroupedDraw>& draws, const Problem& problem,
@@ -41,6 +58,7 @@ Trainer::Trainer(const Options& options, RecurrentPolicy<float>& policy,
       tape_(policy.parameters()),
       gradient_(policy.parameters().values().size()) {
   for (Session* session : sessions) {
+    check_size(options, session->problem(), sampling_.placements, Learns::kYes);
     environments_.push_back({session, items_of(session->problem()),
                              policy_gradient::MovingBaseline(reward_.baseline_decay)});
   }

@@ -75,6 +75,14 @@ class Trainer final : public policy_gradient::Trainer {
   std::vector<float> gradient_;
 };
 
+/// Says whether derivatives are kept.
+enum class Learns : std::uint8_t { kNo, kYes };
+
+/// Throws Error of kUnsupported if a tape of so many placements of all groups takes too much
+/// memory: the attention of each group reads all groups.
+void check_size(const Options& options, const Problem& problem, std::size_t placements,
+                Learns learns);
+
 /// Sets `placements` to the sampled ones, draw by draw.
 void read_placements(const std::deque<GroupedDraw>& draws, const Problem& problem,
                      std::span<const Item> items, std::vector<Placement>& placements);

@@ -4,12 +4,13 @@
 
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/unknown_field_set.h>
 #include <graphs/src/protobuf/chakra.pb.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <limits>
 
 namespace emplace::chakra {
@@ -148,11 +149,13 @@ proto::Node write_node(const Node& node) {
   return message;
 }
 
+// Not by a StringOutputStream, which fills all that the string has room for each time.
 void append(std::string& bytes, const google::protobuf::Message& message) {
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream out(&stream);
-  out.WriteVarint32(static_cast<std::uint32_t>(message.ByteSizeLong()));
-  message.SerializeToCodedStream(&out);
+  std::array<std::uint8_t, 10> length{};
+  const std::uint8_t* const end = google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(
+      message.ByteSizeLong(), length.data());
+  bytes.append(static_cast<const std::uint8_t*>(length.data()), end);
+  message.AppendToString(&bytes);
 }
 
 }  // namespace

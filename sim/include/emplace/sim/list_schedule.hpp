@@ -11,8 +11,8 @@
 // until all of its consumers are assigned, which is when Baechi frees them (Jeon et al. 2020). That
 // is a guess as well: the simulator frees outputs op by op, and knows of workspace, copies and
 // times. What it finds beyond the ledger can be kept free (reserve()). Complexity: queries O(1), or
-// as in busy_times.hpp where idle slots are filled; assign() O(edges of the group * devices) and
-// O(ready groups). One thread.
+// as in busy_times.hpp where idle slots are filled; assign() O(edges of the group * devices);
+// ready_groups() O(ready groups) after an assign(). One thread.
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/busy_times.hpp>
@@ -39,7 +39,13 @@ class ListSchedule {
 
   /// Returns the groups that are not assigned while all their producers are, by position in
   /// problem.group_order(). The view is valid until the next assign().
-  std::span<const GroupId> ready_groups() const { return ready_groups_; }
+  std::span<const GroupId> ready_groups() const;
+
+  /// Says whether `group` is among them.
+  bool is_ready(GroupId group) const { return waiting_for_[group] == 0 && !is_assigned_[group]; }
+
+  /// Returns the position of `group` in problem.group_order().
+  std::int32_t rank(GroupId group) const { return rank_[group]; }
 
   /// Returns when all that `group` reads from assigned producers is on `device`, in microseconds.
   double ready_us(GroupId group, DeviceId device) const { return ready_us_[cell(group, device)]; }
@@ -95,7 +101,6 @@ class ListSchedule {
     return static_cast<std::size_t>(group) * num_devices_ + static_cast<std::size_t>(device);
   }
   void announce(const GroupEdge& edge, DeviceId device, double finish_us);
-  void make_ready(GroupId group);
   void release_outputs(GroupId producer);
   void check_complete() const;
 
@@ -105,7 +110,11 @@ class ListSchedule {
   Placement placement_;
   std::int64_t num_assigned_ = 0;
   IdVector<GroupId, std::int32_t> rank_;  // position in topological order
-  std::vector<GroupId> ready_groups_;
+  // Schedulers that never ask for the ready groups do not pay for keeping them in order.
+  mutable std::vector<GroupId> ready_groups_;  // with those that were assigned since
+  mutable std::vector<GroupId> newly_ready_;   // not among them yet
+  mutable bool is_out_of_date_ = true;
+  IdVector<GroupId, unsigned char> is_assigned_;
   IdVector<GroupId, std::size_t> waiting_for_;  // producers not assigned
   IdVector<GroupId, std::size_t> awaited_by_;   // consumers not assigned
   std::vector<double> ready_us_;                // by group and device

@@ -1,7 +1,8 @@
 #pragma once
 
-// The memory of one device over a simulated step, and what filled it.
+// The memory of devices over a simulated step, and what filled it.
 
+#include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
 
@@ -15,6 +16,8 @@ namespace emplace {
 struct MemoryPoint {
   double at_us = 0;
   std::int64_t bytes = 0;
+
+  bool operator==(const MemoryPoint&) const = default;
 };
 
 /// Returns the bytes taken on `device`: the persistent ones at 0, and then all at each instant
@@ -23,6 +26,10 @@ struct MemoryPoint {
 /// device's peak.
 std::vector<MemoryPoint> memory_curve(const Problem& problem, const StepRecord& record,
                                       DeviceId device);
+
+/// Returns those of all devices in one pass: O(groups + allocations * log allocations).
+IdVector<DeviceId, std::vector<MemoryPoint>> memory_curves(const Problem& problem,
+                                                           const StepRecord& record);
 
 /// Describes the first time at which more is taken than a device has.
 struct MemoryOverflow {
