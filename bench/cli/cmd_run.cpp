@@ -1,4 +1,5 @@
 #include "command.hpp"
+#include "dry_run.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
 #include "python_package.hpp"
@@ -6,6 +7,7 @@
 #include "terminal.hpp"
 
 #include <emplace/bench/report.hpp>
+#include <emplace/bench/shard.hpp>
 #include <emplace/bench/suite_run.hpp>
 
 #include <CLI/Validators.hpp>
@@ -30,6 +32,8 @@ struct Options {
   bool resume = false;
   int threads = 0;
   std::int64_t seed = 0;
+  std::string shard;
+  bool dry_run = false;
   bool json = false;
   std::vector<std::string> python;
 };
@@ -134,9 +138,19 @@ Outcome run(const Options& options, const Invocation& invocation) {
   if (!options.python.empty()) {
     run_in_python(invocation.arguments);
   }
+  const bench::Shard shard =
+      options.shard.empty() ? bench::Shard() : bench::read_shard(options.shard);
   const bench::Suite suite = bench::load_suite(options.suite);
-  bench::SuiteRun suite_run(suite, static_cast<std::uint64_t>(options.seed));
-  const std::string folder = choose_folder(options, suite.name);
+  const auto seed = static_cast<std::uint64_t>(options.seed);
+  if (options.dry_run) {
+    dry_run(suite, seed, shard, options.json, invocation);
+    return Outcome::kOk;
+  }
+  bench::SuiteRun suite_run(suite, seed, shard);
+  const std::string name =
+      shard.is_whole() ? suite.name
+                       : fmt::format("{}-shard-{}-of-{}", suite.name, shard.index, shard.count);
+  const std::string folder = choose_folder(options, name);
   suite_run.open(folder, invocation.arguments, options.resume);
   warn_of_other_build(suite_run.manifest());
   note(fmt::format("{}: {} of {} cells to run, results in {}", suite.name,
@@ -155,10 +169,11 @@ Outcome run(const Options& options, const Invocation& invocation) {
   const bench::Report report =
       bench::make_report(bench::read_store(folder), bench::shipped_best_known());
   if (report.cells_finished < report.cells_total) {
-    print_error(fmt::format(
-        "emplace: interrupted after {} of {} cells; go on with: emplace run {} -o {} "
-        "--seed {} --resume",
-        report.cells_finished, report.cells_total, options.suite, folder, options.seed));
+    print_error(
+        fmt::format("emplace: interrupted after {} of {} cells; go on with: emplace run {} -o {} "
+                    "--seed {}{} --resume",
+                    report.cells_finished, report.cells_total, options.suite, folder, options.seed,
+                    shard.is_whole() ? "" : " --shard " + shard.text()));
     return Outcome::kInterrupted;
   }
   print(options.json ? bench::write_json(report)
@@ -172,7 +187,8 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Run a suite of experiments and compare agents");
   command->group("Experiments");
   set_examples(*command,
-               {"emplace run quickstart", "emplace run quickstart -o results/again --seed 1"});
+               {"emplace run quickstart", "emplace run quickstart -o results/again --seed 1",
+                "emplace run quickstart --dry-run", "emplace run quickstart --shard 1/4"});
   const auto options = std::make_shared<Options>();
   command->add_option("SUITE", options->suite, "Name (emplace list suites), or a suite file")
       ->required()
@@ -185,6 +201,15 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command->add_flag("--resume", options->resume,
                     "Keep the cells that are there and run the others");
+  CLI::Option* const resume = command->get_option("--resume");
+  command
+      ->add_option("--shard", options->shard,
+                   "Run part I of N, which cost about the same; emplace merge unites them")
+      ->type_name("I/N");
+  command
+      ->add_flag("--dry-run", options->dry_run,
+                 "Run nothing; tell cells, core-hours, memory, disk, and how many shards pay")
+      ->excludes(resume);
   add_threads(*command, options->threads);
   add_seed(*command, options->seed);
   add_output(*command, options->output, "Folder of the results", "DIR")

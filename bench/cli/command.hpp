@@ -38,6 +38,7 @@ void add_help(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_man(CLI::App& app, Action& action);
+void add_merge(CLI::App& app, Action& action);
 void add_new_agent(CLI::App& app, Action& action);
 void add_place(CLI::App& app, Action& action);
 void add_profile(CLI::App& app, Action& action);

@@ -45,6 +45,7 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   app->require_subcommand(0, 1);
 
   add_run(*app, action);
+  add_merge(*app, action);
   add_report(*app, action);
   add_compare(*app, action);
   add_result(*app, action);

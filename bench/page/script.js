@@ -251,6 +251,11 @@
       ["emplace", first ? first.version : ""],
       ["machine", first ? first.cpu : ""],
     ]);
+    if (report.shard) {
+      showNote(
+        `A part of the suite: shard ${report.shard.index} of ${report.shard.count}, ` +
+          `${report.cells_total} of ${report.shard.cells_suite} cells.`);
+    }
     if (report.cells_finished < report.cells_total) {
       showNote(`${report.cells_total - report.cells_finished} cells are still to run: this report is of what is there.`);
     }

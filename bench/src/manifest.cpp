@@ -161,6 +161,23 @@ bool had_problem(const Manifest& manifest, std::string_view graph, std::string_v
   });
 }
 
+std::optional<std::string> difference(const Manifest& stored, const Manifest& wanted) {
+  if (stored.suite != wanted.suite || stored.num_cells != wanted.num_cells) {
+    return fmt::format("its suite '{}' is not the same as this suite '{}'", stored.suite.name,
+                       wanted.suite.name);
+  }
+  if (stored.root_seed != wanted.root_seed) {
+    return fmt::format("it was run with seed {}, not {}", stored.root_seed, wanted.root_seed);
+  }
+  for (std::size_t i = 0; i < wanted.problems.size(); ++i) {
+    if (i >= stored.problems.size() || stored.problems[i] != wanted.problems[i]) {
+      return fmt::format("{} on {} has changed since", wanted.problems[i].graph,
+                         wanted.problems[i].cluster);
+    }
+  }
+  return std::nullopt;
+}
+
 std::string write_manifest(const Manifest& manifest) {
   nlohmann::ordered_json problems = nlohmann::ordered_json::array();
   for (const ProblemHash& problem : manifest.problems) {
@@ -173,13 +190,18 @@ std::string write_manifest(const Manifest& manifest) {
   for (const Start& start : manifest.starts) {
     starts.push_back(to_json(start));
   }
-  const nlohmann::ordered_json json = {{"schema", kSchema},
-                                       {"version", kVersion},
-                                       {"suite", suite_to_json(manifest.suite)},
-                                       {"root_seed", manifest.root_seed},
-                                       {"num_cells", manifest.num_cells},
-                                       {"problems", std::move(problems)},
-                                       {"starts", std::move(starts)}};
+  nlohmann::ordered_json json = {{"schema", kSchema},
+                                 {"version", kVersion},
+                                 {"suite", suite_to_json(manifest.suite)},
+                                 {"root_seed", manifest.root_seed},
+                                 {"num_cells", manifest.num_cells}};
+  if (!manifest.shard.is_whole()) {
+    json["shard"] = {{"index", manifest.shard.index},
+                     {"count", manifest.shard.count},
+                     {"num_cells", manifest.num_shard_cells}};
+  }
+  json["problems"] = std::move(problems);
+  json["starts"] = std::move(starts);
   // An argument may be any bytes; what is not UTF-8 in it is replaced.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -191,11 +213,18 @@ Manifest read_manifest(std::string_view text, const std::string& source) {
   if (json.at("version").integer(1, kVersion) < kOldestVersion) {
     json.at("version").fail("an older program wrote these results; run the suite again");
   }
-  json.expect_only({"schema", "version", "suite", "root_seed", "num_cells", "problems", "starts"});
+  json.expect_only(
+      {"schema", "version", "suite", "root_seed", "num_cells", "shard", "problems", "starts"});
   Manifest manifest;
   manifest.suite = suite_from_json(json.at("suite"), KnownNames::kAny);
   manifest.root_seed = static_cast<std::uint64_t>(json.at("root_seed").integer(0, kMaxRootSeed));
   manifest.num_cells = json.at("num_cells").integer(1, kMaxInteger);
+  if (const auto shard = json.find("shard")) {
+    shard->expect_only({"index", "count", "num_cells"});
+    manifest.shard.count = shard->at("count").integer(2, kMaxShards);
+    manifest.shard.index = shard->at("index").integer(1, manifest.shard.count);
+    manifest.num_shard_cells = shard->at("num_cells").integer(0, manifest.num_cells);
+  }
   for (const JsonCursor& problem : json.at("problems").elements()) {
     problem.expect_only({"graph", "cluster", "hash", "step_hash"});
     manifest.problems.push_back({problem.at("graph").text(), problem.at("cluster").text(),

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <unordered_set>
+#include <utility>
 
 namespace emplace::bench {
 namespace {
@@ -44,15 +46,6 @@ class Fingerprint {
  private:
   std::string bytes_;
 };
-
-std::string key_of(const Cell& cell) {
-  return fmt::format("{} {} {} {}", length_prefixed(cell.graph), length_prefixed(cell.cluster),
-                     cell.groups, cell.grouping);
-}
-
-}  // namespace
-
-namespace {
 
 // Compiles a problem; an error names the graph as the user did.
 Problem compile(std::string_view graph, std::shared_ptr<const OpGraph> ops, Grouping grouping,
@@ -184,33 +177,46 @@ std::string hash_of(const Problem& problem) { return hash_of(problem, Hashed::kA
 
 std::string step_hash_of(const Problem& problem) { return hash_of(problem, Hashed::kSteps); }
 
-ProblemSet::ProblemSet(const std::vector<Cell>& cells) {
-  std::map<std::string, std::shared_ptr<const OpGraph>> graphs;
+std::string problem_key(const Cell& cell) {
+  return fmt::format("{} {} {} {}", length_prefixed(cell.graph), length_prefixed(cell.cluster),
+                     cell.groups, cell.grouping);
+}
+
+void for_each_problem(const std::vector<Cell>& cells,
+                      const std::function<void(const Cell&, Problem)>& visit) {
+  std::shared_ptr<const OpGraph> graph;
+  std::string graph_name;
   std::map<std::string, std::shared_ptr<const Cluster>> clusters;
+  std::unordered_set<std::string> seen;
   for (const Cell& cell : cells) {
-    std::unique_ptr<const Entry>& entry = entries_[key_of(cell)];
-    if (entry) {
+    if (!seen.insert(problem_key(cell)).second) {
       continue;
     }
-    std::shared_ptr<const OpGraph>& graph = graphs[cell.graph];
-    if (!graph) {
+    if (!graph || graph_name != cell.graph) {
       graph = share_graph(cell.graph);
+      graph_name = cell.graph;
     }
     std::shared_ptr<const Cluster>& cluster = clusters[cell.cluster];
     if (!cluster) {
       cluster = share_cluster(cell.cluster);
     }
-    Problem problem =
-        compile(cell.graph, graph, group_graph(*graph, cell.groups, cell.grouping), cluster);
-    const LowerBounds bounds = lower_bounds(problem);
-    hashes_.push_back({cell.graph, cell.cluster, hash_of(problem), step_hash_of(problem)});
-    entry = std::make_unique<const Entry>(Entry{std::move(problem), bounds});
+    visit(cell,
+          compile(cell.graph, graph, group_graph(*graph, cell.groups, cell.grouping), cluster));
   }
 }
 
+ProblemSet::ProblemSet(const std::vector<Cell>& cells) {
+  for_each_problem(cells, [&](const Cell& cell, Problem problem) {
+    const LowerBounds bounds = lower_bounds(problem);
+    hashes_.push_back({cell.graph, cell.cluster, hash_of(problem), step_hash_of(problem)});
+    entries_.emplace(problem_key(cell),
+                     std::make_unique<const Entry>(Entry{std::move(problem), bounds}));
+  });
+}
+
 const ProblemSet::Entry& ProblemSet::find(const Cell& cell) const {
-  const auto found = entries_.find(key_of(cell));
-  EMPLACE_CHECK(found != entries_.end(), "no problem for cell {}", key_of(cell));
+  const auto found = entries_.find(problem_key(cell));
+  EMPLACE_CHECK(found != entries_.end(), "no problem for cell {}", problem_key(cell));
   return *found->second;
 }
 

@@ -361,7 +361,9 @@ Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) 
   report.suite = suite.name;
   report.root_seed = run.manifest.root_seed;
   report.cells_finished = static_cast<std::int64_t>(run.results.size());
-  report.cells_total = run.manifest.num_cells;
+  report.cells_total = run.manifest.num_own_cells();
+  report.shard = run.manifest.shard;
+  report.cells_suite = run.manifest.num_cells;
   for (const SuiteAgent& agent : suite.agents) {
     report.agents.push_back(agent.label());
   }

@@ -126,6 +126,11 @@ std::string write_json(const Report& report) {
                {"cells_total", report.cells_total},
                {"cells_failed", report.cells_failed},
                {"baselines", report.baselines}};
+  if (!report.shard.is_whole()) {
+    json["shard"] = {{"index", report.shard.index},
+                     {"count", report.shard.count},
+                     {"cells_suite", report.cells_suite}};
+  }
   if (report.published) {
     json["published"] = {{"source", report.published->source},
                          {"recalled", report.published->recalled},

@@ -337,8 +337,9 @@ std::string write_family(const FamilyTable& table, const Report& report) {
 
 std::string write_latex(const Report& report) {
   std::string text = fmt::format(
-      "% Suite {}, seed {}, {} of {} cells. Needs \\usepackage{{booktabs,graphicx}}.\n\n",
-      escape(report.suite), report.root_seed, report.cells_finished, report.cells_total);
+      "% Suite {}, seed {}, {} of {} cells{}. Needs \\usepackage{{booktabs,graphicx}}.\n\n",
+      escape(report.suite), report.root_seed, report.cells_finished, report.cells_total,
+      report.shard.is_whole() ? "" : ", shard " + report.shard.text());
   text += write_overviews(report);
   for (const ReportTable& table : report.tables) {
     if (table.family.empty()) {

@@ -292,6 +292,10 @@ std::string comment_of(const Published& published) {
 std::string progress_of(const Report& report) {
   std::string text = fmt::format("{} of {} cells, seed {}", report.cells_finished,
                                  report.cells_total, report.root_seed);
+  if (!report.shard.is_whole()) {
+    text +=
+        fmt::format(", shard {} of a suite of {} cells", report.shard.text(), report.cells_suite);
+  }
   if (report.cells_failed > 0) {
     text += fmt::format(", {} failed", report.cells_failed);
   }

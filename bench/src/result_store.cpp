@@ -15,9 +15,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -36,10 +38,11 @@ std::string cells_path(const std::string& folder) { return folder + "/cells.json
 // Returns the complete lines of `text`: the last line of a run that was killed may be torn.
 std::string_view whole_lines(std::string_view text) { return text.substr(0, text.rfind('\n') + 1); }
 
-std::vector<CellResult> read_lines(std::string_view text, const std::string& path,
-                                   const Manifest& manifest) {
+// Hands the result of each line to `sink`, with its position in the suite.
+void read_lines(std::string_view text, const std::string& path, const Manifest& manifest,
+                const std::function<void(const CellPosition&, CellResult)>& sink) {
   const SuiteIndex index(manifest.suite, manifest.root_seed);
-  std::map<CellPosition, CellResult> results;
+  std::set<CellPosition> seen;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string source = fmt::format("{}:{}", path, number);
@@ -49,14 +52,20 @@ std::vector<CellResult> read_lines(std::string_view text, const std::string& pat
       throw Error(ErrorCode::kFormat,
                   source + ": the cell is not one of the suite in manifest.json");
     }
-    if (!results.emplace(*position, std::move(result)).second) {
+    if (!seen.insert(*position).second) {
       throw Error(ErrorCode::kFormat, source + ": the cell is in the file already");
     }
+    sink(*position, std::move(result));
     text.remove_prefix(end + 1);
   }
-  std::vector<CellResult> sorted;
-  for (auto& [position, result] : results) {
-    sorted.push_back(std::move(result));
+}
+
+// Returns the values in the order of their positions.
+template <class Value>
+std::vector<Value> in_order(std::map<CellPosition, Value> values) {
+  std::vector<Value> sorted;
+  for (auto& [position, value] : values) {
+    sorted.push_back(std::move(value));
   }
   return sorted;
 }
@@ -77,20 +86,23 @@ Manifest read_manifest_file(const std::string& folder) {
               fmt::format("{}: cannot resume: {}; choose another folder with --out", folder, what));
 }
 
+std::string text_of(const Shard& shard) {
+  return shard.is_whole() ? "the whole suite" : "shard " + shard.text();
+}
+
 void check_same_run(const Manifest& stored, const Manifest& wanted, const std::string& folder) {
-  if (stored.suite != wanted.suite || stored.num_cells != wanted.num_cells) {
-    refuse(folder, fmt::format("its suite '{}' is not the same as this suite '{}'",
-                               stored.suite.name, wanted.suite.name));
+  if (const std::optional<std::string> other = difference(stored, wanted)) {
+    refuse(folder, *other);
   }
-  if (stored.root_seed != wanted.root_seed) {
+  if (stored.shard != wanted.shard) {
     refuse(folder,
-           fmt::format("it was run with seed {}, not {}", stored.root_seed, wanted.root_seed));
+           fmt::format("it is of {}, not of {}", text_of(stored.shard), text_of(wanted.shard)));
   }
-  for (std::size_t i = 0; i < wanted.problems.size(); ++i) {
-    if (i >= stored.problems.size() || stored.problems[i] != wanted.problems[i]) {
-      refuse(folder, fmt::format("{} on {} has changed since", wanted.problems[i].graph,
-                                 wanted.problems[i].cluster));
-    }
+  if (stored.num_own_cells() != wanted.num_own_cells()) {
+    refuse(folder,
+           fmt::format("the emplace that began it gave {} cells to shard {}, this one "
+                       "gives {}",
+                       stored.num_own_cells(), stored.shard.text(), wanted.num_own_cells()));
   }
 }
 
@@ -144,7 +156,7 @@ struct ResultStore::Impl {
   std::size_t size = 0;
   std::mutex mutex;
   Manifest manifest;
-  std::vector<CellResult> finished;
+  std::vector<Cell> finished;
 };
 
 ResultStore::ResultStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -172,7 +184,12 @@ ResultStore ResultStore::open(const std::string& path, const Manifest& manifest,
   }
   const std::string text = read_cells_text(path);
   impl->size = whole_lines(text).size();
-  impl->finished = read_lines(whole_lines(text), impl->path, impl->manifest);
+  std::map<CellPosition, Cell> finished;
+  read_lines(whole_lines(text), impl->path, impl->manifest,
+             [&](const CellPosition& position, CellResult result) {
+               finished.emplace(position, std::move(result.cell));
+             });
+  impl->finished = in_order(std::move(finished));
   if (impl->size != text.size()) {
     std::error_code error;
     fs::resize_file(impl->path, impl->size, error);
@@ -186,7 +203,7 @@ ResultStore ResultStore::open(const std::string& path, const Manifest& manifest,
 
 const Manifest& ResultStore::manifest() const { return impl_->manifest; }
 
-const std::vector<CellResult>& ResultStore::finished() const { return impl_->finished; }
+const std::vector<Cell>& ResultStore::finished() const { return impl_->finished; }
 
 void ResultStore::append(const CellResult& result) {
   const std::string line = write_cell_result(result) + "\n";
@@ -205,15 +222,34 @@ void ResultStore::append(const CellResult& result) {
   impl_->size += line.size();
 }
 
-StoredRun read_store(const std::string& path) {
+namespace {
+
+Manifest read_store_lines(const std::string& path,
+                          const std::function<void(const CellPosition&, CellResult)>& sink) {
   if (!holds_store(path)) {
     throw Error(ErrorCode::kIo, path + ": no results here (expected manifest.json, cells.jsonl)");
   }
-  StoredRun run;
-  run.manifest = read_manifest_file(path);
+  Manifest manifest = read_manifest_file(path);
   const std::string text = read_cells_text(path);
-  run.results = read_lines(whole_lines(text), cells_path(path), run.manifest);
+  read_lines(whole_lines(text), cells_path(path), manifest, sink);
+  return manifest;
+}
+
+}  // namespace
+
+StoredRun read_store(const std::string& path) {
+  StoredRun run;
+  std::map<CellPosition, CellResult> results;
+  run.manifest = read_store_lines(path, [&](const CellPosition& position, CellResult result) {
+    results.emplace(position, std::move(result));
+  });
+  run.results = in_order(std::move(results));
   return run;
+}
+
+Manifest read_store(const std::string& path, const std::function<void(CellResult)>& sink) {
+  return read_store_lines(path,
+                          [&](const CellPosition&, CellResult result) { sink(std::move(result)); });
 }
 
 }  // namespace emplace::bench

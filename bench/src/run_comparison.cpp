@@ -310,7 +310,7 @@ std::vector<MissingResults> missing_from(const Repetitions& other, const Repetit
 ComparedRun named(const StoredRun& run) {
   return {.suite = run.manifest.suite.name,
           .cells_finished = static_cast<std::int64_t>(run.results.size()),
-          .cells_total = run.manifest.num_cells};
+          .cells_total = run.manifest.num_own_cells()};
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-#include <set>
-#include <tuple>
+#include <algorithm>
+#include <map>
+#include <utility>
 
 namespace emplace::bench {
 namespace {
@@ -76,33 +76,50 @@ std::vector<SuiteTraining> trainings_of(const Suite& suite, std::uint64_t root_s
   return trainings;
 }
 
-std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteTraining> trainings,
-                                      std::span<const ProblemHash> tested) {
+std::vector<ProblemHash> hash_trained(
+    const Suite& suite, std::span<const SuiteTraining> trainings,
+    std::span<const ProblemHash> tested,
+    const std::function<void(std::size_t, const Problem&)>& visit) {
+  // Trainings of one family on one cluster have the same problems.
+  using Place = std::pair<std::string, std::string>;
+  std::map<Place, std::vector<std::size_t>> trainings_at;
+  std::vector<Place> places;  // in the order of the trainings
+  for (std::size_t at = 0; at < trainings.size(); ++at) {
+    Place place(trainings[at].family, trainings[at].plan.clusters.front());
+    std::vector<std::size_t>& there = trainings_at[place];
+    if (there.empty()) {
+      places.push_back(std::move(place));
+    }
+    there.push_back(at);
+  }
   std::vector<ProblemHash> hashes;
-  std::set<std::tuple<std::string, std::string, std::string>> seen;  // family, graph, cluster
-  for (const SuiteTraining& training : trainings) {
-    const TrainingPlan& plan = training.plan;
+  for (const Place& place : places) {
+    const std::vector<std::size_t>& there = trainings_at[place];
+    const TrainingPlan& plan = trainings[there.front()].plan;
     std::vector<Cell> cells;
     for (const std::string& graph : plan.graphs) {
-      if (seen.emplace(training.family, graph, plan.clusters.front()).second) {
-        cells.push_back({.graph = graph,
-                         .cluster = plan.clusters.front(),
-                         .groups = plan.groups,
-                         .grouping = plan.grouping});
-      }
+      cells.push_back({.graph = graph,
+                       .cluster = place.second,
+                       .groups = plan.groups,
+                       .grouping = plan.grouping});
     }
-    const ProblemSet problems(cells);
-    for (const ProblemHash& problem : problems.hashes()) {
-      const auto test = std::ranges::find(tested, problem.hash, &ProblemHash::hash);
+    for_each_problem(cells, [&](const Cell& cell, const Problem& problem) {
+      ProblemHash hash{cell.graph, cell.cluster, hash_of(problem), step_hash_of(problem)};
+      const auto test = std::ranges::find(tested, hash.hash, &ProblemHash::hash);
       if (test != tested.end()) {
         throw Error(
             ErrorCode::kFormat,
             fmt::format("suite {}: family '{}': the test graph {} is the same problem as the "
                         "training graph {}",
-                        suite.name, training.family, test->graph, problem.graph));
+                        suite.name, place.first, test->graph, hash.graph));
       }
-      hashes.push_back(problem);
-    }
+      hashes.push_back(std::move(hash));
+      for (const std::size_t training : there) {
+        if (visit) {
+          visit(training, problem);
+        }
+      }
+    });
   }
   return hashes;
 }

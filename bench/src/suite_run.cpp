@@ -1,5 +1,6 @@
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/policy_file.hpp>
+#include <emplace/bench/suite_costs.hpp>
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -14,11 +15,10 @@
 namespace emplace::bench {
 namespace {
 
-std::vector<Cell> unfinished(const std::vector<Cell>& cells,
-                             const std::vector<CellResult>& finished) {
+std::vector<Cell> unfinished(const std::vector<Cell>& cells, const std::vector<Cell>& finished) {
   std::set<std::string> done;
-  for (const CellResult& result : finished) {
-    done.insert(result.cell.id());
+  for (const Cell& cell : finished) {
+    done.insert(cell.id());
   }
   std::vector<Cell> left;
   for (const Cell& cell : cells) {
@@ -53,15 +53,40 @@ std::string curve_path(const std::string& folder, const SuiteTraining& training)
 
 }  // namespace
 
-SuiteRun::SuiteRun(const Suite& suite, std::uint64_t root_seed)
-    : suite_(suite),
-      root_seed_(root_seed),
-      cells_(cells_of(suite, root_seed)),
-      trainings_(trainings_of(suite, root_seed)),
-      problems_(cells_),
-      hashes_(problems_.hashes()) {
-  std::ranges::copy(hash_trained(suite, trainings_, problems_.hashes()),
+SuiteRun::SuiteRun(const Suite& suite, std::uint64_t root_seed, Shard shard)
+    : suite_(suite), root_seed_(root_seed), shard_(shard), problems_({}) {
+  if (shard_.is_whole()) {
+    load_all();
+  } else {
+    load_shard();
+  }
+}
+
+void SuiteRun::load_all() {
+  cells_ = cells_of(suite_, root_seed_);
+  num_suite_cells_ = static_cast<std::int64_t>(cells_.size());
+  trainings_ = trainings_of(suite_, root_seed_);
+  problems_ = ProblemSet(cells_);
+  hashes_ = problems_.hashes();
+  std::ranges::copy(hash_trained(suite_, trainings_, problems_.hashes()),
                     std::back_inserter(hashes_));
+}
+
+// Every shard hashes all problems, so that stores of other inputs are never united; it keeps only
+// its own.
+void SuiteRun::load_shard() {
+  SuiteCosts costs = costs_of(suite_, root_seed_);
+  const ShardWork work =
+      divide(costs.pieces(), shard_.count)[static_cast<std::size_t>(shard_.index - 1)];
+  num_suite_cells_ = static_cast<std::int64_t>(costs.cells.size());
+  hashes_ = std::move(costs.problems);
+  for (const std::size_t cell : work.cells) {
+    cells_.push_back(std::move(costs.cells[cell]));
+  }
+  for (const std::size_t training : work.trainings) {
+    trainings_.push_back(std::move(costs.trainings[training]));
+  }
+  problems_ = ProblemSet(cells_);
 }
 
 void SuiteRun::open(const std::string& folder, const std::vector<std::string>& arguments,
@@ -71,7 +96,9 @@ void SuiteRun::open(const std::string& folder, const std::vector<std::string>& a
       ResultStore::open(folder,
                         {.suite = suite_,
                          .root_seed = root_seed_,
-                         .num_cells = static_cast<std::int64_t>(cells_.size()),
+                         .num_cells = num_suite_cells_,
+                         .shard = shard_,
+                         .num_shard_cells = static_cast<std::int64_t>(cells_.size()),
                          .problems = hashes_,
                          .starts = {start_now(arguments)}},
                         resume));

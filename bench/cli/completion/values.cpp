@@ -101,7 +101,7 @@ Values values_of(const CLI::Option& option, const CLI::App& program) {
     set(listing_names(), false);
   } else if (values.name == "FILE") {
     values.files = true;
-  } else if (values.name == "DIR") {
+  } else if (values.name == "DIR" || values.name == "STORE") {
     values.folders = true;
   }
   return values;

@@ -4,9 +4,11 @@
 // for each start (the first and every resumption) the command, the program and the machine.
 
 #include <emplace/bench/problem_set.hpp>
+#include <emplace/bench/shard.hpp>
 #include <emplace/bench/suite.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,10 +57,19 @@ Start start_now(std::vector<std::string> arguments);
 struct Manifest {
   Suite suite{};
   std::uint64_t root_seed = 0;
-  std::int64_t num_cells = 0;  ///< of the suite, finished or not
+  std::int64_t num_cells = 0;        ///< of the suite, finished or not
+  Shard shard{};                     ///< the part of the suite that the store is of
+  std::int64_t num_shard_cells = 0;  ///< of a part; not used of the whole suite
   std::vector<ProblemHash> problems{};
   std::vector<Start> starts{};
+
+  /// Returns how many cells the store has when it is finished.
+  std::int64_t num_own_cells() const { return shard.is_whole() ? num_cells : num_shard_cells; }
 };
+
+/// Says why results of `stored` and `wanted` do not belong together: another suite, seed or problem
+/// (as a clause about the run of `stored`); or nothing. Shards of one suite belong together.
+std::optional<std::string> difference(const Manifest& stored, const Manifest& wanted);
 
 /// Says whether the run had this problem under these names, with the same contents.
 bool had_problem(const Manifest& manifest, std::string_view graph, std::string_view cluster,

@@ -7,6 +7,7 @@
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,6 +43,15 @@ struct ProblemHash {
 
   bool operator==(const ProblemHash&) const = default;
 };
+
+/// Returns a text that is the same for cells of one problem: graph, cluster and grouping.
+std::string problem_key(const Cell& cell);
+
+/// Compiles each problem of `cells`, in the order in which they name them first, and hands it to
+/// `visit` with the first cell that has it. One graph is held at a time, so cells of a graph should
+/// stand together, as those of a suite do. Throws Error.
+void for_each_problem(const std::vector<Cell>& cells,
+                      const std::function<void(const Cell&, Problem)>& visit);
 
 /// Holds the problems of a list of cells.
 class ProblemSet {

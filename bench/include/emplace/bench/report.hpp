@@ -162,8 +162,10 @@ struct Report {
   std::string suite{};
   std::uint64_t root_seed = 0;
   std::int64_t cells_finished = 0;
-  std::int64_t cells_total = 0;
+  std::int64_t cells_total = 0;  ///< of the suite, or of the part of it that was to run
   std::int64_t cells_failed = 0;
+  Shard shard{};                         ///< the part of the suite that the run is of
+  std::int64_t cells_suite = 0;          ///< of the whole suite
   std::vector<std::string> agents{};     ///< labels, in the suite's order
   std::vector<std::string> baselines{};  ///< labels
   std::optional<Published> published{};

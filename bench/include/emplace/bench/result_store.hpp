@@ -8,6 +8,7 @@
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/manifest.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,8 +35,9 @@ class ResultStore {
   /// Returns the manifest with all starts, this one last.
   const Manifest& manifest() const;
 
-  /// Returns the results that were there when the store was opened.
-  const std::vector<CellResult>& finished() const;
+  /// Returns the cells whose results were there when the store was opened, in the order of
+  /// cells_of().
+  const std::vector<Cell>& finished() const;
 
   /// Appends one result with a single write; throws kIo and leaves the file as it was if it fails.
   void append(const CellResult& result);
@@ -54,6 +56,10 @@ struct StoredRun {
 
 /// Reads the store in the folder `path`; throws kIo or kFormat. A run in progress may be read.
 StoredRun read_store(const std::string& path);
+
+/// Does the same, but hands each result to `sink`, in the order in which they finished, and keeps
+/// none; returns the manifest.
+Manifest read_store(const std::string& path, const std::function<void(CellResult)>& sink);
 
 /// Returns one result as a line of JSON without its newline; `wall_s` stands apart from the
 /// deterministic fields, under "measured".

@@ -9,6 +9,7 @@
 #include <emplace/bench/suite.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -49,10 +50,13 @@ struct TrainedPolicy {
 /// repetition.
 std::vector<SuiteTraining> trainings_of(const Suite& suite, std::uint64_t root_seed);
 
-/// Returns the hashes of all training problems, each once. Throws kFormat if one of them is among
-/// the test problems `tested`, even under another name; and as ProblemSet does.
-std::vector<ProblemHash> hash_trained(const Suite& suite, std::span<const SuiteTraining> trainings,
-                                      std::span<const ProblemHash> tested);
+/// Returns the hashes of all training problems, each once. `visit`, which may be empty, gets each
+/// training (its position) with each of its problems. Throws kFormat if one of them is among the
+/// test problems `tested`, even under another name; and as for_each_problem() does.
+std::vector<ProblemHash> hash_trained(
+    const Suite& suite, std::span<const SuiteTraining> trainings,
+    std::span<const ProblemHash> tested,
+    const std::function<void(std::size_t, const Problem&)>& visit = {});
 
 /// Trains every policy and hands it to `sink`, one at a time but from any thread
 /// and in any order. `threads`, `stop` and exceptions of `sink` are as in run_cells(). Throws what

@@ -7,6 +7,7 @@
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/result_store.hpp>
+#include <emplace/bench/shard.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/bench/suite_policies.hpp>
 
@@ -23,15 +24,15 @@ namespace emplace::bench {
 /// Runs a suite; see the head of this file. Used by one thread.
 class SuiteRun {
  public:
-  /// Loads the graphs and clusters of `suite`. Throws as cells_of(), ProblemSet and hash_trained()
-  /// do.
-  SuiteRun(const Suite& suite, std::uint64_t root_seed);
+  /// Loads the graphs and clusters of `suite`, of which `shard` is run. Throws as cells_of(),
+  /// ProblemSet and hash_trained() do.
+  SuiteRun(const Suite& suite, std::uint64_t root_seed, Shard shard = {});
 
   /// Opens the store in `folder`; `arguments` are those of the program. Throws as
   /// ResultStore::open() does.
   void open(const std::string& folder, const std::vector<std::string>& arguments, bool resume);
 
-  /// Returns all cells of the suite.
+  /// Returns all cells of the shard.
   const std::vector<Cell>& cells() const { return cells_; }
 
   /// Returns the cells without a result when the store was opened. Requires: open() was called.
@@ -59,10 +60,14 @@ class SuiteRun {
            const std::function<void(const CellResult&)>& sink);
 
  private:
+  void load_all();
+  void load_shard();
   Policies read_policies() const;
 
   Suite suite_;
   std::uint64_t root_seed_;
+  Shard shard_;
+  std::int64_t num_suite_cells_ = 0;
   std::vector<Cell> cells_;
   std::vector<SuiteTraining> trainings_;
   ProblemSet problems_;

@@ -1,0 +1,124 @@
+#include "command.hpp"
+#include "help_text.hpp"
+#include "options.hpp"
+#include "terminal.hpp"
+
+#include <emplace/bench/merge_stores.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace emplace::cli {
+namespace {
+
+using bench::Cell;
+using bench::Merge;
+using bench::Shard;
+
+constexpr std::size_t kMostNamed = 3;
+
+struct Options {
+  std::vector<std::string> stores;
+  std::string output;
+  bool json = false;
+};
+
+// The first few, and how many more.
+template <class Items, class Text>
+std::string first_of(const Items& items, const Text& text) {
+  std::string named;
+  for (std::size_t i = 0; i < items.size() && i < kMostNamed; ++i) {
+    named += (i == 0 ? "" : ", ") + text(items[i]);
+  }
+  return items.size() <= kMostNamed
+             ? named
+             : fmt::format("{} and {} more", named, items.size() - kMostNamed);
+}
+
+void tell_missing(const Merge& merge, const Options& options) {
+  if (!merge.absent.empty()) {
+    note("not given: shards " +
+         first_of(merge.absent, [](const Shard& shard) { return shard.text(); }));
+  }
+  if (merge.missing.empty()) {
+    return;
+  }
+  note(fmt::format("{} of {} cells are missing: {}", merge.missing.size(), merge.manifest.num_cells,
+                   first_of(merge.missing, [](const Cell& cell) {
+                     return fmt::format("{} on {} {} (repetition {})", cell.graph, cell.cluster,
+                                        cell.agent.text(), cell.repetition);
+                   })));
+  note(fmt::format("run them: emplace run SUITE -o {} --seed {} --resume", options.output,
+                   merge.manifest.root_seed));
+}
+
+nlohmann::ordered_json to_json(const Merge& merge, const Options& options) {
+  nlohmann::ordered_json missing = nlohmann::ordered_json::array();
+  for (const Cell& cell : merge.missing) {
+    missing.push_back({{"id", cell.id()},
+                       {"graph", cell.graph},
+                       {"cluster", cell.cluster},
+                       {"agent", cell.agent.text()},
+                       {"repetition", cell.repetition}});
+  }
+  nlohmann::ordered_json absent = nlohmann::ordered_json::array();
+  for (const Shard& shard : merge.absent) {
+    absent.push_back(shard.text());
+  }
+  return {{"schema_version", 1},
+          {"suite", merge.manifest.suite.name},
+          {"root_seed", merge.manifest.root_seed},
+          {"output", options.output},
+          {"cells_finished", merge.num_cells},
+          {"cells_total", merge.manifest.num_cells},
+          {"duplicates", merge.num_duplicates},
+          {"policies", merge.num_policies},
+          {"absent_shards", std::move(absent)},
+          {"missing", std::move(missing)}};
+}
+
+Outcome merge(const Options& options) {
+  const Merge merge = bench::merge_stores(options.stores, options.output);
+  if (merge.has_several_builds) {
+    note(
+        "emplace: warning: these stores are of several builds of emplace; their manifests say "
+        "which");
+  }
+  tell_missing(merge, options);
+  if (options.json) {
+    print_json(to_json(merge, options));
+  } else {
+    print(fmt::format(
+        "{}: {} of {} cells from {} store{}, {} of them in several, {} policies; results in {}\n",
+        merge.manifest.suite.name, merge.num_cells, merge.manifest.num_cells, options.stores.size(),
+        options.stores.size() == 1 ? "" : "s", merge.num_duplicates, merge.num_policies,
+        options.output));
+  }
+  return Outcome::kOk;
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("merge", "Unite the results of shards, or other parts of a run");
+  command->group("Experiments");
+  set_examples(*command,
+               {"emplace merge results/quickstart-shard-*-of-4 -o results/quickstart-merged"});
+  const auto options = std::make_shared<Options>();
+  command->add_option("STORE", options->stores, "Folders of results of one suite and seed")
+      ->required()
+      ->type_name("DIR");
+  add_output(*command, options->output, "Folder of the united results, a new one", "DIR")
+      ->required();
+  add_json(*command, options->json);
+  command->callback(
+      [options, &action] { action = [options](const Invocation&) { return merge(*options); }; });
+}
+
+}  // namespace emplace::cli

@@ -1,0 +1,276 @@
+#include "dry_run.hpp"
+
+#include "terminal.hpp"
+
+#include <emplace/bench/suite_costs.hpp>
+#include <emplace/bench/text_table.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace emplace::cli {
+namespace {
+
+using bench::Cell;
+using bench::CostModel;
+using bench::Piece;
+using bench::ShardWork;
+using bench::SuiteCosts;
+using bench::TextTable;
+using Align = TextTable::Align;
+
+constexpr double kUsPerHour = 3.6e9;
+constexpr double kUsPerS = 1e6;
+constexpr double kNoGain = 0.02;  // shards that end sooner by less than this share do not pay
+
+// What one agent, or the trainings of one policy, take.
+struct Line {
+  std::string name{};
+  std::int64_t runs = 0;
+  std::int64_t cost_us = 0;
+  std::string source{};
+};
+
+struct Division {
+  std::int64_t shards = 0;
+  std::int64_t longest_us = 0;
+  double busy = 0;  // share of the time of all shards until the longest ends
+};
+
+struct Estimate {
+  std::vector<Line> lines{};
+  std::int64_t num_cells = 0;
+  std::int64_t num_trainings = 0;
+  std::int64_t num_problems = 0;
+  std::int64_t cost_us = 0;
+  std::int64_t longest_us = 0;
+  std::string longest{};
+  std::int64_t problems_bytes = 0;
+  std::int64_t results_bytes = 0;
+  std::int64_t policies_bytes = 0;
+  std::vector<Division> divisions{};
+};
+
+std::string describe(const Piece& piece, const SuiteCosts& costs) {
+  if (!piece.trainings.empty()) {
+    const bench::SuiteTraining& training = costs.trainings[piece.trainings.front()];
+    return fmt::format("the training of {} on {} ({}), with its {} cells", training.policy,
+                       training.family, training.plan.clusters.front(), piece.cells.size());
+  }
+  const Cell& cell = costs.cells[piece.cells.front()];
+  return fmt::format("{} on {}, {}", cell.agent.text(), cell.graph, cell.cluster);
+}
+
+// Twice as many shards each time, for as long as that ends sooner.
+std::vector<Division> divisions_of(const std::vector<Piece>& pieces, std::int64_t cost_us) {
+  std::vector<Division> divisions;
+  for (std::int64_t count = 1; count <= bench::kMaxShards; count *= 2) {
+    std::int64_t longest_us = 0;
+    for (const ShardWork& work : bench::divide(pieces, count)) {
+      longest_us = std::max(longest_us, work.cost_us);
+    }
+    if (!divisions.empty() &&
+        static_cast<double>(longest_us) >
+            (1 - kNoGain) * static_cast<double>(divisions.back().longest_us)) {
+      break;
+    }
+    divisions.push_back({.shards = count,
+                         .longest_us = longest_us,
+                         .busy = longest_us == 0 ? 1
+                                                 : static_cast<double>(cost_us) /
+                                                       static_cast<double>(longest_us * count)});
+  }
+  return divisions;
+}
+
+class Lines {
+ public:
+  // `agent` is the one that takes the time.
+  void add(const std::string& name, const agents::AgentSpec& agent, std::int64_t cost_us) {
+    const auto [at, is_new] = at_.emplace(name, lines_.size());
+    if (is_new) {
+      lines_.push_back(
+          {.name = name, .source = std::string(to_string(CostModel::shipped().source_of(agent)))});
+    }
+    ++lines_[at->second].runs;
+    lines_[at->second].cost_us += cost_us;
+  }
+
+  // The longest first.
+  std::vector<Line> take() {
+    std::ranges::stable_sort(lines_, std::greater(), &Line::cost_us);
+    return std::move(lines_);
+  }
+
+ private:
+  std::map<std::string, std::size_t> at_;
+  std::vector<Line> lines_;
+};
+
+// All of a suite as one shard.
+ShardWork whole(const SuiteCosts& costs) {
+  ShardWork work{.cells = std::vector<std::size_t>(costs.cells.size()),
+                 .trainings = std::vector<std::size_t>(costs.trainings.size())};
+  std::iota(work.cells.begin(), work.cells.end(), std::size_t{0});
+  std::iota(work.trainings.begin(), work.trainings.end(), std::size_t{0});
+  return work;
+}
+
+Estimate estimate(const SuiteCosts& costs, bench::Shard shard) {
+  const std::vector<Piece> pieces = costs.pieces();
+  const ShardWork work =
+      shard.is_whole()
+          ? whole(costs)
+          : bench::divide(pieces, shard.count)[static_cast<std::size_t>(shard.index - 1)];
+  Estimate estimate{.num_cells = static_cast<std::int64_t>(work.cells.size()),
+                    .num_trainings = static_cast<std::int64_t>(work.trainings.size())};
+  Lines lines;
+  std::set<std::string> problems;
+  for (const std::size_t at : work.cells) {
+    const Cell& cell = costs.cells[at];
+    std::string name = cell.agent.text();
+    if (!cell.policy.empty()) {
+      name += fmt::format(", {} policy {}", cell.learns ? "from" : "as", cell.policy);
+    }
+    const bench::ProblemSize& size = costs.sizes[at];
+    const std::int64_t agent_us = std::llround(
+        CostModel::shipped().seconds(cell.agent, cell.max_evaluations, size) * kUsPerS);
+    lines.add(name, cell.agent, agent_us);
+    if (size.has_spreads) {
+      lines.add("draws of costs", "random", costs.cells_us[at] - agent_us);
+    }
+    estimate.cost_us += costs.cells_us[at];
+    estimate.results_bytes += bench::expected_bytes(cell, size);
+    if (problems.insert(bench::problem_key(cell)).second) {
+      estimate.problems_bytes += bench::expected_bytes(size);
+    }
+  }
+  for (const std::size_t at : work.trainings) {
+    lines.add("training of policy " + costs.trainings[at].policy, costs.trainings[at].plan.agent,
+              costs.trainings_us[at]);
+    estimate.cost_us += costs.trainings_us[at];
+    estimate.policies_bytes += costs.policies_bytes[at];
+  }
+  estimate.lines = lines.take();
+  estimate.num_problems = static_cast<std::int64_t>(problems.size());
+  if (shard.is_whole() && !pieces.empty()) {
+    const Piece& longest = *std::ranges::max_element(pieces, {}, &Piece::cost_us);
+    estimate.longest_us = longest.cost_us;
+    estimate.longest = describe(longest, costs);
+    estimate.divisions = divisions_of(pieces, estimate.cost_us);
+  }
+  return estimate;
+}
+
+// Three figures and the unit in which they are easy to read.
+std::string time_text(std::int64_t us) {
+  const double seconds = static_cast<double>(us) / kUsPerS;
+  return seconds < 120    ? fmt::format("{:.3g} s", seconds)
+         : seconds < 7200 ? fmt::format("{:.3g} min", seconds / 60)
+                          : fmt::format("{:.3g} h", seconds / 3600);
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  return bytes < 1'000'000'000 ? fmt::format("{:.3g} MB", static_cast<double>(bytes) / 1e6)
+                               : fmt::format("{:.3g} GB", static_cast<double>(bytes) / 1e9);
+}
+
+double share(std::int64_t part, std::int64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::Shard shard,
+                    bool color) {
+  std::string text = fmt::format("{}{}: {} cells on {} problems, {} policies to train\n\n",
+                                 suite.name, shard.is_whole() ? "" : ", shard " + shard.text(),
+                                 estimate.num_cells, estimate.num_problems, estimate.num_trainings);
+  TextTable lines({{"agent"},
+                   {"runs", Align::kRight},
+                   {"on one core", Align::kRight},
+                   {"share", Align::kRight},
+                   {"speed"}});
+  for (const Line& line : estimate.lines) {
+    lines.add_row({line.name, fmt::format("{}", line.runs), time_text(line.cost_us),
+                   fmt::format("{:.1f} %", 100 * share(line.cost_us, estimate.cost_us)),
+                   line.source});
+  }
+  text += lines.to_terminal(color);
+  const CostModel& model = CostModel::shipped();
+  text += fmt::format(
+      "\nTime: {:.3g} core-hours, by speeds of a core of {} ({}).\n"
+      "Memory: {} for the problems, and what agents need for one cell on each thread.\n"
+      "Disk: {} of results, {} of policies.\n",
+      static_cast<double>(estimate.cost_us) / kUsPerHour, model.machine(), model.time(),
+      bytes_text(estimate.problems_bytes), bytes_text(estimate.results_bytes),
+      bytes_text(estimate.policies_bytes));
+  if (estimate.divisions.empty()) {
+    return text;
+  }
+  text += fmt::format("Longest piece, which is not divided: {}, {}.\n\n",
+                      time_text(estimate.longest_us), estimate.longest);
+  TextTable divisions(
+      {{"shards of one core", Align::kRight}, {"time", Align::kRight}, {"busy", Align::kRight}});
+  for (const Division& division : estimate.divisions) {
+    divisions.add_row({fmt::format("{}", division.shards), time_text(division.longest_us),
+                       fmt::format("{:.0f} %", 100 * division.busy)});
+  }
+  return text + divisions.to_terminal(color) + "\nMore shards end hardly sooner.\n";
+}
+
+nlohmann::ordered_json to_json(const Estimate& estimate, const bench::Suite& suite,
+                               std::uint64_t root_seed, bench::Shard shard) {
+  const auto hours = [](std::int64_t us) { return static_cast<double>(us) / kUsPerHour; };
+  nlohmann::ordered_json lines = nlohmann::ordered_json::array();
+  for (const Line& line : estimate.lines) {
+    lines.push_back({{"agent", line.name},
+                     {"runs", line.runs},
+                     {"core_hours", hours(line.cost_us)},
+                     {"speed", line.source}});
+  }
+  nlohmann::ordered_json divisions = nlohmann::ordered_json::array();
+  for (const Division& division : estimate.divisions) {
+    divisions.push_back({{"shards", division.shards},
+                         {"hours", hours(division.longest_us)},
+                         {"busy", division.busy}});
+  }
+  return {{"schema_version", 1},
+          {"suite", suite.name},
+          {"root_seed", root_seed},
+          {"shard", shard.text()},
+          {"cells", estimate.num_cells},
+          {"problems", estimate.num_problems},
+          {"trainings", estimate.num_trainings},
+          {"core_hours", hours(estimate.cost_us)},
+          {"longest_piece_hours", hours(estimate.longest_us)},
+          {"longest_piece", estimate.longest},
+          {"problems_bytes", estimate.problems_bytes},
+          {"results_bytes", estimate.results_bytes},
+          {"policies_bytes", estimate.policies_bytes},
+          {"speeds_of", CostModel::shipped().machine()},
+          {"agents", std::move(lines)},
+          {"divisions", std::move(divisions)}};
+}
+
+}  // namespace
+
+void dry_run(const bench::Suite& suite, std::uint64_t root_seed, bench::Shard shard, bool json,
+             const Invocation& invocation) {
+  const Estimate expected = estimate(bench::costs_of(suite, root_seed), shard);
+  if (json) {
+    print_json(to_json(expected, suite, root_seed, shard));
+  } else {
+    print(to_text(expected, suite, shard, use_color(invocation.color)));
+  }
+}
+
+}  // namespace emplace::cli

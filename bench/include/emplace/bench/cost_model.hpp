@@ -1,0 +1,100 @@
+#pragma once
+
+// How long a cell or a training is expected to take on one core, from the speeds of agents that
+// were recorded in one run (bench/speeds, docs/notes/sweep-costs.md):
+//
+//     seconds = work * us / 10^6 * (ops / 1000)^ops_exponent * (devices / 4)^devices_exponent
+//
+// `work` is the budget of evaluations, or 1 for an agent that spends none. Where costs have
+// spreads, the draws in which placements are compared (kCellReplicas) come on top, each as one
+// evaluation of `random`, which does nothing but simulate. The same numbers balance shards
+// (shard.hpp) and tell what a sweep takes (`emplace run --dry-run`). They have the same bits on
+// every machine.
+
+#include <emplace/agents/agent_spec.hpp>
+#include <emplace/bench/cell.hpp>
+#include <emplace/graphs/params.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace emplace::bench {
+
+/// Holds what of a problem counts for time and room.
+struct ProblemSize {
+  std::int64_t ops = 0;
+  std::int64_t groups = 0;
+  std::int64_t devices = 0;
+  bool has_spreads = false;  ///< of costs: cells are compared in draws
+};
+
+/// Returns the size of `problem`.
+ProblemSize size_of(const Problem& problem);
+
+/// Says how fast an agent is; see the head of this file.
+struct AgentSpeed {
+  double us = 0;  ///< of one evaluation, or of the whole cell; with 1,000 ops on 4 devices
+  double ops_exponent = 0;
+  double devices_exponent = 0;
+};
+
+/// Says how well the speed of an agent is known.
+enum class SpeedSource : std::uint8_t {
+  kRecorded,         ///< of this agent
+  kOtherParameters,  ///< of this agent with fewer of the parameters that were given
+  kGuessed,          ///< of no such agent: the median of all agents that evaluate, or that do not
+};
+
+/// Returns "recorded", "other parameters" or "guessed".
+std::string_view to_string(SpeedSource source);
+
+/// Predicts times. Immutable, so any thread may use it.
+class CostModel {
+ public:
+  /// Reads recorded speeds; `source` names them in errors. Throws kFormat.
+  static CostModel read(std::string_view text, const std::string& source);
+
+  /// Returns the model of the shipped speeds.
+  static const CostModel& shipped();
+
+  /// Returns the machine of which the speeds are, and when they were recorded.
+  const std::string& machine() const { return machine_; }
+  const std::string& time() const { return time_; }
+
+  /// Says how well the speed of `agent` is known.
+  SpeedSource source_of(const agents::AgentSpec& agent) const;
+
+  /// Returns the expected seconds of one core for `evaluations` of `agent`. Throws kUnknownName for
+  /// an agent that this program does not have.
+  double seconds(const agents::AgentSpec& agent, std::int64_t evaluations,
+                 const ProblemSize& size) const;
+
+  /// Returns the expected seconds of one core for `cell`, the draws of costs included. Throws as
+  /// above.
+  double seconds(const Cell& cell, const ProblemSize& size) const;
+
+ private:
+  CostModel() = default;
+  const AgentSpeed* find(const agents::AgentSpec& agent) const;
+
+  std::string machine_;
+  std::string time_;
+  std::map<std::string, AgentSpeed, std::less<>> speeds_;  // by the text of the agent
+  // By its name: with the parameters that were given, those with most of them first.
+  std::map<std::string, std::vector<std::pair<Spec, AgentSpeed>>, std::less<>> variants_;
+  AgentSpeed guessed_search_;
+  AgentSpeed guessed_heuristic_;
+};
+
+/// Returns the expected bytes of memory of a problem.
+std::int64_t expected_bytes(const ProblemSize& size);
+
+/// Returns the expected bytes of the result of `cell` in its store.
+std::int64_t expected_bytes(const Cell& cell, const ProblemSize& size);
+
+}  // namespace emplace::bench

@@ -1,0 +1,181 @@
+#include <emplace/bench/cost_model.hpp>
+#include <emplace/graphs/check.hpp>
+#include <emplace/graphs/elementary.hpp>
+#include <emplace/graphs/embedded.hpp>
+#include <emplace/graphs/json_cursor.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace emplace::embedded {
+// From bench/speeds, by emplace_embed() in CMakeLists.txt.
+std::span<const Document> speeds();
+}  // namespace emplace::embedded
+
+namespace emplace::bench {
+namespace {
+
+constexpr std::string_view kSchema = "emplace-speeds";
+constexpr std::int64_t kVersion = 1;
+constexpr double kUsPerS = 1e6;
+constexpr double kMaxUs = 1e12;
+constexpr double kMaxExponent = 4;
+constexpr double kUsualOps = 1000;
+constexpr double kUsualDevices = 4;
+constexpr std::string_view kSimulates = "random";
+
+// Measured as the memory of runs with more and more problems (docs/notes/sweep-costs.md).
+constexpr std::int64_t kBytesPerOp = 2000;
+constexpr std::int64_t kBytesPerOpAndDevice = 100;
+
+// The lines of the two published stores have these sizes within a third (docs/notes).
+constexpr double kLineBytes = 550;
+constexpr double kPlacementBytesPerGroup = 0.6;
+constexpr double kHistoryBytes = 250;
+constexpr double kHistoryBytesPerGroup = 0.5;
+constexpr double kBytesPerDraw = 19.3;
+
+double power(double base, double exponent) { return exp_of(exponent * log_of(base)); }
+
+bool evaluates(const agents::AgentSpec& agent) { return !agent.info().deterministic; }
+
+// The one in the middle by time.
+AgentSpeed median(std::vector<AgentSpeed> speeds) {
+  EMPLACE_CHECK(!speeds.empty(), "no speed of {}", "a kind of agent");
+  std::ranges::sort(speeds, {}, &AgentSpeed::us);
+  return speeds[speeds.size() / 2];
+}
+
+}  // namespace
+
+ProblemSize size_of(const Problem& problem) {
+  ProblemSize size{
+      .ops = problem.num_ops(), .groups = problem.num_groups(), .devices = problem.num_devices()};
+  for (OpId op = 0; op < problem.num_ops() && !size.has_spreads; ++op) {
+    for (DeviceId device = 0; device < problem.num_devices(); ++device) {
+      size.has_spreads = size.has_spreads || problem.cost_spread(op, device) > 0;
+    }
+  }
+  return size;
+}
+
+std::string_view to_string(SpeedSource source) {
+  switch (source) {
+    case SpeedSource::kRecorded:
+      return "recorded";
+    case SpeedSource::kOtherParameters:
+      return "other parameters";
+    case SpeedSource::kGuessed:
+      return "guessed";
+  }
+  EMPLACE_CHECK(false, "source {}", static_cast<int>(source));
+}
+
+CostModel CostModel::read(std::string_view text, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(text, source);
+  const JsonCursor root = document.root();
+  root.expect_schema(kSchema, kVersion);
+  root.expect_only({"schema", "version", "comment", "recorded", "agents"});
+  CostModel model;
+  const JsonCursor recorded = root.at("recorded");
+  recorded.expect_only({"time", "cpu", "git_revision", "cells"});
+  model.machine_ = recorded.at("cpu").non_empty_text();
+  model.time_ = recorded.at("time").non_empty_text();
+  std::vector<AgentSpeed> search;
+  std::vector<AgentSpeed> heuristic;
+  for (const JsonCursor& element : root.at("agents").elements()) {
+    element.expect_only({"agent", "us", "ops_exponent", "devices_exponent"});
+    const auto agent = agents::AgentSpec::from_json(element.at("agent"));
+    const AgentSpeed speed{
+        .us = element.at("us").number(0, kMaxUs),
+        .ops_exponent = element.at("ops_exponent").number(-kMaxExponent, kMaxExponent),
+        .devices_exponent = element.at("devices_exponent").number(-kMaxExponent, kMaxExponent)};
+    if (!model.speeds_.emplace(agent.text(), speed).second) {
+      element.at("agent").fail("the agent is in the file already");
+    }
+    model.variants_[agent.name()].emplace_back(agent.spec(), speed);
+    (evaluates(agent) ? search : heuristic).push_back(speed);
+  }
+  if (search.empty() || heuristic.empty() || !model.speeds_.contains(kSimulates)) {
+    root.at("agents").fail("expected 'random' and an agent that evaluates nothing");
+  }
+  for (auto& [name, variants] : model.variants_) {
+    std::ranges::stable_sort(variants, std::greater(),
+                             [](const auto& variant) { return variant.first.given.size(); });
+  }
+  model.guessed_search_ = median(std::move(search));
+  model.guessed_heuristic_ = median(std::move(heuristic));
+  return model;
+}
+
+const CostModel& CostModel::shipped() {
+  static const CostModel kModel = [] {
+    const embedded::Document& document = embedded::speeds().front();
+    return read(document.text, document.name);
+  }();
+  return kModel;
+}
+
+SpeedSource CostModel::source_of(const agents::AgentSpec& agent) const {
+  return speeds_.contains(agent.text()) ? SpeedSource::kRecorded
+         : find(agent) != nullptr       ? SpeedSource::kOtherParameters
+                                        : SpeedSource::kGuessed;
+}
+
+// Returns the speed recorded with most of the parameters of `agent` and no others, if there is one.
+const AgentSpeed* CostModel::find(const agents::AgentSpec& agent) const {
+  if (const auto exact = speeds_.find(agent.text()); exact != speeds_.end()) {
+    return &exact->second;
+  }
+  const auto variants = variants_.find(agent.name());
+  if (variants == variants_.end()) {
+    return nullptr;
+  }
+  for (const auto& [recorded, speed] : variants->second) {
+    if (std::ranges::all_of(recorded.given, [&](const auto& parameter) {
+          return std::ranges::find(agent.spec().given, parameter) != agent.spec().given.end();
+        })) {
+      return &speed;
+    }
+  }
+  return nullptr;
+}
+
+double CostModel::seconds(const agents::AgentSpec& agent, std::int64_t evaluations,
+                          const ProblemSize& size) const {
+  const AgentSpeed* const known = find(agent);
+  const AgentSpeed& speed = known != nullptr   ? *known
+                            : evaluates(agent) ? guessed_search_
+                                               : guessed_heuristic_;
+  const double work = evaluates(agent) ? static_cast<double>(evaluations) : 1;
+  return work * speed.us / kUsPerS *
+         power(static_cast<double>(std::max<std::int64_t>(size.ops, 1)) / kUsualOps,
+               speed.ops_exponent) *
+         power(static_cast<double>(std::max<std::int64_t>(size.devices, 1)) / kUsualDevices,
+               speed.devices_exponent);
+}
+
+double CostModel::seconds(const Cell& cell, const ProblemSize& size) const {
+  const double draws = size.has_spreads ? seconds(kSimulates, kCellReplicas, size) : 0;
+  return seconds(cell.agent, cell.max_evaluations, size) + draws;
+}
+
+std::int64_t expected_bytes(const ProblemSize& size) {
+  return size.ops * (kBytesPerOp + kBytesPerOpAndDevice * size.devices);
+}
+
+std::int64_t expected_bytes(const Cell& cell, const ProblemSize& size) {
+  const auto groups = static_cast<double>(size.groups);
+  double bytes = kLineBytes + kPlacementBytesPerGroup * groups;
+  if (evaluates(cell.agent)) {
+    bytes += kHistoryBytes + kHistoryBytesPerGroup * groups;
+  }
+  if (size.has_spreads) {
+    bytes += kBytesPerDraw * static_cast<double>(kCellReplicas);
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace emplace::bench

@@ -1,0 +1,92 @@
+#include <emplace/bench/shard.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emplace::bench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Pieces of one cell each, with these costs.
+std::vector<Piece> pieces_of(const std::vector<std::int64_t>& costs) {
+  std::vector<Piece> pieces;
+  for (const std::int64_t cost : costs) {
+    pieces.push_back({.cells = {pieces.size()}, .cost_us = cost});
+  }
+  return pieces;
+}
+
+TEST(Shard, IsWrittenAsUsersWriteIt) {
+  EXPECT_EQ(read_shard("2/8"), (Shard{.index = 2, .count = 8}));
+  EXPECT_EQ(read_shard("2/8").text(), "2/8");
+  EXPECT_TRUE(read_shard("1/1").is_whole());
+  EXPECT_EQ(read_shard("1000000/1000000").count, kMaxShards);
+}
+
+TEST(Shard, RefusesWhatIsNone) {
+  for (const char* text :
+       {"", "/", "2", "0/8", "9/8", "-1/8", "1/0", "1/-1", "1/8 ", " 1/8", "1//8", "a/8", "1/b",
+        "1.0/8", "1/1000001", "+1/8", "1/99999999999999999999"}) {
+    try {
+      read_shard(text);
+      FAIL() << "accepted: " << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUsage);
+      EXPECT_THAT(error.what(), HasSubstr("expected I/N"));
+    }
+  }
+}
+
+TEST(Shard, DividesByCostTheLongestPieceFirst) {
+  const std::vector<ShardWork> shards = divide(pieces_of({1, 7, 2, 3, 4}), 2);
+  ASSERT_EQ(shards.size(), 2U);
+  EXPECT_THAT(shards[0].cells, ElementsAre(0, 1));
+  EXPECT_EQ(shards[0].cost_us, 8);
+  EXPECT_THAT(shards[1].cells, ElementsAre(2, 3, 4));
+  EXPECT_EQ(shards[1].cost_us, 9);
+}
+
+TEST(Shard, GivesEachCellToOneShardWhateverTheirNumber) {
+  std::vector<std::int64_t> costs;
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    costs.push_back(i * 7919 % 1009);
+  }
+  costs[17] = 0;
+  const std::int64_t longest = *std::ranges::max_element(costs);
+  for (const std::int64_t count : {1, 2, 3, 7, 64, 999, 1500}) {
+    std::vector<std::size_t> all;
+    std::int64_t least_us = INT64_MAX;
+    std::int64_t most_us = 0;
+    for (const ShardWork& work : divide(pieces_of(costs), count)) {
+      EXPECT_TRUE(std::ranges::is_sorted(work.cells));
+      all.insert(all.end(), work.cells.begin(), work.cells.end());
+      least_us = std::min(least_us, work.cost_us);
+      most_us = std::max(most_us, work.cost_us);
+    }
+    std::ranges::sort(all);
+    EXPECT_EQ(all.size(), costs.size());
+    EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
+    EXPECT_LE(most_us - least_us, longest) << count;
+  }
+}
+
+TEST(Shard, MayBeEmptyAndKeepsAPieceWhole) {
+  const std::vector<ShardWork> shards =
+      divide({{.cells = {0, 2}, .trainings = {1}, .cost_us = 5}, {.cells = {1}, .cost_us = 6}}, 3);
+  EXPECT_THAT(shards[0].cells, ElementsAre(1));
+  EXPECT_THAT(shards[1].cells, ElementsAre(0, 2));
+  EXPECT_THAT(shards[1].trainings, ElementsAre(1));
+  EXPECT_THAT(shards[2].cells, IsEmpty());
+}
+
+}  // namespace
+}  // namespace emplace::bench
