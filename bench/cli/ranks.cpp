@@ -22,13 +22,16 @@ namespace {
 constexpr const char* kModule = "emplace_mpi.so";
 constexpr const char* kMaker = "emplace_mpi_communicator";
 
+constexpr const char* kSizeVariable = "OMPI_COMM_WORLD_SIZE";
+constexpr const char* kJobVariable = "PMIX_NAMESPACE";
+
 bench::Communicator* joined = nullptr;  // of this process
 
 // mpirun tells each process the number of all; Slurm's srun only that there may be others.
 bool has_company() {
-  const char* const size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  const char* const size = std::getenv(kSizeVariable);
   if (size == nullptr) {
-    return std::getenv("PMIX_NAMESPACE") != nullptr;
+    return std::getenv(kJobVariable) != nullptr;
   }
   return std::string_view(size) != "1";
 }
@@ -69,6 +72,9 @@ constexpr char kFailed = 'f';
 bench::Communicator* join_ranks() {
   if (joined == nullptr && has_company()) {
     joined = open_module();
+    // Programs that this one starts, such as agents, are none of the ranks.
+    unsetenv(kSizeVariable);
+    unsetenv(kJobVariable);
   }
   return joined != nullptr && joined->size() > 1 ? joined : nullptr;
 }

@@ -6,35 +6,33 @@
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/graphs/text_file.hpp>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstddef>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <string>
 
 namespace emplace::bench {
 namespace {
 
-using ::testing::SizeIs;
-
 // Cells with and without a policy, and one whose agent throws.
-const Suite kSuite{
-    .name = "small",
-    .graphs = {{.graph = "cifar10:split=test,member=0", .groups = 10, .family = "cells"},
-               {.graph = "cifar10:split=test,member=1", .groups = 10, .family = "cells"}},
-    .families = {{.name = "cells", .train = {"cifar10:member=0"}, .groups = 10}},
-    .clusters = {"p2-8xlarge-2"},
-    .policies = {{.name = "net", .agent = "placeto:preset=released,rounds=1", .episodes = 2}},
-    .agents = {{"random"},
-               {"heft"},
-               {"exec:false"},
-               {.agent = "placeto:preset=released,rounds=1", .policy = "net"}},
-    .repetitions = 3,
-    .max_evaluations = 22};
+// In a function, because specs ask the registry of agents.
+Suite small_suite() {
+  return {.name = "small",
+          .graphs = {{.graph = "cifar10:split=test,member=0", .groups = 10, .family = "cells"},
+                     {.graph = "cifar10:split=test,member=1", .groups = 10, .family = "cells"}},
+          .families = {{.name = "cells", .train = {"cifar10:member=0"}, .groups = 10}},
+          .clusters = {"p2-8xlarge-2"},
+          .policies = {{.name = "net", .agent = "placeto:preset=released,rounds=1", .episodes = 2}},
+          .agents = {{"random"},
+                     {"heft"},
+                     {"exec:false"},
+                     {.agent = "placeto:preset=released,rounds=1", .policy = "net"}},
+          .repetitions = 3,
+          .max_evaluations = 22};
+}
 
 // The files of a run, without what a clock measured.
 std::map<std::string, std::string> left_in(const std::string& folder) {
@@ -56,7 +54,7 @@ std::map<std::string, std::string> left_in(const std::string& folder) {
 
 void run_suite(const std::string& folder, Executor& executor) {
   const std::atomic<bool> go{false};
-  SuiteRun run(kSuite, 5);
+  SuiteRun run(small_suite(), 5);
   run.open(folder, {"test"}, false);
   run.train(run.untrained(), executor, go, [](const SuiteTraining&) {});
   run.run(executor, go, [](const CellResult&) {});
@@ -67,7 +65,7 @@ TEST(RankExecutor, LeavesWhatThreadsLeave) {
   ThreadExecutor threads(2);
   run_suite(folder.path("threads"), threads);
   const auto expected = left_in(folder.path("threads"));
-  ASSERT_THAT(expected, SizeIs(2 * 4 * 3 + 3));
+  ASSERT_EQ(expected.size(), 2U * 10 + 3) << "results and policies";
   for (const std::size_t size : {1, 2, 3}) {
     const std::string path = folder.path(std::to_string(size));
     ThreadRanks(size).run([&](Communicator& rank) {
@@ -75,17 +73,17 @@ TEST(RankExecutor, LeavesWhatThreadsLeave) {
         RankExecutor executor(rank, 1);
         run_suite(path, executor);
       } else {
-        SuiteRun(kSuite, 5).work_for_root(rank, 2);
+        SuiteRun(small_suite(), 5).work_for_root(rank, 2);
       }
     });
-    EXPECT_EQ(left_in(path), expected) << size << " ranks";
+    EXPECT_TRUE(left_in(path) == expected) << size << " ranks";
   }
 }
 
 TEST(RankExecutor, EndsAtAnErrorOfTheSink) {
   std::size_t results = 0;
   ThreadRanks(2).run([&](Communicator& rank) {
-    const SuiteRun run(kSuite, 5);
+    const SuiteRun run(small_suite(), 5);
     if (!rank.is_root()) {
       run.work_for_root(rank, 1);
       return;
@@ -107,7 +105,7 @@ TEST(RankExecutor, EndsAtAnErrorOfTheSink) {
 TEST(RankExecutor, StopsBetweenCells) {
   std::size_t results = 0;
   ThreadRanks(3).run([&](Communicator& rank) {
-    const SuiteRun run(kSuite, 5);
+    const SuiteRun run(small_suite(), 5);
     if (!rank.is_root()) {
       run.work_for_root(rank, 1);
       return;

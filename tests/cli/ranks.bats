@@ -54,7 +54,7 @@ END
   ranks 4 3 run suite.json -o ranks -j 1
   [ "$(grep -c "cells to run" <<<"$stderr")" -eq 1 ]
   diff <(results alone) <(results ranks)
-  diff <(grep -v " s$" <<<"$report" | wc -l) <(grep -v " s$" <<<"$output" | wc -l)
+  [ "$(wc -l <<<"$output")" -eq "$(wc -l <<<"$report")" ]
 }
 
 @test "when a rank dies the job ends, what had arrived is kept, and any number of ranks goes on" {
