@@ -135,16 +135,16 @@ void train(bench::SuiteRun& suite_run, bench::Executor& executor, const std::ato
 
 Outcome run(const Options& options, const Invocation& invocation) {
   bench::Communicator* const ranks = join_ranks();
-  if (!options.python.empty()) {
-    if (ranks != nullptr) {
-      throw Error(ErrorCode::kUsage,
-                  "--python: agents in Python run on one machine, not by mpirun");
-    }
+  if (!options.python.empty() && ranks == nullptr) {
     run_in_python(invocation.arguments);
   }
   bench::Suite suite;
   std::optional<bench::SuiteRun> loaded;
   load_everywhere(ranks, [&] {
+    if (!options.python.empty()) {
+      throw Error(ErrorCode::kUsage,
+                  "--python: agents in Python run on one machine, not by mpirun");
+    }
     suite = bench::load_suite(options.suite);
     return loaded.emplace(suite, static_cast<std::uint64_t>(options.seed)).fingerprint();
   });

@@ -213,7 +213,7 @@ Json to_json(const Options& options, const Training& training, TrainingEnd end) 
           {"problems", std::move(problems)}};
 }
 
-Outcome run(const Options& options) {
+void check(const Options& options) {
   if (!options.picture.empty() && !options.picture.ends_with(".svg")) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("--picture: expected a name that ends in .svg, found '{}'",
@@ -222,9 +222,15 @@ Outcome run(const Options& options) {
   if (options.output == "-") {
     throw Error(ErrorCode::kUsage, "--output: expected the name of a file, found '-'");
   }
+}
+
+Outcome run(const Options& options) {
   bench::Communicator* const ranks = join_ranks();
   std::optional<Training> loaded;
-  load_everywhere(ranks, [&] { return loaded.emplace(plan_of(options), ranks).fingerprint(); });
+  load_everywhere(ranks, [&] {
+    check(options);
+    return loaded.emplace(plan_of(options), ranks).fingerprint();
+  });
   Training& training = *loaded;
   begin_or_resume(options, ranks, training);
   const TrainingEnd end = train(options, ranks, training);

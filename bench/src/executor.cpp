@@ -123,8 +123,8 @@ std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
   for (const Cell& cell : cells) {
     order.push_back(&cell);
   }
-  std::ranges::stable_partition(order,
-                                [](const Cell* cell) { return !cell->agent.info().deterministic; });
+  std::stable_partition(order.begin(), order.end(),
+                        [](const Cell* cell) { return !cell->agent.info().deterministic; });
   return order;
 }
 

@@ -140,7 +140,8 @@ TEST(SuitePolicies, ACellWhosePolicyIsNoneFails) {
   const ProblemSet problems(cells);
   const Cell& cell = *std::ranges::find(cells, "net", &Cell::policy);
   Policies policies;
-  policies.emplace(cell.training, JsonDocument::parse("{}", "policy net"));
+  policies.emplace(cell.training,
+                   PolicyAndText{{.policy = JsonDocument::parse("{}", "policy net")}, "{}"});
   const CellResult result = run_cell(cell, problems.find(cell), policies, kNeverStop);
   EXPECT_EQ(result.status, CellStatus::kFailed);
   EXPECT_THAT(result.message, HasSubstr("policy net"));
