@@ -3,12 +3,14 @@
 #include "help_text.hpp"
 #include "options.hpp"
 #include "python_package.hpp"
+#include "ranks.hpp"
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/shard.hpp>
 #include <emplace/bench/suite_run.hpp>
+#include <emplace/graphs/error.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
@@ -17,6 +19,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -122,31 +125,46 @@ void warn_of_other_build(const bench::Manifest& manifest) {
 }
 
 // Trains the policies that the folder lacks.
-void train(bench::SuiteRun& suite_run, const Options& options, const std::atomic<bool>& stop) {
+void train(bench::SuiteRun& suite_run, bench::Executor& executor, const std::atomic<bool>& stop) {
   const std::vector<bench::SuiteTraining> left = suite_run.untrained();
   const std::size_t total = suite_run.trainings().size();
   note(fmt::format("{} of {} policies to train", left.size(), total));
   ProgressLine line;
   std::size_t done = total - left.size();
-  suite_run.train(left, options.threads, stop, [&](const bench::SuiteTraining& training) {
+  suite_run.train(left, executor, stop, [&](const bench::SuiteTraining& training) {
     line.show(
         fmt::format("[{}/{}] trained {} on {}", ++done, total, training.policy, training.family));
   });
 }
 
 Outcome run(const Options& options, const Invocation& invocation) {
-  if (!options.python.empty()) {
-    run_in_python(invocation.arguments);
-  }
   const bench::Shard shard =
       options.shard.empty() ? bench::Shard() : bench::read_shard(options.shard);
-  const bench::Suite suite = bench::load_suite(options.suite);
   const auto seed = static_cast<std::uint64_t>(options.seed);
-  if (options.dry_run) {
-    dry_run(suite, seed, shard, options.json, invocation);
+  if (options.dry_run && options.python.empty()) {
+    dry_run(bench::load_suite(options.suite), seed, shard, options.json, invocation);
     return Outcome::kOk;
   }
-  bench::SuiteRun suite_run(suite, seed, shard);
+  bench::Communicator* const ranks = join_ranks();
+  if (!options.python.empty() && ranks == nullptr) {
+    run_in_python(invocation.arguments);
+  }
+  bench::Suite suite;
+  std::optional<bench::SuiteRun> loaded;
+  load_everywhere(ranks, [&] {
+    if (!options.python.empty()) {
+      throw Error(ErrorCode::kUsage,
+                  "--python: agents in Python run on one machine, not by mpirun");
+    }
+    suite = bench::load_suite(options.suite);
+    return loaded.emplace(suite, seed, shard).fingerprint();
+  });
+  bench::SuiteRun& suite_run = *loaded;
+  const int threads = threads_of_rank(ranks, options.threads);
+  if (!is_root(ranks)) {
+    suite_run.work_for_root(*ranks, threads);
+    return Outcome::kOk;
+  }
   const std::string name =
       shard.is_whole() ? suite.name
                        : fmt::format("{}-shard-{}-of-{}", suite.name, shard.index, shard.count);
@@ -157,12 +175,13 @@ Outcome run(const Options& options, const Invocation& invocation) {
                    suite_run.remaining().size(), suite_run.cells().size(), folder));
 
   const std::atomic<bool>& stop = stop_on_signal();
+  const auto executor = make_executor(ranks, threads);
   if (!suite_run.trainings().empty()) {
-    train(suite_run, options, stop);
+    train(suite_run, *executor, stop);
   }
   {
     Progress progress(suite_run.cells(), suite_run.remaining());
-    suite_run.run(options.threads, stop,
+    suite_run.run(*executor, stop,
                   [&](const CellResult& result) { progress.finished(result.cell); });
   }
 

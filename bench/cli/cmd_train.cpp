@@ -1,6 +1,7 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "ranks.hpp"
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
@@ -104,7 +105,8 @@ class Progress {
   Clock::time_point start_ = Clock::now();
 };
 
-void begin_or_resume(const Options& options, Training& training) {
+// Returns the text of the checkpoint to go on from; nothing for a training that begins.
+std::optional<std::string> find_checkpoint(const Options& options) {
   const std::string checkpoint = options.checkpoint();
   std::error_code ignored;
   const bool exists = std::filesystem::exists(checkpoint, ignored);
@@ -114,23 +116,43 @@ void begin_or_resume(const Options& options, Training& training) {
                             "another file with --output",
                             checkpoint));
   }
-  if (options.resume) {
-    if (!exists) {
-      throw Error(ErrorCode::kIo,
-                  fmt::format("{}: nothing to resume: no such training was begun, or it has ended",
-                              checkpoint));
-    }
-    training.resume(read_text_file(checkpoint), checkpoint);
+  if (!options.resume) {
+    return std::nullopt;
+  }
+  if (!exists) {
+    throw Error(ErrorCode::kIo,
+                fmt::format("{}: nothing to resume: no such training was begun, or it has ended",
+                            checkpoint));
+  }
+  return read_text_file(checkpoint);
+}
+
+// Only the root reads the checkpoint, so only its machine needs the file.
+void begin_or_resume(const Options& options, bench::Communicator* ranks, Training& training) {
+  std::optional<std::string> text;
+  if (is_root(ranks)) {
+    text = find_checkpoint(options);
+  }
+  if (ranks != nullptr) {
+    const std::string of_root = ranks->all_gather(text.value_or("")).front();
+    text = options.resume ? std::optional(of_root) : std::nullopt;
+  }
+  if (text) {
+    training.resume(*text, options.checkpoint());
   }
 }
 
-TrainingEnd train(const Options& options, Training& training) {
+TrainingEnd train(const Options& options, const bench::Communicator* ranks, Training& training) {
   const std::atomic<bool>& stop = stop_on_signal();
+  if (!is_root(ranks)) {
+    // The root gets mpirun's signals, too, and decides.
+    return training.run(threads_of_rank(ranks, options.threads), [] { return true; });
+  }
   Progress progress(training);
   // The first update is saved at once: a file that cannot be written is told before hours are lost.
   std::optional<Clock::time_point> saved;
   const std::chrono::duration<double> interval(options.checkpoint_every_s);
-  return training.run(options.threads, [&] {
+  return training.run(threads_of_rank(ranks, options.threads), [&] {
     progress.show();
     if (stop) {
       return false;
@@ -191,7 +213,7 @@ Json to_json(const Options& options, const Training& training, TrainingEnd end) 
           {"problems", std::move(problems)}};
 }
 
-Outcome run(const Options& options) {
+void check(const Options& options) {
   if (!options.picture.empty() && !options.picture.ends_with(".svg")) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("--picture: expected a name that ends in .svg, found '{}'",
@@ -200,9 +222,24 @@ Outcome run(const Options& options) {
   if (options.output == "-") {
     throw Error(ErrorCode::kUsage, "--output: expected the name of a file, found '-'");
   }
-  Training training(plan_of(options));
-  begin_or_resume(options, training);
-  const TrainingEnd end = train(options, training);
+}
+
+Outcome run(const Options& options) {
+  bench::Communicator* const ranks = join_ranks();
+  std::optional<Training> loaded;
+  load_everywhere(ranks, [&] {
+    check(options);
+    return loaded.emplace(plan_of(options), ranks).fingerprint();
+  });
+  Training& training = *loaded;
+  begin_or_resume(options, ranks, training);
+  const TrainingEnd end = train(options, ranks, training);
+  if (!is_root(ranks)) {
+    if (end == TrainingEnd::kStopped) {
+      throw ToldByRoot();
+    }
+    return Outcome::kOk;
+  }
   save(options, training);
   if (end == TrainingEnd::kStopped) {
     print_error(

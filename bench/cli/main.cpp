@@ -6,6 +6,7 @@
 #include "help_text.hpp"
 #include "options.hpp"
 #include "program.hpp"
+#include "ranks.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/text_table.hpp>
@@ -43,12 +44,13 @@ int exit_code(ErrorCode code) { return code == ErrorCode::kUsage ? 2 : 3; }
 
 // An error is one line, whatever a file that it quotes may hold.
 int report_error(std::string_view prefix, const std::string& text, int code) {
-  emplace::cli::print_error(
-      fmt::format("{}: {}", prefix, emplace::bench::without_control_characters(text)));
+  const std::string rank = emplace::cli::rank_name();
+  emplace::cli::print_error(fmt::format("{}: {}{}{}", prefix, rank, rank.empty() ? "" : ": ",
+                                        emplace::bench::without_control_characters(text)));
   return code;
 }
 
-int run(int argc, const char* const* argv) {
+int run_command(int argc, const char* const* argv) {
   emplace::cli::Invocation invocation;
   invocation.arguments.assign(argv, argv + argc);
   emplace::cli::Action action;
@@ -64,7 +66,25 @@ int run(int argc, const char* const* argv) {
   emplace::cli::show_notes(!invocation.quiet);
   const Outcome outcome = action(invocation);
   emplace::cli::flush();
+  emplace::cli::leave_ranks(exit_code(outcome), outcome != Outcome::kInterrupted);
   return exit_code(outcome);
+}
+
+int run(int argc, const char* const* argv) {
+  try {
+    return run_command(argc, argv);
+  } catch (const emplace::cli::ToldByRoot&) {
+    emplace::cli::leave_ranks(1, true);  // waits for the root, which ends all
+    return 1;
+  } catch (const Error& error) {
+    return report_error("emplace", error.what(), exit_code(error.code()));
+  } catch (const std::bad_alloc&) {
+    return report_error("emplace", "out of memory", 1);
+  } catch (const emplace::InternalError& error) {
+    return report_error("emplace", error.what(), 1);
+  } catch (const std::exception& error) {
+    return report_error("emplace: internal error", error.what(), 1);
+  }
 }
 
 // A standard stream that is closed would lend its number to the next file that is opened, and what
@@ -82,15 +102,7 @@ void occupy_standard_streams() {
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
-  try {
-    return run(argc, argv);
-  } catch (const Error& error) {
-    return report_error("emplace", error.what(), exit_code(error.code()));
-  } catch (const std::bad_alloc&) {
-    return report_error("emplace", "out of memory", 1);
-  } catch (const emplace::InternalError& error) {
-    return report_error("emplace", error.what(), 1);
-  } catch (const std::exception& error) {
-    return report_error("emplace: internal error", error.what(), 1);
-  }
+  const int code = run(argc, argv);
+  emplace::cli::leave_ranks(code, false);
+  return code;
 }

@@ -1,5 +1,6 @@
 #include "improvement_history.hpp"
 #include "parallel_runs.hpp"
+#include "suite_cell.hpp"
 
 #include <emplace/agents/session.hpp>
 #include <emplace/bench/executor.hpp>
@@ -47,7 +48,7 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
   auto* const learner = dynamic_cast<agents::TrainableAgent*>(agent.get());
   if (!cell.policy.empty()) {
     EMPLACE_CHECK(learner != nullptr, "{} has no policies", cell.agent.name());
-    learner->load(policies.at(cell.training).root());
+    learner->load(policies.at(cell.training).file.policy.root());
   }
   if (watch.start) {
     session.evaluate(*watch.start);
@@ -88,18 +89,6 @@ std::vector<double> replicas_of(const CellResult& result, const Problem& problem
   return std::move(replicas.front().makespan_us);
 }
 
-// Cells that use their whole budget start first, so that the last thread does not run alone for
-// long.
-std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
-  std::vector<const Cell*> order;
-  for (const Cell& cell : cells) {
-    order.push_back(&cell);
-  }
-  std::ranges::stable_partition(order,
-                                [](const Cell* cell) { return !cell->agent.info().deterministic; });
-  return order;
-}
-
 }  // namespace
 
 CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
@@ -121,19 +110,41 @@ CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Poli
   return result;
 }
 
-void run_cells(std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
-               int threads, const std::atomic<bool>& stop,
-               const std::function<void(const CellResult&)>& sink) {
+CellResult run_suite_cell(const Cell& cell, const ProblemSet& problems, const Policies& policies,
+                          const std::atomic<bool>& stop) {
+  const ProblemSet::Entry& entry = problems.find(cell);
+  CellResult result = run_cell(cell, entry, policies, stop);
+  result.replicas_us = replicas_of(result, entry.problem);
+  return result;
+}
+
+std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
+  std::vector<const Cell*> order;
+  for (const Cell& cell : cells) {
+    order.push_back(&cell);
+  }
+  std::stable_partition(order.begin(), order.end(),
+                        [](const Cell* cell) { return !cell->agent.info().deterministic; });
+  return order;
+}
+
+void ThreadExecutor::run_cells(std::span<const Cell> cells, const ProblemSet& problems,
+                               const Policies& policies, const std::atomic<bool>& stop,
+                               const std::function<void(const CellResult&)>& sink) {
   const std::vector<const Cell*> order = longest_first(cells);
   run_in_parallel<CellResult>(
-      order.size(), threads, stop,
-      [&](std::size_t at) {
-        const ProblemSet::Entry& entry = problems.find(*order[at]);
-        CellResult result = run_cell(*order[at], entry, policies, stop);
-        result.replicas_us = replicas_of(result, entry.problem);
-        return result;
-      },
+      order.size(), threads_, stop,
+      [&](std::size_t at) { return run_suite_cell(*order[at], problems, policies, stop); },
       [&](std::size_t, const CellResult& result) { sink(result); });
+}
+
+void ThreadExecutor::train_policies(
+    std::span<const SuiteTraining> trainings, const std::atomic<bool>& stop,
+    const std::function<void(const SuiteTraining&, const TrainedPolicy&)>& sink) {
+  run_in_parallel<TrainedPolicy>(
+      trainings.size(), threads_, stop,
+      [&](std::size_t at) { return train_policy(trainings[at], threads_, stop); },
+      [&](std::size_t at, const TrainedPolicy& trained) { sink(trainings[at], trained); });
 }
 
 }  // namespace emplace::bench

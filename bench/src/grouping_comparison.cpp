@@ -47,8 +47,9 @@ GroupingComparison compare_groupings(std::string_view graph, std::string_view cl
   const ProblemSet problems(cells);
   std::map<std::string, CellResult> results;  // by grouping
   const std::atomic<bool> never_stop{false};
-  run_cells(cells, problems, {}, 0, never_stop,
-            [&](const CellResult& result) { results[result.cell.grouping] = result; });
+  ThreadExecutor(0).run_cells(cells, problems, {}, never_stop, [&](const CellResult& result) {
+    results[result.cell.grouping] = result;
+  });
 
   GroupingComparison comparison{
       .agent = std::string(kSearch), .max_evaluations = max_evaluations, .root_seed = root_seed};

@@ -1,5 +1,4 @@
 #include "length_prefixed.hpp"
-#include "parallel_runs.hpp"
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/suite_policies.hpp>
@@ -124,18 +123,11 @@ std::vector<ProblemHash> hash_trained(
   return hashes;
 }
 
-void train_policies(std::span<const SuiteTraining> trainings, int threads,
-                    const std::atomic<bool>& stop,
-                    const std::function<void(const SuiteTraining&, const TrainedPolicy&)>& sink) {
-  run_in_parallel<TrainedPolicy>(
-      trainings.size(), threads, stop,
-      [&](std::size_t at) {
-        Training training(trainings[at].plan);
-        training.run(threads, [&] { return !stop; });
-        return TrainedPolicy{.policy = training.policy_file(),
-                             .curve = training.curve().means_json()};
-      },
-      [&](std::size_t at, const TrainedPolicy& trained) { sink(trainings[at], trained); });
+TrainedPolicy train_policy(const SuiteTraining& training, int threads,
+                           const std::atomic<bool>& stop) {
+  Training run(training.plan);
+  run.run(threads, [&] { return !stop; });
+  return {.policy = run.policy_file(), .curve = run.curve().means_json()};
 }
 
 }  // namespace emplace::bench

@@ -1,9 +1,13 @@
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/policy_file.hpp>
+#include <emplace/bench/rank_executor.hpp>
 #include <emplace/bench/suite_costs.hpp>
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/random.hpp>
 #include <emplace/graphs/text_file.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -106,6 +110,20 @@ void SuiteRun::open(const std::string& folder, const std::vector<std::string>& a
   trainings_ = needed(std::move(trainings_), remaining_);
 }
 
+std::string SuiteRun::fingerprint() const {
+  const Manifest manifest{.suite = suite_,
+                          .root_seed = root_seed_,
+                          .num_cells = num_suite_cells_,
+                          .shard = shard_,
+                          .problems = hashes_,
+                          .starts = {{.build = build_info()}}};
+  return fmt::format("{:016x}", stable_hash(write_manifest(manifest)));
+}
+
+void SuiteRun::work_for_root(Communicator& ranks, int threads) const {
+  bench::work_for_root(ranks, threads, {cells_, trainings_, problems_});
+}
+
 std::vector<SuiteTraining> SuiteRun::untrained() const {
   std::error_code error;
   std::vector<SuiteTraining> left;
@@ -115,42 +133,43 @@ std::vector<SuiteTraining> SuiteRun::untrained() const {
   return left;
 }
 
-void SuiteRun::train(const std::vector<SuiteTraining>& trainings, int threads,
+void SuiteRun::train(const std::vector<SuiteTraining>& trainings, Executor& executor,
                      const std::atomic<bool>& stop,
                      const std::function<void(const SuiteTraining&)>& sink) {
   std::error_code error;
   // Writing tells why it could not.
   std::filesystem::create_directories(folder_ + "/policies", error);
-  train_policies(trainings, threads, stop,
-                 [&](const SuiteTraining& training, const TrainedPolicy& trained) {
-                   // A policy that is there is not trained again, so its curve must be there
-                   // before.
-                   write_text_file(curve_path(folder_, training), trained.curve);
-                   write_text_file(policy_path(folder_, training), trained.policy);
-                   sink(training);
-                 });
+  executor.train_policies(trainings, stop,
+                          [&](const SuiteTraining& training, const TrainedPolicy& trained) {
+                            // A policy that is there is not trained again, so its curve must be
+                            // there before.
+                            write_text_file(curve_path(folder_, training), trained.curve);
+                            write_text_file(policy_path(folder_, training), trained.policy);
+                            sink(training);
+                          });
 }
 
 Policies SuiteRun::read_policies() const {
   Policies policies;
   for (const SuiteTraining& training : trainings_) {
     const std::string path = policy_path(folder_, training);
-    PolicyFile file = read_policy_file(read_text_file(path), path);
+    std::string text = read_text_file(path);
+    PolicyFile file = read_policy_file(text, path);
     if (file.origin.plan != training.plan) {
       throw Error(ErrorCode::kFormat, path + ": the policy was trained by another plan");
     }
-    policies.emplace(hash_of(training.plan), std::move(file.policy));
+    policies.emplace(hash_of(training.plan), PolicyAndText{std::move(file), std::move(text)});
   }
   return policies;
 }
 
-void SuiteRun::run(int threads, const std::atomic<bool>& stop,
+void SuiteRun::run(Executor& executor, const std::atomic<bool>& stop,
                    const std::function<void(const CellResult&)>& sink) {
   if (stop) {
     return;
   }
   const Policies policies = read_policies();
-  run_cells(remaining_, problems_, policies, threads, stop, [&](const CellResult& result) {
+  executor.run_cells(remaining_, problems_, policies, stop, [&](const CellResult& result) {
     store_->append(result);
     sink(result);
   });

@@ -51,9 +51,10 @@ class ExecutorTest : public ::testing::Test {
   // Returns the results without wall times, as lines by id.
   static std::map<std::string, std::string> run(std::vector<Cell> cells, int threads) {
     std::map<std::string, std::string> lines;
-    run_cells(cells, *problems_, {}, threads, kNeverStop, [&](const CellResult& result) {
-      EXPECT_TRUE(lines.emplace(result.cell.id(), timeless_line(result)).second);
-    });
+    ThreadExecutor(threads).run_cells(
+        cells, *problems_, {}, kNeverStop, [&](const CellResult& result) {
+          EXPECT_TRUE(lines.emplace(result.cell.id(), timeless_line(result)).second);
+        });
     return lines;
   }
 
@@ -92,15 +93,16 @@ TEST_F(ExecutorTest, CellsKeepTheirStepTimesInTheSameDrawsOfUncertainCosts) {
   const ProblemSet problems(cells);
   std::map<std::string, std::string> lines;
   for (const int threads : {1, 4}) {
-    run_cells(cells, problems, {}, threads, kNeverStop, [&](const CellResult& result) {
-      const std::array placements{result.placement};
-      const std::vector<Replicas> replicas = simulate_replicas(
-          problems.find(result.cell).problem, placements, {.replicas = kCellReplicas});
-      EXPECT_EQ(result.replicas_us, replicas[0].makespan_us);
-      const std::string line = timeless_line(result);
-      EXPECT_EQ(read_cell_result(line, "line").replicas_us, result.replicas_us);
-      EXPECT_EQ(lines.emplace(result.cell.id(), line).first->second, line);
-    });
+    ThreadExecutor(threads).run_cells(
+        cells, problems, {}, kNeverStop, [&](const CellResult& result) {
+          const std::array placements{result.placement};
+          const std::vector<Replicas> replicas = simulate_replicas(
+              problems.find(result.cell).problem, placements, {.replicas = kCellReplicas});
+          EXPECT_EQ(result.replicas_us, replicas[0].makespan_us);
+          const std::string line = timeless_line(result);
+          EXPECT_EQ(read_cell_result(line, "line").replicas_us, result.replicas_us);
+          EXPECT_EQ(lines.emplace(result.cell.id(), line).first->second, line);
+        });
   }
   EXPECT_EQ(lines.size(), cells.size());
   const std::string& line = lines.begin()->second;
@@ -155,7 +157,7 @@ TEST_F(ExecutorTest, AnAgentThatThrowsMakesAFailedCell) {
 TEST_F(ExecutorTest, StopsBetweenCells) {
   std::atomic<bool> stop{false};
   int results = 0;
-  run_cells(*cells_, *problems_, {}, 1, stop, [&](const CellResult&) {
+  ThreadExecutor(1).run_cells(*cells_, *problems_, {}, stop, [&](const CellResult&) {
     ++results;
     stop = true;
   });
@@ -164,11 +166,11 @@ TEST_F(ExecutorTest, StopsBetweenCells) {
 
 TEST_F(ExecutorTest, AnErrorOfTheSinkEndsTheRun) {
   int results = 0;
-  EXPECT_THROW(run_cells(*cells_, *problems_, {}, 2, kNeverStop,
-                         [&](const CellResult&) {
-                           ++results;
-                           throw std::runtime_error("disk full");
-                         }),
+  EXPECT_THROW(ThreadExecutor(2).run_cells(*cells_, *problems_, {}, kNeverStop,
+                                           [&](const CellResult&) {
+                                             ++results;
+                                             throw std::runtime_error("disk full");
+                                           }),
                std::runtime_error);
   EXPECT_EQ(results, 1);
 }

@@ -44,10 +44,11 @@ const Suite kSuite{
 
 std::map<std::string, std::string> train(int threads) {
   std::map<std::string, std::string> files;
-  train_policies(trainings_of(kSuite, 7), threads, kNeverStop,
-                 [&](const SuiteTraining& training, const TrainedPolicy& trained) {
-                   files.emplace(training.file_name(), trained.policy);
-                 });
+  ThreadExecutor(threads).train_policies(
+      trainings_of(kSuite, 7), kNeverStop,
+      [&](const SuiteTraining& training, const TrainedPolicy& trained) {
+        files.emplace(training.file_name(), trained.policy);
+      });
   return files;
 }
 
@@ -55,7 +56,8 @@ Policies policies_of(const std::map<std::string, std::string>& files) {
   Policies policies;
   for (const auto& [name, text] : files) {
     PolicyFile file = read_policy_file(text, name);
-    policies.emplace(hash_of(file.origin.plan), std::move(file.policy));
+    const std::string hash = hash_of(file.origin.plan);
+    policies.emplace(hash, PolicyAndText{std::move(file), text});
   }
   return policies;
 }
@@ -113,18 +115,19 @@ TEST(SuitePolicies, AreUsedAsTheyAreForOneEpisodeOrLearnedFrom) {
   const ProblemSet problems(cells);
   const auto run = [&](int threads) {
     std::map<std::string, std::string> lines;
-    run_cells(cells, problems, policies, threads, kNeverStop, [&](CellResult result) {
-      EXPECT_EQ(result.status, CellStatus::kOk) << result.message;
-      // An episode visits ten groups: 11 evaluations with that of its start.
-      const std::int64_t budget = result.cell.learns ? 33 : 11;
-      EXPECT_EQ(result.evaluations, budget) << result.cell.agent.text();
-      EXPECT_EQ(result.evaluations_per_episode, result.cell.agent == "random" ? 0 : 11);
-      result.wall_s = 0;
-      for (Improvement& improvement : result.history) {
-        improvement.seconds = 0;
-      }
-      lines.emplace(result.cell.id(), write_cell_result(result));
-    });
+    ThreadExecutor(threads).run_cells(
+        cells, problems, policies, kNeverStop, [&](CellResult result) {
+          EXPECT_EQ(result.status, CellStatus::kOk) << result.message;
+          // An episode visits ten groups: 11 evaluations with that of its start.
+          const std::int64_t budget = result.cell.learns ? 33 : 11;
+          EXPECT_EQ(result.evaluations, budget) << result.cell.agent.text();
+          EXPECT_EQ(result.evaluations_per_episode, result.cell.agent == "random" ? 0 : 11);
+          result.wall_s = 0;
+          for (Improvement& improvement : result.history) {
+            improvement.seconds = 0;
+          }
+          lines.emplace(result.cell.id(), write_cell_result(result));
+        });
     return lines;
   };
   const auto one = run(1);
@@ -137,7 +140,8 @@ TEST(SuitePolicies, ACellWhosePolicyIsNoneFails) {
   const ProblemSet problems(cells);
   const Cell& cell = *std::ranges::find(cells, "net", &Cell::policy);
   Policies policies;
-  policies.emplace(cell.training, JsonDocument::parse("{}", "policy net"));
+  policies.emplace(cell.training,
+                   PolicyAndText{{.policy = JsonDocument::parse("{}", "policy net")}, "{}"});
   const CellResult result = run_cell(cell, problems.find(cell), policies, kNeverStop);
   EXPECT_EQ(result.status, CellStatus::kFailed);
   EXPECT_THAT(result.message, HasSubstr("policy net"));
@@ -172,10 +176,11 @@ TEST(SuitePolicies, AreNotTrainedOnWhatIsTested) {
 // best of the training.
 TEST(SuitePolicies, ComeWithTheirLearningCurves) {
   std::map<std::string, std::string> curves;
-  train_policies(trainings_of(kSuite, 7), 2, kNeverStop,
-                 [&](const SuiteTraining& training, const TrainedPolicy& trained) {
-                   curves.emplace(training.curve_file_name(), trained.curve);
-                 });
+  ThreadExecutor(2).train_policies(
+      trainings_of(kSuite, 7), kNeverStop,
+      [&](const SuiteTraining& training, const TrainedPolicy& trained) {
+        curves.emplace(training.curve_file_name(), trained.curve);
+      });
   ASSERT_EQ(curves.size(), 2U);
   for (const auto& [name, text] : curves) {
     EXPECT_THAT(name, ::testing::EndsWith(".curve.json"));
@@ -191,8 +196,9 @@ TEST(SuitePolicies, ComeWithTheirLearningCurves) {
 
 TEST(SuitePolicies, StopBetweenUpdates) {
   std::atomic<bool> stop{true};
-  train_policies(trainings_of(kSuite, 7), 2, stop,
-                 [](const SuiteTraining&, const TrainedPolicy&) { FAIL() << "handed over"; });
+  ThreadExecutor(2).train_policies(
+      trainings_of(kSuite, 7), stop,
+      [](const SuiteTraining&, const TrainedPolicy&) { FAIL() << "handed over"; });
 }
 
 }  // namespace

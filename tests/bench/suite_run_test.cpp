@@ -39,9 +39,10 @@ std::vector<std::string> run_some(const std::string& folder, bool resume, int th
   std::atomic<bool> stop{false};
   SuiteRun run(kSuite, kSeed);
   run.open(folder, {"test"}, resume);
-  run.train(run.untrained(), threads, stop, [](const SuiteTraining&) {});
+  ThreadExecutor executor(threads);
+  run.train(run.untrained(), executor, stop, [](const SuiteTraining&) {});
   std::vector<std::string> done;
-  run.run(threads, stop, [&](const CellResult& result) {
+  run.run(executor, stop, [&](const CellResult& result) {
     EXPECT_EQ(result.status, CellStatus::kOk) << result.message;
     done.push_back(result.cell.id());
     stop = done.size() >= most;
@@ -88,7 +89,8 @@ TEST(SuiteRun, TrainsWhatTheFolderLacks) {
   const std::vector<SuiteTraining> untrained = run.untrained();
   ASSERT_THAT(untrained, SizeIs(2));
   std::vector<std::string> trained;
-  run.train({untrained[0]}, 1, go,
+  ThreadExecutor executor(1);
+  run.train({untrained[0]}, executor, go,
             [&](const SuiteTraining& training) { trained.push_back(training.file_name()); });
   EXPECT_THAT(trained, testing::ElementsAre(untrained[0].file_name()));
   ASSERT_THAT(run.untrained(), SizeIs(1));

@@ -1,4 +1,5 @@
 #include "support/temporary_folder.hpp"
+#include "support/thread_ranks.hpp"
 
 #include <emplace/bench/training.hpp>
 #include <emplace/graphs/error.hpp>
@@ -7,7 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <mutex>
 #include <string>
+#include <vector>
 
 namespace emplace::bench {
 namespace {
@@ -56,6 +60,51 @@ TEST(Training, PlaysTheEpisodesOfItsPlanOnEachProblem) {
   EXPECT_EQ(file.origin.updates, 12);
   EXPECT_EQ(write_policy_file(file.origin, agent_of(file, true)->save()), training.policy_file());
 }
+
+// Every agent that shares work among processes, and one whose problems have a coarser level.
+class TrainingTogether : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(TrainingTogether, LeavesTheSameBitsOnAnyNumberOfRanks) {
+  TrainingPlan plan = kPlan;
+  plan.agent = GetParam();
+  plan.graphs.emplace_back("fft:log2-points=3");
+  plan.episodes = 3;
+  if (GetParam().find("groups") != std::string::npos) {
+    plan.groups = 0;
+    plan.grouping = kDefaultGrouping;
+  }
+  Training alone(plan);
+  alone.run(1, go_on);
+  const Left expected(alone);
+  for (const std::size_t size : {2, 3}) {
+    std::mutex mutex;
+    std::vector<Left> left;
+    ThreadRanks(size).run([&](Communicator& rank) {
+      Training training(plan, &rank);
+      // One rank stops all, and they go on from the root's checkpoint.
+      EXPECT_EQ(training.run(1, [&] { return rank.rank() + 1 < size; }), TrainingEnd::kStopped);
+      Training resumed(plan, &rank);
+      resumed.resume(rank.all_gather(training.checkpoint()).front(), "checkpoint");
+      EXPECT_EQ(resumed.run(2, go_on), TrainingEnd::kEpisodes);
+      const std::lock_guard lock(mutex);
+      left.emplace_back(resumed);
+    });
+    ASSERT_EQ(left.size(), size);
+    for (const Left& one : left) {
+      EXPECT_TRUE(one.policy == expected.policy) << size << " ranks";
+      EXPECT_EQ(one.curve, expected.curve);
+      EXPECT_TRUE(one.checkpoint == expected.checkpoint);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Agents, TrainingTogether,
+    ::testing::Values("placeto:preset=released,rounds=1,workers=3,start=best",
+                      "placeto:preset=paper,rounds=1,workers=4,algorithm=ppo,minibatches=2",
+                      "placeto:rounds=1,workers=2,episode-length=40",
+                      "placeto:preset=released,rounds=1,workers=3,groups=6",
+                      "rnn-hdp:groups=6,hidden=4"));
 
 TEST(Training, GivesTheSameBitsOnAnyNumberOfThreads) {
   Training training(kPlan);

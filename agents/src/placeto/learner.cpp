@@ -1,10 +1,9 @@
 #include "learner.hpp"
 
 #include "policy_gradient/loss.hpp"
+#include "policy_gradient/shared_work.hpp"
 
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <bit>
@@ -25,6 +24,15 @@ struct Learner::Workspace {
   std::vector<Observation> observations;
 };
 
+// Some decisions of an experience.
+struct Learner::Piece {
+  const Experience* experience;
+  std::size_t begin;
+  std::size_t end;
+  std::size_t lanes;
+  std::span<double> first_log_probabilities;  // of all decisions
+};
+
 struct Learner::Workspaces {
   explicit Workspaces(const Network<float>& network)
       : by_thread([&network] { return Workspace(network); }) {}
@@ -37,6 +45,7 @@ Learner::Learner(const Options& options, Network<float>& network,
     : options_(options.update),
       network_(&network),
       optimizer_(options.learning, network.parameters(), sessions),
+      team_(sessions.front()->team()),
       gradient_(network.parameters().values().size()),
       workspaces_(std::make_unique<Workspaces>(network)) {}
 
@@ -54,11 +63,12 @@ double Learner::update(std::span<const Experience> experiences) {
   for (int epoch = 0; epoch < (options_.algorithm == Algorithm::kPpo ? options_.ppo_epochs : 1);
        ++epoch) {
     for (std::size_t minibatch = 0; minibatch < minibatches; ++minibatch) {
-      std::ranges::fill(gradient_, 0.0F);
+      std::vector<Piece> pieces;
       for (std::size_t i = 0; i < experiences.size(); ++i) {
-        add_gradients(experiences[i], minibatch, minibatches, first_log_probabilities[i],
-                      epoch == 0);
+        append_pieces(experiences[i], minibatch, minibatches, first_log_probabilities[i], pieces);
       }
+      std::ranges::fill(gradient_, 0.0F);
+      add_gradients(pieces, epoch == 0);
       const double norm = optimizer_.step(gradient_);
       if (epoch == 0 && minibatch == 0) {
         first_norm = norm;
@@ -69,30 +79,38 @@ double Learner::update(std::span<const Experience> experiences) {
   return first_norm;
 }
 
-void Learner::add_gradients(const Experience& experience, std::size_t minibatch,
+void Learner::append_pieces(const Experience& experience, std::size_t minibatch,
                             std::size_t minibatches, std::span<double> first_log_probabilities,
-                            bool is_first) {
+                            std::vector<Piece>& pieces) const {
   const std::size_t lanes = std::bit_floor(
       std::clamp<std::size_t>(kRowsOfPiece / experience.graph->size(), 1, nn::kLanes));
   const std::size_t decisions = std::max<std::size_t>(
       1, lanes / network_->lanes_per_decision(experience.graph->num_devices()));
   const std::size_t begin = experience.rollout->num_decisions() * minibatch / minibatches;
   const std::size_t end = experience.rollout->num_decisions() * (minibatch + 1) / minibatches;
-  const std::size_t num_pieces = (end - begin + decisions - 1) / decisions;
-  for (std::size_t first = 0; first < num_pieces; first += kPiecesAtATime) {
-    const std::size_t count = std::min(kPiecesAtATime, num_pieces - first);
-    piece_gradients_.resize(std::max(piece_gradients_.size(), count));
-    // Isolated, so that a thread which waits here does not start on another cell of the suite.
-    tbb::this_task_arena::isolate([&] {
-      tbb::parallel_for(std::size_t{0}, count, [&](std::size_t piece) {
-        std::vector<float>& gradient = piece_gradients_[piece];
-        gradient.assign(gradient_.size(), 0.0F);
-        const std::size_t at = begin + (first + piece) * decisions;
-        add_piece(workspaces_->by_thread.local(), experience, at, std::min(at + decisions, end),
-                  lanes, first_log_probabilities, is_first, gradient);
-      });
-    });
-    for (std::size_t piece = 0; piece < count; ++piece) {
+  for (std::size_t at = begin; at < end; at += decisions) {
+    pieces.push_back({.experience = &experience,
+                      .begin = at,
+                      .end = std::min(at + decisions, end),
+                      .lanes = lanes,
+                      .first_log_probabilities = first_log_probabilities});
+  }
+}
+
+void Learner::add_gradients(std::span<const Piece> pieces, bool is_first) {
+  for (std::size_t first = 0; first < pieces.size(); first += kPiecesAtATime) {
+    const std::span<const Piece> some =
+        pieces.subspan(first, std::min(kPiecesAtATime, pieces.size() - first));
+    piece_gradients_.resize(std::max(piece_gradients_.size(), some.size()));
+    policy_gradient::share_work(
+        team_, some.size(),
+        [&](std::size_t i) {
+          piece_gradients_[i].assign(gradient_.size(), 0.0F);
+          add_piece(workspaces_->by_thread.local(), some[i], is_first, piece_gradients_[i]);
+        },
+        [&](std::size_t i, ByteWriter& bytes) { bytes.write(piece_gradients_[i]); },
+        [&](std::size_t i, ByteReader& bytes) { bytes.read(piece_gradients_[i]); });
+    for (std::size_t piece = 0; piece < some.size(); ++piece) {
       for (std::size_t i = 0; i < gradient_.size(); ++i) {
         gradient_[i] += piece_gradients_[piece][i];
       }
@@ -100,18 +118,20 @@ void Learner::add_gradients(const Experience& experience, std::size_t minibatch,
   }
 }
 
-void Learner::add_piece(Workspace& workspace, const Experience& experience, std::size_t begin,
-                        std::size_t end, std::size_t lanes,
-                        std::span<double> first_log_probabilities, bool is_first,
+void Learner::add_piece(Workspace& workspace, const Piece& piece, bool is_first,
                         std::span<float> gradient) const {
+  const Experience& experience = *piece.experience;
+  const std::size_t begin = piece.begin;
+  const std::size_t end = piece.end;
+  const std::span<double> first_log_probabilities = piece.first_log_probabilities;
   workspace.observations.clear();
   for (std::size_t i = begin; i < end; ++i) {
     workspace.observations.push_back(experience.rollout->observation(i));
   }
   nn::Tape<float>& tape = workspace.tape;
   tape.clear();
-  const nn::Value logits =
-      network_->logits(tape, workspace.lists, *experience.graph, workspace.observations, lanes);
+  const nn::Value logits = network_->logits(tape, workspace.lists, *experience.graph,
+                                            workspace.observations, piece.lanes);
   const nn::Value log_probability =
       tape.log_probability(logits, experience.rollout->actions().subspan(begin, end - begin));
   const nn::MatrixView<float> d_log_probability = tape.seed(log_probability);

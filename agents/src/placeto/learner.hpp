@@ -8,7 +8,8 @@
 //
 // Decisions are processed in parallel, in pieces of about a thousand rows; each piece runs the
 // network forward again and then backward. The pieces depend on the problem alone, and their
-// gradients are added in order, so that the bits are the same on any number of threads.
+// gradients are added in order, so that the bits are the same on any number of threads, and of
+// processes that train together.
 
 #include "placeto/network.hpp"
 #include "placeto/options.hpp"
@@ -59,16 +60,20 @@ class Learner {
   struct Workspace;
   struct Workspaces;
 
-  // Adds the gradients of one of `minibatches` minibatches to gradient_.
-  void add_gradients(const Experience& experience, std::size_t minibatch, std::size_t minibatches,
-                     std::span<double> first_log_probabilities, bool is_first);
-  void add_piece(Workspace& workspace, const Experience& experience, std::size_t begin,
-                 std::size_t end, std::size_t lanes, std::span<double> first_log_probabilities,
-                 bool is_first, std::span<float> gradient) const;
+  struct Piece;
+
+  // Appends the pieces of one of `minibatches` minibatches of an experience.
+  void append_pieces(const Experience& experience, std::size_t minibatch, std::size_t minibatches,
+                     std::span<double> first_log_probabilities, std::vector<Piece>& pieces) const;
+  // Adds their gradients to gradient_.
+  void add_gradients(std::span<const Piece> pieces, bool is_first);
+  void add_piece(Workspace& workspace, const Piece& piece, bool is_first,
+                 std::span<float> gradient) const;
 
   UpdateOptions options_;
   Network<float>* network_;
   policy_gradient::PolicyOptimizer optimizer_;
+  Team* team_;  // or null
   std::vector<float> gradient_;
   std::vector<std::vector<float>> piece_gradients_;
   std::unique_ptr<Workspaces> workspaces_;

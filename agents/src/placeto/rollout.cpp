@@ -1,5 +1,7 @@
 #include "rollout.hpp"
 
+#include "byte_stream.hpp"
+
 #include <algorithm>
 #include <limits>
 
@@ -60,6 +62,34 @@ std::vector<float> Rollout::action_values() const {
     values[i] = static_cast<float>(times_[i / num_devices] - times_by_action_[i]);
   }
   return values;
+}
+
+void Rollout::write(ByteWriter& bytes) const {
+  bytes.write(workers_);
+  bytes.write(num_groups_);
+  bytes.write(current_);
+  bytes.write(visits_);
+  bytes.write(devices_);
+  bytes.write(start_times_);
+  bytes.write(actions_);
+  bytes.write(times_);
+  bytes.write(times_by_action_);
+  bytes.write(last_us_);
+  bytes.write(entropy_sum_);
+}
+
+void Rollout::read(ByteReader& bytes) {
+  bytes.read(workers_);
+  bytes.read(num_groups_);
+  bytes.read(current_);
+  bytes.read(visits_);
+  bytes.read(devices_);
+  bytes.read(start_times_);
+  bytes.read(actions_);
+  bytes.read(times_);
+  bytes.read(times_by_action_);
+  bytes.read(last_us_);
+  bytes.read(entropy_sum_);
 }
 
 }  // namespace emplace::agents::placeto

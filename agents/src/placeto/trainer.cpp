@@ -1,10 +1,9 @@
 #include "trainer.hpp"
 
 #include "policy_gradient/advantage.hpp"
+#include "policy_gradient/shared_work.hpp"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 
@@ -56,14 +55,25 @@ std::vector<Trainer::EpisodeBatch> Trainer::next_episodes() {
 
 // The workers of one problem share a forward pass; problems run in parallel.
 void Trainer::run_episodes(std::span<EpisodeBatch> batches, bool greedy) {
-  // Isolated, so that a thread which waits here does not start on another cell of the suite.
-  tbb::this_task_arena::isolate([&] {
-    tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
-      EpisodeBatch& batch = batches[i];
-      batch.is_complete =
-          policy_->collector().collect(environments_[batch.problem], batch.workers, greedy);
-    });
-  });
+  policy_gradient::share_work(
+      environments_.front().session->team(), batches.size(),
+      [&](std::size_t i) {
+        EpisodeBatch& batch = batches[i];
+        batch.is_complete =
+            policy_->collector().collect(environments_[batch.problem], batch.workers, greedy);
+      },
+      [&](std::size_t i, ByteWriter& bytes) {
+        const Environment& environment = environments_[batches[i].problem];
+        bytes.write(batches[i].is_complete);
+        environment.session->write_progress(bytes);
+        environment.rollout.write(bytes);
+      },
+      [&](std::size_t i, ByteReader& bytes) {
+        Environment& environment = environments_[batches[i].problem];
+        bytes.read(batches[i].is_complete);
+        environment.session->read_progress(bytes);
+        environment.rollout.read(bytes);
+      });
   for (const EpisodeBatch& batch : batches) {
     episodes_ += batch.is_complete ? static_cast<std::int64_t>(batch.workers) : 0;
   }

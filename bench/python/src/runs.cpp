@@ -115,10 +115,11 @@ std::pair<std::size_t, std::size_t> run_suite(const std::string& text, const std
   run_interruptibly([&](const std::atomic<bool>& stop) {
     bench::SuiteRun run(bench::read_suite(text, source), static_cast<std::uint64_t>(seed));
     run.open(folder, arguments, resume);
-    run.train(run.untrained(), threads, stop, [](const bench::SuiteTraining&) {});
+    bench::ThreadExecutor executor(threads);
+    run.train(run.untrained(), executor, stop, [](const bench::SuiteTraining&) {});
     total = run.cells().size();
     done = total - run.remaining().size();
-    run.run(threads, stop, [&](const bench::CellResult&) {
+    run.run(executor, stop, [&](const bench::CellResult&) {
       ++done;
       const py::gil_scoped_acquire acquired;
       if (!progress.is_none()) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// Runs cells: one, or all those of a suite in parallel on one machine, through oneTBB. The result
-// of a cell depends neither on the number of threads nor on the order.
+// Runs the work of a suite: its cells, and the trainings of its policies. An executor runs it on
+// the threads of this process, through oneTBB, or on all ranks of a job (rank_executor.hpp).
+// Results depend neither on the number of threads and ranks nor on the order.
 
 #include <emplace/agents/session.hpp>
 #include <emplace/bench/cell.hpp>
@@ -33,11 +34,39 @@ struct CellWatch {
 CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
                     const std::atomic<bool>& stop, const CellWatch& watch = {});
 
-/// Runs every cell and passes each result to `sink`, one at a time but from any thread and in any
-/// order. `threads` of 0 means all cores. When `stop` turns true no further cell starts, and those
-/// that run end early without a result. An exception of `sink` ends the run and is rethrown.
-void run_cells(std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
-               int threads, const std::atomic<bool>& stop,
-               const std::function<void(const CellResult&)>& sink);
+/// Runs many cells or trainings at a time.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// Runs every cell and passes each result to `sink`, one at a time but from any thread and in any
+  /// order. When `stop` turns true no further cell starts, and those that run end early without a
+  /// result. An exception of `sink` ends the run and is rethrown.
+  virtual void run_cells(std::span<const Cell> cells, const ProblemSet& problems,
+                         const Policies& policies, const std::atomic<bool>& stop,
+                         const std::function<void(const CellResult&)>& sink) = 0;
+
+  /// Trains every policy and hands it to `sink`, in the same way. Throws what training throws.
+  virtual void train_policies(
+      std::span<const SuiteTraining> trainings, const std::atomic<bool>& stop,
+      const std::function<void(const SuiteTraining&, const TrainedPolicy&)>& sink) = 0;
+};
+
+/// Runs them on threads of this process.
+class ThreadExecutor final : public Executor {
+ public:
+  /// `threads` of 0 means all cores.
+  explicit ThreadExecutor(int threads) : threads_(threads) {}
+
+  void run_cells(std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
+                 const std::atomic<bool>& stop,
+                 const std::function<void(const CellResult&)>& sink) override;
+  void train_policies(
+      std::span<const SuiteTraining> trainings, const std::atomic<bool>& stop,
+      const std::function<void(const SuiteTraining&, const TrainedPolicy&)>& sink) override;
+
+ private:
+  int threads_;
+};
 
 }  // namespace emplace::bench

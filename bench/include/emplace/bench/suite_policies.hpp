@@ -1,8 +1,9 @@
 #pragma once
 
-// The policies of a suite: what each is trained on, and the training of all of them in parallel.
-// A policy depends on its plan alone, not on the order, the thread or the process in which it is
-// trained. Its file is named by a hash of the plan, so a resumed run can use it again.
+// The policies of a suite: what each is trained on, and its training. An executor trains all of
+// them in parallel (executor.hpp). A policy depends on its plan alone, not on the order, the thread
+// or the process in which it is trained. Its file is named by a hash of the plan, so a resumed run
+// can use it again.
 
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/problem_set.hpp>
@@ -11,7 +12,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -58,14 +58,18 @@ std::vector<ProblemHash> hash_trained(
     std::span<const ProblemHash> tested,
     const std::function<void(std::size_t, const Problem&)>& visit = {});
 
-/// Trains every policy and hands it to `sink`, one at a time but from any thread
-/// and in any order. `threads`, `stop` and exceptions of `sink` are as in run_cells(). Throws what
-/// training throws.
-void train_policies(std::span<const SuiteTraining> trainings, int threads,
-                    const std::atomic<bool>& stop,
-                    const std::function<void(const SuiteTraining&, const TrainedPolicy&)>& sink);
+/// Trains one policy. When `stop` turns true it ends early, and what it returns is not finished.
+/// `threads` are as of Training::run(), and so is what it throws.
+TrainedPolicy train_policy(const SuiteTraining& training, int threads,
+                           const std::atomic<bool>& stop);
+
+/// Holds the file of a trained policy: what it says, and its text.
+struct PolicyAndText {
+  PolicyFile file;
+  std::string text{};
+};
 
 /// Holds trained policies by the hashes of their plans.
-using Policies = std::map<std::string, JsonDocument>;
+using Policies = std::map<std::string, PolicyAndText>;
 
 }  // namespace emplace::bench

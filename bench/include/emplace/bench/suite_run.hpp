@@ -5,6 +5,7 @@
 // that was stopped goes on where it was.
 
 #include <emplace/bench/cell.hpp>
+#include <emplace/bench/executor.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/shard.hpp>
@@ -20,6 +21,8 @@
 #include <vector>
 
 namespace emplace::bench {
+
+class Communicator;
 
 /// Runs a suite; see the head of this file. Used by one thread.
 class SuiteRun {
@@ -47,17 +50,25 @@ class SuiteRun {
   /// Returns those of trainings() whose policies the folder lacks. Requires: as remaining().
   std::vector<SuiteTraining> untrained() const;
 
-  /// Trains these policies, keeps each and tells `sink`, one at a time but from any thread. Throws
-  /// as train_policies() does.
-  void train(const std::vector<SuiteTraining>& trainings, int threads,
+  /// Trains these policies, keeps each and tells `sink`, one at a time but from any thread. `stop`
+  /// and errors are as of Executor::train_policies().
+  void train(const std::vector<SuiteTraining>& trainings, Executor& executor,
              const std::atomic<bool>& stop, const std::function<void(const SuiteTraining&)>& sink);
 
   /// Runs the remaining cells with the policies in the folder, keeps each result and tells `sink`,
-  /// one at a time but from any thread. `threads` and `stop` are as in run_cells(). Throws kIo or
+  /// one at a time but from any thread. `stop` is as of Executor::run_cells(). Throws kIo or
   /// kFormat for a policy file that is not what it should be. Requires: untrained() is empty, or
   /// `stop` is true: then it does nothing.
-  void run(int threads, const std::atomic<bool>& stop,
+  void run(Executor& executor, const std::atomic<bool>& stop,
            const std::function<void(const CellResult&)>& sink);
+
+  /// Returns a hash of all that decides on results: program, suite, seed and problems. Requires:
+  /// open() was not called.
+  std::string fingerprint() const;
+
+  /// Computes cells and trainings of this run for the root of a job, on this rank, until the root
+  /// has no more; see work_for_root(). Requires: open() was not called.
+  void work_for_root(Communicator& ranks, int threads) const;
 
  private:
   void load_all();
