@@ -1,8 +1,10 @@
+#include "allowed_threads.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
 #include "python_package.hpp"
 #include "stop_signal.hpp"
+#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/report.hpp>
@@ -118,13 +120,13 @@ void warn_of_other_build(const bench::Manifest& manifest) {
 }
 
 // Trains the policies that the folder lacks.
-void train(bench::SuiteRun& suite_run, const Options& options, const std::atomic<bool>& stop) {
+void train(bench::SuiteRun& suite_run, int threads, const std::atomic<bool>& stop) {
   const std::vector<bench::SuiteTraining> left = suite_run.untrained();
   const std::size_t total = suite_run.trainings().size();
   note(fmt::format("{} of {} policies to train", left.size(), total));
   ProgressLine line;
   std::size_t done = total - left.size();
-  suite_run.train(left, options.threads, stop, [&](const bench::SuiteTraining& training) {
+  suite_run.train(left, threads, stop, [&](const bench::SuiteTraining& training) {
     line.show(
         fmt::format("[{}/{}] trained {} on {}", ++done, total, training.policy, training.family));
   });
@@ -139,26 +141,39 @@ Outcome run(const Options& options, const Invocation& invocation) {
   const std::string folder = choose_folder(options, suite.name);
   suite_run.open(folder, invocation.arguments, options.resume);
   warn_of_other_build(suite_run.manifest());
+  warn_without_checksum(folder, suite_run.finished_without_checksum());
   note(fmt::format("{}: {} of {} cells to run, results in {}", suite.name,
                    suite_run.remaining().size(), suite_run.cells().size(), folder));
 
+  const int threads = allowed_threads(options.threads);
   const std::atomic<bool>& stop = stop_on_signal();
   if (!suite_run.trainings().empty()) {
-    train(suite_run, options, stop);
+    train(suite_run, threads, stop);
   }
+  std::vector<bench::CellFault> faults;
   {
     Progress progress(suite_run.cells(), suite_run.remaining());
-    suite_run.run(options.threads, stop,
-                  [&](const CellResult& result) { progress.finished(result.cell); });
+    faults = suite_run.run(threads, stop,
+                           [&](const CellResult& result) { progress.finished(result.cell); });
   }
 
   const bench::Report report =
       bench::make_report(bench::read_store(folder), bench::shipped_best_known());
   if (report.cells_finished < report.cells_total) {
-    print_error(fmt::format(
-        "emplace: interrupted after {} of {} cells; go on with: emplace run {} -o {} "
-        "--seed {} --resume",
-        report.cells_finished, report.cells_total, options.suite, folder, options.seed));
+    const std::string go_on = fmt::format("go on with: emplace run {} -o {} --seed {} --resume",
+                                          options.suite, folder, options.seed);
+    if (!faults.empty() && !stop) {
+      const bench::CellFault& first = faults.front();
+      print_error(
+          fmt::format("emplace: {} of {} cells could not be run on this machine, the first, {} on "
+                      "{} by {}, for: "
+                      "{}; {}",
+                      faults.size(), report.cells_total, first.cell.graph, first.cell.cluster,
+                      first.cell.agent.text(), first.reason, go_on));
+      return Outcome::kSomeCellsFailed;
+    }
+    print_error(fmt::format("emplace: interrupted after {} of {} cells; {}", report.cells_finished,
+                            report.cells_total, go_on));
     return Outcome::kInterrupted;
   }
   print(options.json ? bench::write_json(report)

@@ -1,9 +1,12 @@
+#include "allowed_threads.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
 #include "stop_signal.hpp"
+#include "stored_files.hpp"
 #include "terminal.hpp"
 
+#include <emplace/bench/file_lock.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/training.hpp>
 #include <emplace/graphs/catalog.hpp>
@@ -120,7 +123,7 @@ void begin_or_resume(const Options& options, Training& training) {
                   fmt::format("{}: nothing to resume: no such training was begun, or it has ended",
                               checkpoint));
     }
-    training.resume(read_text_file(checkpoint), checkpoint);
+    training.resume(read_trained(checkpoint), checkpoint);
   }
 }
 
@@ -130,7 +133,7 @@ TrainingEnd train(const Options& options, Training& training) {
   // The first update is saved at once: a file that cannot be written is told before hours are lost.
   std::optional<Clock::time_point> saved;
   const std::chrono::duration<double> interval(options.checkpoint_every_s);
-  return training.run(options.threads, [&] {
+  return training.run(allowed_threads(options.threads), [&] {
     progress.show();
     if (stop) {
       return false;
@@ -201,6 +204,7 @@ Outcome run(const Options& options) {
     throw Error(ErrorCode::kUsage, "--output: expected the name of a file, found '-'");
   }
   Training training(plan_of(options));
+  const bench::FileLock lock(options.output, "training");
   begin_or_resume(options, training);
   const TrainingEnd end = train(options, training);
   save(options, training);

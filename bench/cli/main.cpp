@@ -16,8 +16,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <exception>
 #include <new>
+#include <system_error>
 
 namespace {
 
@@ -82,12 +84,16 @@ void occupy_standard_streams() {
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
+  // A file that may grow no further is told by the write that fails.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return run(argc, argv);
   } catch (const Error& error) {
     return report_error("emplace", error.what(), exit_code(error.code()));
   } catch (const std::bad_alloc&) {
     return report_error("emplace", "out of memory", 1);
+  } catch (const std::system_error& error) {
+    return report_error("emplace", error.what(), 1);
   } catch (const emplace::InternalError& error) {
     return report_error("emplace", error.what(), 1);
   } catch (const std::exception& error) {

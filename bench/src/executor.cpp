@@ -12,6 +12,9 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <new>
+#include <system_error>
+#include <utility>
 
 namespace emplace::bench {
 namespace {
@@ -88,6 +91,25 @@ std::vector<double> replicas_of(const CellResult& result, const Problem& problem
   return std::move(replicas.front().makespan_us);
 }
 
+// What came of a cell: a result, or a fault of the machine.
+struct Attempt {
+  CellResult result{};
+  std::string fault{};  // empty if there is a result
+};
+
+Attempt attempt(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
+                const std::atomic<bool>& stop) {
+  try {
+    CellResult result = run_cell(cell, entry, policies, stop);
+    result.replicas_us = replicas_of(result, entry.problem);
+    return {.result = std::move(result)};
+  } catch (const std::bad_alloc&) {
+    return {.fault = "out of memory"};
+  } catch (const std::system_error& error) {
+    return {.fault = error.what()};
+  }
+}
+
 // Cells that use their whole budget start first, so that the last thread does not run alone for
 // long.
 std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
@@ -110,6 +132,10 @@ CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Poli
   result.bound_us = entry.bounds.best_us();
   try {
     place_and_simulate(entry.problem, policies, stop, watch, result);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::system_error&) {
+    throw;
   } catch (const std::exception& error) {
     result.status = CellStatus::kFailed;
     result.message = error.what();
@@ -121,19 +147,34 @@ CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Poli
   return result;
 }
 
-void run_cells(std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
-               int threads, const std::atomic<bool>& stop,
-               const std::function<void(const CellResult&)>& sink) {
-  const std::vector<const Cell*> order = longest_first(cells);
-  run_in_parallel<CellResult>(
-      order.size(), threads, stop,
-      [&](std::size_t at) {
-        const ProblemSet::Entry& entry = problems.find(*order[at]);
-        CellResult result = run_cell(*order[at], entry, policies, stop);
-        result.replicas_us = replicas_of(result, entry.problem);
-        return result;
-      },
-      [&](std::size_t, const CellResult& result) { sink(result); });
+std::vector<CellFault> run_cells(std::span<const Cell> cells, const ProblemSet& problems,
+                                 const Policies& policies, int threads,
+                                 const std::atomic<bool>& stop,
+                                 const std::function<void(const CellResult&)>& sink) {
+  // Returns those that the machine could not run.
+  const auto run = [&](const std::vector<const Cell*>& order, int num_threads) {
+    std::vector<CellFault> faults;
+    run_in_parallel<Attempt>(
+        order.size(), num_threads, stop,
+        [&](std::size_t at) {
+          return attempt(*order[at], problems.find(*order[at]), policies, stop);
+        },
+        [&](std::size_t at, const Attempt& attempt) {
+          if (attempt.fault.empty()) {
+            sink(attempt.result);
+          } else {
+            faults.push_back({*order[at], attempt.fault});
+          }
+        });
+    return faults;
+  };
+  const std::vector<CellFault> faults = run(longest_first(cells), threads);
+  std::vector<const Cell*> again;
+  for (const CellFault& fault : faults) {
+    again.push_back(&fault.cell);
+  }
+  // Memory that they lacked may have been that of the cells beside them.
+  return again.empty() || stop ? faults : run(again, 1);
 }
 
 }  // namespace emplace::bench

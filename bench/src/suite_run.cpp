@@ -1,4 +1,3 @@
-#include <emplace/bench/executor.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/graphs/error.hpp>
@@ -117,13 +116,13 @@ Policies SuiteRun::read_policies() const {
   return policies;
 }
 
-void SuiteRun::run(int threads, const std::atomic<bool>& stop,
-                   const std::function<void(const CellResult&)>& sink) {
+std::vector<CellFault> SuiteRun::run(int threads, const std::atomic<bool>& stop,
+                                     const std::function<void(const CellResult&)>& sink) {
   if (stop) {
-    return;
+    return {};
   }
   const Policies policies = read_policies();
-  run_cells(remaining_, problems_, policies, threads, stop, [&](const CellResult& result) {
+  return run_cells(remaining_, problems_, policies, threads, stop, [&](const CellResult& result) {
     store_->append(result);
     sink(result);
   });

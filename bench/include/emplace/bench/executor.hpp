@@ -14,6 +14,8 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace emplace::bench {
 
@@ -29,15 +31,26 @@ struct CellWatch {
 
 /// Runs one cell, whose agent may start from one of `policies`. The cell is kFailed if the agent
 /// throws or returns a placement that is not complete. `stop` ends it early; the result is then
-/// the best so far, which differs from run to run.
+/// the best so far, which differs from run to run. Where the machine fails, for want of memory,
+/// threads, processes or files, there is no result: std::bad_alloc and std::system_error are passed
+/// on.
 CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
                     const std::atomic<bool>& stop, const CellWatch& watch = {});
 
+/// Names a cell that the machine could not run.
+struct CellFault {
+  Cell cell{};
+  std::string reason{};
+};
+
 /// Runs every cell and passes each result to `sink`, one at a time but from any thread and in any
 /// order. `threads` of 0 means all cores. When `stop` turns true no further cell starts, and those
-/// that run end early without a result. An exception of `sink` ends the run and is rethrown.
-void run_cells(std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
-               int threads, const std::atomic<bool>& stop,
-               const std::function<void(const CellResult&)>& sink);
+/// that run end early without a result. An exception of `sink` ends the run and is rethrown. Cells
+/// that the machine could not run are run again at the end, one after the other; returns those for
+/// which that did not help.
+std::vector<CellFault> run_cells(std::span<const Cell> cells, const ProblemSet& problems,
+                                 const Policies& policies, int threads,
+                                 const std::atomic<bool>& stop,
+                                 const std::function<void(const CellResult&)>& sink);
 
 }  // namespace emplace::bench

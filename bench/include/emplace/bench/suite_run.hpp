@@ -5,6 +5,7 @@
 // that was stopped goes on where it was.
 
 #include <emplace/bench/cell.hpp>
+#include <emplace/bench/executor.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite.hpp>
@@ -40,6 +41,9 @@ class SuiteRun {
   /// Returns the manifest of the store, the present start last. Requires: as remaining().
   const Manifest& manifest() const { return store_->manifest(); }
 
+  /// Returns how many of the results that were there have no checksum. Requires: as remaining().
+  std::int64_t finished_without_checksum() const { return store_->finished_without_checksum(); }
+
   /// Returns the trainings whose policies the remaining cells need. Requires: as remaining().
   const std::vector<SuiteTraining>& trainings() const { return trainings_; }
 
@@ -53,10 +57,11 @@ class SuiteRun {
 
   /// Runs the remaining cells with the policies in the folder, keeps each result and tells `sink`,
   /// one at a time but from any thread. `threads` and `stop` are as in run_cells(). Throws kIo or
-  /// kFormat for a policy file that is not what it should be. Requires: untrained() is empty, or
-  /// `stop` is true: then it does nothing.
-  void run(int threads, const std::atomic<bool>& stop,
-           const std::function<void(const CellResult&)>& sink);
+  /// kFormat for a policy file that is not what it should be. Returns the cells that the machine
+  /// could not run, which have no result. Requires: untrained() is empty, or `stop` is true: then
+  /// it does nothing.
+  std::vector<CellFault> run(int threads, const std::atomic<bool>& stop,
+                             const std::function<void(const CellResult&)>& sink);
 
  private:
   Policies read_policies() const;
