@@ -1,6 +1,7 @@
 #include "best_known_searches.hpp"
 
 #include "placed_step.hpp"
+#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/executor.hpp>
@@ -94,7 +95,7 @@ std::optional<BestKnown> best_known_of(const bench::CellResult& result,
 // The fastest cell of each graph and cluster.
 void add_results(std::vector<BestKnownSearch>& searches, const std::string& folder) {
   std::map<std::pair<std::string, std::string>, const bench::CellResult*> best;
-  const auto run = std::make_shared<const bench::StoredRun>(bench::read_store(folder));
+  const auto run = std::make_shared<const bench::StoredRun>(read_run(folder));
   bool has_policies = false;
   for (const bench::CellResult& result : run->results) {
     if (result.status != bench::CellStatus::kOk) {

@@ -1,13 +1,14 @@
+#include "allowed_threads.hpp"
 #include "best_known_searches.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
 #include "terminal.hpp"
-#include "threads.hpp"
 
 #include <emplace/agents/agent_spec.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/bench/threads.hpp>
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
@@ -324,7 +325,7 @@ void add_update_of_best_known(CLI::App& parent, Action& action) {
   add_json(*command, options->json);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
-      return on_threads(options->threads, [&] { return update(*options); });
+      return bench::on_threads(allowed_threads(options->threads), [&] { return update(*options); });
     };
   });
 }

@@ -1,6 +1,7 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/micro_comparison.hpp>
@@ -70,8 +71,8 @@ Outcome compare(const Options& options, const Invocation& invocation) {
     const bench::MicroRun b = bench::read_micro_run(read_text_file(options.b), options.b);
     return answer(bench::compare_micro(a, b, threshold, options.yardstick), options, invocation);
   }
-  const bench::StoredRun a = bench::read_store(options.a);
-  const bench::StoredRun b = bench::read_store(options.b);
+  const bench::StoredRun a = read_run(options.a);
+  const bench::StoredRun b = read_run(options.b);
   return answer(bench::compare_runs(a, b, threshold), options, invocation);
 }
 

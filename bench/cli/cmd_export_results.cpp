@@ -1,6 +1,7 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/result_tables.hpp>
@@ -45,7 +46,7 @@ void export_results(const Options& options) {
                 "give one of --csv and --sqlite (see emplace export-results --help)");
   }
   refuse_two_answers(options.json, options.output, "--output");
-  const bench::StoredRun run = bench::read_store(options.folder);
+  const bench::StoredRun run = read_run(options.folder);
   std::vector<std::string> paths;
   if (options.csv) {
     paths = write_csv_files(run, options.output.empty() ? options.folder : options.output);

@@ -1,10 +1,11 @@
+#include "allowed_threads.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
 #include "memory_overflow.hpp"
 #include "placed_step.hpp"
 #include "terminal.hpp"
-#include "threads.hpp"
 
+#include <emplace/bench/threads.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 
@@ -101,7 +102,7 @@ void add_place(CLI::App& app, Action& action) {
         command->count("--groups") == 0 && command->count("--grouping") == 0;
     action = [options](const Invocation&) {
       refuse_two_answers(options->json, options->output, "--output");
-      const PlacedStep step = on_threads(options->threads, [&] {
+      const PlacedStep step = bench::on_threads(allowed_threads(options->threads), [&] {
         return place(options->problem, options->agent, options->policy);
       });
       note_guesses(step);

@@ -4,6 +4,7 @@
 #include "options.hpp"
 #include "placed_step.hpp"
 #include "stored_cell.hpp"
+#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/result_store.hpp>
@@ -74,7 +75,7 @@ Json to_json(const bench::StoredRun& run) {
 }
 
 void list_cells(const Options& options, bool color) {
-  const bench::StoredRun run = bench::read_store(options.choice.folder);
+  const bench::StoredRun run = read_run(options.choice.folder);
   if (options.json) {
     print_json(to_json(run));
   } else {

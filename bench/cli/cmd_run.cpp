@@ -1,3 +1,4 @@
+#include "allowed_threads.hpp"
 #include "command.hpp"
 #include "dry_run.hpp"
 #include "help_text.hpp"
@@ -5,6 +6,7 @@
 #include "python_package.hpp"
 #include "ranks.hpp"
 #include "stop_signal.hpp"
+#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/report.hpp>
@@ -160,7 +162,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
     return loaded.emplace(suite, seed, shard).fingerprint();
   });
   bench::SuiteRun& suite_run = *loaded;
-  const int threads = threads_of_rank(ranks, options.threads);
+  const int threads = allowed_threads(threads_of_rank(ranks, options.threads));
   if (!is_root(ranks)) {
     suite_run.work_for_root(*ranks, threads);
     return Outcome::kOk;
@@ -171,6 +173,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
   const std::string folder = choose_folder(options, name);
   suite_run.open(folder, invocation.arguments, options.resume);
   warn_of_other_build(suite_run.manifest());
+  warn_without_checksum(folder, suite_run.finished_without_checksum());
   note(fmt::format("{}: {} of {} cells to run, results in {}", suite.name,
                    suite_run.remaining().size(), suite_run.cells().size(), folder));
 
@@ -179,20 +182,30 @@ Outcome run(const Options& options, const Invocation& invocation) {
   if (!suite_run.trainings().empty()) {
     train(suite_run, *executor, stop);
   }
+  std::vector<bench::CellFault> faults;
   {
     Progress progress(suite_run.cells(), suite_run.remaining());
-    suite_run.run(*executor, stop,
-                  [&](const CellResult& result) { progress.finished(result.cell); });
+    faults = suite_run.run(*executor, stop,
+                           [&](const CellResult& result) { progress.finished(result.cell); });
   }
 
   const bench::Report report =
       bench::make_report(bench::read_store(folder), bench::shipped_best_known());
   if (report.cells_finished < report.cells_total) {
-    print_error(
-        fmt::format("emplace: interrupted after {} of {} cells; go on with: emplace run {} -o {} "
-                    "--seed {}{} --resume",
-                    report.cells_finished, report.cells_total, options.suite, folder, options.seed,
-                    shard.is_whole() ? "" : " --shard " + shard.text()));
+    const std::string go_on =
+        fmt::format("go on with: emplace run {} -o {} --seed {}{} --resume", options.suite, folder,
+                    options.seed, shard.is_whole() ? "" : " --shard " + shard.text());
+    if (!faults.empty() && !stop) {
+      const bench::CellFault& first = faults.front();
+      print_error(
+          fmt::format("emplace: {} of {} cells could not be run on this machine, the first, {} on "
+                      "{} by {}, for: {}; {}",
+                      faults.size(), report.cells_total, first.cell.graph, first.cell.cluster,
+                      first.cell.agent.text(), first.reason, go_on));
+      return Outcome::kSomeCellsFailed;
+    }
+    print_error(fmt::format("emplace: interrupted after {} of {} cells; {}", report.cells_finished,
+                            report.cells_total, go_on));
     return Outcome::kInterrupted;
   }
   print(options.json ? bench::write_json(report)

@@ -1,3 +1,4 @@
+#include "allowed_threads.hpp"
 #include "command.hpp"
 #include "graph_facts.hpp"
 #include "grouping_report.hpp"
@@ -7,11 +8,11 @@
 #include "placed_step.hpp"
 #include "policy_facts.hpp"
 #include "terminal.hpp"
-#include "threads.hpp"
 
 #include <emplace/bench/grouping_comparison.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/bench/threads.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
@@ -138,11 +139,12 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
     add_to_json(json, on_cluster);
   }
   if (options.compares_groupings) {
-    const bench::GroupingComparison comparison = on_threads(options.threads, [&] {
-      return bench::compare_groupings(options.problem.graph, options.problem.cluster,
-                                      options.problem.groups, options.evaluations,
-                                      static_cast<std::uint64_t>(options.seed));
-    });
+    const bench::GroupingComparison comparison =
+        bench::on_threads(allowed_threads(options.threads), [&] {
+          return bench::compare_groupings(options.problem.graph, options.problem.cluster,
+                                          options.problem.groups, options.evaluations,
+                                          static_cast<std::uint64_t>(options.seed));
+        });
     text += to_text(comparison);
     json["groupings"] = to_json(comparison);
   }

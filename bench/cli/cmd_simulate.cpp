@@ -1,3 +1,4 @@
+#include "allowed_threads.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
 #include "memory_overflow.hpp"
@@ -5,8 +6,8 @@
 #include "placed_step.hpp"
 #include "replicas_report.hpp"
 #include "terminal.hpp"
-#include "threads.hpp"
 
+#include <emplace/bench/threads.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/case_file.hpp>
@@ -91,7 +92,7 @@ void simulate_problem(const Options& options) {
   note_out_of_memory(step);
   std::optional<ReplicaReport> replicas;
   if (options.replicas.replicas > 0) {
-    replicas = on_threads(options.threads, [&] {
+    replicas = bench::on_threads(allowed_threads(options.threads), [&] {
       return simulate_replicas(step, {.graph = step.graph, .cluster = step.cluster},
                                options.replicas, options.agent.seed);
     });

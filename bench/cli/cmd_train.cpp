@@ -1,10 +1,13 @@
+#include "allowed_threads.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
 #include "ranks.hpp"
 #include "stop_signal.hpp"
+#include "stored_files.hpp"
 #include "terminal.hpp"
 
+#include <emplace/bench/file_lock.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/training.hpp>
 #include <emplace/graphs/catalog.hpp>
@@ -124,7 +127,7 @@ std::optional<std::string> find_checkpoint(const Options& options) {
                 fmt::format("{}: nothing to resume: no such training was begun, or it has ended",
                             checkpoint));
   }
-  return read_text_file(checkpoint);
+  return read_trained(checkpoint);
 }
 
 // Only the root reads the checkpoint, so only its machine needs the file.
@@ -152,7 +155,7 @@ TrainingEnd train(const Options& options, const bench::Communicator* ranks, Trai
   // The first update is saved at once: a file that cannot be written is told before hours are lost.
   std::optional<Clock::time_point> saved;
   const std::chrono::duration<double> interval(options.checkpoint_every_s);
-  return training.run(threads_of_rank(ranks, options.threads), [&] {
+  return training.run(allowed_threads(threads_of_rank(ranks, options.threads)), [&] {
     progress.show();
     if (stop) {
       return false;
@@ -232,6 +235,10 @@ Outcome run(const Options& options) {
     return loaded.emplace(plan_of(options), ranks).fingerprint();
   });
   Training& training = *loaded;
+  std::optional<bench::FileLock> lock;
+  if (is_root(ranks)) {
+    lock.emplace(options.output, "training");
+  }
   begin_or_resume(options, ranks, training);
   const TrainingEnd end = train(options, ranks, training);
   if (!is_root(ranks)) {

@@ -2,6 +2,7 @@
 
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/bench/threads.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 
@@ -45,9 +46,11 @@ GraphFacts facts_of(const OpGraph& graph, std::string_view name, const Grouping&
 std::vector<GraphFacts> facts_of_catalog() {
   const std::vector<std::string> names = GraphCatalog::global().names();
   std::vector<GraphFacts> facts(names.size());
-  tbb::parallel_for(std::size_t{0}, names.size(), [&](std::size_t i) {
-    const OpGraph graph = load_graph(names[i]);
-    facts[i] = facts_of(graph, kDefaultGrouping, bench::group_graph(graph, 0));
+  bench::on_threads(0, [&] {
+    tbb::parallel_for(std::size_t{0}, names.size(), [&](std::size_t i) {
+      const OpGraph graph = load_graph(names[i]);
+      facts[i] = facts_of(graph, kDefaultGrouping, bench::group_graph(graph, 0));
+    });
   });
   return facts;
 }

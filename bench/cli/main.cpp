@@ -17,8 +17,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <exception>
 #include <new>
+#include <system_error>
 
 namespace {
 
@@ -80,6 +82,8 @@ int run(int argc, const char* const* argv) {
     return report_error("emplace", error.what(), exit_code(error.code()));
   } catch (const std::bad_alloc&) {
     return report_error("emplace", "out of memory", 1);
+  } catch (const std::system_error& error) {
+    return report_error("emplace", error.what(), 1);
   } catch (const emplace::InternalError& error) {
     return report_error("emplace", error.what(), 1);
   } catch (const std::exception& error) {
@@ -102,6 +106,8 @@ void occupy_standard_streams() {
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
+  // A file that may grow no further is told by the write that fails.
+  std::signal(SIGXFSZ, SIG_IGN);
   const int code = run(argc, argv);
   emplace::cli::leave_ranks(code, false);
   return code;

@@ -1,15 +1,17 @@
 #include "placed_step.hpp"
 
+#include "allowed_threads.hpp"
 #include "search_progress.hpp"
 #include "stop_signal.hpp"
 #include "stored_cell.hpp"
+#include "stored_files.hpp"
 #include "terminal.hpp"
-#include "threads.hpp"
 
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/bench/threads.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
@@ -159,7 +161,7 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
 }
 
 PlacedStep place_with_policy(const ProblemOptions& problem_options, const PolicyOptions& with) {
-  const bench::PolicyFile file = bench::read_policy_file(read_text_file(with.path), with.path);
+  const bench::PolicyFile file = bench::read_policy_file(read_trained(with.path), with.path);
   ProblemOptions options = problem_options;
   if (with.groups_as_trained) {
     options.groups = file.origin.plan.groups;
@@ -219,7 +221,7 @@ PlacedStep place_from_file(const ProblemOptions& problem, const std::string& pat
 }
 
 PlacedStep place_from_run(const CellChoice& choice) {
-  const bench::StoredRun run = bench::read_store(choice.folder);
+  const bench::StoredRun run = read_run(choice.folder);
   return place_from_run(run, find_cell(run, choice), choice.folder);
 }
 
@@ -260,7 +262,7 @@ PlacedStep place_step(const StepOptions& options, std::string_view command,
                             "--result DIR (see emplace {} --help)",
                             instead, command));
   }
-  return on_threads(options.threads, [&] { return place_step(options); });
+  return bench::on_threads(allowed_threads(options.threads), [&] { return place_step(options); });
 }
 
 namespace {

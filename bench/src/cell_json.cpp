@@ -2,6 +2,7 @@
 
 #include "placement_text.hpp"
 
+#include <emplace/bench/checksum.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/json_cursor.hpp>
@@ -144,7 +145,7 @@ std::string write_cell_result(const CellResult& result) {
     json["measured"]["history_s"] = history.seconds;
   }
   // An agent's message may be any bytes; what is not UTF-8 in it is replaced.
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return with_checksum(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 CellResult read_cell_result(std::string_view line, const std::string& source) {
@@ -178,7 +179,8 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
                     "priorities",
                     "history",
                     "replicas_us",
-                    "measured"});
+                    "measured",
+                    "crc32"});
   CellResult result;
   Cell& cell = result.cell;
   cell.graph = json.at("graph").non_empty_text();
@@ -237,6 +239,8 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
     result.history = history_from_json(*history, measured.at("history_s"), result.evaluations);
   }
   result.wall_s = measured.at("wall_s").number(0, kMaxNumber);
+  // Last, as other mistakes are told with their place.
+  check_checksum(line, source);
   return result;
 }
 

@@ -13,6 +13,9 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <new>
+#include <system_error>
+#include <utility>
 
 namespace emplace::bench {
 namespace {
@@ -89,6 +92,44 @@ std::vector<double> replicas_of(const CellResult& result, const Problem& problem
   return std::move(replicas.front().makespan_us);
 }
 
+// What came of a cell: a result, or a fault of the machine.
+struct Attempt {
+  CellResult result{};
+  std::string fault{};  // empty if there is a result
+};
+
+Attempt attempt(const Cell& cell, const ProblemSet& problems, const Policies& policies,
+                const std::atomic<bool>& stop) {
+  try {
+    return {.result = run_suite_cell(cell, problems, policies, stop)};
+  } catch (...) {
+    std::optional<std::string> fault = machine_fault(std::current_exception());
+    if (!fault) {
+      throw;
+    }
+    return {.fault = std::move(*fault)};
+  }
+}
+
+// Returns the cells that the machine could not run.
+std::vector<CellFault> attempt_all(const std::vector<const Cell*>& order,
+                                   const ProblemSet& problems, const Policies& policies,
+                                   int threads, const std::atomic<bool>& stop,
+                                   const std::function<void(const CellResult&)>& sink) {
+  std::vector<CellFault> faults;
+  run_in_parallel<Attempt>(
+      order.size(), threads, stop,
+      [&](std::size_t at) { return attempt(*order[at], problems, policies, stop); },
+      [&](std::size_t at, const Attempt& attempt) {
+        if (attempt.fault.empty()) {
+          sink(attempt.result);
+        } else {
+          faults.push_back({*order[at], attempt.fault});
+        }
+      });
+  return faults;
+}
+
 }  // namespace
 
 CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
@@ -99,6 +140,10 @@ CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Poli
   result.bound_us = entry.bounds.best_us();
   try {
     place_and_simulate(entry.problem, policies, stop, watch, result);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::system_error&) {
+    throw;
   } catch (const std::exception& error) {
     result.status = CellStatus::kFailed;
     result.message = error.what();
@@ -128,14 +173,34 @@ std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
   return order;
 }
 
-void ThreadExecutor::run_cells(std::span<const Cell> cells, const ProblemSet& problems,
-                               const Policies& policies, const std::atomic<bool>& stop,
-                               const std::function<void(const CellResult&)>& sink) {
-  const std::vector<const Cell*> order = longest_first(cells);
-  run_in_parallel<CellResult>(
-      order.size(), threads_, stop,
-      [&](std::size_t at) { return run_suite_cell(*order[at], problems, policies, stop); },
-      [&](std::size_t, const CellResult& result) { sink(result); });
+std::optional<std::string> machine_fault(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  } catch (const std::system_error& fault) {
+    return fault.what();
+  } catch (...) {
+    return std::nullopt;
+  }
+}
+
+std::vector<CellFault> run_alone(std::vector<CellFault> faults, const ProblemSet& problems,
+                                 const Policies& policies, const std::atomic<bool>& stop,
+                                 const std::function<void(const CellResult&)>& sink) {
+  std::vector<const Cell*> again;
+  for (const CellFault& fault : faults) {
+    again.push_back(&fault.cell);
+  }
+  return again.empty() || stop ? std::move(faults)
+                               : attempt_all(again, problems, policies, 1, stop, sink);
+}
+
+std::vector<CellFault> ThreadExecutor::run_cells(
+    std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
+    const std::atomic<bool>& stop, const std::function<void(const CellResult&)>& sink) {
+  return run_alone(attempt_all(longest_first(cells), problems, policies, threads_, stop, sink),
+                   problems, policies, stop, sink);
 }
 
 void ThreadExecutor::train_policies(

@@ -1,6 +1,7 @@
 #include "suite_json.hpp"
 
 #include <emplace/agents/plugin_loader.hpp>
+#include <emplace/bench/checksum.hpp>
 #include <emplace/bench/manifest.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/random.hpp>
@@ -203,7 +204,8 @@ std::string write_manifest(const Manifest& manifest) {
   json["problems"] = std::move(problems);
   json["starts"] = std::move(starts);
   // An argument may be any bytes; what is not UTF-8 in it is replaced.
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return with_checksum(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                       "\n");
 }
 
 Manifest read_manifest(std::string_view text, const std::string& source) {
@@ -213,8 +215,8 @@ Manifest read_manifest(std::string_view text, const std::string& source) {
   if (json.at("version").integer(1, kVersion) < kOldestVersion) {
     json.at("version").fail("an older program wrote these results; run the suite again");
   }
-  json.expect_only(
-      {"schema", "version", "suite", "root_seed", "num_cells", "shard", "problems", "starts"});
+  json.expect_only({"schema", "version", "suite", "root_seed", "num_cells", "shard", "problems",
+                    "starts", "crc32"});
   Manifest manifest;
   manifest.suite = suite_from_json(json.at("suite"), KnownNames::kAny);
   manifest.root_seed = static_cast<std::uint64_t>(json.at("root_seed").integer(0, kMaxRootSeed));
@@ -234,6 +236,7 @@ Manifest read_manifest(std::string_view text, const std::string& source) {
   for (const JsonCursor& start : json.at("starts").elements()) {
     manifest.starts.push_back(start_from_json(start));
   }
+  check_checksum(text, source);
   return manifest;
 }
 

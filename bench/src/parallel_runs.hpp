@@ -2,10 +2,8 @@
 
 // Computes many results on the threads of one machine and passes them on one at a time.
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/bench/threads.hpp>
 
-#include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
@@ -14,18 +12,6 @@
 #include <mutex>
 
 namespace emplace::bench {
-
-/// Calls `work(count)` so that oneTBB uses `threads` threads in it; 0 means all cores, and `count`
-/// says how many those are.
-template <class Work>
-void run_on_threads(int threads, const Work& work) {
-  const int count = threads == 0 ? tbb::info::default_concurrency() : threads;
-  EMPLACE_CHECK(count > 0, "{} threads", count);
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
-                                  static_cast<std::size_t>(count));
-  tbb::task_arena arena(count);
-  arena.execute([&] { work(count); });
-}
 
 /// Computes `compute(i)`, a Result, for each i below `count`, in parallel, and passes it to
 /// `sink(i, result)`, one at a time but from any thread and in any order. Computations start in the
@@ -61,9 +47,9 @@ void run_in_parallel(std::size_t count, int threads, const std::atomic<bool>& st
     }
   };
 
-  run_on_threads(threads, [&](int num_workers) {
+  on_threads(threads, [&] {
     tbb::task_group workers;
-    for (int worker = 0; worker < num_workers; ++worker) {
+    for (int worker = 0; worker < tbb::this_task_arena::max_concurrency(); ++worker) {
       workers.run(work);
     }
     workers.wait();

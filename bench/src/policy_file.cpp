@@ -1,6 +1,7 @@
 #include "training_json.hpp"
 
 #include <emplace/agents/registry.hpp>
+#include <emplace/bench/checksum.hpp>
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
@@ -43,22 +44,25 @@ std::unique_ptr<TrainableAgent> make_trainable(const agents::AgentSpec& spec,
 }
 
 std::string write_policy_file(const PolicyOrigin& origin, std::string_view policy) {
-  return fmt::format(
+  return with_checksum(fmt::format(
       "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"episodes_played\": {},\n"
       "\"updates\": {},\n\"policy\": {}\n}}\n",
       kSchema, kVersion, to_json(origin.plan).dump(2), origin.episodes_played, origin.updates,
-      policy.substr(0, policy.find_last_not_of('\n') + 1));
+      policy.substr(0, policy.find_last_not_of('\n') + 1)));
 }
 
 PolicyFile read_policy_file(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor root = document.root();
   root.expect_schema(kSchema, kVersion);
-  root.expect_only({"schema", "version", "plan", "episodes_played", "updates", "policy"});
-  return {.origin = {.plan = plan_from_json(root.at("plan")),
-                     .episodes_played = root.at("episodes_played").integer(0, kMaxInteger),
-                     .updates = root.at("updates").integer(0, kMaxInteger)},
-          .policy = root.at("policy").copy()};
+  root.expect_only({"schema", "version", "plan", "episodes_played", "updates", "policy", "crc32"});
+  PolicyFile file{.origin = {.plan = plan_from_json(root.at("plan")),
+                             .episodes_played = root.at("episodes_played").integer(0, kMaxInteger),
+                             .updates = root.at("updates").integer(0, kMaxInteger)},
+                  .policy = root.at("policy").copy()};
+  // Last, as other mistakes are told with their place.
+  check_checksum(text, source);
+  return file;
 }
 
 std::unique_ptr<TrainableAgent> agent_of(const PolicyFile& file, bool groups_are_given) {

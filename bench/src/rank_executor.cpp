@@ -29,6 +29,7 @@ enum Kind : int {
   kPlace,    // from the root: the number of a task and the id of a cell
   kTrain,    // from the root: the number of a task and the name of a policy's file
   kResult,   // to the root: the number of a task and what it gave
+  kFault,    // to the root: the number of a task and what the machine lacked for it
   kFailure,  // to the root: why a task could not be computed
   kDismiss,  // from the root: there is no more
 };
@@ -95,9 +96,10 @@ RankExecutor::~RankExecutor() {
   }
 }
 
-void RankExecutor::run_cells(std::span<const Cell> cells, const ProblemSet& problems,
-                             const Policies& policies, const std::atomic<bool>& stop,
-                             const std::function<void(const CellResult&)>& sink) {
+std::vector<CellFault> RankExecutor::run_cells(std::span<const Cell> cells,
+                                               const ProblemSet& problems, const Policies& policies,
+                                               const std::atomic<bool>& stop,
+                                               const std::function<void(const CellResult&)>& sink) {
   for (std::size_t rank = 1; rank < ranks_->size(); ++rank) {
     for (const auto& [training, policy] : policies) {
       ranks_->send(rank, kPolicy, fmt::format("{} {}", training, policy.text));
@@ -113,7 +115,12 @@ void RankExecutor::run_cells(std::span<const Cell> cells, const ProblemSet& prob
   tasks.sink = [&](std::size_t, const std::string& text) {
     sink(read_cell_result(text, "a result of another rank"));
   };
+  std::vector<CellFault> faults;
+  tasks.fault = [&](std::size_t at, const std::string& reason) {
+    faults.push_back({*order[at], reason});
+  };
   run(tasks, stop);
+  return run_alone(std::move(faults), problems, policies, stop, sink);
 }
 
 void RankExecutor::train_policies(
@@ -153,10 +160,11 @@ void RankExecutor::run(const Tasks& tasks, const std::atomic<bool>& stop) {
       }
     }
   };
-  const auto take = [&](std::size_t rank, std::size_t task, const std::string& text) {
+  const auto take = [&](std::size_t rank, std::size_t task, const std::string& text,
+                        const auto& sink) {
     ++free_[rank];
     ++results;
-    tasks.sink(task, text);
+    sink(task, text);
   };
   for (Pause pause; results < tasks.requests.size() && !stop;) {
     hand_out();
@@ -164,11 +172,16 @@ void RankExecutor::run(const Tasks& tasks, const std::atomic<bool>& stop) {
       if (stop) {
         return;  // it may have ended early
       }
-      if (done.error) {
+      pause.reset();
+      if (!done.error) {
+        take(Communicator::kRoot, done.task, done.text, tasks.sink);
+        continue;
+      }
+      const std::optional<std::string> fault = machine_fault(done.error);
+      if (!fault || !tasks.fault) {
         std::rethrow_exception(done.error);
       }
-      take(Communicator::kRoot, done.task, done.text);
-      pause.reset();
+      take(Communicator::kRoot, done.task, *fault, tasks.fault);
     }
     while (const auto message = ranks_->receive()) {
       pause.reset();
@@ -177,9 +190,14 @@ void RankExecutor::run(const Tasks& tasks, const std::atomic<bool>& stop) {
       } else if (message->kind == kFailure) {
         throw Error(ErrorCode::kUnsupported, message->text);
       } else {
-        EMPLACE_CHECK(message->kind == kResult, "a text of kind {}", message->kind);
+        EMPLACE_CHECK(message->kind == kResult || message->kind == kFault, "a text of kind {}",
+                      message->kind);
         const auto [task, text] = split_numbered(message->text);
-        take(message->from, task, std::string(text));
+        if (message->kind == kFault && !tasks.fault) {
+          throw Error(ErrorCode::kUnsupported, std::string(text));
+        }
+        take(message->from, task, std::string(text),
+             message->kind == kResult ? tasks.sink : tasks.fault);
       }
     }
   }
@@ -201,11 +219,14 @@ void work_for_root(Communicator& ranks, int threads, const SuiteWork& work) {
   for (Pause pause;;) {
     for (const TaskThreads::Done& done : tasks.wait(pause.next())) {
       pause.reset();
-      if (done.error) {
+      if (!done.error) {
+        ranks.send(Communicator::kRoot, kResult, numbered(done.task, done.text));
+      } else if (const std::optional<std::string> fault = machine_fault(done.error)) {
+        ranks.send(Communicator::kRoot, kFault,
+                   numbered(done.task, fmt::format("{}: {}", ranks.name(), *fault)));
+      } else {
         ranks.send(Communicator::kRoot, kFailure,
                    fmt::format("{}: {}", ranks.name(), message_of(done.error)));
-      } else {
-        ranks.send(Communicator::kRoot, kResult, numbered(done.task, done.text));
       }
     }
     while (const auto message = ranks.receive()) {

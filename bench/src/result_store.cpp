@@ -1,5 +1,7 @@
 #include "suite_index.hpp"
 
+#include <emplace/bench/checksum.hpp>
+#include <emplace/bench/file_lock.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
@@ -8,11 +10,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -35,18 +38,48 @@ std::string cells_path(const std::string& folder) { return folder + "/cells.json
   throw Error(ErrorCode::kIo, fmt::format("{}: {}: {}", path, what, std::strerror(error)));
 }
 
-// Returns the complete lines of `text`: the last line of a run that was killed may be torn.
-std::string_view whole_lines(std::string_view text) { return text.substr(0, text.rfind('\n') + 1); }
+// A sync for each line takes longer than the quickest cells; a power cut may undo the lines of so
+// long, a killed program none.
+constexpr std::chrono::seconds kSyncInterval{1};
 
-// Hands the result of each line to `sink`, with its position in the suite.
-void read_lines(std::string_view text, const std::string& path, const Manifest& manifest,
-                const std::function<void(const CellPosition&, CellResult)>& sink) {
+// Returns the complete lines of `text`, the content of `path`: the last line of a run that was
+// killed may be torn, and a power cut leaves zeros. What is neither is not ours to drop.
+std::string_view whole_lines(std::string_view text, const std::string& path) {
+  const std::size_t end = text.rfind('\n') + 1;
+  const std::string_view torn = text.substr(end);
+  constexpr std::string_view kBegin = "{\"id\":\"";
+  const bool is_ours = torn.starts_with(kBegin.substr(0, torn.size()));
+  if (!is_ours && torn.find_first_not_of('\0') != std::string_view::npos) {
+    throw Error(ErrorCode::kFormat, path + ": the last line is not that of a cell");
+  }
+  return text.substr(0, end);
+}
+
+// Others than plain files are refused: reading a pipe would wait for ever, and what a link points
+// at would be shortened where its last line is torn.
+void expect_plain_file(const std::string& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+    throw Error(
+        ErrorCode::kIo,
+        fmt::format("{}: expected a plain file, found {}", path,
+                    S_ISLNK(facts.st_mode) ? "a link; link the folder instead" : "something else"));
+  }
+}
+
+// Hands the result of each line to `sink`, with its position in the suite; returns how many lines
+// have no checksum.
+std::int64_t read_lines(std::string_view text, const std::string& path, const Manifest& manifest,
+                        const std::function<void(const CellPosition&, CellResult)>& sink) {
   const SuiteIndex index(manifest.suite, manifest.root_seed);
   std::set<CellPosition> seen;
+  std::int64_t without_checksum = 0;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string source = fmt::format("{}:{}", path, number);
-    CellResult result = read_cell_result(text.substr(0, end), source);
+    const std::string_view line = text.substr(0, end);
+    without_checksum += has_checksum(line) ? 0 : 1;
+    CellResult result = read_cell_result(line, source);
     const std::optional<CellPosition> position = index.find(result.cell);
     if (!position) {
       throw Error(ErrorCode::kFormat,
@@ -58,6 +91,7 @@ void read_lines(std::string_view text, const std::string& path, const Manifest& 
     sink(*position, std::move(result));
     text.remove_prefix(end + 1);
   }
+  return without_checksum;
 }
 
 // Returns the values in the order of their positions.
@@ -73,6 +107,7 @@ std::vector<Value> in_order(std::map<CellPosition, Value> values) {
 std::string read_cells_text(const std::string& folder) {
   // A run that was killed before it made this file has no results yet.
   std::error_code error;
+  expect_plain_file(cells_path(folder));
   return fs::exists(cells_path(folder), error) ? read_text_file(cells_path(folder)) : "";
 }
 
@@ -127,11 +162,14 @@ bool holds_store(const std::string& path) {
 }
 
 struct ResultStore::Impl {
+  using Clock = std::chrono::steady_clock;
+
   Impl() = default;
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
     if (file >= 0) {
+      ::fdatasync(file);
       ::close(file);
     }
   }
@@ -139,24 +177,30 @@ struct ResultStore::Impl {
   // Opens the file of cells and locks it against other writers.
   void open_cells(const std::string& folder) {
     path = cells_path(folder);
-    file = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    expect_plain_file(path);
+    file = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file < 0) {
       fail_io(path, "cannot open", errno);
     }
-    if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK) {
-        throw Error(ErrorCode::kUsage, folder + ": another run is writing here");
-      }
-      fail_io(path, "cannot lock", errno);
+    lock_file(file, folder, "run");
+  }
+
+  // Makes the lines written so far safe from a power cut.
+  void sync() {
+    if (::fdatasync(file) != 0 && errno != EINVAL && errno != ENOTSUP) {
+      fail_io(path, "cannot write", errno);
     }
+    synced = Clock::now();
   }
 
   std::string path;
   int file = -1;
   std::size_t size = 0;
   std::mutex mutex;
+  Clock::time_point synced{};
   Manifest manifest;
   std::vector<Cell> finished;
+  std::int64_t without_checksum = 0;  // of those
 };
 
 ResultStore::ResultStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -183,18 +227,17 @@ ResultStore ResultStore::open(const std::string& path, const Manifest& manifest,
                                  manifest.starts.end());
   }
   const std::string text = read_cells_text(path);
-  impl->size = whole_lines(text).size();
+  const std::string_view lines = whole_lines(text, impl->path);
+  impl->size = lines.size();
   std::map<CellPosition, Cell> finished;
-  read_lines(whole_lines(text), impl->path, impl->manifest,
-             [&](const CellPosition& position, CellResult result) {
-               finished.emplace(position, std::move(result.cell));
-             });
+  impl->without_checksum = read_lines(lines, impl->path, impl->manifest,
+                                      [&](const CellPosition& position, CellResult result) {
+                                        finished.emplace(position, std::move(result.cell));
+                                      });
   impl->finished = in_order(std::move(finished));
   if (impl->size != text.size()) {
-    std::error_code error;
-    fs::resize_file(impl->path, impl->size, error);
-    if (error) {
-      fail_io(impl->path, "cannot shorten", error.value());
+    if (::ftruncate(impl->file, static_cast<off_t>(impl->size)) != 0) {
+      fail_io(impl->path, "cannot shorten", errno);
     }
   }
   write_text_file(manifest_path(path), write_manifest(impl->manifest));
@@ -205,6 +248,8 @@ const Manifest& ResultStore::manifest() const { return impl_->manifest; }
 
 const std::vector<Cell>& ResultStore::finished() const { return impl_->finished; }
 
+std::int64_t ResultStore::finished_without_checksum() const { return impl_->without_checksum; }
+
 void ResultStore::append(const CellResult& result) {
   const std::string line = write_cell_result(result) + "\n";
   const std::lock_guard lock(impl_->mutex);
@@ -213,26 +258,33 @@ void ResultStore::append(const CellResult& result) {
     if (written < 0 && errno != EINTR) {
       const int error = errno;
       // If this fails too, the torn line is dropped when the store is opened again.
-      std::error_code ignored;
-      fs::resize_file(impl_->path, impl_->size, ignored);
+      if (::ftruncate(impl_->file, static_cast<off_t>(impl_->size)) != 0) {
+        fail_io(impl_->path, "cannot write, nor take back what was written", error);
+      }
       fail_io(impl_->path, "cannot write", error);
     }
     left.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
   }
   impl_->size += line.size();
+  if (Impl::Clock::now() - impl_->synced >= kSyncInterval) {
+    impl_->sync();
+  }
 }
 
 namespace {
 
-Manifest read_store_lines(const std::string& path,
-                          const std::function<void(const CellPosition&, CellResult)>& sink) {
+// Returns the manifest, and how many lines have no checksum.
+std::pair<Manifest, std::int64_t> read_store_lines(
+    const std::string& path, const std::function<void(const CellPosition&, CellResult)>& sink) {
   if (!holds_store(path)) {
     throw Error(ErrorCode::kIo, path + ": no results here (expected manifest.json, cells.jsonl)");
   }
   Manifest manifest = read_manifest_file(path);
   const std::string text = read_cells_text(path);
-  read_lines(whole_lines(text), cells_path(path), manifest, sink);
-  return manifest;
+  const std::string source = cells_path(path);
+  const std::int64_t without_checksum =
+      read_lines(whole_lines(text, source), source, manifest, sink);
+  return {std::move(manifest), without_checksum};
 }
 
 }  // namespace
@@ -240,16 +292,18 @@ Manifest read_store_lines(const std::string& path,
 StoredRun read_store(const std::string& path) {
   StoredRun run;
   std::map<CellPosition, CellResult> results;
-  run.manifest = read_store_lines(path, [&](const CellPosition& position, CellResult result) {
-    results.emplace(position, std::move(result));
-  });
+  std::tie(run.manifest, run.without_checksum) =
+      read_store_lines(path, [&](const CellPosition& position, CellResult result) {
+        results.emplace(position, std::move(result));
+      });
   run.results = in_order(std::move(results));
   return run;
 }
 
 Manifest read_store(const std::string& path, const std::function<void(CellResult)>& sink) {
   return read_store_lines(path,
-                          [&](const CellPosition&, CellResult result) { sink(std::move(result)); });
+                          [&](const CellPosition&, CellResult result) { sink(std::move(result)); })
+      .first;
 }
 
 }  // namespace emplace::bench

@@ -1,4 +1,3 @@
-#include <emplace/bench/executor.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/rank_executor.hpp>
 #include <emplace/bench/suite_costs.hpp>
@@ -163,13 +162,13 @@ Policies SuiteRun::read_policies() const {
   return policies;
 }
 
-void SuiteRun::run(Executor& executor, const std::atomic<bool>& stop,
-                   const std::function<void(const CellResult&)>& sink) {
+std::vector<CellFault> SuiteRun::run(Executor& executor, const std::atomic<bool>& stop,
+                                     const std::function<void(const CellResult&)>& sink) {
   if (stop) {
-    return;
+    return {};
   }
   const Policies policies = read_policies();
-  executor.run_cells(remaining_, problems_, policies, stop, [&](const CellResult& result) {
+  return executor.run_cells(remaining_, problems_, policies, stop, [&](const CellResult& result) {
     store_->append(result);
     sink(result);
   });

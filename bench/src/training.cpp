@@ -1,9 +1,10 @@
-#include "parallel_runs.hpp"
 #include "training_json.hpp"
 
 #include <emplace/bench/cell.hpp>
+#include <emplace/bench/checksum.hpp>
 #include <emplace/bench/manifest.hpp>
 #include <emplace/bench/suite_policies.hpp>
+#include <emplace/bench/threads.hpp>
 #include <emplace/bench/training.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
@@ -193,7 +194,7 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
     }
     return end == TrainingEnd::kEpisodes;
   };
-  run_on_threads(threads, [&](int) { agent_->train(sessions, callback); });
+  on_threads(threads, [&] { agent_->train(sessions, callback); });
   return end;
 }
 
@@ -220,18 +221,19 @@ std::string Training::checkpoint() const {
   for (const CurveRow& row : curve_.rows()) {
     curve += (curve.empty() ? "\n" : ",\n") + to_json(row).dump();
   }
-  return fmt::format(
-      "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"problems\": {},\n"
-      "\"sessions\": [{}],\n\"curve\": [{}],\n\"training\": {}}}\n",
-      kSchema, kVersion, to_json(plan_).dump(2), problems.dump(2), sessions, curve,
-      agent_->save_training());
+  return with_checksum(
+      fmt::format("{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"problems\": {},\n"
+                  "\"sessions\": [{}],\n\"curve\": [{}],\n\"training\": {}}}\n",
+                  kSchema, kVersion, to_json(plan_).dump(2), problems.dump(2), sessions, curve,
+                  agent_->save_training()));
 }
 
 void Training::resume(std::string_view checkpoint, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(checkpoint, source);
   const JsonCursor root = document.root();
   root.expect_schema(kSchema, kVersion);
-  root.expect_only({"schema", "version", "plan", "problems", "sessions", "curve", "training"});
+  root.expect_only(
+      {"schema", "version", "plan", "problems", "sessions", "curve", "training", "crc32"});
   const TrainingPlan stored = plan_from_json(root.at("plan"));
   if (stored != plan_) {
     refuse(source, difference(stored, plan_));
@@ -241,6 +243,7 @@ void Training::resume(std::string_view checkpoint, const std::string& source) {
   if (hashes.size() != sessions_.size() || states.size() != sessions_.size()) {
     root.fail(fmt::format("expected {} problems and sessions", sessions_.size()));
   }
+  check_checksum(checkpoint, source);
   for (std::size_t i = 0; i < sessions_.size(); ++i) {
     const ProblemHash& problem = problems_.hashes()[i];
     if (hashes[i].at("hash").text() != problem.hash) {

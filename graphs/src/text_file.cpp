@@ -3,12 +3,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -16,21 +19,45 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
 
 namespace emplace {
 namespace {
+
+namespace fs = std::filesystem;
 
 [[noreturn]] void fail(std::string_view action, const std::string& path, int error) {
   throw Error(ErrorCode::kIo,
               fmt::format("cannot {} '{}': {}", action, excerpt(path, 200), std::strerror(error)));
 }
 
-// Makes a name beside `path` that no other writer of this machine uses at the same time.
-std::string temporary_name(const std::string& path) {
-  static std::atomic<unsigned> counter{0};
-  const std::string name = fmt::format(".emplace-{}-{}.tmp", ::getpid(), counter++);
-  return (std::filesystem::path(path).parent_path() / name).string();
-}
+// Owns a descriptor.
+class OpenFile {
+ public:
+  explicit OpenFile(int number) : number_(number) {}
+  OpenFile(OpenFile&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  OpenFile& operator=(OpenFile&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() { close(); }
+
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+
+  // Returns 0 or an errno.
+  int close() {
+    const int number = std::exchange(number_, -1);
+    return number < 0 || ::close(number) == 0 ? 0 : errno;
+  }
+
+ private:
+  int number_;
+};
 
 // Writes all of `text` and syncs it to the disk; returns 0 or an errno.
 int write_all(int file, std::string_view text) {
@@ -48,15 +75,141 @@ int write_all(int file, std::string_view text) {
   return ::fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
 }
 
-// Opens `path` with `flags`, writes `text` and closes it; returns 0 or an errno.
-int write_to(const std::string& path, int flags, std::string_view text) {
-  const int file = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0666);
-  if (file < 0) {
+// Writes to a device or a pipe; returns 0 or an errno.
+int write_in_place(const std::string& path, std::string_view text) {
+  OpenFile file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open()) {
     return errno;
   }
-  const int error = write_all(file, text);
-  return ::close(file) == 0 || error != 0 ? error : errno;
+  const int error = write_all(file.number(), text);
+  const int close_error = file.close();
+  return error != 0 ? error : close_error;
 }
+
+// --- Temporary files
+// -------------------------------------------------------------------------------
+//
+// Their names are random: process ids repeat, in containers within seconds. Whoever writes one
+// holds a lock on it, so one without a lock was left by a program that was killed, and may go.
+
+constexpr std::string_view kPrefix = ".emplace-";
+constexpr std::string_view kSuffix = ".tmp";
+constexpr std::size_t kRandomDigits = 32;
+
+bool is_temporary_name(std::string_view name) {
+  return name.size() == kPrefix.size() + kRandomDigits + kSuffix.size() &&
+         name.starts_with(kPrefix) && name.ends_with(kSuffix) &&
+         name.substr(kPrefix.size(), kRandomDigits).find_first_not_of("0123456789abcdef") ==
+             std::string_view::npos;
+}
+
+std::string temporary_name(const fs::path& folder) {
+  std::array<std::uint64_t, 2> random{};
+  static_assert(sizeof random * 2 == kRandomDigits);
+  if (::getentropy(random.data(), sizeof random) != 0) {
+    fail("write", folder.string(), errno);
+  }
+  return folder / fmt::format("{}{:016x}{:016x}{}", kPrefix, random[0], random[1], kSuffix);
+}
+
+bool lock(int file) {
+  // Where a file system has no locks, nothing is ever removed, so none is needed.
+  return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+void remove_if_left(const std::string& path) {
+  const OpenFile file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat facts {};
+  if (file.is_open() && ::fstat(file.number(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+      ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) {
+    ::unlink(path.c_str());
+  }
+}
+
+// Removes what killed programs left in a folder, once for each folder that this one writes to.
+void clean(const fs::path& folder) {
+  static std::mutex mutex;
+  static std::set<fs::path> cleaned;
+  {
+    const std::lock_guard guard(mutex);
+    if (!cleaned.insert(folder).second) {
+      return;
+    }
+  }
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (is_temporary_name(entry->path().filename().native())) {
+      remove_if_left(entry->path());
+    }
+  }
+}
+
+// A new file beside a target, that goes with this object unless it becomes the target.
+class TemporaryFile {
+ public:
+  // Makes and locks one with the rights and the owner of the target, where there is one.
+  explicit TemporaryFile(const std::string& target) : target_(target), file_(-1) {
+    const fs::path folder = fs::path(target).parent_path();
+    struct stat old {};
+    const bool exists = ::stat(target.c_str(), &old) == 0;
+    constexpr mode_t kAll = 07777;
+    const mode_t mode = exists ? old.st_mode & kAll : 0666;
+    while (!file_.is_open()) {
+      path_ = temporary_name(folder);
+      file_ = OpenFile(::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode & 0666));
+      if (!file_.is_open()) {
+        if (errno == EEXIST) {
+          continue;
+        }
+        fail("write", target, errno);
+      }
+      // Between the two calls another program may have taken it for one that was left.
+      struct stat now {};
+      if (!lock(file_.number()) || ::fstat(file_.number(), &now) != 0 || now.st_nlink == 0) {
+        file_.close();
+      }
+    }
+    if (exists) {
+      // Only root may give a file away; the rights come after, for a change of owner resets some.
+      if (::fchown(file_.number(), old.st_uid, old.st_gid) != 0 ||
+          ::fchmod(file_.number(), mode) != 0) {
+        ::fchmod(file_.number(), mode & 0777);
+      }
+    }
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (!path_.empty()) {
+      ::unlink(path_.c_str());
+    }
+  }
+
+  // Writes all of the text and takes the place of the target.
+  void become_target(std::string_view text) {
+    int error = write_all(file_.number(), text);
+    if (error == 0 && std::rename(path_.c_str(), target_.c_str()) != 0) {
+      error = errno;
+    }
+    if (error != 0) {
+      fail("write", target_, error);
+    }
+    path_.clear();
+    // Without the folder, a power cut may undo the renaming. Not all file systems sync folders.
+    const std::string folder = fs::path(target_).parent_path();
+    const OpenFile directory(
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (directory.is_open()) {
+      ::fsync(directory.number());
+    }
+  }
+
+ private:
+  std::string target_;
+  std::string path_{};
+  OpenFile file_;
+};
 
 constexpr std::string_view kGzip = "\x1f\x8b";
 constexpr std::size_t kMaxBytes = std::size_t{1} << 32;  // a small gzipped file may hold far more
@@ -112,7 +265,7 @@ std::string read_text_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
   }
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
+  if (fs::is_directory(path, ignored)) {
     fail("read", path, EISDIR);
   }
   errno = 0;
@@ -137,29 +290,23 @@ void write_text_file(const std::string& path, std::string_view text) {
     return;
   }
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
+  if (fs::is_directory(path, ignored)) {
     fail("write", path, EISDIR);
   }
-  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
     // A device or a pipe: a rename would put a plain file in its place.
-    if (const int error = write_to(path, 0, text); error != 0) {
+    if (const int error = write_in_place(path, text); error != 0) {
       fail("write", path, error);
     }
     return;
   }
   // What a link points at is replaced, not the link.
   std::error_code not_there;
-  const std::filesystem::path real = std::filesystem::canonical(path, not_there);
+  const fs::path real = fs::canonical(path, not_there);
   const std::string target = not_there ? path : real.string();
-  const std::string temporary = temporary_name(target);
-  int error = write_to(temporary, O_CREAT | O_EXCL, text);
-  if (error == 0 && std::rename(temporary.c_str(), target.c_str()) != 0) {
-    error = errno;
-  }
-  if (error != 0) {
-    std::remove(temporary.c_str());
-    fail("write", path, error);
-  }
+  const fs::path folder = fs::path(target).parent_path();
+  clean(folder.empty() ? "." : folder);
+  TemporaryFile(target).become_target(text);
 }
 
 }  // namespace emplace

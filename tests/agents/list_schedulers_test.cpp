@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -373,6 +374,17 @@ INSTANTIATE_TEST_SUITE_P(Agents, ListScheduler,
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
+
+// A schedule of 100,000 groups may take a minute, for which nobody waits who has stopped it.
+TEST(ListSchedulers, EndWhereTheSessionIsStopped) {
+  const Problem problem = make_problem(example_of_2002());
+  const std::atomic<bool> stop{true};
+  for (const std::string name : {"cpop", "dls", "etf", "heft", "m-etf", "max-min", "min-min", "peft"}) {
+    const std::vector<DeviceId> devices = place(name, problem, {.stop = &stop});
+    EXPECT_THAT(devices, testing::Each(problem.placeable_devices().front())) << name;
+    EXPECT_THAT(place(name, problem), testing::Not(testing::ContainerEq(devices))) << name;
+  }
+}
 
 }  // namespace
 }  // namespace emplace::agents

@@ -1,3 +1,4 @@
+#include <emplace/agents/agent.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/graphs/error.hpp>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -36,6 +38,25 @@ std::string timeless_line(CellResult result) {
   }
   return write_cell_result(result);
 }
+
+std::atomic<int> faults_left{0};
+
+// Lacks memory as often as it is told to.
+class Unlucky final : public agents::Agent {
+ public:
+  explicit Unlucky(const Params&) {}
+  Placement place(const Problem& problem, agents::Session&) override {
+    if (faults_left-- > 0) {
+      throw std::bad_alloc();
+    }
+    return Placement(std::vector<DeviceId>(static_cast<std::size_t>(problem.num_groups()),
+                                           problem.placeable_devices().front()));
+  }
+};
+
+EMPLACE_REGISTER_AGENT(Unlucky, {.name = "test-unlucky",
+                                 .kind = agents::AgentKind::kBaseline,
+                                 .summary = "lacks memory at first"});
 
 class ExecutorTest : public ::testing::Test {
  protected:
@@ -152,6 +173,27 @@ TEST_F(ExecutorTest, AnAgentThatThrowsMakesAFailedCell) {
   const CellResult result = run_cell(cell, problems_->find(cells_->front()), {}, kNeverStop);
   EXPECT_EQ(result.status, CellStatus::kFailed);
   EXPECT_NE(result.message.find("no-such-agent"), std::string::npos);
+}
+
+TEST_F(ExecutorTest, ACellThatLackedMemoryIsRunAgainAndIsNoResult) {
+  Cell cell = cells_->front();
+  cell.agent = "test-unlucky";
+  const std::vector<Cell> cells{cell};
+  int results = 0;
+  const auto sink = [&](const CellResult& result) {
+    EXPECT_EQ(result.status, CellStatus::kOk) << result.message;
+    ++results;
+  };
+  faults_left = 1;
+  EXPECT_TRUE(run_cells(cells, *problems_, {}, 2, kNeverStop, sink).empty());
+  EXPECT_EQ(results, 1);
+
+  faults_left = 2;
+  const std::vector<CellFault> faults = run_cells(cells, *problems_, {}, 2, kNeverStop, sink);
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].cell, cell);
+  EXPECT_EQ(faults[0].reason, "out of memory");
+  EXPECT_EQ(results, 1);
 }
 
 TEST_F(ExecutorTest, StopsBetweenCells) {

@@ -57,6 +57,22 @@ TEST(PolicyFile, TellsWhatIsWrongInIt) {
               testing::StartsWith("policy.json: /plan/clusters: expected at least one name"));
 }
 
+TEST(PolicyFile, IsRefusedWhereAnyBitOfItChanged) {
+  for (std::size_t i = 0; i + 1 < kText.size(); ++i) {  // but the last, an end of line
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string text = kText;
+      text[i] = static_cast<char>(text[i] ^ (1 << bit));
+      EXPECT_NE(mistake(text), "none") << i << " " << bit;
+    }
+  }
+}
+
+TEST(PolicyFile, OfAnOlderProgramHasNoChecksum) {
+  std::string text = kText;
+  text.replace(text.rfind(",\"crc32\""), std::string::npos, "}\n");
+  EXPECT_EQ(mistake(text), "none");
+}
+
 TEST(PolicyFile, MakesAgentsThatTrainOnly) {
   EXPECT_EQ(make_trainable("placeto:preset=released,rounds=2")->layers(2).empty(), false);
   try {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/temporary_folder.hpp>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
@@ -136,7 +137,7 @@ TEST(CellResultLine, KeepsPlacementAndHistory) {
   EXPECT_THAT(line, HasSubstr("\"placement\":\"0 1*2 0\",\"history\":{\"evaluations\":[1,4],"
                               "\"step_time_us\":[0.5,0.30000000000000004],"
                               "\"bytes_over\":[3,0]},\"measured\":{\"wall_s\":1e-09,"
-                              "\"history_s\":[0.25,0.75]}}"));
+                              "\"history_s\":[0.25,0.75]},\"crc32\":\""));
   const CellResult again = read_cell_result(line, "line");
   EXPECT_EQ(again.placement, result.placement);
   ASSERT_EQ(again.history.size(), 2U);
@@ -335,6 +336,62 @@ TEST_F(ResultStoreTest, HostileCellsAreRefusedWithTheirLine) {
   }
 }
 
+TEST_F(ResultStoreTest, IsRefusedWhereAnyBitOfItChanged) {
+  fill(2);
+  for (const char* name : {"/cells.jsonl", "/manifest.json"}) {
+    const std::string good = read_text_file(folder_ + name);
+    // The last is an end of line: without it, the last line is one that a killed run left.
+    for (std::size_t i = 0; i + 1 < good.size(); ++i) {
+      std::string damaged = good;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+      std::ofstream(folder_ + name, std::ios::binary) << damaged;
+      EXPECT_THROW(read_store(folder_), Error) << name << ", byte " << i;
+    }
+    std::ofstream(folder_ + name, std::ios::binary) << good;
+  }
+  EXPECT_EQ(read_store(folder_).without_checksum, 0);
+}
+
+TEST_F(ResultStoreTest, OfAnOlderProgramHasNoChecksums) {
+  fill(2);
+  std::string text = cells();
+  text.replace(text.find(",\"crc32\""), std::string_view(",\"crc32\":\"01234567\"").size(), "");
+  write_cells(text);
+  EXPECT_EQ(read_store(folder_).without_checksum, 1);
+  EXPECT_EQ(ResultStore::open(folder_, manifest_of(), true).finished_without_checksum(), 1);
+}
+
+TEST_F(ResultStoreTest, NothingOfOthersIsEmptied) {
+  fill(1);
+  const std::string diary = temporary_.path("diary.txt");
+  write_text_file(diary, "Dear diary");  // without an end of line, as a torn line
+  const std::string path = folder_ + "/cells.jsonl";
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(diary, path);
+  EXPECT_THROW(ResultStore::open(folder_, manifest_of(), true), Error);
+  expect_refused(ErrorCode::kIo, "cells.jsonl: expected a plain file, found a link");
+  EXPECT_EQ(read_text_file(diary), "Dear diary");
+
+  std::filesystem::remove(path);
+  std::filesystem::copy_file(diary, path);
+  EXPECT_THROW(ResultStore::open(folder_, manifest_of(), true), Error);
+  expect_refused(ErrorCode::kFormat, "the last line is not that of a cell");
+  EXPECT_EQ(cells(), "Dear diary");
+
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THROW(ResultStore::open(folder_, manifest_of(), true), Error);
+  expect_refused(ErrorCode::kIo, "expected a plain file");
+}
+
+TEST_F(ResultStoreTest, ALineThatAPowerCutLeftAsZerosIsDropped) {
+  fill(2);
+  const std::string good = cells();
+  write_cells(good + std::string(100, '\0'));
+  ResultStore::open(folder_, manifest_of(), true);
+  EXPECT_EQ(cells(), good);
+}
+
 // Version 3 had neither placements nor histories.
 TEST_F(ResultStoreTest, AStoreOfTheFormatBeforeIsReadAndGoneOnWith) {
   fill(1);
@@ -342,6 +399,7 @@ TEST_F(ResultStoreTest, AStoreOfTheFormatBeforeIsReadAndGoneOnWith) {
   std::string text = read_text_file(path);
   const std::string version = "\"version\": 4";
   text.replace(text.find(version), version.size(), "\"version\": 3");
+  text.replace(text.rfind(",\"crc32\""), std::string::npos, "}\n");
   write_text_file(path, text);
   ASSERT_EQ(cells().find("\"placement\""), std::string::npos);
   EXPECT_EQ(read_store(folder_).results.size(), 1U);

@@ -230,14 +230,22 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
   Training training(kPlan);
   training.run(1, [] { return false; });
   const std::string checkpoint = training.checkpoint();
+  std::string no_checksum = checkpoint;
+  no_checksum.replace(no_checksum.rfind(",\"crc32\""), std::string::npos, "}\n");
+  EXPECT_EQ(resume_mistake(kPlan, no_checksum), "none");  // as of an older emplace
   const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string text = checkpoint;
+    std::string text = no_checksum;
     const std::size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
     return resume_mistake(kPlan, text.replace(at, from.size(), to));
   };
   EXPECT_THAT(resume_mistake(kPlan, checkpoint.substr(0, 2000)),
               testing::StartsWith("p.checkpoint: "));
+  for (std::size_t i = checkpoint.find("\"sessions\""); i < checkpoint.size(); i += 499) {
+    std::string damaged = checkpoint;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    EXPECT_NE(resume_mistake(kPlan, damaged), "none") << i;
+  }
   EXPECT_THAT(changed("\"devices\":[", "\"devices\":[9,"),
               testing::StartsWith("p.checkpoint: /sessions/0/best/devices/0: expected"));
   EXPECT_THAT(changed("\"devices\":[", "\"devices\":[0,"),

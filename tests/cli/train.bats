@@ -116,6 +116,8 @@ training() {
   truncate -s -20 half.json.checkpoint
   refuses 3 "half.json.checkpoint: " "${command[@]}" -o half.json --resume
   sed 's/"evaluations":/"evaluation":/' good >half.json.checkpoint
+  refuses 3 "half.json.checkpoint: the checksum" "${command[@]}" -o half.json --resume
+  without_checksum half.json.checkpoint
   refuses 3 "half.json.checkpoint: /sessions/0" "${command[@]}" -o half.json --resume
   echo '{}' >half.json.checkpoint
   refuses 3 "half.json.checkpoint: " "${command[@]}" -o half.json --resume
@@ -183,6 +185,7 @@ END
   refuses 2 "--policy" "${place[@]}" --cluster p2-8xlarge-2 --agent heft --episodes 3
   refuses 2 "--evaluations" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json --evaluations 3
   refuses 3 "missing.json" "${place[@]}" --cluster p2-8xlarge-2 --policy missing.json
+  without_checksum p.json
   sed -i 's/"devices": 2/"devices": 3/' p.json
   refuses 3 "p.json: /policy" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json
   sed -i 's/"version": 1/"version": 2/' p.json

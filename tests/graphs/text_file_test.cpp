@@ -1,13 +1,21 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/temporary_folder.hpp>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <sstream>
+#include <thread>
+#include <vector>
 
 namespace emplace {
 namespace {
@@ -60,6 +68,62 @@ TEST_F(TextFile, IsWrittenThroughALink) {
   write_text_file(path("link"), "new");
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
   EXPECT_EQ(read_text_file(path("real")), "new");
+}
+
+TEST_F(TextFile, KeepsItsRights) {
+  write_text_file(path("secret"), "old");
+  fs::permissions(path("secret"), fs::perms::owner_read | fs::perms::owner_write);
+  write_text_file(path("secret"), "new");
+  EXPECT_EQ(fs::status(path("secret")).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+}
+
+// The folder is another in each of these, for a folder is cleaned once.
+TEST_F(TextFile, WhatAKilledProgramLeftIsRemoved) {
+  const std::string left = path(".emplace-0123456789abcdef0123456789abcdef.tmp");
+  std::ofstream(left) << "half of a fi";
+  write_text_file(path("a"), "text");
+  EXPECT_FALSE(fs::exists(left));
+}
+
+TEST_F(TextFile, WhatAnotherProgramWritesIsLeftAlone) {
+  const std::string theirs = path(".emplace-0123456789abcdef0123456789abcdef.tmp");
+  std::ofstream(theirs) << "half of a fi";
+  const int file = ::open(theirs.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::flock(file, LOCK_EX), 0);
+  write_text_file(path("a"), "text");
+  EXPECT_TRUE(fs::exists(theirs));
+  ::close(file);
+}
+
+TEST_F(TextFile, WhatOthersCallAlikeIsLeftAlone) {
+  for (const char* name : {".emplace-1-0.tmp", ".emplace-notes.tmp",
+                           ".emplace-0123456789ABCDEF0123456789abcdef.tmp"}) {
+    std::ofstream(path(name)) << "mine";
+  }
+  write_text_file(path("a"), "text");
+  EXPECT_EQ(files_in_folder(), 4U);
+}
+
+// As in containers, where process ids repeat: children with the id of one that was killed cannot be
+// made in a test, but many that write at once can.
+TEST_F(TextFile, ManyWritersAtOnceDoNotHinderOneAnother) {
+  std::vector<std::jthread> writers;
+  std::atomic<int> failures{0};
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (int i = 0; i < 50; ++i) {
+        try {
+          write_text_file(path(fmt::format("{}", writer)), fmt::format("{}", i));
+        } catch (const Error&) {
+          ++failures;
+        }
+      }
+    });
+  }
+  writers.clear();
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(files_in_folder(), 4U);
 }
 
 TEST_F(TextFile, IsWrittenIntoADeviceWithoutReplacingIt) {

@@ -27,7 +27,7 @@ class SctSchedule {
         awaited_(problem.num_devices()) {}
 
   void assign_all() {
-    while (!schedule_.ready_groups().empty()) {
+    while (schedule_.goes_on()) {
       for (const DeviceId device : problem_.placeable_devices()) {
         awaited_[device] = find_awaited(device);
       }
@@ -102,10 +102,10 @@ class MSct final : public Agent {
   explicit MSct(const Params& params)
       : threshold_(params.get<double>("threshold")), order_(order_of(params)) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Session& session) override {
     const FavouriteChildren favourites = favourite_children(problem, threshold_);
     return place_by_schedule(
-        problem, IdleSlots::kLeave, MemoryRule::kAlways, order_,
+        problem, session, IdleSlots::kLeave, MemoryRule::kAlways, order_,
         [&](MemorySchedule& schedule) { SctSchedule(problem, favourites, schedule).assign_all(); });
   }
 

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace emplace::agents {
@@ -31,9 +32,18 @@ constexpr std::size_t kShownErrorBytes = 300;
 
 std::string text_of(int error) { return strerrordesc_np(error); }
 
-[[noreturn]] void fail_to_start(const std::string& program, int error) {
-  throw Error(ErrorCode::kIo,
-              fmt::format("cannot start '{}': {}", excerpt(program), text_of(error)));
+// A program that is not there is the user's mistake; that no process or pipe can be made now is a
+// fault of the machine.
+[[noreturn]] void fail_by_errno(const std::string& what, int error) {
+  switch (error) {
+    case EAGAIN:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      throw std::system_error(error, std::generic_category(), what);
+    default:
+      throw Error(ErrorCode::kIo, fmt::format("{}: {}", what, text_of(error)));
+  }
 }
 
 // Holds back SIGPIPE, which would end this program, while it writes to one that reads no more.
@@ -101,7 +111,7 @@ class SpawnPlan {
     const int error = posix_spawnp(&process, arguments.front(), &actions_, &attributes_,
                                    arguments.data(), environ);
     if (error != 0) {
-      fail_to_start(command.front(), error);
+      fail_by_errno(fmt::format("cannot start '{}'", excerpt(command.front())), error);
     }
     return process;
   }
@@ -138,7 +148,7 @@ void ChildProcess::Descriptor::close() {
 ChildProcess::Pipe ChildProcess::make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw Error(ErrorCode::kIo, fmt::format("cannot make a pipe: {}", text_of(errno)));
+    fail_by_errno("cannot make a pipe", errno);
   }
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }

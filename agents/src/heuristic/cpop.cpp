@@ -23,7 +23,7 @@ class Cpop final : public Agent {
  public:
   explicit Cpop(const Params& params) : order_(order_of(params)) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Session& session) override {
     const GroupTimes costs_us = mean_costs_us(problem);
     const GroupTimes to_end_us = times_to_end_us(problem, costs_us, Transfers::kMean);
     const GroupTimes from_start_us = times_from_start_us(problem, costs_us, Transfers::kMean);
@@ -44,16 +44,20 @@ class Cpop final : public Agent {
     }
 
     const std::vector<GroupId> order = order_by_priority(problem, through_us);
-    return place_by_schedule(
-        problem, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_, [&](MemorySchedule& schedule) {
-          for (const GroupId group : order) {
-            schedule.assign(group, least_device(problem, [&](DeviceId device) {
-                              return std::tuple(schedule.is_too_full(group, device),
-                                                is_on_path[group] && device != path_device,
-                                                schedule.finish_if(group, device));
-                            }));
-          }
-        });
+    return place_by_schedule(problem, session, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_,
+                             [&](MemorySchedule& schedule) {
+                               for (const GroupId group : order) {
+                                 if (!schedule.goes_on()) {
+                                   return;
+                                 }
+                                 schedule.assign(group, least_device(problem, [&](DeviceId device) {
+                                                   return std::tuple(
+                                                       schedule.is_too_full(group, device),
+                                                       is_on_path[group] && device != path_device,
+                                                       schedule.finish_if(group, device));
+                                                 }));
+                               }
+                             });
   }
 
  private:

@@ -19,13 +19,13 @@ class Dls final : public Agent {
  public:
   explicit Dls(const Params& params) : order_(order_of(params)) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Session& session) override {
     const GroupTimes median_us = median_costs_us(problem);
     const GroupTimes level_us = times_to_end_us(problem, median_us, Transfers::kIgnored);
     return place_by_schedule(
-        problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
+        problem, session, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
         [&](MemorySchedule& schedule) {
-          while (!schedule.ready_groups().empty()) {
+          while (schedule.goes_on()) {
             const auto [group, device] =
                 least_ready_pair(problem, schedule, [&](GroupId ready, DeviceId candidate) {
                   const double dynamic_level_us =

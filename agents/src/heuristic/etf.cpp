@@ -102,16 +102,16 @@ class Etf final : public Agent {
  public:
   explicit Etf(const Params& params) : order_(order_of(params)) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Session& session) override {
     const GroupTimes level_us =
         times_to_end_us(problem, least_costs_us(problem), Transfers::kIgnored);
     return place_by_schedule(
-        problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
+        problem, session, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
         [&](MemorySchedule& schedule) {
           if (!schedule.looks_at_memory()) {
             assign_earliest(problem, schedule, level_us);
           }
-          while (!schedule.ready_groups().empty()) {
+          while (schedule.goes_on()) {
             const auto [group, device] =
                 least_ready_pair(problem, schedule, [&](GroupId ready, DeviceId candidate) {
                   return std::tuple(schedule.is_too_full(ready, candidate),

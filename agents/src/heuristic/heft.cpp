@@ -15,12 +15,15 @@ class Heft final : public Agent {
  public:
   explicit Heft(const Params& params) : order_(order_of(params)) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Session& session) override {
     const std::vector<GroupId> order = order_by_priority(
         problem, times_to_end_us(problem, mean_costs_us(problem), Transfers::kMean));
-    return place_by_schedule(problem, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_,
+    return place_by_schedule(problem, session, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_,
                              [&](MemorySchedule& schedule) {
                                for (const GroupId group : order) {
+                                 if (!schedule.goes_on()) {
+                                   return;
+                                 }
                                  schedule.assign(group, earliest_finish(problem, schedule, group));
                                }
                              });

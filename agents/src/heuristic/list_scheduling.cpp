@@ -33,13 +33,20 @@ StepOrder order_of(const Params& params) {
   return static_cast<StepOrder>(choice - kOrders.begin());
 }
 
-Placement place_by_schedule(const Problem& problem, IdleSlots idle_slots, MemoryRule memory_rule,
-                            StepOrder order,
+Placement place_by_schedule(const Problem& problem, const Session& session, IdleSlots idle_slots,
+                            MemoryRule memory_rule, StepOrder order,
                             const std::function<void(MemorySchedule&)>& assign_all) {
   const auto placed = [&](bool keeps_order) {
     const auto scheduled = [&](const MemoryReserve* reserve) {
-      MemorySchedule schedule(problem, idle_slots, reserve);
+      MemorySchedule schedule(problem, idle_slots, reserve, &session);
       assign_all(schedule);
+      if (!schedule.ready_groups().empty()) {  // it was stopped
+        Placement placement(problem.num_groups());
+        for (GroupId group = 0; group < problem.num_groups(); ++group) {
+          placement[group] = problem.placeable_devices().front();
+        }
+        return placement;
+      }
       IdVector<GroupId, Priority> priorities;
       if (keeps_order) {
         priorities = schedule.priorities();
@@ -50,7 +57,7 @@ Placement place_by_schedule(const Problem& problem, IdleSlots idle_slots, Memory
     };
     const MemoryReserve none(problem.num_devices(), 0);
     return fit_into_memory(
-        problem, scheduled(memory_rule == MemoryRule::kAlways ? &none : nullptr),
+        problem, session, scheduled(memory_rule == MemoryRule::kAlways ? &none : nullptr),
         [&scheduled](const MemoryReserve& reserve) { return scheduled(&reserve); });
   };
   if (order != StepOrder::kFaster) {

@@ -6,6 +6,7 @@
 
 #include "memory_fit.hpp"
 
+#include <emplace/agents/session.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/params.hpp>
 #include <emplace/sim/list_schedule.hpp>
@@ -19,12 +20,13 @@
 
 namespace emplace::agents {
 
-/// A schedule that may look at memory.
+/// A schedule that may look at memory, and at whether anybody still waits for it.
 class MemorySchedule : public ListSchedule {
  public:
   /// Starts an empty schedule, which looks at memory if there is a reserve.
-  MemorySchedule(const Problem& problem, IdleSlots idle_slots, const MemoryReserve* reserve)
-      : ListSchedule(problem, idle_slots), looks_at_memory_(reserve != nullptr) {
+  MemorySchedule(const Problem& problem, IdleSlots idle_slots, const MemoryReserve* reserve,
+                 const Session* session = nullptr)
+      : ListSchedule(problem, idle_slots), looks_at_memory_(reserve != nullptr), session_(session) {
     if (looks_at_memory_) {
       this->reserve(*reserve);
     }
@@ -37,8 +39,14 @@ class MemorySchedule : public ListSchedule {
     return looks_at_memory_ && !fits(group, device);
   }
 
+  /// Says whether groups are left to assign, and the session, if there is one, was not stopped.
+  bool goes_on() const {
+    return !ready_groups().empty() && (session_ == nullptr || !session_->stopped());
+  }
+
  private:
   bool looks_at_memory_;
+  const Session* session_;
 };
 
 /// Says from when on a scheduler looks at memory.
@@ -61,9 +69,10 @@ ParamSpec order_parameter();
 StepOrder order_of(const Params& params);
 
 /// Returns what `assign_all` makes of an empty schedule; where it does not fit, one that does if it
-/// can be found (fit_into_memory()). Requires: `assign_all` assigns all groups.
-Placement place_by_schedule(const Problem& problem, IdleSlots idle_slots, MemoryRule memory_rule,
-                            StepOrder order,
+/// can be found (fit_into_memory()). Where the session is stopped, all groups are on one device.
+/// Requires: `assign_all` assigns all groups as long as MemorySchedule::goes_on().
+Placement place_by_schedule(const Problem& problem, const Session& session, IdleSlots idle_slots,
+                            MemoryRule memory_rule, StepOrder order,
                             const std::function<void(MemorySchedule&)>& assign_all);
 
 /// Returns the placeable device with the least `key(device)`, the first among equals.

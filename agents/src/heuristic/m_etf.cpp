@@ -20,21 +20,22 @@ class MEtf final : public Agent {
  public:
   explicit MEtf(const Params& params) : order_(order_of(params)) {}
 
-  Placement place(const Problem& problem, Session&) override {
-    return place_by_schedule(
-        problem, IdleSlots::kLeave, MemoryRule::kAlways, order_, [&](MemorySchedule& schedule) {
-          while (!schedule.ready_groups().empty()) {
-            const GroupOnDevice earliest =
-                least_ready_pair(problem, schedule, [&](GroupId group, DeviceId device) {
-                  return std::pair(schedule.is_too_full(group, device),
-                                   schedule.start_if(group, device));
-                });
-            const auto [group, device] = schedule.is_too_full(earliest.first, earliest.second)
-                                             ? least_overflow(problem, schedule)
-                                             : earliest;
-            schedule.assign(group, device);
-          }
-        });
+  Placement place(const Problem& problem, Session& session) override {
+    return place_by_schedule(problem, session, IdleSlots::kLeave, MemoryRule::kAlways, order_,
+                             [&](MemorySchedule& schedule) {
+                               while (schedule.goes_on()) {
+                                 const GroupOnDevice earliest = least_ready_pair(
+                                     problem, schedule, [&](GroupId group, DeviceId device) {
+                                       return std::pair(schedule.is_too_full(group, device),
+                                                        schedule.start_if(group, device));
+                                     });
+                                 const auto [group, device] =
+                                     schedule.is_too_full(earliest.first, earliest.second)
+                                         ? least_overflow(problem, schedule)
+                                         : earliest;
+                                 schedule.assign(group, device);
+                               }
+                             });
   }
 
  private:

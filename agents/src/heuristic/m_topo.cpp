@@ -10,11 +10,11 @@ class MTopo final : public Agent {
  public:
   explicit MTopo(const Params&) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Session& session) override {
     const auto fill = [&problem](const MemoryReserve& reserve) {
       return fill_in_order(problem, reserve);
     };
-    return fit_into_memory(problem, fill(MemoryReserve(problem.num_devices(), 0)), fill);
+    return fit_into_memory(problem, session, fill(MemoryReserve(problem.num_devices(), 0)), fill);
   }
 };
 

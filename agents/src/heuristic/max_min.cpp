@@ -12,10 +12,10 @@ class MaxMin final : public Agent {
  public:
   explicit MaxMin(const Params& params) : order_(order_of(params)) {}
 
-  Placement place(const Problem& problem, Session&) override {
-    return place_by_schedule(problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
+  Placement place(const Problem& problem, Session& session) override {
+    return place_by_schedule(problem, session, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
                              [&](MemorySchedule& schedule) {
-                               while (!schedule.ready_groups().empty()) {
+                               while (schedule.goes_on()) {
                                  const auto [group, device] = latest_of_earliest(problem, schedule);
                                  schedule.assign(group, device);
                                }

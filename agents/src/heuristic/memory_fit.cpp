@@ -27,8 +27,8 @@ void add_bytes_over(const Problem& problem, const SimResult& result, MemoryReser
 // Looks for the best placement of a problem that fits.
 class FitSearch {
  public:
-  FitSearch(const Problem& problem, Simulator& simulator)
-      : problem_(problem), simulator_(simulator) {}
+  FitSearch(const Problem& problem, const Session& session, Simulator& simulator)
+      : problem_(problem), session_(session), simulator_(simulator) {}
 
   // Repairs a placement and keeps it if it is the best.
   void repair_one(const Placement& placement) {
@@ -42,7 +42,7 @@ class FitSearch {
   void repair_all(const std::function<Placement(const MemoryReserve&)>& schedule) {
     MemoryReserve reserve(problem_.num_devices(), 0);
     Placement last;
-    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    for (int attempt = 0; attempt < kMaxAttempts && !session_.stopped(); ++attempt) {
       const Placement placement = schedule(reserve);
       const SimResult& result = simulator_.run(placement);
       const bool fits = result.status == StepStatus::kOk;
@@ -61,19 +61,23 @@ class FitSearch {
 
  private:
   const Problem& problem_;
+  const Session& session_;
   Simulator& simulator_;
   Repair best_;
 };
 
 }  // namespace
 
-Placement fit_into_memory(const Problem& problem, Placement published,
+Placement fit_into_memory(const Problem& problem, const Session& session, Placement published,
                           const std::function<Placement(const MemoryReserve&)>& schedule) {
+  if (session.stopped()) {
+    return published;
+  }
   Simulator simulator(problem);
   if (simulator.run(published).status == StepStatus::kOk) {
     return published;
   }
-  FitSearch search(problem, simulator);
+  FitSearch search(problem, session, simulator);
   search.repair_one(published);
   if (search.best().status == RepairStatus::kInfeasible) {
     return published;

@@ -7,6 +7,7 @@
 // simulator found over there. Each is repaired (emplace/sim/repair.hpp), as the published one is,
 // and the fastest of those that fit is taken. That costs some hundred simulations at most.
 
+#include <emplace/agents/session.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -21,8 +22,8 @@ using MemoryReserve = IdVector<DeviceId, std::int64_t>;
 
 /// Returns `published` if it fits, else the fastest that was found to fit, else the one with the
 /// fewest bytes over. `schedule` looks at memory; where nothing of it fits, fill_in_order() is
-/// tried as well. Requires: a valid device for each group.
-Placement fit_into_memory(const Problem& problem, Placement published,
+/// tried as well. Ends early where the session is stopped. Requires: a valid device for each group.
+Placement fit_into_memory(const Problem& problem, const Session& session, Placement published,
                           const std::function<Placement(const MemoryReserve&)>& schedule);
 
 /// Fills device after device in topological order, each up to an even share of all memory plus the

@@ -15,10 +15,10 @@ class MinMin final : public Agent {
  public:
   explicit MinMin(const Params& params) : order_(order_of(params)) {}
 
-  Placement place(const Problem& problem, Session&) override {
-    return place_by_schedule(problem, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
+  Placement place(const Problem& problem, Session& session) override {
+    return place_by_schedule(problem, session, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
                              [&](MemorySchedule& schedule) {
-                               while (!schedule.ready_groups().empty()) {
+                               while (schedule.goes_on()) {
                                  const auto [group, device] = least_ready_pair(
                                      problem, schedule, [&](GroupId ready, DeviceId candidate) {
                                        return std::pair(schedule.is_too_full(ready, candidate),

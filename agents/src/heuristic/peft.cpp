@@ -25,7 +25,7 @@ class Peft final : public Agent {
  public:
   explicit Peft(const Params& params) : order_(order_of(params)) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Session& session) override {
     const IdVector<DeviceId, GroupTimes> optimistic_us = optimistic_costs_us(problem);
     GroupTimes rank_us(problem.num_groups(), 0.0);
     for (GroupId group = 0; group < problem.num_groups(); ++group) {
@@ -35,8 +35,12 @@ class Peft final : public Agent {
     }
     const std::vector<GroupId> order = order_by_priority(problem, rank_us);
     return place_by_schedule(
-        problem, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_, [&](MemorySchedule& schedule) {
+        problem, session, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_,
+        [&](MemorySchedule& schedule) {
           for (const GroupId group : order) {
+            if (!schedule.goes_on()) {
+              return;
+            }
             schedule.assign(group, least_device(problem, [&](DeviceId device) {
                               return std::pair(
                                   schedule.is_too_full(group, device),

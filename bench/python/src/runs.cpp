@@ -8,13 +8,11 @@
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/result_tables.hpp>
 #include <emplace/bench/suite_run.hpp>
+#include <emplace/bench/threads.hpp>
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/task_arena.h>
 
 #include <chrono>
 #include <future>
@@ -46,11 +44,8 @@ void check_threads(int threads) {
 // Runs one cell with as many threads; 0 for as many as there are cores.
 bench::CellResult run_on_threads(int threads, const bench::Cell& cell, PythonProblem& problem,
                                  const std::atomic<bool>& stop, const bench::CellWatch& watch) {
-  const int count = threads == 0 ? tbb::info::default_concurrency() : threads;
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
-                                  static_cast<std::size_t>(count));
-  tbb::task_arena arena(count);
-  return arena.execute([&] { return bench::run_cell(cell, problem.bounded(), {}, stop, watch); });
+  return bench::on_threads(
+      threads, [&] { return bench::run_cell(cell, problem.bounded(), {}, stop, watch); });
 }
 
 py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t evaluations,

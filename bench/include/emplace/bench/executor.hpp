@@ -15,6 +15,8 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace emplace::bench {
 
@@ -30,9 +32,17 @@ struct CellWatch {
 
 /// Runs one cell, whose agent may start from one of `policies`. The cell is kFailed if the agent
 /// throws or returns a placement that is not complete. `stop` ends it early; the result is then
-/// the best so far, which differs from run to run.
+/// the best so far, which differs from run to run. Where the machine fails, for want of memory,
+/// threads, processes or files, there is no result: std::bad_alloc and std::system_error are passed
+/// on.
 CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
                     const std::atomic<bool>& stop, const CellWatch& watch = {});
+
+/// Names a cell that the machine could not run.
+struct CellFault {
+  Cell cell{};
+  std::string reason{};
+};
 
 /// Runs many cells or trainings at a time.
 class Executor {
@@ -41,10 +51,11 @@ class Executor {
 
   /// Runs every cell and passes each result to `sink`, one at a time but from any thread and in any
   /// order. When `stop` turns true no further cell starts, and those that run end early without a
-  /// result. An exception of `sink` ends the run and is rethrown.
-  virtual void run_cells(std::span<const Cell> cells, const ProblemSet& problems,
-                         const Policies& policies, const std::atomic<bool>& stop,
-                         const std::function<void(const CellResult&)>& sink) = 0;
+  /// result. An exception of `sink` ends the run and is rethrown. Cells that the machine could not
+  /// run are run again at the end, one after the other; returns those for which that did not help.
+  virtual std::vector<CellFault> run_cells(std::span<const Cell> cells, const ProblemSet& problems,
+                                           const Policies& policies, const std::atomic<bool>& stop,
+                                           const std::function<void(const CellResult&)>& sink) = 0;
 
   /// Trains every policy and hands it to `sink`, in the same way. Throws what training throws.
   virtual void train_policies(
@@ -58,9 +69,9 @@ class ThreadExecutor final : public Executor {
   /// `threads` of 0 means all cores.
   explicit ThreadExecutor(int threads) : threads_(threads) {}
 
-  void run_cells(std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
-                 const std::atomic<bool>& stop,
-                 const std::function<void(const CellResult&)>& sink) override;
+  std::vector<CellFault> run_cells(std::span<const Cell> cells, const ProblemSet& problems,
+                                   const Policies& policies, const std::atomic<bool>& stop,
+                                   const std::function<void(const CellResult&)>& sink) override;
   void train_policies(
       std::span<const SuiteTraining> trainings, const std::atomic<bool>& stop,
       const std::function<void(const SuiteTraining&, const TrainedPolicy&)>& sink) override;

@@ -54,8 +54,8 @@ std::unique_ptr<agents::TrainableAgent> make_trainable(const agents::AgentSpec& 
 /// Returns the text of a policy file; `policy` is what save() of the agent returned.
 std::string write_policy_file(const PolicyOrigin& origin, std::string_view policy);
 
-/// Reads a policy file; `source` is its name in errors. Throws kFormat. The policy itself is
-/// checked by its agent.
+/// Reads a policy file; `source` is its name in errors. Throws kFormat, also for a checksum that is
+/// not that of the text. The policy itself is checked by its agent.
 PolicyFile read_policy_file(std::string_view text, const std::string& source);
 
 /// Makes the agent of a policy file with its policy, for problems whose groups the user fixed or

@@ -7,7 +7,8 @@
 // gets are the lines of cells.jsonl and the texts of policies.
 //
 // A rank that cannot compute what it was asked for ends the run with an error that names it; an
-// agent that throws is a result like any other. A rank that dies is mpirun's business: it ends all
+// agent that throws is a result like any other. Cells for which its machine lacks memory, threads
+// or files, the root runs again at the end. A rank that dies is mpirun's business: it ends all
 // others. After a stop or an error nothing more can be asked of an executor: the job is to be
 // aborted.
 
@@ -35,9 +36,9 @@ class RankExecutor final : public Executor {
   RankExecutor& operator=(const RankExecutor&) = delete;
 
   /// See Executor; `sink` is called by this thread. Throws Error if a rank failed.
-  void run_cells(std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
-                 const std::atomic<bool>& stop,
-                 const std::function<void(const CellResult&)>& sink) override;
+  std::vector<CellFault> run_cells(std::span<const Cell> cells, const ProblemSet& problems,
+                                   const Policies& policies, const std::atomic<bool>& stop,
+                                   const std::function<void(const CellResult&)>& sink) override;
   void train_policies(
       std::span<const SuiteTraining> trainings, const std::atomic<bool>& stop,
       const std::function<void(const SuiteTraining&, const TrainedPolicy&)>& sink) override;
@@ -50,6 +51,8 @@ class RankExecutor final : public Executor {
     std::vector<std::string> requests{};
     std::function<std::string(std::size_t)> compute{};
     std::function<void(std::size_t, const std::string&)> sink{};
+    // Receives what the machine of a rank lacked for a task; without it that ends the run.
+    std::function<void(std::size_t, const std::string&)> fault{};
   };
 
   void run(const Tasks& tasks, const std::atomic<bool>& stop);

@@ -3,11 +3,13 @@
 // Results are kept in a folder with `manifest.json` (what was run, on which machine) and
 // `cells.jsonl`, which has one line for each finished cell, appended as it finishes. A run that is
 // killed loses at most the cells that were running: a last line without its newline is dropped when
-// the store is opened again.
+// the store is opened again. Each line ends with a checksum, so damage is told. Lines are synced to
+// the disk once a second, so a power cut loses at most those of the last second.
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/manifest.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -39,6 +41,9 @@ class ResultStore {
   /// cells_of().
   const std::vector<Cell>& finished() const;
 
+  /// Returns how many of them have no checksum, as those of an older emplace.
+  std::int64_t finished_without_checksum() const;
+
   /// Appends one result with a single write; throws kIo and leaves the file as it was if it fails.
   void append(const CellResult& result);
 
@@ -52,6 +57,7 @@ class ResultStore {
 struct StoredRun {
   Manifest manifest{};
   std::vector<CellResult> results{};  ///< in the order of cells_of(); unfinished cells are absent
+  std::int64_t without_checksum = 0;  ///< how many results have none, as those of an older emplace
 };
 
 /// Reads the store in the folder `path`; throws kIo or kFormat. A run in progress may be read.
@@ -62,11 +68,11 @@ StoredRun read_store(const std::string& path);
 Manifest read_store(const std::string& path, const std::function<void(CellResult)>& sink);
 
 /// Returns one result as a line of JSON without its newline; `wall_s` stands apart from the
-/// deterministic fields, under "measured".
+/// deterministic fields, under "measured", and a checksum ends it.
 std::string write_cell_result(const CellResult& result);
 
 /// Reads such a line; `source` names it in errors. Throws kFormat, also if the id is not the hash
-/// of the coordinates.
+/// of the coordinates, or the checksum, which an older emplace left out, not that of the line.
 CellResult read_cell_result(std::string_view line, const std::string& source);
 
 }  // namespace emplace::bench

@@ -44,6 +44,9 @@ class SuiteRun {
   /// Returns the manifest of the store, the present start last. Requires: as remaining().
   const Manifest& manifest() const { return store_->manifest(); }
 
+  /// Returns how many of the results that were there have no checksum. Requires: as remaining().
+  std::int64_t finished_without_checksum() const { return store_->finished_without_checksum(); }
+
   /// Returns the trainings whose policies the remaining cells need. Requires: as remaining().
   const std::vector<SuiteTraining>& trainings() const { return trainings_; }
 
@@ -57,10 +60,11 @@ class SuiteRun {
 
   /// Runs the remaining cells with the policies in the folder, keeps each result and tells `sink`,
   /// one at a time but from any thread. `stop` is as of Executor::run_cells(). Throws kIo or
-  /// kFormat for a policy file that is not what it should be. Requires: untrained() is empty, or
-  /// `stop` is true: then it does nothing.
-  void run(Executor& executor, const std::atomic<bool>& stop,
-           const std::function<void(const CellResult&)>& sink);
+  /// kFormat for a policy file that is not what it should be. Returns the cells that the machine
+  /// could not run, which have no result. Requires: untrained() is empty, or `stop` is true: then
+  /// it does nothing.
+  std::vector<CellFault> run(Executor& executor, const std::atomic<bool>& stop,
+                             const std::function<void(const CellResult&)>& sink);
 
   /// Returns a hash of all that decides on results: program, suite, seed and problems. Requires:
   /// open() was not called.

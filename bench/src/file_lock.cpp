@@ -1,0 +1,64 @@
+#include <emplace/bench/file_lock.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace emplace::bench {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, int error) {
+  throw Error(ErrorCode::kIo, fmt::format("{}: cannot lock: {}", path, std::strerror(error)));
+}
+
+// Says whether `path` still names the open file: who held the lock before may have removed it.
+bool is_named(int file, const std::string& path) {
+  struct stat open {};
+  struct stat named {};
+  return ::fstat(file, &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+void lock_file(int file, const std::string& path, const std::string& who) {
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) {
+      throw Error(ErrorCode::kUsage, fmt::format("{}: another {} is writing here", path, who));
+    }
+    fail(path, errno);
+  }
+}
+
+FileLock::FileLock(const std::string& path, const std::string& who) : path_(path + ".lock") {
+  while (true) {
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (file_ < 0) {
+      fail(path_, errno);
+    }
+    try {
+      lock_file(file_, path, who);
+    } catch (...) {
+      ::close(file_);
+      throw;
+    }
+    if (is_named(file_, path_)) {
+      return;
+    }
+    ::close(file_);
+  }
+}
+
+FileLock::~FileLock() {
+  // Removed while it is locked, so that no other process holds it.
+  ::unlink(path_.c_str());
+  ::close(file_);
+}
+
+}  // namespace emplace::bench
