@@ -182,3 +182,26 @@ layers.txt:device-class=gpu-k80 takes them for its gpu:0"* ]] || { echo "$stderr
   [[ "$stderr" == *"1 of 4 ops are guesses"* ]]
   holds 'd["ops_by_cost_source"]["guess"] == 1'
 }
+
+@test "operators without FLOPs are told, once for each kind" {
+  sed 's/aten\.relu_\.default/my.own.default/g' "$EMPLACE_SOURCE_DIR/tests/graphs/data/torch_convolutions.json" >own.json
+  answers 0 import own.json -o graph.json
+  [ "$stderr" = "emplace: warning: no FLOPs are counted of operators that emplace does not know, by kind and number of \
+ops: own (1); their costs are guesses" ] || { echo "$stderr"; false; }
+  answers 0 --quiet import own.json -o graph.json
+  [ -z "$stderr" ]
+  answers 0 place ./graph.json --cluster p2-8xlarge-2 --agent heft -o placement.json --json
+  [[ "$stderr" == *"own (1); their costs are guesses"* ]]
+  answers 0 import "$EMPLACE_SOURCE_DIR/tests/graphs/data/torch_convolutions.json" -o graph.json
+  [ -z "$stderr" ]
+}
+
+@test "models without a graph are told by what they are" {
+  printf '\211HDF\r\n\032\n' >weights.bin
+  refuses 3 "weights.bin: a Keras file (HDF5) holds layers and weights, but no graph" import weights.bin
+  echo "no HDF5" >model.h5
+  refuses 3 "model.export(folder) in Keras 3" import model.h5
+  refuses 3 "model.export(folder) in Keras 3" place model.h5 --cluster p2-8xlarge-2
+  echo "HloModule jit_f" >f.txt
+  refuses 3 "f.txt: HLO of XLA is not read; export the model that it was made of" show ./f.txt
+}

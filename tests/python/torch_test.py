@@ -107,6 +107,29 @@ class FromTorch(unittest.TestCase):
             self.assertEqual(graph.kinds.count("matmul"), 1)
             self.assertEqual(graph.parameters, 24)
 
+    def test_operators_without_flops_are_told(self):
+        class Inverse(nn.Module):
+            def forward(self, x):
+                return torch.linalg.inv(x) + torch.linalg.inv(x + 1)
+        with self.assertWarnsRegex(UserWarning, r"no FLOPs are counted of .*: .*linalg_inv.* \(2\)"):
+            graph = emplace.from_torch(Inverse(), torch.eye(3), training=False)
+        self.assertEqual(list(graph.uncounted.values()), [2])
+
+    def test_layers_that_no_image_classifier_has(self):
+        def weights(layer, *tensors):
+            graph = emplace.from_torch(layer, tensors, training=True)
+            self.assertEqual(graph.parameters, sum(p.numel() for p in layer.parameters()), layer)
+            self.assertEqual(graph.uncounted, {}, layer)
+            return graph
+        ids = torch.zeros(3, 4, dtype=torch.int64)
+        for mode in ("sum", "mean", "max"):
+            self.assertIn("embedding_bag", weights(nn.EmbeddingBag(20, 8, mode=mode), ids).kinds)
+        self.assertIn("einsum", weights(nn.Bilinear(3, 4, 5), torch.zeros(2, 3), torch.zeros(2, 4)).kinds)
+        self.assertIn("reduce_l2", weights(nn.utils.weight_norm(nn.Linear(3, 4)), torch.zeros(2, 3)).kinds)
+        pooled = nn.Sequential(nn.Conv1d(3, 8, 3), nn.GLU(1), nn.MaxPool1d(2), nn.AdaptiveMaxPool1d(2),
+                               nn.ReflectionPad1d(1), nn.LogSigmoid())
+        self.assertIn("max_pool_nd_backward", weights(pooled, torch.zeros(2, 3, 20)).kinds)
+
     def test_losses(self):
         model, x = nn.Linear(6, 4), torch.zeros(5, 6)
         classes = torch.zeros(5, dtype=torch.int64)
