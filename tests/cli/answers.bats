@@ -185,7 +185,7 @@ load cli.bash
     skip "built without Protocol Buffers"
   fi
   # A packet behind its length, with each name once.
-  [ "$(head -c 1 trace.pftrace)" = $'\n' ]
+  [ "$(head -c 1 trace.pftrace | od -An -tx1 | tr -d ' ')" = 0a ]
   [ "$(grep -ac left trace.pftrace)" -gt 0 ]
 }
 
