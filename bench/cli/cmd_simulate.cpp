@@ -12,6 +12,7 @@
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/chrome_trace.hpp>
+#include <emplace/sim/perfetto_trace.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
@@ -81,9 +82,14 @@ void simulate_problem(const Options& options) {
   if (!options.picture.empty()) {
     check_picture_path(options.picture, kStepPictures);
   }
+  const bool is_perfetto = options.trace.ends_with(kPerfettoSuffix);
+  if (is_perfetto) {
+    require_perfetto_traces();
+  }
   const PlacedStep step = place_step(options, "simulate", "--cases FILE, or ");
   if (!options.trace.empty()) {
-    write_text_file(options.trace, write_chrome_trace(step.problem(), step.record));
+    write_text_file(options.trace, is_perfetto ? write_perfetto_trace(step.problem(), step.record)
+                                               : write_chrome_trace(step.problem(), step.record));
   }
   if (!options.picture.empty()) {
     write_step_picture(options.picture, step);
@@ -130,7 +136,8 @@ void add_simulate(CLI::App& app, Action& action) {
   add_replica_options(*command, options->replicas);
   CLI::Option* trace = command
                            ->add_option("--trace", options->trace,
-                                        "Write a trace for chrome://tracing or ui.perfetto.dev")
+                                        "Write a trace for chrome://tracing or ui.perfetto.dev; "
+                                        "FILE.pftrace: Perfetto's own format, for large steps")
                            ->type_name("FILE")
                            ->group("Output");
   CLI::Option* picture =

@@ -13,7 +13,6 @@
 namespace emplace::micro {
 namespace {
 
-constexpr std::uint64_t kWindow = 100;
 constexpr std::uint64_t kMaxInputs = 3;
 constexpr std::uint64_t kMaxCostUs = 2000;
 constexpr std::uint64_t kMaxBytes = 4'000'000;
@@ -22,8 +21,8 @@ constexpr double kLatencyUs = 5;
 
 }  // namespace
 
-Problem random_problem(OpId ops, DeviceId devices, LinkSharing sharing) {
-  const Problem placeto = random_problem(ops, devices);
+Problem random_problem(OpId ops, DeviceId devices, LinkSharing sharing, std::uint64_t window) {
+  const Problem placeto = random_problem(ops, devices, window);
   auto cluster = std::make_shared<Cluster>(placeto.cluster());
   std::vector<Link> links;
   for (DeviceId device = 0; device < devices; ++device) {
@@ -47,7 +46,7 @@ Problem random_problem(OpId ops, DeviceId devices, LinkSharing sharing) {
   return Problem(std::move(graph), ungrouped(placeto.graph()), std::move(cluster));
 }
 
-Problem random_problem(OpId ops, DeviceId devices) {
+Problem random_problem(OpId ops, DeviceId devices, std::uint64_t window) {
   RandomStream random(static_cast<std::uint64_t>(ops));
   auto graph = std::make_shared<OpGraph>();
   for (OpId op = 0; op < ops; ++op) {
@@ -58,10 +57,10 @@ Problem random_problem(OpId ops, DeviceId devices) {
                          .outputs = {{.bytes = bytes}},
                          .measured = {{"micro", cost_us}}},
                       *graph);
-    const auto window = std::min<std::uint64_t>(static_cast<std::uint64_t>(op), kWindow);
-    const std::uint64_t inputs = window == 0 ? 0 : 1 + random.below(kMaxInputs);
+    const auto near = std::min<std::uint64_t>(static_cast<std::uint64_t>(op), window);
+    const std::uint64_t inputs = near == 0 ? 0 : 1 + random.below(kMaxInputs);
     for (std::uint64_t input = 0; input < inputs; ++input) {
-      add_dependency(*graph, op - 1 - static_cast<OpId>(random.below(window)), 0, op);
+      add_dependency(*graph, op - 1 - static_cast<OpId>(random.below(near)), 0, op);
     }
   }
   auto cluster = std::make_shared<Cluster>();

@@ -25,6 +25,8 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 namespace emplace::bench {
 namespace {

@@ -32,6 +32,11 @@ constexpr double kPathRoom = 8;  // between a row and what is below: the critica
 constexpr double kRowGap = 14;
 constexpr double kLabelSize = 9;
 constexpr int kMostTicks = 10;
+// More than so many boxes, or changes of row of the critical path, are not drawn: browsers would
+// take seconds for them.
+constexpr std::size_t kMostMarks = 50'000;
+constexpr double kLeastStay = 0.5;  // in pixels: how long a path of more stays in a row
+constexpr int kDeepest = 6;         // of layers in scopes
 
 constexpr std::array<std::size_t, 3> kPhaseColors = {0, 1, 2};  // of kPictureColors, by Phase
 constexpr double kPhaseStrength = 0.55;
@@ -69,8 +74,14 @@ class StepPicture {
         // A step of no time has a picture too.
         length_us_(record.makespan_us > 0 ? record.makespan_us : 1),
         timeline_(problem, record, length_us_ / (kFieldRight - kFieldLeft)) {
-    for (TimelineRow& row : timeline_.rows()) {
-      rows_.push_back({std::move(row)});
+    read_rows();
+    // Many devices are drawn with fewer, longer boxes each.
+    for (double pixels = 2; most_marks() > kMostMarks; pixels *= 2) {
+      timeline_.set_us_per_pixel(pixels * length_us_ / (kFieldRight - kFieldLeft));
+      read_rows();
+      if (pixels > kFieldRight - kFieldLeft) {
+        break;  // a box for each row
+      }
     }
     choose_depth();
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
@@ -105,6 +116,25 @@ class StepPicture {
     return std::ranges::all_of(record_.start_us, [](double us) { return us >= 0; });
   }
 
+  void read_rows() {
+    rows_.clear();
+    for (TimelineRow& row : timeline_.rows()) {
+      rows_.push_back({std::move(row)});
+    }
+  }
+
+  // Counts boxes, at the depth that has most of them, and sendings.
+  std::size_t most_marks() const {
+    std::size_t marks = 0;
+    for (const Row& row : rows_) {
+      marks += row.sendings.size();
+      for (const TimelineLane& lane : row.lanes) {
+        marks += timeline_.boxes_of(lane, kDeepest).size();
+      }
+    }
+    return marks;
+  }
+
   enum class LabelWay { kNone, kAcross, kUp };
 
   void choose_depth();
@@ -128,7 +158,6 @@ class StepPicture {
 
 // Chooses the depth at which boxes with a legible name take most of the time; the deepest of these.
 void StepPicture::choose_depth() {
-  constexpr int kDeepest = 6;
   double most_us = -1;
   for (int depth = kDeepest; depth > 0; --depth) {
     double named_us = 0;
@@ -291,25 +320,34 @@ void StepPicture::draw_row(Svg& svg, const Row& row) const {
 
 // Along the foot of the rows; thin lines lead from one to the next.
 void StepPicture::draw_critical_path(Svg& svg) const {
-  const auto row_of = [&](DeviceId device) -> const Row& {
-    return *std::ranges::find(rows_, device, &Row::device);
-  };
+  std::vector<const Row*> row_of(index_of(problem_.num_devices()));
+  for (const Row& row : rows_) {
+    row_of[index_of(row.device)] = &row;
+  }
   std::string along;
   std::string between;
   double last_y = 0;
   double last_x = 0;
-  for (const PathSegment& segment : critical_path(problem_, record_)) {
+  const std::vector<PathSegment> path = critical_path(problem_, record_);
+  const double least_stay = path.size() > kMostMarks ? kLeastStay : 0;
+  double entered_x = 0;  // the row at last_y
+  for (const PathSegment& segment : path) {
     double y = last_y;
     if (segment.transfer != PathSegment::kNone) {
-      y = row_of(record_.transfers[index_of(segment.transfer)].from).send_top + kSendHeight + 3;
+      y = row_of[index_of(record_.transfers[index_of(segment.transfer)].from)]->send_top +
+          kSendHeight + 3;
     } else if (segment.device != PathSegment::kNone) {
-      const Row& row = row_of(segment.device);
+      const Row& row = *row_of[index_of(segment.device)];
       y = row.top + row.lanes_height() + 3;
     }
     if (along.empty()) {
       last_x = across(segment.from_us);
       along = fmt::format("M{} {}", svg_number(last_x), svg_number(y));
+      entered_x = last_x;
+    } else if (y != last_y && last_x - entered_x < least_stay) {
+      y = last_y;  // too short to be seen
     } else if (y != last_y) {
+      entered_x = last_x;
       along += fmt::format("H{}M{} {}", svg_number(last_x), svg_number(last_x), svg_number(y));
       between += fmt::format("M{} {}V{}", svg_number(last_x), svg_number(last_y), svg_number(y));
     }

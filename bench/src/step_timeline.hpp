@@ -61,6 +61,9 @@ class StepTimeline {
   StepTimeline(const Problem& problem, const StepRecord& record, double us_per_pixel)
       : problem_(problem), record_(record), us_per_pixel_(us_per_pixel) {}
 
+  /// Says how long a pixel is.
+  void set_us_per_pixel(double us_per_pixel) { us_per_pixel_ = us_per_pixel; }
+
   /// Returns a row for each device that ran an op.
   std::vector<TimelineRow> rows() const;
 

@@ -55,6 +55,30 @@ TEST(StepPicture, LeavesOutDevicesThatDoNothing) {
   EXPECT_THAT(svg, Not(HasSubstr(">gpu:1</text>")));
 }
 
+// Without a limit each device would have some 150 boxes.
+TEST(StepPicture, HasABoundedNumberOfMarks) {
+  constexpr DeviceId kDevices = 400;
+  constexpr int kOps = 300;  // of each device
+  std::vector<test::OpSketch> ops;
+  std::vector<DeviceId> devices;
+  for (DeviceId device = 0; device < kDevices; ++device) {
+    for (int op = 0; op < kOps; ++op) {
+      ops.push_back({.name = std::to_string(ops.size()), .scope = "layer" + std::to_string(op)});
+      devices.push_back(device);
+    }
+  }
+  const std::string svg = picture_of(
+      test::make_problem(test::make_graph(ops), {.num_devices = kDevices}), std::move(devices));
+  std::size_t boxes = 0;
+  for (std::size_t at = svg.find("<rect"); at != std::string::npos;
+       at = svg.find("<rect", at + 1)) {
+    ++boxes;
+  }
+  EXPECT_GT(boxes, std::size_t{20} * kDevices);
+  EXPECT_LT(boxes, 50'000U + 2 * kDevices);
+  EXPECT_THAT(svg, HasSubstr(">gpu:399</text>"));
+}
+
 TEST(StepPicture, NamesLayersWhereThereIsRoom) {
   const std::string svg = picture_of(
       test::make_problem(test::make_graph({{.name = "a", .cost_us = 500, .scope = "stem/conv"},
