@@ -31,6 +31,8 @@ using Align = TextTable::Align;
 
 constexpr double kUsPerHour = 3.6e9;
 constexpr double kUsPerS = 1e6;
+// A report reads all results: two to four times their size on disk (docs/concepts/scale.md).
+constexpr std::int64_t kReportBytesPerByte = 3;
 constexpr double kNoGain = 0.02;  // shards that end sooner by less than this share do not pay
 
 // What one agent, or the trainings of one policy, take.
@@ -208,11 +210,12 @@ std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::
   const CostModel& model = CostModel::shipped();
   text += fmt::format(
       "\nTime: {:.3g} core-hours, by speeds of a core of {} ({}).\n"
-      "Memory: {} for the problems, and what agents need for one cell on each thread.\n"
+      "Memory: {} for the problems, {} for the report, and what agents need for one cell on each "
+      "thread.\n"
       "Disk: {} of results, {} of policies.\n",
       static_cast<double>(estimate.cost_us) / kUsPerHour, model.machine(), model.time(),
-      bytes_text(estimate.problems_bytes), bytes_text(estimate.results_bytes),
-      bytes_text(estimate.policies_bytes));
+      bytes_text(estimate.problems_bytes), bytes_text(kReportBytesPerByte * estimate.results_bytes),
+      bytes_text(estimate.results_bytes), bytes_text(estimate.policies_bytes));
   if (estimate.divisions.empty()) {
     return text;
   }

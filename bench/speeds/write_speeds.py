@@ -3,8 +3,8 @@
 
 Usage: write_speeds.py EMPLACE STORE > bench/speeds/speeds.json
 
-For each agent, log(time per evaluation) is fitted by least squares to log(ops) and log(devices). The fastest repetition
-of a cell counts, so that other work on the machine counts little. An agent that evaluates nothing has the time of its
+For each agent, log(time per evaluation) is fitted by least squares to log(ops), log(devices) and whether the cluster is
+of the physical engine. The fastest repetition of a cell counts, so that other work on the machine counts little. An agent that evaluates nothing has the time of its
 cell instead.
 """
 
@@ -18,6 +18,7 @@ import sys
 import numpy
 
 USUAL_OPS, USUAL_DEVICES = 1000, 4
+PHYSICAL = {"p2-8xlarge-2": 0, "p2-8xlarge-4": 0, "dgx-a100": 1}  # the suite's clusters
 
 program, store = sys.argv[1:]
 
@@ -44,10 +45,11 @@ def fit(cells):
     ops = numpy.array([num_ops[cell["graph"]] for cell in cells]) / USUAL_OPS
     devices = numpy.array([len(cell["peak_bytes"]) for cell in cells]) / USUAL_DEVICES
     us = numpy.array([cell["measured"]["wall_s"] * 1e6 / max(1, cell["evaluations"]) for cell in cells])
-    features = numpy.stack([numpy.ones(len(cells)), numpy.log(ops), numpy.log(devices)], axis=1)
-    at_usual, ops_exponent, devices_exponent = numpy.linalg.lstsq(features, numpy.log(us), rcond=None)[0]
+    physical = numpy.array([PHYSICAL[cell["cluster"]] for cell in cells])
+    features = numpy.stack([numpy.ones(len(cells)), numpy.log(ops), numpy.log(devices), physical], axis=1)
+    at_usual, ops_exponent, devices_exponent, log_physical = numpy.linalg.lstsq(features, numpy.log(us), rcond=None)[0]
     return {"us": float(f"{math.exp(at_usual):.3g}"), "ops_exponent": round(ops_exponent, 2),
-            "devices_exponent": round(devices_exponent, 2)}
+            "devices_exponent": round(devices_exponent, 2), "physical": float(f"{math.exp(log_physical):.3g}")}
 
 
 start = manifest["starts"][0]

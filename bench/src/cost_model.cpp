@@ -26,9 +26,9 @@ constexpr double kUsualOps = 1000;
 constexpr double kUsualDevices = 4;
 constexpr std::string_view kSimulates = "random";
 
-// Measured as the memory of runs with more and more problems (docs/notes/sweep-costs.md).
-constexpr std::int64_t kBytesPerOp = 2000;
-constexpr std::int64_t kBytesPerOpAndDevice = 100;
+// The memory of runs grows by 1,050 to 1,200 bytes with each op of one more problem, on 2 as on 8
+// devices (docs/notes/sweep-costs.md).
+constexpr std::int64_t kBytesPerOp = 1200;
 
 // The lines of the two published stores have these sizes within a third (docs/notes).
 constexpr double kLineBytes = 550;
@@ -51,8 +51,10 @@ AgentSpeed median(std::vector<AgentSpeed> speeds) {
 }  // namespace
 
 ProblemSize size_of(const Problem& problem) {
-  ProblemSize size{
-      .ops = problem.num_ops(), .groups = problem.num_groups(), .devices = problem.num_devices()};
+  ProblemSize size{.ops = problem.num_ops(),
+                   .groups = problem.num_groups(),
+                   .devices = problem.num_devices(),
+                   .is_physical = problem.cluster().transfer_model == TransferModel::kPhysical};
   for (OpId op = 0; op < problem.num_ops() && !size.has_spreads; ++op) {
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {
       size.has_spreads = size.has_spreads || problem.cost_spread(op, device) > 0;
@@ -86,12 +88,13 @@ CostModel CostModel::read(std::string_view text, const std::string& source) {
   std::vector<AgentSpeed> search;
   std::vector<AgentSpeed> heuristic;
   for (const JsonCursor& element : root.at("agents").elements()) {
-    element.expect_only({"agent", "us", "ops_exponent", "devices_exponent"});
+    element.expect_only({"agent", "us", "ops_exponent", "devices_exponent", "physical"});
     const auto agent = agents::AgentSpec::from_json(element.at("agent"));
     const AgentSpeed speed{
         .us = element.at("us").number(0, kMaxUs),
         .ops_exponent = element.at("ops_exponent").number(-kMaxExponent, kMaxExponent),
-        .devices_exponent = element.at("devices_exponent").number(-kMaxExponent, kMaxExponent)};
+        .devices_exponent = element.at("devices_exponent").number(-kMaxExponent, kMaxExponent),
+        .physical = element.at("physical").number(0, kMaxUs)};
     if (!model.speeds_.emplace(agent.text(), speed).second) {
       element.at("agent").fail("the agent is in the file already");
     }
@@ -150,7 +153,7 @@ double CostModel::seconds(const agents::AgentSpec& agent, std::int64_t evaluatio
                             : evaluates(agent) ? guessed_search_
                                                : guessed_heuristic_;
   const double work = evaluates(agent) ? static_cast<double>(evaluations) : 1;
-  return work * speed.us / kUsPerS *
+  return work * speed.us / kUsPerS * (size.is_physical ? speed.physical : 1) *
          power(static_cast<double>(std::max<std::int64_t>(size.ops, 1)) / kUsualOps,
                speed.ops_exponent) *
          power(static_cast<double>(std::max<std::int64_t>(size.devices, 1)) / kUsualDevices,
@@ -162,9 +165,7 @@ double CostModel::seconds(const Cell& cell, const ProblemSize& size) const {
   return seconds(cell.agent, cell.max_evaluations, size) + draws;
 }
 
-std::int64_t expected_bytes(const ProblemSize& size) {
-  return size.ops * (kBytesPerOp + kBytesPerOpAndDevice * size.devices);
-}
+std::int64_t expected_bytes(const ProblemSize& size) { return size.ops * kBytesPerOp; }
 
 std::int64_t expected_bytes(const Cell& cell, const ProblemSize& size) {
   const auto groups = static_cast<double>(size.groups);

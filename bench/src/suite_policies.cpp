@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace emplace::bench {
@@ -91,6 +91,10 @@ std::vector<ProblemHash> hash_trained(
     }
     there.push_back(at);
   }
+  std::map<std::string_view, const ProblemHash*> test_of;  // by hash: the first
+  for (const ProblemHash& test : tested) {
+    test_of.emplace(test.hash, &test);
+  }
   std::vector<ProblemHash> hashes;
   for (const Place& place : places) {
     const std::vector<std::size_t>& there = trainings_at[place];
@@ -104,13 +108,12 @@ std::vector<ProblemHash> hash_trained(
     }
     for_each_problem(cells, [&](const Cell& cell, const Problem& problem) {
       ProblemHash hash{cell.graph, cell.cluster, hash_of(problem), step_hash_of(problem)};
-      const auto test = std::ranges::find(tested, hash.hash, &ProblemHash::hash);
-      if (test != tested.end()) {
+      if (const auto test = test_of.find(hash.hash); test != test_of.end()) {
         throw Error(
             ErrorCode::kFormat,
             fmt::format("suite {}: family '{}': the test graph {} is the same problem as the "
                         "training graph {}",
-                        suite.name, place.first, test->graph, hash.graph));
+                        suite.name, place.first, test->second->graph, hash.graph));
       }
       hashes.push_back(std::move(hash));
       for (const std::size_t training : there) {

@@ -24,10 +24,14 @@ std::string file_of(const std::string& agents) {
 }
 
 const char* const kAgents =
-    R"({"agent": "random", "us": 100, "ops_exponent": 1, "devices_exponent": 0},
-       {"agent": "placeto", "us": 50, "ops_exponent": 0.5, "devices_exponent": 1},
-       {"agent": "placeto:preset=paper", "us": 400, "ops_exponent": 0, "devices_exponent": 0},
-       {"agent": "heft", "us": 1000, "ops_exponent": 2, "devices_exponent": 0})";
+    R"({"agent": "random", "us": 100, "ops_exponent": 1, "devices_exponent": 0,
+        "physical": 2},
+       {"agent": "placeto", "us": 50, "ops_exponent": 0.5, "devices_exponent": 1,
+        "physical": 2},
+       {"agent": "placeto:preset=paper", "us": 400, "ops_exponent": 0, "devices_exponent": 0,
+        "physical": 2},
+       {"agent": "heft", "us": 1000, "ops_exponent": 2, "devices_exponent": 0,
+        "physical": 2})";
 
 CostModel model() { return CostModel::read(file_of(kAgents), "test"); }
 
@@ -42,6 +46,12 @@ TEST(CostModel, GrowsWithOpsAndDevices) {
   EXPECT_NEAR(model().seconds("placeto", 100, {.ops = 4000, .devices = 8}), 50e-6 * 100 * 2 * 2,
               1e-12);
   EXPECT_NEAR(model().seconds("heft", 1, {.ops = 2000, .devices = 8}), 4e-3, 1e-12);
+}
+
+TEST(CostModel, KnowsTheEngine) {
+  ProblemSize size = kUsual;
+  size.is_physical = true;
+  EXPECT_DOUBLE_EQ(model().seconds("heft", 1, size), 2e-3);
 }
 
 TEST(CostModel, FallsBackOnTheNearestAgent) {
@@ -75,7 +85,9 @@ TEST(CostModel, RefusesFilesThatSayTooLittle) {
   };
   refused("", "expected 'random'");
   refused(std::string(kAgents) + "," + kAgents, "in the file already");
-  refused(R"({"agent": "random", "us": -1, "ops_exponent": 1, "devices_exponent": 0})", "/us");
+  refused(R"({"agent": "random", "us": -1, "ops_exponent": 1, "devices_exponent": 0,
+        "physical": 2})",
+          "/us");
 }
 
 TEST(CostModel, KnowsTheSpeedsOfAllAgents) {

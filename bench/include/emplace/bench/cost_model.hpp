@@ -4,6 +4,7 @@
 // were recorded in one run (bench/speeds, docs/notes/sweep-costs.md):
 //
 //     seconds = work * us / 10^6 * (ops / 1000)^ops_exponent * (devices / 4)^devices_exponent
+//               * physical, on clusters of that engine
 //
 // `work` is the budget of evaluations, or 1 for an agent that spends none. Where costs have
 // spreads, the draws in which placements are compared (kCellReplicas) come on top, each as one
@@ -30,6 +31,7 @@ struct ProblemSize {
   std::int64_t ops = 0;
   std::int64_t groups = 0;
   std::int64_t devices = 0;
+  bool is_physical = false;  ///< the engine
   bool has_spreads = false;  ///< of costs: cells are compared in draws
 };
 
@@ -41,6 +43,7 @@ struct AgentSpeed {
   double us = 0;  ///< of one evaluation, or of the whole cell; with 1,000 ops on 4 devices
   double ops_exponent = 0;
   double devices_exponent = 0;
+  double physical = 1;  ///< factor
 };
 
 /// Says how well the speed of an agent is known.
