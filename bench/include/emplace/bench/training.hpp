@@ -73,6 +73,8 @@ class Training {
   std::int64_t num_episodes() const;
 
  private:
+  std::int64_t max_evaluations(const Problem& problem) const;
+
   TrainingPlan plan_;
   std::unique_ptr<agents::TrainableAgent> agent_;
   std::vector<Cell> cells_;
