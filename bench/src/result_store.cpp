@@ -64,7 +64,13 @@ std::vector<CellResult> read_lines(std::string_view text, const std::string& pat
 std::string read_cells_text(const std::string& folder) {
   // A run that was killed before it made this file has no results yet.
   std::error_code error;
-  return fs::exists(cells_path(folder), error) ? read_text_file(cells_path(folder)) : "";
+  if (!fs::exists(cells_path(folder), error)) {
+    return "";
+  }
+  if (!fs::is_regular_file(cells_path(folder), error)) {  // reading a pipe would wait for ever
+    throw Error(ErrorCode::kIo, cells_path(folder) + ": expected a plain file");
+  }
+  return read_text_file(cells_path(folder));
 }
 
 Manifest read_manifest_file(const std::string& folder) {
