@@ -11,6 +11,7 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -41,10 +42,12 @@ int exit_code(Outcome outcome) {
 
 int exit_code(ErrorCode code) { return code == ErrorCode::kUsage ? 2 : 3; }
 
-// An error is one line, whatever a file that it quotes may hold.
+// An error is one line, and no page, whatever a file that it quotes may hold.
 int report_error(std::string_view prefix, const std::string& text, int code) {
-  emplace::cli::print_error(
-      fmt::format("{}: {}", prefix, emplace::bench::without_control_characters(text)));
+  constexpr std::size_t kMostBytes = 4000;
+  emplace::cli::print_error(fmt::format("{}: {}{}", prefix,
+                                        emplace::escape_terminal(text.substr(0, kMostBytes)),
+                                        text.size() > kMostBytes ? "..." : ""));
   return code;
 }
 

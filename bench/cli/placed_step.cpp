@@ -12,6 +12,7 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -312,7 +313,7 @@ void note_guesses(const PlacedStep& step) {
         guesses, step.problem().num_ops(), step.cluster, step.graph, step.cluster));
   }
   if (const auto classes = unknown_classes(step.problem()); guesses > 0 && !classes.empty()) {
-    note(bench::without_control_characters(
+    note(escape_terminal(
         fmt::format("emplace: warning: the graph has costs measured on {}, and no device of {} is "
                     "of that class{}",
                     fmt::join(classes, ", "), step.cluster, mapping_of_classes(step))));
