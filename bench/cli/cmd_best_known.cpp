@@ -148,7 +148,7 @@ void list(const ListOptions& options) {
   if (options.json) {
     print_json(to_json(all));
   } else {
-    print(to_text(all));
+    print_text(to_text(all));
   }
   const auto invalid =
       std::ranges::count_if(all, [](const Listed& listed) { return !listed.complaint.empty(); });
@@ -282,7 +282,7 @@ Outcome update(const UpdateOptions& options) {
   if (options.json) {
     print_json(to_json(all));
   } else {
-    print(to_text(all));
+    print_text(to_text(all));
   }
   return std::ranges::all_of(all, [](const Done& done) { return done.result.has_value(); })
              ? Outcome::kOk

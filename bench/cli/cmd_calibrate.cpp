@@ -126,7 +126,7 @@ Calibrated calibrate_and_write(const Options& options, std::span<const OpGraph> 
     }
   }
   write_text_file(options.output, write_cluster_json(calibrated.cluster));
-  print(to_text(calibrated));
+  print_text(to_text(calibrated));
   return {.has_gpu = has_gpu, .is_complete = calibrated.is_complete};
 }
 
@@ -157,7 +157,7 @@ void validate(const Options& options, const calibrate::Progress& progress) {
   const MachineDevices machine = profiled_devices(options.machine, has_gpu, nullptr);
   for (std::size_t i = 0; i < validations.size(); ++i) {
     bench::validate_ops(problems[i], machine.all(), how, progress, validations[i]);
-    print(to_text(validations[i]));
+    print_text(to_text(validations[i]));
   }
   if (!options.report.empty()) {
     write_text_file(options.report, to_json(validations).dump(2) + "\n");

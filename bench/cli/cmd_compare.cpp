@@ -51,13 +51,13 @@ double read_threshold(std::string_view text) {
 
 template <class Comparison>
 Outcome answer(const Comparison& comparison, const Options& options, const Invocation& invocation) {
+  const bool color = options.output.empty() && use_color(invocation.color);
   const std::string text = options.format == "json" ? bench::write_json(comparison)
                            : options.format == "markdown"
                                ? bench::write_markdown(comparison)
-                               : bench::write_terminal(comparison, options.output.empty() &&
-                                                                       use_color(invocation.color));
+                               : bench::write_terminal(comparison, color);
   if (options.output.empty()) {
-    print(text);
+    print_as(options.format, text, color);
   } else {
     write_text_file(options.output, text);
   }

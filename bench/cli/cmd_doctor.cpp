@@ -142,7 +142,7 @@ void add_doctor(CLI::App& app, Action& action) {
       if (*json) {
         print_json(to_json(diagnosis));
       } else {
-        print(to_text(diagnosis));
+        print_text(to_text(diagnosis));
       }
       return Outcome::kOk;
     };

@@ -42,11 +42,11 @@ void explain_step(const Options& options) {
   if (device && options.json) {
     print_json(memory_to_json(step, *device));
   } else if (device) {
-    print(memory_to_text(step, *device));
+    print_text(memory_to_text(step, *device));
   } else if (options.json) {
     print_json(explain_as_json(step));
   } else {
-    print(to_text(step, explain(step.problem(), step.record)));
+    print_text(to_text(step, explain(step.problem(), step.record)));
   }
 }
 

@@ -75,8 +75,8 @@ void export_graph(const Options& options) {
                 {"edges", boost::num_edges(graph)},
                 {"output", options.output}});
   } else if (options.output != "-") {
-    print(fmt::format("{}: {} ops, {} edges, written to {} as format {}\n", name, num_ops(graph),
-                      boost::num_edges(graph), options.output, format.name));
+    print_text(fmt::format("{}: {} ops, {} edges, written to {} as format {}\n", name,
+                           num_ops(graph), boost::num_edges(graph), options.output, format.name));
   }
 }
 
@@ -181,9 +181,9 @@ void export_placement(const Options& options) {
   if (options.json) {
     print_json(to_json(step, exported, options.format, options.output, record));
   } else if (options.output != "-") {
-    print(fmt::format("the placement of {} on {}, step {:.3f} ms, written to {} as format {}\n",
-                      step.graph, step.cluster, record.makespan_us / 1e3, options.output,
-                      options.format));
+    print_text(fmt::format(
+        "the placement of {} on {}, step {:.3f} ms, written to {} as format {}\n", step.graph,
+        step.cluster, record.makespan_us / 1e3, options.output, options.format));
   }
 }
 

@@ -64,8 +64,8 @@ void export_results(const Options& options) {
                 {"improvements", improvements},
                 {"files", paths}});
   } else if (options.output != "-") {
-    print(fmt::format("{}: {} cells and {} improvements, written to {}\n", options.folder,
-                      run.results.size(), improvements, fmt::join(paths, " and ")));
+    print_text(fmt::format("{}: {} cells and {} improvements, written to {}\n", options.folder,
+                           run.results.size(), improvements, fmt::join(paths, " and ")));
   }
 }
 

@@ -87,9 +87,9 @@ void add_import(CLI::App& app, Action& action) {
                     {"edges", boost::num_edges(graph)},
                     {"output", options->output}});
       } else {
-        print(fmt::format("{}: {} ops, {} edges, read as format {}, written to {}\n",
-                          graph[boost::graph_bundle].name, num_ops(graph), boost::num_edges(graph),
-                          format.name, options->output));
+        print_text(fmt::format("{}: {} ops, {} edges, read as format {}, written to {}\n",
+                               graph[boost::graph_bundle].name, num_ops(graph),
+                               boost::num_edges(graph), format.name, options->output));
       }
       return Outcome::kOk;
     };

@@ -189,15 +189,15 @@ void list(const Options& options) {
     std::ranges::replace(member, '-', '_');
     print_json(Json{{"schema_version", 1}, {std::move(member), std::move(entries)}});
   } else if (!sizes.empty()) {
-    print(sizes_as_text(sizes));
+    print_text(sizes_as_text(sizes));
   } else if (options.details || !options.name.empty()) {
     std::string text;
     for (const std::string& name : names) {
       text += (text.empty() ? "" : "\n") + details_of(listing, name);
     }
-    print(text);
+    print_text(text);
   } else {
-    print(table_of(listing, names));
+    print_text(table_of(listing, names));
   }
 }
 

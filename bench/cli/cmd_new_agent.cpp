@@ -189,8 +189,8 @@ void add_new_agent(CLI::App& app, Action& action) {
     action = [options](const Invocation&) {
       const std::string folder = options->output.empty() ? options->name : options->output;
       write_project(options->name, folder);
-      print(fmt::format("{}: the plug-in {}; README.md says how to build it\n", folder,
-                        options->name));
+      print_text(fmt::format("{}: the plug-in {}; README.md says how to build it\n", folder,
+                             options->name));
       return Outcome::kOk;
     };
   });

@@ -123,7 +123,7 @@ void add_place(CLI::App& app, Action& action) {
       if (options->json) {
         print_json(answer);
       } else {
-        print(to_text(step));
+        print_text(to_text(step));
       }
       return outcome;
     };

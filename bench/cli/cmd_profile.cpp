@@ -73,7 +73,7 @@ void show(const Options& options) {
   if (options.json) {
     print_json(Json{{"schema_version", 1}, {"profiles", std::move(list)}});
   } else {
-    print(text);
+    print_text(text);
   }
 }
 
@@ -159,7 +159,7 @@ void fit(const FitOptions& options) {
                     {"cases", std::move(cases)}});
     return;
   }
-  print(
+  print_text(
       fmt::format("{}\nerrors are |predicted - measured| / measured, of the samples and of shapes "
                   "left out\nwrote {}\n",
                   report_table(fitted.reports).to_terminal(false), options.output));

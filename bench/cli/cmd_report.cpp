@@ -75,7 +75,7 @@ void add_report(CLI::App& app, Action& action) {
           : options->format == "latex"    ? bench::write_latex(report)
                                           : bench::write_terminal(report, color);
       if (options->output.empty()) {
-        print(text);
+        print_as(options->format, text, color);
       } else {
         write_text_file(options->output, text);
       }

@@ -79,7 +79,7 @@ void list_cells(const Options& options, bool color) {
   if (options.json) {
     print_json(to_json(run));
   } else {
-    print(to_text(run, color));
+    print_text(to_text(run, color), color);
   }
 }
 
@@ -101,7 +101,7 @@ void write_placement(const Options& options) {
   if (options.json) {
     print_json(answer);
   } else if (options.output != "-") {
-    print(cli::to_text(step));
+    print_text(cli::to_text(step));
   }
 }
 

@@ -208,8 +208,9 @@ Outcome run(const Options& options, const Invocation& invocation) {
                             report.cells_total, go_on));
     return Outcome::kInterrupted;
   }
-  print(options.json ? bench::write_json(report)
-                     : bench::write_terminal(report, use_color(invocation.color)));
+  const bool color = !options.json && use_color(invocation.color);
+  print_as(options.json ? "json" : "terminal",
+           options.json ? bench::write_json(report) : bench::write_terminal(report, color), color);
   return report.cells_failed > 0 ? Outcome::kSomeCellsFailed : Outcome::kOk;
 }
 

@@ -159,7 +159,7 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
   if (options.json) {
     print_json(json);
   } else {
-    print(text);
+    print_text(text);
   }
 }
 
@@ -181,7 +181,7 @@ void show_policy(const Options& options) {
   if (options.json) {
     print_json(to_json(facts));
   } else {
-    print(to_text(facts));
+    print_text(to_text(facts));
   }
 }
 

@@ -111,7 +111,7 @@ void simulate_problem(const Options& options) {
     }
     print_json(json);
   } else {
-    print(to_text(step, replicas ? to_text(*replicas) : ""));
+    print_text(to_text(step, replicas ? to_text(*replicas) : ""));
   }
 }
 

@@ -260,7 +260,7 @@ Outcome run(const Options& options) {
   if (options.json) {
     print_json(to_json(options, training, end));
   } else {
-    print(to_text(options, training, end));
+    print_text(to_text(options, training, end));
   }
   return Outcome::kOk;
 }

@@ -58,10 +58,10 @@ void validate_published(const Options& options, const Invocation& invocation) {
                                          ? bench::draw_fidelity(fidelity)
                                          : bench::write_html(fidelity));
   }
-  const std::string text =
-      report_of(fidelity, options.format, options.output.empty() && use_color(invocation.color));
+  const bool color = options.output.empty() && use_color(invocation.color);
+  const std::string text = report_of(fidelity, options.format, color);
   if (options.output.empty()) {
-    print(text);
+    print_as(options.format, text, color);
   } else {
     write_text_file(options.output, text);
   }

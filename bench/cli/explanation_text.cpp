@@ -2,6 +2,7 @@
 #include "memory_overflow.hpp"
 
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 
@@ -49,7 +50,7 @@ class Report {
       : step_(step), explanation_(explanation) {}
 
   std::string write() {
-    say(bench::without_control_characters(
+    say(escape_terminal(
         fmt::format("{} on {}, placed by {}", step_.graph, step_.cluster, step_.placed_by)));
     if (explanation_.overflow) {
       write_overflow(*explanation_.overflow);
@@ -90,7 +91,7 @@ class Report {
   }
 
   std::string device_name(DeviceId device) const {
-    return bench::without_control_characters(step_.devices[device].name);
+    return escape_terminal(step_.devices[device].name);
   }
 
   // Returns the indices of `loads` by falling time on the path, and as they stand where it is the
@@ -164,7 +165,7 @@ class Report {
     const LinkLoad& most = explanation_.links[by_path_time(explanation_.links).front()];
     if (most.path_us > links_us / 2) {
       return fmt::format(" ({} {})", most.path_us == links_us ? "over" : "mostly over",
-                         bench::without_control_characters(most.name));
+                         escape_terminal(most.name));
     }
     const auto links = std::count_if(explanation_.links.begin(), explanation_.links.end(),
                                      [](const LinkLoad& load) { return load.path_us > 0; });
@@ -304,7 +305,7 @@ class Report {
     say("");
     say("Without effect in this step");
     for (const std::string& sentence : explanation_.without_effect) {
-      say("  " + bench::without_control_characters(sentence));
+      say("  " + escape_terminal(sentence));
     }
   }
 

@@ -4,6 +4,7 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 
 #include <fmt/format.h>
@@ -56,7 +57,7 @@ std::vector<GraphFacts> facts_of_catalog() {
 }
 
 std::string to_text(const GraphFacts& facts) {
-  std::string text = bench::without_control_characters(facts.name) + "\n";
+  std::string text = escape_terminal(facts.name) + "\n";
   const auto line = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<18}{}\n", what, value);
   };
@@ -66,7 +67,7 @@ std::string to_text(const GraphFacts& facts) {
   const auto gigaflops = [](std::int64_t flops) {
     return fmt::format("{:.3f} GFLOP", static_cast<double>(flops) / 1e9);
   };
-  line("source", bench::without_control_characters(facts.source));
+  line("source", escape_terminal(facts.source));
   line("ops", fmt::format("{}", facts.ops));
   line("edges", fmt::format("{}", facts.edges));
   line("groups",

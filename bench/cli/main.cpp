@@ -12,6 +12,7 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -44,11 +45,13 @@ int exit_code(Outcome outcome) {
 
 int exit_code(ErrorCode code) { return code == ErrorCode::kUsage ? 2 : 3; }
 
-// An error is one line, whatever a file that it quotes may hold.
+// An error is one line, and no page, whatever a file that it quotes may hold.
 int report_error(std::string_view prefix, const std::string& text, int code) {
+  constexpr std::size_t kMostBytes = 4000;
   const std::string rank = emplace::cli::rank_name();
-  emplace::cli::print_error(fmt::format("{}: {}{}{}", prefix, rank, rank.empty() ? "" : ": ",
-                                        emplace::bench::without_control_characters(text)));
+  emplace::cli::print_error(fmt::format("{}: {}{}{}{}", prefix, rank, rank.empty() ? "" : ": ",
+                                        emplace::escape_terminal(text.substr(0, kMostBytes)),
+                                        text.size() > kMostBytes ? "..." : ""));
   return code;
 }
 

@@ -2,6 +2,7 @@
 
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/sim/memory_curve.hpp>
 
 #include <fmt/format.h>
@@ -62,7 +63,7 @@ std::string memory_to_text(const PlacedStep& step, DeviceId device) {
   const std::int64_t capacity = problem.memory_bytes(device);
   std::string text = fmt::format(
       "{} holds at most {:.3f} GB, {:.1f} % of its {:.3f} GB, at {:.3f} ms of {:.3f} ms\n\n",
-      bench::without_control_characters(step.devices[device].name), gigabytes(peak.bytes),
+      escape_terminal(step.devices[device].name), gigabytes(peak.bytes),
       static_cast<double>(peak.bytes) / static_cast<double>(capacity) * 100, gigabytes(capacity),
       peak.at_us / 1e3, record.makespan_us / 1e3);
   const std::vector<std::int64_t> most = most_by_column(curve, record.makespan_us);

@@ -5,6 +5,7 @@
 #include <emplace/agents/agent.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/sim/memory_shortage.hpp>
 
@@ -22,7 +23,7 @@ namespace {
 constexpr std::size_t kNamedTensors = 3;
 
 std::string device_name(const PlacedStep& step, DeviceId device) {
-  return bench::without_control_characters(step.devices[device].name);
+  return escape_terminal(step.devices[device].name);
 }
 
 std::int64_t bytes_over_at_peak(const DeviceUse& device) {
@@ -146,13 +147,12 @@ void note_out_of_memory(const PlacedStep& step) {
   if (!overflow) {
     return;
   }
-  note(bench::without_control_characters(fmt::format(
-      "emplace: out of memory: {} {}", to_text(step, *overflow), advice(step, *overflow))));
-  note(bench::without_control_characters(
-      fmt::format("  Then it holds {}.", largest_to_text(step, *overflow))));
+  note(escape_terminal(fmt::format("emplace: out of memory: {} {}", to_text(step, *overflow),
+                                   advice(step, *overflow))));
+  note(escape_terminal(fmt::format("  Then it holds {}.", largest_to_text(step, *overflow))));
   constexpr std::string_view kOtherCluster = "a cluster of more devices or memory (--cluster)";
   if (const auto shortage = find_memory_shortage(step.problem())) {
-    note(bench::without_control_characters(
+    note(escape_terminal(
         fmt::format("  No placement fits: {}.", describe(step.problem(), *shortage))));
     note(fmt::format("  Try {}, {}.", kOtherCluster, smaller_batch(step)));
   } else {

@@ -14,6 +14,7 @@
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -318,7 +319,7 @@ void note_guesses(const PlacedStep& step) {
     note(bench::without_control_characters(fmt::format("emplace: warning: {}", uncounted)));
   }
   if (const auto classes = unknown_classes(step.problem()); guesses > 0 && !classes.empty()) {
-    note(bench::without_control_characters(
+    note(escape_terminal(
         fmt::format("emplace: warning: the graph has costs measured on {}, and no device of {} is "
                     "of that class{}",
                     fmt::join(classes, ", "), step.cluster, mapping_of_classes(step))));

@@ -1,6 +1,7 @@
 #include "profile_report.hpp"
 
 #include <emplace/calibrate/sample_fit.hpp>
+#include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -174,11 +175,9 @@ std::vector<std::pair<std::string, std::string>> facts_of(const DeviceProfile& p
 }
 
 std::string to_text(const DeviceProfile& profile) {
-  std::string text =
-      bench::without_control_characters(fmt::format("{}: {}", profile.name, profile.summary)) +
-      '\n';
+  std::string text = escape_terminal(fmt::format("{}: {}", profile.name, profile.summary)) + '\n';
   for (const auto& [what, value] : facts_of(profile)) {
-    text += fmt::format("  {:<14}{}\n", what, bench::without_control_characters(value));
+    text += fmt::format("  {:<14}{}\n", what, escape_terminal(value));
   }
   text += '\n' + class_table(profile).to_terminal(false);
   if (profile.calibration) {

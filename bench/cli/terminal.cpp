@@ -2,6 +2,7 @@
 
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 
 #include <nlohmann/json.hpp>
 #include <sys/ioctl.h>
@@ -41,6 +42,37 @@ void print(std::string_view text) {
   }
 }
 
+void print_text(std::string_view text, bool color) {
+  if (!color) {
+    print(escape_terminal_lines(text));
+    return;
+  }
+  constexpr std::string_view kEscape = "\x1b[";
+  std::string safe;
+  for (;;) {
+    const std::size_t escape = std::min(text.find(kEscape), text.size());
+    safe += escape_terminal_lines(text.substr(0, escape));
+    text.remove_prefix(escape);
+    if (text.empty()) {
+      break;
+    }
+    // Colours and weights of letters, ESC [ digits m, and nothing else.
+    const std::size_t end = text.find_first_not_of("0123456789;", kEscape.size());
+    const bool is_style = end != std::string_view::npos && text[end] == 'm';
+    safe += is_style ? std::string(text.substr(0, end + 1)) : "?";
+    text.remove_prefix(is_style ? end + 1 : 1);
+  }
+  print(safe);
+}
+
+void print_as(std::string_view format, std::string_view text, bool color) {
+  if (format == "terminal") {
+    print_text(text, color);
+  } else {
+    print(format == "json" ? escape_json(text) : std::string(text));
+  }
+}
+
 void refuse_two_answers(bool json, std::string_view path, std::string_view flag) {
   if (json && path == "-") {
     throw Error(ErrorCode::kUsage, "--json and " + std::string(flag) +
@@ -49,7 +81,8 @@ void refuse_two_answers(bool json, std::string_view path, std::string_view flag)
 }
 
 void print_json(const nlohmann::ordered_json& answer) {
-  print(answer.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+  print(escape_json(answer.dump(2, ' ', false, kReplace)) + "\n");
 }
 
 void flush() {
@@ -58,17 +91,17 @@ void flush() {
   }
 }
 
-void print_error(std::string_view line) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+void print_error(std::string_view lines) {
+  std::fprintf(stderr, "%s\n", escape_terminal_lines(lines).c_str());
 }
 
 void show_notes(bool shown) { notes_are_shown = shown; }
 
 bool notes_shown() { return notes_are_shown; }
 
-void note(std::string_view line) {
+void note(std::string_view lines) {
   if (notes_are_shown) {
-    print_error(line);
+    print_error(lines);
   }
 }
 
@@ -89,7 +122,7 @@ void ProgressLine::show(std::string text) {
   if (!enabled_) {
     return;
   }
-  text = bench::without_control_characters(std::move(text));
+  text = escape_terminal(text);
   text.resize(std::min(text.size(), terminal_width() - 1));
   std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
   std::fflush(stderr);

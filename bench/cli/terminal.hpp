@@ -9,21 +9,31 @@
 
 namespace emplace::cli {
 
-/// Writes to standard output; throws kIo if that fails, for example on a full disk.
+/// Writes a file, or other data for programs, to standard output; throws kIo if that fails, for
+/// example on a full disk.
 void print(std::string_view text);
+
+/// Writes text for people to standard output. Whatever names in it hold, nothing of it steers the
+/// terminal but the emphasis of tables where `color` says so. Throws as print() does.
+void print_text(std::string_view text, bool color = false);
+
+/// Writes an answer in the format that the user chose: "terminal", "json", or another one, whose
+/// writer escapes what it writes. Throws as print() does.
+void print_as(std::string_view format, std::string_view text, bool color);
 
 /// Throws kUsage if a JSON answer and the file `path` of the option `flag` would both go to
 /// standard output.
 void refuse_two_answers(bool json, std::string_view path, std::string_view flag);
 
-/// Writes a JSON answer; a name that is not UTF-8, such as a file's, has its stray bytes replaced.
+/// Writes a JSON answer; a name that is not UTF-8, such as a file's, has its stray bytes replaced,
+/// and what is but steers a terminal is written as \uXXXX.
 void print_json(const nlohmann::ordered_json& answer);
 
 /// Hands everything printed so far to the system; throws kIo if that fails.
 void flush();
 
-/// Writes an error for people to standard error.
-void print_error(std::string_view line);
+/// Writes lines for people to standard error: an error, or help. Nothing of it steers the terminal.
+void print_error(std::string_view lines);
 
 /// Says whether note() and progress lines show anything; at first they do.
 void show_notes(bool shown);
@@ -31,8 +41,8 @@ void show_notes(bool shown);
 /// Returns what show_notes() said.
 bool notes_shown();
 
-/// Writes a line for people to standard error: what is worth to know but no error.
-void note(std::string_view line);
+/// Writes lines for people to standard error: what is worth to know but no error.
+void note(std::string_view lines);
 
 /// Says whether standard output gets colour. `mode` is "always", "never" or "auto": at a terminal,
 /// unless NO_COLOR is set or TERM is "dumb".

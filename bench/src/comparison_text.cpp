@@ -1,5 +1,7 @@
 #include "comparison_text.hpp"
 
+#include <emplace/graphs/escape.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +13,10 @@ std::string titled(std::string_view title, const TextTable& table, TableForm for
   return form == TableForm::kMarkdown
              ? fmt::format("\n## {}\n\n{}", title, table.to_markdown())
              : fmt::format("\n{}\n{}", title, table.to_terminal(form == TableForm::kColored));
+}
+
+std::string escaped(std::string_view text, TableForm form) {
+  return form == TableForm::kMarkdown ? escape_markdown(text) : escape_terminal(text);
 }
 
 std::string ratio_text(double ratio) { return fmt::format("{:.3f}", ratio); }

@@ -21,6 +21,9 @@ enum class TableForm { kPlain, kColored, kMarkdown };
 /// Returns a table under its title.
 std::string titled(std::string_view title, const TextTable& table, TableForm form);
 
+/// Returns a name from a user's file as one line of that form.
+std::string escaped(std::string_view text, TableForm form);
+
 /// Returns "1.035".
 std::string ratio_text(double ratio);
 

@@ -1,5 +1,7 @@
 #include "csv_row.hpp"
 
+#include <emplace/graphs/escape.hpp>
+
 #include <fmt/format.h>
 
 #include <iterator>
@@ -8,27 +10,12 @@
 namespace emplace::bench {
 namespace {
 
-void add_quoted(std::string& csv, std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    csv += text;
-    return;
-  }
-  csv += '"';
-  for (const char character : text) {
-    csv += character;
-    if (character == '"') {
-      csv += '"';
-    }
-  }
-  csv += '"';
-}
-
 void add_field(std::string& csv, const FieldValue& field) {
   std::visit(
       [&](const auto& value) {
         using Value = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<Value, std::string_view>) {
-          add_quoted(csv, value);
+          csv += escape_csv(value);
         } else if constexpr (!std::is_same_v<Value, std::monostate>) {
           fmt::format_to(std::back_inserter(csv), "{}", value);
         }

@@ -2,6 +2,7 @@
 
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/svg.hpp>
 
 #include <fmt/format.h>
@@ -177,22 +178,10 @@ Json to_json(const Accuracy& accuracy) {
           {"tau", if_any(accuracy.tau)}};
 }
 
-// A field of comma-separated values (RFC 4180).
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return quoted + '"';
-}
-
 std::string csv_line(const std::vector<std::string>& fields) {
   std::string line;
   for (const std::string& field : fields) {
-    line += fmt::format("{}{}", line.empty() ? "" : ",", csv_field(field));
+    line += fmt::format("{}{}", line.empty() ? "" : ",", escape_csv(field));
   }
   return line + "\n";
 }
@@ -213,7 +202,7 @@ std::string write_terminal(const Fidelity& fidelity, bool color) {
   if (!reasons.empty()) {
     text += "\nNot simulated:\n";
     for (const auto& [reason, rows] : reasons) {
-      text += fmt::format("  {} of them: {}\n", rows, without_control_characters(reason));
+      text += fmt::format("  {} of them: {}\n", rows, escape_terminal(reason));
     }
   }
   return text;

@@ -34,6 +34,7 @@ constexpr auto kAxes = std::to_array<std::pair<CurveAxis, std::string_view>>({
 constexpr std::size_t kMostPlots = 12;  // of problems; more are not legible
 constexpr double kFinest = 1.02;        // ratio from one point of a curve to the next
 constexpr double kMostRead = 1e300;     // of any number in a file
+constexpr double kShortestMs = 1e-9;    // of a logarithmic axis
 constexpr double kMsPerS = 1e3;
 constexpr double kUsPerMs = 1e3;
 
@@ -47,6 +48,22 @@ double place_of(const CurveRow& row, CurveAxis axis) {
       return static_cast<double>(row.update);
   }
   EMPLACE_CHECK(false, "axis {}", static_cast<int>(axis));
+}
+
+// Returns the logarithm of the ratio of two step times. It must be finite, and a step may take no
+// time; so none is taken for shorter than a picosecond.
+double log_ratio(double us, double other_us) {
+  constexpr double kShortestUs = 1e-6;
+  return std::log(std::clamp(us, kShortestUs, kMostRead) /
+                  std::clamp(other_us, kShortestUs, kMostRead));
+}
+
+// Returns the number e^`log`, at most the largest one of a file.
+double bounded_exp(double log) { return std::min(std::exp(log), kMostRead); }
+
+// Returns the entropy of an update; a policy whose weights have grown too large has none.
+double entropy_of(const CurveRow& row) {
+  return std::isfinite(row.entropy) ? std::min(row.entropy, kMostRead) : 0;
 }
 
 // Returns a point for each ratio kFinest on the axis: the means of its points, and their last
@@ -84,18 +101,18 @@ std::vector<CurveMean> mean_points(std::span<const CurveRow> rows, std::span<con
     const double best_of_all_us = best_us[row.session];
     const auto [at, is_first] = latest.try_emplace(row.session, &row);
     if (!is_first) {
-      sum_last -= std::log(at->second->last_us / best_of_all_us);
-      sum_best -= std::log(at->second->best_us / best_of_all_us);
+      sum_last -= log_ratio(at->second->last_us, best_of_all_us);
+      sum_best -= log_ratio(at->second->best_us, best_of_all_us);
       at->second = &row;
     }
-    sum_last += std::log(row.last_us / best_of_all_us);
-    sum_best += std::log(row.best_us / best_of_all_us);
+    sum_last += log_ratio(row.last_us, best_of_all_us);
+    sum_best += log_ratio(row.best_us, best_of_all_us);
     if (latest.size() == best_us.size()) {
       const auto count = static_cast<double>(latest.size());
       points.push_back({.at = place_of(row, axis),
-                        .last = std::exp(sum_last / count),
-                        .best = std::exp(sum_best / count),
-                        .entropy = row.entropy});
+                        .last = bounded_exp(sum_last / count),
+                        .best = bounded_exp(sum_best / count),
+                        .entropy = entropy_of(row)});
     }
   }
   return points;
@@ -121,8 +138,9 @@ LogPlot plot_of(const std::string& title, const std::string& unit,
     least = std::min(least, level.height);
     most = std::max(most, level.height);
   }
-  most = std::max(most, 1.01 * least);      // an axis must not be empty
-  const bool is_linear = most < 2 * least;  // so that there are round numbers between the ends
+  least = least < kShortestMs ? 0 : least;                // no logarithmic axis begins near 0
+  most = std::max({most, 1.01 * least, kShortestMs});     // an axis must not be empty
+  const bool is_linear = most < 2 * least || least == 0;  // round numbers are between the ends
   LogPlot plot(title, axis_of(points, axis), {"step time " + unit, least, most, is_linear});
   std::vector<LogPlot::Place> last;
   std::vector<LogPlot::Place> best;
@@ -163,7 +181,7 @@ std::vector<Level> mean_levels(std::span<const CurveReference> references,
       sum += std::log(reference.us[problem] / best_us[problem]);
     }
     if (std::isfinite(sum)) {
-      levels.push_back({reference.name, std::exp(sum / static_cast<double>(best_us.size()))});
+      levels.push_back({reference.name, bounded_exp(sum / static_cast<double>(best_us.size()))});
     }
   }
   return levels;
@@ -275,7 +293,7 @@ std::string LearningCurve::to_svg(std::span<const CurveReference> references,
     all.push_back({.at = place_of(row, axis),
                    .last = row.last_us / kUsPerMs,
                    .best = row.best_us / kUsPerMs,
-                   .entropy = row.entropy});
+                   .entropy = entropy_of(row)});
     by_problem[row.session].push_back(all.back());
   }
   std::vector<LogPlot> plots;

@@ -62,7 +62,7 @@ std::string write(const MicroComparison& comparison, TableForm form) {
       "over all benchmarks.";
   if (!comparison.yardstick.empty()) {
     text += fmt::format("\nAll times are multiples of the median of {} in the same file.",
-                        without_control_characters(comparison.yardstick));
+                        escaped(comparison.yardstick, form));
   }
   return text + "\n";
 }

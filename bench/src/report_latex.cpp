@@ -5,6 +5,7 @@
 
 #include <emplace/bench/median_interval.hpp>
 #include <emplace/bench/report.hpp>
+#include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 
@@ -19,51 +20,6 @@ namespace {
 constexpr std::size_t kProblemsAbreast = 3;
 
 constexpr std::string_view kBlank = "--";
-
-std::string escape(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-      case '%':
-      case '$':
-      case '#':
-      case '_':
-      case '{':
-      case '}':
-        escaped += '\\';
-        escaped += c;
-        break;
-      case '\\':
-        escaped += "\\textbackslash{}";
-        break;
-      case '~':
-        escaped += "\\textasciitilde{}";
-        break;
-      case '^':
-        escaped += "\\textasciicircum{}";
-        break;
-      case '<':
-        escaped += "\\textless{}";
-        break;
-      case '>':
-        escaped += "\\textgreater{}";
-        break;
-      case '|':
-        escaped += "\\textbar{}";
-        break;
-      case '"':
-        escaped += "''";
-        break;
-      case '-':  // two of them would join to a dash
-        escaped += escaped.ends_with('-') ? "{}-" : "-";
-        break;
-      default:
-        escaped += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
-    }
-  }
-  return escaped;
-}
 
 // Labels have no need to be read, only to be typed.
 std::string label_of(std::string_view text) {
@@ -168,15 +124,15 @@ std::string write_overview(const Report& report, std::span<const ReportTable* co
   const std::string_view heading =
       with_intervals ? "\\multicolumn{{2}}{{c}}{{{}}}" : "\\multicolumn{{1}}{{c}}{{{}}}";
   for (const ReportTable* const table : tables) {
-    graphs.push_back(fmt::format(fmt::runtime(heading), escape(table->graph)));
+    graphs.push_back(fmt::format(fmt::runtime(heading), escape_latex(table->graph)));
     clusters.push_back(
         fmt::format(fmt::runtime(heading),
-                    fmt::format("{} [{}]", escape(table->cluster), unit_of(*table).name)));
+                    fmt::format("{} [{}]", escape_latex(table->cluster), unit_of(*table).name)));
     alignment += with_intervals ? "rl" : "r";
   }
   std::string rows;
   for (const std::string& agent : report.agents) {
-    std::vector<std::string> cells = {escape(agent)};
+    std::vector<std::string> cells = {escape_latex(agent)};
     for (const ReportTable* const table : tables) {
       const auto row = std::ranges::find(table->rows, agent, &ReportRow::agent);
       const bool found = row != table->rows.end();
@@ -191,7 +147,7 @@ std::string write_overview(const Report& report, std::span<const ReportTable* co
   return write_table(
       fmt::format("Step times of the suite {}: medians over repetitions{}. Bold: the fastest. OOM: "
                   "out of memory; $^\\dagger$: some repetitions were.",
-                  escape(report.suite),
+                  escape_latex(report.suite),
                   with_intervals ? fmt::format(", with intervals of at least {:.0f}\\,\\% coverage "
                                                "where there are five or more",
                                                kMedianCoverage * 100)
@@ -242,7 +198,7 @@ std::string write_details(const ReportTable& table, const Report& report) {
   }
   std::string rows;
   for (const ReportRow& row : table.rows) {
-    std::vector<std::string> cells = {escape(row.agent), step_of(row, table, unit)};
+    std::vector<std::string> cells = {escape_latex(row.agent), step_of(row, table, unit)};
     if (with_intervals) {
       cells.push_back(interval_of(row, unit));
     }
@@ -264,15 +220,16 @@ std::string write_details(const ReportTable& table, const Report& report) {
   std::string caption = fmt::format(
       "{} on {}. Speed-up: over one GPU; gap: above the lower bound of {} {}; to 2\\,\\%: "
       "evaluations until at most 2\\,\\% slower than the agent's own best",
-      escape(table.graph), escape(table.cluster), time_of(table.bound_us, unit), unit.name);
+      escape_latex(table.graph), escape_latex(table.cluster), time_of(table.bound_us, unit),
+      unit.name);
   if (with_baseline) {
     caption += fmt::format(
         "; gain and to baseline: how much shorter than the fastest of {}, and "
         "evaluations until as fast as it",
-        escape(fmt::format("{}", fmt::join(report.baselines, ", "))));
+        escape_latex(fmt::format("{}", fmt::join(report.baselines, ", "))));
   }
   if (report.published && with_published) {
-    caption += "; published: " + escape(report.published->source) +
+    caption += "; published: " + escape_latex(report.published->source) +
                (report.published->recalled ? ", not checked against a copy" : "");
   }
   return write_table(caption + ".",
@@ -295,7 +252,7 @@ std::string write_family(const FamilyTable& table, const Report& report) {
   std::string rows;
   const std::optional<FamilyMeans>& best = table.rows.front().all;
   for (const FamilyRow& row : table.rows) {
-    std::vector<std::string> cells = {escape(row.agent), fmt::format("{}", row.graphs),
+    std::vector<std::string> cells = {escape_latex(row.agent), fmt::format("{}", row.graphs),
                                       row.all
                                           ? bold_if(best && row.all->over_best == best->over_best,
                                                     percent_more(row.all->over_best))
@@ -316,16 +273,16 @@ std::string write_family(const FamilyTable& table, const Report& report) {
     cells.resize(head.size(), std::string(kBlank));
     rows += join(cells);
   }
-  const std::string family = table.family.empty() ? "All graphs" : escape(table.family);
+  const std::string family = table.family.empty() ? "All graphs" : escape_latex(table.family);
   const std::string caption = fmt::format(
       "{} on {}, {} graphs. Over best: geometric mean over graphs of the step time over that of "
       "the "
       "fastest agent; over ref.: the same over {}, in pairs, with Student's interval; $p$ of "
       "Wilcoxon's signed-rank test of these, with Holm's correction.",
-      family, escape(table.cluster), table.graphs,
-      escape(table.reference.empty()
-                 ? fmt::format("the fastest of {}", fmt::join(report.baselines, ", "))
-                 : table.reference));
+      family, escape_latex(table.cluster), table.graphs,
+      escape_latex(table.reference.empty()
+                       ? fmt::format("the fastest of {}", fmt::join(report.baselines, ", "))
+                       : table.reference));
   return write_table(
       caption,
       label_of(fmt::format("{}:{}:{}", report.suite, table.family.empty() ? "all" : table.family,
@@ -338,7 +295,7 @@ std::string write_family(const FamilyTable& table, const Report& report) {
 std::string write_latex(const Report& report) {
   std::string text = fmt::format(
       "% Suite {}, seed {}, {} of {} cells{}. Needs \\usepackage{{booktabs,graphicx}}.\n\n",
-      escape(report.suite), report.root_seed, report.cells_finished, report.cells_total,
+      escape_latex(report.suite), report.root_seed, report.cells_finished, report.cells_total,
       report.shard.is_whole() ? "" : ", shard " + report.shard.text());
   text += write_overviews(report);
   for (const ReportTable& table : report.tables) {

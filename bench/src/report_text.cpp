@@ -2,6 +2,7 @@
 
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 
@@ -255,14 +256,16 @@ TextTable layout_published_evaluations(const Report& report) {
   return text;
 }
 
-std::string title_of(const Published& published) {
-  return without_control_characters(
-      fmt::format("Compared with {}{}", published.source,
-                  published.recalled ? " (recalled, not checked against a copy)" : ""));
+// Escapes text for the form of the report: escape_terminal or escape_markdown.
+using Escape = std::string (*)(std::string_view);
+
+std::string title_of(const Published& published, Escape escape) {
+  return escape(fmt::format("Compared with {}{}", published.source,
+                            published.recalled ? " (recalled, not checked against a copy)" : ""));
 }
 
-std::string title_of(const ReportTable& table) {
-  return without_control_characters(fmt::format("{} on {}", table.graph, table.cluster));
+std::string title_of(const ReportTable& table, Escape escape) {
+  return escape(fmt::format("{} on {}", table.graph, table.cluster));
 }
 
 std::string best_known_of(const ReportTable& table, fmt::format_string<double> format) {
@@ -284,9 +287,9 @@ std::string filled(std::string_view paragraph) {
   return text.append(paragraph) + '\n';
 }
 
-std::string comment_of(const Published& published) {
+std::string comment_of(const Published& published, Escape escape) {
   const std::string& comment = published.comment;
-  return comment.empty() ? "" : filled(without_control_characters(comment));
+  return comment.empty() ? "" : filled(escape(comment));
 }
 
 std::string progress_of(const Report& report) {
@@ -308,7 +311,7 @@ bool any_best_known(const Report& report) {
 }
 
 // What the columns mean, once for all tables.
-std::string legend_of(const Report& report) {
+std::string legend_of(const Report& report, Escape escape) {
   std::string text =
       "step: simulated time of one training step, median over repetitions; speed-up: over "
       "single-gpu; gap: (step - lower\nbound) / lower bound; peak: memory of the fullest device; "
@@ -341,7 +344,7 @@ std::string legend_of(const Report& report) {
         "baseline: evaluations until a placement was as fast as that\nbaseline in the end (its "
         "median), - if fewer than half of the repetitions ever had one; speed-up to it: those of "
         "the\nbaseline itself over these.",
-        fmt::join(report.baselines, ", "));
+        escape(fmt::format("{}", fmt::join(report.baselines, ", "))));
   }
   if (any_best_known(report)) {
     text +=
@@ -356,7 +359,8 @@ std::string failures_of(const ReportTable& table) {
   std::string text;
   for (const ReportRow& row : table.rows) {
     if (row.failed > 0) {
-      text += fmt::format("  {} failed: {}\n", row.agent, without_control_characters(row.message));
+      text += fmt::format("  {} failed: {}\n", escape_terminal(row.agent),
+                          escape_terminal(row.message));
     }
   }
   return text;
@@ -421,7 +425,7 @@ std::string collapses_of(const FamilyTable& table) {
     if (row.on_one_device > 0) {
       text +=
           fmt::format("  {} put all groups on one device, as single-gpu does: {} of {} graphs\n",
-                      row.agent, row.on_one_device, table.graphs);
+                      escape_terminal(row.agent), row.on_one_device, table.graphs);
     }
   }
   return text;
@@ -431,13 +435,12 @@ std::string name_of(const FamilyTable& table) {
   return table.family.empty() ? "all graphs" : table.family;
 }
 
-std::string title_of(const FamilyTable& table) {
-  return without_control_characters(fmt::format("{} on {}, {}{} graphs", name_of(table),
-                                                table.cluster, table.graphs,
-                                                table.family.empty() ? "" : " test"));
+std::string title_of(const FamilyTable& table, Escape escape) {
+  return escape(fmt::format("{} on {}, {}{} graphs", name_of(table), table.cluster, table.graphs,
+                            table.family.empty() ? "" : " test"));
 }
 
-std::string legend_of_families(const Report& report) {
+std::string legend_of_families(const Report& report, Escape escape) {
   std::string text =
       "mean: of the step times over graphs, each a median over repetitions; over best: how much "
       "slower than the fastest\nagent on the same graph, geometric mean. Agents without a step "
@@ -449,28 +452,29 @@ std::string legend_of_families(const Report& report) {
         "any:\n";
     for (const FamilyTable& table : report.families) {
       if (has_common(table)) {
-        text += without_control_characters(fmt::format("  {} on {}: {} of {} graphs",
-                                                       name_of(table), table.cluster,
-                                                       table.common_graphs, table.graphs)) +
+        text += escape(fmt::format("  {} on {}: {} of {} graphs", name_of(table), table.cluster,
+                                   table.common_graphs, table.graphs)) +
                 "\n";
       }
     }
   }
-  return text + filled(fmt::format(
-                    "over {}: the same compared with {}, with the 95 % confidence interval of "
-                    "Student's paired t on logarithms; faster, slower: number of graphs on which "
-                    "the agent is; p: Wilcoxon's signed-rank test of these pairs, two-sided; "
-                    "corrected p: with Holm's correction over the agents of the table.",
-                    report.baselines.empty() ? "AGENT" : "baseline",
-                    report.baselines.empty()
-                        ? "that agent on the same graph"
-                        : fmt::format("the fastest of {}", fmt::join(report.baselines, ", "))));
+  return text +
+         filled(fmt::format(
+             "over {}: the same compared with {}, with the 95 % confidence interval of "
+             "Student's paired t on logarithms; faster, slower: number of graphs on which "
+             "the agent is; p: Wilcoxon's signed-rank test of these pairs, two-sided; "
+             "corrected p: with Holm's correction over the agents of the table.",
+             report.baselines.empty() ? "AGENT" : "baseline",
+             report.baselines.empty()
+                 ? "that agent on the same graph"
+                 : fmt::format("the fastest of {}",
+                               escape(fmt::format("{}", fmt::join(report.baselines, ", "))))));
 }
 
 }  // namespace
 
 std::string write_terminal(const Report& report, bool color) {
-  std::string text = fmt::format("{}: {}\n", report.suite, progress_of(report));
+  std::string text = fmt::format("{}: {}\n", escape_terminal(report.suite), progress_of(report));
   bool has_graphs = false;
   for (const ReportTable& table : report.tables) {
     if (!table.family.empty()) {
@@ -478,44 +482,47 @@ std::string write_terminal(const Report& report, bool color) {
       continue;
     }
     has_graphs = true;
-    text += fmt::format("\n{}{}, lower bound {:.1f} ms{}\n", title_of(table),
+    text += fmt::format("\n{}{}, lower bound {:.1f} ms{}\n", title_of(table, escape_terminal),
                         table.groups > 0 ? fmt::format(", {} groups", table.groups) : "",
                         table.bound_us / 1e3, best_known_of(table, ", best known {:.1f} ms"));
     text += layout(table, report).to_terminal(color) + failures_of(table);
   }
   if (report.published && has_graphs) {
-    text += fmt::format("\n{}\n{}", title_of(*report.published),
+    text += fmt::format("\n{}\n{}", title_of(*report.published, escape_terminal),
                         layout_published_steps(report).to_terminal(color));
     if (any_published_evaluations(report)) {
       text += "\n" + layout_published_evaluations(report).to_terminal(color);
     }
-    text += comment_of(*report.published);
+    text += comment_of(*report.published, escape_terminal);
   }
   if (has_graphs) {
-    text += "\n" + legend_of(report);
+    text += "\n" + legend_of(report, escape_terminal);
   }
   for (const FamilyTable& table : report.families) {
-    text += fmt::format("\n{}\n{}{}", title_of(table), layout(table).to_terminal(color),
-                        collapses_of(table));
+    text += fmt::format("\n{}\n{}{}", title_of(table, escape_terminal),
+                        layout(table).to_terminal(color), collapses_of(table));
   }
-  return text + (report.families.empty() ? "" : "\n" + legend_of_families(report));
+  return text + (report.families.empty() ? "" : "\n" + legend_of_families(report, escape_terminal));
 }
 
 std::string write_markdown(const Report& report) {
-  std::string text = fmt::format("# {}\n\n{}\n", report.suite, progress_of(report));
+  std::string text =
+      fmt::format("# {}\n\n{}\n", escape_markdown(report.suite), progress_of(report));
   for (const FamilyTable& table : report.families) {
-    text += fmt::format("\n## {}\n\n{}", title_of(table), layout(table).to_markdown());
+    text +=
+        fmt::format("\n## {}\n\n{}", title_of(table, escape_markdown), layout(table).to_markdown());
     if (const std::string collapses = collapses_of(table); !collapses.empty()) {
       text += "\n```\n" + collapses + "```\n";
     }
   }
   if (!report.families.empty()) {
-    text += "\n" + legend_of_families(report);
+    text += "\n" + legend_of_families(report, escape_markdown);
   }
   for (const ReportTable& table : report.tables) {
-    text += fmt::format("\n## {}\n\n{}Lower bound: {:.1f} ms.{}\n\n", title_of(table),
-                        table.groups > 0 ? fmt::format("Groups: {}. ", table.groups) : "",
-                        table.bound_us / 1e3, best_known_of(table, " Best known: {:.1f} ms."));
+    text +=
+        fmt::format("\n## {}\n\n{}Lower bound: {:.1f} ms.{}\n\n", title_of(table, escape_markdown),
+                    table.groups > 0 ? fmt::format("Groups: {}. ", table.groups) : "",
+                    table.bound_us / 1e3, best_known_of(table, " Best known: {:.1f} ms."));
     text += layout(table, report).to_markdown();
     if (const std::string failures = failures_of(table); !failures.empty()) {
       text += "\n```\n" + failures + "```\n";
@@ -525,14 +532,14 @@ std::string write_markdown(const Report& report) {
     return text;
   }
   if (report.published) {
-    text += fmt::format("\n## {}\n\n{}\n", title_of(*report.published),
+    text += fmt::format("\n## {}\n\n{}\n", title_of(*report.published, escape_markdown),
                         layout_published_steps(report).to_markdown());
     if (any_published_evaluations(report)) {
       text += layout_published_evaluations(report).to_markdown() + "\n";
     }
-    text += comment_of(*report.published);
+    text += comment_of(*report.published, escape_markdown);
   }
-  return text + "\n" + legend_of(report);
+  return text + "\n" + legend_of(report, escape_markdown);
 }
 
 }  // namespace emplace::bench

@@ -130,9 +130,9 @@ TextTable layout(const std::vector<GraphComparison>& graphs) {
   return table;
 }
 
-std::string title_of(std::string_view name, const ComparedRun& run) {
-  return without_control_characters(
-      fmt::format("{}: {}, {} of {} cells", name, run.suite, run.cells_finished, run.cells_total));
+std::string title_of(std::string_view name, const ComparedRun& run, TableForm form) {
+  return fmt::format("{}: {}, {} of {} cells", name, escaped(run.suite, form), run.cells_finished,
+                     run.cells_total);
 }
 
 constexpr std::string_view kLegendOfAgents =
@@ -153,8 +153,8 @@ constexpr std::string_view kLegendOfVerdicts =
 
 std::string write(const RunComparison& comparison, TableForm form) {
   const std::string_view end = form == TableForm::kMarkdown ? "\n\n" : "\n";
-  std::string text =
-      fmt::format("{}{}{}{}", title_of("A", comparison.a), end, title_of("B", comparison.b), end);
+  std::string text = fmt::format("{}{}{}{}", title_of("A", comparison.a, form), end,
+                                 title_of("B", comparison.b, form), end);
   text += verdicts_text(comparison.count(Verdict::kSlower), comparison.count(Verdict::kFaster),
                         comparison.threshold);
   text += differences_text(comparison.differences, form);

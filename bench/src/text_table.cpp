@@ -1,6 +1,6 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/svg.hpp>
+#include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 
@@ -16,32 +16,19 @@ std::size_t width_of(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-std::string escape_markdown(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (std::string_view("\\`*_[]<>|").find(c) != std::string_view::npos) {
-      escaped += '\\';
-    }
-    escaped += c;
-  }
-  return escaped;
-}
-
 }  // namespace
 
-std::string without_control_characters(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
-  return text;
+TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (Column& column : columns_) {
+    column.title = escape_terminal(column.title);
+  }
 }
-
-TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
 void TextTable::add_row(std::vector<std::string> cells, bool emphasized) {
   EMPLACE_CHECK(cells.size() == columns_.size(), "{} cells for {} columns", cells.size(),
                 columns_.size());
   for (std::string& cell : cells) {
-    cell = without_control_characters(std::move(cell));
+    cell = escape_terminal(cell);
   }
   rows_.push_back({std::move(cells), emphasized});
 }

@@ -96,6 +96,24 @@ std::string difference(const TrainingPlan& stored, const TrainingPlan& wanted) {
   return numbers("--patience", stored.patience, wanted.patience);
 }
 
+// Sessions are restored in the state that their budgets allow, and counts of a curve only grow.
+void check_state(const JsonCursor& json, const agents::Session::State& state,
+                 std::int64_t max_evaluations) {
+  if (state.evaluations > max_evaluations) {
+    json.at("evaluations")
+        .fail(fmt::format("expected at most the {} of the plan, found {}", max_evaluations,
+                          state.evaluations));
+  }
+}
+
+void check_next(const JsonCursor& json, const CurveRow& row, const std::vector<CurveRow>& before) {
+  if (!before.empty() &&
+      (row.update < before.back().update || row.episodes < before.back().episodes ||
+       row.evaluations < before.back().evaluations)) {
+    json.fail("expected updates, episodes and evaluations that do not fall");
+  }
+}
+
 [[noreturn]] void refuse(const std::string& source, std::string_view why) {
   throw Error(ErrorCode::kUsage, fmt::format("{}: cannot resume: {}", source, why));
 }
@@ -124,10 +142,9 @@ Training::Training(TrainingPlan plan, agents::Team* team)
   for (const Cell& cell : cells_) {
     const Problem& problem = problems_.find(cell).problem;
     sessions_.push_back(std::make_unique<agents::Session>(
-        problem, agents::Session::Options{
-                     .seed = cell.seed(),
-                     .max_evaluations = plan_.episodes * agent_->evaluations_per_episode(problem),
-                     .team = team}));
+        problem,
+        agents::Session::Options{
+            .seed = cell.seed(), .max_evaluations = max_evaluations(problem), .team = team}));
   }
 }
 
@@ -147,6 +164,10 @@ bool Training::any_stops(bool stops) const {
   }
   const std::vector<std::string> all = team_->all_gather(stops ? "stop" : "go");
   return std::ranges::find(all, "stop") != all.end();
+}
+
+std::int64_t Training::max_evaluations(const Problem& problem) const {
+  return plan_.episodes * agent_->evaluations_per_episode(problem);
 }
 
 std::vector<CurveReference> Training::references() const {
@@ -249,10 +270,15 @@ void Training::resume(std::string_view checkpoint, const std::string& source) {
     if (hashes[i].at("hash").text() != problem.hash) {
       refuse(source, fmt::format("{} on {} has changed since", problem.graph, problem.cluster));
     }
-    sessions_[i]->restore(session_state_from_json(states[i], sessions_[i]->problem()));
+    const agents::Session::State state =
+        session_state_from_json(states[i], sessions_[i]->problem());
+    check_state(states[i], state, max_evaluations(sessions_[i]->problem()));
+    sessions_[i]->restore(state);
   }
-  for (const JsonCursor& row : root.at("curve").elements()) {
-    curve_.add(row_from_json(row, sessions_.size()));
+  for (const JsonCursor& json : root.at("curve").elements()) {
+    const CurveRow row = row_from_json(json, sessions_.size());
+    check_next(json, row, curve_.rows());
+    curve_.add(row);
   }
   agent_->load_training(root.at("training"));
 }

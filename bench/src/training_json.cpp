@@ -1,5 +1,6 @@
 #include "training_json.hpp"
 
+#include <emplace/agents/placement_json.hpp>
 #include <emplace/bench/cell.hpp>
 
 #include <fmt/format.h>
@@ -113,15 +114,7 @@ Session::State session_state_from_json(const JsonCursor& json, const Problem& pr
   state.evaluations = json.at("evaluations").integer(0, kMaxInteger);
   if (const auto best = json.find("best")) {
     best->expect_only({"devices", "evaluations", "status", "step_time_us", "bytes_over"});
-    std::vector<DeviceId> devices;
-    for (const JsonCursor& device : best->at("devices").elements()) {
-      devices.push_back(static_cast<DeviceId>(device.integer(0, problem.num_devices() - 1)));
-    }
-    if (devices.size() != static_cast<std::size_t>(problem.num_groups())) {
-      best->at("devices").fail(fmt::format("expected one for each of {} groups, found {}",
-                                           problem.num_groups(), devices.size()));
-    }
-    state.best_placement = Placement(std::move(devices));
+    state.best_placement = agents::placement_from_json(best->at("devices"), problem);
     state.evaluations_to_best = best->at("evaluations").integer(1, state.evaluations);
     state.best_evaluation = {.status = best->at("status").one_of(kStatuses) == 0
                                            ? EvaluationStatus::kOk
@@ -155,9 +148,9 @@ CurveRow row_from_json(const JsonCursor& json, std::size_t num_sessions) {
   row.evaluations = members[2].integer(0, kMaxInteger);
   row.session =
       static_cast<std::size_t>(members[3].integer(0, static_cast<std::int64_t>(num_sessions) - 1));
-  row.last_us = number_from_json(members[4]);
-  row.best_us = number_from_json(members[5]);
-  row.entropy = number_from_json(members[6]);
+  row.last_us = members[4].number(0, kMaxNumber);
+  row.best_us = members[5].number(0, kMaxNumber);
+  row.entropy = members[6].number(0, kMaxNumber);
   row.gradient_norm = number_from_json(members[7]);
   row.is_last = members[8].boolean();
   return row;

@@ -18,6 +18,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -64,6 +65,11 @@ class AttributedGraphReader {
 
 /// Holds attributes as text, in the order in which they are written.
 using TextAttributes = std::vector<std::pair<std::string, std::string>>;
+
+/// The defaults that a file may declare for all of its nodes or edges, and the bytes of one: they
+/// count for each element, so many or long ones could make a short file long.
+inline constexpr std::size_t kMaxDefaults = 64;
+inline constexpr std::size_t kMaxDefaultBytes = 200;
 
 /// Returns attributes that were written as text: each value is a JSON value if a node, an edge or a
 /// graph keeps no text under that name.

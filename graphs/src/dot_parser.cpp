@@ -15,10 +15,11 @@
 namespace emplace {
 namespace {
 
-// Bounds on what a short file could blow up: nesting, products of node sets, defaults.
+// Bounds on what a short file could blow up: nesting, products of node sets, defaults. Each
+// statement of defaults makes a list of its own, which repeats those before it.
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxProducts = 1'000'000;
-constexpr std::size_t kMaxDefaultBytes = 200;
+constexpr std::size_t kMaxListedDefaults = 1'000'000;
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
@@ -203,6 +204,13 @@ class Parser {
       } else {
         known->second = std::move(value);
       }
+      if (sum.size() > kMaxDefaults) {
+        cursor_.fail(fmt::format("expected at most {} default attributes", kMaxDefaults));
+      }
+    }
+    num_listed_defaults_ += sum.size();
+    if (num_listed_defaults_ > kMaxListedDefaults) {
+      cursor_.fail("expected default attributes that change less often");
     }
     defaults = std::make_shared<const TextAttributes>(std::move(sum));
   }
@@ -328,6 +336,7 @@ class Parser {
   std::unordered_map<std::string, std::size_t> node_of_;
   std::set<std::pair<std::size_t, std::size_t>> pairs_;
   std::size_t num_products_ = 0;
+  std::size_t num_listed_defaults_ = 0;
 };
 
 }  // namespace

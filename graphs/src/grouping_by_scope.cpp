@@ -7,6 +7,9 @@
 namespace emplace {
 namespace {
 
+// Each level is a pass over all scopes; what lies deeper than this is one level.
+constexpr int kMaxDepth = 128;
+
 // Returns the first `depth` elements of a scope.
 std::string_view outer_scope(std::string_view scope, int depth) {
   std::size_t end = 0;
@@ -42,6 +45,7 @@ Grouping group_by_scope(const OpGraph& graph, GroupId target) {
   for (const GroupContent& content : contents) {
     depth = std::max(depth, depth_of(content.scope));
   }
+  depth = std::min(depth, kMaxDepth);
   std::vector<GroupId> group_of = layers(graph, colocated, contents, depth);
   while (count_groups(group_of) > target && depth > 0) {
     group_of = layers(graph, colocated, contents, --depth);

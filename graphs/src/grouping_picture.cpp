@@ -131,7 +131,7 @@ std::string node_line(GroupId group, const Node& node, double heaviest) {
       group,
       escape_markup(fitted_text(title_of(group, node), kDotLabelWidth, kTitleSize, CutEnd::kFront)),
       facts_of(node), hue_of(column_of(node), static_cast<double>(node.content.work) / heaviest),
-      group, escape_markup(node.content.scope));
+      group, escape_dot(escape_markup(node.content.scope)));
 }
 
 // Edges lay the picture out: down the forward pass, up the backward pass, and sideways from a

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -149,6 +150,7 @@ Output read_output(const JsonCursor& object) {
 
 std::vector<MeasuredCost> read_measured(const JsonCursor& list) {
   std::vector<MeasuredCost> measured;
+  std::unordered_set<std::string> classes;
   for (const JsonCursor& object : list.elements()) {
     object.expect_only({"device_class", "cost_us", "spread"});
     const JsonCursor device_class = object.at("device_class");
@@ -158,10 +160,8 @@ std::vector<MeasuredCost> read_measured(const JsonCursor& list) {
     if (const auto spread = object.find("spread")) {
       cost.spread = spread->number(0, kMaxCostSpread);
     }
-    for (const MeasuredCost& other : measured) {
-      if (other.device_class == cost.device_class) {
-        device_class.fail("the class comes twice");
-      }
+    if (!classes.insert(cost.device_class).second) {
+      device_class.fail("the class comes twice");
     }
     measured.push_back(std::move(cost));
   }

@@ -15,22 +15,6 @@
 namespace emplace {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-// Marks of Unicode that reorder what follows: a name must not rewrite the label beside it.
-bool reorders_text(std::string_view letter) {
-  return (letter >= "\u200e" && letter <= "\u200f") || (letter >= "\u202a" && letter <= "\u202e") ||
-         (letter >= "\u2066" && letter <= "\u2069") || letter == "\u061c";
-}
-
-bool is_forbidden(std::string_view letter) {
-  const auto first = static_cast<unsigned char>(letter[0]);
-  const bool is_control =
-      first < 0x20 || first == 0x7F || (letter >= "\u0080" && letter <= "\u009f");
-  return is_control || letter == "\xEF\xBF\xBE" || letter == "\xEF\xBF\xBF" ||
-         reorders_text(letter);
-}
-
 // Takes the first character, or the first byte where no character begins, off `text`.
 std::string_view take_letter(std::string_view& text) {
   const std::string_view letter = text.substr(0, std::max<std::size_t>(utf8_length(text), 1));
@@ -50,30 +34,6 @@ double letter_width(std::string_view letter) {
 }
 
 }  // namespace
-
-std::string escape_markup(std::string_view text) {
-  std::string escaped;
-  while (!text.empty()) {
-    const bool is_letter = utf8_length(text) > 0;
-    const std::string_view letter = take_letter(text);
-    if (!is_letter || is_forbidden(letter)) {
-      escaped += kReplacement;
-    } else if (letter == "&") {
-      escaped += "&amp;";
-    } else if (letter == "<") {
-      escaped += "&lt;";
-    } else if (letter == ">") {
-      escaped += "&gt;";
-    } else if (letter == "\"") {
-      escaped += "&quot;";
-    } else if (letter == "'") {
-      escaped += "&#39;";
-    } else {
-      escaped += letter;
-    }
-  }
-  return escaped;
-}
 
 std::string svg_number(double value) {
   std::string number = fmt::format("{:.1f}", value);

@@ -17,7 +17,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
+#include <istream>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -258,11 +259,36 @@ std::string unzip(const std::string& gzipped, const std::string& path) {
   return text;
 }
 
+// Some devices never end, such as /dev/zero; a terminal does, long before this.
+std::size_t most_bytes(const struct stat& facts) {
+  constexpr std::size_t kMaxDeviceBytes = std::size_t{1} << 24;
+  return S_ISCHR(facts.st_mode) ? kMaxDeviceBytes : std::numeric_limits<std::size_t>::max();
+}
+
+std::string read_all(std::istream& stream, std::size_t most, const std::string& path) {
+  std::string text;
+  std::string block(1 << 18, '\0');
+  while (stream.read(block.data(), static_cast<std::streamsize>(block.size())),
+         stream.gcount() > 0) {
+    text.append(block, 0, static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > most) {
+      throw Error(ErrorCode::kFormat, fmt::format("{}: expected at most {} bytes from a device",
+                                                  excerpt(path, 200), most));
+    }
+  }
+  if (stream.bad()) {
+    fail("read", path, EIO);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
   if (path == "-") {
-    return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+    struct stat facts {};
+    ::fstat(STDIN_FILENO, &facts);
+    return read_all(std::cin, most_bytes(facts), "standard input");
   }
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
@@ -273,12 +299,10 @@ std::string read_text_file(const std::string& path) {
   if (!file) {
     fail("read", path, errno != 0 ? errno : EIO);
   }
-  try {
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    return text.starts_with(kGzip) ? unzip(text, path) : text;
-  } catch (const std::ios_base::failure&) {  // thrown by the buffer, whatever the stream was told
-    fail("read", path, EIO);
-  }
+  struct stat facts {};
+  ::stat(path.c_str(), &facts);
+  std::string text = read_all(file, most_bytes(facts), path);
+  return text.starts_with(kGzip) ? unzip(text, path) : text;
 }
 
 void write_text_file(const std::string& path, std::string_view text) {

@@ -14,10 +14,10 @@ here=$(dirname "$(readlink -f "$0")")
 mkdir -p "$1"
 out=$(readlink -f "$1")
 
-# Where the machine keeps the libraries of CUDA in packages of Python, they are on no path.
+# Where the machine keeps the libraries of CUDA in packages of Python, they are on no path. Whoever has them elsewhere
+# names the folders: EMPLACE_CUDA_LIBRARIES=/a:/b
 if [ -z "${EMPLACE_CUDA_LIBRARIES-}" ]; then
-  EMPLACE_CUDA_LIBRARIES=$(find / -xdev \( -name 'libcudnn.so.9' -o -name 'libcublas.so.1[23]' -o \
-    -name 'libcupti.so.1[23]' \) -exec dirname {} + 2>/dev/null | sort -u | paste -sd: -)
+  EMPLACE_CUDA_LIBRARIES=$("$here/trusted_libraries.sh" /usr /opt)
   export EMPLACE_CUDA_LIBRARIES
 fi
 # Kernels are loaded before anything is timed, not at their first launch.

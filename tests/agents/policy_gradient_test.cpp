@@ -98,6 +98,12 @@ TEST(Schedule, FallsLinearlyExponentiallyOrNotAtAll) {
   EXPECT_DOUBLE_EQ(constant.at(1, 1000), 5);
 }
 
+// A checkpoint may hold any count; the least number above 0 does not fall by 5 %.
+TEST(Schedule, AnExponentialDecayTakesNoTimeForAnyCountOfUpdates) {
+  const Schedule schedule{.begin = 1, .end = 0, .decay = Decay::kExponential};
+  EXPECT_LE(schedule.at(0, std::int64_t{1} << 53), 1e-300);
+}
+
 TEST(BudgetProgress, IsTheShareOfWhatWasLeftAtTheBeginning) {
   const Problem problem = test::make_problem(test::diamond_graph(30));
   Session one(problem, {.max_evaluations = 3});

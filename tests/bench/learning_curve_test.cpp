@@ -6,8 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -180,6 +182,24 @@ TEST(LearningCurve, ReadsBackItsMeans) {
   EXPECT_NEAR(read[0].best, std::sqrt(2.0 * 1.0), 1e-12);
   EXPECT_EQ(read[1].entropy, 0.5);
   EXPECT_TRUE(read_curve_means(two_problems().means_json(), "none").empty());
+}
+
+// A graph whose ops cost nothing, the least and the largest numbers, and weights that have grown
+// beyond all numbers are drawn too.
+TEST(LearningCurve, IsDrawnWhateverTheTimes) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const double us : {0.0, 5e-324, 1e-9, 1.0, 1e307}) {
+    for (const double best_us : {0.0, 5e-324, 1.0, 1e307}) {
+      LearningCurve curve = two_problems();
+      curve.add(update(1, 0, us, best_us));
+      CurveRow row = update(2, 1, us, std::min(us, best_us));
+      row.entropy = kNan;
+      curve.add(row);
+      const std::vector<CurveReference> references = {{.name = "bound", .us = {us, best_us}}};
+      EXPECT_THAT(curve.to_svg(references), HasSubstr("</svg>")) << us << " " << best_us;
+      EXPECT_EQ(read_curve_means(curve.means_json(), "means").size(), 1U) << us << " " << best_us;
+    }
+  }
 }
 
 TEST(LearningCurve, NamesWhatIsWrongWithItsMeans) {

@@ -187,7 +187,9 @@ TEST(Training, EndsWhereNothingBetterComesForLong) {
 
 std::string resume_mistake(const TrainingPlan& plan, const std::string& checkpoint) {
   try {
-    Training(plan).resume(checkpoint, "p.checkpoint");
+    Training training(plan);
+    training.resume(checkpoint, "p.checkpoint");
+    training.run(1, [] { return false; });  // here the agent reads its state
   } catch (const Error& error) {
     return error.what();
   }
@@ -249,10 +251,32 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
   EXPECT_THAT(changed("\"devices\":[", "\"devices\":[9,"),
               testing::StartsWith("p.checkpoint: /sessions/0/best/devices/0: expected"));
   EXPECT_THAT(changed("\"devices\":[", "\"devices\":[0,"),
-              testing::HasSubstr("/sessions/0/best/devices: expected one for each of"));
+              testing::HasSubstr("/sessions/0/best/devices: expected one device for each of"));
   EXPECT_THAT(changed("\"random\":[\"", "\"random\":[\"g"),
               testing::HasSubstr("/sessions/0/random/0: expected 64 bits"));
   EXPECT_THAT(changed("[1,2,18,0,", "[1,2,18,7,"), testing::HasSubstr("/curve/0/3: expected"));
+  // What a learner indexes tables by, and counts by which it would go on for ever. Device 2 is the
+  // CPU, which takes no groups.
+  const auto valued = [&](const std::string& place, const std::string& to) {
+    std::string text = checkpoint;
+    const std::size_t at = text.find(place);
+    EXPECT_NE(at, std::string::npos) << place;
+    const std::size_t begin = at + place.size();
+    return resume_mistake(kPlan, text.replace(begin, text.find_first_of(",]}", begin) - begin, to));
+  };
+  EXPECT_THAT(valued("\"devices\":[", "9"),
+              testing::StartsWith("p.checkpoint: /sessions/0/best/devices/0: expected"));
+  EXPECT_THAT(valued("\"devices\":[", "2"),
+              testing::HasSubstr("/sessions/0/best/devices/0: device 2 takes no groups"));
+  EXPECT_THAT(valued("\"starts\": [[", "2"), testing::HasSubstr("device 2 takes no groups"));
+  EXPECT_THAT(valued("\"evaluations\":", "109"),
+              testing::HasSubstr("/sessions/0/evaluations: expected at most the 108 of the plan"));
+  EXPECT_THAT(valued("\"evaluations_before\": ", "100"),
+              testing::HasSubstr("/evaluations_before: expected"));
+  EXPECT_THAT(valued("\"square\": [", "-1"), testing::HasSubstr("found a number below 0"));
+  EXPECT_THAT(changed("[1,2,18,0,", "[2,2,18,0,"),
+              testing::HasSubstr("/curve/1: expected updates"));
+  EXPECT_THAT(valued("[1,2,18,0,", "\"inf\""), testing::HasSubstr("/curve/0/4: expected"));
   EXPECT_THAT(changed("emplace-training\"", "emplace-trainin\""),
               testing::StartsWith("p.checkpoint: /training/"));
 }

@@ -75,6 +75,16 @@ std::optional<ErrorCode> error_of(std::string_view format, std::string_view text
   return std::nullopt;
 }
 
+// Returns what reading complains of.
+std::string mistake(std::string_view format, std::string_view text) {
+  try {
+    read(format, text);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
 class EveryFormat : public testing::TestWithParam<Sample> {};
 
 TEST_P(EveryFormat, ReadsItsSample) {
@@ -210,6 +220,33 @@ TEST(LargeFiles, GraphmlMayNestAHundredThousandDeep) {
                                           return "</graph></node>";
                                         }) + "</graph></graphml>");
   EXPECT_EQ(num_ops(graph), kOps);
+}
+
+// What a small file could blow up is linear, or refused: each took seconds to minutes, or
+// gigabytes.
+TEST(SmallFiles, DoNotMakeMuchWork) {
+  const auto numbered = [](int count, std::string_view line) {
+    return repeated(count,
+                    [&](int i) { return fmt::format(fmt::runtime(line), fmt::arg("i", i)); });
+  };
+  EXPECT_THAT(mistake("dot", "digraph {" + numbered(6000, "node [a{i}=1]; n{i};") + "}"),
+              testing::HasSubstr("expected at most 64 default attributes"));
+  EXPECT_THAT(mistake("dot", "digraph {" + numbered(60, "node [a{i}=1];") +
+                                 numbered(20'000, "node [a0={i}]; n{i};") + "}"),
+              testing::HasSubstr("expected default attributes that change less often"));
+  EXPECT_THAT(
+      mistake("graphml",
+              "<graphml>" +
+                  numbered(3000, "<key id=\"k{i}\" for=\"node\"><default>1</default></key>") +
+                  "<graph edgedefault=\"directed\">" + numbered(3000, "<node id=\"n{i}\"/>") +
+                  "</graph></graphml>"),
+      testing::HasSubstr("expected at most 64 keys with a default"));
+  const std::string measured =
+      numbered(100'000, ", {{\"device_class\": \"c{i}\", \"cost_us\": 1}}");
+  EXPECT_EQ(num_ops(read("emplace", R"({"schema": "emplace-graph", "version": 1, "name": "g", )"
+                                    R"("ops": [{"name": "a", "kind": "add", "measured": [)" +
+                                        measured.substr(2) + "]}], \"edges\": []}")),
+            1);
 }
 
 }  // namespace

@@ -83,6 +83,9 @@ void Optimizer::load(const JsonCursor& json) {
   json.expect_only({"mean", "square", "mean_power", "square_power"});
   auto mean = read_numbers<float>(json.at("mean"), mean_.size());
   auto square = read_numbers<float>(json.at("square"), square_.size());
+  if (std::ranges::any_of(square, [](float number) { return number < 0; })) {
+    json.at("square").fail("expected squares, found a number below 0");
+  }
   const double mean_power = json.at("mean_power").number(0, 1);
   square_power_ = json.at("square_power").number(0, 1);
   mean_power_ = mean_power;

@@ -2,6 +2,7 @@
 
 #include "policy_gradient/group_limit.hpp"
 
+#include <emplace/agents/placement_json.hpp>
 #include <emplace/graphs/elementary.hpp>
 
 #include <fmt/format.h>
@@ -97,32 +98,24 @@ std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Proble
 
 void Environment::load(const JsonCursor& json) {
   json.expect_only({"order", "starts", "baseline"});
-  const auto read = [&](const JsonCursor& list, std::int32_t count) {
-    const std::vector<JsonCursor> elements = list.elements();
-    if (elements.size() != graph.size()) {
-      list.fail(fmt::format("expected one for each of {} groups, found {}", graph.size(),
-                            elements.size()));
-    }
-    std::vector<std::int32_t> numbers;
-    numbers.reserve(elements.size());
-    for (const JsonCursor& element : elements) {
-      numbers.push_back(static_cast<std::int32_t>(element.integer(0, count - 1)));
-    }
-    return numbers;
-  };
-  order = read(json.at("order"), session->problem().num_groups());
-  std::vector<GroupId> sorted = order;
-  std::ranges::sort(sorted);
-  if (std::ranges::adjacent_find(sorted) != sorted.end()) {
-    json.at("order").fail("expected each group once");
+  const JsonCursor list = json.at("order");
+  std::vector<GroupId> groups;
+  for (const JsonCursor& group : list.elements()) {
+    groups.push_back(static_cast<GroupId>(group.integer(0, session->problem().num_groups() - 1)));
   }
+  std::vector<GroupId> sorted = groups;
+  std::ranges::sort(sorted);
+  if (groups.size() != graph.size() || std::ranges::adjacent_find(sorted) != sorted.end()) {
+    list.fail(fmt::format("expected each of {} groups once", graph.size()));
+  }
+  order = std::move(groups);
   const std::vector<JsonCursor> starts = json.at("starts").elements();
   if (starts.size() != fixed_starts.size()) {
     json.at("starts").fail(
         fmt::format("expected {} placements, found {}", fixed_starts.size(), starts.size()));
   }
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    fixed_starts[i] = Placement(read(starts[i], session->problem().num_devices()));
+    fixed_starts[i] = placement_from_json(starts[i], session->problem());
   }
   baseline.load(json.at("baseline"), order.size() * options.sweeps);
 }

@@ -3,6 +3,8 @@
 #include "policy_gradient/shared_work.hpp"
 #include "search/starts.hpp"
 
+#include <emplace/agents/placement_json.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,20 +18,6 @@ namespace {
 constexpr std::size_t kMinibatch = 2;  // trials, of some 50 moves each
 constexpr float kLargestError = 2;     // whose gradient is not clipped
 constexpr double kMaxGradientNorm = 10;
-
-Placement read_placement(const JsonCursor& json, const Problem& problem) {
-  const std::vector<JsonCursor> elements = json.elements();
-  if (elements.size() != static_cast<std::size_t>(problem.num_groups())) {
-    json.fail(fmt::format("expected one device for each of {} groups, found {}",
-                          problem.num_groups(), elements.size()));
-  }
-  std::vector<DeviceId> devices;
-  devices.reserve(elements.size());
-  for (const JsonCursor& element : elements) {
-    devices.push_back(static_cast<DeviceId>(element.integer(0, problem.num_devices() - 1)));
-  }
-  return Placement(std::move(devices));
-}
 
 void write_starts(const std::vector<Placement>& starts, ByteWriter& bytes) {
   bytes.write(starts.size());
@@ -253,7 +241,7 @@ void ValueTrainer::load(const JsonCursor& json) {
   using policy_gradient::read_count;
   json.expect_only(
       {"evaluations_before", "updates", "order", "next", "episodes", "optimizer", "starts"});
-  progress_.set_evaluations_before(read_count(json.at("evaluations_before")));
+  progress_.load(json.at("evaluations_before"));
   updates_ = read_count(json.at("updates"));
   const auto most = static_cast<std::int64_t>(sessions_.size()) - 1;
   next_ = static_cast<std::size_t>(json.at("next").integer(0, most));
@@ -272,7 +260,7 @@ void ValueTrainer::load(const JsonCursor& json) {
   for (std::size_t i = 0; i < sessions_.size(); ++i) {
     starts_[i].clear();
     for (const JsonCursor& placement : starts[i].elements()) {
-      starts_[i].push_back(read_placement(placement, sessions_[i]->problem()));
+      starts_[i].push_back(placement_from_json(placement, sessions_[i]->problem()));
     }
   }
 }

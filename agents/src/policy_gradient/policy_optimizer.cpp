@@ -35,7 +35,7 @@ std::string PolicyOptimizer::to_json() const {
 
 void PolicyOptimizer::load(const JsonCursor& json) {
   json.expect_only({"evaluations_before", "updates", "optimizer"});
-  progress_.set_evaluations_before(read_count(json.at("evaluations_before")));
+  progress_.load(json.at("evaluations_before"));
   updates_ = read_count(json.at("updates"));
   optimizer_.load(json.at("optimizer"));
 }

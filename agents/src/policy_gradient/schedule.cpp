@@ -14,7 +14,9 @@ double Schedule::at(double progress, std::int64_t updates) const {
       return begin + (end - begin) * std::min(1.0, progress / share);
     case Decay::kExponential: {
       double value = begin;
-      for (std::int64_t i = kUpdates; i <= updates && value > end; i += kUpdates) {
+      // The least number above 0 does not fall any further.
+      for (std::int64_t i = kUpdates; i <= updates && value > end && value * kRate < value;
+           i += kUpdates) {
         value *= kRate;
       }
       return std::max(value, end);
@@ -28,6 +30,10 @@ BudgetProgress::BudgetProgress(std::span<Session* const> sessions)
   for (const Session* session : sessions_) {
     evaluations_before_ += session->evaluations();
   }
+}
+
+void BudgetProgress::load(const JsonCursor& evaluations_before) {
+  evaluations_before_ = evaluations_before.integer(0, evaluations_before_);
 }
 
 double BudgetProgress::share() const {

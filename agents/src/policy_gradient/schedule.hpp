@@ -4,6 +4,7 @@
 // budget that is spent or from the number of updates.
 
 #include <emplace/agents/session.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 
 #include <cstdint>
 #include <span>
@@ -35,9 +36,12 @@ class BudgetProgress {
   /// Returns the share, 0 to 1; 0 if there was no budget.
   double share() const;
 
-  /// Returns, or restores, the evaluations of the sessions before the beginning.
+  /// Returns the evaluations of the sessions before the beginning.
   std::int64_t evaluations_before() const { return evaluations_before_; }
-  void set_evaluations_before(std::int64_t evaluations) { evaluations_before_ = evaluations; }
+
+  /// Restores what evaluations_before() returned. Throws kFormat if the sessions have spent less by
+  /// now. Requires: they were restored, too, before this was made.
+  void load(const JsonCursor& evaluations_before);
 
  private:
   std::vector<Session*> sessions_;

@@ -15,6 +15,7 @@
 #include "../dot_parser.hpp"
 #include "../text_cursor.hpp"
 
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
 
 #include <boost/range/iterator_range.hpp>
@@ -33,27 +34,9 @@
 namespace emplace {
 namespace {
 
-// Escapes text for a quoted label. Boost's own escape_dot_string leaves backslashes and DOT's
-// keywords alone, so that an op called `graph` or `a\` would break the file.
-std::string dot_text(std::string_view text) {
-  std::string escaped = "\"";
-  for (const char letter : without_forbidden_characters(text)) {
-    switch (letter) {
-      case '"':
-        escaped += "\\\"";
-        break;
-      case '\\':
-        escaped += "\\\\";
-        break;
-      case '\n':
-        escaped += "\\n";
-        break;
-      default:
-        escaped += letter;
-    }
-  }
-  return escaped + '"';
-}
+// Boost's own escape_dot_string leaves backslashes and DOT's keywords alone, so that an op called
+// `graph` or `a\` would break the file.
+std::string dot_text(std::string_view text) { return '"' + escape_dot(text) + '"'; }
 
 nlohmann::json merged(const TextAttributes& defaults, const TextAttributes& own) {
   TextAttributes all = defaults;

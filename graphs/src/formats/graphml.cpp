@@ -27,15 +27,13 @@
 namespace emplace {
 namespace {
 
-// A key is a declared attribute; its default counts for every element without a value, so a long
-// one could make a short file long.
+// A key is a declared attribute; its default counts for every element without a value.
 struct Key {
   std::string name;
   std::string domain;  // "graph", "node", "edge" or "all"
   std::string fallback{};
   bool has_fallback = false;
 };
-constexpr std::size_t kMaxDefaultBytes = 200;
 
 // A node, an edge or a graph.
 struct Element {
@@ -54,16 +52,18 @@ class Parser final : private XmlReader {
     if (!has_graph_) {
       fail("expected a <graph>");
     }
+    for (const auto& [id, key] : keys_) {
+      for (auto& [kind, defaults] : defaults_) {
+        if (key.has_fallback && (key.domain == kind || key.domain == "all")) {
+          defaults.emplace_back(key.name, key.fallback);
+        }
+      }
+    }
   }
 
   // Returns the attributes of an element, defaults first.
   TextAttributes attributes_of(const Element& element) const {
-    TextAttributes all;
-    for (const auto& [id, key] : keys_) {
-      if (key.has_fallback && (key.domain == element.kind || key.domain == "all")) {
-        all.emplace_back(key.name, key.fallback);
-      }
-    }
+    TextAttributes all = defaults_.at(element.kind);
     all.insert(all.end(), element.attributes.begin(), element.attributes.end());
     return all;
   }
@@ -120,6 +120,10 @@ class Parser final : private XmlReader {
     open_.pop_back();
     if (name == "default" && !open_.empty() && open_.back() == "key") {
       Key& key = keys_.at(key_);
+      num_defaults_ += key.has_fallback ? 0 : 1;
+      if (num_defaults_ > kMaxDefaults) {
+        fail(fmt::format("expected at most {} keys with a default", kMaxDefaults));
+      }
       key.fallback = text();
       key.has_fallback = true;
       if (key.fallback.size() > kMaxDefaultBytes) {
@@ -156,6 +160,8 @@ class Parser final : private XmlReader {
   std::vector<Element> elements_;
   std::vector<std::size_t> node_positions_;
   std::map<std::string, Key> keys_;
+  std::size_t num_defaults_ = 0;
+  std::map<std::string, TextAttributes> defaults_ = {{"graph", {}}, {"node", {}}, {"edge", {}}};
   std::string key_;       // the last that started
   std::string data_key_;  // of the data that started last
   bool has_graph_ = false;

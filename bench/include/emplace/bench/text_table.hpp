@@ -10,10 +10,6 @@
 
 namespace emplace::bench {
 
-/// Returns `text` with control characters, newlines included, replaced by '?', so that it cannot
-/// control a terminal.
-std::string without_control_characters(std::string text);
-
 /// Collects rows and lays them out.
 class TextTable {
  public:

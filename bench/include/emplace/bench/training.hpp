@@ -82,6 +82,7 @@ class Training {
 
  private:
   bool any_stops(bool stops) const;
+  std::int64_t max_evaluations(const Problem& problem) const;
 
   TrainingPlan plan_;
   agents::Team* team_;

@@ -5,16 +5,14 @@
 // XML forbids or that change the direction of reading become U+FFFD. Numbers have one decimal, so
 // that the same picture is the same bytes everywhere.
 
+#include <emplace/graphs/escape.hpp>
+
 #include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace emplace {
-
-/// Returns `text` for XML and HTML, between tags or in a quoted attribute. Control characters,
-/// bytes that are not UTF-8, and marks that reorder text become U+FFFD.
-std::string escape_markup(std::string_view text);
 
 /// Returns a coordinate with at most one decimal: "12.5", "3".
 std::string svg_number(double value);

@@ -1,0 +1,31 @@
+#include <emplace/agents/placement_json.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace emplace::agents {
+
+Placement placement_from_json(const JsonCursor& json, const Problem& problem) {
+  const std::vector<JsonCursor> elements = json.elements();
+  if (elements.size() != static_cast<std::size_t>(problem.num_groups())) {
+    json.fail(fmt::format("expected one device for each of {} groups, found {}",
+                          problem.num_groups(), elements.size()));
+  }
+  const std::span<const DeviceId> placeable = problem.placeable_devices();
+  std::vector<DeviceId> devices;
+  devices.reserve(elements.size());
+  for (const JsonCursor& element : elements) {
+    const auto device = static_cast<DeviceId>(element.integer(0, problem.num_devices() - 1));
+    if (std::ranges::find(placeable, device) == placeable.end()) {
+      element.fail(fmt::format("device {} takes no groups", device));
+    }
+    devices.push_back(device);
+  }
+  return Placement(std::move(devices));
+}
+
+}  // namespace emplace::agents
