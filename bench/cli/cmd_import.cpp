@@ -3,8 +3,8 @@
 #include "options.hpp"
 #include "terminal.hpp"
 
-#include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/op_graph.hpp>
@@ -69,7 +69,7 @@ void add_import(CLI::App& app, Action& action) {
       const Spec format = format_of(options->format, file, bytes, source);
       const OpGraph graph = formats.read(format, bytes, source);
       if (const std::string uncounted = describe_uncounted(graph); !uncounted.empty()) {
-        note(bench::without_control_characters(fmt::format("emplace: warning: {}", uncounted)));
+        note(escape_terminal(fmt::format("emplace: warning: {}", uncounted)));
       }
       if (options->output.empty()) {
         if (options->format.empty()) {

@@ -316,7 +316,7 @@ void note_guesses(const PlacedStep& step) {
         guesses, step.problem().num_ops(), step.cluster, step.graph, step.cluster));
   }
   if (const auto uncounted = describe_uncounted(step.problem().graph()); !uncounted.empty()) {
-    note(bench::without_control_characters(fmt::format("emplace: warning: {}", uncounted)));
+    note(escape_terminal(fmt::format("emplace: warning: {}", uncounted)));
   }
   if (const auto classes = unknown_classes(step.problem()); guesses > 0 && !classes.empty()) {
     note(escape_terminal(

@@ -3,7 +3,7 @@
 #include "terminal.hpp"
 
 #include <emplace/bench/checksum.hpp>
-#include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace emplace::cli {
 namespace {
 
 void warn(const std::string& path, const std::string& what) {
-  note(bench::without_control_characters(
+  note(escape_terminal(
       fmt::format("emplace: warning: {}: {} no checksum, as from an older emplace: damage would go "
                   "unseen",
                   path, what)));
