@@ -32,6 +32,15 @@ class ByteWriter {
     bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
   }
 
+  /// Appends a list of such lists, with its length.
+  template <class T>
+  void write(const std::vector<std::vector<T>>& lists) {
+    write(lists.size());
+    for (const std::vector<T>& list : lists) {
+      write(list);
+    }
+  }
+
   /// Returns what was written.
   std::string take() { return std::move(bytes_); }
 
@@ -58,6 +67,18 @@ class ByteReader {
     values.resize(size);
     if (size > 0) {
       std::memcpy(values.data(), next(size * sizeof(T)).data(), size * sizeof(T));
+    }
+  }
+
+  template <class T>
+  void read(std::vector<std::vector<T>>& lists) {
+    std::size_t size = 0;
+    read(size);
+    EMPLACE_CHECK(size <= bytes_.size() / sizeof(std::size_t), "{} lists in {} bytes", size,
+                  bytes_.size());
+    lists.resize(size);
+    for (std::vector<T>& list : lists) {
+      read(list);
     }
   }
 

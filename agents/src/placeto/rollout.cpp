@@ -66,12 +66,11 @@ std::vector<float> Rollout::action_values() const {
 
 void Rollout::write(ByteWriter& bytes) const {
   bytes.write(workers_);
-  bytes.write(num_groups_);
-  bytes.write(current_);
-  bytes.write(visits_);
-  bytes.write(devices_);
-  bytes.write(start_times_);
+  bytes.write(order_);
+  bytes.write(position_);
+  bytes.write(starts_);
   bytes.write(actions_);
+  bytes.write(start_times_);
   bytes.write(times_);
   bytes.write(times_by_action_);
   bytes.write(last_us_);
@@ -80,12 +79,11 @@ void Rollout::write(ByteWriter& bytes) const {
 
 void Rollout::read(ByteReader& bytes) {
   bytes.read(workers_);
-  bytes.read(num_groups_);
-  bytes.read(current_);
-  bytes.read(visits_);
-  bytes.read(devices_);
-  bytes.read(start_times_);
+  bytes.read(order_);
+  bytes.read(position_);
+  bytes.read(starts_);
   bytes.read(actions_);
+  bytes.read(start_times_);
   bytes.read(times_);
   bytes.read(times_by_action_);
   bytes.read(last_us_);
