@@ -108,8 +108,9 @@ void add_merge(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("merge", "Unite the results of shards, or other parts of a run");
   command->group("Experiments");
-  set_examples(*command,
-               {"emplace merge results/quickstart-shard-*-of-4 -o results/quickstart-merged"});
+  set_examples(
+      *command,
+      {"emplace merge results/quickstart results/quickstart-shard-1-of-4 -o results/merged"});
   const auto options = std::make_shared<Options>();
   command->add_option("STORE", options->stores, "Folders of results of one suite and seed")
       ->required()

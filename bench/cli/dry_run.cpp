@@ -82,7 +82,7 @@ std::vector<Division> divisions_of(const std::vector<Piece>& pieces, std::int64_
       longest_us = std::max(longest_us, work.cost_us);
     }
     if (!divisions.empty() &&
-        static_cast<double>(longest_us) >
+        static_cast<double>(longest_us) >=
             (1 - kNoGain) * static_cast<double>(divisions.back().longest_us)) {
       break;
     }

@@ -54,6 +54,7 @@ std::vector<ShardWork> divide(const std::vector<Piece>& pieces, std::int64_t cou
                            [&](std::size_t piece) { return pieces[piece].cost_us; });
   using Load = std::pair<std::int64_t, std::size_t>;  // cost, shard: equal loads by their number
   std::vector<Load> loads;
+  loads.reserve(static_cast<std::size_t>(count));
   for (std::size_t shard = 0; shard < static_cast<std::size_t>(count); ++shard) {
     loads.emplace_back(0, shard);
   }

@@ -36,6 +36,8 @@ SuiteCosts costs_of(const Suite& suite, std::uint64_t root_seed, const CostModel
     sizes.emplace(problem_key(cell), size_of(problem));
     costs.problems.push_back({cell.graph, cell.cluster, hash_of(problem), step_hash_of(problem)});
   });
+  costs.sizes.reserve(costs.cells.size());
+  costs.cells_us.reserve(costs.cells.size());
   for (const Cell& cell : costs.cells) {
     costs.sizes.push_back(sizes.at(problem_key(cell)));
     costs.cells_us.push_back(whole_us(model.seconds(cell, costs.sizes.back())));
@@ -51,6 +53,7 @@ SuiteCosts costs_of(const Suite& suite, std::uint64_t root_seed, const CostModel
         costs.policies_bytes[training] = policy_bytes(*agent, problem);
       });
   costs.problems.insert(costs.problems.end(), trained.begin(), trained.end());
+  costs.trainings_us.reserve(trainings_s.size());
   for (const double seconds : trainings_s) {
     costs.trainings_us.push_back(whole_us(seconds));
   }

@@ -100,6 +100,7 @@ std::vector<ProblemHash> hash_trained(
     const std::vector<std::size_t>& there = trainings_at[place];
     const TrainingPlan& plan = trainings[there.front()].plan;
     std::vector<Cell> cells;
+    cells.reserve(plan.graphs.size());
     for (const std::string& graph : plan.graphs) {
       cells.push_back({.graph = graph,
                        .cluster = place.second,

@@ -83,9 +83,11 @@ void SuiteRun::load_shard() {
       divide(costs.pieces(), shard_.count)[static_cast<std::size_t>(shard_.index - 1)];
   num_suite_cells_ = static_cast<std::int64_t>(costs.cells.size());
   hashes_ = std::move(costs.problems);
+  cells_.reserve(work.cells.size());
   for (const std::size_t cell : work.cells) {
     cells_.push_back(std::move(costs.cells[cell]));
   }
+  trainings_.reserve(work.trainings.size());
   for (const std::size_t training : work.trainings) {
     trainings_.push_back(std::move(costs.trainings[training]));
   }
