@@ -21,7 +21,6 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -152,14 +151,15 @@ Outcome run(const Options& options, const Invocation& invocation) {
     run_in_python(invocation.arguments);
   }
   bench::Suite suite;
-  std::optional<bench::SuiteRun> loaded;
+  std::unique_ptr<bench::SuiteRun> loaded;
   load_everywhere(ranks, [&] {
     if (!options.python.empty()) {
       throw Error(ErrorCode::kUsage,
                   "--python: agents in Python run on one machine, not by mpirun");
     }
     suite = bench::load_suite(options.suite);
-    return loaded.emplace(suite, seed, shard).fingerprint();
+    loaded = std::make_unique<bench::SuiteRun>(suite, seed, shard);
+    return loaded->fingerprint();
   });
   bench::SuiteRun& suite_run = *loaded;
   const int threads = allowed_threads(threads_of_rank(ranks, options.threads));

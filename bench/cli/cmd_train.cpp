@@ -229,10 +229,11 @@ void check(const Options& options) {
 
 Outcome run(const Options& options) {
   bench::Communicator* const ranks = join_ranks();
-  std::optional<Training> loaded;
+  std::unique_ptr<Training> loaded;
   load_everywhere(ranks, [&] {
     check(options);
-    return loaded.emplace(plan_of(options), ranks).fingerprint();
+    loaded = std::make_unique<Training>(plan_of(options), ranks);
+    return loaded->fingerprint();
   });
   Training& training = *loaded;
   std::optional<bench::FileLock> lock;
