@@ -1,8 +1,10 @@
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/check.hpp>
 
+#include <execinfo.h>
 #include <tbb/info.h>
 
+#include <array>
 #include <latch>
 #include <new>
 #include <system_error>
@@ -14,6 +16,10 @@ namespace emplace::bench {
 int available_threads(int wanted) {
   const int count = wanted == 0 ? tbb::info::default_concurrency() : wanted;
   EMPLACE_CHECK(count > 0, "{} threads", count);
+  // A thread that ends by pthread_exit() makes glibc load libgcc_s, and end the process where that
+  // fails for want of memory; so it is loaded while there is some.
+  std::array<void*, 1> frame{};
+  ::backtrace(frame.data(), 1);
   // All at once, as limits count those that live.
   std::latch all_tried(1);
   std::vector<std::jthread> threads;

@@ -94,7 +94,7 @@ with open("r/cells.jsonl", "w") as file:
     file.writelines(json.dumps(c) + "\n" for c in cells)
 print(failed["id"], file=open("failed.txt", "w"))
 PYTHON
-  refuses 3 "has no placement: it failed: out of luck" result r --cell "$(cat failed.txt)"
+  refuses 3 "has no placement: it failed: out of luck" result r -q --cell "$(cat failed.txt)"
 }
 
 @test "the store of an older emplace reads, and says that it has no placements" {
@@ -115,7 +115,7 @@ with open("r/cells.jsonl", "w") as file:
 PYTHON
   "$EMPLACE" report r --json | cmp - new.json
   refuses 3 "has no placement: an older emplace wrote it; run the suite again" \
-    result r --cluster p2-8xlarge-2
+    result r -q --cluster p2-8xlarge-2
   answers 0 export-results r --csv
   [[ "$output" == *": 14 cells and 0 improvements, written to r/cells.csv and r/histories.csv" ]]
   # It is gone on with, too.

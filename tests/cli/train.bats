@@ -114,13 +114,13 @@ training() {
   [ "$(interrupted SIGINT "${command[@]}" -o half.json --checkpoint-every 0)" -eq 130 ]
   cp half.json.checkpoint good
   truncate -s -20 half.json.checkpoint
-  refuses 3 "half.json.checkpoint: " "${command[@]}" -o half.json --resume
+  refuses 3 "half.json.checkpoint: " "${command[@]}" -o half.json --resume -q
   sed 's/"evaluations":/"evaluation":/' good >half.json.checkpoint
   refuses 3 "half.json.checkpoint: the checksum" "${command[@]}" -o half.json --resume
   without_checksum half.json.checkpoint
-  refuses 3 "half.json.checkpoint: /sessions/0" "${command[@]}" -o half.json --resume
+  refuses 3 "half.json.checkpoint: /sessions/0" "${command[@]}" -o half.json --resume -q
   echo '{}' >half.json.checkpoint
-  refuses 3 "half.json.checkpoint: " "${command[@]}" -o half.json --resume
+  refuses 3 "half.json.checkpoint: " "${command[@]}" -o half.json --resume -q
 }
 
 @test "the curve is a table and a picture" {
@@ -187,9 +187,9 @@ END
   refuses 3 "missing.json" "${place[@]}" --cluster p2-8xlarge-2 --policy missing.json
   without_checksum p.json
   sed -i 's/"devices": 2/"devices": 3/' p.json
-  refuses 3 "p.json: /policy" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json
+  refuses 3 "p.json: /policy" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json -q
   sed -i 's/"version": 1/"version": 2/' p.json
-  refuses 3 "p.json: /version" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json
+  refuses 3 "p.json: /version" "${place[@]}" --cluster p2-8xlarge-2 --policy p.json -q
 }
 
 @test "at a terminal a training shows how far it is" {
