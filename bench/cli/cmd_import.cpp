@@ -4,6 +4,7 @@
 #include "terminal.hpp"
 
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/op_graph.hpp>
@@ -70,7 +71,7 @@ void add_import(CLI::App& app, Action& action) {
         if (options->format.empty()) {
           note(fmt::format("emplace: read as format {}", format.name));
         }
-        print(write_graph_json(graph));
+        print(escape_json(write_graph_json(graph)));
         return Outcome::kOk;
       }
       write_text_file(options->output, write_graph_json(graph));
