@@ -75,7 +75,7 @@ void add_import(CLI::App& app, Action& action) {
         if (options->format.empty()) {
           note(fmt::format("emplace: read as format {}", format.name));
         }
-        print(write_graph_json(graph));
+        print(escape_json(write_graph_json(graph)));
         return Outcome::kOk;
       }
       write_text_file(options->output, write_graph_json(graph));

@@ -6,6 +6,7 @@
 #include "terminal.hpp"
 
 #include <emplace/bench/threads.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 
@@ -111,7 +112,7 @@ void add_place(CLI::App& app, Action& action) {
       const Outcome outcome = step.was_stopped ? Outcome::kInterrupted : Outcome::kOk;
       const std::string file = write_placement_json(step.problem(), step.record.placement);
       if (options->output.empty() && !options->json) {
-        print(file);
+        print(escape_json(file));
         return outcome;
       }
       nlohmann::ordered_json answer = to_json(step);

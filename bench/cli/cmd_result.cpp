@@ -9,6 +9,7 @@
 
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 
@@ -89,7 +90,7 @@ void write_placement(const Options& options) {
   note_out_of_memory(step);
   const std::string file = write_placement_json(step.problem(), step.record.placement);
   if (options.output.empty() && !options.json) {
-    print(file);
+    print(escape_json(file));
     return;
   }
   Json answer = cli::to_json(step);

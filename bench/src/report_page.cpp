@@ -4,6 +4,7 @@
 #include <emplace/bench/report_page.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/embedded.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/svg.hpp>
 
 #include <fmt/format.h>
@@ -41,8 +42,8 @@ std::string_view part(std::string_view name) {
 std::string for_script(std::string_view json) {
   std::string text;
   text.reserve(json.size());
-  for (std::size_t at = 0; at < json.size(); ++at) {
-    switch (json[at]) {
+  for (const char letter : escape_json(json)) {
+    switch (letter) {
       case '<':
         text += "\\u003c";
         break;
@@ -53,14 +54,7 @@ std::string for_script(std::string_view json) {
         text += "\\u0026";
         break;
       default:
-        // The line separators of Unicode, U+2028 and U+2029.
-        if (json.substr(at).starts_with("\xe2\x80\xa8") ||
-            json.substr(at).starts_with("\xe2\x80\xa9")) {
-          text += json[at + 2] == '\xa8' ? "\\u2028" : "\\u2029";
-          at += 2;
-        } else {
-          text += json[at];
-        }
+        text += letter;
     }
   }
   return text;

@@ -213,7 +213,14 @@ class TemporaryFile {
 };
 
 constexpr std::string_view kGzip = "\x1f\x8b";
-constexpr std::size_t kMaxBytes = std::size_t{1} << 32;  // a small gzipped file may hold far more
+
+// A small gzipped file may hold a thousand times as much. Texts shrink to a tenth or a fortieth.
+std::size_t most_unzipped(std::size_t gzipped_bytes) {
+  constexpr std::size_t kAlways = std::size_t{1} << 26;
+  constexpr std::size_t kMost = std::size_t{1} << 32;
+  constexpr std::size_t kFactor = 100;
+  return std::clamp(kFactor * gzipped_bytes, kAlways, kMost);
+}
 
 std::string unzip(const std::string& gzipped, const std::string& path) {
   z_stream stream{};
@@ -224,6 +231,7 @@ std::string unzip(const std::string& gzipped, const std::string& path) {
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> owner(&stream, &inflateEnd);
   // zlib's counts have 32 bits, so a large file is handed over in blocks.
   constexpr std::size_t kBlock = std::size_t{1} << 24;
+  const std::size_t most = most_unzipped(gzipped.size());
   std::string text;
   std::string block(1 << 18, '\0');
   int state = Z_OK;
@@ -243,9 +251,9 @@ std::string unzip(const std::string& gzipped, const std::string& path) {
       if (state == Z_BUF_ERROR && stream.avail_in == 0) {
         state = Z_OK;  // the rest is in the next block
       }
-      if (text.size() > kMaxBytes) {
+      if (text.size() > most) {
         throw Error(ErrorCode::kFormat,
-                    fmt::format("{}: expected at most {} bytes when unzipped", path, kMaxBytes));
+                    fmt::format("{}: expected at most {} bytes when unzipped", path, most));
       }
     } while (state == Z_OK && (stream.avail_in > 0 || stream.avail_out == 0));
     at += size - stream.avail_in;

@@ -126,6 +126,22 @@ refuses_suite() {
   refuses 3 "missing-graph.json" run ./bad.json
 }
 
+@test "files that never end, or hold far more than they show" {
+  refuses 3 "/dev/zero: expected at most 16777216 bytes from a device" import /dev/zero --format dot
+  python3 -c '
+import gzip
+with gzip.open("bomb.json.gz", "wb") as file:
+    for _ in range(70):
+        file.write(b" " * 1000000)'
+  refuses 3 "bomb.json.gz: expected at most 67108864 bytes when unzipped" show ./bomb.json.gz
+  mkdir results
+  mkfifo results/cells.jsonl
+  suite suite.json 2 inception-v3
+  answers 0 run suite.json -o whole -q
+  cp whole/manifest.json results
+  refuses 3 "results/cells.jsonl: expected a plain file" report results
+}
+
 @test "dnn-partitioning files" {
   local text
   for text in '' '{"nodes": [' '[]' '{"nodes": 1, "edges": []}' '"\xff"'; do
