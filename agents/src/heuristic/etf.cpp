@@ -4,8 +4,8 @@
 #include <emplace/agents/agent.hpp>
 
 #include <algorithm>
-#include <compare>
-#include <functional>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <queue>
 #include <span>
@@ -14,6 +14,8 @@
 
 namespace emplace::agents {
 namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // The ready groups of one device by when they can start there. Once the data of a group has come,
 // it waits for the device alone, and the device never becomes free sooner than it was.
@@ -26,7 +28,9 @@ class Queue {
     std::int32_t rank;
     GroupId group;
 
-    auto operator<=>(const Candidate&) const = default;
+    std::tuple<double, double, std::int32_t> key() const {
+      return {start_us, minus_level_us, rank};
+    }
   };
 
   /// Adds a group whose data is there at candidate.start_us.
@@ -55,7 +59,10 @@ class Queue {
   }
 
  private:
-  using Heap = std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>>;
+  struct ComesLater {
+    bool operator()(const Candidate& a, const Candidate& b) const { return a.key() > b.key(); }
+  };
+  using Heap = std::priority_queue<Candidate, std::vector<Candidate>, ComesLater>;
 
   Heap coming_;  // whose data has not come when the device is free
   Heap there_;   // whose data has
@@ -74,17 +81,24 @@ void assign_earliest(const Problem& problem, ListSchedule& schedule, const Group
   };
   std::ranges::for_each(schedule.ready_groups(), add);
   for (GroupId left = problem.num_groups(); left > 0; --left) {
-    std::optional<std::tuple<Queue::Candidate, double, std::size_t>> best;
+    GroupId group = 0;
+    std::size_t device = 0;
+    // The key of the pair, its cost and its device.
+    std::tuple<double, double, std::int32_t, double, std::size_t> least{kNever, kNever, 0, 0, 0};
     for (std::size_t at = 0; at < devices.size(); ++at) {
       if (const auto found = queues[at].first(free_us[at], schedule)) {
-        const auto pair = std::tuple(*found, problem.group_cost_us(found->group, devices[at]), at);
-        best = best ? std::min(*best, pair) : pair;
+        const auto pair = std::tuple_cat(
+            found->key(), std::tuple(problem.group_cost_us(found->group, devices[at]), at));
+        if (pair < least) {
+          least = pair;
+          group = found->group;
+          device = at;
+        }
       }
     }
-    const auto& [candidate, cost_us, at] = *best;
-    schedule.assign(candidate.group, devices[at]);
-    free_us[at] = schedule.finish_us(candidate.group);
-    for (const GroupEdge& edge : problem.group_out_edges(candidate.group)) {
+    schedule.assign(group, devices[device]);
+    free_us[device] = schedule.finish_us(group);
+    for (const GroupEdge& edge : problem.group_out_edges(group)) {
       if (schedule.is_ready(edge.consumer)) {
         add(edge.consumer);
       }
