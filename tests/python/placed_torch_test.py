@@ -280,6 +280,23 @@ class PlacedTorch(unittest.TestCase):
             return placed
         self.check(run)
 
+    def test_fx_says_what_it_cannot_trace(self):
+        class Steps(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.left, self.right = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
+
+            def forward(self, x):
+                for _ in range(x.shape[1] // 4):
+                    x = self.left(x)
+                return self.right(x)
+        model, inputs = Steps(), torch.randn(2, 8)
+        placement = list(self.placements("steps", model, inputs))[0]
+        emplace("export", "steps.json", "--cluster", "p2-8xlarge-4", "--placement", placement, "--format", "torch-fx",
+                "-o", "placed.py")
+        with self.assertRaisesRegex(RuntimeError, "torch.fx cannot trace this model .*--format torch-device-map"):
+            source_of("placed.py").place(model)
+
     def test_fx_on_real_devices(self):
         """Without a stand-in for devices: all of them are the CPU."""
         model, inputs = Network(), torch.randn(2, 3, 16, 16)

@@ -65,7 +65,7 @@ class Reader {
 
   OpGraph finish() && {
     graph_[boost::graph_bundle].source = "TensorFlow GraphDef" + unknown_sizes();
-    return std::move(graph_);
+    return graph_;
   }
 
  private:
@@ -99,7 +99,7 @@ class Reader {
     op.phase = op.kind == "optimizer_update"                                  ? Phase::kUpdate
                : ("/" + node.name()).find("/gradients/") != std::string::npos ? Phase::kBackward
                                                                               : Phase::kForward;
-    boost::add_vertex(std::move(op), graph_);
+    boost::add_vertex(op, graph_);
   }
 
   // An input is "producer", "producer:1", or "^producer" for an order.

@@ -86,8 +86,8 @@ bool is_saved_model(std::string_view bytes) {
   return bytes.starts_with(kVersionField) ||
          (is_text(bytes) &&
           (bytes.starts_with("saved_model_schema_version") || bytes.starts_with("meta_graphs") ||
-           bytes.find("\nsaved_model_schema_version") != bytes.npos ||
-           bytes.find("\nmeta_graphs") != bytes.npos));
+           bytes.find("\nsaved_model_schema_version") != std::string_view::npos ||
+           bytes.find("\nmeta_graphs") != std::string_view::npos));
 }
 
 DataType data_type(int type) {

@@ -36,8 +36,11 @@ struct Call {
   const proto::NodeDef& node;
   std::span<const Value> inputs;
 
+  // The table's row says of which inputs a rule needs them.
+  // NOLINTBEGIN(bugprone-unchecked-optional-access)
   const Shape& shape(std::size_t i) const { return *inputs[i].shape; }
   const Shape& integers(std::size_t i) const { return *inputs[i].integers; }
+  // NOLINTEND(bugprone-unchecked-optional-access)
   std::size_t rank(std::size_t i) const { return shape(i).size(); }
   std::int64_t integer(const std::string& name, std::int64_t fallback) const {
     return integer_attribute(node, name, fallback);

@@ -286,10 +286,10 @@ std::vector<Value> infer(const proto::NodeDef& node, std::span<const Value> inpu
     }
     values.push_back({.shape = std::move(shape)});
   }
-  if (!values.empty() && values[0].shape && values[0].shape->size() <= 1 &&
-      product(*values[0].shape) <= kMaxElements) {
-    auto integers = fold(call, *values[0].shape);
-    if (integers && std::ssize(*integers) == product(*values[0].shape)) {
+  const std::optional<Shape> first = values.empty() ? std::nullopt : values[0].shape;
+  if (first && first->size() <= 1 && product(*first) <= kMaxElements) {
+    auto integers = fold(call, *first);
+    if (integers && std::ssize(*integers) == product(*first)) {
       values[0].integers = std::move(integers);
     }
   }

@@ -32,10 +32,14 @@ def place(model, devices=None):
     """Returns `model` as a torch.fx.GraphModule that runs on the devices of the placement.
 
     `devices` puts others in their place: {"cuda:1": "cuda:0"}. The parameters of `model` are moved. What torch.fx
-    cannot trace, such as control flow that depends on data, it refuses.
+    cannot trace, such as control flow that depends on data or sizes, it refuses: RuntimeError.
     """
     tracer = _Tracer()
-    graph = tracer.trace(model)
+    try:
+        graph = tracer.trace(model)
+    except Exception as error:  # of many classes: whatever the model's code does with what it traces
+        raise RuntimeError(f"torch.fx cannot trace this model ({error}): its code asks for values or sizes of tensors; "
+                           "export the placement with --format torch-device-map") from error
     if ORDER:
         _reorder(graph, tracer.root)
     placed = torch.fx.GraphModule(tracer.root, graph)
