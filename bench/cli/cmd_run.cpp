@@ -142,7 +142,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
   const bench::Shard shard =
       options.shard.empty() ? bench::Shard() : bench::read_shard(options.shard);
   const auto seed = static_cast<std::uint64_t>(options.seed);
-  if (options.dry_run && options.python.empty()) {
+  if (options.dry_run) {
     dry_run(bench::load_suite(options.suite), seed, shard, options.json, invocation);
     return Outcome::kOk;
   }
@@ -235,14 +235,17 @@ void add_run(CLI::App& app, Action& action) {
   command->add_flag("--resume", options->resume,
                     "Keep the cells that are there and run the others");
   CLI::Option* const resume = command->get_option("--resume");
+  CLI::Option* const python = command->get_option("--python");
   command
       ->add_option("--shard", options->shard,
                    "Run part I of N, which cost about the same; emplace merge unites them")
+      ->excludes(python)
       ->type_name("I/N");
   command
       ->add_flag("--dry-run", options->dry_run,
                  "Run nothing; tell cells, core-hours, memory, disk, and how many shards pay")
-      ->excludes(resume);
+      ->excludes(resume)
+      ->excludes(python);
   add_threads(*command, options->threads);
   add_seed(*command, options->seed);
   add_output(*command, options->output, "Folder of the results", "DIR")

@@ -39,8 +39,9 @@ void run_shard(const std::string& folder, Shard shard, bool resume = false) {
   const std::atomic<bool> go{false};
   SuiteRun run(kSuite, kSeed, shard);
   run.open(folder, {"test"}, resume);
-  run.train(run.untrained(), 1, go, [](const SuiteTraining&) {});
-  run.run(1, go, [](const CellResult&) {});
+  ThreadExecutor executor(1);
+  run.train(run.untrained(), executor, go, [](const SuiteTraining&) {});
+  run.run(executor, go, [](const CellResult&) {});
 }
 
 // The lines of a store without measured times, by the ids of their cells.
