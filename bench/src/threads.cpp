@@ -16,7 +16,7 @@ namespace emplace::bench {
 int available_threads(int wanted) {
   const int count = wanted == 0 ? tbb::info::default_concurrency() : wanted;
   EMPLACE_CHECK(count > 0, "{} threads", count);
-  // A thread that ends by pthread_exit() makes glibc load libgcc_s, and end the process where that
+  // Where a thread has to be unwound, glibc loads libgcc_s, and ends the process where that
   // fails for want of memory; so it is loaded while there is some.
   std::array<void*, 1> frame{};
   ::backtrace(frame.data(), 1);
