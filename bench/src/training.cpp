@@ -60,6 +60,7 @@ std::vector<Cell> cells_of(const TrainingPlan& plan) {
 
 std::vector<ProblemName> names_of(const std::vector<Cell>& cells) {
   std::vector<ProblemName> names;
+  names.reserve(cells.size());
   for (const Cell& cell : cells) {
     names.push_back({cell.graph, cell.cluster});
   }
@@ -191,6 +192,7 @@ std::int64_t Training::num_episodes() const {
 
 TrainingEnd Training::run(int threads, const std::function<bool()>& after_update) {
   std::vector<agents::Session*> sessions;
+  sessions.reserve(sessions_.size());
   for (const auto& session : sessions_) {
     sessions.push_back(session.get());
   }

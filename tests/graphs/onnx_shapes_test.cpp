@@ -386,6 +386,24 @@ TEST(OnnxShapes, PutFunctionsInTheirPlace) {
   EXPECT_THAT(error_of(proto.SerializeAsString()), HasSubstr("more than 32 deep"));
 }
 
+// Each once divided by zero, in libonnx.
+TEST(OnnxShapes, OfWindowsAndGroupsThatAreNoneAreRefused) {
+  const auto mistake = [](const std::string& node) {
+    return error_of(
+        model("g (float[1, 4, 8, 8] x) => (float y) { " + node + " }", {{"w", {4, 4, 3, 3}}}));
+  };
+  for (const char* attributes : {"strides = [0, 0]", "dilations = [0, 1]", "strides = [-1, 1]"}) {
+    EXPECT_THAT(mistake(fmt::format("y = Conv <{}> (x, w)", attributes)),
+                HasSubstr("(Conv): expected window, stride and dilation of at least 1"))
+        << attributes;
+  }
+  EXPECT_THAT(mistake("y = MaxPool <kernel_shape = [2, 2], strides = [0, 0]> (x)"),
+              HasSubstr("(MaxPool): expected window, stride and dilation of at least 1"));
+  EXPECT_THAT(mistake("y = Conv <group = 0> (x, w)"), HasSubstr("of 0 groups"));
+  EXPECT_THAT(mistake("y = Conv <pads = [4611686018427387904, 0, 0, 0]> (x, w)"),
+              HasSubstr("attribute 'pads': expected an integer from"));
+}
+
 }  // namespace
 }  // namespace emplace
 

@@ -47,7 +47,7 @@ class Cpop final : public Agent {
     return place_by_schedule(problem, session, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_,
                              [&](MemorySchedule& schedule) {
                                for (const GroupId group : order) {
-                                 if (!schedule.goes_on()) {
+                                 if (schedule.is_stopped()) {
                                    return;
                                  }
                                  schedule.assign(group, least_device(problem, [&](DeviceId device) {

@@ -69,7 +69,7 @@ class Queue {
 };
 
 // Assigns all groups, the earliest pair after the other.
-void assign_earliest(const Problem& problem, ListSchedule& schedule, const GroupTimes& level_us) {
+void assign_earliest(const Problem& problem, MemorySchedule& schedule, const GroupTimes& level_us) {
   const std::span<const DeviceId> devices = problem.placeable_devices();
   std::vector<Queue> queues(devices.size());
   std::vector<double> free_us(devices.size(), 0.0);
@@ -80,7 +80,7 @@ void assign_earliest(const Problem& problem, ListSchedule& schedule, const Group
     }
   };
   std::ranges::for_each(schedule.ready_groups(), add);
-  for (GroupId left = problem.num_groups(); left > 0; --left) {
+  for (GroupId left = problem.num_groups(); left > 0 && !schedule.is_stopped(); --left) {
     GroupId group = 0;
     std::size_t device = 0;
     // The key of the pair, its cost and its device.

@@ -21,7 +21,7 @@ class Heft final : public Agent {
     return place_by_schedule(problem, session, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_,
                              [&](MemorySchedule& schedule) {
                                for (const GroupId group : order) {
-                                 if (!schedule.goes_on()) {
+                                 if (schedule.is_stopped()) {
                                    return;
                                  }
                                  schedule.assign(group, earliest_finish(problem, schedule, group));

@@ -39,10 +39,12 @@ class MemorySchedule : public ListSchedule {
     return looks_at_memory_ && !fits(group, device);
   }
 
-  /// Says whether groups are left to assign, and the session, if there is one, was not stopped.
-  bool goes_on() const {
-    return !ready_groups().empty() && (session_ == nullptr || !session_->stopped());
-  }
+  /// Says whether the session, if there is one, was stopped.
+  bool is_stopped() const { return session_ != nullptr && session_->stopped(); }
+
+  /// Says whether groups are left to assign, and the session was not stopped. O(ready groups) after
+  /// an assign().
+  bool goes_on() const { return !ready_groups().empty() && !is_stopped(); }
 
  private:
   bool looks_at_memory_;

@@ -38,7 +38,7 @@ class Peft final : public Agent {
         problem, session, IdleSlots::kFill, MemoryRule::kWhereNeeded, order_,
         [&](MemorySchedule& schedule) {
           for (const GroupId group : order) {
-            if (!schedule.goes_on()) {
+            if (schedule.is_stopped()) {
               return;
             }
             schedule.assign(group, least_device(problem, [&](DeviceId device) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -323,8 +324,10 @@ Results range(const Call& call) {
   const std::int64_t end = call.scalar(1);
   const std::int64_t step = call.scalar(2);
   std::int64_t span = 0;
-  if (step == 0 || __builtin_sub_overflow(end, begin, &span)) {
-    refuse("expected a step other than 0");
+  // The least number has no opposite, which a step of -1 would give.
+  if (step == 0 || __builtin_sub_overflow(end, begin, &span) ||
+      span == std::numeric_limits<std::int64_t>::min()) {
+    refuse("expected a step other than 0, and limits less than 2^63 apart");
   }
   if (span == 0 || (span > 0) != (step > 0)) {
     return {Shape{0}};
