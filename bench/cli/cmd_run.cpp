@@ -196,12 +196,8 @@ Outcome run(const Options& options, const Invocation& invocation) {
         fmt::format("go on with: emplace run {} -o {} --seed {}{} --resume", options.suite, folder,
                     options.seed, shard.is_whole() ? "" : " --shard " + shard.text());
     if (!faults.empty() && !stop) {
-      const bench::CellFault& first = faults.front();
       print_error(
-          fmt::format("emplace: {} of {} cells could not be run on this machine, the first, {} on "
-                      "{} by {}, for: {}; {}",
-                      faults.size(), report.cells_total, first.cell.graph, first.cell.cluster,
-                      first.cell.agent.text(), first.reason, go_on));
+          fmt::format("emplace: {}; {}", bench::describe(faults, suite_run.cells().size()), go_on));
       return Outcome::kSomeCellsFailed;
     }
     print_error(fmt::format("emplace: interrupted after {} of {} cells; {}", report.cells_finished,

@@ -8,6 +8,7 @@
 #include <emplace/sim/replicas.hpp>
 #include <emplace/sim/simulator.hpp>
 
+#include <fmt/format.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
@@ -153,6 +154,14 @@ CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Poli
   }
   result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
+}
+
+std::string describe(std::span<const CellFault> faults, std::size_t num_cells) {
+  const CellFault& first = faults.front();
+  return fmt::format(
+      "{} of {} cells could not be run on this machine, the first, {} on {} by {}, for: {}",
+      faults.size(), num_cells, first.cell.graph, first.cell.cluster, first.cell.agent.text(),
+      first.reason);
 }
 
 CellResult run_suite_cell(const Cell& cell, const ProblemSet& problems, const Policies& policies,

@@ -36,7 +36,7 @@ import json, pathlib, sys
 folder = pathlib.Path(sys.argv[1])
 cells = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
 for cell in sorted(cells, key=lambda cell: cell["id"]):
-    del cell["measured"]
+    del cell["measured"], cell["crc32"]
     print(json.dumps(cell))
 for policy in sorted((folder / "policies").glob("*.json")):
     print(policy.name, policy.read_text())

@@ -24,7 +24,7 @@ untimed() {
   python3 - "$1/cells.jsonl" <<'END'
 import json, sys
 for cell in sorted((json.loads(line) for line in open(sys.argv[1])), key=lambda cell: cell["id"]):
-    for name in ("measured", "checksum"):
+    for name in ("measured", "crc32"):
         cell.pop(name, None)
     print(json.dumps(cell))
 END

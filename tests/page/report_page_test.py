@@ -107,6 +107,8 @@ def fail_cells(path):
             for member in ("placement", "history"):
                 cell.pop(member, None)
             cell["measured"].pop("history_s", None)
+    for cell in cells:
+        del cell["crc32"]  # as one must who changes a stored file by hand
     path.write_text("".join(json.dumps(cell) + "\n" for cell in cells))
 
 

@@ -107,6 +107,7 @@ std::pair<std::size_t, std::size_t> run_suite(const std::string& text, const std
   }
   std::size_t done = 0;
   std::size_t total = 0;
+  std::vector<bench::CellFault> faults;
   run_interruptibly([&](const std::atomic<bool>& stop) {
     bench::SuiteRun run(bench::read_suite(text, source), static_cast<std::uint64_t>(seed));
     run.open(folder, arguments, resume);
@@ -114,7 +115,7 @@ std::pair<std::size_t, std::size_t> run_suite(const std::string& text, const std
     run.train(run.untrained(), executor, stop, [](const bench::SuiteTraining&) {});
     total = run.cells().size();
     done = total - run.remaining().size();
-    run.run(executor, stop, [&](const bench::CellResult&) {
+    faults = run.run(executor, stop, [&](const bench::CellResult&) {
       ++done;
       const py::gil_scoped_acquire acquired;
       if (!progress.is_none()) {
@@ -122,6 +123,9 @@ std::pair<std::size_t, std::size_t> run_suite(const std::string& text, const std
       }
     });
   });
+  if (!faults.empty()) {
+    throw Error(ErrorCode::kIo, bench::describe(faults, total) + "; resume=True tries them again");
+  }
   return {done, total};
 }
 

@@ -44,6 +44,9 @@ struct CellFault {
   std::string reason{};
 };
 
+/// Says for people which of `num_cells` cells could not be run. Requires: there are some.
+std::string describe(std::span<const CellFault> faults, std::size_t num_cells);
+
 /// Runs many cells or trainings at a time.
 class Executor {
  public:
