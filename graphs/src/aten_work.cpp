@@ -26,8 +26,7 @@ const Shape* input_shape(const Node& node, std::size_t i) {
   return i < node.inputs.size() && !node.inputs[i].shape.empty() ? &node.inputs[i].shape : nullptr;
 }
 
-// --- Products
-// --------------------------------------------------------------------------------------
+// --- Products ---
 
 // The left side of a product stands behind what is added to it, if anything is.
 std::size_t left_side(std::string_view name) {
@@ -50,8 +49,7 @@ void count_product(Op& op, const Node& node) {
   }
 }
 
-// --- Convolutions
-// ----------------------------------------------------------------------------------
+// --- Convolutions ---
 
 // Where the lists of integers among an operator's inputs tell stride, padding and dilation.
 struct ConvolutionSettings {
@@ -194,8 +192,7 @@ void count_one_gradient(Op& op, const Node& node) {
   }
 }
 
-// --- Attention
-// -------------------------------------------------------------------------------------
+// --- Attention ---
 
 // Queries, keys and values [.., heads, length, width]; those of the kernels that PyTorch's fused
 // operators call are [.., length, heads, width]. The gradient of the result stands before them.
@@ -221,8 +218,7 @@ void count_attention(Op& op, const Node& node) {
                  : product({2, scores, sum({width, value_width})});
 }
 
-// --- Recurrent networks
-// ----------------------------------------------------------------------------
+// --- Recurrent networks ---
 
 // Which of the arguments are weights; of them, matrices count. States may be matrices, too.
 struct WeightArguments {
@@ -268,8 +264,7 @@ bool count_recurrent(Op& op, const Node& node) {
   return true;
 }
 
-// --- Results that a trace does not tell
-// ------------------------------------------------------------
+// --- Results that a trace does not tell ---
 
 void give(Node& node, Shape shape) {
   const std::int64_t count = elements(shape);

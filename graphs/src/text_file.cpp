@@ -87,8 +87,7 @@ int write_in_place(const std::string& path, std::string_view text) {
   return error != 0 ? error : close_error;
 }
 
-// --- Temporary files
-// -------------------------------------------------------------------------------
+// --- Temporary files ---
 //
 // Their names are random: process ids repeat, in containers within seconds. Whoever writes one
 // holds a lock on it, so one without a lock was left by a program that was killed, and may go.

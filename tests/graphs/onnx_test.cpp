@@ -45,8 +45,7 @@ std::string data_file(const std::string& name) {
   return read_text_file(test::source_path("tests/graphs/data/" + name));
 }
 
-// --- Models that PyTorch wrote
-// ---------------------------------------------------------------------
+// --- Models that PyTorch wrote ---
 
 // torchvision's documentation: 25,557,032 and 11,689,512 parameters, 4.09 and 1.81 billion
 // multiply-adds for one image.
@@ -113,8 +112,7 @@ TEST(Onnx, TakesScopesFromTheNamesOfNodes) {
   EXPECT_EQ(find(graph, "layer1.0.conv1.weight").scope, "layer1/layer1.0/conv1");
 }
 
-// --- What becomes of a model
-// -----------------------------------------------------------------------
+// --- What becomes of a model ---
 
 // An imported layer must look like one of ours, for profiles to know it.
 void expect_alike(const OpGraph& theirs, const OpGraph& ours,
@@ -316,8 +314,7 @@ TEST(Onnx, DropsOutInTrainingOnly) {
   EXPECT_EQ(graph[1].outputs[1].bytes, 16);
 }
 
-// --- What is refused
-// -------------------------------------------------------------------------------
+// --- What is refused ---
 
 TEST(Onnx, ListsAllKindsThatCannotBeTrained) {
   EXPECT_THAT(error_of(model("g (float[2, 8] x) => (float[2, 8] y) { a = MatMul (x, w) "

@@ -136,8 +136,7 @@ EvaluateRequest read_batch(const Json& json, const Problem& problem, std::string
   return request;
 }
 
-// --- Writing
-// ---------------------------------------------------------------------------------------
+// --- Writing ---
 
 using Buffer = fmt::memory_buffer;
 

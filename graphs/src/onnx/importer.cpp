@@ -26,8 +26,7 @@ std::string scope_of(std::string_view name) {
 
 }  // namespace
 
-// --- Node
-// ------------------------------------------------------------------------------------------
+// --- Node ---
 
 std::int64_t Node::opset() const { return importer_.model_.opset; }
 
@@ -175,8 +174,7 @@ void Node::pass_on() {
   importer_.aliases_.emplace(proto_.output(0), importer_.resolve(input_name(0)));
 }
 
-// --- Importer
-// --------------------------------------------------------------------------------------
+// --- Importer ---
 
 OpGraph Importer::run(bool with_loss) {
   for (const onnx::NodeProto* node : model_.nodes) {

@@ -29,8 +29,7 @@ bool reads_only_shapes(std::string_view op);
 /// Says whether an operator draws its result at random.
 bool draws_at_random(std::string_view op);
 
-// --- For conversions
-// -------------------------------------------------------------------------------
+// --- For conversions ---
 
 using Shape = std::vector<std::int64_t>;
 

@@ -38,8 +38,7 @@ bool is_float(DataType type) {
 
 }  // namespace
 
-// --- Node
-// ------------------------------------------------------------------------------------------
+// --- Node ---
 
 const Argument* Node::find(std::initializer_list<std::string_view> names) const {
   for (const std::string_view name : names) {
@@ -203,8 +202,7 @@ std::optional<Node::Reordered> Node::reordered(ValueId id) const {
   return axes.empty() ? std::nullopt : std::optional(Reordered{at, std::move(axes)});
 }
 
-// --- Importer
-// --------------------------------------------------------------------------------------
+// --- Importer ---
 
 Importer::Importer(Program program, const std::string& source)
     : program_(std::move(program)), source_(source) {}
