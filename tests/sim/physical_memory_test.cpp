@@ -14,9 +14,6 @@
 namespace emplace {
 
 // Found by gtest through the namespace.
-static bool operator==(const MemoryPoint& a, const MemoryPoint& b) {
-  return a.at_us == b.at_us && a.bytes == b.bytes;
-}
 static std::ostream& operator<<(std::ostream& out, const MemoryPoint& point) {
   return out << "{" << point.at_us << ", " << point.bytes << "}";
 }
