@@ -1,5 +1,6 @@
 #include <emplace/agents/agent.hpp>
 #include <emplace/bench/executor.hpp>
+#include <emplace/bench/rank_executor.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 #include <support/temporary_folder.hpp>
+#include <support/thread_ranks.hpp>
 
 #include <algorithm>
 #include <array>
@@ -185,15 +187,44 @@ TEST_F(ExecutorTest, ACellThatLackedMemoryIsRunAgainAndIsNoResult) {
     ++results;
   };
   faults_left = 1;
-  EXPECT_TRUE(run_cells(cells, *problems_, {}, 2, kNeverStop, sink).empty());
+  EXPECT_TRUE(ThreadExecutor(2).run_cells(cells, *problems_, {}, kNeverStop, sink).empty());
   EXPECT_EQ(results, 1);
 
   faults_left = 2;
-  const std::vector<CellFault> faults = run_cells(cells, *problems_, {}, 2, kNeverStop, sink);
+  const std::vector<CellFault> faults =
+      ThreadExecutor(2).run_cells(cells, *problems_, {}, kNeverStop, sink);
   ASSERT_EQ(faults.size(), 1U);
   EXPECT_EQ(faults[0].cell, cell);
   EXPECT_EQ(faults[0].reason, "out of memory");
   EXPECT_EQ(results, 1);
+}
+
+TEST_F(ExecutorTest, CellsThatARankLackedMemoryForAreRunAgainByTheRoot) {
+  std::vector<Cell> cells{cells_->front(), cells_->back()};  // on two clusters
+  for (Cell& cell : cells) {
+    cell.agent = "test-unlucky";
+  }
+  const std::vector<SuiteTraining> no_trainings;
+  int results = 0;
+  std::vector<CellFault> faults;
+  const auto run = [&](int num_faults) {
+    faults_left = num_faults;
+    ThreadRanks(2).run([&](Communicator& rank) {
+      if (!rank.is_root()) {
+        work_for_root(rank, 1, {cells, no_trainings, *problems_});
+        return;
+      }
+      RankExecutor executor(rank, 1);
+      faults = executor.run_cells(cells, *problems_, {}, kNeverStop,
+                                  [&](const CellResult&) { ++results; });
+    });
+  };
+  run(2);
+  EXPECT_TRUE(faults.empty());
+  EXPECT_EQ(results, 2);
+  run(4);
+  EXPECT_EQ(faults.size(), 2U);
+  EXPECT_EQ(results, 2);
 }
 
 TEST_F(ExecutorTest, StopsBetweenCells) {
