@@ -248,8 +248,6 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
     EXPECT_NE(resume_mistake(kPlan, damaged), "none") << i;
   }
-  EXPECT_THAT(changed("\"devices\":[", "\"devices\":[9,"),
-              testing::StartsWith("p.checkpoint: /sessions/0/best/devices/0: expected"));
   EXPECT_THAT(changed("\"devices\":[", "\"devices\":[0,"),
               testing::HasSubstr("/sessions/0/best/devices: expected one device for each of"));
   EXPECT_THAT(changed("\"random\":[\"", "\"random\":[\"g"),
@@ -258,7 +256,7 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
   // What a learner indexes tables by, and counts by which it would go on for ever. Device 2 is the
   // CPU, which takes no groups.
   const auto valued = [&](const std::string& place, const std::string& to) {
-    std::string text = checkpoint;
+    std::string text = no_checksum;
     const std::size_t at = text.find(place);
     EXPECT_NE(at, std::string::npos) << place;
     const std::size_t begin = at + place.size();

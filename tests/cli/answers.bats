@@ -335,7 +335,7 @@ END
   holds 'd["schema_version"] == 1 and d["cores"] >= 1 and d["memory_bytes"] > 0' \
     'd["version"] and d["git_revision"] and d["build_type"] and d["agents"] > 5' \
     '{"boost", "cli11", "fmt", "nlohmann-json", "onetbb"} <= set(d["libraries"])' \
-    '[p["name"] for p in d["optional_parts"]] == ["METIS", "Scotch", "Clp", "Protocol Buffers", "oneDNN", "CUDA", "pybind11", "Google Benchmark"]' \
+    '[p["name"] for p in d["optional_parts"]] == ["METIS", "Scotch", "Clp", "Protocol Buffers", "oneDNN", "CUDA", "Open MPI", "pybind11", "Google Benchmark"]' \
     'all(p["brings"] and p["how_to_get"] for p in d["optional_parts"])' \
     'bool(d["gpus"]) != bool(d["why_no_gpus"])'
 }
