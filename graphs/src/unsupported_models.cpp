@@ -74,7 +74,9 @@ std::string_view first_line(std::string_view text) {
 
 // Protocols 2 to 5, and an opcode that pickles begin with.
 bool is_pickle(std::string_view bytes) {
-  constexpr std::string_view kOpcodes = "\x8a\x95" "c}](K";
+  constexpr std::string_view kOpcodes =
+      "\x8a\x95"
+      "c}](K";
   return bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5 &&
          kOpcodes.find(bytes[2]) != std::string_view::npos;
 }

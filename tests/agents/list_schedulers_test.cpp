@@ -362,7 +362,8 @@ TEST(Etf, BreaksTiesAsASearchThroughAllPairsDoes) {
       schedule.assign(group, device);
     }
     const Placement expected = std::move(schedule).take();
-    ASSERT_THAT(place("etf", problem), testing::ElementsAreArray(expected.devices())) << "draw " << draw;
+    ASSERT_THAT(place("etf", problem), testing::ElementsAreArray(expected.devices()))
+        << "draw " << draw;
   }
 }
 
@@ -379,7 +380,8 @@ INSTANTIATE_TEST_SUITE_P(Agents, ListScheduler,
 TEST(ListSchedulers, EndWhereTheSessionIsStopped) {
   const Problem problem = make_problem(example_of_2002());
   const std::atomic<bool> stop{true};
-  for (const std::string name : {"cpop", "dls", "etf", "heft", "m-etf", "max-min", "min-min", "peft"}) {
+  for (const std::string name :
+       {"cpop", "dls", "etf", "heft", "m-etf", "max-min", "min-min", "peft"}) {
     const std::vector<DeviceId> devices = place(name, problem, {.stop = &stop});
     EXPECT_THAT(devices, testing::Each(problem.placeable_devices().front())) << name;
     EXPECT_THAT(place(name, problem), testing::Not(testing::ContainerEq(devices))) << name;

@@ -204,15 +204,14 @@ void Expansion::expand_loop(const onnx::NodeProto& node, int depth) {
     sink_.fail(fmt::format("{}: its body has not as many inputs and results", describe(node)));
   }
   const onnx::GraphProto& body = attribute->g();
-  const auto refuse = [&](std::string_view why) {
-    sink_.unsupported(
-        fmt::format("{}: {}; export the model for a fixed number of steps", describe(node), why));
+  const auto refusal = [&](std::string_view why) {
+    return fmt::format("{}: {}; export the model for a fixed number of steps", describe(node), why);
   };
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();
   if (!node.input(0).empty()) {
     const auto steps = number(node.input(0));
     if (!steps) {
-      refuse("how many steps it takes depends on the data");
+      sink_.unsupported(refusal("how many steps it takes depends on the data"));
     }
     limit = *steps < 9e18 ? static_cast<std::int64_t>(*steps) : limit;
   }
@@ -232,14 +231,14 @@ void Expansion::expand_loop(const onnx::NodeProto& node, int depth) {
     if (!condition.empty()) {
       const auto goes_on = number(condition);
       if (!goes_on) {
-        refuse("whether another step follows depends on the data");
+        sink_.unsupported(refusal("whether another step follows depends on the data"));
       }
       if (*goes_on == 0) {
         break;
       }
     }
     if (step == kMaxSteps) {
-      refuse(fmt::format("it takes more than {} steps", kMaxSteps));
+      sink_.unsupported(refusal(fmt::format("it takes more than {} steps", kMaxSteps)));
     }
     names.prefix = fmt::format("{}{}/", path, step);
     for_each_made(body, [&](const std::string& name) { names.known[name] = names.prefix + name; });
