@@ -38,7 +38,9 @@ void run_in_parallel(std::size_t count, int threads, const std::atomic<bool>& st
         }
         const std::lock_guard lock(sink_mutex);
         if (!has_failed) {
-          sink(at, result);
+          // Isolated, so that a sink which waits for others does not begin another result, whose
+          // sink would wait for it.
+          tbb::this_task_arena::isolate([&] { sink(at, result); });
         }
       } catch (...) {
         has_failed = true;
