@@ -198,6 +198,7 @@ std::vector<CellFault> run_alone(std::vector<CellFault> faults, const ProblemSet
                                  const Policies& policies, const std::atomic<bool>& stop,
                                  const std::function<void(const CellResult&)>& sink) {
   std::vector<const Cell*> again;
+  again.reserve(faults.size());
   for (const CellFault& fault : faults) {
     again.push_back(&fault.cell);
   }

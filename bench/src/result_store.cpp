@@ -100,6 +100,7 @@ std::int64_t read_lines(std::string_view text, const std::string& path, const Ma
 template <class Value>
 std::vector<Value> in_order(std::map<CellPosition, Value> values) {
   std::vector<Value> sorted;
+  sorted.reserve(values.size());
   for (auto& [position, value] : values) {
     sorted.push_back(std::move(value));
   }

@@ -22,6 +22,7 @@ struct CellPosition {
   std::size_t agent = 0;
   std::int64_t repetition = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
   auto operator<=>(const CellPosition&) const = default;
 };
 

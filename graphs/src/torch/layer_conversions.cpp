@@ -501,6 +501,7 @@ void emit_trilinear(Node& node, const Conversion& row, std::int64_t products,
   op.flops = product({3, products});
   op.outputs = {node.output()};
   std::vector<Tensor> inputs;
+  inputs.reserve(factors.size());
   for (const ValueId factor : factors) {
     inputs.push_back(node.read(op, factor));
   }
