@@ -292,10 +292,12 @@ TEST_F(ExecTest, GivesItsDescriptorsAndSignalsToNoProgram) {
   sigaddset(&blocked, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
   const std::string out = folder_.path("out");
+  const std::string listed = folder_.path("listed");
+  // Not in a pipe, whose end the shell may still have.
   const std::string script = fmt::format(
-      "{}read -r p; ls /proc/$$/fd | grep -cv '^10$' > {}; grep SigBlk /proc/self/status >> {}; "
-      "echo '{{\"placement\": [0, 0, 0, 0]}}'",
-      kHello, out, out);
+      "{}read -r p; ls /proc/$$/fd > {}; grep -cv '^10$' {} > {}; "
+      "grep SigBlk /proc/self/status >> {}; echo '{{\"placement\": [0, 0, 0, 0]}}'",
+      kHello, listed, listed, out, out);
   place(agent(script), problem_);
   pthread_sigmask(SIG_UNBLOCK, &blocked, nullptr);
   EXPECT_EQ(read_text_file(out), "3\nSigBlk:\t0000000000000000\n");
