@@ -90,8 +90,7 @@ Values values_of(const CLI::Option& option, const CLI::App& program) {
     std::vector<std::string> names = GraphFormats::global().names();
     std::ranges::copy(placement_format_names(), std::back_inserter(names));
     std::ranges::sort(names);
-    const auto twice = std::ranges::unique(names);
-    names.erase(twice.begin(), twice.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     set(std::move(names), false);
   } else if (values.name == "GROUPING") {
     set(grouping_names(), false);
