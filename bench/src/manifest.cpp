@@ -48,7 +48,7 @@ std::string value_in_file(const char* path, std::string_view key, std::string_vi
 }
 
 std::string system_name() {
-  const std::string distribution = value_in_file("/etc/os-release", "PRETTY_NAME", "=\"");
+  std::string distribution = value_in_file("/etc/os-release", "PRETTY_NAME", "=\"");
   utsname names{};
   if (uname(&names) != 0) {
     return distribution;
