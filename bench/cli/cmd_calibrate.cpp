@@ -57,6 +57,7 @@ constexpr std::size_t kMaxRecordedBytes = std::size_t{1} << 20;
 
 std::vector<OpGraph> load_graphs(const std::vector<std::string>& names) {
   std::vector<OpGraph> graphs;
+  graphs.reserve(names.size());
   for (const std::string& name : names) {
     graphs.push_back(load_graph(name));
   }
@@ -187,6 +188,7 @@ void validate(const Options& options, const calibrate::Progress& progress) {
     arguments.insert(arguments.end(), {"--report", options.report});
   }
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) {
     argv.push_back(argument.data());
   }

@@ -38,6 +38,7 @@ struct Options {
 std::vector<DeviceProfile> chosen_profiles(const Options& options) {
   std::vector<DeviceProfile> profiles = load_device_profiles(options.profile);
   std::vector<std::string> names;
+  names.reserve(profiles.size());
   for (const DeviceProfile& profile : profiles) {
     names.push_back(profile.name);
   }
@@ -87,6 +88,7 @@ struct FitOptions {
 
 std::vector<calibrate::SampleTable> read_tables(const std::vector<std::string>& paths) {
   std::vector<calibrate::SampleTable> tables;
+  tables.reserve(paths.size());
   for (const std::string& path : paths) {
     tables.push_back(calibrate::read_sample_table(path));
   }
