@@ -26,7 +26,7 @@ void print_as(std::string_view format, std::string_view text, bool color);
 void refuse_two_answers(bool json, std::string_view path, std::string_view flag);
 
 /// Writes a JSON answer; a name that is not UTF-8, such as a file's, has its stray bytes replaced,
-/// and what is but steers a terminal is written as \uXXXX.
+/// and characters that would steer a terminal are written as \uXXXX.
 void print_json(const nlohmann::ordered_json& answer);
 
 /// Hands everything printed so far to the system; throws kIo if that fails.
