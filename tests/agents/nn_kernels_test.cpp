@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 namespace emplace::agents::nn {
@@ -23,8 +24,9 @@ struct Shape {
   std::size_t outputs;
 };
 
-constexpr Shape kShapes[] = {{1, 1, 1},   {16, 7, 7},    {17, 9, 9},  {40, 3, 11}, {33, 8, 2},
-                             {48, 56, 5}, {100, 14, 14}, {5, 18, 31}, {0, 4, 6}};
+constexpr Shape kShapes[] = {{1, 1, 1},  {16, 7, 7},  {17, 9, 9},    {40, 3, 11},
+                             {33, 8, 2}, {48, 56, 5}, {100, 14, 14}, {5, 18, 31},
+                             {0, 4, 6},  {4, 32, 64}, {3, 21, 80},   {2, 5, 35}};
 
 // The matrices of a layer, with random numbers in all rows that are read and zeros beyond.
 struct Case {
@@ -147,6 +149,92 @@ TEST(NnKernels, GiveTheSameBitsWithColumnsInBlocks) {
                              other.dw.data(), other.db.data());
       EXPECT_EQ(other.dw, plain.dw);
       EXPECT_EQ(other.db, plain.db);
+    }
+  }
+}
+
+// Returns the weights of a layer, or their transpose, in tiles.
+PackedWeights<float> packed(Case& c, bool is_transposed) {
+  const std::size_t inputs = is_transposed ? c.shape_.outputs : c.shape_.inputs;
+  const std::size_t outputs = is_transposed ? c.shape_.inputs : c.shape_.outputs;
+  const std::size_t size = (outputs + kLanes - 1) / kLanes * kLanes * inputs;
+  float* const tiles = c.arena.allocate(size);
+  std::fill_n(tiles, size, 0.0F);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    for (std::size_t j = 0; j < outputs; ++j) {
+      tiles[(j / kLanes * inputs + i) * kLanes + j % kLanes] =
+          c.weights[is_transposed ? j * inputs + i : i * outputs + j];
+    }
+  }
+  return {tiles, inputs, outputs};
+}
+
+// Returns a matrix as rows.
+MatrixView<float> in_rows(Case& c, const MatrixView<float>& from) {
+  MatrixView<float> rows{nullptr, from.rows, from.columns, Layout::kRows};
+  rows.data = c.arena.allocate(rows.size());
+  for (std::size_t row = 0; row < from.rows; ++row) {
+    for (std::size_t column = 0; column < from.columns; ++column) {
+      rows(row, column) = from(row, column);
+    }
+  }
+  return rows;
+}
+
+// Returns a matrix in lanes and blocks of 16 columns.
+const float* in_lanes(Case& c, const MatrixView<float>& from, const RowLanes& rows) {
+  const std::size_t size = (from.columns + kLanes - 1) / kLanes * kLanes * rows.lanes * rows.rows;
+  float* const to = c.arena.allocate(size);
+  std::fill_n(to, size, 0.0F);
+  for (std::size_t row = 0; row < from.rows; ++row) {
+    for (std::size_t column = 0; column < from.columns; ++column) {
+      const std::size_t block = column / kLanes * rows.lanes + row % kLanes;
+      to[(block * rows.rows + row / kLanes) * kLanes + column % kLanes] = from(row, column);
+    }
+  }
+  return to;
+}
+
+TEST(NnKernels, GiveTheSameBitsInRows) {
+  for (const std::size_t bytes : kWidths) {
+    const Kernels<float>* const loops = find_kernels<float>(bytes);
+    if (loops == nullptr) {
+      continue;
+    }
+    for (const Shape& shape : kShapes) {
+      SCOPED_TRACE(testing::Message() << shape.rows << " rows, " << shape.inputs << " to "
+                                      << shape.outputs << ", " << bytes << " bytes");
+      Case c(shape);
+      c.run(*loops);
+      const MatrixView<float> x = in_rows(c, c.x);
+      const MatrixView<float> dy = in_rows(c, c.dy);
+      const MatrixView<float> y = in_rows(c, c.y);
+      const MatrixView<float> dx = in_rows(c, c.dx);
+      for (std::size_t row = 0; row < shape.rows; ++row) {
+        std::ranges::copy(c.bias, y.row(row));
+      }
+      std::fill_n(dx.data, dx.size(), 0.0F);
+      loops->add_product(packed(c, false), shape.rows, x.data, y.data);
+      for (int i = 0; i < 2; ++i) {
+        loops->add_product(packed(c, true), shape.rows, dy.data, dx.data);
+      }
+      for (std::size_t row = 0; row < shape.rows; ++row) {
+        for (std::size_t j = 0; j < shape.outputs; ++j) {
+          ASSERT_EQ(std::max(0.0F, y(row, j)), c.y(row, j));
+        }
+        for (std::size_t j = 0; j < shape.inputs; ++j) {
+          ASSERT_EQ(dx(row, j), c.dx(row, j));
+        }
+      }
+      const RowLanes rows{std::min(kLanes, std::bit_ceil(shape.rows)),
+                          (shape.rows + kLanes - 1) / kLanes};
+      std::vector<float> dw(c.dw.size());
+      std::vector<float> db(c.db.size());
+      loops->weight_gradient_of_rows({c.weights.data(), shape.inputs, shape.outputs, 0}, rows,
+                                     in_lanes(c, c.x, rows), in_lanes(c, c.dy, rows), dw.data(),
+                                     db.data());
+      EXPECT_EQ(dw, c.dw);
+      EXPECT_EQ(db, c.db);
     }
   }
 }

@@ -71,14 +71,14 @@ TEST(RnnItems, HaveTheShapesThatLeaveAGroup) {
 TEST(RnnActionSampler, SamplesByTheLogitsOrTakesTheGreedyAction) {
   RandomStream random(3);
   ActionSampler sampler(&random);
-  std::array<float, 2 * nn::kLanes> logits{};
-  logits[nn::kLanes] = static_cast<float>(std::log(3.0));  // one in four against three
+  std::array<float, 2> numbers{0, static_cast<float>(std::log(3.0))};  // one in four against three
+  const nn::MatrixView<float> logits{numbers.data(), 1, 2, nn::Layout::kRows};
   int second = 0;
   for (int i = 0; i < 4000; ++i) {
-    second += sampler.sample(logits.data(), 2);
+    second += sampler.sample(logits, 0);
   }
   EXPECT_NEAR(second, 3000, 4 * std::sqrt(4000 * 0.25 * 0.75));
-  EXPECT_EQ(ActionSampler(nullptr).sample(logits.data(), 2), 1);
+  EXPECT_EQ(ActionSampler(nullptr).sample(logits, 0), 1);
 }
 
 TEST(RnnActionSampler, SamplesTheNormalDistribution) {

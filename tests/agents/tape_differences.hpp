@@ -78,8 +78,9 @@ inline void randomize(Parameters<double>& parameters) {
 }
 
 /// Returns an input of random numbers, which depend on its shape only.
-inline Value random_input(DoubleTape& tape, std::size_t rows, std::size_t columns) {
-  const Value x = tape.input(rows, columns);
+inline Value random_input(DoubleTape& tape, std::size_t rows, std::size_t columns,
+                          Layout layout = Layout::kPanels) {
+  const Value x = tape.input(rows, columns, layout);
   RandomStream random(rows * 100 + columns);
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t column = 0; column < columns; ++column) {

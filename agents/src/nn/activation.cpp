@@ -17,12 +17,12 @@ void apply(Activation activation, const MatrixView<Scalar>& matrix) {
           size, x, [](Scalar number) { return number > 0 ? number : Scalar{0}; }, x);
       break;
     case Activation::kTanh:
-      kernels<Scalar>().tanh(size / kLanes, x);
+      kernels<Scalar>().tanh(size, x);
       break;
     case Activation::kSigmoid:  // (1 + tanh(x / 2)) / 2
       map(
           size, x, [](Scalar number) { return number * Scalar{0.5}; }, x);
-      kernels<Scalar>().tanh(size / kLanes, x);
+      kernels<Scalar>().tanh(size, x);
       map(
           size, x, [](Scalar tanh) { return Scalar{0.5} + Scalar{0.5} * tanh; }, x);
       break;

@@ -3,6 +3,8 @@
 // A bump allocator for numbers that live until the next clear(). After the first rounds everything
 // fits in one block, and no more memory is requested.
 
+#include "matrix.hpp"
+
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -10,17 +12,18 @@
 
 namespace emplace::agents::nn {
 
-/// Allocates numbers, aligned for the widest vectors.
+/// Allocates numbers, aligned for the widest vectors. There is room for a multiple of kLanes.
 template <class Scalar>
 class Arena {
  public:
   /// Returns uninitialized memory for `count` numbers, valid until clear().
   Scalar* allocate(std::size_t count) {
-    if (blocks_.empty() || used_ + count > blocks_.back().size) {
-      add_block(count > kFirst ? count : kFirst);
+    const std::size_t size = (count + kStep - 1) / kStep * kStep;
+    if (blocks_.empty() || used_ + size > blocks_.back().size) {
+      add_block(size > kFirst ? size : kFirst);
     }
     Scalar* const allocated = blocks_.back().numbers.get() + used_;
-    used_ += (count + kStep - 1) / kStep * kStep;
+    used_ += size;
     return allocated;
   }
 
@@ -39,7 +42,8 @@ class Arena {
 
  private:
   static constexpr std::size_t kAlignment = 64;
-  static constexpr std::size_t kStep = kAlignment / sizeof(Scalar);
+  static constexpr std::size_t kStep = kLanes;
+  static_assert(kStep * sizeof(Scalar) % kAlignment == 0);
   static constexpr std::size_t kFirst = std::size_t{1} << 14;
 
   struct Release {

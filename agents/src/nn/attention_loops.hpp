@@ -3,7 +3,7 @@
 // The loops of attention (kernels.hpp) for vectors of `kBytes` bytes; see kernel_loops.hpp for what
 // may be included here. Lanes are rows of the memory, so that all are in use even for one query.
 // tanh(m + q) = 1 - 2 / (1 + e^2m e^2q), with one exponential for each number of the memory and of
-// the query.
+// the query. Columns are taken in pairs, for which the registers suffice.
 
 #include "kernels.hpp"
 #include "lane_sums.hpp"
@@ -21,158 +21,210 @@ struct AttentionLoops {
   using Vector = typename Math::Vector;
   using Sums = LaneSums<Scalar, kBytes>;
 
+  static constexpr std::size_t kWidth = Sums::kWidth;
   static constexpr std::size_t kParts = Sums::kParts;
-
-  // Columns at a time. In most networks panels are a power of two apart, so that all numbers of one
-  // column fall into the same set of the cache.
-  static constexpr std::size_t kColumns = 8;
-  static_assert(kLanes % kQueries == 0);
 
   static const Vector* vectors(const Scalar* numbers) {
     return reinterpret_cast<const Vector*>(numbers);
   }
   static Vector* vectors(Scalar* numbers) { return reinterpret_cast<Vector*>(numbers); }
 
-  static void tanh(std::size_t panels, Scalar* numbers) {
+  // Returns how many vectors hold `count` numbers, and those that fill the last 16.
+  static std::size_t vectors_of(std::size_t count) {
+    return (count + kLanes - 1) / kLanes * kParts;
+  }
+
+  static void tanh(std::size_t count, Scalar* numbers) {
     Vector* const all = vectors(numbers);
-    for (std::size_t i = 0; i < panels * kParts; ++i) {
+    for (std::size_t i = 0; i < vectors_of(count); ++i) {
       all[i] = Math::tanh(all[i]);
     }
   }
 
-  static void exp_twice(std::size_t panels, const Scalar* numbers, Scalar* exponentials) {
-    for (std::size_t i = 0; i < panels * kParts; ++i) {
+  static void exp_twice(std::size_t count, const Scalar* numbers, Scalar* exponentials) {
+    for (std::size_t i = 0; i < vectors_of(count); ++i) {
       vectors(exponentials)[i] = Math::exp_twice(vectors(numbers)[i]);
     }
   }
 
   static void scores(const AttentionArguments<Scalar>& a, const Scalar* query, Scalar* scores) {
-    for (std::size_t panel = 0; panel < a.panels; ++panel) {
-      const Vector* const memory = vectors(a.exponentials + panel * kLanes * a.columns);
-      Vector sums[kParts] = {};
-      for (std::size_t c = 0; c < a.columns; ++c) {
-        const Scalar q = query[c * kLanes];
-        const Scalar weight = a.weights[c];
-#pragma GCC unroll 8
-        for (std::size_t part = 0; part < kParts; ++part) {
-          sums[part] += tanh_of_sum(memory[c * kParts + part], q) * weight;
-        }
-      }
-      for (std::size_t part = 0; part < kParts; ++part) {
-        vectors(scores + panel * kLanes)[part] = sums[part];
-      }
+    Vector* const sums = vectors(scores);
+    const std::size_t height = a.lanes / kWidth;
+    for (std::size_t i = 0; i < height; ++i) {
+      sums[i] = Vector{};
     }
+    in_pairs(a.columns, [&]<std::size_t kCount>(std::size_t first) {
+      const Columns<kCount> exponentials(a.exponentials, a.lanes, first);
+      const Numbers<kCount> queries(query + first);
+      const Numbers<kCount> weights(a.weights + first);
+      for (std::size_t i = 0; i < height; ++i) {
+        Vector sum = sums[i];
+        for (std::size_t c = 0; c < kCount; ++c) {
+          sum += tanh_of_sum(exponentials.of[c][i], queries.of[c]) * weights.of[c];
+        }
+        sums[i] = sum;
+      }
+    });
   }
 
   static void weighted_sum(const AttentionArguments<Scalar>& a, const Scalar* attention_weights,
                            Scalar* context) {
-    for (std::size_t first = 0; first < a.columns; first += kColumns) {
-      const std::size_t count = columns_from(first, a.columns);
-      Vector sums[kColumns][kParts] = {};
-      for (std::size_t panel = 0; panel < a.panels; ++panel) {
-        const Vector* const memory = vectors(a.memory + (panel * a.columns + first) * kLanes);
-        const Vector* const weights = vectors(attention_weights + panel * kLanes);
-        for (std::size_t c = 0; c < count; ++c) {
-          for (std::size_t part = 0; part < kParts; ++part) {
-            sums[c][part] += memory[c * kParts + part] * weights[part];
+    in_pairs(a.columns, [&]<std::size_t kCount>(std::size_t first) {
+      const Columns<kCount> memory(a.memory, a.lanes, first);
+      const Vector* const weights = vectors(attention_weights);
+      Vector sums[kCount][kParts] = {};
+      for (std::size_t i = 0; i < a.lanes / kWidth; i += kParts) {
+#pragma GCC unroll 8
+        for (std::size_t part = 0; part < kParts; ++part) {
+#pragma GCC unroll 2
+          for (std::size_t c = 0; c < kCount; ++c) {
+            sums[c][part] += memory.of[c][i + part] * weights[i + part];
           }
         }
       }
-      for (std::size_t c = 0; c < count; ++c) {
-        context[(first + c) * kLanes] = Sums::sum_of_lanes(sums[c]);
+      Scalar added[kCount];
+      Sums::sums_of_lanes(sums, added);
+      for (std::size_t c = 0; c < kCount; ++c) {
+        context[first + c] = added[c];
       }
-    }
+    });
   }
 
   static void gradient(const AttentionArguments<Scalar>& a, std::size_t queries,
                        const Scalar* query, const Scalar* attention_weights,
                        const Scalar* d_context, const AttentionGradients<Scalar>& to) {
-    const std::size_t lanes = a.panels * kLanes;
     for (std::size_t first = 0; first < queries; first += kQueries) {
       const std::size_t count = queries - first < kQueries ? queries - first : kQueries;
-      // Queries of a block are in one panel, in lanes that follow one another.
-      const std::size_t at = first / kLanes * kLanes * a.columns + first % kLanes;
-      gradient_of_block(a, count, query + at, attention_weights + first * lanes, d_context + at,
+      const std::size_t at = first * a.columns;
+      gradient_of_block(a, count, query + at, attention_weights + first * a.lanes, d_context + at,
                         {to.memory, to.weights, to.query + at, to.scores});
     }
   }
 
  private:
+  // Columns that follow one another.
+  template <std::size_t kCount>
+  struct Columns {
+    Columns(const Scalar* numbers, std::size_t lanes, std::size_t first) {
+      for (std::size_t c = 0; c < kCount; ++c) {
+        of[c] = vectors(numbers + (first + c) * lanes);
+      }
+    }
+    const Vector* of[kCount];
+  };
+
+  // Numbers that follow one another, in registers while vectors are written.
+  template <std::size_t kCount>
+  struct Numbers {
+    explicit Numbers(const Scalar* numbers) {
+      for (std::size_t c = 0; c < kCount; ++c) {
+        of[c] = numbers[c];
+      }
+    }
+    Scalar of[kCount];
+  };
+
+  // Calls step.template operator()<2>(first) for pairs of columns, and <1> for one that is left.
+  template <class Step>
+  [[gnu::always_inline]] static void in_pairs(std::size_t columns, const Step& step) {
+    std::size_t first = 0;
+    for (; first + 2 <= columns; first += 2) {
+      step.template operator()<2>(first);
+    }
+    if (first < columns) {
+      step.template operator()<1>(first);
+    }
+  }
+
   // Returns tanh(m + q), given e^2m and e^2q.
   [[gnu::always_inline]] static Vector tanh_of_sum(Vector memory, Scalar query) {
     return Scalar{1} - Scalar{2} / (Scalar{1} + memory * query);
   }
 
-  static std::size_t columns_from(std::size_t first, std::size_t columns) {
-    return columns - first < kColumns ? columns - first : kColumns;
-  }
-
-  // Sets d loss / d scores of some queries, through the softmax that gave the attention weights.
-  static void score_gradient(const AttentionArguments<Scalar>& a, std::size_t queries,
-                             const Scalar* attention_weights, const Scalar* d_context,
-                             Scalar* d_scores) {
-    const std::size_t lanes = a.panels * kLanes;
-    Vector means[kQueries][kParts] = {};
-    for (std::size_t panel = 0; panel < a.panels; ++panel) {
-      const Vector* const memory = vectors(a.memory + panel * kLanes * a.columns);
-      for (std::size_t q = 0; q < queries; ++q) {
-        const std::size_t at = q * lanes + panel * kLanes;
-        Vector sums[kParts] = {};
-        for (std::size_t c = 0; c < a.columns; ++c) {
-          for (std::size_t part = 0; part < kParts; ++part) {
-            sums[part] += memory[c * kParts + part] * d_context[c * kLanes + q];
-          }
-        }
-        for (std::size_t part = 0; part < kParts; ++part) {
-          vectors(d_scores + at)[part] = sums[part];
-          means[q][part] += sums[part] * vectors(attention_weights + at)[part];
-        }
-      }
+  // Sets d loss / d scores of a query, through the softmax that gave the attention weights.
+  static void score_gradient(const AttentionArguments<Scalar>& a, const Scalar* attention_weights,
+                             const Scalar* d_context, Scalar* d_scores) {
+    const std::size_t height = a.lanes / kWidth;
+    Vector* const sums = vectors(d_scores);
+    for (std::size_t i = 0; i < height; ++i) {
+      sums[i] = Vector{};
     }
-    for (std::size_t q = 0; q < queries; ++q) {
-      const Scalar off = Sums::sum_of_lanes(means[q]);
-      Vector* const scores = vectors(d_scores + q * lanes);
-      for (std::size_t i = 0; i < a.panels * kParts; ++i) {
-        scores[i] = vectors(attention_weights + q * lanes)[i] * (scores[i] - off);
+    in_pairs(a.columns, [&]<std::size_t kCount>(std::size_t first) {
+      const Columns<kCount> memory(a.memory, a.lanes, first);
+      const Numbers<kCount> d(d_context + first);
+      for (std::size_t i = 0; i < height; ++i) {
+        Vector sum = sums[i];
+        for (std::size_t c = 0; c < kCount; ++c) {
+          sum += memory.of[c][i] * d.of[c];
+        }
+        sums[i] = sum;
       }
+    });
+    const Vector* const weights = vectors(attention_weights);
+    Vector means[kParts] = {};
+    for (std::size_t i = 0; i < height; ++i) {
+      means[i % kParts] += sums[i] * weights[i];
+    }
+    const Scalar mean = Sums::sum_of_lanes(means);
+    for (std::size_t i = 0; i < height; ++i) {
+      sums[i] = weights[i] * (sums[i] - mean);
     }
   }
 
-  // Adds the gradients of kQueries queries at most. The numbers of a query are kLanes apart, and
-  // those of the next query are in the next lane.
+  // Adds the gradients of kQueries queries at most, for which the caches hold what is read again.
   static void gradient_of_block(const AttentionArguments<Scalar>& a, std::size_t queries,
                                 const Scalar* query, const Scalar* attention_weights,
                                 const Scalar* d_context, const AttentionGradients<Scalar>& to) {
-    const std::size_t lanes = a.panels * kLanes;
-    score_gradient(a, queries, attention_weights, d_context, to.scores);
-    for (std::size_t first = 0; first < a.columns; first += kColumns) {
-      const std::size_t count = columns_from(first, a.columns);
-      Vector query_sums[kQueries][kColumns][kParts] = {};
-      Vector weight_sums[kQueries][kColumns][kParts] = {};
-      for (std::size_t panel = 0; panel < a.panels; ++panel) {
-        const std::size_t at = (panel * a.columns + first) * kLanes;
-        for (std::size_t q = 0; q < queries; ++q) {
-          const Vector* const d_scores = vectors(to.scores + q * lanes + panel * kLanes);
-          const Vector* const attention = vectors(attention_weights + q * lanes + panel * kLanes);
-          for (std::size_t c = 0; c < count; ++c) {
-            const std::size_t number = (first + c) * kLanes + q;
-            for (std::size_t part = 0; part < kParts; ++part) {
-              const std::size_t i = c * kParts + part;
-              const Vector y = tanh_of_sum(vectors(a.exponentials + at)[i], query[number]);
-              const Vector through = d_scores[part] * a.weights[first + c] * (Scalar{1} - y * y);
-              weight_sums[q][c][part] += d_scores[part] * y;
-              query_sums[q][c][part] += through;
-              vectors(to.memory + at)[i] += through + attention[part] * d_context[number];
-            }
-          }
-        }
-      }
+    for (std::size_t q = 0; q < queries; ++q) {
+      score_gradient(a, attention_weights + q * a.lanes, d_context + q * a.columns,
+                     to.scores + q * a.lanes);
+    }
+    in_pairs(a.columns, [&]<std::size_t kCount>(std::size_t first) {
       for (std::size_t q = 0; q < queries; ++q) {
-        for (std::size_t c = 0; c < count; ++c) {
-          to.query[(first + c) * kLanes + q] += Sums::sum_of_lanes(query_sums[q][c]);
-          to.weights[first + c] += Sums::sum_of_lanes(weight_sums[q][c]);
+        const std::size_t number = q * a.columns + first;
+        add_gradient<kCount>(
+            a, first, query + number, attention_weights + q * a.lanes, d_context + number,
+            {to.memory, to.weights + first, to.query + number, to.scores + q * a.lanes});
+      }
+    });
+  }
+
+  // Adds the gradients of some columns of one query. All of `to` but the memory begin there.
+  template <std::size_t kCount>
+  [[gnu::always_inline]] static void add_gradient(const AttentionArguments<Scalar>& a,
+                                                  std::size_t first, const Scalar* query,
+                                                  const Scalar* attention_weights,
+                                                  const Scalar* d_context,
+                                                  const AttentionGradients<Scalar>& to) {
+    const Columns<kCount> exponentials(a.exponentials, a.lanes, first);
+    const Numbers<kCount> queries(query);
+    const Numbers<kCount> layer_weights(a.weights + first);
+    const Numbers<kCount> d_contexts(d_context);
+    const Vector* const d_scores = vectors(static_cast<const Scalar*>(to.scores));
+    const Vector* const weights = vectors(attention_weights);
+    Vector* const d_memory = vectors(to.memory + first * a.lanes);
+    const std::size_t height = a.lanes / kWidth;
+    Vector sums[2 * kCount][kParts] = {};  // of the layer's weights, then of the query
+    for (std::size_t i = 0; i < height; i += kParts) {
+#pragma GCC unroll 8
+      for (std::size_t part = 0; part < kParts; ++part) {
+        const Vector d_score = d_scores[i + part];
+        const Vector weight = weights[i + part];
+#pragma GCC unroll 2
+        for (std::size_t c = 0; c < kCount; ++c) {
+          const Vector y = tanh_of_sum(exponentials.of[c][i + part], queries.of[c]);
+          const Vector through = d_score * layer_weights.of[c] * (Scalar{1} - y * y);
+          sums[c][part] += d_score * y;
+          sums[kCount + c][part] += through;
+          d_memory[c * height + i + part] += through + weight * d_contexts.of[c];
         }
       }
+    }
+    Scalar added[2 * kCount];
+    Sums::sums_of_lanes(sums, added);
+    for (std::size_t c = 0; c < kCount; ++c) {
+      to.weights[c] += added[c];
+      to.query[c] += added[kCount + c];
     }
   }
 };

@@ -9,6 +9,7 @@
 #include "kernels.hpp"
 #include "lane_sums.hpp"
 #include "matrix.hpp"
+#include "row_loops.hpp"
 
 #include <cstddef>
 
@@ -18,6 +19,7 @@ namespace {
 template <class Scalar, std::size_t kBytes>
 struct Loops {
   using Attention = AttentionLoops<Scalar, kBytes>;
+  using Rows = RowLoops<Scalar, kBytes>;
   using Sums = LaneSums<Scalar, kBytes>;
   using Vector = typename Sums::Vector;
 
@@ -230,6 +232,8 @@ struct Loops {
   static constexpr Kernels<Scalar> kTable = {affine,
                                              input_gradient,
                                              weight_gradient,
+                                             Rows::add_product,
+                                             Rows::weight_gradient,
                                              Attention::tanh,
                                              Attention::exp_twice,
                                              Attention::scores,

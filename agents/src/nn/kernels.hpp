@@ -15,7 +15,7 @@
 namespace emplace::agents::nn {
 
 /// Describes one layer: its weights, inputs x outputs in row-major order, and the number of panels
-/// (matrix.hpp) of x and y.
+/// (matrix.hpp) of x and y, if they are in panels.
 template <class Scalar>
 struct LayerArguments {
   const Scalar* weights;
@@ -24,15 +24,33 @@ struct LayerArguments {
   std::size_t panels;
 };
 
-/// Points at the inputs of additive attention (Bahdanau et al. 2015): a memory in panels, whose
-/// padding rows are finite numbers, e^2m of each of its numbers m, and a weight for each column.
+/// Points at the inputs of additive attention (Bahdanau et al. 2015): a memory in columns of
+/// `lanes` numbers, whose padding rows are finite, e^2m of each of its numbers m, and a weight for
+/// each column.
 template <class Scalar>
 struct AttentionArguments {
   const Scalar* memory;
   const Scalar* exponentials;
   const Scalar* weights;
-  std::size_t panels;
+  std::size_t lanes;
   std::size_t columns;
+};
+
+/// Points at the weights of a layer, packed for matrices in rows: tiles of kLanes outputs, each
+/// `inputs` times kLanes consecutive weights. The last tile is filled with zeros.
+template <class Scalar>
+struct PackedWeights {
+  const Scalar* tiles;
+  std::size_t inputs;
+  std::size_t outputs;
+};
+
+/// Describes the rows over which the gradient of a layer's weights sums: row i of a matrix is in
+/// lane i modulo `lanes`, a power of two up to kLanes. Each lane has `rows`, of all uses of the
+/// layer.
+struct RowLanes {
+  std::size_t lanes;
+  std::size_t rows;
 };
 
 /// Counts the columns of a block, which are read together while panels go by.
@@ -68,15 +86,24 @@ struct Kernels {
   void (*weight_gradient)(const LayerArguments<Scalar>& layer, const Scalar* x, const Scalar* dy,
                           bool in_blocks, Scalar* dw, Scalar* db);
 
-  /// Replaces each number x by tanh x; there are 16 * `panels`.
-  void (*tanh)(std::size_t panels, Scalar* numbers);
+  /// Adds x W to y; both are in rows.
+  void (*add_product)(const PackedWeights<Scalar>& weights, std::size_t rows, const Scalar* x,
+                      Scalar* y);
+
+  /// Does what weight_gradient does for matrices in rows, with the same bits. The columns of x and
+  /// dy are in blocks of kLanes, of which the last is filled with zeros. Each block has all rows of
+  /// the first lane, then all of the next.
+  void (*weight_gradient_of_rows)(const LayerArguments<Scalar>& layer, const RowLanes& rows,
+                                  const Scalar* x, const Scalar* dy, Scalar* dw, Scalar* db);
+
+  /// Replaces each number x by tanh x. Requires, here and below: room for a multiple of kLanes.
+  void (*tanh)(std::size_t count, Scalar* numbers);
 
   /// Sets `exponentials` to e^2x of each number x, or of the nearest between -20 and 20.
-  void (*exp_twice)(std::size_t panels, const Scalar* numbers, Scalar* exponentials);
+  void (*exp_twice)(std::size_t count, const Scalar* numbers, Scalar* exponentials);
 
   /// Sets the score of each row of the memory: the sum of weight * tanh(memory + query) over the
-  /// columns. `query` holds e^2q of the query's numbers q. The numbers of queries, contexts and
-  /// their gradients are kLanes apart, as those of a row of a panel.
+  /// columns. `query` holds e^2q of the query's numbers q.
   void (*scores)(const AttentionArguments<Scalar>& attention, const Scalar* query, Scalar* scores);
 
   /// Sets the context: the sum of the memory's rows, each times its attention weight. Requires:
@@ -85,7 +112,7 @@ struct Kernels {
                        Scalar* context);
 
   /// Adds the gradients of the contexts of `queries`, with attention_weights = softmax(scores), one
-  /// query after the other. Queries and contexts are matrices in panels.
+  /// query after the other. Queries and contexts are matrices in rows.
   void (*attention_gradient)(const AttentionArguments<Scalar>& attention, std::size_t queries,
                              const Scalar* query, const Scalar* attention_weights,
                              const Scalar* d_context, const AttentionGradients<Scalar>& to);

@@ -1,5 +1,7 @@
 #include "segment_sum.hpp"
 
+#include <emplace/graphs/check.hpp>
+
 #include <algorithm>
 #include <vector>
 
@@ -45,11 +47,16 @@ template <class Scalar>
 class Rows {
  public:
   explicit Rows(const MatrixView<Scalar>& matrix)
-      : matrix_(matrix), numbers_(matrix.data == nullptr ? 0 : matrix.rows * matrix.columns) {
+      : matrix_(matrix),
+        numbers_(matrix.data == nullptr || matrix.layout == Layout::kRows
+                     ? 0
+                     : matrix.rows * matrix.columns) {
     for_all([](Scalar& number, Scalar& in_panel) { number = in_panel; });
   }
 
-  Scalar* row(std::size_t row) { return numbers_.data() + row * matrix_.columns; }
+  Scalar* row(std::size_t row) {
+    return (numbers_.empty() ? matrix_.data : numbers_.data()) + row * matrix_.columns;
+  }
   void copy_back() {
     for_all([](Scalar& number, Scalar& in_panel) { in_panel = number; });
   }
@@ -75,15 +82,18 @@ class Rows {
   std::vector<Scalar> numbers_;
 };
 
-// Says whether the copies pay.
+// Says whether the copies pay, or whether a matrix is in rows anyway.
 template <class Scalar>
 bool sums_rows(const SegmentSum& sums, std::size_t lanes, const MatrixView<Scalar>& out,
                std::span<const MatrixView<Scalar>> sources) {
+  bool is_in_rows = out.layout == Layout::kRows;
   std::size_t copied = out.rows;
   for (const MatrixView<Scalar>& source : sources) {
+    is_in_rows = is_in_rows || source.layout == Layout::kRows;
     copied += source.data == nullptr ? 0 : source.rows;
   }
-  return lanes == 1 && 2 * sums.entries.size() >= copied;
+  EMPLACE_DCHECK(lanes == 1 || !is_in_rows, "{} lanes of a matrix in rows", lanes);
+  return lanes == 1 && (is_in_rows || 2 * sums.entries.size() >= copied);
 }
 
 template <class Scalar>

@@ -26,9 +26,10 @@ void softmax(const Scalar* logits, std::size_t stride, std::span<double> probabi
 
 template <class Scalar>
 Value Tape<Scalar>::record(Operation operation, std::size_t rows, std::size_t columns,
-                           std::span<const Value> operands) {
-  const MatrixView<Scalar> shape{nullptr, rows, columns};
+                           std::span<const Value> operands, Layout layout) {
+  const MatrixView<Scalar> shape{nullptr, rows, columns, layout};
   nodes_.push_back({.operation = operation,
+                    .layout = layout,
                     .rows = rows,
                     .columns = columns,
                     .value = arena_.allocate(shape.size()),
@@ -39,8 +40,8 @@ Value Tape<Scalar>::record(Operation operation, std::size_t rows, std::size_t co
 }
 
 template <class Scalar>
-Value Tape<Scalar>::input(std::size_t rows, std::size_t columns) {
-  const Value recorded = record(Operation::kInput, rows, columns, {});
+Value Tape<Scalar>::input(std::size_t rows, std::size_t columns, Layout layout) {
+  const Value recorded = record(Operation::kInput, rows, columns, {}, layout);
   const MatrixView<Scalar> zeros = value(recorded);
   std::fill_n(zeros.data, zeros.size(), Scalar{0});
   return recorded;
@@ -48,7 +49,7 @@ Value Tape<Scalar>::input(std::size_t rows, std::size_t columns) {
 
 template <class Scalar>
 Value Tape<Scalar>::constant(const MatrixView<Scalar>& matrix) {
-  const Value recorded = record(Operation::kInput, 0, 0, {});
+  const Value recorded = record(Operation::kInput, 0, 0, {}, matrix.layout);
   Node& node = nodes_.back();
   node.rows = matrix.rows;
   node.columns = matrix.columns;
@@ -65,6 +66,15 @@ Value Tape<Scalar>::affine(Value x, LayerId id, Activation activation) {
   const Value recorded = record(Operation::kAffine, in.rows, layer.outputs, {&x, 1});
   nodes_.back().layer = id;
   nodes_.back().activation = activation;
+  if (in.layout == Layout::kRows) {
+    const MatrixView<Scalar> out = value(recorded);
+    for (std::size_t row = 0; row < out.rows; ++row) {
+      std::copy_n(parameters_->values().data() + layer.bias_offset(), out.columns, out.row(row));
+    }
+    kernels<Scalar>().add_product(packed(id, Product::kForward), in.rows, in.data, out.data);
+    apply(activation, out);
+    return recorded;
+  }
   const bool relu = activation == Activation::kRelu;
   kernels<Scalar>().affine(layer_arguments(layer, in.panels()), in.data,
                            parameters_->values().data() + layer.bias_offset(), relu,
@@ -73,6 +83,34 @@ Value Tape<Scalar>::affine(Value x, LayerId id, Activation activation) {
     apply(activation, value(recorded));
   }
   return recorded;
+}
+
+template <class Scalar>
+PackedWeights<Scalar> Tape<Scalar>::packed(LayerId id, Product product) {
+  const Layer& layer = parameters_->layer(id);
+  const bool is_forward = product == Product::kForward;
+  const std::size_t inputs = is_forward ? layer.inputs : layer.outputs;
+  const std::size_t outputs = is_forward ? layer.outputs : layer.inputs;
+  std::vector<const Scalar*>& weights = packed_[static_cast<std::size_t>(product)];
+  weights.resize(std::max(weights.size(), id + 1));
+  if (weights[id] == nullptr) {
+    const Scalar* const from = parameters_->values().data() + layer.offset;
+    const std::size_t down = is_forward ? outputs : 1;  // from one input to the next
+    const std::size_t across = is_forward ? 1 : inputs;
+    const std::size_t tiles = (outputs + kLanes - 1) / kLanes;
+    Scalar* to = arena_.allocate(tiles * kLanes * inputs);
+    weights[id] = to;
+    for (std::size_t first = 0; first < outputs; first += kLanes) {
+      const std::size_t width = std::min(kLanes, outputs - first);
+      for (std::size_t input = 0; input < inputs; ++input, to += kLanes) {
+        for (std::size_t i = 0; i < width; ++i) {
+          to[i] = from[input * down + (first + i) * across];
+        }
+        std::fill(to + width, to + kLanes, Scalar{0});
+      }
+    }
+  }
+  return {weights[id], inputs, outputs};
 }
 
 template <class Scalar>
@@ -87,10 +125,10 @@ Value Tape<Scalar>::activate(Value x, Activation activation) {
 
 template <class Scalar>
 Value Tape<Scalar>::segment_sum(std::span<const Value> sources, const SegmentSum& sums,
-                                std::size_t lanes, Combine combine) {
+                                std::size_t lanes, Combine combine, Layout layout) {
   EMPLACE_DCHECK(lanes > 0 && kLanes % lanes == 0, "{} lanes", lanes);
-  const Value recorded =
-      record(Operation::kSegmentSum, sums.rows() * lanes, value(sources.front()).columns, sources);
+  const Value recorded = record(Operation::kSegmentSum, sums.rows() * lanes,
+                                value(sources.front()).columns, sources, layout);
   Node& node = nodes_.back();
   node.sums = &sums;
   node.lanes = lanes;
@@ -100,6 +138,20 @@ Value Tape<Scalar>::segment_sum(std::span<const Value> sources, const SegmentSum
     views_.push_back(value(source));
   }
   nn::segment_sum<Scalar>(sums, lanes, combine, views_, value(recorded));
+  return recorded;
+}
+
+template <class Scalar>
+Value Tape<Scalar>::in_layout(Value x, Layout layout) {
+  const MatrixView<Scalar> in = value(x);
+  const Value recorded = record(Operation::kInLayout, in.rows, in.columns, {&x, 1}, layout);
+  const MatrixView<Scalar> out = value(recorded);
+  std::fill_n(out.data, out.size(), Scalar{0});
+  for (std::size_t column = 0; column < in.columns; ++column) {
+    for (std::size_t row = 0; row < in.rows; ++row) {
+      out(row, column) = in(row, column);
+    }
+  }
   return recorded;
 }
 
@@ -115,14 +167,15 @@ template <class Scalar>
 Value Tape<Scalar>::concat(std::span<const Value> parts) {
   std::size_t columns = 0;
   for (const Value part : parts) {
+    EMPLACE_DCHECK(value(part).layout == value(parts.front()).layout, "parts of unlike layouts");
     columns += value(part).columns;
   }
   const Value recorded = record(Operation::kConcat, value(parts.front()).rows, columns, parts);
   const MatrixView<Scalar> out = value(recorded);
   for (std::size_t panel = 0; panel < out.panels(); ++panel) {
-    Scalar* to = out.data + panel * kLanes * columns;
+    Scalar* to = out.data + panel * out.lanes() * columns;
     for (const Value part : parts) {
-      const std::size_t count = value(part).columns * kLanes;
+      const std::size_t count = value(part).columns * out.lanes();
       to = std::copy_n(value(part).data + panel * count, count, to);
     }
   }
@@ -139,7 +192,7 @@ Value Tape<Scalar>::log_probability(Value logits, std::span<const std::int32_t> 
   const MatrixView<Scalar> out = value(recorded);
   std::fill_n(out.data, out.size(), Scalar{0});
   for (std::size_t row = 0; row < in.rows; ++row) {
-    softmax<Scalar>(in.row(row), kLanes, probabilities_);
+    softmax<Scalar>(in.row(row), in.lanes(), probabilities_);
     const double chosen = probabilities_[static_cast<std::size_t>(actions[row])];
     out(row, 0) = static_cast<Scalar>(log_of(std::max(chosen, 1e-300)));
   }
@@ -154,7 +207,7 @@ Value Tape<Scalar>::entropy(Value logits) {
   const MatrixView<Scalar> out = value(recorded);
   std::fill_n(out.data, out.size(), Scalar{0});
   for (std::size_t row = 0; row < in.rows; ++row) {
-    softmax<Scalar>(in.row(row), kLanes, probabilities_);
+    softmax<Scalar>(in.row(row), in.lanes(), probabilities_);
     double sum = 0;
     for (const double p : probabilities_) {
       sum -= p * log_of(p + kEntropyOffset);
@@ -174,7 +227,7 @@ Value Tape<Scalar>::expectation(Value logits, std::span<const Scalar> action_val
   const MatrixView<Scalar> out = value(recorded);
   std::fill_n(out.data, out.size(), Scalar{0});
   for (std::size_t row = 0; row < in.rows; ++row) {
-    softmax<Scalar>(in.row(row), kLanes, probabilities_);
+    softmax<Scalar>(in.row(row), in.lanes(), probabilities_);
     double mean = 0;
     for (std::size_t i = 0; i < in.columns; ++i) {
       mean += probabilities_[i] * static_cast<double>(action_values[row * in.columns + i]);
@@ -190,6 +243,9 @@ void Tape<Scalar>::clear() {
   operands_.clear();
   actions_.clear();
   action_values_.clear();
+  for (std::vector<const Scalar*>& weights : packed_) {
+    weights.clear();
+  }
   arena_.clear();
 }
 

@@ -11,10 +11,11 @@
 //     tape.backward(gradient);                               // adds d loss / d parameters
 //     tape.clear();
 //
-// Rows are nodes, or nodes of several steps interleaved (`lanes`), or steps. All values of a pass
-// live until clear(). The next pass reuses their memory, so nothing is allocated in the steady
-// state. Results are the same bits on any machine (kernels.hpp, elementary.hpp). A tape belongs to
-// one thread; many tapes may share the parameters.
+// Rows are nodes, or nodes of several steps interleaved (`lanes`), or steps. What is computed from
+// a matrix has its layout, where nothing else is said. All values of a pass live until clear(), and
+// the parameters stay as they are. The next pass reuses their memory, so nothing is allocated in
+// the steady state. Results are the same bits on any machine (kernels.hpp, elementary.hpp). A tape
+// belongs to one thread; many tapes may share the parameters.
 //
 // Scalar is float in agents. In tests it is double, so that finite differences can check every
 // operation.
@@ -26,10 +27,10 @@
 #include "parameters.hpp"
 #include "segment_sum.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace emplace::agents::nn {
@@ -54,7 +55,7 @@ class Tape {
   explicit Tape(const Parameters<Scalar>& parameters) : parameters_(&parameters) {}
 
   /// Returns a matrix of zeros to be filled through value().
-  Value input(std::size_t rows, std::size_t columns);
+  Value input(std::size_t rows, std::size_t columns, Layout layout = Layout::kPanels);
 
   /// Returns a matrix that lies elsewhere and lives until clear(). No derivatives go to it.
   Value constant(const MatrixView<Scalar>& matrix);
@@ -67,14 +68,17 @@ class Tape {
 
   /// Returns the segment sums (or means) of rows of the sources, which have the same columns; an
   /// empty segment gives 0. With `lanes` = 2, 4, 8 or 16 each row index means that many consecutive
-  /// rows. Requires: `sums` lives until clear().
+  /// rows; then all matrices are in panels. Requires: `sums` lives until clear().
   Value segment_sum(std::span<const Value> sources, const SegmentSum& sums, std::size_t lanes = 1,
-                    Combine combine = Combine::kSum);
+                    Combine combine = Combine::kSum, Layout layout = Layout::kPanels);
 
-  /// Returns x + y. Requires: the same rows and columns.
+  /// Returns x in another layout.
+  Value in_layout(Value x, Layout layout);
+
+  /// Returns x + y. Requires: the same rows, columns and layout.
   Value add(Value x, Value y);
 
-  /// Returns the columns of all parts side by side.
+  /// Returns the columns of all parts, which have one layout, side by side.
   Value concat(std::span<const Value> parts);
 
   /// Returns log softmax(row)[action of the row], a column.
@@ -106,14 +110,18 @@ class Tape {
 
   /// Returns additive attention (Bahdanau et al. 2015): for each row of `query` the mean of the
   /// rows of `memory`, weighted by the softmax of the scores v . tanh(memory + query). The weights
-  /// of `layer`, which has one output, are v; its bias has no effect.
+  /// of `layer`, which has one output, are v; its bias has no effect. Requires: the memory in
+  /// columns, the query in rows.
   Value attend(Value memory, Value query, LayerId layer);
 
   /// Returns the attention weight that row `by` of the query gave to row `of` of the memory.
   Scalar attention(Value attended, std::size_t by, std::size_t of) const;
 
   /// Returns the numbers of `value`.
-  MatrixView<Scalar> value(Value value) const { return view(nodes_[index(value)].value, value); }
+  MatrixView<Scalar> value(Value value) const {
+    const Node& node = nodes_[index(value)];
+    return view(node.value, node);
+  }
 
   /// Returns the derivatives of the loss with respect to `value`: zeros, to be set before
   /// backward().
@@ -132,6 +140,7 @@ class Tape {
     kAffine,
     kActivate,
     kSegmentSum,
+    kInLayout,
     kAdd,
     kConcat,
     kLogProbability,
@@ -147,6 +156,7 @@ class Tape {
 
   struct Node {
     Operation operation;
+    Layout layout;
     std::size_t rows;
     std::size_t columns;
     Scalar* value;
@@ -169,15 +179,17 @@ class Tape {
   Node& operand(const Node& node, std::size_t i = 0) {
     return nodes_[index(operands_[node.first_operand + i])];
   }
-  MatrixView<Scalar> view(Scalar* data, Value value) const {
-    return {data, nodes_[index(value)].rows, nodes_[index(value)].columns};
-  }
   static MatrixView<Scalar> view(Scalar* data, const Node& node) {
-    return {data, node.rows, node.columns};
+    return {data, node.rows, node.columns, node.layout};
   }
 
+  // Records an operation with the layout of its first operand.
   Value record(Operation operation, std::size_t rows, std::size_t columns,
-               std::span<const Value> operands);
+               std::span<const Value> operands) {
+    return record(operation, rows, columns, operands, nodes_[index(operands.front())].layout);
+  }
+  Value record(Operation operation, std::size_t rows, std::size_t columns,
+               std::span<const Value> operands, Layout layout);
   LayerArguments<Scalar> layer_arguments(const Layer& layer, std::size_t panels) const {
     return {parameters_->values().data() + layer.offset, layer.inputs, layer.outputs, panels};
   }
@@ -185,10 +197,29 @@ class Tape {
   // Returns the node's gradient, of zeros if it has none yet; null for inputs, which need none.
   Scalar* gradient_to_add_to(Node& node);
 
+  // Weights that are packed for matrices in rows; those of x W, or of dy W^T.
+  enum class Product : std::uint8_t { kForward, kBackward };
+
+  // Returns the weights, packed at the first call of the pass.
+  PackedWeights<Scalar> packed(LayerId id, Product product);
+
+  // Nodes by layer and layout.
+  struct LayerUse {
+    LayerId layer;
+    Layout layout;
+    std::size_t node;
+
+    bool operator==(const LayerUse&) const = default;
+    auto operator<=>(const LayerUse&) const = default;
+  };
+
   void add_affine_gradient(Node& node);
   void add_weight_gradients(std::span<Scalar> gradient);
+  void add_weight_gradient(std::span<const LayerUse> uses, std::span<Scalar> gradient);
+  void add_weight_gradient_of_rows(std::span<const LayerUse> uses, std::span<Scalar> gradient);
   void add_activation_gradient(Node& node);
   void add_segment_sum_gradient(Node& node);
+  void add_in_layout_gradient(Node& node);
   void add_sum_gradient(Node& node);
   void add_concat_gradient(Node& node);
   void add_log_probability_gradient(Node& node);
@@ -210,9 +241,10 @@ class Tape {
   std::vector<Value> operands_;
   std::vector<std::int32_t> actions_;
   std::vector<Scalar> action_values_;
-  std::vector<double> probabilities_;                        // of one row
-  std::vector<MatrixView<Scalar>> views_;                    // of the sources of a sum
-  std::vector<std::pair<LayerId, std::size_t>> layer_uses_;  // by backward(): nodes by layer
+  std::vector<double> probabilities_;                 // of one row
+  std::vector<MatrixView<Scalar>> views_;             // of the sources of a sum
+  std::vector<LayerUse> layer_uses_;                  // by backward()
+  std::array<std::vector<const Scalar*>, 2> packed_;  // by product, layer; null: not yet
 };
 
 }  // namespace emplace::agents::nn

@@ -7,6 +7,7 @@
 #include <emplace/graphs/elementary.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 namespace emplace::agents::nn {
@@ -20,6 +21,21 @@ void copy_to_blocks(MatrixView<Scalar> from, std::size_t first, std::size_t pane
     for (std::size_t panel = 0; panel < from.panels(); ++panel) {
       std::copy_n(from.data + (panel * from.columns + column) * kLanes, size,
                   to + column * panels * kLanes + (first + panel) * size);
+    }
+  }
+}
+
+// Copies a matrix in rows to one of zeros in lanes and blocks of columns (RowLanes), from row
+// `first` of each lane on.
+template <class Scalar>
+void copy_to_lanes(MatrixView<Scalar> from, std::size_t first, const RowLanes& rows, Scalar* to) {
+  for (std::size_t column = 0; column < from.columns; column += kLanes) {
+    const std::size_t width = std::min(kLanes, from.columns - column);
+    for (std::size_t lane = 0; lane < rows.lanes; ++lane, to += rows.rows * kLanes) {
+      Scalar* at = to + first * kLanes;
+      for (std::size_t row = lane; row < from.rows; row += kLanes, at += kLanes) {
+        std::copy_n(from.row(row) + column, width, at);
+      }
     }
   }
 }
@@ -58,13 +74,16 @@ void Tape<Scalar>::backward(std::span<Scalar> gradient) {
         break;
       case Operation::kAffine:
         add_affine_gradient(node);
-        layer_uses_.emplace_back(node.layer, at);
+        layer_uses_.push_back({node.layer, node.layout, at});
         break;
       case Operation::kActivate:
         add_activation_gradient(node);
         break;
       case Operation::kSegmentSum:
         add_segment_sum_gradient(node);
+        break;
+      case Operation::kInLayout:
+        add_in_layout_gradient(node);
         break;
       case Operation::kAdd:
         add_sum_gradient(node);
@@ -108,55 +127,100 @@ template <class Scalar>
 void Tape<Scalar>::add_affine_gradient(Node& node) {
   const Layer& layer = parameters_->layer(node.layer);
   const MatrixView<Scalar> y = view(node.value, node);
-  const LayerArguments<Scalar> arguments = layer_arguments(layer, y.panels());
   Node& x = operand(node);
   differentiate(node.activation, y, node.gradient);
   if (x.operation == Operation::kInput) {
+    return;
+  }
+  if (node.layout == Layout::kRows) {
+    kernels<Scalar>().add_product(packed(node.layer, Product::kBackward), node.rows, node.gradient,
+                                  gradient_to_add_to(x));
     return;
   }
   const bool is_first = x.gradient == nullptr;
   if (is_first) {
     x.gradient = arena_.allocate(view(x.value, x).size());
   }
-  kernels<Scalar>().input_gradient(arguments, node.gradient, !is_first, x.gradient);
+  kernels<Scalar>().input_gradient(layer_arguments(layer, y.panels()), node.gradient, !is_first,
+                                   x.gradient);
+}
+
+template <class Scalar>
+void Tape<Scalar>::add_weight_gradients(std::span<Scalar> gradient) {
+  std::ranges::sort(layer_uses_);
+  for (auto first = layer_uses_.begin(); first != layer_uses_.end();) {
+    const auto last = std::find_if(first, layer_uses_.end(), [&](const LayerUse& use) {
+      return use.layer != first->layer || use.layout != first->layout;
+    });
+    if (first->layout == Layout::kRows) {
+      add_weight_gradient_of_rows({first, last}, gradient);
+    } else {
+      add_weight_gradient({first, last}, gradient);
+    }
+    first = last;
+  }
 }
 
 // The inputs and gradients of a layer that is used many times, as in each step of a recurrent
 // network, are first joined into one matrix: the loop that sums over rows is slow for few rows.
 template <class Scalar>
-void Tape<Scalar>::add_weight_gradients(std::span<Scalar> gradient) {
-  std::ranges::sort(layer_uses_);
-  for (auto first = layer_uses_.begin(); first != layer_uses_.end();) {
-    const LayerId id = first->first;
-    const auto last =
-        std::find_if(first, layer_uses_.end(), [&](const auto& use) { return use.first != id; });
-    const Layer& layer = parameters_->layer(id);
-    std::size_t panels = 0;
-    for (auto use = first; use != last; ++use) {
-      panels += (nodes_[use->second].rows + kLanes - 1) / kLanes;
-    }
-    const Scalar* x = operand(nodes_[first->second]).value;
-    const Scalar* dy = nodes_[first->second].gradient;
-    const bool joins = last - first > 1;
-    if (joins) {
-      Scalar* const to_x = arena_.allocate(panels * kLanes * layer.inputs);
-      Scalar* const to_dy = arena_.allocate(panels * kLanes * layer.outputs);
-      x = to_x;
-      dy = to_dy;
-      std::size_t panel = 0;
-      for (auto use = first; use != last; ++use) {
-        Node& node = nodes_[use->second];
-        const Node& in = operand(node);
-        copy_to_blocks(view(in.value, in), panel, panels, to_x);
-        copy_to_blocks(view(node.gradient, node), panel, panels, to_dy);
-        panel += view(node.value, node).panels();
-      }
-    }
-    kernels<Scalar>().weight_gradient(layer_arguments(layer, panels), x, dy, joins,
-                                      gradient.data() + layer.offset,
-                                      gradient.data() + layer.bias_offset());
-    first = last;
+void Tape<Scalar>::add_weight_gradient(std::span<const LayerUse> uses, std::span<Scalar> gradient) {
+  const Layer& layer = parameters_->layer(uses.front().layer);
+  std::size_t panels = 0;
+  for (const LayerUse& use : uses) {
+    panels += (nodes_[use.node].rows + kLanes - 1) / kLanes;
   }
+  const Scalar* x = operand(nodes_[uses.front().node]).value;
+  const Scalar* dy = nodes_[uses.front().node].gradient;
+  const bool joins = uses.size() > 1;
+  if (joins) {
+    Scalar* const to_x = arena_.allocate(panels * kLanes * layer.inputs);
+    Scalar* const to_dy = arena_.allocate(panels * kLanes * layer.outputs);
+    x = to_x;
+    dy = to_dy;
+    std::size_t panel = 0;
+    for (const LayerUse& use : uses) {
+      const Node& node = nodes_[use.node];
+      const Node& in = operand(node);
+      copy_to_blocks(view(in.value, in), panel, panels, to_x);
+      copy_to_blocks(view(node.gradient, node), panel, panels, to_dy);
+      panel += view(node.value, node).panels();
+    }
+  }
+  kernels<Scalar>().weight_gradient(layer_arguments(layer, panels), x, dy, joins,
+                                    gradient.data() + layer.offset,
+                                    gradient.data() + layer.bias_offset());
+}
+
+template <class Scalar>
+void Tape<Scalar>::add_weight_gradient_of_rows(std::span<const LayerUse> uses,
+                                               std::span<Scalar> gradient) {
+  const Layer& layer = parameters_->layer(uses.front().layer);
+  RowLanes rows{1, 0};
+  for (const LayerUse& use : uses) {
+    const std::size_t count = nodes_[use.node].rows;
+    rows.lanes = std::max(rows.lanes, std::min(kLanes, std::bit_ceil(count)));
+    rows.rows += (count + kLanes - 1) / kLanes;
+  }
+  const auto zeros = [&](std::size_t columns) {
+    const std::size_t size = (columns + kLanes - 1) / kLanes * kLanes * rows.lanes * rows.rows;
+    Scalar* const numbers = arena_.allocate(size);
+    std::fill_n(numbers, size, Scalar{0});
+    return numbers;
+  };
+  Scalar* const x = zeros(layer.inputs);
+  Scalar* const dy = zeros(layer.outputs);
+  std::size_t first = 0;
+  for (const LayerUse& use : uses) {
+    const Node& node = nodes_[use.node];
+    const Node& in = operand(node);
+    copy_to_lanes(view(in.value, in), first, rows, x);
+    copy_to_lanes(view(node.gradient, node), first, rows, dy);
+    first += (node.rows + kLanes - 1) / kLanes;
+  }
+  kernels<Scalar>().weight_gradient_of_rows(layer_arguments(layer, 0), rows, x, dy,
+                                            gradient.data() + layer.offset,
+                                            gradient.data() + layer.bias_offset());
 }
 
 template <class Scalar>
@@ -181,6 +245,21 @@ void Tape<Scalar>::add_segment_sum_gradient(Node& node) {
 }
 
 template <class Scalar>
+void Tape<Scalar>::add_in_layout_gradient(Node& node) {
+  Node& x = operand(node);
+  if (gradient_to_add_to(x) == nullptr) {
+    return;
+  }
+  const MatrixView<Scalar> from = view(node.gradient, node);
+  const MatrixView<Scalar> to = view(x.gradient, x);
+  for (std::size_t column = 0; column < node.columns; ++column) {
+    for (std::size_t row = 0; row < node.rows; ++row) {
+      to(row, column) += from(row, column);
+    }
+  }
+}
+
+template <class Scalar>
 void Tape<Scalar>::add_sum_gradient(Node& node) {
   const std::size_t size = view(node.value, node).size();
   for (std::size_t i = 0; i < node.num_operands; ++i) {
@@ -197,11 +276,11 @@ void Tape<Scalar>::add_concat_gradient(Node& node) {
   for (std::size_t i = 0; i < node.num_operands; ++i) {
     Node& part = operand(node, i);
     if (Scalar* const to = gradient_to_add_to(part)) {
-      const std::size_t count = part.columns * kLanes;
+      const std::size_t count = part.columns * from.lanes();
       for (std::size_t panel = 0; panel < from.panels(); ++panel) {
         add_map(
             count, to + panel * count, [](Scalar d) { return d; },
-            from.data + (panel * from.columns + first_column) * kLanes);
+            from.data + (panel * from.columns + first_column) * from.lanes());
       }
     }
     first_column += part.columns;
@@ -219,7 +298,7 @@ void Tape<Scalar>::add_log_probability_gradient(Node& node) {
   probabilities_.resize(logits.columns);
   for (std::size_t row = 0; row < node.rows; ++row) {
     const double d = view(node.gradient, node)(row, 0);
-    softmax<Scalar>(in.row(row), kLanes, probabilities_);
+    softmax<Scalar>(in.row(row), in.lanes(), probabilities_);
     const auto action = static_cast<std::size_t>(actions_[node.first_action + row]);
     for (std::size_t i = 0; i < logits.columns; ++i) {
       to(row, i) += static_cast<Scalar>(d * ((i == action ? 1.0 : 0.0) - probabilities_[i]));
@@ -242,7 +321,7 @@ void Tape<Scalar>::add_entropy_gradient(Node& node) {
   };
   for (std::size_t row = 0; row < node.rows; ++row) {
     const double d = view(node.gradient, node)(row, 0);
-    softmax<Scalar>(in.row(row), kLanes, probabilities_);
+    softmax<Scalar>(in.row(row), in.lanes(), probabilities_);
     double mean = 0;
     for (const double p : probabilities_) {
       mean += p * by_probability(p);
@@ -268,7 +347,7 @@ void Tape<Scalar>::add_expectation_gradient(Node& node) {
     const double d = view(node.gradient, node)(row, 0);
     const Scalar* const action_values =
         action_values_.data() + node.first_action + row * logits.columns;
-    softmax<Scalar>(in.row(row), kLanes, probabilities_);
+    softmax<Scalar>(in.row(row), in.lanes(), probabilities_);
     for (std::size_t i = 0; i < logits.columns; ++i) {
       to(row, i) += static_cast<Scalar>(d * probabilities_[i] * (action_values[i] - means(row, 0)));
     }

@@ -146,7 +146,7 @@ void RecurrentPolicy<Scalar>::place(nn::Tape<Scalar>& tape, std::span<const Item
   for (GroupedDraw& drawn : draws) {
     drawn.group_of.clear();
     for (std::size_t i = 0; i < items.size(); ++i) {
-      drawn.group_of.push_back(sampler.sample(tape.value(logits).row(i), options_.groups));
+      drawn.group_of.push_back(sampler.sample(tape.value(logits), i));
     }
     drawn.log_probabilities = tape.log_probability(logits, drawn.group_of);
     placer_->place(tape, group_features(tape, items, drawn), sampler, noise, drawn.draw);

@@ -15,9 +15,9 @@ using nn::Activation;
 using nn::Value;
 
 template <class Scalar>
-std::int32_t ActionSampler::sample(const Scalar* logits, std::size_t count) {
-  probabilities_.resize(count);
-  nn::softmax(logits, nn::kLanes, std::span(probabilities_));
+std::int32_t ActionSampler::sample(const nn::MatrixView<Scalar>& logits, std::size_t row) {
+  probabilities_.resize(logits.columns);
+  nn::softmax<Scalar>(logits.row(row), logits.lanes(), probabilities_);
   return static_cast<std::int32_t>(random_ == nullptr
                                        ? policy_gradient::greedy_action(probabilities_)
                                        : policy_gradient::sample_action(probabilities_, *random_));
@@ -83,7 +83,8 @@ typename SequencePlacer<Scalar>::State SequencePlacer<Scalar>::encode(nn::Tape<S
                                                                       Value& hidden) {
   const auto count = static_cast<std::int32_t>(tape.value(items).rows);
   const Value inputs = tape.affine(items, lstm.input, Activation::kNone);
-  State state{tape.input(1, lstm.cells), tape.input(1, lstm.cells)};
+  State state{tape.input(1, lstm.cells, nn::Layout::kRows),
+              tape.input(1, lstm.cells, nn::Layout::kRows)};
   draw.steps.clear();
   for (std::int32_t i = 0; i < count; ++i) {
     const std::array<std::int32_t, 1> row = {backward ? count - 1 - i : i};
@@ -154,10 +155,13 @@ void SequencePlacer<Scalar>::place(nn::Tape<Scalar>& tape, Value items, ActionSa
     state = {tape.concat(std::array{state.hidden, last.hidden}),
              tape.concat(std::array{state.cell, last.cell})};
   }
-  state = {tape.segment_sum({&state.hidden, 1}, draw.copies),
-           tape.segment_sum({&state.cell, 1}, draw.copies)};
+  const auto copied = [&](Value value) {
+    return tape.segment_sum({&value, 1}, draw.copies, 1, nn::Combine::kSum, nn::Layout::kRows);
+  };
+  state = {copied(state.hidden), copied(state.cell)};
   draw.encoded = encoded;
-  const Value memory = tape.affine(encoded, memory_, Activation::kNone);
+  const Value memory =
+      tape.in_layout(tape.affine(encoded, memory_, Activation::kNone), nn::Layout::kColumns);
   const Value inputs = device_inputs(tape);
 
   std::vector<std::int32_t>& last = draw.last;
@@ -176,7 +180,7 @@ void SequencePlacer<Scalar>::place(nn::Tape<Scalar>& tape, Value items, ActionSa
       logits = with_noise(tape, logits, sampler, noise);
     }
     for (std::size_t row = 0; row < draw.placements; ++row) {
-      last[row] = sampler.sample(tape.value(logits).row(row), num_devices_);
+      last[row] = sampler.sample(tape.value(logits), row);
     }
     draw.devices.insert(draw.devices.end(), last.begin(), last.end());
     draw.log_probabilities.push_back(tape.log_probability(logits, last));
@@ -184,8 +188,8 @@ void SequencePlacer<Scalar>::place(nn::Tape<Scalar>& tape, Value items, ActionSa
   }
 }
 
-template std::int32_t ActionSampler::sample(const float*, std::size_t);
-template std::int32_t ActionSampler::sample(const double*, std::size_t);
+template std::int32_t ActionSampler::sample(const nn::MatrixView<float>&, std::size_t);
+template std::int32_t ActionSampler::sample(const nn::MatrixView<double>&, std::size_t);
 template class SequencePlacer<float>;
 template class SequencePlacer<double>;
 

@@ -33,9 +33,9 @@ class ActionSampler {
   /// Samples with `random`; without it, takes the most probable action.
   explicit ActionSampler(RandomStream* random) : random_(random) {}
 
-  /// Returns an action for a row of `count` logits, which are kLanes apart in memory.
+  /// Returns an action for a row of logits.
   template <class Scalar>
-  std::int32_t sample(const Scalar* logits, std::size_t count);
+  std::int32_t sample(const nn::MatrixView<Scalar>& logits, std::size_t row);
 
   /// Returns a sample of the standard normal distribution; 0 without a random stream.
   double normal();
