@@ -79,7 +79,7 @@ TEST(RnnTraining, RefusesMoreGroupsThanItHasMemoryFor) {
   };
   EXPECT_EQ(
       message_of("rnn-colocrl:placements=8"),
-      "rnn-colocrl on 16000 groups would take 47.5 GB of memory; its limit of 16 GB allows 6036 "
+      "rnn-colocrl on 16000 groups would take 21 GB of memory; its limit of 16 GB allows 13127 "
       "groups here: give --groups N, or a smaller hidden");
   EXPECT_EQ(message_of("rnn-hdp:hidden=2,embedding=2,learned-groups=2,grouper-hidden=2"),
             "no error");  // reads learned groups
