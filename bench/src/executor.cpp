@@ -3,6 +3,7 @@
 #include "suite_cell.hpp"
 
 #include <emplace/agents/session.hpp>
+#include <emplace/bench/cost_model.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/sim/replicas.hpp>
@@ -13,6 +14,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <memory>
 #include <new>
 #include <system_error>
@@ -172,13 +175,21 @@ CellResult run_suite_cell(const Cell& cell, const ProblemSet& problems, const Po
   return result;
 }
 
-std::vector<const Cell*> longest_first(std::span<const Cell> cells) {
-  std::vector<const Cell*> order;
+std::vector<const Cell*> longest_first(std::span<const Cell> cells, const ProblemSet& problems) {
+  std::map<const Problem*, ProblemSize> sizes;
+  std::vector<std::pair<double, const Cell*>> costs;
+  costs.reserve(cells.size());
   for (const Cell& cell : cells) {
-    order.push_back(&cell);
+    const Problem& problem = problems.find(cell).problem;
+    auto size = sizes.find(&problem);
+    if (size == sizes.end()) {
+      size = sizes.emplace(&problem, size_of(problem)).first;
+    }
+    costs.emplace_back(CostModel::shipped().seconds(cell, size->second), &cell);
   }
-  std::stable_partition(order.begin(), order.end(),
-                        [](const Cell* cell) { return !cell->agent.info().deterministic; });
+  std::ranges::stable_sort(costs, std::greater(), &std::pair<double, const Cell*>::first);
+  std::vector<const Cell*> order(costs.size());
+  std::ranges::transform(costs, order.begin(), &std::pair<double, const Cell*>::second);
   return order;
 }
 
@@ -209,8 +220,9 @@ std::vector<CellFault> run_alone(std::vector<CellFault> faults, const ProblemSet
 std::vector<CellFault> ThreadExecutor::run_cells(
     std::span<const Cell> cells, const ProblemSet& problems, const Policies& policies,
     const std::atomic<bool>& stop, const std::function<void(const CellResult&)>& sink) {
-  return run_alone(attempt_all(longest_first(cells), problems, policies, threads_, stop, sink),
-                   problems, policies, stop, sink);
+  return run_alone(
+      attempt_all(longest_first(cells, problems), problems, policies, threads_, stop, sink),
+      problems, policies, stop, sink);
 }
 
 void ThreadExecutor::train_policies(

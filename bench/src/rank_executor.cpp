@@ -105,7 +105,7 @@ std::vector<CellFault> RankExecutor::run_cells(std::span<const Cell> cells,
       ranks_->send(rank, kPolicy, fmt::format("{} {}", training, policy.text));
     }
   }
-  const std::vector<const Cell*> order = longest_first(cells);
+  const std::vector<const Cell*> order = longest_first(cells, problems);
   Tasks tasks{.kind = kPlace};
   std::ranges::transform(order, std::back_inserter(tasks.requests),
                          [](const Cell* cell) { return cell->id(); });

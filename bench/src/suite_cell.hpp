@@ -29,8 +29,8 @@ std::vector<CellFault> run_alone(std::vector<CellFault> faults, const ProblemSet
                                  const Policies& policies, const std::atomic<bool>& stop,
                                  const std::function<void(const CellResult&)>& sink);
 
-/// Returns the cells in the order in which they should start: those that use their whole budget
-/// come first, so that the last thread does not run alone for long.
-std::vector<const Cell*> longest_first(std::span<const Cell> cells);
+/// Returns the cells in the order in which they should start: those that are expected to take
+/// longest (cost_model.hpp) come first, so that the last thread does not run alone for long.
+std::vector<const Cell*> longest_first(std::span<const Cell> cells, const ProblemSet& problems);
 
 }  // namespace emplace::bench

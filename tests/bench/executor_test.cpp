@@ -1,3 +1,5 @@
+#include "bench/src/suite_cell.hpp"
+
 #include <emplace/agents/agent.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/rank_executor.hpp>
@@ -87,6 +89,29 @@ class ExecutorTest : public ::testing::Test {
 
 std::vector<Cell>* ExecutorTest::cells_ = nullptr;
 ProblemSet* ExecutorTest::problems_ = nullptr;
+
+// What takes longest, by agent, budget and problem, starts first, so that no thread ends alone.
+TEST_F(ExecutorTest, StartsWithWhatTakesLongest) {
+  Suite suite = kSuite;
+  suite.graphs = {{"inception-v3:batch=2"}, {"rnnlm"}};
+  suite.clusters = {"p2-8xlarge-2"};
+  suite.groups = 0;
+  suite.repetitions = 1;
+  suite.agents = {{"heft"},
+                  {.agent = {"random"}, .name = "few", .max_evaluations = 10},
+                  {.agent = {"random"}, .name = "many", .max_evaluations = 10'000}};
+  const std::vector<Cell> cells = cells_of(suite, 1);
+  const ProblemSet problems(cells);
+  std::vector<std::pair<std::string, std::int64_t>> order;
+  for (const Cell* cell : longest_first(cells, problems)) {
+    order.emplace_back(cell->graph, cell->max_evaluations);
+  }
+  ASSERT_EQ(order.size(), 6U);
+  EXPECT_EQ(order[0].second, 10'000);
+  EXPECT_EQ(order[1].second, 10'000);
+  EXPECT_NE(order[0].first, order[1].first);
+  EXPECT_EQ(order[2].second, 10);
+}
 
 TEST_F(ExecutorTest, GivesTheSameBitsOnAnyNumberOfThreadsAndInAnyOrder) {
   const auto lines = run(*cells_, 1);
