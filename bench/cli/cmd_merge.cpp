@@ -4,11 +4,13 @@
 #include "terminal.hpp"
 
 #include <emplace/bench/merge_stores.hpp>
+#include <emplace/bench/suite.hpp>
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,8 +55,11 @@ void tell_missing(const Merge& merge, const Options& options) {
                      return fmt::format("{} on {} {} (repetition {})", cell.graph, cell.cluster,
                                         cell.agent.text(), cell.repetition);
                    })));
-  note(fmt::format("run them: emplace run SUITE -o {} --seed {} --resume", options.output,
-                   merge.manifest.root_seed));
+  const std::string& name = merge.manifest.suite.name;
+  const std::vector<std::string> shipped = bench::suite_names();
+  note(fmt::format("run them: emplace run {} -o {} --seed {} --resume",
+                   std::ranges::find(shipped, name) == shipped.end() ? "SUITE" : name,
+                   options.output, merge.manifest.root_seed));
 }
 
 nlohmann::ordered_json to_json(const Merge& merge, const Options& options) {

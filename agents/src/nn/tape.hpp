@@ -203,14 +203,10 @@ class Tape {
   // Returns the weights, packed at the first call of the pass.
   PackedWeights<Scalar> packed(LayerId id, Product product);
 
-  // Nodes by layer and layout.
   struct LayerUse {
     LayerId layer;
     Layout layout;
     std::size_t node;
-
-    bool operator==(const LayerUse&) const = default;
-    auto operator<=>(const LayerUse&) const = default;
   };
 
   void add_affine_gradient(Node& node);

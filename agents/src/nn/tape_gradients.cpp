@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <tuple>
 
 namespace emplace::agents::nn {
 namespace {
@@ -147,7 +148,9 @@ void Tape<Scalar>::add_affine_gradient(Node& node) {
 
 template <class Scalar>
 void Tape<Scalar>::add_weight_gradients(std::span<Scalar> gradient) {
-  std::ranges::sort(layer_uses_);
+  std::ranges::sort(layer_uses_, [](const LayerUse& a, const LayerUse& b) {
+    return std::tie(a.layer, a.layout, a.node) < std::tie(b.layer, b.layout, b.node);
+  });
   for (auto first = layer_uses_.begin(); first != layer_uses_.end();) {
     const auto last = std::find_if(first, layer_uses_.end(), [&](const LayerUse& use) {
       return use.layer != first->layer || use.layout != first->layout;
