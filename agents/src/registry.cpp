@@ -126,17 +126,18 @@ Params AgentRegistry::resolve(const Spec& spec) const {
   return resolve_params(with_defaults(agent.parameters, preset->defaults), spec, what);
 }
 
-std::unique_ptr<Agent> AgentRegistry::make(const Spec& spec, bool groups_are_given) const {
-  const Params params = resolve(spec);
-  std::unique_ptr<Agent> agent = entry(spec.name).factory(params);
-  if (!info(spec.name).default_groups) {
-    return agent;
-  }
+GroupId AgentRegistry::most_groups(const Spec& spec, bool groups_are_given) const {
   const bool is_told = std::ranges::any_of(
       spec.given, [](const auto& given) { return given.first == kGroupsParameter; });
-  const auto groups = static_cast<GroupId>(params.get<std::int64_t>(kGroupsParameter));
-  return groups == 0 || (groups_are_given && !is_told) ? std::move(agent)
-                                                       : decide_on(groups, std::move(agent));
+  return !info(spec.name).default_groups || (groups_are_given && !is_told)
+             ? 0
+             : static_cast<GroupId>(resolve(spec).get<std::int64_t>(kGroupsParameter));
+}
+
+std::unique_ptr<Agent> AgentRegistry::make(const Spec& spec, bool groups_are_given) const {
+  std::unique_ptr<Agent> agent = entry(spec.name).factory(resolve(spec));
+  const GroupId groups = most_groups(spec, groups_are_given);
+  return groups == 0 ? std::move(agent) : decide_on(groups, std::move(agent));
 }
 
 }  // namespace emplace::agents

@@ -145,8 +145,10 @@ Estimate estimate(const SuiteCosts& costs, bench::Shard shard) {
       name += fmt::format(", {} policy {}", cell.learns ? "from" : "as", cell.policy);
     }
     const bench::ProblemSize& size = costs.sizes[at];
-    const std::int64_t agent_us = std::llround(
-        CostModel::shipped().seconds(cell.agent, cell.max_evaluations, size) * kUsPerS);
+    const std::int64_t agent_us =
+        std::llround(CostModel::shipped().seconds(cell.agent, cell.max_evaluations, size,
+                                                  cell.groups_are_given()) *
+                     kUsPerS);
     lines.add(name, cell.agent, agent_us);
     if (size.has_spreads) {
       lines.add("draws of costs", "random", costs.cells_us[at] - agent_us);

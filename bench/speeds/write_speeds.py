@@ -3,9 +3,9 @@
 
 Usage: write_speeds.py EMPLACE STORE > bench/speeds/speeds.json
 
-For each agent, log(time per evaluation) is fitted by least squares to log(ops), log(devices) and whether the cluster is
-of the physical engine. The fastest repetition of a cell counts, so that other work on the machine counts little. An agent that evaluates nothing has the time of its
-cell instead.
+For each agent, log(time per evaluation) is fitted by least squares to log(ops), log(groups on which it decides),
+log(devices) and whether the cluster is of the physical engine. The fastest repetition of a cell counts, so that other
+work on the machine counts little. An agent that evaluates nothing has the time of its cell instead.
 """
 
 import collections
@@ -17,7 +17,7 @@ import sys
 
 import numpy
 
-USUAL_OPS, USUAL_DEVICES = 1000, 4
+USUAL_OPS, USUAL_GROUPS, USUAL_DEVICES = 1000, 128, 4
 PHYSICAL = {"p2-8xlarge-2": 0, "p2-8xlarge-4": 0, "dgx-a100": 1}  # the suite's clusters
 
 program, store = sys.argv[1:]
@@ -28,7 +28,6 @@ def answer(*arguments):
 
 
 manifest = json.loads(pathlib.Path(store, "manifest.json").read_text())
-num_ops = {graph: answer("show", graph)["ops"] for graph in manifest["suite"]["graphs"]}
 fastest = collections.defaultdict(dict)  # agent -> (graph, cluster) -> cell
 num_cells = 0
 for line in pathlib.Path(store, "cells.jsonl").read_text().splitlines():
@@ -40,21 +39,27 @@ for line in pathlib.Path(store, "cells.jsonl").read_text().splitlines():
     if cell["measured"]["wall_s"] < best["measured"]["wall_s"]:
         fastest[cell["agent"]][cell["graph"], cell["cluster"]] = cell
 
+graphs = sorted({graph for cells in fastest.values() for graph, _ in cells})
+num_ops = {graph: answer("show", graph)["ops"] for graph in graphs}
+
 
 def fit(cells):
     ops = numpy.array([num_ops[cell["graph"]] for cell in cells]) / USUAL_OPS
+    groups = numpy.array([cell["decision_groups"] for cell in cells]) / USUAL_GROUPS
     devices = numpy.array([len(cell["peak_bytes"]) for cell in cells]) / USUAL_DEVICES
     us = numpy.array([cell["measured"]["wall_s"] * 1e6 / max(1, cell["evaluations"]) for cell in cells])
     physical = numpy.array([PHYSICAL[cell["cluster"]] for cell in cells])
-    features = numpy.stack([numpy.ones(len(cells)), numpy.log(ops), numpy.log(devices), physical], axis=1)
-    at_usual, ops_exponent, devices_exponent, log_physical = numpy.linalg.lstsq(features, numpy.log(us), rcond=None)[0]
-    return {"us": float(f"{math.exp(at_usual):.3g}"), "ops_exponent": round(ops_exponent, 2),
-            "devices_exponent": round(devices_exponent, 2), "physical": float(f"{math.exp(log_physical):.3g}")}
+    features = numpy.stack([numpy.ones(len(cells)), numpy.log(ops), numpy.log(groups), numpy.log(devices), physical],
+                           axis=1)
+    at_usual, *exponents, log_physical = numpy.linalg.lstsq(features, numpy.log(us), rcond=None)[0]
+    names = ("ops_exponent", "groups_exponent", "devices_exponent")
+    return {"us": float(f"{math.exp(at_usual):.3g}"), **{name: round(x, 2) for name, x in zip(names, exponents)},
+            "physical": float(f"{math.exp(log_physical):.3g}")}
 
 
 start = manifest["starts"][0]
 agents = [{"agent": agent, **fit(list(cells.values()))} for agent, cells in sorted(fastest.items())]
-head = {"schema": "emplace-speeds", "version": 1,
+head = {"schema": "emplace-speeds", "version": 2,
         "comment": "Written by bench/speeds/write_speeds.py from one run of the suite agent-speeds on one thread.",
         "recorded": {"time": start["time"][:10], "cpu": start["machine"]["cpu"],
                      "git_revision": start["build"]["git_revision"], "cells": num_cells}}

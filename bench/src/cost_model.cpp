@@ -1,3 +1,4 @@
+#include <emplace/agents/registry.hpp>
 #include <emplace/bench/cost_model.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/elementary.hpp>
@@ -18,11 +19,12 @@ namespace emplace::bench {
 namespace {
 
 constexpr std::string_view kSchema = "emplace-speeds";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 constexpr double kUsPerS = 1e6;
 constexpr double kMaxUs = 1e12;
 constexpr double kMaxExponent = 4;
 constexpr double kUsualOps = 1000;
+constexpr double kUsualGroups = 128;
 constexpr double kUsualDevices = 4;
 constexpr std::string_view kSimulates = "random";
 
@@ -88,11 +90,13 @@ CostModel CostModel::read(std::string_view text, const std::string& source) {
   std::vector<AgentSpeed> search;
   std::vector<AgentSpeed> heuristic;
   for (const JsonCursor& element : root.at("agents").elements()) {
-    element.expect_only({"agent", "us", "ops_exponent", "devices_exponent", "physical"});
+    element.expect_only(
+        {"agent", "us", "ops_exponent", "groups_exponent", "devices_exponent", "physical"});
     const auto agent = agents::AgentSpec::from_json(element.at("agent"));
     const AgentSpeed speed{
         .us = element.at("us").number(0, kMaxUs),
         .ops_exponent = element.at("ops_exponent").number(-kMaxExponent, kMaxExponent),
+        .groups_exponent = element.at("groups_exponent").number(-kMaxExponent, kMaxExponent),
         .devices_exponent = element.at("devices_exponent").number(-kMaxExponent, kMaxExponent),
         .physical = element.at("physical").number(0, kMaxUs)};
     if (!model.speeds_.emplace(agent.text(), speed).second) {
@@ -147,22 +151,29 @@ const AgentSpeed* CostModel::find(const agents::AgentSpec& agent) const {
 }
 
 double CostModel::seconds(const agents::AgentSpec& agent, std::int64_t evaluations,
-                          const ProblemSize& size) const {
+                          const ProblemSize& size, bool groups_are_given) const {
   const AgentSpeed* const known = find(agent);
   const AgentSpeed& speed = known != nullptr   ? *known
                             : evaluates(agent) ? guessed_search_
                                                : guessed_heuristic_;
   const double work = evaluates(agent) ? static_cast<double>(evaluations) : 1;
+  const std::int64_t most_groups =
+      agents::AgentRegistry::global().most_groups(agent.spec(), groups_are_given);
+  const std::int64_t groups = most_groups == 0 ? size.groups : std::min(size.groups, most_groups);
+  const auto growth = [](std::int64_t number, double usual, double exponent) {
+    return power(static_cast<double>(std::max<std::int64_t>(number, 1)) / usual, exponent);
+  };
   return work * speed.us / kUsPerS * (size.is_physical ? speed.physical : 1) *
-         power(static_cast<double>(std::max<std::int64_t>(size.ops, 1)) / kUsualOps,
-               speed.ops_exponent) *
-         power(static_cast<double>(std::max<std::int64_t>(size.devices, 1)) / kUsualDevices,
-               speed.devices_exponent);
+         growth(size.ops, kUsualOps, speed.ops_exponent) *
+         growth(groups, kUsualGroups, speed.groups_exponent) *
+         growth(size.devices, kUsualDevices, speed.devices_exponent);
 }
 
 double CostModel::seconds(const Cell& cell, const ProblemSize& size) const {
-  const double draws = size.has_spreads ? seconds(kSimulates, kCellReplicas, size) : 0;
-  return seconds(cell.agent, cell.max_evaluations, size) + draws;
+  const bool groups_are_given = cell.groups_are_given();
+  const double draws =
+      size.has_spreads ? seconds(kSimulates, kCellReplicas, size, groups_are_given) : 0;
+  return seconds(cell.agent, cell.max_evaluations, size, groups_are_given) + draws;
 }
 
 std::int64_t expected_bytes(const ProblemSize& size) { return size.ops * kBytesPerOp; }

@@ -48,8 +48,9 @@ SuiteCosts costs_of(const Suite& suite, std::uint64_t root_seed, const CostModel
       suite, costs.trainings, costs.problems, [&](std::size_t training, const Problem& problem) {
         const TrainingPlan& plan = costs.trainings[training].plan;
         const auto agent = make_trainable(plan.agent, plan.groups_are_given());
-        trainings_s[training] += model.seconds(
-            plan.agent, plan.episodes * agent->evaluations_per_episode(problem), size_of(problem));
+        trainings_s[training] +=
+            model.seconds(plan.agent, plan.episodes * agent->evaluations_per_episode(problem),
+                          size_of(problem), plan.groups_are_given());
         costs.policies_bytes[training] = policy_bytes(*agent, problem);
       });
   costs.problems.insert(costs.problems.end(), trained.begin(), trained.end());

@@ -17,51 +17,63 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string file_of(const std::string& agents) {
-  return R"({"schema": "emplace-speeds", "version": 1, "comment": "",
+  return R"({"schema": "emplace-speeds", "version": 2, "comment": "",
              "recorded": {"time": "2026-01-01", "cpu": "some", "git_revision": "0", "cells": 1},
              "agents": [)" +
          agents + "]}";
 }
 
 const char* const kAgents =
-    R"({"agent": "random", "us": 100, "ops_exponent": 1, "devices_exponent": 0,
-        "physical": 2},
-       {"agent": "placeto", "us": 50, "ops_exponent": 0.5, "devices_exponent": 1,
-        "physical": 2},
-       {"agent": "placeto:preset=paper", "us": 400, "ops_exponent": 0, "devices_exponent": 0,
-        "physical": 2},
-       {"agent": "heft", "us": 1000, "ops_exponent": 2, "devices_exponent": 0,
-        "physical": 2})";
+    R"({"agent": "random", "us": 100, "ops_exponent": 1, "groups_exponent": 0,
+        "devices_exponent": 0, "physical": 2},
+       {"agent": "placeto", "us": 50, "ops_exponent": 0.5, "groups_exponent": 0,
+        "devices_exponent": 1, "physical": 2},
+       {"agent": "placeto:preset=paper", "us": 400, "ops_exponent": 0, "groups_exponent": 2,
+        "devices_exponent": 0, "physical": 2},
+       {"agent": "heft", "us": 1000, "ops_exponent": 2, "groups_exponent": 0,
+        "devices_exponent": 0, "physical": 2})";
 
 CostModel model() { return CostModel::read(file_of(kAgents), "test"); }
 
-constexpr ProblemSize kUsual{.ops = 1000, .groups = 1000, .devices = 4};
+constexpr ProblemSize kUsual{.ops = 1000, .groups = 128, .devices = 4};
 
 TEST(CostModel, CountsEvaluationsOfAgentsThatMakeThem) {
-  EXPECT_DOUBLE_EQ(model().seconds("random", 200, kUsual), 0.02);
-  EXPECT_DOUBLE_EQ(model().seconds("heft", 200, kUsual), 0.001);
+  EXPECT_DOUBLE_EQ(model().seconds("random", 200, kUsual, false), 0.02);
+  EXPECT_DOUBLE_EQ(model().seconds("heft", 200, kUsual, false), 0.001);
 }
 
 TEST(CostModel, GrowsWithOpsAndDevices) {
-  EXPECT_NEAR(model().seconds("placeto", 100, {.ops = 4000, .devices = 8}), 50e-6 * 100 * 2 * 2,
-              1e-12);
-  EXPECT_NEAR(model().seconds("heft", 1, {.ops = 2000, .devices = 8}), 4e-3, 1e-12);
+  EXPECT_NEAR(model().seconds("placeto", 100, {.ops = 4000, .devices = 8}, false),
+              50e-6 * 100 * 2 * 2, 1e-12);
+  EXPECT_NEAR(model().seconds("heft", 1, {.ops = 2000, .devices = 8}, false), 4e-3, 1e-12);
+}
+
+// The agent decides on 128 groups where nobody said how many there are.
+TEST(CostModel, GrowsWithTheGroupsOnWhichAnAgentDecides) {
+  const ProblemSize fine{.ops = 1000, .groups = 1280, .devices = 4};
+  const auto seconds = [&](const char* agent, bool groups_are_given) {
+    return model().seconds(agent, 1, fine, groups_are_given);
+  };
+  EXPECT_DOUBLE_EQ(seconds("placeto:preset=paper", false), 400e-6);
+  EXPECT_NEAR(seconds("placeto:preset=paper", true), 100 * 400e-6, 1e-12);
+  EXPECT_NEAR(seconds("placeto:preset=paper,groups=64", true), 400e-6 / 4, 1e-12);
 }
 
 TEST(CostModel, KnowsTheEngine) {
   ProblemSize size = kUsual;
   size.is_physical = true;
-  EXPECT_DOUBLE_EQ(model().seconds("heft", 1, size), 2e-3);
+  EXPECT_DOUBLE_EQ(model().seconds("heft", 1, size, false), 2e-3);
 }
 
 TEST(CostModel, FallsBackOnTheNearestAgent) {
   EXPECT_EQ(model().source_of("placeto:preset=paper"), SpeedSource::kRecorded);
   EXPECT_EQ(model().source_of("placeto:preset=paper,rounds=1"), SpeedSource::kOtherParameters);
-  EXPECT_DOUBLE_EQ(model().seconds("placeto:preset=paper,rounds=1", 1, kUsual), 400e-6);
-  EXPECT_DOUBLE_EQ(model().seconds("placeto:rounds=1", 1, kUsual), 50e-6);
+  EXPECT_DOUBLE_EQ(model().seconds("placeto:preset=paper,rounds=1", 1, kUsual, false), 400e-6);
+  EXPECT_DOUBLE_EQ(model().seconds("placeto:rounds=1", 1, kUsual, false), 50e-6);
   EXPECT_EQ(model().source_of("post"), SpeedSource::kGuessed);
-  EXPECT_DOUBLE_EQ(model().seconds("post", 1, kUsual), 100e-6) << "the median of 50, 100 and 400";
-  EXPECT_DOUBLE_EQ(model().seconds("etf", 7, kUsual), 1e-3);
+  EXPECT_DOUBLE_EQ(model().seconds("post", 1, kUsual, false), 100e-6)
+      << "the median of 50, 100 and 400";
+  EXPECT_DOUBLE_EQ(model().seconds("etf", 7, kUsual, false), 1e-3);
 }
 
 TEST(CostModel, AddsTheDrawsOfUncertainCosts) {
@@ -85,8 +97,8 @@ TEST(CostModel, RefusesFilesThatSayTooLittle) {
   };
   refused("", "expected 'random'");
   refused(std::string(kAgents) + "," + kAgents, "in the file already");
-  refused(R"({"agent": "random", "us": -1, "ops_exponent": 1, "devices_exponent": 0,
-        "physical": 2})",
+  refused(R"({"agent": "random", "us": -1, "ops_exponent": 1, "groups_exponent": 0,
+        "devices_exponent": 0, "physical": 2})",
           "/us");
 }
 

@@ -43,9 +43,13 @@ class AgentRegistry {
   /// Throws kUnknownName or kUsage.
   Params resolve(const Spec& spec) const;
 
-  /// Makes the agent of `spec` (`NAME[:key=value,...]`). Where the user said into how many groups
-  /// problems are grouped (`groups_are_given`), an agent decides on all of them unless `spec` gives
-  /// it `groups`. Throws kUnknownName or kUsage.
+  /// Returns on how many groups the agent of `spec` decides at most, 0 for any number. Where the
+  /// user said into how many groups problems are grouped (`groups_are_given`), an agent decides on
+  /// all of them unless `spec` gives it `groups`. Throws kUnknownName or kUsage.
+  GroupId most_groups(const Spec& spec, bool groups_are_given) const;
+
+  /// Makes the agent of `spec` (`NAME[:key=value,...]`), which decides on most_groups(). Throws
+  /// kUnknownName or kUsage.
   std::unique_ptr<Agent> make(const Spec& spec, bool groups_are_given = false) const;
 
  private:

@@ -3,10 +3,11 @@
 // How long a cell or a training is expected to take on one core, from the speeds of agents that
 // were recorded in one run (bench/speeds, docs/notes/sweep-costs.md):
 //
-//     seconds = work * us / 10^6 * (ops / 1000)^ops_exponent * (devices / 4)^devices_exponent
-//               * physical, on clusters of that engine
+//     seconds = work * us / 10^6 * (ops / 1000)^ops_exponent * (groups / 128)^groups_exponent
+//               * (devices / 4)^devices_exponent * physical, on clusters of that engine
 //
-// `work` is the budget of evaluations, or 1 for an agent that spends none. Where costs have
+// `work` is the budget of evaluations, or 1 for an agent that spends none; `groups` are those on
+// which the agent decides. Where costs have
 // spreads, the draws in which placements are compared (kCellReplicas) come on top, each as one
 // evaluation of `random`, which does nothing but simulate. The same numbers balance shards
 // (shard.hpp) and tell what a sweep takes (`emplace run --dry-run`). They have the same bits on
@@ -40,8 +41,9 @@ ProblemSize size_of(const Problem& problem);
 
 /// Says how fast an agent is; see the head of this file.
 struct AgentSpeed {
-  double us = 0;  ///< of one evaluation, or of the whole cell; with 1,000 ops on 4 devices
+  double us = 0;  ///< of one evaluation, or of the whole cell; 1,000 ops, 128 groups, 4 devices
   double ops_exponent = 0;
+  double groups_exponent = 0;
   double devices_exponent = 0;
   double physical = 1;  ///< factor
 };
@@ -72,10 +74,11 @@ class CostModel {
   /// Says how well the speed of `agent` is known.
   SpeedSource source_of(const agents::AgentSpec& agent) const;
 
-  /// Returns the expected seconds of one core for `evaluations` of `agent`. Throws kUnknownName for
-  /// an agent that this program does not have.
-  double seconds(const agents::AgentSpec& agent, std::int64_t evaluations,
-                 const ProblemSize& size) const;
+  /// Returns the expected seconds of one core for `evaluations` of `agent`; `groups_are_given` as
+  /// in AgentRegistry::most_groups(). Throws kUnknownName for an agent that this program does not
+  /// have.
+  double seconds(const agents::AgentSpec& agent, std::int64_t evaluations, const ProblemSize& size,
+                 bool groups_are_given) const;
 
   /// Returns the expected seconds of one core for `cell`, the draws of costs included. Throws as
   /// above.
