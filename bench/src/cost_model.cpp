@@ -118,11 +118,11 @@ CostModel CostModel::read(std::string_view text, const std::string& source) {
 }
 
 const CostModel& CostModel::shipped() {
-  static const CostModel kModel = [] {
+  static const CostModel model = [] {
     const embedded::Document& document = embedded::speeds().front();
     return read(document.text, document.name);
   }();
-  return kModel;
+  return model;
 }
 
 SpeedSource CostModel::source_of(const agents::AgentSpec& agent) const {
