@@ -339,11 +339,12 @@ std::string legend_of(const Report& report, Escape escape) {
   }
   if (!report.baselines.empty()) {
     text += fmt::format(
-        "\ngain: how much shorter the step is than that of the fastest baseline ({}); sampling "
-        "speed-up: the evaluations\nto within 2 % of that baseline over those of the agent; to "
-        "baseline: evaluations until a placement was as fast as that\nbaseline in the end (its "
-        "median), - if fewer than half of the repetitions ever had one; speed-up to it: those of "
-        "the\nbaseline itself over these.",
+        "\ngain: how much shorter the step is than that of the fastest baseline ({});\n"
+        "sampling speed-up: the evaluations to within 2 % of that baseline over those of the "
+        "agent; to baseline:\nevaluations until a placement was as fast as that baseline in the "
+        "end (its "
+        "median), - if fewer than half of the\nrepetitions ever had one; speed-up to it: those of "
+        "the baseline itself over these.",
         escape(fmt::format("{}", fmt::join(report.baselines, ", "))));
   }
   if (any_best_known(report)) {
