@@ -15,7 +15,7 @@ bare_machine() {
 
 @test "packages are installed after they are named" {
   bare_machine
-  PATH="$PWD/bin:$PATH" run --separate-stderr "$EMPLACE_SOURCE_DIR/.ci/setup" build
+  PATH="$PWD/bin:$PATH" EMPLACE_NO_INSTALL=0 run --separate-stderr "$EMPLACE_SOURCE_DIR/.ci/setup" build
   [ "$status" -eq 0 ] && [ -z "$output" ]
   [[ "$stderr" == *"EMPLACE_NO_INSTALL=1 forbids"*" g++ cmake "* ]]
   grep -q "install --no-install-recommends.* g++ cmake " asked
