@@ -53,43 +53,43 @@ struct RowLoops {
  private:
   static std::size_t up_to_lanes(std::size_t count) { return count < kLanes ? count : kLanes; }
 
-  template <std::size_t kCount>
+  template <std::size_t kNumRows>
   static void dispatch(std::size_t count, const PackedWeights<Scalar>& weights, const Scalar* x,
                        Scalar* y) {
-    if (count == kCount) {
-      add_product_of_rows<kCount>(weights, x, y);
-    } else if constexpr (kCount > 1) {
-      dispatch<kCount - 1>(count, weights, x, y);
+    if (count == kNumRows) {
+      add_product_of_rows<kNumRows>(weights, x, y);
+    } else if constexpr (kNumRows > 1) {
+      dispatch<kNumRows - 1>(count, weights, x, y);
     }
   }
 
-  template <std::size_t kCount>
+  template <std::size_t kNumRows>
   static void add_product_of_rows(const PackedWeights<Scalar>& weights, const Scalar* x,
                                   Scalar* y) {
-    constexpr std::size_t kMost = kTiles / kCount;
+    constexpr std::size_t kNumTiles = kTiles / kNumRows;  // at a time
     const std::size_t tile_size = weights.inputs * kLanes;
     const std::size_t whole = weights.outputs / kLanes;
     std::size_t tile = 0;
-    for (; tile + kMost <= whole; tile += kMost) {
-      multiply<kCount, kMost>(weights, x, weights.tiles + tile * tile_size, y + tile * kLanes,
-                              weights.outputs);
+    for (; tile + kNumTiles <= whole; tile += kNumTiles) {
+      multiply<kNumRows, kNumTiles>(weights, x, weights.tiles + tile * tile_size, y + tile * kLanes,
+                                    weights.outputs);
     }
     for (; tile < whole; ++tile) {
-      multiply<kCount, 1>(weights, x, weights.tiles + tile * tile_size, y + tile * kLanes,
-                          weights.outputs);
+      multiply<kNumRows, 1>(weights, x, weights.tiles + tile * tile_size, y + tile * kLanes,
+                            weights.outputs);
     }
     const std::size_t rest = weights.outputs - whole * kLanes;
     if (rest == 0) {
       return;
     }
-    Scalar last[kCount * kLanes] = {};
-    for (std::size_t row = 0; row < kCount; ++row) {
+    Scalar last[kNumRows * kLanes] = {};
+    for (std::size_t row = 0; row < kNumRows; ++row) {
       for (std::size_t column = 0; column < rest; ++column) {
         last[row * kLanes + column] = y[row * weights.outputs + whole * kLanes + column];
       }
     }
-    multiply<kCount, 1>(weights, x, weights.tiles + whole * tile_size, last, kLanes);
-    for (std::size_t row = 0; row < kCount; ++row) {
+    multiply<kNumRows, 1>(weights, x, weights.tiles + whole * tile_size, last, kLanes);
+    for (std::size_t row = 0; row < kNumRows; ++row) {
       for (std::size_t column = 0; column < rest; ++column) {
         y[row * weights.outputs + whole * kLanes + column] = last[row * kLanes + column];
       }
@@ -97,33 +97,33 @@ struct RowLoops {
   }
 
   // Adds x times some tiles of W to y, of which rows are `stride` apart.
-  template <std::size_t kCount, std::size_t kMost>
+  template <std::size_t kNumRows, std::size_t kNumTiles>
   [[gnu::always_inline]] static void multiply(const PackedWeights<Scalar>& weights, const Scalar* x,
                                               const Scalar* tiles, Scalar* y, std::size_t stride) {
     const std::size_t tile_size = weights.inputs * kLanes;
-    Vector sums[kCount][kMost * kParts];
+    Vector sums[kNumRows][kNumTiles * kParts];
 #pragma GCC unroll 8
-    for (std::size_t row = 0; row < kCount; ++row) {
+    for (std::size_t row = 0; row < kNumRows; ++row) {
 #pragma GCC unroll 8
-      for (std::size_t i = 0; i < kMost * kParts; ++i) {
+      for (std::size_t i = 0; i < kNumTiles * kParts; ++i) {
         sums[row][i] = *reinterpret_cast<const Unaligned*>(y + row * stride + i * kWidth);
       }
     }
     for (std::size_t k = 0; k < weights.inputs; ++k) {
 #pragma GCC unroll 8
-      for (std::size_t i = 0; i < kMost * kParts; ++i) {
+      for (std::size_t i = 0; i < kNumTiles * kParts; ++i) {
         const Vector weight = reinterpret_cast<const Vector*>(tiles + i / kParts * tile_size +
                                                               k * kLanes)[i % kParts];
 #pragma GCC unroll 8
-        for (std::size_t row = 0; row < kCount; ++row) {
+        for (std::size_t row = 0; row < kNumRows; ++row) {
           sums[row][i] += x[row * weights.inputs + k] * weight;
         }
       }
     }
 #pragma GCC unroll 8
-    for (std::size_t row = 0; row < kCount; ++row) {
+    for (std::size_t row = 0; row < kNumRows; ++row) {
 #pragma GCC unroll 8
-      for (std::size_t i = 0; i < kMost * kParts; ++i) {
+      for (std::size_t i = 0; i < kNumTiles * kParts; ++i) {
         *reinterpret_cast<Unaligned*>(y + row * stride + i * kWidth) = sums[row][i];
       }
     }

@@ -86,9 +86,11 @@ class Rows {
 template <class Scalar>
 bool sums_rows(const SegmentSum& sums, std::size_t lanes, const MatrixView<Scalar>& out,
                std::span<const MatrixView<Scalar>> sources) {
+  EMPLACE_CHECK(out.layout != Layout::kColumns, "sums of rows in columns");
   bool is_in_rows = out.layout == Layout::kRows;
   std::size_t copied = out.rows;
   for (const MatrixView<Scalar>& source : sources) {
+    EMPLACE_CHECK(source.layout != Layout::kColumns, "sums of rows in columns");
     is_in_rows = is_in_rows || source.layout == Layout::kRows;
     copied += source.data == nullptr ? 0 : source.rows;
   }

@@ -61,8 +61,9 @@ template <class Scalar>
 Value Tape<Scalar>::affine(Value x, LayerId id, Activation activation) {
   const Layer& layer = parameters_->layer(id);
   const MatrixView<Scalar> in = value(x);
-  EMPLACE_CHECK(in.columns == layer.inputs, "{} columns for layer {} of {} inputs", in.columns,
-                layer.name, layer.inputs);
+  EMPLACE_CHECK(in.columns == layer.inputs && in.layout != Layout::kColumns,
+                "{} columns, in panels or rows, for layer {} of {} inputs", in.columns, layer.name,
+                layer.inputs);
   const Value recorded = record(Operation::kAffine, in.rows, layer.outputs, {&x, 1});
   nodes_.back().layer = id;
   nodes_.back().activation = activation;
@@ -158,6 +159,7 @@ Value Tape<Scalar>::in_layout(Value x, Layout layout) {
 template <class Scalar>
 Value Tape<Scalar>::add(Value x, Value y) {
   const MatrixView<Scalar> in = value(x);
+  EMPLACE_DCHECK(value(y).layout == in.layout, "a sum of unlike layouts");
   const Value recorded = record(Operation::kAdd, in.rows, in.columns, std::array{x, y});
   std::transform(in.data, in.data + in.size(), value(y).data, value(recorded).data, std::plus<>());
   return recorded;

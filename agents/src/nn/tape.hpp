@@ -60,7 +60,7 @@ class Tape {
   /// Returns a matrix that lies elsewhere and lives until clear(). No derivatives go to it.
   Value constant(const MatrixView<Scalar>& matrix);
 
-  /// Returns activation(x W + b).
+  /// Returns activation(x W + b). Requires: x in panels or rows.
   Value affine(Value x, LayerId layer, Activation activation);
 
   /// Returns activation(x).
@@ -68,7 +68,8 @@ class Tape {
 
   /// Returns the segment sums (or means) of rows of the sources, which have the same columns; an
   /// empty segment gives 0. With `lanes` = 2, 4, 8 or 16 each row index means that many consecutive
-  /// rows; then all matrices are in panels. Requires: `sums` lives until clear().
+  /// rows; then all matrices are in panels. Requires: matrices in panels or rows; `sums` lives
+  /// until clear().
   Value segment_sum(std::span<const Value> sources, const SegmentSum& sums, std::size_t lanes = 1,
                     Combine combine = Combine::kSum, Layout layout = Layout::kPanels);
 
