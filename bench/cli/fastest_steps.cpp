@@ -5,6 +5,8 @@
 
 #include <emplace/graphs/error.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +35,12 @@ PageStep step_of(const bench::StoredRun& run, const CellResult& result, const st
   }
   try {
     const PlacedStep placed = place_from_run(run, result, folder);
-    step.data = bench::describe_step(placed.problem(), placed.record);
+    const OpId ops = placed.problem().num_ops();
+    if (ops > bench::kMostPageOps) {
+      step.missing = bench::left_out(fmt::format("it has {} ops", ops), step.cell);
+    } else {
+      step.data = bench::describe_step(placed.problem(), placed.record);
+    }
   } catch (const Error& error) {
     step.missing = error.what();
   }

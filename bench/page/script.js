@@ -850,11 +850,13 @@
   const kLaneHeight = 30;
   const kFewTransfers = 150; // of which all arrows are drawn
   const kMemoryHeight = 130;
-  const kLeastWidth = 0.6; // of a box, in pixels
+  const kLeastWidth = 1; // of a box, in pixels; what sticks out by less than half of it is not drawn
   const kLeastSelected = 4; // of one that is selected
+  const kLeastSpan = 0.01; // of what is in sight, in percent
 
   let step = null; // that is shown, and what is selected in it
   let selected = null; // a group
+  let zoomed = [0, 100]; // of the step that is in sight, in percent
 
   function nameOf(op) {
     const name = step.ops.name[op];
@@ -885,34 +887,120 @@
     ]);
   }
 
-  // How far each row of each lane is drawn, in pixels, since a series began to be drawn.
-  let drawnTo = new Map();
+  const laneLeft = () => (narrow() ? 74 : 150); // of the lanes, in pixels
+  const kLaneRight = 16;
 
-  // A box of a lane that is divided into rows; null where it is out of sight, or hidden by what the row already has.
-  // Boxes of a row come in the order of time.
-  function boxOf(params, api, { from, to, lane, row, keep }) {
-    if (params.dataIndexInside === 0) drawnTo = new Map();
-    const [left, middle] = api.coord([from, lane]);
-    const [right] = api.coord([to, lane]);
+  // Boxes of the lanes in the order of their starts, as columns: a step may have a million. `what` is an op or a
+  // transfer.
+  function boxesOf(places) {
+    const boxes = {
+      from: new Float64Array(places.length), to: new Float64Array(places.length), what: new Int32Array(places.length),
+      lane: new Int32Array(places.length), row: new Int32Array(places.length), group: new Int32Array(places.length),
+    };
+    places.sort((a, b) => a.from - b.from || a.to - b.to);
+    places.forEach((place, at) => Object.keys(boxes).forEach((column) => (boxes[column][at] = place[column])));
+    return boxes;
+  }
+
+  // Computes what the timeline draws from.
+  function prepare() {
+    const { ops, transfers, lanes } = step;
+    step.opBoxes = boxesOf(ops.start.map((from, op) => (
+      { from, to: ops.end[op], what: op, lane: ops.lane[op], row: ops.row[op], group: ops.group[op] })));
+    step.transferBoxes = boxesOf(transfers.lanes.flatMap((places, at) =>
+      places.map(([lane, row]) => ({
+        from: transfers.start[at], to: transfers.end[at], what: at, lane, row, group: ops.group[transfers.producer[at]],
+      }))));
+    // Rows are numbered over all lanes.
+    step.rowsBefore = [0];
+    lanes.forEach((lane, at) => step.rowsBefore.push(step.rowsBefore[at] + lane.rows));
+  }
+
+  // Start and end of what is in sight, and the time of a pixel.
+  function inSight() {
+    const [from, to] = zoomed.map((percent) => (step.makespan_us * percent) / 100);
+    const pixels = Math.max(element("timeline").clientWidth - laneLeft() - kLaneRight, 1);
+    return { from, to, pixel: (to - from) / pixels };
+  }
+
+  // [from, to, what, lane, row] of boxes in sight, without those that others of their row hide. What is selected stays.
+  function visibleBoxes(boxes) {
+    const { from, to, pixel } = inSight();
+    const drawnTo = new Float64Array(step.rowsBefore.at(-1));
+    const visible = [];
+    for (let at = 0; at < boxes.from.length && boxes.from[at] <= to; at++) {
+      if (boxes.to[at] < from) continue;
+      const isSelected = boxes.group[at] === selected;
+      const row = step.rowsBefore[boxes.lane[at]] + boxes.row[at];
+      const end = Math.max(boxes.to[at], Math.max(boxes.from[at], from) + kLeastWidth * pixel);
+      if (!isSelected && end <= drawnTo[row] + (kLeastWidth / 2) * pixel) continue;
+      drawnTo[row] = end;
+      visible.push([boxes.from[at], boxes.to[at], boxes.what[at], boxes.lane[at], boxes.row[at]]);
+    }
+    return visible;
+  }
+
+  // [from, to, lane, segment] of the critical path in sight, without what others of their lane hide.
+  function visiblePath() {
+    if (!element("show-path").checked) return [];
+    const { from, to, pixel } = inSight();
+    const drawnTo = new Float64Array(step.lanes.length);
+    const { path } = step;
+    const visible = [];
+    for (let at = 0; at < path.from.length; at++) {
+      const lane = path.lane[at];
+      if (lane < 0 || path.to[at] < from || path.from[at] > to) continue;
+      if (path.to[at] <= drawnTo[lane] + (kLeastWidth / 2) * pixel) continue;
+      drawnTo[lane] = path.to[at];
+      visible.push([path.from[at], path.to[at], lane, at]);
+    }
+    return visible;
+  }
+
+  // [us, GB] of a device's memory in sight, for each pixel its first, least, largest and last amount.
+  function visibleMemory(memory) {
+    const { from, to, pixel } = inSight();
+    const visible = [];
+    let kept = []; // points of one pixel
+    const flush = () => {
+      visible.push(...new Set(kept.sort((a, b) => a[0] - b[0])));
+      kept = [];
+    };
+    let last = -1; // the pixel of `kept`
+    memory.forEach((point, at) => {
+      if (point[0] > to || memory[at + 1]?.[0] < from) return;
+      const column = Math.floor((point[0] - from) / pixel);
+      if (column !== last) flush();
+      last = column;
+      if (kept.length === 0) kept = [point, point, point, point];
+      if (point[1] < kept[1][1]) kept[1] = point;
+      if (point[1] > kept[2][1]) kept[2] = point;
+      kept[3] = point;
+    });
+    flush();
+    const end = [Math.min(to, step.makespan_us), visible.at(-1)?.[1] ?? 0];
+    return [...visible, end].map(([us, count]) => [us, count / 1e9]);
+  }
+
+  // Returns where a box of visibleBoxes() is drawn.
+  function boxOf(params, api, isSelected) {
+    const [lane, row] = [api.value(3), api.value(4)];
+    const [left, middle] = api.coord([api.value(0), lane]);
+    const [right] = api.coord([api.value(1), lane]);
     const field = params.coordSys;
     if (right < field.x || left > field.x + field.width) return null;
     const x = Math.max(left, field.x);
-    const width = Math.max(Math.min(right, field.x + field.width) - x, keep ? kLeastSelected : kLeastWidth);
-    const key = `${lane} ${row}`;
-    if (!keep && x + width <= (drawnTo.get(key) ?? 0) + kLeastWidth / 2) return null;
-    drawnTo.set(key, x + width);
+    const width = Math.max(Math.min(right, field.x + field.width) - x, isSelected ? kLeastSelected : kLeastWidth);
     const height = kLaneHeight * 0.72;
     const rows = step.lanes[lane].rows;
     return { x, y: middle - height / 2 + (height / rows) * row, width, height: height / rows };
   }
 
   function opItem(params, api) {
-    const op = api.value(3);
+    const op = api.value(2);
     const { ops } = step;
     const dimmed = isDimmed(ops.group[op]);
-    const shape = boxOf(params, api, {
-      from: ops.start[op], to: ops.end[op], lane: ops.lane[op], row: ops.row[op], keep: selected === ops.group[op],
-    });
+    const shape = boxOf(params, api, selected === ops.group[op]);
     if (!shape) return null;
     const item = {
       type: "rect",
@@ -938,12 +1026,10 @@
   }
 
   function transferItem(params, api) {
-    const [at, lane, row] = [api.value(2), api.value(3), api.value(4)];
+    const at = api.value(2);
     const { transfers, ops } = step;
     const group = ops.group[transfers.producer[at]];
-    const shape = boxOf(params, api, {
-      from: transfers.start[at], to: transfers.end[at], lane, row, keep: selected === group,
-    });
+    const shape = boxOf(params, api, selected === group);
     if (!shape) return null;
     return {
       type: "rect",
@@ -964,8 +1050,7 @@
       const [x2, y2] = api.coord([transfers.end[at], lane]);
       const field = params.coordSys;
       if (Math.max(x1, x2) < field.x || Math.min(x1, x2) > field.x + field.width) return null;
-      const strong = selected !== null && ops.group[producer] === selected;
-      if (selected !== null && !strong) return null;
+      const strong = selected !== null;
       const tip_y = y2 + Math.sign(y1 - y2) * kLaneHeight * 0.36;
       return {
         type: "group",
@@ -987,10 +1072,9 @@
 
   function pathItem(colors) {
     return (params, api) => {
-      const at = params.dataIndex;
+      const at = api.value(3);
       const { path } = step;
       const lane = path.lane[at];
-      if (lane < 0) return null;
       const [left, middle] = api.coord([path.from[at], lane]);
       const [right] = api.coord([path.to[at], lane]);
       const field = params.coordSys;
@@ -1011,16 +1095,19 @@
     };
   }
 
+  const usedDevices = () =>
+    step.devices.map((device, at) => ({ ...device, at })).filter((device) => device.peak_bytes > 0);
+
   function timelineOption(colors) {
-    const { ops, transfers, path, lanes, devices } = step;
-    const left = narrow() ? 74 : 150;
+    const { ops, transfers, path, lanes } = step;
+    const left = laneLeft();
     const lanesHeight = lanes.length * kLaneHeight;
     const end = step.makespan_us > 0 ? step.makespan_us : 1;
-    const used = devices.map((device, at) => ({ ...device, at })).filter((device) => device.peak_bytes > 0);
-    const arrows =
-      transfers.producer.length <= kFewTransfers || selected !== null
-        ? transfers.producer.map((producer, at) => [ops.end[producer], transfers.end[at], at])
-        : [];
+    const used = usedDevices();
+    const arrows = transfers.producer.flatMap((producer, at) => {
+      const isDrawn = selected === null ? transfers.producer.length <= kFewTransfers : ops.group[producer] === selected;
+      return isDrawn ? [[ops.end[producer], transfers.end[at], at]] : [];
+    });
     const timeAxis = (more) =>
       axis(colors, "", {
         type: "value",
@@ -1031,20 +1118,22 @@
         },
         ...more,
       });
+    const span = { minSpan: kLeastSpan, start: zoomed[0], end: zoomed[1] };
     const onLanes = (type) => ({ type, xAxisIndex: 0, yAxisIndex: 0, progressive: 0 });
     return {
       grid: [
-        { left, right: 16, top: 6, height: lanesHeight },
-        { left, right: 16, top: lanesHeight + 44, height: kMemoryHeight, tooltip: pointAlong(colors) },
+        { left, right: kLaneRight, top: 6, height: lanesHeight },
+        { left, right: kLaneRight, top: lanesHeight + 44, height: kMemoryHeight, tooltip: pointAlong(colors) },
       ],
       tooltip: {
         ...tooltip(colors, (item) => {
-          if (item.seriesId === "ops") return opTip(item.value[3]);
+          if (item.seriesId === "ops") return opTip(item.value[2]);
           if (item.seriesId === "transfers") return transferTip(item.value[2]);
           if (item.seriesId === "path") {
-            return tip(`critical path: ${path.kind[item.dataIndex]}`, [
-              nameOf(path.op[item.dataIndex]),
-              `${time(path.from[item.dataIndex])} to ${time(path.to[item.dataIndex])}`,
+            const at = item.value[3];
+            return tip(`critical path: ${path.kind[at]}`, [
+              nameOf(path.op[at]),
+              `${time(path.from[at])} to ${time(path.to[at])}`,
             ]);
           }
           if (!Array.isArray(item) || item.length === 0) return null;
@@ -1061,9 +1150,9 @@
       },
       legend: legend(used.map((device) => device.name)),
       dataZoom: [
-        zoomable({ id: "inside", xAxisIndex: [0, 1], minSpan: 0.01 }),
+        zoomable({ id: "inside", xAxisIndex: [0, 1], ...span }),
         {
-          id: "slider", type: "slider", xAxisIndex: [0, 1], filterMode: "none", bottom: 6, height: 20, minSpan: 0.01,
+          id: "slider", type: "slider", xAxisIndex: [0, 1], filterMode: "none", bottom: 6, height: 20, ...span,
           borderColor: colors.line, textStyle: { color: colors.muted, fontSize: 10 }, labelFormatter: (us) => time(us),
           showDataShadow: false, brushSelect: false,
         },
@@ -1085,22 +1174,19 @@
         }),
       ],
       series: [
-        { ...onLanes("custom"), id: "ops", clip: true, renderItem: opItem, encode: { x: [0, 1], y: 2 },
-          data: ops.start
-            .map((start, op) => [start, ops.end[op], ops.lane[op], op])
-            .sort((a, b) => a[0] - b[0] || a[1] - b[1]) },
+        { ...onLanes("custom"), id: "ops", clip: true, renderItem: opItem, encode: { x: [0, 1], y: 3 },
+          data: visibleBoxes(step.opBoxes) },
         { ...onLanes("custom"), id: "transfers", clip: true, renderItem: transferItem, encode: { x: [0, 1], y: 3 },
-          data: transfers.lanes.flatMap((places, at) =>
-            places.map(([lane, row]) => [transfers.start[at], transfers.end[at], at, lane, row])) },
+          data: visibleBoxes(step.transferBoxes) },
         { ...onLanes("custom"), id: "arrows", clip: true, silent: true, renderItem: arrowItem(colors), z: 4,
           encode: { x: [0, 1], y: -1 }, data: arrows },
         { ...onLanes("custom"), id: "path", clip: true, renderItem: pathItem(colors), z: 3, encode: { x: [0, 1], y: 2 },
-          data: element("show-path").checked ? path.from.map((from, at) => [from, path.to[at], Math.max(path.lane[at], 0)]) : [] },
+          data: visiblePath() },
         ...used.map((device) => ({
-          type: "line", name: device.name, xAxisIndex: 1, yAxisIndex: 1, step: "end", showSymbol: false,
+          type: "line", id: `memory-${device.at}`, name: device.name, xAxisIndex: 1, yAxisIndex: 1, step: "end", showSymbol: false,
           symbol: "circle", symbolSize: 5, color: deviceColor(device.at),
           lineStyle: { color: deviceColor(device.at), width: 1.6 },
-          data: [...device.memory.map(([us, count]) => [us, count / 1e9]), [end, (device.memory.at(-1)?.[1] ?? 0) / 1e9]],
+          data: visibleMemory(device.memory),
         })),
       ],
     };
@@ -1183,6 +1269,10 @@
       const { series } = option(theme());
       charts.get(id).instance.setOption({ series }, { replaceMerge: [] });
     }
+    showSelection();
+  }
+
+  function showSelection() {
     const line = element("selection");
     if (selected === null) {
       line.textContent = "Click an op or a group to see it in both pictures.";
@@ -1205,31 +1295,38 @@
     refresh();
   }
 
-  function zoomOf(chart) {
-    const [zoom] = chart.getOption().dataZoom;
-    return [zoom.start, zoom.end];
+  function showRange() {
+    const { from, to } = inSight();
+    element("range").textContent = `${time(from)} to ${time(to)}`;
   }
 
-  function showRange() {
-    const [start, end] = zoomOf(charts.get("timeline").instance);
-    const part = (share) => time((step.makespan_us * share) / 100);
-    element("range").textContent = `${part(start)} to ${part(end)}`;
+  // Draws what came into sight.
+  function drawSight() {
+    charts.get("timeline").instance.setOption({
+      series: [
+        { id: "ops", data: visibleBoxes(step.opBoxes) },
+        { id: "transfers", data: visibleBoxes(step.transferBoxes) },
+        { id: "path", data: visiblePath() },
+        ...usedDevices().map((device) => ({ id: `memory-${device.at}`, data: visibleMemory(device.memory) })),
+      ],
+    });
+    showRange();
   }
 
   function zoom(start, end) {
-    const width = Math.min(Math.max(end - start, 0.01), 100);
+    const width = Math.min(Math.max(end - start, kLeastSpan), 100);
     const from = Math.min(Math.max(start, 0), 100 - width);
     charts.get("timeline").instance.dispatchAction({ type: "dataZoom", dataZoomIndex: 0, start: from, end: from + width });
   }
 
   function zoomBy(factor) {
-    const [start, end] = zoomOf(charts.get("timeline").instance);
+    const [start, end] = zoomed;
     const middle = (start + end) / 2;
     zoom(middle - ((end - start) / 2) * factor, middle + ((end - start) / 2) * factor);
   }
 
   function moveBy(share) {
-    const [start, end] = zoomOf(charts.get("timeline").instance);
+    const [start, end] = zoomed;
     zoom(start + (end - start) * share, end + (end - start) * share);
   }
 
@@ -1244,16 +1341,22 @@
     element("step-missing").textContent = found?.missing ?? "";
     if (!has) return;
     step = JSON.parse(element(found.data).textContent);
+    prepare();
     selected = null;
+    zoomed = [0, 100];
     const isNew = !charts.has("timeline");
     const timeline = draw("timeline", timelineOption, step.lanes.length * kLaneHeight + kMemoryHeight + 106);
     const height = step.groups ? Math.min(Math.max(Math.max(...step.groups.y) - Math.min(...step.groups.y) + 90, 200), 460) : 0;
     element("graph").hidden = !step.groups;
     const graph = step.groups ? draw("graph", graphOption, height) : null;
     if (isNew) {
-      timeline.on("datazoom", showRange);
+      timeline.on("datazoom", (event) => {
+        const { start, end } = event.batch?.[0] ?? event;
+        zoomed = [start, end];
+        drawSight();
+      });
       timeline.on("click", (item) => {
-        if (item.seriesId === "ops") select(step.ops.group[item.value[3]]);
+        if (item.seriesId === "ops") select(step.ops.group[item.value[2]]);
         if (item.seriesId === "transfers") select(step.ops.group[step.transfers.producer[item.value[2]]]);
       });
     }
@@ -1281,7 +1384,7 @@
       ? `${step.groups.x.length} groups, the forward pass from left to right and the backward pass back beside it; ` +
         "larger where they take longer. Red edges lead to another device."
       : `The graph is not drawn: it has ${step.groups_of_problem} groups.`;
-    refresh();
+    showSelection();
     showRange();
   }
 
@@ -1324,10 +1427,6 @@
     redrawAll();
     showRows();
     legends.forEach((entries, id) => showLegend(id, entries));
-    if (step) {
-      refresh();
-      showRange();
-    }
   }
 
   showHead();
@@ -1335,7 +1434,10 @@
   showLearning();
   showResults();
   showProblems();
-  window.addEventListener("resize", () => charts.forEach(({ instance }) => instance.resize()));
+  window.addEventListener("resize", () => {
+    charts.forEach(({ instance }) => instance.resize());
+    if (step) drawSight();
+  });
   dark.addEventListener("change", redraw);
   for (const [event, value] of [["beforeprint", true], ["afterprint", false]]) {
     window.addEventListener(event, () => {

@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 // Enough for a curve of some thousand pixels.
 constexpr int kCurveDigits = 6;
-// A browser takes seconds to open a page of more.
+// A browser takes long to open a page of more.
 constexpr std::size_t kMostStepBytes = 40'000'000;
 
 std::string_view part(std::string_view name) {
@@ -165,10 +165,9 @@ Json steps_of(std::span<const PageStep> steps, std::string& elements) {
     Json json = {{"graph", step.graph}, {"cluster", step.cluster}, {"agent", step.agent},
                  {"cell", step.cell},   {"data", nullptr},         {"missing", step.missing}};
     if (!step.data.empty() && bytes + step.data.size() > kMostStepBytes) {
-      json["missing"] = fmt::format(
-          "left out, because the steps of this run take more than {} MB; emplace "
-          "simulate --result DIR --cell {} --picture step.svg draws it",
-          kMostStepBytes / 1'000'000, step.cell);
+      json["missing"] = left_out(
+          fmt::format("the steps of this run take more than {} MB", kMostStepBytes / 1'000'000),
+          step.cell);
     } else if (!step.data.empty()) {
       bytes += step.data.size();
       const std::string id = fmt::format("step-{}", list.size());
@@ -207,6 +206,13 @@ void fill_in(std::string& page, std::string_view name, std::string_view value) {
 }
 
 }  // namespace
+
+std::string left_out(std::string_view why, std::string_view cell) {
+  return fmt::format(
+      "left out, because {}; emplace simulate --result DIR --cell {} draws it with --picture "
+      "step.svg, and writes it for ui.perfetto.dev with --trace step.pftrace",
+      why, cell);
+}
 
 std::string write_html(const Report& report, const StoredRun& run, std::span<const PageStep> steps,
                        std::span<const PageTraining> trainings) {

@@ -97,6 +97,18 @@ def suite_with_policy():
     }
 
 
+def suite_of_many_ops():
+    """Returns a suite whose step has far more ops than a screen has pixels."""
+    return {
+        "schema": "emplace-suite",
+        "version": 1,
+        "name": "many-ops",
+        "graphs": ["layered:tasks=20000"],
+        "clusters": ["p2-8xlarge-2"],
+        "agents": ["m-topo"],
+    }
+
+
 def fail_cells(path):
     """Makes the cells of human-expert on the graph of ours failed ones: no agent of ours fails by itself."""
     cells = [json.loads(line) for line in path.read_text().splitlines()]
@@ -113,7 +125,7 @@ def fail_cells(path):
 
 
 def write_pages(folder):
-    """Runs the suites and returns the pages of their reports, and the first of these as JSON."""
+    """Runs the suites and returns the pages of their reports, by suite, and the first of these as JSON."""
     (folder / "graph.json").write_text(json.dumps(graph(16)))
     (folder / "suite.json").write_text(json.dumps(suite("./graph.json")))
 
@@ -126,10 +138,14 @@ def write_pages(folder):
     emplace("run", "./suite.json", "-o", "run", "--quiet", "--threads", "1")
     fail_cells(folder / "run" / "cells.jsonl")
     emplace("report", "run", "--format", "html", "-o", "report.html")
-    (folder / "held-out.json").write_text(json.dumps(suite_with_policy()))
-    emplace("run", "./held-out.json", "-o", "held-out", "--quiet", "--threads", "1")
-    emplace("report", "held-out", "--format", "html", "-o", "held-out.html")
-    return folder / "report.html", folder / "held-out.html", json.loads(emplace("report", "run", "--json"))
+    pages = {"page": folder / "report.html"}
+    for one in (suite_with_policy(), suite_of_many_ops()):
+        name = one["name"]
+        (folder / f"{name}.json").write_text(json.dumps(one))
+        emplace("run", f"./{name}.json", "-o", name, "--quiet", "--threads", "1")
+        emplace("report", name, "--format", "html", "-o", f"{name}.html")
+        pages[name] = folder / f"{name}.html"
+    return pages, json.loads(emplace("report", "run", "--json"))
 
 
 class ReportPage(unittest.TestCase):
@@ -137,7 +153,7 @@ class ReportPage(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.page, cls.held_out, cls.report = write_pages(pathlib.Path(cls.folder.name))
+        cls.pages, cls.report = write_pages(pathlib.Path(cls.folder.name))
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
         # Chromium has no sandbox for root; it has no network but what this machine offers.
@@ -158,17 +174,17 @@ class ReportPage(unittest.TestCase):
         self.assertEqual([entry for entry in self.driver.get_log("browser")], [])
         messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         urls = [one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"]
-        pages = (self.page.as_uri(), self.held_out.as_uri())
+        pages = [page.as_uri() for page in self.pages.values()]
         self.assertEqual([url for url in urls if not url.startswith((*pages, "data:"))], [])
         self.assertIsNone(self.driver.execute_script("return window.broken ?? null"))
 
-    def show(self, width, scheme="light", page=None):
+    def show(self, width, scheme="light", page="page"):
         self.driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
             {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
         self.driver.execute_cdp_cmd(
             "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-        self.driver.get((page or self.page).as_uri())
+        self.driver.get(self.pages[page].as_uri())
         self.driver.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
 
     def find(self, name):
@@ -309,6 +325,32 @@ class ReportPage(unittest.TestCase):
         self.find("clear").click()
         WebDriverWait(self.driver, 10).until(lambda _: self.text("selection").startswith("Click"))
 
+    def test_a_step_of_many_ops_draws_what_a_screen_can_show(self):
+        count = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+            window.boxes = 0;
+            const { rect } = CanvasRenderingContext2D.prototype;
+            CanvasRenderingContext2D.prototype.rect = function (...shape) {
+              window.boxes++;
+              return rect.apply(this, shape);
+            };"""})
+        self.addCleanup(self.driver.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", count)
+        self.show(1280, page="many-ops")
+        self.assertIn("20000 ops and 13967 transfers", self.text("timeline-caption"))
+        boxes = [self.driver.execute_script("return window.boxes")]
+        self.screenshot("many-ops")
+        for _ in range(9):
+            was = self.text("range")
+            self.driver.execute_script("window.boxes = 0")
+            self.find("zoom-in").click()
+            WebDriverWait(self.driver, 10).until(lambda _, was=was: self.text("range") != was)
+            boxes.append(self.driver.execute_script("return window.boxes"))
+        self.screenshot("many-ops-zoomed")
+        # Of 33,967, each once or twice.
+        self.assertLess(boxes[0], 12000)
+        # A 512th of the step has some 66, and few are drawn where many are out of sight.
+        self.assertGreater(boxes[-1], 20)
+        self.assertLess(boxes[-1], 500)
+
     def test_a_legend_hides_an_agent_in_all_charts(self):
         curves, profile = self.image("by-evaluations"), self.image("profile")
         button = next(one for one in self.driver.find_elements(By.CSS_SELECTOR, "#curves-legend button") if one.text == "heft")
@@ -341,7 +383,7 @@ class ReportPage(unittest.TestCase):
 
     def test_policies_have_learning_curves(self):
         self.assertFalse(self.find("learning").is_displayed())
-        self.show(1280, page=self.held_out)
+        self.show(1280, page="held-out")
         self.assertTrue(self.find("learning").is_displayed())
         hint = self.hint("learning-chart", 400, 150)
         self.assertEqual(hint.count("net: best "), 2)

@@ -9,11 +9,13 @@
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/result_store.hpp>
+#include <emplace/graphs/ids.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace emplace::bench {
@@ -27,6 +29,12 @@ struct PageStep {
   std::string data{};     ///< what describe_step() returned; empty if there is none
   std::string missing{};  ///< why there is none
 };
+
+/// Steps of more ops are left out of a page, which a browser could hardly open.
+inline constexpr OpId kMostPageOps = 200'000;
+
+/// Says that the page leaves out the step of a cell, why, and how to look at it.
+std::string left_out(std::string_view why, std::string_view cell);
 
 /// Holds the course of the training of one of the run's policies.
 struct PageTraining {
