@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -168,6 +169,57 @@ TEST(RnnTraining, LowersTheEntropyWeightOverTheBudget) {
   }
 }
 
+// Makes one update of a new policy on each of some problems, `together` or on the first alone.
+std::vector<double> moves_of(const std::vector<const Problem*>& problems, std::size_t together) {
+  rnn::RecurrentPolicy<float> policy({.hidden = 4, .embedding = 2, .adjacency = 4}, 2);
+  RandomStream random(7);
+  policy.parameters().initialize(random);
+  const auto values = policy.parameters().values();
+  const std::vector<float> before(values.begin(), values.end());
+  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<Session*> pointers;
+  for (const Problem* problem : problems) {
+    sessions.push_back(
+        std::make_unique<Session>(*problem, Session::Options{.seed = 1, .max_evaluations = 4}));
+    pointers.push_back(sessions.back().get());
+  }
+  rnn::Trainer training({.sampling = {.problems = together, .placements = 4},
+                         .learning = {.learning_rate = 0.5,
+                                      .learning_rate_end = 0.5,
+                                      .optimizer = nn::OptimizerKind::kSgd,
+                                      .max_grad_norm = 1e6,
+                                      .normalize_advantages = true}},
+                        policy, pointers);
+  std::size_t reports = 0;
+  training.run([&](const TrainingUpdate& update) {
+    EXPECT_EQ(update.update, 1);
+    EXPECT_EQ(update.session, reports++);
+    EXPECT_EQ(update.episodes, static_cast<std::int64_t>(4 * together));
+    EXPECT_EQ(update.is_last, reports == together);
+    return false;
+  });
+  EXPECT_EQ(reports, together);
+  std::vector<double> moves;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    moves.push_back(static_cast<double>(values[i]) - before[i]);
+  }
+  return moves;
+}
+
+TEST(RnnTraining, AveragesTheGradientsOfTheProblemsOfAnUpdate) {
+  const Problem one = test::make_problem(test::fork_join_graph(4, 20));
+  const Problem other = test::make_problem(test::crossing_graph());
+  const std::vector<double> of_one = moves_of({&one}, 1);
+  const std::vector<double> of_other = moves_of({&other}, 1);
+  const std::vector<double> of_both = moves_of({&one, &other}, 2);
+  double largest = 0;
+  for (std::size_t i = 0; i < of_both.size(); ++i) {
+    EXPECT_NEAR(of_both[i], (of_one[i] + of_other[i]) / 2, 1e-6);
+    largest = std::max(largest, std::abs(of_one[i] - of_other[i]));
+  }
+  EXPECT_GT(largest, 1e-3);  // each alone goes elsewhere
+}
+
 struct Named {
   const char* name;
   Problem problem;
@@ -293,7 +345,8 @@ Left train_until(const std::string& spec, std::int64_t updates, const Left* from
 TEST(RnnTraining, ResumesWithTheSameBits) {
   for (const std::string spec :
        {kColocrl, kHdp,
-        "rnn-hdp:hidden=8,learned-groups=8,groupings=2,placements=3,noise-updates=7"}) {
+        "rnn-hdp:hidden=8,learned-groups=8,groupings=2,placements=3,noise-updates=7",
+        "rnn-colocrl:hidden=8,problems=2"}) {
     const Left whole = train_until(spec, 1'000'000, nullptr);
     for (const std::int64_t cut : {1, 2, 7}) {
       SCOPED_TRACE(testing::Message() << spec << ", cut after " << cut);

@@ -31,7 +31,7 @@ class Model final : public policy_gradient::PolicyModel {
   }
 
   void run_greedy_episode(Session& session) override {
-    check_size(options_, session.problem(), 1, Learns::kNo);
+    check_size(options_, session.problem(), 1, 1, Learns::kNo);
     const std::vector<Item> items = items_of(session.problem());
     nn::Tape<float> tape(policy_.parameters());
     ActionSampler greedy(nullptr);

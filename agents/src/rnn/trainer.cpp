@@ -3,14 +3,70 @@
 #include "policy_gradient/advantage.hpp"
 #include "policy_gradient/group_limit.hpp"
 #include "policy_gradient/loss.hpp"
+#include "policy_gradient/shared_work.hpp"
 
 #include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 namespace emplace::agents::rnn {
+namespace {
+
+// As many samples of groupings as the budget allows.
+std::deque<GroupedDraw> draws_of(const SamplingOptions& sampling, std::int64_t evaluations_left) {
+  std::size_t left = std::min(sampling.groupings * sampling.placements,
+                              static_cast<std::size_t>(evaluations_left));
+  std::deque<GroupedDraw> draws((left + sampling.placements - 1) / sampling.placements);
+  for (GroupedDraw& drawn : draws) {
+    drawn.draw.placements = std::min(left, sampling.placements);
+    left -= drawn.draw.placements;
+  }
+  return draws;
+}
+
+// The mean entropy of a device's distribution.
+double mean_entropy(const nn::Tape<float>& tape, const std::deque<GroupedDraw>& draws) {
+  double sum = 0;
+  double count = 0;
+  for (const GroupedDraw& drawn : draws) {
+    for (const nn::Value value : drawn.draw.entropies) {
+      const nn::MatrixView<float> view = tape.value(value);
+      for (std::size_t row = 0; row < view.rows; ++row) {
+        sum += view(row, 0);
+      }
+      count += static_cast<double>(view.rows);
+    }
+  }
+  return sum / count;
+}
+
+}  // namespace
+
+struct Trainer::Batch {
+  std::size_t problem = 0;
+  std::int64_t evaluations = 0;
+  double mean_us = 0;
+  double entropy = 0;
+  std::vector<float> gradient{};  // empty if no placement counts
+};
+
+struct Trainer::Workspace {
+  explicit Workspace(const nn::Parameters<float>& parameters) : tape(parameters) {}
+
+  nn::Tape<float> tape;
+  std::deque<GroupedDraw> draws{};
+  std::vector<Placement> placements{};
+};
+
+struct Trainer::Workspaces {
+  explicit Workspaces(const nn::Parameters<float>& parameters)
+      : by_thread([&parameters] { return Workspace(parameters); }) {}
+
+  tbb::enumerable_thread_specific<Workspace> by_thread;
+};
 
 double cost_of(const Evaluation& evaluation, double out_of_memory_s) {
   constexpr double kUsPerSecond = 1e6;
@@ -20,18 +76,19 @@ double cost_of(const Evaluation& evaluation, double out_of_memory_s) {
 }
 
 void check_size(const Options& options, const Problem& problem, std::size_t placements,
-                Learns learns) {
+                std::size_t tapes, Learns learns) {
   if (options.policy.groups > 0) {
     return;  // the sequence is that of learned groups, which are few
   }
   // Numbers on the tape for each item and hidden unit: of the encoder, and of each placement, as
   // measured.
   const double numbers = 220 + 70 * static_cast<double>(placements);
+  const double bytes = sizeof(float) * static_cast<double>(tapes);
   policy_gradient::check_group_limit(
       "rnn-colocrl", problem.num_groups(),
-      {.per_group_bytes = sizeof(float) * numbers * static_cast<double>(options.policy.hidden) *
+      {.per_group_bytes = bytes * numbers * static_cast<double>(options.policy.hidden) *
                           (learns == Learns::kYes ? 1 : 0.5),
-       .per_pair_bytes = sizeof(float) * static_cast<double>(placements)},
+       .per_pair_bytes = bytes * static_cast<double>(placements)},
       "a smaller hidden");
 }
 
@@ -55,70 +112,121 @@ Trainer::Trainer(const Options& options, RecurrentPolicy<float>& policy,
       normalizes_advantages_(options.learning.normalize_advantages),
       policy_(&policy),
       optimizer_(options.learning, policy.parameters(), sessions),
-      tape_(policy.parameters()),
+      workspaces_(std::make_unique<Workspaces>(policy.parameters())),
       gradient_(policy.parameters().values().size()) {
   for (Session* session : sessions) {
-    check_size(options, session->problem(), sampling_.placements, Learns::kYes);
+    check_size(options, session->problem(), sampling_.placements,
+               std::min(sampling_.problems, sessions.size()), Learns::kYes);
     environments_.push_back({session, items_of(session->problem()),
                              policy_gradient::MovingBaseline(reward_.baseline_decay)});
   }
 }
 
+Trainer::~Trainer() = default;
+
 void Trainer::run(const TrainingCallback& callback) {
   for (bool goes_on = true; goes_on;) {
-    std::size_t tried = 0;
-    while (environments_[next_ % environments_.size()].session->exhausted()) {
-      ++next_;
-      if (++tried == environments_.size()) {
-        return;
-      }
+    std::vector<Batch> batches = next_batches();
+    if (batches.empty()) {
+      return;
     }
-    const TrainingUpdate report = update(environments_[next_++ % environments_.size()]);
-    goes_on = !callback || callback(report);
+    optimizer_.begin_update();
+    policy_gradient::share_work(
+        environments_.front().session->team(), batches.size(),
+        [&](std::size_t i) { sample(batches[i], workspaces_->by_thread.local()); },
+        [&](std::size_t i, ByteWriter& bytes) {
+          const Batch& batch = batches[i];
+          bytes.write(batch.evaluations);
+          bytes.write(batch.mean_us);
+          bytes.write(batch.entropy);
+          bytes.write(batch.gradient);
+          bytes.write(environments_[batch.problem].baseline);
+          environments_[batch.problem].session->write_progress(bytes);
+        },
+        [&](std::size_t i, ByteReader& bytes) {
+          Batch& batch = batches[i];
+          bytes.read(batch.evaluations);
+          bytes.read(batch.mean_us);
+          bytes.read(batch.entropy);
+          bytes.read(batch.gradient);
+          bytes.read(environments_[batch.problem].baseline);
+          environments_[batch.problem].session->read_progress(bytes);
+        });
+    const double norm = step(batches);
+    optimizer_.end_update();
+    for (const Batch& batch : batches) {
+      episodes_ += batch.evaluations;
+    }
+    for (const Batch& batch : batches) {
+      const TrainingUpdate report = {
+          .update = optimizer_.updates(),
+          .episodes = episodes_,
+          .session = batch.problem,
+          .last_us = batch.mean_us,
+          .best_us = environments_[batch.problem].session->best_evaluation().objective_us(),
+          .entropy = batch.entropy,
+          .gradient_norm = norm,
+          .is_last = &batch == &batches.back()};
+      goes_on = (!callback || callback(report)) && goes_on;
+    }
   }
 }
 
-void Trainer::prepare_draws(std::int64_t evaluations_left) {
-  std::size_t left = std::min(sampling_.groupings * sampling_.placements,
-                              static_cast<std::size_t>(evaluations_left));
-  draws_.resize((left + sampling_.placements - 1) / sampling_.placements);
-  for (GroupedDraw& drawn : draws_) {
-    drawn.draw.placements = std::min(left, sampling_.placements);
-    left -= drawn.draw.placements;
+std::vector<Trainer::Batch> Trainer::next_batches() {
+  std::vector<Batch> batches;
+  const std::size_t first = next_;
+  while (next_ - first < environments_.size() && batches.size() < sampling_.problems) {
+    const std::size_t problem = next_++ % environments_.size();
+    if (!environments_[problem].session->exhausted()) {
+      batches.push_back({.problem = problem});
+    }
   }
+  return batches;
 }
 
-TrainingUpdate Trainer::update(Environment& environment) {
+void Trainer::sample(Batch& batch, Workspace& workspace) {
+  Environment& environment = environments_[batch.problem];
   Session& session = *environment.session;
-  optimizer_.begin_update();
-  prepare_draws(session.evaluations_left());
-  tape_.clear();
+  nn::Tape<float>& tape = workspace.tape;
+  tape.clear();
+  workspace.draws = draws_of(sampling_, session.evaluations_left());
   ActionSampler sampler(&session.random());
   const bool is_noisy = optimizer_.updates() < sampling_.noise_updates;
-  policy_->place(tape_, environment.items, sampler, is_noisy ? sampling_.logit_noise : 0, draws_);
-  read_placements(draws_, session.problem(), environment.items, placements_);
-  const std::vector<Evaluation> evaluations = session.evaluate(placements_);
-
-  TrainingUpdate report;
-  if (seed(environment, evaluations)) {
-    std::ranges::fill(gradient_, 0.0F);
-    tape_.backward(gradient_);
-    report.gradient_norm = optimizer_.step(gradient_);
+  policy_->place(tape, environment.items, sampler, is_noisy ? sampling_.logit_noise : 0,
+                 workspace.draws);
+  read_placements(workspace.draws, session.problem(), environment.items, workspace.placements);
+  const std::vector<Evaluation> evaluations = session.evaluate(workspace.placements);
+  if (seed(environment, evaluations, workspace)) {
+    batch.gradient.assign(gradient_.size(), 0.0F);
+    tape.backward(batch.gradient);
   }
-  optimizer_.end_update();
-  episodes_ += static_cast<std::int64_t>(evaluations.size());
-  report.update = optimizer_.updates();
-  report.episodes = episodes_;
-  report.session = static_cast<std::size_t>(&environment - environments_.data());
+  batch.evaluations = static_cast<std::int64_t>(evaluations.size());
   for (const Evaluation& evaluation : evaluations) {
-    report.last_us += evaluation.objective_us() / static_cast<double>(evaluations.size());
+    batch.mean_us += evaluation.objective_us() / static_cast<double>(evaluations.size());
   }
-  report.best_us = session.best_evaluation().objective_us();
-  report.entropy = entropy();
-  return report;
+  batch.entropy = mean_entropy(tape, workspace.draws);
 }
 
-bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& evaluations) {
+double Trainer::step(std::span<const Batch> batches) {
+  std::ranges::fill(gradient_, 0.0F);
+  float count = 0;
+  for (const Batch& batch : batches) {
+    count += batch.gradient.empty() ? 0.0F : 1.0F;
+    for (std::size_t i = 0; i < batch.gradient.size(); ++i) {
+      gradient_[i] += batch.gradient[i];
+    }
+  }
+  if (count == 0) {
+    return 0;
+  }
+  for (float& derivative : gradient_) {
+    derivative /= count;
+  }
+  return optimizer_.step(gradient_);
+}
+
+bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& evaluations,
+                   Workspace& workspace) const {
   std::vector<std::size_t> counted;  // positions of the placements that count
   std::vector<double> advantages;    // of these; costs, until the baseline is known
   for (std::size_t i = 0; i < evaluations.size(); ++i) {
@@ -146,38 +254,23 @@ bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& eval
     policy_gradient::normalize(advantages, {});
   }
   for (std::size_t i = 0; i < counted.size(); ++i) {
-    const GroupedDraw& drawn = draws_[counted[i] / sampling_.placements];
+    const GroupedDraw& drawn = workspace.draws[counted[i] / sampling_.placements];
     const std::size_t row = counted[i] % sampling_.placements;
     const auto derivative =
         static_cast<float>(policy_gradient::reinforce_derivative(advantages[i]) / count);
     for (const nn::Value value : drawn.draw.log_probabilities) {
-      tape_.seed(value)(row, 0) = derivative;
+      workspace.tape.seed(value)(row, 0) = derivative;
     }
     for (const nn::Value value : drawn.draw.entropies) {
-      tape_.seed(value)(row, 0) = static_cast<float>(-optimizer_.entropy_weight() / count);
+      workspace.tape.seed(value)(row, 0) = static_cast<float>(-optimizer_.entropy_weight() / count);
     }
     if (drawn.log_probabilities) {
       for (std::size_t item = 0; item < environment.items.size(); ++item) {
-        tape_.seed (*drawn.log_probabilities)(item, 0) += derivative;
+        workspace.tape.seed (*drawn.log_probabilities)(item, 0) += derivative;
       }
     }
   }
   return true;
-}
-
-double Trainer::entropy() const {
-  double sum = 0;
-  double count = 0;
-  for (const GroupedDraw& drawn : draws_) {
-    for (const nn::Value value : drawn.draw.entropies) {
-      const nn::MatrixView<float> view = tape_.value(value);
-      for (std::size_t row = 0; row < view.rows; ++row) {
-        sum += view(row, 0);
-      }
-      count += static_cast<double>(view.rows);
-    }
-  }
-  return sum / count;
 }
 
 std::string Trainer::to_json() const {

@@ -1,11 +1,11 @@
 #pragma once
 
 // The training of the recurrent agents: REINFORCE on the cost R = sqrt(step time in seconds). Each
-// update samples and evaluates some placements. The loss is the mean of (R - b) log p over them,
-// where p is the probability of all actions that made a placement, those of the grouping included.
-// The baseline b is a moving average of the mean R, initialized with the first. A placement that
-// does not fit counts as one of `out_of_memory_s` seconds, and after `feasible_only_after` updates
-// not at all.
+// update samples and evaluates some placements of one problem, or of each of several. The loss is
+// the mean of (R - b) log p over them, where p is the probability of all actions that made a
+// placement, those of the grouping included. The baseline b is a moving average of the mean R on
+// the problem, initialized with the first. A placement that does not fit counts as one of
+// `out_of_memory_s` seconds, and after `feasible_only_after` updates not at all.
 //
 // Ours: the advantages R - b of an update may be brought to a root mean square of 1, so that an
 // entropy bonus weighs the same on every problem, and the bonus and the learning rate follow
@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ class Trainer final : public policy_gradient::Trainer {
   /// Starts with no update. Requires: `policy` and the sessions outlive this.
   Trainer(const Options& options, RecurrentPolicy<float>& policy,
           std::span<Session* const> sessions);
+  ~Trainer() override;
 
   void run(const TrainingCallback& callback) override;
   std::string to_json() const override;
@@ -52,36 +54,40 @@ class Trainer final : public policy_gradient::Trainer {
     policy_gradient::MovingBaseline baseline;
   };
 
-  // Samples, evaluates and makes an update; reports it.
-  TrainingUpdate update(Environment& environment);
-  // Sizes the samples of an update to the budget.
-  void prepare_draws(std::int64_t evaluations_left);
+  // What an update samples on one problem, and the gradient of its loss.
+  struct Batch;
+  // What a thread computes a batch with.
+  struct Workspace;
+  struct Workspaces;
+
+  // Returns the problems of the next update, in turn; none when all budgets are spent.
+  std::vector<Batch> next_batches();
+  void sample(Batch& batch, Workspace& workspace);
   // Seeds the derivatives of the loss; returns false if no placement counts.
-  bool seed(Environment& environment, const std::vector<Evaluation>& evaluations);
-  // Returns the mean entropy of a device's distribution.
-  double entropy() const;
+  bool seed(Environment& environment, const std::vector<Evaluation>& evaluations,
+            Workspace& workspace) const;
+  // Makes a step along the mean gradient; returns its norm.
+  double step(std::span<const Batch> batches);
 
   SamplingOptions sampling_;
   RewardOptions reward_;
   bool normalizes_advantages_;
   RecurrentPolicy<float>* policy_;
   policy_gradient::PolicyOptimizer optimizer_;
-  nn::Tape<float> tape_;
+  std::unique_ptr<Workspaces> workspaces_;
   std::vector<Environment> environments_;
   std::size_t next_ = 0;  // environment of the next update, modulo their number
   std::int64_t episodes_ = 0;
-  std::deque<GroupedDraw> draws_;
-  std::vector<Placement> placements_;
   std::vector<float> gradient_;
 };
 
 /// Says whether derivatives are kept.
 enum class Learns : std::uint8_t { kNo, kYes };
 
-/// Throws Error of kUnsupported if a tape of so many placements of all groups takes too much
+/// Throws Error of kUnsupported if `tapes` tapes of so many placements of all groups take too much
 /// memory: the attention of each group reads all groups.
 void check_size(const Options& options, const Problem& problem, std::size_t placements,
-                Learns learns);
+                std::size_t tapes, Learns learns);
 
 /// Sets `placements` to the sampled ones, draw by draw.
 void read_placements(const std::deque<GroupedDraw>& draws, const Problem& problem,
