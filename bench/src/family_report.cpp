@@ -70,7 +70,7 @@ FamilyRow summarize(const std::string& agent, const Tables& tables) {
   const Pairs pairs = with_fastest(tables, agent);
   row.graphs = static_cast<std::int64_t>(pairs.mine_us.size());
   for (std::size_t i = 0; i < pairs.mine_us.size(); ++i) {
-    row.times_best.push_back(pairs.mine_us[i] / pairs.others_us[i]);
+    row.times_best.push_back(time_ratio(pairs.mine_us[i], pairs.others_us[i]));
   }
   std::ranges::sort(row.times_best);
   if (pairs.mine_us.size() == tables.size()) {

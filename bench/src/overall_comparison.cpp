@@ -26,7 +26,7 @@ Candidate summarize(const std::string& agent, const Times& times, const Times& l
   for (const auto& [table, time_us] : times) {
     own_us.push_back(time_us);
     least_us.push_back(least.at(table));
-    candidate.row.times_best.push_back(own_us.back() / least_us.back());
+    candidate.row.times_best.push_back(time_ratio(own_us.back(), least_us.back()));
   }
   std::ranges::sort(candidate.row.times_best);
   if (!own_us.empty()) {

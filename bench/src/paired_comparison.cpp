@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kConfidence = 0.95;
 constexpr std::size_t kMostExact = 64;
+constexpr double kShortestUs = 1e-6;
 
 // The ranks of the absolute differences, with the mean rank for ties, doubled so that they are
 // integers.
@@ -97,6 +98,12 @@ double wilcoxon_signed_rank(std::span<const double> differences) {
                                     wilcoxon_signed_rank_positive(negated)));
 }
 
+double positive_time(double us) { return std::max(us, kShortestUs); }
+
+double time_ratio(double mine_us, double other_us) {
+  return positive_time(mine_us) / positive_time(other_us);
+}
+
 PairedComparison compare_pairs(std::span<const double> mine, std::span<const double> others) {
   EMPLACE_CHECK(!mine.empty() && mine.size() == others.size(), "{} and {} times", mine.size(),
                 others.size());
@@ -104,11 +111,13 @@ PairedComparison compare_pairs(std::span<const double> mine, std::span<const dou
   std::vector<double> differences;
   double sum = 0;
   for (std::size_t i = 0; i < mine.size(); ++i) {
-    EMPLACE_CHECK(mine[i] > 0 && others[i] > 0, "times {} and {}", mine[i], others[i]);
-    differences.push_back(std::log(mine[i]) - std::log(others[i]));
+    EMPLACE_CHECK(mine[i] >= 0 && others[i] >= 0, "times {} and {}", mine[i], others[i]);
+    const double one = positive_time(mine[i]);
+    const double other = positive_time(others[i]);
+    differences.push_back(std::log(one) - std::log(other));
     sum += differences.back();
-    comparison.less += mine[i] < others[i] ? 1 : 0;
-    comparison.greater += mine[i] > others[i] ? 1 : 0;
+    comparison.less += one < other ? 1 : 0;
+    comparison.greater += one > other ? 1 : 0;
   }
   const auto n = static_cast<double>(differences.size());
   const double mean = sum / n;

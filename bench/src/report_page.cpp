@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -64,7 +65,10 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-double rounded(double value) { return std::stod(fmt::format("{:.{}g}", value, kCurveDigits)); }
+// Numbers near 0 included, which std::stod refuses.
+double rounded(double value) {
+  return std::strtod(fmt::format("{:.{}g}", value, kCurveDigits).c_str(), nullptr);
+}
 
 Json if_finite(double value) { return std::isfinite(value) ? Json(rounded(value)) : Json(nullptr); }
 

@@ -71,6 +71,7 @@ LogPlot plot_profile(const FamilyTable& table, std::span<const std::string> agen
 // second never are.
 constexpr double kShortestShown = 1.05;
 constexpr double kLongestShown = 2.5;
+constexpr double kShortestStepS = 1e-12;  // shorter ones are drawn as 0
 
 using Curve = std::vector<ConvergencePoint>;
 
@@ -150,16 +151,17 @@ std::optional<LogPlot> plot_convergence(const Convergence& convergence, const Re
   if (!any || !std::isfinite(best_us)) {
     return std::nullopt;
   }
-  LogPlot plot(
-      fmt::format("{} on {}", convergence.graph, convergence.cluster),
-      {.title = axis == ReportPlots::kSeconds ? "seconds of the search" : "evaluations",
-       .least = least,
-       .most = std::max(end, 10 * least)},
-      {.title = "best step time so far [s], median",
-       .least = best_us / 1e6,
-       .most = std::clamp(longest_us, kShortestShown * best_us, kLongestShown * best_us) / 1e6,
-       .linear = true},
-      field_height_for(convergence.curves.size()));
+  const double longest_shown_us =
+      std::clamp(longest_us, kShortestShown * best_us, kLongestShown * best_us);
+  LogPlot plot(fmt::format("{} on {}", convergence.graph, convergence.cluster),
+               {.title = axis == ReportPlots::kSeconds ? "seconds of the search" : "evaluations",
+                .least = least,
+                .most = std::max(end, 10 * least)},
+               {.title = "best step time so far [s], median",
+                .least = best_us / 1e6 < kShortestStepS ? 0 : best_us / 1e6,
+                .most = std::max(longest_shown_us / 1e6, kShortestStepS),
+                .linear = true},
+               field_height_for(convergence.curves.size()));
   for (const ConvergenceCurve& curve : convergence.curves) {
     LogPlot::Pen pen = agent_pen(agents, curve.agent);
     plot.add_curve(curve.agent, steps_of(points_of(curve, axis), least, end), std::move(pen));

@@ -182,7 +182,7 @@ ComparedResult summarize(const Results& results) {
 std::vector<double> times_of(const Results& results) {
   std::vector<double> times_us;
   for (const CellResult* result : results) {
-    times_us.push_back(result->status == CellStatus::kOk ? result->step_time_us
+    times_us.push_back(result->status == CellStatus::kOk ? positive_time(result->step_time_us)
                                                          : std::numeric_limits<double>::infinity());
   }
   return times_us;
@@ -219,8 +219,9 @@ GraphComparison compare(const Coordinates& key, const Results& a, const Results&
   const std::vector<double> a_us = times_of(a);
   const std::vector<double> b_us = times_of(b);
   if (row.a.step_time_us && row.b.step_time_us) {
-    row.ratio = row.exact ? SampleRatio{.ratio = *row.b.step_time_us / *row.a.step_time_us}
-                          : ratio_of_samples(finite(b_us), finite(a_us));
+    row.ratio = row.exact
+                    ? SampleRatio{.ratio = time_ratio(*row.b.step_time_us, *row.a.step_time_us)}
+                    : ratio_of_samples(finite(b_us), finite(a_us));
   }
   if (!same_costs) {
     return row;
@@ -255,8 +256,8 @@ std::vector<AgentComparison> compare_agents(const std::vector<GraphComparison>& 
     }
     AgentComparison& agent = agents[found->second];
     if (row.a.step_time_us && row.b.step_time_us) {
-      pairs[found->second].a_us.push_back(*row.a.step_time_us);
-      pairs[found->second].b_us.push_back(*row.b.step_time_us);
+      pairs[found->second].a_us.push_back(positive_time(*row.a.step_time_us));
+      pairs[found->second].b_us.push_back(positive_time(*row.b.step_time_us));
     } else {
       agent.only_a += row.a.step_time_us ? 1 : 0;
       agent.only_b += row.b.step_time_us ? 1 : 0;

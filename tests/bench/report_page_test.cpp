@@ -97,6 +97,22 @@ TEST(ReportPage, NamesAreText) {
   EXPECT_EQ(data["steps"][0]["missing"], kHostile);
 }
 
+// The page reads back as JSON, so it holds no nan and no inf.
+TEST(ReportPage, HoldsWhateverTimesThereAre) {
+  for (const double us : {0.0, 5e-324, 1e307}) {
+    StoredRun run = run_of("");
+    for (CellResult& result : run.results) {
+      result.step_time_us = us;
+      result.bound_us = us;
+      for (Improvement& improvement : result.history) {
+        improvement.evaluation.step_time_us = us;
+      }
+    }
+    const json data = element_of(page_of(run), "data");
+    EXPECT_EQ(data["convergence"][0]["curves"][0]["by_evaluations"][0][1], us);
+  }
+}
+
 TEST(ReportPage, NeedsNoOtherFile) {
   const std::string page = page_of(run_of(""));
   EXPECT_THAT(page, Not(HasSubstr("<link")));

@@ -97,6 +97,24 @@ TEST(ReportPicture, PublishedFiguresAreRings) {
               HasSubstr("a, published: 1.5 s after 10 evaluations"));
 }
 
+// Ops may cost nothing, or next to nothing.
+TEST(ReportPicture, IsDrawnWhateverTheTimes) {
+  for (const double us : {0.0, 5e-324, 1e-9, 1e307}) {
+    StoredRun run = searched();
+    for (CellResult& result : run.results) {
+      result.step_time_us = us;
+      result.bound_us = us;
+      for (Improvement& improvement : result.history) {
+        improvement.evaluation.step_time_us = us;
+      }
+    }
+    const std::string svg = draw(run, ReportPlots::kAll);
+    EXPECT_THAT(svg, HasSubstr("g1 on c")) << us;
+    EXPECT_THAT(svg, Not(HasSubstr("nan"))) << us;
+    EXPECT_THAT(svg, Not(HasSubstr("inf"))) << us;
+  }
+}
+
 TEST(ReportPicture, SaysWhyThereIsNothingToDraw) {
   StoredRun run = example();
   expect_nothing_to_draw(run, ReportPlots::kEvaluations,

@@ -32,8 +32,15 @@ struct PairedComparison {
   double p = 1;                                       ///< see the head of this file
 };
 
-/// Compares positive times; mine[i] and others[i] are a pair. Requires: as many of each, at least
-/// one.
+/// Returns the time, or a picosecond where it is less: ops may cost nothing, and then only such
+/// times have ratios.
+double positive_time(double us);
+
+/// Returns the ratio of positive_time() of both.
+double time_ratio(double mine_us, double other_us);
+
+/// Compares positive_time() of times; mine[i] and others[i] are a pair. Requires: as many of each,
+/// at least one.
 PairedComparison compare_pairs(std::span<const double> mine, std::span<const double> others);
 
 /// Returns the two-sided p of Wilcoxon's signed-rank test; 1 where all differences are 0.
