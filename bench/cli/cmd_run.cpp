@@ -20,7 +20,9 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -47,6 +49,11 @@ std::string default_folder(const std::string& suite, int number) {
   return number == 1 ? "results/" + suite : fmt::format("results/{}-{}", suite, number);
 }
 
+std::string name_of(const bench::Suite& suite, bench::Shard shard) {
+  return shard.is_whole() ? suite.name
+                          : fmt::format("{}-shard-{}-of-{}", suite.name, shard.index, shard.count);
+}
+
 // A new run gets the first folder that is free; a resumed one the last that is not.
 std::string choose_folder(const Options& options, const std::string& suite) {
   if (!options.output.empty()) {
@@ -71,30 +78,28 @@ std::string choose_folder(const Options& options, const std::string& suite) {
   return default_folder(suite, number);
 }
 
-// Tells how far a run is. Time is spent by evaluations, so cells count by the number that they may
-// use.
+// Tells how far a run is. Cells count by the time that they are expected to take.
 class Progress {
  public:
-  Progress(const std::vector<Cell>& cells, const std::vector<Cell>& remaining)
-      : total_(cells.size()), done_(cells.size() - remaining.size()) {
-    for (const Cell& cell : remaining) {
-      work_left_ += work_of(cell);
+  explicit Progress(const bench::SuiteRun& run)
+      : total_(run.cells().size()), done_(total_ - run.remaining().size()) {
+    const std::vector<double> seconds = run.expected_seconds();
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+      seconds_of_.emplace(run.remaining()[i].id(), seconds[i]);
+      work_left_ += seconds[i];
     }
     show("");
   }
 
   void finished(const Cell& cell) {
     ++done_;
-    work_done_ += work_of(cell);
-    work_left_ -= work_of(cell);
+    const double seconds = seconds_of_.at(cell.id());
+    work_done_ += seconds;
+    work_left_ -= seconds;
     show(fmt::format("{} on {}: {}", cell.graph, cell.cluster, cell.agent.text()));
   }
 
  private:
-  static double work_of(const Cell& cell) {
-    return cell.agent.info().deterministic ? 1 : static_cast<double>(cell.max_evaluations);
-  }
-
   void show(const std::string& last) {
     std::string text = fmt::format("[{}/{}]", done_, total_);
     if (work_done_ > 0) {
@@ -108,6 +113,7 @@ class Progress {
   ProgressLine line_;
   std::size_t total_;
   std::size_t done_;
+  std::map<std::string, double> seconds_of_;  // by the id of the cell
   double work_left_ = 0;
   double work_done_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -143,7 +149,9 @@ Outcome run(const Options& options, const Invocation& invocation) {
       options.shard.empty() ? bench::Shard() : bench::read_shard(options.shard);
   const auto seed = static_cast<std::uint64_t>(options.seed);
   if (options.dry_run) {
-    dry_run(bench::load_suite(options.suite), seed, shard, options.json, invocation);
+    const bench::Suite suite = bench::load_suite(options.suite);
+    dry_run(suite, seed, shard, options.resume ? choose_folder(options, name_of(suite, shard)) : "",
+            options.json, invocation);
     return Outcome::kOk;
   }
   bench::Communicator* const ranks = join_ranks();
@@ -167,10 +175,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
     suite_run.work_for_root(*ranks, threads);
     return Outcome::kOk;
   }
-  const std::string name =
-      shard.is_whole() ? suite.name
-                       : fmt::format("{}-shard-{}-of-{}", suite.name, shard.index, shard.count);
-  const std::string folder = choose_folder(options, name);
+  const std::string folder = choose_folder(options, name_of(suite, shard));
   suite_run.open(folder, invocation.arguments, options.resume);
   warn_of_other_build(suite_run.manifest());
   warn_without_checksum(folder, suite_run.finished_without_checksum());
@@ -184,7 +189,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
   }
   std::vector<bench::CellFault> faults;
   {
-    Progress progress(suite_run.cells(), suite_run.remaining());
+    Progress progress(suite_run);
     faults = suite_run.run(*executor, stop,
                            [&](const CellResult& result) { progress.finished(result.cell); });
   }
@@ -230,7 +235,6 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command->add_flag("--resume", options->resume,
                     "Keep the cells that are there and run the others");
-  CLI::Option* const resume = command->get_option("--resume");
   CLI::Option* const python = command->get_option("--python");
   command
       ->add_option("--shard", options->shard,
@@ -239,8 +243,8 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("I/N");
   command
       ->add_flag("--dry-run", options->dry_run,
-                 "Run nothing; tell cells, core-hours, memory, disk, and how many shards pay")
-      ->excludes(resume)
+                 "Run nothing; tell cells, core-hours, memory, disk, and how many shards pay; with "
+                 "--resume what is left")
       ->excludes(python);
   add_threads(*command, options->threads);
   add_seed(*command, options->seed);

@@ -2,8 +2,12 @@
 
 #include "terminal.hpp"
 
+#include <emplace/bench/manifest.hpp>
+#include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite_costs.hpp>
+#include <emplace/bench/suite_run.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -128,12 +133,46 @@ ShardWork whole(const SuiteCosts& costs) {
   return work;
 }
 
-Estimate estimate(const SuiteCosts& costs, bench::Shard shard) {
-  const std::vector<Piece> pieces = costs.pieces();
-  const ShardWork work =
-      shard.is_whole()
-          ? whole(costs)
-          : bench::divide(pieces, shard.count)[static_cast<std::size_t>(shard.index - 1)];
+// Takes out of `work` what the run in `folder` has.
+void leave_out_finished(ShardWork& work, const SuiteCosts& costs, const std::string& folder,
+                        const bench::Manifest& wanted) {
+  const bench::StoredRun run = bench::read_store(folder);
+  if (const auto other = bench::difference(run.manifest, wanted)) {
+    throw Error(ErrorCode::kUsage, fmt::format("{}: cannot resume: {}", folder, *other));
+  }
+  if (run.manifest.shard != wanted.shard) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{}: cannot resume: it is of shard {}, not of {}", folder,
+                            run.manifest.shard.text(), wanted.shard.text()));
+  }
+  std::set<std::string> finished;
+  for (const bench::CellResult& result : run.results) {
+    finished.insert(result.cell.id());
+  }
+  std::set<std::string> needed;  // plans of policies, by their hashes
+  std::erase_if(work.cells, [&](std::size_t at) {
+    const Cell& cell = costs.cells[at];
+    const bool is_finished = finished.contains(cell.id());
+    if (!is_finished && !cell.policy.empty()) {
+      needed.insert(cell.training);
+    }
+    return is_finished;
+  });
+  std::erase_if(work.trainings, [&](std::size_t at) {
+    const bench::SuiteTraining& training = costs.trainings[at];
+    return !needed.contains(hash_of(training.plan)) ||
+           std::filesystem::exists(bench::policy_path(folder, training));
+  });
+}
+
+// What a shard runs.
+ShardWork work_of(const SuiteCosts& costs, bench::Shard shard) {
+  return shard.is_whole() ? whole(costs)
+                          : bench::divide(costs.pieces(),
+                                          shard.count)[static_cast<std::size_t>(shard.index - 1)];
+}
+
+Estimate estimate(const SuiteCosts& costs, const ShardWork& work) {
   Estimate estimate{.num_cells = static_cast<std::int64_t>(work.cells.size()),
                     .num_trainings = static_cast<std::int64_t>(work.trainings.size())};
   Lines lines;
@@ -167,13 +206,16 @@ Estimate estimate(const SuiteCosts& costs, bench::Shard shard) {
   }
   estimate.lines = lines.take();
   estimate.num_problems = static_cast<std::int64_t>(problems.size());
-  if (shard.is_whole() && !pieces.empty()) {
-    const Piece& longest = *std::ranges::max_element(pieces, {}, &Piece::cost_us);
-    estimate.longest_us = longest.cost_us;
-    estimate.longest = describe(longest, costs);
-    estimate.divisions = divisions_of(pieces, estimate.cost_us);
-  }
   return estimate;
+}
+
+// Adds how a whole suite is divided.
+void add_divisions(Estimate& estimate, const SuiteCosts& costs) {
+  const std::vector<Piece> pieces = costs.pieces();
+  const Piece& longest = *std::ranges::max_element(pieces, {}, &Piece::cost_us);
+  estimate.longest_us = longest.cost_us;
+  estimate.longest = describe(longest, costs);
+  estimate.divisions = divisions_of(pieces, estimate.cost_us);
 }
 
 // Three figures and the unit in which they are easy to read.
@@ -268,9 +310,23 @@ nlohmann::ordered_json to_json(const Estimate& estimate, const bench::Suite& sui
 
 }  // namespace
 
-void dry_run(const bench::Suite& suite, std::uint64_t root_seed, bench::Shard shard, bool json,
-             const Invocation& invocation) {
-  const Estimate expected = estimate(bench::costs_of(suite, root_seed), shard);
+void dry_run(const bench::Suite& suite, std::uint64_t root_seed, bench::Shard shard,
+             const std::string& folder, bool json, const Invocation& invocation) {
+  const SuiteCosts costs = bench::costs_of(suite, root_seed);
+  ShardWork work = work_of(costs, shard);
+  if (!folder.empty()) {
+    leave_out_finished(work, costs, folder,
+                       {.suite = suite,
+                        .root_seed = root_seed,
+                        .num_cells = static_cast<std::int64_t>(costs.cells.size()),
+                        .shard = shard,
+                        .problems = costs.problems});
+  }
+  Estimate expected = estimate(costs, work);
+  // A run that has begun is not divided any more.
+  if (shard.is_whole() && folder.empty() && !costs.cells.empty()) {
+    add_divisions(expected, costs);
+  }
   if (json) {
     print_json(to_json(expected, suite, root_seed, shard));
   } else {

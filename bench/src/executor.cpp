@@ -175,17 +175,27 @@ CellResult run_suite_cell(const Cell& cell, const ProblemSet& problems, const Po
   return result;
 }
 
-std::vector<const Cell*> longest_first(std::span<const Cell> cells, const ProblemSet& problems) {
+std::vector<double> expected_seconds(std::span<const Cell> cells, const ProblemSet& problems) {
   std::map<const Problem*, ProblemSize> sizes;
-  std::vector<std::pair<double, const Cell*>> costs;
-  costs.reserve(cells.size());
+  std::vector<double> seconds;
+  seconds.reserve(cells.size());
   for (const Cell& cell : cells) {
     const Problem& problem = problems.find(cell).problem;
     auto size = sizes.find(&problem);
     if (size == sizes.end()) {
       size = sizes.emplace(&problem, size_of(problem)).first;
     }
-    costs.emplace_back(CostModel::shipped().seconds(cell, size->second), &cell);
+    seconds.push_back(CostModel::shipped().seconds(cell, size->second));
+  }
+  return seconds;
+}
+
+std::vector<const Cell*> longest_first(std::span<const Cell> cells, const ProblemSet& problems) {
+  const std::vector<double> seconds = expected_seconds(cells, problems);
+  std::vector<std::pair<double, const Cell*>> costs;
+  costs.reserve(cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    costs.emplace_back(seconds[i], &cells[i]);
   }
   std::ranges::stable_sort(costs, std::greater(), &std::pair<double, const Cell*>::first);
   std::vector<const Cell*> order(costs.size());

@@ -120,8 +120,9 @@ Manifest read_manifest_file(const std::string& folder) {
 }
 
 [[noreturn]] void refuse(const std::string& folder, std::string_view what) {
-  throw Error(ErrorCode::kUsage,
-              fmt::format("{}: cannot resume: {}; choose another folder with --out", folder, what));
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format("{}: cannot resume: {}; choose another folder with --output", folder, what));
 }
 
 std::string text_of(const Shard& shard) {
@@ -220,7 +221,7 @@ ResultStore ResultStore::open(const std::string& path, const Manifest& manifest,
     throw Error(ErrorCode::kUsage,
                 path +
                     ": the folder holds a run already; finish it with --resume, or choose "
-                    "another folder with --out");
+                    "another folder with --output");
   }
   impl->manifest = manifest;
   if (exists) {

@@ -1,3 +1,5 @@
+#include "suite_cell.hpp"
+
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/rank_executor.hpp>
 #include <emplace/bench/suite_costs.hpp>
@@ -46,15 +48,15 @@ std::vector<SuiteTraining> needed(std::vector<SuiteTraining> trainings,
 }
 
 // Where a trained policy is kept, in the folder of the run.
-std::string policy_path(const std::string& folder, const SuiteTraining& training) {
-  return folder + "/policies/" + training.file_name();
-}
-
 std::string curve_path(const std::string& folder, const SuiteTraining& training) {
   return folder + "/policies/" + training.curve_file_name();
 }
 
 }  // namespace
+
+std::string policy_path(const std::string& folder, const SuiteTraining& training) {
+  return folder + "/policies/" + training.file_name();
+}
 
 SuiteRun::SuiteRun(const Suite& suite, std::uint64_t root_seed, Shard shard)
     : suite_(suite), root_seed_(root_seed), shard_(shard), problems_({}) {
@@ -123,6 +125,10 @@ std::string SuiteRun::fingerprint() const {
 
 void SuiteRun::work_for_root(Communicator& ranks, int threads) const {
   bench::work_for_root(ranks, threads, {cells_, trainings_, problems_});
+}
+
+std::vector<double> SuiteRun::expected_seconds() const {
+  return bench::expected_seconds(remaining_, problems_);
 }
 
 std::vector<SuiteTraining> SuiteRun::untrained() const {

@@ -140,7 +140,23 @@ emplace_on_path() {
   whole=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["core_hours"])' <<<"$output")
   answers 0 run quickstart --dry-run --json --shard 1/4
   holds "0.2 < d['core_hours'] / $whole < 0.3" 'd["shard"] == "1/4"'
-  answers 2 run quickstart --dry-run --resume
+}
+
+@test "a dry run tells what is left of a run" {
+  suite suite.json 5 inception-v3:batch=2
+  "$EMPLACE" run ./suite.json -o run --quiet >/dev/null
+  answers 0 run ./suite.json -o run --resume --dry-run
+  [[ "$output" == "small: 0 cells on 0 problems, 0 policies to train"* ]]
+  sed -i '$d' run/cells.jsonl
+  before=$(cat run/*)
+  answers 0 run ./suite.json -o run --resume --dry-run --json
+  holds 'd["cells"] == 1' 'd["problems"] == 1' 'd["core_hours"] > 0' 'd["divisions"] == []'
+  [ "$before" = "$(cat run/*)" ]
+  answers 2 run ./suite.json -o run --resume --dry-run --seed 1
+  [[ "$stderr" == *"run: cannot resume: it was run with seed 0, not 1"* ]]
+  answers 2 run ./suite.json -o run --resume --dry-run --shard 1/2
+  [[ "$stderr" == *"run: cannot resume: it is of shard 1/1, not of 1/2"* ]]
+  answers 3 run ./suite.json -o none --resume --dry-run
 }
 
 @test "the job array of Slurm runs each shard, also again" {

@@ -24,6 +24,9 @@ namespace emplace::bench {
 
 class Communicator;
 
+/// Returns the file in which a run in `folder` keeps the policy of a training.
+std::string policy_path(const std::string& folder, const SuiteTraining& training);
+
 /// Runs a suite; see the head of this file. Used by one thread.
 class SuiteRun {
  public:
@@ -40,6 +43,10 @@ class SuiteRun {
 
   /// Returns the cells without a result when the store was opened. Requires: open() was called.
   const std::vector<Cell>& remaining() const { return remaining_; }
+
+  /// Returns how long each of remaining() is expected to take on one core, in seconds. Requires: as
+  /// remaining().
+  std::vector<double> expected_seconds() const;
 
   /// Returns the manifest of the store, the present start last. Requires: as remaining().
   const Manifest& manifest() const { return store_->manifest(); }
