@@ -49,11 +49,6 @@ std::string default_folder(const std::string& suite, int number) {
   return number == 1 ? "results/" + suite : fmt::format("results/{}-{}", suite, number);
 }
 
-std::string name_of(const bench::Suite& suite, bench::Shard shard) {
-  return shard.is_whole() ? suite.name
-                          : fmt::format("{}-shard-{}-of-{}", suite.name, shard.index, shard.count);
-}
-
 // A new run gets the first folder that is free; a resumed one the last that is not.
 std::string choose_folder(const Options& options, const std::string& suite) {
   if (!options.output.empty()) {
@@ -150,7 +145,8 @@ Outcome run(const Options& options, const Invocation& invocation) {
   const auto seed = static_cast<std::uint64_t>(options.seed);
   if (options.dry_run) {
     const bench::Suite suite = bench::load_suite(options.suite);
-    dry_run(suite, seed, shard, options.resume ? choose_folder(options, name_of(suite, shard)) : "",
+    dry_run(suite, seed, shard,
+            options.resume ? choose_folder(options, shard.name_of_run(suite.name)) : "",
             options.json, invocation);
     return Outcome::kOk;
   }
@@ -175,7 +171,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
     suite_run.work_for_root(*ranks, threads);
     return Outcome::kOk;
   }
-  const std::string folder = choose_folder(options, name_of(suite, shard));
+  const std::string folder = choose_folder(options, shard.name_of_run(suite.name));
   suite_run.open(folder, invocation.arguments, options.resume);
   warn_of_other_build(suite_run.manifest());
   warn_without_checksum(folder, suite_run.finished_without_checksum());
@@ -239,7 +235,6 @@ void add_run(CLI::App& app, Action& action) {
   command
       ->add_option("--shard", options->shard,
                    "Run part I of N, which cost about the same; emplace merge unites them")
-      ->excludes(python)
       ->type_name("I/N");
   command
       ->add_flag("--dry-run", options->dry_run,

@@ -31,6 +31,10 @@ void append(std::vector<std::size_t>& all, const std::vector<std::size_t>& more)
 
 std::string Shard::text() const { return fmt::format("{}/{}", index, count); }
 
+std::string Shard::name_of_run(const std::string& suite) const {
+  return is_whole() ? suite : fmt::format("{}-shard-{}-of-{}", suite, index, count);
+}
+
 Shard read_shard(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash != std::string_view::npos) {

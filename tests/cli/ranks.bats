@@ -89,8 +89,10 @@ END
 }
 
 @test "a signal to mpirun interrupts the run, and the root says how to go on" {
-  suite suite.json 300000 in-tree:levels=4
-  mpirun -n 2 "$EMPLACE" run suite.json -o ranks -j 1 >out 2>err &
+  suite suite.json 2000000 in-tree:levels=4
+  # So many seconds after the signal mpirun tells the ranks, and so many later it kills them. One, the default, is too
+  # few on a busy machine.
+  OMPI_MCA_odls_base_sigkill_timeout=3 mpirun -n 2 "$EMPLACE" run suite.json -o ranks -j 1 >out 2>err &
   local job=$!
   for _ in $(seq 3000); do
     [ ! -s ranks/cells.jsonl ] || break

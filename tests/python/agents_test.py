@@ -298,6 +298,18 @@ class Suites(unittest.TestCase):
             return [{key: value for key, value in row.items() if key != "wall_s"} for row in rows(report.cells)]
         self.assertEqual(str(facts(self.run_in("a", threads=1))), str(facts(self.run_in("b", threads=4))))
 
+    def test_shards_are_merged_to_the_whole(self):
+        def facts(report):
+            return [{key: value for key, value in row.items() if key != "wall_s"} for row in rows(report.cells)]
+        shards = [self.run_in(f"shard-{at}", shard=f"{at}/3") for at in (1, 2, 3)]
+        self.assertEqual(sum(len(rows(shard.cells)) for shard in shards), 11)
+        self.assertTrue(all(rows(shard.cells) for shard in shards))
+        merged = self.folder + "/merged"
+        told = subprocess.run([os.environ["EMPLACE"], "merge", *(shard.folder for shard in shards), "-o", merged],
+                              check=True, capture_output=True, text=True).stdout
+        self.assertIn("11 of 11 cells from 3 stores", told)
+        self.assertEqual(str(facts(emplace.report(merged))), str(facts(self.run_in("whole"))))
+
     def test_failed_cells_say_why_and_others_go_on(self):
         suite = {**SUITE, "agents": ["heft", "py-raises", "py-wild", RoundRobin]}
         cells = rows(emplace.run(suite, output=self.folder + "/run").cells)
@@ -343,6 +355,8 @@ class Mine:
                          {"heft", "mine"})
         self.assertEqual(run(good, "-o", "one", "-q").returncode, 2)
         self.assertEqual(run(good, "-o", "one", "--resume").stdout, done.stdout)
+        self.assertEqual(run(good, "--shard", "2/2").stderr, "results in results/mixed-shard-2-of-2\n")
+        self.assertEqual(run(good, "--shard", "3/2").returncode, 2)
         for code, text, program in ((4, "results in", good.replace("[0]", "[99]")), (2, "registers no agent", ""),
                                     (2, "mine.py: ZeroDivisionError: division by zero (mine.py, line 1)", "1 / 0"),
                                     (2, "mine.py: SyntaxError", "def")):
@@ -361,6 +375,7 @@ class Mine:
                 (emplace.FormatError, lambda: emplace.run({**SUITE, "graphs": ["nothing"]}, output=self.folder)),
                 (emplace.UnknownNameError, lambda: emplace.run("no-such-suite", output=self.folder)),
                 (emplace.UsageError, lambda: self.run_in("x", seed=-1)),
+                (emplace.UsageError, lambda: self.run_in("x", shard="2")),
                 (emplace.Error, lambda: emplace.report(self.folder + "/nothing"))):
             with self.assertRaises(error):
                 call()

@@ -30,6 +30,7 @@ def _options(arguments):
     run.add_argument("--python", action="append", default=[])
     run.add_argument("-o", "--output")
     run.add_argument("--resume", action="store_true")
+    run.add_argument("--shard", default="1/1")
     run.add_argument("--threads", type=int, default=0)
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--json", action="store_true")
@@ -63,7 +64,7 @@ def _run(options):
         print(f"\r[{done}/{total}]", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
     folder = run_cells(options.suite, agents=[name for name in added if name not in named], output=options.output,
-                       seed=options.seed, resume=options.resume, threads=options.threads,
+                       seed=options.seed, shard=options.shard, resume=options.resume, threads=options.threads,
                        progress=progress if sys.stderr.isatty() and not quiet else None)
     if not quiet:
         print(f"results in {folder}", file=sys.stderr)

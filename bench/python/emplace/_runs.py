@@ -148,7 +148,7 @@ def _free_folder(name: str) -> str:
 
 
 def last_folder(name: str) -> str:
-    """Returns the folder that a run of the suite `name` goes on in: the last of results/SUITE, results/SUITE-2, ..."""
+    """Returns the folder that a run named `name` goes on in: the last of results/NAME, results/NAME-2, ..."""
     number = 1
     while os.path.exists(f"results/{name}-{number + 1}"):
         number += 1
@@ -165,21 +165,22 @@ def _with_classes(agents: Iterable[Any]) -> Iterator[Any]:
 
 
 def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
-        resume: bool = False, threads: int = 0, progress: Progress = None) -> Report:
+        shard: str = "1/1", resume: bool = False, threads: int = 0, progress: Progress = None) -> Report:
     """Runs a suite, as `emplace run` does, and returns its report().
 
     `suite` is a name, the path of a file, or a dict of what a file holds, whose agents may be registered classes.
     `agents` are added to those of the suite. `output` is the folder of the results; results/SUITE, then
-    results/SUITE-2 and so on unless told otherwise. `progress(done, total)` is called after each cell. Ctrl-C ends
-    the run; with `resume` it goes on in `output`, or in the last of these folders.
+    results/SUITE-2 and so on unless told otherwise. `shard`, as "2/8", runs that part of the suite; `emplace merge`
+    unites their folders. `progress(done, total)` is called after each cell. Ctrl-C ends the run; with `resume` it goes
+    on in `output`, or in the last of these folders.
     """
-    folder = run_cells(suite, agents=agents, output=output, seed=seed, resume=resume, threads=threads,
+    folder = run_cells(suite, agents=agents, output=output, seed=seed, shard=shard, resume=resume, threads=threads,
                        progress=progress)
     return report(folder)
 
 
 def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
-              resume: bool = False, threads: int = 0, progress: Progress = None) -> str:
+              shard: str = "1/1", resume: bool = False, threads: int = 0, progress: Progress = None) -> str:
     """Runs a suite and returns the folder of its results."""
     if isinstance(suite, dict):
         source = "suite"
@@ -192,10 +193,10 @@ def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path
         listed = _core.agents() if listed == "*" else listed
         document["agents"] = [*_with_classes(listed), *_with_classes(agents)]
     text = json.dumps(document)
-    name = _core.checked_name(text, source)
+    name = _core.name_of_run(text, source, shard)
     if output is not None:
         folder = os.fspath(output)
     else:
         folder = last_folder(name) if resume else _free_folder(name)
-    _core.run_suite(text, source, folder, seed, resume, threads, list(sys.argv), progress)
+    _core.run_suite(text, source, folder, seed, shard, resume, threads, list(sys.argv), progress)
     return folder

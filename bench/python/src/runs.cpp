@@ -97,7 +97,7 @@ py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t ev
 // Runs a suite and returns the number of its cells that are finished, and of all.
 std::pair<std::size_t, std::size_t> run_suite(const std::string& text, const std::string& source,
                                               const std::string& folder, std::int64_t seed,
-                                              bool resume, int threads,
+                                              const std::string& shard, bool resume, int threads,
                                               const std::vector<std::string>& arguments,
                                               const py::object& progress) {
   check_threads(threads);
@@ -109,7 +109,8 @@ std::pair<std::size_t, std::size_t> run_suite(const std::string& text, const std
   std::size_t total = 0;
   std::vector<bench::CellFault> faults;
   run_interruptibly([&](const std::atomic<bool>& stop) {
-    bench::SuiteRun run(bench::read_suite(text, source), static_cast<std::uint64_t>(seed));
+    bench::SuiteRun run(bench::read_suite(text, source), static_cast<std::uint64_t>(seed),
+                        bench::read_shard(shard));
     run.open(folder, arguments, resume);
     bench::ThreadExecutor executor(threads);
     run.train(run.untrained(), executor, stop, [](const bench::SuiteTraining&) {});
@@ -213,10 +214,11 @@ void bind_runs(py::module_& module) {
   module.def("run_suite", run_suite);
   module.def("read_run", read_run);
   module.def("report_text", report_text);
-  // The name of the suite in `text`, which is checked.
-  module.def("checked_name", [](const std::string& text, const std::string& source) {
-    return bench::read_suite(text, source).name;
-  });
+  // The name of a run of the suite in `text`. Suite and shard are checked.
+  module.def("name_of_run",
+             [](const std::string& text, const std::string& source, const std::string& shard) {
+               return bench::read_shard(shard).name_of_run(bench::read_suite(text, source).name);
+             });
   module.def("suite_text", [](const std::string& name_or_path) {
     return bench::write_suite(bench::load_suite(name_or_path));
   });

@@ -31,6 +31,9 @@ struct Shard {
   /// Returns "INDEX/COUNT".
   std::string text() const;
 
+  /// Returns the name of a run of this part of `suite`, after which its folder is named by default.
+  std::string name_of_run(const std::string& suite) const;
+
   bool operator==(const Shard&) const = default;
 };
 
