@@ -15,16 +15,16 @@
 namespace emplace::agents::rnn {
 namespace {
 
-// As many samples of groupings as the budget allows.
-std::deque<GroupedDraw> draws_of(const SamplingOptions& sampling, std::int64_t evaluations_left) {
+// Sizes the samples of an update on one problem to its budget.
+void prepare_draws(const SamplingOptions& sampling, std::int64_t evaluations_left,
+                   std::deque<GroupedDraw>& draws) {
   std::size_t left = std::min(sampling.groupings * sampling.placements,
                               static_cast<std::size_t>(evaluations_left));
-  std::deque<GroupedDraw> draws((left + sampling.placements - 1) / sampling.placements);
+  draws.resize((left + sampling.placements - 1) / sampling.placements);
   for (GroupedDraw& drawn : draws) {
     drawn.draw.placements = std::min(left, sampling.placements);
     left -= drawn.draw.placements;
   }
-  return draws;
 }
 
 // The mean entropy of a device's distribution.
@@ -189,7 +189,7 @@ void Trainer::sample(Batch& batch, Workspace& workspace) {
   Session& session = *environment.session;
   nn::Tape<float>& tape = workspace.tape;
   tape.clear();
-  workspace.draws = draws_of(sampling_, session.evaluations_left());
+  prepare_draws(sampling_, session.evaluations_left(), workspace.draws);
   ActionSampler sampler(&session.random());
   const bool is_noisy = optimizer_.updates() < sampling_.noise_updates;
   policy_->place(tape, environment.items, sampler, is_noisy ? sampling_.logit_noise : 0,
