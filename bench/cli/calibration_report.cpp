@@ -8,6 +8,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace emplace::cli {
@@ -19,6 +20,8 @@ using Json = nlohmann::ordered_json;
 
 // More would hide the rest; --report has them all.
 constexpr std::size_t kMaxLeftOut = 10;
+
+Json or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
 
 std::string percent(double part) { return fmt::format("{:.1f}", 100 * part); }
 
@@ -108,12 +111,17 @@ std::string to_text(const bench::Validation& validation) {
                  std::string(emplace::to_string(row.source)), fmt::format("{}", row.ops),
                  percent(row.mean_error), percent(row.max_error)});
   }
-  return fmt::format(
-      "\n{}: predicted against measured\n\n{}\n  mean error of steps {} %, rank correlation "
-      "(Kendall's tau) {}\n\n{}{}",
-      validation.graph, steps.to_terminal(false), percent(validation.mean_step_error),
-      validation.tau ? fmt::format("{:.3f}", *validation.tau) : "of no use: all steps are equal",
-      ops.to_terminal(false), left_out_to_text(validation.left_out));
+  std::string text = fmt::format("\n{}: predicted against measured\n", validation.graph);
+  if (validation.mean_step_error) {
+    text += fmt::format(
+        "\n{}\n  mean error of steps {} %, rank correlation (Kendall's tau) {}\n",
+        steps.to_terminal(false), percent(*validation.mean_step_error),
+        validation.tau ? fmt::format("{:.3f}", *validation.tau) : "of no use: all steps are equal");
+  }
+  if (!validation.ops.empty()) {
+    text += "\n" + ops.to_terminal(false);
+  }
+  return text + left_out_to_text(validation.left_out);
 }
 
 Json to_json(std::span<const bench::Validation> validations) {
@@ -138,8 +146,8 @@ Json to_json(std::span<const bench::Validation> validations) {
                      {"max_error", row.max_error}});
     }
     list.push_back({{"graph", validation.graph},
-                    {"mean_step_error", validation.mean_step_error},
-                    {"kendall_tau", validation.tau ? Json(*validation.tau) : Json()},
+                    {"mean_step_error", or_null(validation.mean_step_error)},
+                    {"kendall_tau", or_null(validation.tau)},
                     {"steps", std::move(steps)},
                     {"ops", std::move(ops)},
                     {"left_out", validation.left_out}});

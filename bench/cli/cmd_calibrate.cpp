@@ -66,10 +66,10 @@ std::vector<OpGraph> load_graphs(const std::vector<std::string>& names) {
 
 // Opens the devices again, with a profiler for GPUs. Says if there is none to be had.
 // What CUPTI writes at first goes to `kept` as well, if that is not null.
-MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
+MachineDevices profiled_devices(const Options& options, bool has_gpu,
                                 calibrate::ActivityRecording* kept) {
   if (!has_gpu) {
-    return find_devices(options);
+    return find_devices(options.machine, *options.sampling.stop);
   }
   std::unique_ptr<calibrate::ActivitySource> source = calibrate::open_cupti();
   if (!source->why_none().empty()) {
@@ -81,12 +81,12 @@ MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
   if (kept != nullptr) {
     source = calibrate::keep_activities(std::move(source), kMaxRecordedBytes, *kept);
   }
-  return find_devices(options, std::move(source));
+  return find_devices(options.machine, *options.sampling.stop, std::move(source));
 }
 
 // Launches are measured by devices of their own, which nothing profiles.
-std::vector<calibrate::Launch> launches_of(const MachineOptions& options, bool& has_gpu) {
-  const MachineDevices machine = find_devices(options);
+std::vector<calibrate::Launch> launches_of(const Options& options, bool& has_gpu) {
+  const MachineDevices machine = find_devices(options.machine, *options.sampling.stop);
   has_gpu = machine.has_gpu();
   return calibrate::measure_launches(machine.all());
 }
@@ -100,12 +100,12 @@ struct Calibrated {
 Calibrated calibrate_and_write(const Options& options, std::span<const OpGraph> graphs,
                                const calibrate::Progress& progress) {
   bool has_gpu = false;
-  std::vector<calibrate::Launch> launches = launches_of(options.machine, has_gpu);
+  std::vector<calibrate::Launch> launches = launches_of(options, has_gpu);
   if (!has_gpu && !options.record.empty()) {
     throw Error(ErrorCode::kUsage, "--record is of use with GPUs only");
   }
   calibrate::ActivityRecording kept;
-  const MachineDevices machine = profiled_devices(options.machine, has_gpu, &kept);
+  const MachineDevices machine = profiled_devices(options, has_gpu, &kept);
   calibrate::CalibratedMachine calibrated =
       calibrate::calibrate(machine.all(), calibrate::distinct_sites(graphs),
                            {.name = options.name,
@@ -142,7 +142,7 @@ void validate(const Options& options, const calibrate::Progress& progress) {
   std::vector<bench::Validation> validations;
   bool has_gpu = false;
   {
-    const MachineDevices machine = find_devices(options.machine);
+    const MachineDevices machine = find_devices(options.machine, *options.sampling.stop);
     has_gpu = machine.has_gpu();
     expect_devices_of(*cluster, path, machine.all());
     for (const std::string& name : options.validate) {
@@ -155,7 +155,7 @@ void validate(const Options& options, const calibrate::Progress& progress) {
           machine.all(), how, progress));
     }
   }
-  const MachineDevices machine = profiled_devices(options.machine, has_gpu, nullptr);
+  const MachineDevices machine = profiled_devices(options, has_gpu, nullptr);
   for (std::size_t i = 0; i < validations.size(); ++i) {
     bench::validate_ops(problems[i], machine.all(), how, progress, validations[i]);
     print_text(to_text(validations[i]));

@@ -48,7 +48,7 @@ Wanted parse_device(const std::string& text) {
   return wanted;
 }
 
-void add_cpus(std::int32_t parts, MachineDevices& machine) {
+void add_cpus(std::int32_t parts, const std::atomic<bool>& stop, MachineDevices& machine) {
   const std::vector<int> cores = calibrate::usable_cores();
   const auto per_part = static_cast<std::int32_t>(cores.size()) / parts;
   if (per_part == 0) {
@@ -59,7 +59,7 @@ void add_cpus(std::int32_t parts, MachineDevices& machine) {
     const auto first = static_cast<std::size_t>(part * per_part);
     machine.owned.push_back(calibrate::make_cpu_device(
         fmt::format("cpu:{}", part),
-        std::span(cores).subspan(first, static_cast<std::size_t>(per_part))));
+        std::span(cores).subspan(first, static_cast<std::size_t>(per_part)), &stop));
   }
 }
 
@@ -104,7 +104,7 @@ bool MachineDevices::has_gpu() const {
   });
 }
 
-MachineDevices find_devices(const MachineOptions& options,
+MachineDevices find_devices(const MachineOptions& options, const std::atomic<bool>& stop,
                             std::shared_ptr<calibrate::ActivitySource> activities) {
   std::vector<Wanted> wanted;
   for (const std::string& text : split(options.devices, ',')) {
@@ -122,7 +122,7 @@ MachineDevices find_devices(const MachineOptions& options,
     if (each.is_gpu) {
       add_gpus(each, options, activities, machine);
     } else {
-      add_cpus(each.parts, machine);
+      add_cpus(each.parts, stop, machine);
     }
   }
   return machine;

@@ -8,6 +8,7 @@
 
 #include <CLI/App.hpp>
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,10 +36,10 @@ struct MachineDevices {
   bool has_gpu() const;
 };
 
-/// Opens the devices; GPUs ask `activities` how long their work took, if it is not null. Throws
-/// kUsage where there is no GPU but one is asked for; the message says
-/// what is missing, how to get it, and how to go on without.
-MachineDevices find_devices(const MachineOptions& options,
+/// Opens the devices; GPUs ask `activities` how long their work took, if it is not null, and CPUs
+/// begin no work once `stop` is true. Throws kUsage where there is no GPU but one is asked for; the
+/// message says what is missing, how to get it, and how to go on without.
+MachineDevices find_devices(const MachineOptions& options, const std::atomic<bool>& stop,
                             std::shared_ptr<calibrate::ActivitySource> activities = nullptr);
 
 /// Throws kUsage unless `cluster` has exactly the devices of this machine, by name and in order.

@@ -167,10 +167,12 @@ PlanRunner::PlanRunner(const OpGraph& graph, const ExecutionPlan& plan,
 
 PlanRunner::~PlanRunner() = default;
 
-std::vector<double> PlanRunner::run(std::int32_t warm_up, std::int32_t steps) {
+std::vector<double> PlanRunner::run(std::int32_t warm_up, std::int32_t steps,
+                                    const std::atomic<bool>* stop) {
   using Clock = std::chrono::steady_clock;
+  const auto is_stopped = [&] { return stop != nullptr && *stop; };
   std::vector<double> times_us;
-  for (std::int32_t step = 0; step < warm_up + steps; ++step) {
+  for (std::int32_t step = 0; step < warm_up + steps && !is_stopped(); ++step) {
     const Clock::time_point begin = Clock::now();
     if (state_->recorded) {
       state_->recorded->replay();
@@ -179,7 +181,7 @@ std::vector<double> PlanRunner::run(std::int32_t warm_up, std::int32_t steps) {
     }
     state_->finish();
     const std::chrono::duration<double, std::micro> took = Clock::now() - begin;
-    if (step >= warm_up) {
+    if (step >= warm_up && !is_stopped()) {
       times_us.push_back(took.count());
     }
   }

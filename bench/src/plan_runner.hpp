@@ -8,6 +8,7 @@
 
 #include <emplace/calibrate/compute_device.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -27,8 +28,11 @@ class PlanRunner {
   PlanRunner& operator=(const PlanRunner&) = delete;
 
   /// Runs `warm_up` steps, then `steps` more, and returns how long each of those took, in
-  /// microseconds of the host's clock, from its first work to its last.
-  std::vector<double> run(std::int32_t warm_up, std::int32_t steps);
+  /// microseconds of the host's clock, from its first work to its last. Once `stop`, if it is not
+  /// null, is true, no other step begins; one that has begun is not counted, since devices may
+  /// have left out some of it.
+  std::vector<double> run(std::int32_t warm_up, std::int32_t steps,
+                          const std::atomic<bool>* stop = nullptr);
 
  private:
   struct State;

@@ -66,13 +66,18 @@ class Validator {
 
   void run_steps(std::span<const NamedPlacement> placements, Validation& result) const {
     Simulator simulator(problem_);
-    for (std::size_t i = 0; i < placements.size(); ++i) {
-      const NamedPlacement& named = placements[i];
+    std::size_t i = 0;
+    // Says whether validation is to end; then it leaves out this placement and those after it.
+    const auto leaves_out_rest = [&] {
       if (options_.sampling.is_stopped()) {
-        result.left_out.push_back(
-            fmt::format("{} placements: validation was stopped before", placements.size() - i));
-        break;
+        result.left_out.push_back(fmt::format("{} of {} placements: validation was stopped before",
+                                              placements.size() - i, placements.size()));
+        return true;
       }
+      return false;
+    };
+    for (; i < placements.size() && !leaves_out_rest(); ++i) {
+      const NamedPlacement& named = placements[i];
       progress_({.what = fmt::format("{}: placement {} of {}: {}", result.graph, i + 1,
                                      placements.size(), named.name),
                  .done = static_cast<double>(i) / static_cast<double>(placements.size())});
@@ -85,6 +90,9 @@ class Validator {
       }
       try {
         const std::vector<double> times_us = run_placement(named.placement, predicted);
+        if (leaves_out_rest()) {
+          break;  // it has fewer steps than were wanted
+        }
         std::vector<TimedRun> runs;
         std::ranges::transform(times_us, std::back_inserter(runs),
                                [](double us) { return TimedRun{.us = us}; });
@@ -120,7 +128,7 @@ class Validator {
     const double wanted = options_.seconds_per_placement * 1e6 / predicted.makespan_us;
     const auto steps = static_cast<std::int32_t>(
         std::clamp(wanted, double{1} * options_.min_steps, double{1} * options_.max_steps));
-    return runner.run(options_.warm_up_steps, steps);
+    return runner.run(options_.warm_up_steps, steps, options_.sampling.stop);
   }
 
   void measure_ops_on(std::size_t device, std::span<const calibrate::OpSite> sites,
@@ -214,10 +222,14 @@ Validation validate_steps(const std::string& graph, const Problem& problem,
   Validator(problem, devices, options, progress).run_steps(placements, result);
   std::vector<double> predicted;
   std::vector<double> measured;
+  double error = 0;
   for (const ValidatedStep& step : result.steps) {
     predicted.push_back(step.predicted_us);
     measured.push_back(step.measured_us);
-    result.mean_step_error += std::abs(step.error()) / static_cast<double>(result.steps.size());
+    error += std::abs(step.error()) / static_cast<double>(result.steps.size());
+  }
+  if (!result.steps.empty()) {
+    result.mean_step_error = error;
   }
   result.tau = kendall_tau(predicted, measured);
   return result;

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 namespace emplace::bench {
@@ -90,6 +91,23 @@ INSTANTIATE_TEST_SUITE_P(Graphs, RunsOfAPlan,
                          testing::Values("inception-v3:batch=1",
                                          "nmt:steps=3,batch=2,hidden=32,vocabulary=500",
                                          "moe-transformer:layers=2,batch=1,width=64,sequence=32"));
+
+TEST(PlanRunner, CountsNoStepThatEndsAfterItWasStopped) {
+  OpGraph graph;
+  boost::add_vertex(Op{.name = "op", .kind = "relu"}, graph);
+  HashingDevice device("cpu:0");
+  ComputeDevice* const devices[] = {&device};
+  const DeviceId device_of[] = {0};
+  const OpId order[] = {0};
+  const ExecutionPlan plan = plan_step(graph, device_of, 1, order);
+  PlanRunner runner(graph, plan, devices);
+  std::atomic<bool> stop{false};
+  device.before_run = [&] { stop = device.log.hashes.size() == 4; };
+  EXPECT_EQ(runner.run(2, 10, &stop).size(), 2);
+  EXPECT_EQ(device.log.hashes.size(), 5);
+  EXPECT_TRUE(runner.run(2, 10, &stop).empty());
+  EXPECT_EQ(device.log.hashes.size(), 5);
+}
 
 TEST(PlanRunner, NamesTheOpThatNothingRuns) {
   OpGraph graph;

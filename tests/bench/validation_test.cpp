@@ -6,6 +6,7 @@
 #include <support/problems.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,28 @@ TEST(Validation, LeavesOutWhatDoesNotFitAndSaysWhere) {
   EXPECT_THAT(result.steps, IsEmpty());
   EXPECT_THAT(result.left_out, ElementsAre(HasSubstr("gpu:0: gpu:0 has too little memory")));
   EXPECT_FALSE(result.tau.has_value());
+}
+
+TEST(Validation, LeavesOutThePlacementDuringWhichItIsStopped) {
+  const Problem problem = make_problem(chain_graph({100, 100, 100}, 8));
+  std::atomic<bool> stop{false};
+  HashingDevice devices[] = {HashingDevice("gpu:0"), HashingDevice("gpu:1")};
+  // The second placement has all ops on this device.
+  devices[1].before_run = [&] { stop = true; };
+  calibrate::ComputeDevice* const used[] = {&devices[0], &devices[1]};
+  const auto placements = validation_placements(problem, 2, 1);
+  const ValidationOptions options{.max_steps = 3, .sampling = {.stop = &stop}};
+  Validation result = validate_steps("chain", problem, placements, used, options, kSilent);
+  validate_ops(problem, used, options, kSilent, result);
+  ASSERT_THAT(result.steps, SizeIs(1));
+  EXPECT_EQ(result.steps[0].placement, "gpu:0");
+  EXPECT_THAT(result.ops, IsEmpty());
+  EXPECT_THAT(result.left_out, ElementsAre("9 of 10 placements: validation was stopped before",
+                                           HasSubstr("1 ops: validation was stopped before")));
+
+  result = validate_steps("chain", problem, placements, used, options, kSilent);
+  EXPECT_FALSE(result.mean_step_error.has_value());
+  EXPECT_THAT(result.left_out, ElementsAre("10 of 10 placements: validation was stopped before"));
 }
 
 TEST(ValidatedStep, TellsBySignWhetherThePredictionIsTooHigh) {

@@ -14,13 +14,15 @@ namespace emplace::calibrate {
 namespace {
 
 using testing::Each;
+using testing::ElementsAre;
 using testing::Gt;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 
-std::unique_ptr<ComputeDevice> device_of_first_core() {
+std::unique_ptr<ComputeDevice> device_of_first_core(const std::atomic<bool>* stop = nullptr) {
   const std::vector<int> core{usable_cores().front()};
-  return make_cpu_device("cpu:0", core);
+  return make_cpu_device("cpu:0", core, stop);
 }
 
 OpSite relu(std::int64_t elements) {
@@ -75,7 +77,7 @@ TEST(CpuDevice, RunsAQueueInOrder) {
   queue->run(*program, {.inputs = {x->data()}, .outputs = {y->data()}});
   queue->copy(x->data(), y->data(), 12);
   queue->record()->wait_on_host();
-  EXPECT_THAT(floats(*x), testing::ElementsAre(0, 0, 2));
+  EXPECT_THAT(floats(*x), ElementsAre(0, 0, 2));
   queue->finish();
 }
 
@@ -123,6 +125,31 @@ TEST(CpuDevice, TimesRunsAndCopies) {
   EXPECT_THAT(device->time_copies(copies, 2), Each(SizeIs(2)));
   EXPECT_TRUE(std::ranges::equal(floats(*x), floats(*y)));
   EXPECT_GT(device->launch_us(), 0);
+}
+
+TEST(CpuDevice, BeginsNoWorkOnceItIsStopped) {
+  std::atomic<bool> stop{true};
+  const auto device = device_of_first_core(&stop);
+  const auto program = device->compile(relu(1000));
+  const auto x = device->allocate(4000, true);
+  const auto y = device->allocate(4000, false);
+  const OpBuffers buffers{.inputs = {x->data()}, .outputs = {y->data()}};
+  EXPECT_THAT(device->time_runs(*program, buffers, 3), IsEmpty());
+  const std::array copies{Copy{y->data(), x->data(), 2000}};
+  EXPECT_THAT(device->time_copies(copies, 2), ElementsAre(IsEmpty()));
+  EXPECT_GT(device->launch_us(), 0);
+
+  int begun = 0;
+  const int one = 1;
+  const auto queue = device->make_queue();
+  queue->copy(&begun, &one, sizeof(int));
+  queue->record()->wait_on_host();
+  queue->finish();
+  EXPECT_EQ(begun, 0);
+  stop = false;
+  queue->copy(&begun, &one, sizeof(int));
+  queue->finish();
+  EXPECT_EQ(begun, 1);
 }
 
 TEST(CpuDevice, RefusesCoresThatItMayNotUse) {

@@ -102,7 +102,8 @@ struct HashLog {
 
 class HashingQueue : public Queue {
  public:
-  explicit HashingQueue(HashLog& log) : log_(log), worker_([this] { work(); }) {}
+  HashingQueue(HashLog& log, std::function<void()>& before_run)
+      : log_(log), before_run_(before_run), worker_([this] { work(); }) {}
   ~HashingQueue() override {
     push({});
     worker_.join();
@@ -110,6 +111,7 @@ class HashingQueue : public Queue {
 
   void run(OpProgram& program, const OpBuffers& buffers) override {
     push([this, &program, buffers] {
+      before_run_();
       const Hash hash = dynamic_cast<HashingProgram&>(program).run(buffers);
       const std::lock_guard lock(log_.mutex);
       log_.hashes.push_back(hash);
@@ -149,6 +151,7 @@ class HashingQueue : public Queue {
   }
 
   HashLog& log_;
+  std::function<void()>& before_run_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> work_;
@@ -176,7 +179,9 @@ class HashingDevice : public ComputeDevice {
   std::unique_ptr<OpProgram> compile(const OpSite& site) override {
     return site.op.kind == unsupported ? nullptr : std::make_unique<HashingProgram>(site);
   }
-  std::unique_ptr<Queue> make_queue() override { return std::make_unique<HashingQueue>(log); }
+  std::unique_ptr<Queue> make_queue() override {
+    return std::make_unique<HashingQueue>(log, before_run);
+  }
   std::vector<TimedRun> time_runs(OpProgram&, const OpBuffers&, std::int32_t runs) override {
     return timed(runs);
   }
@@ -193,6 +198,8 @@ class HashingDevice : public ComputeDevice {
   HashLog log;
   std::string unsupported{};
   std::int64_t max_bytes = std::int64_t{1} << 34;
+  /// Is called by queues before each run; a test replaces it.
+  std::function<void()> before_run = [] {};
   /// Returns the time of the next run; a test replaces it.
   std::function<TimedRun()> next_run = [] { return TimedRun{.us = 1}; };
 

@@ -64,17 +64,41 @@ TEST(Sampling, StopsWhenToldAndKeepsWhatWasMeasured) {
   const OpSamples samples =
       measure_ops(device, sites, {.stop = &stop}, [&](const ProgressNote& note) {
         done.push_back(note.done);
-        stop = note.what.find("op 2 of 4") != std::string::npos;
+        stop = note.what.find("op 3 of 4") != std::string::npos;
       });
   EXPECT_EQ(samples.samples.size(), 2);
   EXPECT_EQ(samples.not_measured, 2);
-  ASSERT_EQ(done.size(), 2);
+  ASSERT_EQ(done.size(), 3);
   EXPECT_EQ(done[0], 0);
   EXPECT_DOUBLE_EQ(done[1], 4.0 / 7);
 
   HashingDevice other("cpu:1");
   ComputeDevice* const devices[] = {&device, &other};
   EXPECT_FALSE(measure_copies(devices, {.stop = &stop}, kSilent).is_complete);
+}
+
+TEST(Sampling, LeavesOutWhatIsMeasuredWhileItIsStopped) {
+  std::atomic<bool> stop{false};
+  int runs_left = 30;
+  HashingDevice device("cpu:0");
+  device.next_run = [&] {
+    stop = --runs_left <= 0;
+    return TimedRun{.us = 12};
+  };
+  // Each is run ten times, and once to warm up.
+  const SamplingOptions options{.warm_up_runs = 1, .runs = 10, .stop = &stop};
+  const OpSite sites[] = {site("relu"), site("add"), site("mul"), site("tanh")};
+  const OpSamples samples = measure_ops(device, sites, options, kSilent);
+  EXPECT_EQ(samples.samples.size(), 2);
+  EXPECT_EQ(samples.not_measured, 2);
+
+  stop = false;
+  runs_left = 30;
+  HashingDevice other("cpu:1");
+  ComputeDevice* const devices[] = {&other, &device};  // copies are timed where they go
+  const CopySamples copies = measure_copies(devices, options, kSilent);
+  EXPECT_FALSE(copies.is_complete);
+  EXPECT_EQ(copies.samples.size(), 2);
 }
 
 TEST(Sampling, MeasuresEachOpAndTellsWhatNothingRuns) {

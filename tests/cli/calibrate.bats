@@ -60,6 +60,14 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
   [ ! -e a.json ]
 }
 
+# A step of Inception-V3 takes a CPU seconds or minutes, and a placement takes several.
+@test "calibrate --validate ends soon when it is told to stop" {
+  answers 0 calibrate "${quick[@]}" "$graph" -o machine.json
+  run -130 timeout --foreground --preserve-status -s INT -k 60 5 \
+    "$EMPLACE" calibrate --devices cpu --cluster ./machine.json --validate inception-v3
+  [[ "$output" == *"placements: validation was stopped before"* ]]
+}
+
 @test "an unwritable -o is told" {
   refuses 3 "there is no folder 'no/such/folder'" calibrate "${quick[@]}" "$graph" -o no/such/folder/a.json
 }

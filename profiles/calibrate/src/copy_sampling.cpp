@@ -112,6 +112,10 @@ class CopySampler {
       timer.time_copies(copies, options_.warm_up_runs);
       const Summary summary = measure(
           options_, [&](std::int32_t runs) { return timer.time_copies(copies, runs).front(); });
+      if (options_.is_stopped()) {
+        result_.is_complete = false;  // this copy has fewer runs than were wanted
+        return false;
+      }
       if (const std::string why = why_unstable(summary, options_); !why.empty()) {
         result_.unstable.push_back(fmt::format("{}: {}", what, why));
       } else {

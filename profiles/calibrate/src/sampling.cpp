@@ -88,7 +88,8 @@ Summary measure(const SamplingOptions& options,
     if (best.runs == 0 || (summary.runs > 0 && summary.spread < best.spread)) {
       best = summary;
     }
-    if (best.runs >= options.runs / 2 && best.spread <= options.stable_spread) {
+    if ((best.runs >= options.runs / 2 && best.spread <= options.stable_spread) ||
+        options.is_stopped()) {
       break;
     }
   }
@@ -107,6 +108,42 @@ std::string why_unstable(const Summary& summary, const SamplingOptions& options)
   return "";
 }
 
+namespace {
+
+// Adds what becomes of an op; returns false if it was not measured, since measuring is to end.
+bool measure_op(ComputeDevice& device, const OpSite& site, const SamplingOptions& options,
+                OpSamples& result) {
+  try {
+    const std::unique_ptr<OpProgram> program = device.compile(site);
+    if (!program) {
+      result.unsupported.push_back(site);
+      return true;
+    }
+    const ProgramMemory memory(device, site, program->workspace_bytes());
+    device.time_runs(*program, memory.buffers(), options.warm_up_runs);
+    const Summary summary = measure(options, [&](std::int32_t runs) {
+      return device.time_runs(*program, memory.buffers(), runs);
+    });
+    if (options.is_stopped()) {
+      return false;  // of fewer runs than were wanted
+    }
+    if (const std::string why = why_unstable(summary, options); !why.empty()) {
+      result.unstable.push_back(fmt::format("{}: {}", describe(site), why));
+      return true;
+    }
+    if (summary.below_clock) {
+      result.below_clock.push_back(key_of(site.op));
+    }
+    result.samples.push_back(
+        {.site = site, .library = std::string(program->library()), .time = summary});
+  } catch (const DeviceFailure& failure) {
+    result.unstable.push_back(fmt::format("{}: {}", describe(site), failure.what()));
+  }
+  return true;
+}
+
+}  // namespace
+
 OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
                       const SamplingOptions& options, const Progress& progress) {
   OpSamples result;
@@ -116,38 +153,14 @@ OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
   }
   double work = 0;
   for (std::size_t i = 0; i < sites.size(); ++i) {
-    if (options.is_stopped()) {
+    progress({.what = fmt::format("{}: op {} of {}: {}", device.facts().name, i + 1, sites.size(),
+                                  describe(sites[i])),
+              .done = work / all_work});
+    if (options.is_stopped() || !measure_op(device, sites[i], options, result)) {
       result.not_measured = static_cast<std::int64_t>(sites.size() - i);
       break;
     }
-    const OpSite& site = sites[i];
-    progress({.what = fmt::format("{}: op {} of {}: {}", device.facts().name, i + 1, sites.size(),
-                                  describe(site)),
-              .done = work / all_work});
-    work += guessed_work(site);
-    try {
-      const std::unique_ptr<OpProgram> program = device.compile(site);
-      if (!program) {
-        result.unsupported.push_back(site);
-        continue;
-      }
-      const ProgramMemory memory(device, site, program->workspace_bytes());
-      device.time_runs(*program, memory.buffers(), options.warm_up_runs);
-      const Summary summary = measure(options, [&](std::int32_t runs) {
-        return device.time_runs(*program, memory.buffers(), runs);
-      });
-      if (const std::string why = why_unstable(summary, options); !why.empty()) {
-        result.unstable.push_back(fmt::format("{}: {}", describe(site), why));
-        continue;
-      }
-      if (summary.below_clock) {
-        result.below_clock.push_back(key_of(site.op));
-      }
-      result.samples.push_back(
-          {.site = site, .library = std::string(program->library()), .time = summary});
-    } catch (const DeviceFailure& failure) {
-      result.unstable.push_back(fmt::format("{}: {}", describe(site), failure.what()));
-    }
+    work += guessed_work(sites[i]);
   }
   return result;
 }

@@ -73,8 +73,9 @@ struct Validation {
   std::vector<ValidatedStep> steps{};
   std::vector<ValidatedOps> ops{};      ///< by device, class and cost source
   std::vector<std::string> left_out{};  ///< placements and ops, and why
-  double mean_step_error = 0;           ///< of |error()|
-  std::optional<double> tau{};          ///< rank correlation of predicted and measured steps
+  /// The mean of |error()|; none without steps.
+  std::optional<double> mean_step_error{};
+  std::optional<double> tau{};  ///< rank correlation of predicted and measured steps
 };
 
 /// Simulates and runs `placements` of `problem`. `devices` are those of the problem's cluster, in

@@ -16,6 +16,7 @@
 #include <cctype>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <optional>
 #include <utility>
@@ -55,7 +56,8 @@ class HostMemory final : public Memory {
 };
 
 // Fills memory with random numbers; beyond the first 64k they repeat, which no rate depends on.
-void fill_randomly(void* data, std::int64_t bytes) {
+// Gigabytes take seconds, so it ends early when `is_stopped` says so.
+void fill_randomly(void* data, std::int64_t bytes, const std::function<bool()>& is_stopped) {
   constexpr std::int64_t kNumbers = 1 << 16;
   constexpr std::int64_t kBlock = kNumbers * std::int64_t{sizeof(float)};
   RandomStream random(1);
@@ -63,7 +65,7 @@ void fill_randomly(void* data, std::int64_t bytes) {
   for (float& number : numbers) {
     number = static_cast<float>(2 * random.uniform() - 1);
   }
-  for (std::int64_t begin = 0; begin < bytes; begin += kBlock) {
+  for (std::int64_t begin = 0; begin < bytes && !is_stopped(); begin += kBlock) {
     std::memcpy(static_cast<char*>(data) + begin, numbers.data(),
                 static_cast<std::size_t>(std::min(kBlock, bytes - begin)));
   }
@@ -97,7 +99,7 @@ CpuProgram& of_cpu(OpProgram& program) {
 
 class CpuQueue final : public Queue {
  public:
-  explicit CpuQueue(std::span<const int> cores) : worker_(cores) {}
+  CpuQueue(std::span<const int> cores, const std::atomic<bool>* stop) : worker_(cores, stop) {}
 
   void run(OpProgram& program, const OpBuffers& buffers) override {
     worker_.add(
@@ -137,9 +139,10 @@ std::string class_of(const std::string& product) {
 
 class CpuDevice final : public ComputeDevice {
  public:
-  CpuDevice(std::string name, std::span<const int> cores)
+  CpuDevice(std::string name, std::span<const int> cores, const std::atomic<bool>* stop)
       : name_(std::move(name)),
         cores_(cores.begin(), cores.end()),
+        stop_(stop),
         team_(static_cast<int>(cores.size())),
         memory_bytes_(host_memory_bytes() / std::ssize(usable_cores()) * std::ssize(cores_)) {}
 
@@ -157,7 +160,7 @@ class CpuDevice final : public ComputeDevice {
     }
     auto memory = std::make_unique<HostMemory>(bytes);
     if (random) {
-      fill_randomly(memory->data(), bytes);
+      fill_randomly(memory->data(), bytes, [this] { return is_stopped(); });
     }
     return memory;
   }
@@ -175,19 +178,19 @@ class CpuDevice final : public ComputeDevice {
     return program;
   }
 
-  std::unique_ptr<Queue> make_queue() override { return std::make_unique<CpuQueue>(cores_); }
+  std::unique_ptr<Queue> make_queue() override { return std::make_unique<CpuQueue>(cores_, stop_); }
 
   std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers,
                                   std::int32_t runs) override {
     CpuProgram& own = of_cpu(program);
-    std::vector<TimedRun> times(static_cast<std::size_t>(runs));
+    std::vector<TimedRun> times;
     Worker worker(cores_);
     worker.add([&](const CoreTeam& team) {
-      for (TimedRun& time : times) {
+      while (std::ssize(times) < runs && !is_stopped()) {
         own.evict(team, buffers);
         const auto begin = Clock::now();
         own.run(team, buffers);
-        time.us = us_since(begin);
+        times.push_back({.us = us_since(begin)});
       }
     });
     worker.finish();
@@ -197,21 +200,21 @@ class CpuDevice final : public ComputeDevice {
   // Each copy is one thread's, on a core of its own as far as there are so many.
   std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
                                                  std::int32_t runs) override {
-    std::vector<std::vector<TimedRun>> times(copies.size(),
-                                             std::vector<TimedRun>(static_cast<std::size_t>(runs)));
-    std::barrier together(std::ssize(copies));
+    std::vector<std::vector<TimedRun>> times(copies.size());
+    bool is_ended = is_stopped();  // for all copies at once, so that none waits for another
+    std::barrier together(std::ssize(copies), [&]() noexcept { is_ended = is_stopped(); });
     std::vector<std::unique_ptr<Worker>> workers;
     for (std::size_t i = 0; i < copies.size(); ++i) {
       const int core = cores_[i % cores_.size()];
       workers.push_back(std::make_unique<Worker>(std::span(&core, 1)));
       workers.back()->add([&, i](const CoreTeam& team) {
-        for (TimedRun& time : times[i]) {
+        while (std::ssize(times[i]) < runs && !is_ended) {
           evict(team, copies[i].from, copies[i].bytes);
           evict(team, copies[i].to, copies[i].bytes);
           together.arrive_and_wait();
           const auto begin = Clock::now();
           std::memcpy(copies[i].to, copies[i].from, static_cast<std::size_t>(copies[i].bytes));
-          time.us = us_since(begin);
+          times[i].push_back({.us = us_since(begin)});
           together.arrive_and_wait();
         }
       });
@@ -258,8 +261,11 @@ class CpuDevice final : public ComputeDevice {
     return facts;
   }
 
+  bool is_stopped() const { return stop_ != nullptr && *stop_; }
+
   std::string name_;
   std::vector<int> cores_;
+  const std::atomic<bool>* stop_;
   CoreTeam team_;
   std::int64_t memory_bytes_;
   mutable std::optional<DeviceFacts> facts_;
@@ -282,7 +288,8 @@ std::vector<int> usable_cores() {
   return cores;
 }
 
-std::unique_ptr<ComputeDevice> make_cpu_device(std::string name, std::span<const int> cores) {
+std::unique_ptr<ComputeDevice> make_cpu_device(std::string name, std::span<const int> cores,
+                                               const std::atomic<bool>* stop) {
   EMPLACE_CHECK(!cores.empty(), "device {} has no cores", name);
   const std::vector<int> usable = usable_cores();
   for (const int core : cores) {
@@ -290,7 +297,7 @@ std::unique_ptr<ComputeDevice> make_cpu_device(std::string name, std::span<const
       throw DeviceFailure(fmt::format("{}: core {} may not be used by this process", name, core));
     }
   }
-  return std::make_unique<CpuDevice>(std::move(name), cores);
+  return std::make_unique<CpuDevice>(std::move(name), cores, stop);
 }
 
 }  // namespace emplace::calibrate

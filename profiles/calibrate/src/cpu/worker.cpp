@@ -16,8 +16,9 @@ void pin_to_core(int core) {
   pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
-Worker::Worker(std::span<const int> cores)
-    : thread_([this, own = std::vector<int>(cores.begin(), cores.end())] { work(own); }) {}
+Worker::Worker(std::span<const int> cores, const std::atomic<bool>* stop)
+    : stop_(stop),
+      thread_([this, own = std::vector<int>(cores.begin(), cores.end())] { work(own); }) {}
 
 Worker::~Worker() {
   {
@@ -62,7 +63,8 @@ void Worker::work(const std::vector<int>& cores) {
     Entry entry = std::move(tasks_.front());
     tasks_.pop_front();
     is_busy_ = true;
-    const bool is_skipped = !failure_.empty() && !entry.always;
+    const bool is_stopped = stop_ != nullptr && *stop_;
+    const bool is_skipped = (is_stopped || !failure_.empty()) && !entry.always;
     lock.unlock();
     std::string failure;
     if (!is_skipped) {

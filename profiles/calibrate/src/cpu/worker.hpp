@@ -4,6 +4,7 @@
 
 #include "core_team.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -21,8 +22,9 @@ class Worker {
  public:
   using Task = std::function<void(const CoreTeam&)>;
 
-  /// Starts a thread whose team is pinned to `cores`, one thread to each.
-  explicit Worker(std::span<const int> cores);
+  /// Starts a thread whose team is pinned to `cores`, one thread to each. Once `stop`, if it is not
+  /// null, is true, tasks end unseen, but for those that are done always.
+  explicit Worker(std::span<const int> cores, const std::atomic<bool>* stop = nullptr);
 
   /// Ends when all tasks are done.
   ~Worker();
@@ -46,6 +48,7 @@ class Worker {
 
   void work(const std::vector<int>& cores);
 
+  const std::atomic<bool>* stop_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Entry> tasks_;

@@ -132,11 +132,13 @@ class ComputeDevice {
   virtual std::unique_ptr<OpProgram> compile(const OpSite& site) = 0;
   virtual std::unique_ptr<Queue> make_queue() = 0;
   /// Runs `program` `runs` times, each with caches that hold none of its data, and returns how
-  /// long each run occupied the device, without the launch.
+  /// long each run occupied the device, without the launch. A device that was told when to stop
+  /// may return fewer.
   virtual std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers,
                                           std::int32_t runs) = 0;
   /// Runs `copies`, of which this device is an end, all at the same time, `runs` times, and returns
-  /// for each copy how long its runs took, without the launch where the device can tell.
+  /// for each copy how long its runs took, without the launch where the device can tell. May stop
+  /// as time_runs() does.
   virtual std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
                                                          std::int32_t runs) = 0;
   /// Returns how long a device is busy beside the kernel for each launch, when launches follow one

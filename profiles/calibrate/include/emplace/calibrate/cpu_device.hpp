@@ -9,6 +9,7 @@
 
 #include <emplace/calibrate/compute_device.hpp>
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,8 +21,10 @@ namespace emplace::calibrate {
 std::vector<int> usable_cores();
 
 /// Makes a device called `name` of these cores, at least one. Its memory is the part of the host's
-/// that its cores are of the usable ones. Throws DeviceFailure if this process may not use one of
-/// them.
-std::unique_ptr<ComputeDevice> make_cpu_device(std::string name, std::span<const int> cores);
+/// that its cores are of the usable ones. Once `stop`, if it is not null, is true, it begins no run
+/// of an op and no copy: what is timed has fewer runs, and queues end. Throws DeviceFailure if this
+/// process may not use one of them.
+std::unique_ptr<ComputeDevice> make_cpu_device(std::string name, std::span<const int> cores,
+                                               const std::atomic<bool>* stop = nullptr);
 
 }  // namespace emplace::calibrate
