@@ -6,6 +6,7 @@
 #include <emplace/bench/cost_model.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/error.hpp>
 #include <emplace/sim/replicas.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -24,13 +25,18 @@
 namespace emplace::bench {
 namespace {
 
+// The agent may be the user's own.
 void check_placement(const Placement& placement, const Problem& problem) {
-  EMPLACE_CHECK(placement.size() == problem.num_groups(), "the agent placed {} of {} groups",
-                placement.size(), problem.num_groups());
+  if (placement.size() != problem.num_groups()) {
+    throw Error(ErrorCode::kUnsupported, fmt::format("the agent placed {} of {} groups",
+                                                     placement.size(), problem.num_groups()));
+  }
   for (GroupId group = 0; group < placement.size(); ++group) {
-    EMPLACE_CHECK(placement[group] >= 0 && placement[group] < problem.num_devices(),
-                  "the agent put group {} on device {} of {}", group, placement[group],
-                  problem.num_devices());
+    if (placement[group] < 0 || placement[group] >= problem.num_devices()) {
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("the agent put group {} on device {} of {}", group, placement[group],
+                              problem.num_devices()));
+    }
   }
 }
 

@@ -62,6 +62,43 @@ EMPLACE_REGISTER_AGENT(Unlucky, {.name = "test-unlucky",
                                  .kind = agents::AgentKind::kBaseline,
                                  .summary = "lacks memory at first"});
 
+// Does what an agent of the user's own may do wrong.
+class Faulty final : public agents::Agent {
+ public:
+  explicit Faulty(const Params& params) : fault_(params.get<std::string>("fault")) {
+    if (fault_ == "constructor") {
+      throw std::runtime_error("not made");
+    }
+  }
+  Placement place(const Problem& problem, agents::Session& session) override {
+    if (fault_ == "throw") {
+      throw std::runtime_error("lost");
+    }
+    if (fault_ == "throw-number") {
+      throw 42;
+    }
+    if (fault_ == "evaluate") {
+      session.evaluate(Placement(problem.num_groups(), problem.num_devices()));
+    }
+    return fault_ == "missing"   ? Placement(problem.num_groups() - 1)
+           : fault_ == "beyond"  ? Placement(problem.num_groups(), problem.num_devices())
+           : fault_ == "nowhere" ? Placement(problem.num_groups(), DeviceId{-1})
+                                 : Placement(problem.num_groups());
+  }
+
+ private:
+  std::string fault_;
+};
+
+EMPLACE_REGISTER_AGENT(Faulty,
+                       {.name = "test-faulty",
+                        .kind = agents::AgentKind::kBaseline,
+                        .summary = "does something wrong",
+                        .parameters = {{.name = "fault",
+                                        .default_value = std::string("none"),
+                                        .choices = {"none", "constructor", "throw", "throw-number",
+                                                    "evaluate", "missing", "beyond", "nowhere"}}}});
+
 class ExecutorTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -200,6 +237,27 @@ TEST_F(ExecutorTest, AnAgentThatThrowsMakesAFailedCell) {
   const CellResult result = run_cell(cell, problems_->find(cells_->front()), {}, kNeverStop);
   EXPECT_EQ(result.status, CellStatus::kFailed);
   EXPECT_NE(result.message.find("no-such-agent"), std::string::npos);
+}
+
+TEST_F(ExecutorTest, WhatAnAgentDoesWrongIsTheResultOfItsCell) {
+  const std::pair<std::string, std::string> faults[] = {
+      {"constructor", "not made"},
+      {"throw", "lost"},
+      {"throw-number", "the agent threw something that is no std::exception"},
+      {"evaluate", "no device 3 among 3"},
+      {"missing", "the agent placed 59 of 60 groups"},
+      {"beyond", "the agent put group 0 on device 3 of 3"},
+      {"nowhere", "the agent put group 0 on device -1 of 3"}};
+  Cell cell = cells_->front();
+  for (const auto& [fault, message] : faults) {
+    cell.agent = agents::AgentSpec("test-faulty:fault=" + fault);
+    const CellResult result = run_cell(cell, problems_->find(cells_->front()), {}, kNeverStop);
+    EXPECT_EQ(result.status, CellStatus::kFailed) << fault;
+    EXPECT_NE(result.message.find(message), std::string::npos) << fault << ": " << result.message;
+  }
+  cell.agent = "test-faulty";
+  EXPECT_EQ(run_cell(cell, problems_->find(cells_->front()), {}, kNeverStop).status,
+            CellStatus::kOk);
 }
 
 TEST_F(ExecutorTest, ACellThatLackedMemoryIsRunAgainAndIsNoResult) {
