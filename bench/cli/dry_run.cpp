@@ -7,7 +7,6 @@
 #include <emplace/bench/suite_costs.hpp>
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -136,19 +135,10 @@ ShardWork whole(const SuiteCosts& costs) {
 // Takes out of `work` what the run in `folder` has.
 void leave_out_finished(ShardWork& work, const SuiteCosts& costs, const std::string& folder,
                         const bench::Manifest& wanted) {
-  const bench::StoredRun run = bench::read_store(folder);
-  if (const auto other = bench::difference(run.manifest, wanted)) {
-    throw Error(ErrorCode::kUsage, fmt::format("{}: cannot resume: {}", folder, *other));
-  }
-  if (run.manifest.shard != wanted.shard) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("{}: cannot resume: it is of shard {}, not of {}", folder,
-                            run.manifest.shard.text(), wanted.shard.text()));
-  }
   std::set<std::string> finished;
-  for (const bench::CellResult& result : run.results) {
-    finished.insert(result.cell.id());
-  }
+  const bench::Manifest stored = bench::read_store(
+      folder, [&](const bench::CellResult& result) { finished.insert(result.cell.id()); });
+  bench::check_same_run(stored, wanted, folder);
   std::set<std::string> needed;  // plans of policies, by their hashes
   std::erase_if(work.cells, [&](std::size_t at) {
     const Cell& cell = costs.cells[at];
@@ -320,6 +310,7 @@ void dry_run(const bench::Suite& suite, std::uint64_t root_seed, bench::Shard sh
                         .root_seed = root_seed,
                         .num_cells = static_cast<std::int64_t>(costs.cells.size()),
                         .shard = shard,
+                        .num_shard_cells = static_cast<std::int64_t>(work.cells.size()),
                         .problems = costs.problems});
   }
   Estimate expected = estimate(costs, work);

@@ -129,22 +129,6 @@ std::string text_of(const Shard& shard) {
   return shard.is_whole() ? "the whole suite" : "shard " + shard.text();
 }
 
-void check_same_run(const Manifest& stored, const Manifest& wanted, const std::string& folder) {
-  if (const std::optional<std::string> other = difference(stored, wanted)) {
-    refuse(folder, *other);
-  }
-  if (stored.shard != wanted.shard) {
-    refuse(folder,
-           fmt::format("it is of {}, not of {}", text_of(stored.shard), text_of(wanted.shard)));
-  }
-  if (stored.num_own_cells() != wanted.num_own_cells()) {
-    refuse(folder,
-           fmt::format("the emplace that began it gave {} cells to shard {}, this one "
-                       "gives {}",
-                       stored.num_own_cells(), stored.shard.text(), wanted.num_own_cells()));
-  }
-}
-
 void make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -163,6 +147,22 @@ bool holds_store(const std::string& path) {
   }
   const std::uintmax_t bytes = fs::file_size(cells_path(path), error);
   return !error && bytes > 0;
+}
+
+void check_same_run(const Manifest& stored, const Manifest& wanted, const std::string& folder) {
+  if (const std::optional<std::string> other = difference(stored, wanted)) {
+    refuse(folder, *other);
+  }
+  if (stored.shard != wanted.shard) {
+    refuse(folder,
+           fmt::format("it is of {}, not of {}", text_of(stored.shard), text_of(wanted.shard)));
+  }
+  if (stored.num_own_cells() != wanted.num_own_cells()) {
+    refuse(folder,
+           fmt::format("the emplace that began it gave {} cells to shard {}, this one "
+                       "gives {}",
+                       stored.num_own_cells(), stored.shard.text(), wanted.num_own_cells()));
+  }
 }
 
 struct ResultStore::Impl {

@@ -155,7 +155,7 @@ emplace_on_path() {
   answers 2 run ./suite.json -o run --resume --dry-run --seed 1
   [[ "$stderr" == *"run: cannot resume: it was run with seed 0, not 1"* ]]
   answers 2 run ./suite.json -o run --resume --dry-run --shard 1/2
-  [[ "$stderr" == *"run: cannot resume: it is of shard 1/1, not of 1/2"* ]]
+  [[ "$stderr" == *"run: cannot resume: it is of the whole suite, not of shard 1/2"* ]]
   answers 3 run ./suite.json -o none --resume --dry-run
 }
 

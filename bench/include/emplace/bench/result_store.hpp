@@ -21,6 +21,10 @@ namespace emplace::bench {
 /// Says whether the folder `path` holds a store, complete or not.
 bool holds_store(const std::string& path);
 
+/// Throws kUsage unless the store in `folder`, whose manifest is `stored`, can be resumed by a run
+/// whose manifest is `wanted`: of the same suite, seed, problems and shard.
+void check_same_run(const Manifest& stored, const Manifest& wanted, const std::string& folder);
+
 /// Writes results as they come. append() may be called from any thread. One process at a time may
 /// have a store open for writing.
 class ResultStore {
