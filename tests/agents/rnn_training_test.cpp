@@ -84,6 +84,9 @@ TEST(RnnTraining, RefusesMoreGroupsThanItHasMemoryFor) {
       "groups here: give --groups N, or a smaller hidden");
   EXPECT_EQ(message_of("rnn-hdp:hidden=2,embedding=2,learned-groups=2,grouper-hidden=2"),
             "no error");  // reads learned groups
+  EXPECT_EQ(message_of("rnn-hdp:hidden=512,learned-groups=256,placements=64,groupings=16"),
+            "rnn-hdp would take 39.4 GB of memory; its limit is 16 GB: give fewer problems, "
+            "groupings, placements or learned-groups, or a smaller hidden");
 }
 
 // Six groups of 400 bytes between two; a device holds four. Half of all random placements fit.

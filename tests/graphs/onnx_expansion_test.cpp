@@ -160,6 +160,73 @@ TEST(OnnxExpansion, SaysWhatIsWrongWithASequence) {
               HasSubstr("the sequence is empty"));
 }
 
+// What is not wanted has no name, and so has an input that is left out.
+TEST(OnnxExpansion, LoopsMayLeaveOutResultsAndInputs) {
+  onnx::ModelProto proto =
+      with_loop("g (float[4, 8] x) => (float[N] y) { y = Relu (steps, , x) }",
+                R"(b (int64 i, bool c, float[4, 8] h) => (bool c2, float[4, 8] h2) {
+    c2 = Identity (c)
+    a, a_mask = Dropout (h)
+    b, b_mask = Dropout (a)
+    h2 = Clip (b, , top)
+  })",
+                {integer("steps", 3), {.name = "top", .shape = {}, .reals = {6}}});
+  onnx::GraphProto& body =
+      *proto.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+  for (const int dropout : {1, 2}) {
+    body.mutable_node(dropout)->set_output(1, "");
+  }
+  const OpGraph graph = import(proto.SerializeAsString());
+  EXPECT_THAT(last_op(graph).outputs[0].shape, ElementsAre(4, 8));
+  EXPECT_EQ(find(graph, "rows/2/").kind, find(graph, "rows/0/").kind);
+}
+
+// Each insertion makes a sequence of its own.
+TEST(OnnxExpansion, RefusesSequencesThatGrowTooLong) {
+  const auto with_steps = [](std::int64_t steps) {
+    return with_loop(R"(g (float[4, 8] x) => (float[N] y) {
+      none_yet = SequenceEmpty ()
+      all = Relu (steps, , none_yet)
+      y = ConcatFromSequence <axis = 0> (all)
+    })",
+                     R"(b (int64 i, bool c, float[4, 8] s) => (bool c2, float[4, 8] s2) {
+      c2 = Identity (c)
+      s2 = SequenceInsert (s, x)
+    })",
+                     {integer("steps", steps)}, 1)
+        .SerializeAsString();
+  };
+  EXPECT_THAT(last_op(import(with_steps(20))).outputs[0].shape, ElementsAre(80, 8));
+  EXPECT_THAT(error_of(with_steps(3000)), HasSubstr("sequences hold more than 4000000 tensors"));
+}
+
+// A branch sees the tensors around it, and nobody sees those within.
+TEST(OnnxExpansion, BranchesMayUseTheSameNames) {
+  onnx::ModelProto proto = test::parse_model(R"(g (float[4, 8] x) => (float[N] y) {
+      first = Relu (yes, x)
+      y = Relu (yes, first)
+    })",
+                                             {{"yes", {}, onnx::TensorProto::BOOL, {}}});
+  proto.mutable_graph()->mutable_initializer(0)->clear_data_location();
+  proto.mutable_graph()->mutable_initializer(0)->add_int32_data(1);
+  for (onnx::NodeProto& node : *proto.mutable_graph()->mutable_node()) {
+    const std::string read = node.input(1);
+    node.set_op_type("If");
+    node.mutable_input()->RemoveLast();
+    for (const char* name : {"then_branch", "else_branch"}) {
+      onnx::AttributeProto& branch = *node.add_attribute();
+      branch.set_name(name);
+      branch.set_type(onnx::AttributeProto::GRAPH);
+      onnx::NodeProto& inner = *branch.mutable_g()->add_node();
+      inner.set_op_type("Sigmoid");
+      inner.add_input(read);
+      inner.add_output("inner");
+      branch.mutable_g()->add_output()->set_name("inner");
+    }
+  }
+  EXPECT_EQ(count_kinds(import(proto.SerializeAsString()))["sigmoid"], 2);
+}
+
 // A body's branch, and its names, belong to one step each.
 TEST(OnnxExpansion, BranchesWithinLoopsHaveNamesOfTheirOwn) {
   onnx::ModelProto proto =

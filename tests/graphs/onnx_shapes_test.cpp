@@ -314,6 +314,16 @@ TEST(OnnxShapes, TakeWeightsFromConstantNodes) {
   EXPECT_EQ(totals(import(model(other))).parameters, 20);
 }
 
+TEST(OnnxShapes, RefuseAnAxisThatComesTwice) {
+  EXPECT_THAT(test::error_of(test::model(R"(g (float[6, 4] x) => (float[N] y) {
+      starts = Constant <value_ints = [2, -1]> ()
+      ends = Constant <value_ints = [9, 9]> ()
+      axes = Constant <value_ints = [1, -1]> ()
+      y = Slice (x, starts, ends, axes)
+    })")),
+              HasSubstr("axis 1 comes twice"));
+}
+
 TEST(OnnxShapes, TakeTheBranchThatIsKnown) {
   onnx::ModelProto proto = test::parse_model(R"(g (float[2, 1, 3] x) => (float[N] y) {
       shape = Shape (x)

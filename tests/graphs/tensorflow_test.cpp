@@ -258,6 +258,28 @@ std::vector<std::int64_t> shape_of(const std::string& text) {
 
 using Sizes = std::vector<std::int64_t>;
 
+// Returns `node` with a shape that the file says of its result.
+std::string declared(const std::string& node, std::initializer_list<int> sizes) {
+  return node.substr(0, node.rfind('}')) +
+         attribute("_output_shapes", "list { shape { " + dims(sizes) + " } }") + "}\n";
+}
+
+TEST(TensorFlow, ReadsNoNumbersThatADeclaredShapeOnlyPromises) {
+  const std::string sizes = integers("sizes", {4}, {1, 2, 3, 4});
+  const std::string slice = integers("begin", {1}, {500'000'000}) + integers("size", {1}, {1}) +
+                            node("y", "Slice", "sizes begin size");
+  EXPECT_EQ(shape_of(declared(sizes, {1'000'000'000}) + slice), Sizes({1}));
+  const OpGraph graph = read_format("tensorflow:shapes=sizes:1000000000", sizes + slice);
+  EXPECT_EQ(op_named(graph, "y").outputs.at(0).shape, Sizes({1}));
+}
+
+TEST(TensorFlow, AGatherThatIsDeclaredAScalarIsNoEmbedding) {
+  const std::string text =
+      weights("table", {10, 4}) + placeholder("ids", {3}) + integers("axis", {}, {0}) +
+      declared(node("y", "GatherV2", "table ids axis", attribute("Tparams", "type: DT_FLOAT")), {});
+  EXPECT_NE(op_named(read_format("tensorflow", text), "y").kind, "embedding");
+}
+
 std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_view> kinds) {
   std::int64_t flops = 0;
   for (OpId op = 0; op < num_ops(graph); ++op) {

@@ -5,12 +5,17 @@
 #include "policy_gradient/loss.hpp"
 #include "policy_gradient/shared_work.hpp"
 
+#include <emplace/graphs/error.hpp>
+
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 namespace emplace::agents::rnn {
 namespace {
@@ -61,11 +66,35 @@ struct Trainer::Workspace {
   std::vector<Placement> placements{};
 };
 
-struct Trainer::Workspaces {
-  explicit Workspaces(const nn::Parameters<float>& parameters)
-      : by_thread([&parameters] { return Workspace(parameters); }) {}
+// As many as are used at a time: tapes keep their memory, so one for each thread that ever computed
+// a batch would be more than one for each batch of an update.
+class Trainer::Workspaces {
+ public:
+  explicit Workspaces(const nn::Parameters<float>& parameters) : parameters_(&parameters) {}
 
-  tbb::enumerable_thread_specific<Workspace> by_thread;
+  // Calls `use` with a workspace that nobody else uses.
+  template <class Use>
+  void lend(const Use& use) {
+    std::unique_ptr<Workspace> workspace;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        workspace = std::move(idle_.back());
+        idle_.pop_back();
+      }
+    }
+    if (!workspace) {
+      workspace = std::make_unique<Workspace>(*parameters_);
+    }
+    use(*workspace);
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(workspace));
+  }
+
+ private:
+  const nn::Parameters<float>* parameters_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Workspace>> idle_;
 };
 
 double cost_of(const Evaluation& evaluation, double out_of_memory_s) {
@@ -75,15 +104,34 @@ double cost_of(const Evaluation& evaluation, double out_of_memory_s) {
                        : out_of_memory_s);
 }
 
+namespace {
+
+// The items are learned groups, however many groups the problem has.
+void check_learned_groups(const Options& options, double bytes_per_item_and_unit) {
+  const double bytes = bytes_per_item_and_unit * static_cast<double>(options.policy.hidden) *
+                       static_cast<double>(options.policy.groups) *
+                       static_cast<double>(options.sampling.groupings);
+  if (bytes > policy_gradient::kMostBytes) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("rnn-hdp would take {:.3g} GB of memory; its limit is {:.3g} GB: give "
+                            "fewer problems, groupings, placements or learned-groups, or a "
+                            "smaller hidden",
+                            bytes / 1e9, policy_gradient::kMostBytes / 1e9));
+  }
+}
+
+}  // namespace
+
 void check_size(const Options& options, const Problem& problem, std::size_t placements,
                 std::size_t tapes, Learns learns) {
-  if (options.policy.groups > 0) {
-    return;  // the sequence is that of learned groups, which are few
-  }
   // Numbers on the tape for each item and hidden unit: of the encoder, and of each placement, as
   // measured.
   const double numbers = 220 + 70 * static_cast<double>(placements);
   const double bytes = sizeof(float) * static_cast<double>(tapes);
+  if (options.policy.groups > 0) {
+    check_learned_groups(options, bytes * numbers);
+    return;
+  }
   policy_gradient::check_group_limit(
       "rnn-colocrl", problem.num_groups(),
       {.per_group_bytes = bytes * numbers * static_cast<double>(options.policy.hidden) *
@@ -133,7 +181,9 @@ void Trainer::run(const TrainingCallback& callback) {
     optimizer_.begin_update();
     policy_gradient::share_work(
         environments_.front().session->team(), batches.size(),
-        [&](std::size_t i) { sample(batches[i], workspaces_->by_thread.local()); },
+        [&](std::size_t i) {
+          workspaces_->lend([&](Workspace& workspace) { sample(batches[i], workspace); });
+        },
         [&](std::size_t i, ByteWriter& bytes) {
           const Batch& batch = batches[i];
           bytes.write(batch.evaluations);

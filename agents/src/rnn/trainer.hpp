@@ -56,9 +56,9 @@ class Trainer final : public policy_gradient::Trainer {
 
   // What an update samples on one problem, and the gradient of its loss.
   struct Batch;
-  // What a thread computes a batch with.
+  // What a batch is computed with.
   struct Workspace;
-  struct Workspaces;
+  class Workspaces;
 
   // Returns the problems of the next update, in turn; none when all budgets are spent.
   std::vector<Batch> next_batches();
@@ -84,8 +84,8 @@ class Trainer final : public policy_gradient::Trainer {
 /// Says whether derivatives are kept.
 enum class Learns : std::uint8_t { kNo, kYes };
 
-/// Throws Error of kUnsupported if `tapes` tapes of so many placements of all groups take too much
-/// memory: the attention of each group reads all groups.
+/// Throws Error of kUnsupported if `tapes` tapes of so many placements of all groups, or of the
+/// learned groups, take too much memory: the attention of each group reads all groups.
 void check_size(const Options& options, const Problem& problem, std::size_t placements,
                 std::size_t tapes, Learns learns);
 

@@ -14,7 +14,13 @@ namespace {
 // A loop is unrolled up to so many steps.
 constexpr std::int64_t kMaxSteps = 10'000;
 
-// Collects the names that a graph and the graphs within make.
+// So much may nodes take that stand in for functions, branches and loops, in bytes.
+constexpr std::int64_t kMaxMadeBytes = std::int64_t{1} << 30;
+
+// So many tensors may be in all sequences together, each with all that it is made from.
+constexpr std::size_t kMaxInSequences = 4'000'000;
+
+// Collects the names that a graph and the graphs within make. What is left out has none.
 template <class Take>
 void for_each_made(const onnx::GraphProto& graph, const Take& take) {
   for (const auto& input : graph.input()) {
@@ -22,7 +28,9 @@ void for_each_made(const onnx::GraphProto& graph, const Take& take) {
   }
   for (const onnx::NodeProto& node : graph.node()) {
     for (const std::string& name : node.output()) {
-      take(name);
+      if (!name.empty()) {
+        take(name);
+      }
     }
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_g()) {
@@ -162,11 +170,33 @@ void Expansion::expand_call(const onnx::NodeProto& call, const onnx::FunctionPro
     }
   }
   for (const onnx::NodeProto& node : function.node()) {
-    onnx::NodeProto& made = model_.made.emplace_back(node);
-    names.rename(made);
+    onnx::NodeProto& made = copy(node, names);
     set_attributes(made, call, function);
     sink_.add_node(made, depth + 1);
   }
+}
+
+onnx::NodeProto& Expansion::copy(const onnx::NodeProto& node, const Names& names) {
+  onnx::NodeProto& made = model_.made.emplace_back(node);
+  names.rename(made);
+  made_bytes_ += static_cast<std::int64_t>(made.ByteSizeLong());
+  if (made_bytes_ > kMaxMadeBytes) {
+    sink_.unsupported(
+        fmt::format("{}: functions, branches and loops stand for nodes of more than "
+                    "{} bytes",
+                    describe(node), kMaxMadeBytes));
+  }
+  return made;
+}
+
+// The initializers of a branch or a loop and of the graphs within, under names of their own.
+void Expansion::add_initializers(const onnx::GraphProto& graph, Names& names) {
+  for_each_initializer(graph, [&](const onnx::TensorProto& tensor) {
+    onnx::TensorProto& own = model_.tensors.emplace_back(tensor);
+    own.set_name(names.prefix + tensor.name());
+    names.known[tensor.name()] = own.name();
+    sink_.add_initializer(own);
+  });
 }
 
 // The nodes of the branch that the condition chooses.
@@ -182,14 +212,15 @@ void Expansion::expand_branch(const onnx::NodeProto& node, int depth) {
   if (branch == nullptr || branch->g().output_size() != node.output_size()) {
     sink_.fail(fmt::format("{}: its branch has not as many results", describe(node)));
   }
-  for (const onnx::TensorProto& tensor : branch->g().initializer()) {
-    sink_.add_initializer(tensor);
-  }
+  Names names{.prefix = path_of(node), .sees_outside = true};
+  add_initializers(branch->g(), names);
+  for_each_made(branch->g(),
+                [&](const std::string& name) { names.known[name] = names.prefix + name; });
   for (const onnx::NodeProto& inner : branch->g().node()) {
-    sink_.add_node(inner, depth + 1);
+    sink_.add_node(copy(inner, names), depth + 1);
   }
   for (int i = 0; i < node.output_size(); ++i) {
-    add_identity(branch->g().output(i).name(), node.output(i), depth);
+    add_identity(names(branch->g().output(i).name()), node.output(i), depth);
   }
 }
 
@@ -217,12 +248,7 @@ void Expansion::expand_loop(const onnx::NodeProto& node, int depth) {
   }
   std::string condition = node.input(1);
   Names names{.prefix = path_of(node), .sees_outside = true};
-  for_each_initializer(body, [&](const onnx::TensorProto& tensor) {
-    onnx::TensorProto& own = model_.tensors.emplace_back(tensor);
-    own.set_name(names.prefix + tensor.name());
-    names.known[tensor.name()] = own.name();
-    sink_.add_initializer(own);
-  });
+  add_initializers(body, names);
   std::vector<std::string> state(node.input().begin() + 2, node.input().end());
   std::vector<std::vector<std::string>> stacks(
       static_cast<std::size_t>(node.output_size() - carried));
@@ -253,9 +279,7 @@ void Expansion::expand_loop(const onnx::NodeProto& node, int depth) {
       names.known[body.input(i + 2).name()] = state[static_cast<std::size_t>(i)];
     }
     for (const onnx::NodeProto& inner : body.node()) {
-      onnx::NodeProto& made = model_.made.emplace_back(inner);
-      names.rename(made);
-      sink_.add_node(made, depth + 1);
+      sink_.add_node(copy(inner, names), depth + 1);
     }
     condition = names(body.output(0).name());
     for (int i = 0; i < node.output_size(); ++i) {
@@ -309,12 +333,11 @@ void Expansion::stack(const onnx::NodeProto& node, const std::vector<std::string
 bool Expansion::expand_sequence(const onnx::NodeProto& node, int depth) {
   const std::string& kind = node.op_type();
   if (kind == "Identity" && node.input_size() == 1 && is_sequence(node.input(0))) {
-    Sequence same = sequence(node, 0);
-    sequences_[node.output(0)] = std::move(same);
+    keep_sequence(node, sequence(node, 0));
   } else if (kind == "SequenceEmpty") {
-    sequences_[node.output(0)] = {};
+    keep_sequence(node, {});
   } else if (kind == "SequenceConstruct") {
-    sequences_[node.output(0)] = {node.input().begin(), node.input().end()};
+    keep_sequence(node, {node.input().begin(), node.input().end()});
   } else if (kind == "SequenceInsert" || kind == "SequenceErase") {
     insert_into_sequence(node, kind == "SequenceErase");
   } else if (kind == "SequenceLength") {
@@ -330,6 +353,17 @@ bool Expansion::expand_sequence(const onnx::NodeProto& node, int depth) {
     return false;
   }
   return true;
+}
+
+void Expansion::keep_sequence(const onnx::NodeProto& node, Sequence result) {
+  in_sequences_ += result.size();
+  if (in_sequences_ > kMaxInSequences) {
+    sink_.unsupported(
+        fmt::format("{}: sequences hold more than {} tensors, each counted with all "
+                    "that it is made from",
+                    describe(node), kMaxInSequences));
+  }
+  sequences_[node.output(0)] = std::move(result);
 }
 
 const Expansion::Sequence& Expansion::sequence(const onnx::NodeProto& node, int input) const {
@@ -379,7 +413,7 @@ void Expansion::insert_into_sequence(const onnx::NodeProto& node, bool erases) {
         is_told ? position(node, changed, changed.size() + 1) : changed.size();
     changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(place), node.input(1));
   }
-  sequences_[node.output(0)] = std::move(changed);
+  keep_sequence(node, std::move(changed));
 }
 
 // Parts along an axis: of the sizes in the second input, or of the size that it is, or of 1, whose
@@ -453,7 +487,7 @@ void Expansion::split_to_sequence(const onnx::NodeProto& node, int depth) {
       sink_.add_node(squeeze, depth);
     }
   }
-  sequences_[result] = std::move(parts);
+  keep_sequence(node, std::move(parts));
 }
 
 void Expansion::join_sequence(const onnx::NodeProto& node, int depth) {

@@ -58,6 +58,9 @@ class Expansion {
              const std::string& result, int depth);
   bool expand_sequence(const onnx::NodeProto& node, int depth);
   void split_to_sequence(const onnx::NodeProto& node, int depth);
+  onnx::NodeProto& copy(const onnx::NodeProto& node, const Names& names);
+  void add_initializers(const onnx::GraphProto& graph, Names& names);
+  void keep_sequence(const onnx::NodeProto& node, Sequence result);
   void insert_into_sequence(const onnx::NodeProto& node, bool erases);
   void join_sequence(const onnx::NodeProto& node, int depth);
   const Sequence& sequence(const onnx::NodeProto& node, int input) const;
@@ -71,7 +74,9 @@ class Expansion {
   Model& model_;
   NodeSink& sink_;
   std::map<std::string, Sequence, std::less<>> sequences_;
-  std::int64_t unnamed_ = 0;  // nodes without a name that were replaced
+  std::size_t in_sequences_ = 0;  // tensors, in all of them together
+  std::int64_t made_bytes_ = 0;   // of copied nodes
+  std::int64_t unnamed_ = 0;      // nodes without a name that were replaced
 };
 
 }  // namespace emplace::onnx_model

@@ -23,7 +23,11 @@ std::vector<std::size_t> axes_of(const Inference& node, const std::optional<Shap
   }
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < entries; ++i) {
-    places.push_back(node.place(axes ? axes->at(i) : static_cast<std::int64_t>(i), rank));
+    const std::size_t place = node.place(axes ? axes->at(i) : static_cast<std::int64_t>(i), rank);
+    if (std::ranges::find(places, place) != places.end()) {
+      fail_shape(fmt::format("axis {} comes twice", place));
+    }
+    places.push_back(place);
   }
   return places;
 }

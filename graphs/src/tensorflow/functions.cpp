@@ -75,6 +75,8 @@ bool is_call_operator(const std::string& op) {
   return op == "PartitionedCall" || op == "StatefulPartitionedCall";
 }
 
+using NodesByName = std::unordered_map<std::string_view, const proto::NodeDef*>;
+
 // One call of a function, or the graph itself, whose function is null.
 struct Frame {
   Frame* caller = nullptr;
@@ -82,7 +84,7 @@ struct Frame {
   const proto::FunctionDef* function = nullptr;
   std::string prefix{};  // of the names of its nodes
   int depth = 0;
-  std::unordered_map<std::string_view, const proto::NodeDef*> nodes{};
+  const NodesByName* nodes = nullptr;  // all calls of a function share them
   std::unordered_map<const proto::NodeDef*, std::unique_ptr<Frame>> calls{};
 };
 
@@ -132,9 +134,14 @@ class Inliner {
   }
 
   template <class Nodes>
-  void add_nodes(Frame& frame, const Nodes& nodes) const {
+  void add_nodes(Frame& frame, const Nodes& nodes) {
+    const auto [found, is_new] = nodes_.try_emplace(frame.function);
+    frame.nodes = &found->second;
+    if (!is_new) {
+      return;
+    }
     for (const proto::NodeDef& node : nodes) {
-      if (!frame.nodes.emplace(node.name(), &node).second) {
+      if (!found->second.emplace(node.name(), &node).second) {
         fail(frame, node.name(), "the name comes twice");
       }
     }
@@ -227,8 +234,8 @@ class Inliner {
         reference = parse(*frame, call.name(), call.input(*index));
         continue;
       }
-      const auto found = frame->nodes.find(reference.node);
-      if (found == frame->nodes.end()) {
+      const auto found = frame->nodes->find(reference.node);
+      if (found == frame->nodes->end()) {
         fail(*frame, reference.node, "what reads it expects a node of this name; there is none");
       }
       Frame* const inner = enter(*frame, *found->second);
@@ -262,8 +269,8 @@ class Inliner {
 
   // The one node that makes a result; for an order after a call, all that make its results.
   std::vector<Place> places_of(Frame& frame, const Reference& reference) {
-    const auto found = frame.nodes.find(reference.node);
-    if (!reference.is_control || found == frame.nodes.end()) {
+    const auto found = frame.nodes->find(reference.node);
+    if (!reference.is_control || found == frame.nodes->end()) {
       return {resolve(frame, reference)};
     }
     Frame* const inner = enter(frame, *found->second);
@@ -369,6 +376,7 @@ class Inliner {
 
   const std::string& source_;
   std::unordered_map<std::string, const proto::FunctionDef*> functions_;
+  std::unordered_map<const proto::FunctionDef*, NodesByName> nodes_;
   Frame root_;
   int num_frames_ = 0;
   std::unordered_set<std::string> added_;

@@ -251,6 +251,10 @@ class Reader {
           value.shape = complete(node, declared);
         }
       }
+      if (value.integers &&
+          (!value.shape || product(*value.shape) != std::ssize(*value.integers))) {
+        value.integers.reset();  // of another shape than the file, a run or the user says
+      }
       outputs[i] = recorded != recorded_.end() ? recorded->second
                                                : make(node, value.shape, result_type(node, i));
     }

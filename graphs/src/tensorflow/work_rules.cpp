@@ -228,7 +228,7 @@ void slice(Work& work) {
 void gather(Work& work) {
   slice(work);
   const Shape& table = work.shape(0);
-  if (table.size() == 2 && work.reads_stored && !work.shape(1).empty() &&
+  if (table.size() == 2 && work.reads_stored && !work.shape(1).empty() && !work.result().empty() &&
       work.result().back() == table[1]) {
     work.op.kind = "embedding";
     work.op.shape = {product(work.shape(1)), table[0], table[1]};

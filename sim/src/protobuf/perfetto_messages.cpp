@@ -297,9 +297,11 @@ class PerfettoWriter {
     set_name(slice, problem_.op(transfer.producer).name);
     set_category(slice, "transfer");
     annotate(slice, "bytes").set_int_value(problem_.output_bytes(transfer.output));
-    annotate(
-        slice, "to",
-        transfer.to == Transfer::kToAll ? "all that want it" : problem_.device(transfer.to).name);
+    // A view, since what is interned must outlive the writer.
+    const std::string_view to = transfer.to == Transfer::kToAll
+                                    ? std::string_view("all that want it")
+                                    : problem_.device(transfer.to).name;
+    annotate(slice, "to", to);
     layout_.for_each_consumer(transfer, [&](OpId) { slice.add_flow_ids(++flow); });
     end_slice(row, transfer.end_us);
   }
