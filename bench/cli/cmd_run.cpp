@@ -100,7 +100,8 @@ class Progress {
     if (work_done_ > 0) {
       const double elapsed_s =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-      text += fmt::format(" about {:.0f} s left", elapsed_s * work_left_ / work_done_);
+      text +=
+          fmt::format(" about {:.0f} s left", elapsed_s * std::max(0.0, work_left_) / work_done_);
     }
     line_.show(last.empty() ? text : text + "  " + last);
   }

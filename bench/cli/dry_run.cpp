@@ -136,9 +136,9 @@ ShardWork whole(const SuiteCosts& costs) {
 void leave_out_finished(ShardWork& work, const SuiteCosts& costs, const std::string& folder,
                         const bench::Manifest& wanted) {
   std::set<std::string> finished;
-  const bench::Manifest stored = bench::read_store(
+  const bench::StoredRun stored = bench::read_store(
       folder, [&](const bench::CellResult& result) { finished.insert(result.cell.id()); });
-  bench::check_same_run(stored, wanted, folder);
+  bench::check_same_run(stored.manifest, wanted, folder);
   std::set<std::string> needed;  // plans of policies, by their hashes
   std::erase_if(work.cells, [&](std::size_t at) {
     const Cell& cell = costs.cells[at];

@@ -22,7 +22,7 @@ void warn(const std::string& path, const std::string& what) {
 
 void warn_without_checksum(const std::string& folder, std::int64_t count) {
   if (count > 0) {
-    warn(folder + "/cells.jsonl", fmt::format("{} cells have", count));
+    warn(folder + "/cells.jsonl", count == 1 ? "a cell has" : fmt::format("{} cells have", count));
   }
 }
 

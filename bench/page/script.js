@@ -273,9 +273,9 @@
           "is not finished, or an older emplace trained them.",
       );
     }
-    const starts = data.starts.map((start, at) =>
+    const starts = data.starts.map((start) =>
       make("div", {}, [
-        make("h3", { text: at === 0 ? "Started" : `Resumed (${at})` }),
+        make("h3", { text: start.arguments.includes("--resume") ? "Resumed" : "Started" }),
         make("pre", { text: commandOf(start) }),
         make("p", {
           className: "hint",
@@ -920,13 +920,13 @@
   function inSight() {
     const [from, to] = zoomed.map((percent) => (step.makespan_us * percent) / 100);
     const pixels = Math.max(element("timeline").clientWidth - laneLeft() - kLaneRight, 1);
-    return { from, to, pixel: (to - from) / pixels };
+    return { from, to, pixel: (to > from ? to - from : 1) / pixels }; // a step may take no time
   }
 
   // [from, to, what, lane, row] of boxes in sight, without those that others of their row hide. What is selected stays.
   function visibleBoxes(boxes) {
     const { from, to, pixel } = inSight();
-    const drawnTo = new Float64Array(step.rowsBefore.at(-1));
+    const drawnTo = new Float64Array(step.rowsBefore.at(-1)).fill(-Infinity);
     const visible = [];
     for (let at = 0; at < boxes.from.length && boxes.from[at] <= to; at++) {
       if (boxes.to[at] < from) continue;
@@ -944,7 +944,7 @@
   function visiblePath() {
     if (!element("show-path").checked) return [];
     const { from, to, pixel } = inSight();
-    const drawnTo = new Float64Array(step.lanes.length);
+    const drawnTo = new Float64Array(step.lanes.length).fill(-Infinity);
     const { path } = step;
     const visible = [];
     for (let at = 0; at < path.from.length; at++) {
@@ -961,9 +961,9 @@
   function visibleMemory(memory) {
     const { from, to, pixel } = inSight();
     const visible = [];
-    let kept = []; // points of one pixel
+    let kept = []; // where the points of one pixel stand, of which some may be of one time
     const flush = () => {
-      visible.push(...new Set(kept.sort((a, b) => a[0] - b[0])));
+      visible.push(...[...new Set(kept)].sort((a, b) => a - b).map((which) => memory[which]));
       kept = [];
     };
     let last = -1; // the pixel of `kept`
@@ -972,10 +972,10 @@
       const column = Math.floor((point[0] - from) / pixel);
       if (column !== last) flush();
       last = column;
-      if (kept.length === 0) kept = [point, point, point, point];
-      if (point[1] < kept[1][1]) kept[1] = point;
-      if (point[1] > kept[2][1]) kept[2] = point;
-      kept[3] = point;
+      if (kept.length === 0) kept = [at, at, at, at];
+      if (point[1] < memory[kept[1]][1]) kept[1] = at;
+      if (point[1] > memory[kept[2]][1]) kept[2] = at;
+      kept[3] = at;
     });
     flush();
     const end = [Math.min(to, step.makespan_us), visible.at(-1)?.[1] ?? 0];

@@ -63,7 +63,7 @@ double bounded_exp(double log) { return std::min(std::exp(log), kMostRead); }
 
 // Returns the entropy of an update; a policy whose weights have grown too large has none.
 double entropy_of(const CurveRow& row) {
-  return std::isfinite(row.entropy) ? std::min(row.entropy, kMostRead) : 0;
+  return std::isfinite(row.entropy) ? std::clamp(row.entropy, 0.0, kMostRead) : 0;
 }
 
 // Returns a point for each ratio kFinest on the axis: the means of its points, and their last
@@ -332,8 +332,9 @@ std::vector<CurveMean> read_curve_means(std::string_view json, const std::string
     if (values.size() != means.size()) {
       list.fail(fmt::format("expected {} numbers, found {}", means.size(), values.size()));
     }
+    const double least = member == &CurveMean::entropy ? -1 : 0;  // as an older emplace wrote it
     for (std::size_t i = 0; i < values.size(); ++i) {
-      means[i].*member = values[i].number(0, kMostRead);
+      means[i].*member = std::max(values[i].number(least, kMostRead), 0.0);
     }
   }
   return means;

@@ -186,7 +186,7 @@ Merge merge_stores(const std::vector<std::string>& folders, const std::string& o
   Merge merge;
   Conflicts conflicts(folders);
   for (std::size_t store = 0; store < folders.size(); ++store) {
-    const Manifest manifest = read_store(folders[store], [&](CellResult result) {
+    const StoredRun read = read_store(folders[store], [&](CellResult result) {
       const std::string id = result.cell.id();
       const std::string name = describe(result.cell);
       const std::uint64_t print = fingerprint(std::move(result));
@@ -196,7 +196,8 @@ Merge merge_stores(const std::vector<std::string>& folders, const std::string& o
         conflicts.add(first->second.store, store, name);
       }
     });
-    united.add(manifest, folders[store]);
+    united.add(read.manifest, folders[store]);
+    merge.without_checksum.push_back(read.without_checksum);
   }
   conflicts.refuse_any("results");
   const std::map<std::string, Found> policies = find_policies(folders);

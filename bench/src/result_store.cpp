@@ -304,10 +304,11 @@ StoredRun read_store(const std::string& path) {
   return run;
 }
 
-Manifest read_store(const std::string& path, const std::function<void(CellResult)>& sink) {
-  return read_store_lines(path,
-                          [&](const CellPosition&, CellResult result) { sink(std::move(result)); })
-      .first;
+StoredRun read_store(const std::string& path, const std::function<void(CellResult)>& sink) {
+  StoredRun run;
+  std::tie(run.manifest, run.without_checksum) = read_store_lines(
+      path, [&](const CellPosition&, CellResult result) { sink(std::move(result)); });
+  return run;
 }
 
 }  // namespace emplace::bench

@@ -308,6 +308,13 @@ void Reader::read_policies(const JsonCursor& list) {
                        .episodes = element.at("episodes").integer(1, kMaxEpisodes)};
     insert_or_fail(names, policy.name, element.at("name"));
     check_name(element.at("agent"), [&] { make_trainable(policy.agent); });
+    const auto same = std::ranges::find_if(suite_.policies, [&](const SuitePolicy& other) {
+      return other.agent == policy.agent && other.episodes == policy.episodes;
+    });
+    if (same != suite_.policies.end()) {
+      element.fail(
+          fmt::format("it is trained as policy '{}' is: one of them is enough", same->name));
+    }
     suite_.policies.push_back(std::move(policy));
   }
 }

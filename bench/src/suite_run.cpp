@@ -110,6 +110,12 @@ void SuiteRun::open(const std::string& folder, const std::vector<std::string>& a
                          .starts = {start_now(arguments)}},
                         resume));
   remaining_ = unfinished(cells_, store_->finished());
+  if (remaining_.size() + store_->finished().size() != cells_.size()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{}: cannot resume: it has cells that are not of shard {}; the emplace "
+                            "that began it divided the suite otherwise",
+                            folder, shard_.text()));
+  }
   trainings_ = needed(std::move(trainings_), remaining_);
 }
 

@@ -150,7 +150,9 @@ CurveRow row_from_json(const JsonCursor& json, std::size_t num_sessions) {
       static_cast<std::size_t>(members[3].integer(0, static_cast<std::int64_t>(num_sessions) - 1));
   row.last_us = members[4].number(0, kMaxNumber);
   row.best_us = members[5].number(0, kMaxNumber);
-  row.entropy = members[6].number(0, kMaxNumber);
+  // Of a policy that is all but certain it is a rounding error below 0, and one whose weights have
+  // grown too large has none.
+  row.entropy = number_from_json(members[6]);
   row.gradient_norm = number_from_json(members[7]);
   row.is_last = members[8].boolean();
   return row;

@@ -280,6 +280,26 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
               testing::StartsWith("p.checkpoint: /training/"));
 }
 
+// The entropy of a policy that is all but certain is rounded to less than 0; one whose weights have
+// grown too large has none. Both trainings go on.
+TEST(Training, ResumesWhateverTheEntropyIs) {
+  Training training(kPlan);
+  training.run(1, [] { return false; });
+  std::string checkpoint = training.checkpoint();
+  checkpoint.replace(checkpoint.rfind(",\"crc32\""), std::string::npos, "}\n");
+  const std::string row = "[1,2,18,0,";
+  std::size_t begin = checkpoint.find(row) + row.size();
+  for (const char* const skipped : {"last", "best"}) {
+    begin = checkpoint.find(',', begin) + 1;
+    EXPECT_NE(begin, 0) << skipped;
+  }
+  for (const char* const entropy : {"-0.0006", "\"nan\"", "\"inf\""}) {
+    std::string text = checkpoint;
+    text.replace(begin, text.find(',', begin) - begin, entropy);
+    EXPECT_EQ(resume_mistake(kPlan, text), "none") << entropy;
+  }
+}
+
 TEST(Training, RefusesAGraphThatHasChangedSince) {
   const TemporaryFolder folder;
   const auto write = [&](const std::string& flops) {

@@ -178,4 +178,7 @@ finished() {
   [[ "$stderr" == "emplace: warning: $folder/cells.jsonl: "*" cells have no checksum"* ]]
   answers 0 report "$folder" --json --quiet
   [ -z "$stderr" ]
+  # The united store has checksums, so who merges must be told.
+  answers 0 merge "$folder" -o merged
+  [[ "$stderr" == "emplace: warning: $folder/cells.jsonl: "*" cells have no checksum"* ]]
 }

@@ -89,6 +89,15 @@ emplace_on_path() {
   refuses 2 "cannot resume: it is of the whole suite, not of shard 1/3" run ./suite.json --shard 1/3 -o whole --resume
 }
 
+@test "a shard that another emplace divided otherwise is not resumed" {
+  suite suite.json 5 inception-v3:batch=2
+  "$EMPLACE" run ./suite.json --shard 1/14 -o part --quiet >/dev/null
+  sed -i -E 's|"index": 1,|"index": 2,|' part/manifest.json
+  without_checksum part/manifest.json
+  sed -i -z -E 's/,"crc32":"[0-9a-f]{8}"\}/}/' part/manifest.json
+  refuses 2 "cannot resume: it has cells that are not of shard 2/14" run ./suite.json --shard 2/14 -o part --resume
+}
+
 @test "more shards than cells leave some empty" {
   suite suite.json 5 inception-v3:batch=2
   answers 0 run ./suite.json --shard 99/99 -o part

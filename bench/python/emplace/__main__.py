@@ -31,7 +31,7 @@ def _options(arguments):
     run.add_argument("-o", "--output")
     run.add_argument("--resume", action="store_true")
     run.add_argument("--shard", default="1/1")
-    run.add_argument("--threads", type=int, default=0)
+    run.add_argument("-j", "--threads", type=int, default=0)
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--json", action="store_true")
     return parser.parse_args(arguments)

@@ -68,8 +68,8 @@ struct StoredRun {
 StoredRun read_store(const std::string& path);
 
 /// Does the same, but hands each result to `sink`, in the order in which they finished, and keeps
-/// none; returns the manifest.
-Manifest read_store(const std::string& path, const std::function<void(CellResult)>& sink);
+/// none.
+StoredRun read_store(const std::string& path, const std::function<void(CellResult)>& sink);
 
 /// Returns one result as a line of JSON without its newline; `wall_s` stands apart from the
 /// deterministic fields, under "measured", and a checksum ends it.
