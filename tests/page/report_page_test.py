@@ -35,7 +35,7 @@ HOSTILE = "</script><script>window.broken=1</script><img src=x onerror='window.b
 MILLISECOND = 1000
 
 
-def graph(ops):
+def graph(ops, kind="matmul", cost_us=10 * MILLISECOND):
     """Returns a graph file of a chain of ops, each of which takes 10 ms on one cluster and has a hostile name."""
     return {
         "schema": "emplace-graph",
@@ -44,10 +44,10 @@ def graph(ops):
         "ops": [
             {
                 "name": f"{HOSTILE}/op_{at}",
-                "kind": "matmul",
+                "kind": kind,
                 "scope": f"{HOSTILE}/{at // 4}",
                 "outputs": [{"shape": [250000], "bytes": 1000000}],
-                "measured": [{"device_class": "gpu-k80", "cost_us": 10 * MILLISECOND}],
+                "measured": [{"device_class": "gpu-k80", "cost_us": cost_us}],
             }
             for at in range(ops)
         ],
@@ -109,6 +109,18 @@ def suite_of_many_ops():
     }
 
 
+def suite_of_no_time(graph_file):
+    """Returns a suite whose step takes no time."""
+    return {
+        "schema": "emplace-suite",
+        "version": 1,
+        "name": "no-time",
+        "graphs": [graph_file],
+        "clusters": ["p2-8xlarge-2"],
+        "agents": ["single-gpu"],
+    }
+
+
 def fail_cells(path):
     """Makes the cells of human-expert on the graph of ours failed ones: no agent of ours fails by itself."""
     cells = [json.loads(line) for line in path.read_text().splitlines()]
@@ -139,7 +151,8 @@ def write_pages(folder):
     fail_cells(folder / "run" / "cells.jsonl")
     emplace("report", "run", "--format", "html", "-o", "report.html")
     pages = {"page": folder / "report.html"}
-    for one in (suite_with_policy(), suite_of_many_ops()):
+    (folder / "no-time-graph.json").write_text(json.dumps(graph(3, "input", 0)))
+    for one in (suite_with_policy(), suite_of_many_ops(), suite_of_no_time("./no-time-graph.json")):
         name = one["name"]
         (folder / f"{name}.json").write_text(json.dumps(one))
         emplace("run", f"./{name}.json", "-o", name, "--quiet", "--threads", "1")
@@ -325,25 +338,38 @@ class ReportPage(unittest.TestCase):
         self.find("clear").click()
         WebDriverWait(self.driver, 10).until(lambda _: self.text("selection").startswith("Click"))
 
-    def test_a_step_of_many_ops_draws_what_a_screen_can_show(self):
-        count = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
-            window.boxes = 0;
+    def keep_boxes(self):
+        """Lets pages that are shown from now on keep what they draw, [x, y, width, height], in window.boxes."""
+        keep = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+            window.boxes = [];
             const { rect } = CanvasRenderingContext2D.prototype;
             CanvasRenderingContext2D.prototype.rect = function (...shape) {
-              window.boxes++;
+              window.boxes.push(shape);
               return rect.apply(this, shape);
             };"""})
-        self.addCleanup(self.driver.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", count)
+        self.addCleanup(self.driver.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", keep)
+
+    def test_a_step_that_takes_no_time_is_drawn(self):
+        self.keep_boxes()
+        self.show(1280, page="no-time")
+        self.assertIn("3 ops", self.text("timeline-caption"))
+        self.screenshot("no-time")
+        # A device's ops all lie at the left edge, one behind the other.
+        boxes = self.driver.execute_script("return window.boxes")
+        self.assertEqual(len({tuple(box) for box in boxes if box[2] == 1 and box[3] > 5}), 1)
+
+    def test_a_step_of_many_ops_draws_what_a_screen_can_show(self):
+        self.keep_boxes()
         self.show(1280, page="many-ops")
         self.assertIn("20000 ops and 13967 transfers", self.text("timeline-caption"))
-        boxes = [self.driver.execute_script("return window.boxes")]
+        boxes = [self.driver.execute_script("return window.boxes.length")]
         self.screenshot("many-ops")
         for _ in range(9):
             was = self.text("range")
-            self.driver.execute_script("window.boxes = 0")
+            self.driver.execute_script("window.boxes = []")
             self.find("zoom-in").click()
             WebDriverWait(self.driver, 10).until(lambda _, was=was: self.text("range") != was)
-            boxes.append(self.driver.execute_script("return window.boxes"))
+            boxes.append(self.driver.execute_script("return window.boxes.length"))
         self.screenshot("many-ops-zoomed")
         # Of 33,967, each once or twice.
         self.assertLess(boxes[0], 12000)
