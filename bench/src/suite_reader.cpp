@@ -406,7 +406,7 @@ void Reader::check_extended() const {
   }
   if (extended_) {
     extended_->expect_schema(kSuiteSchema, kSuiteVersion);
-    if (extended_->find("extends")) {
+    if (name && extended_->find("extends")) {
       name->fail("expected a suite that does not extend another itself");
     }
   }
