@@ -65,7 +65,8 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
   answers 0 calibrate "${quick[@]}" "$graph" -o machine.json
   run -130 timeout --foreground --preserve-status -s INT -k 60 5 \
     "$EMPLACE" calibrate --devices cpu --cluster ./machine.json --validate inception-v3
-  [[ "$output" == *"placements: validation was stopped before"* ]]
+  # A fast machine is at the ops by then.
+  [[ "$output" == *": validation was stopped before"* ]]
 }
 
 @test "an unwritable -o is told" {

@@ -14,10 +14,10 @@ namespace {
 // A loop is unrolled up to so many steps.
 constexpr std::int64_t kMaxSteps = 10'000;
 
-// So much may nodes take that stand in for functions, branches and loops, in bytes.
+// The nodes that replace functions, branches and loops have up to so many bytes.
 constexpr std::int64_t kMaxMadeBytes = std::int64_t{1} << 30;
 
-// So many tensors may be in all sequences together, each with all that it is made from.
+// All sequences together have up to so many tensors. Each change makes a sequence of its own.
 constexpr std::size_t kMaxInSequences = 4'000'000;
 
 // Collects the names that a graph and the graphs within make. What is left out has none.

@@ -297,7 +297,7 @@ class PerfettoWriter {
     set_name(slice, problem_.op(transfer.producer).name);
     set_category(slice, "transfer");
     annotate(slice, "bytes").set_int_value(problem_.output_bytes(transfer.output));
-    // A view, since what is interned must outlive the writer.
+    // No temporary string: the table of interned texts keeps views.
     const std::string_view to = transfer.to == Transfer::kToAll
                                     ? std::string_view("all that want it")
                                     : problem_.device(transfer.to).name;

@@ -23,7 +23,7 @@ class Worker {
   using Task = std::function<void(const CoreTeam&)>;
 
   /// Starts a thread whose team is pinned to `cores`, one thread to each. Once `stop`, if it is not
-  /// null, is true, tasks end unseen, but for those that are done always.
+  /// null, is true, it skips tasks, but for those of add_always().
   explicit Worker(std::span<const int> cores, const std::atomic<bool>* stop = nullptr);
 
   /// Ends when all tasks are done.
