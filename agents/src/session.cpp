@@ -270,12 +270,33 @@ double Session::share_of_time() const {
 }
 
 std::size_t Session::concurrency() const {
+  if (parent_ != nullptr) {
+    return parent_->concurrency();
+  }
   return options_.max_time ? static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()) : 1;
+}
+
+void Session::run_in_parallel_on_level(std::size_t count, double share,
+                                       const std::function<void(std::size_t, Session&)>& search) {
+  std::vector<State> ends(count);
+  parent_->run_in_parallel(count, share, [&](std::size_t i, Session& child) {
+    Session on_level(child, *problem_);
+    search(i, on_level);
+    ends[i] = on_level.state();
+  });
+  for (const State& end : ends) {
+    if (end.best_placement) {
+      keep_if_best(*end.best_placement, end.best_evaluation, parent_->evaluations());
+    }
+  }
 }
 
 void Session::run_in_parallel(std::size_t count, double share,
                               const std::function<void(std::size_t, Session&)>& search) {
-  EMPLACE_CHECK(parent_ == nullptr, "parallel searches on a coarser level");
+  if (parent_ != nullptr) {
+    run_in_parallel_on_level(count, share, search);
+    return;
+  }
   const auto num_searches = static_cast<double>(count);
   Options each{.max_evaluations = static_cast<std::int64_t>(
                    share * static_cast<double>(evaluations_left()) / num_searches),

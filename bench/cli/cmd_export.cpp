@@ -5,6 +5,7 @@
 #include "terminal.hpp"
 
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/json_cursor.hpp>
@@ -75,8 +76,9 @@ void export_graph(const Options& options) {
                 {"edges", boost::num_edges(graph)},
                 {"output", options.output}});
   } else if (options.output != "-") {
-    print_text(fmt::format("{}: {} ops, {} edges, written to {} as format {}\n", name,
-                           num_ops(graph), boost::num_edges(graph), options.output, format.name));
+    print_text(fmt::format("{}: {}, {}, written to {} as format {}\n", name,
+                           counted(num_ops(graph), "op"), counted(boost::num_edges(graph), "edge"),
+                           options.output, format.name));
   }
 }
 

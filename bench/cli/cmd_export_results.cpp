@@ -5,6 +5,7 @@
 #include "terminal.hpp"
 
 #include <emplace/bench/result_tables.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
@@ -64,8 +65,9 @@ void export_results(const Options& options) {
                 {"improvements", improvements},
                 {"files", paths}});
   } else if (options.output != "-") {
-    print_text(fmt::format("{}: {} cells and {} improvements, written to {}\n", options.folder,
-                           run.results.size(), improvements, fmt::join(paths, " and ")));
+    print_text(fmt::format("{}: {} and {}, written to {}\n", options.folder,
+                           counted(std::ssize(run.results), "cell"),
+                           counted(improvements, "improvement"), fmt::join(paths, " and ")));
   }
 }
 

@@ -4,6 +4,7 @@
 #include "terminal.hpp"
 
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/graph_json.hpp>
@@ -87,9 +88,10 @@ void add_import(CLI::App& app, Action& action) {
                     {"edges", boost::num_edges(graph)},
                     {"output", options->output}});
       } else {
-        print_text(fmt::format("{}: {} ops, {} edges, read as format {}, written to {}\n",
-                               graph[boost::graph_bundle].name, num_ops(graph),
-                               boost::num_edges(graph), format.name, options->output));
+        print_text(fmt::format("{}: {}, {}, read as format {}, written to {}\n",
+                               graph[boost::graph_bundle].name, counted(num_ops(graph), "op"),
+                               counted(boost::num_edges(graph), "edge"), format.name,
+                               options->output));
       }
       return Outcome::kOk;
     };

@@ -6,6 +6,7 @@
 
 #include <emplace/bench/merge_stores.hpp>
 #include <emplace/bench/suite.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
@@ -51,7 +52,8 @@ void tell_missing(const Merge& merge, const Options& options) {
   if (merge.missing.empty()) {
     return;
   }
-  note(fmt::format("{} of {} cells are missing: {}", merge.missing.size(), merge.manifest.num_cells,
+  note(fmt::format("{} of {} are missing: {}", merge.missing.size(),
+                   counted(merge.manifest.num_cells, "cell"),
                    first_of(merge.missing, [](const Cell& cell) {
                      return fmt::format("{} on {} {} (repetition {})", cell.graph, cell.cluster,
                                         cell.agent.text(), cell.repetition);
@@ -102,11 +104,11 @@ Outcome merge(const Options& options) {
   if (options.json) {
     print_json(to_json(merge, options));
   } else {
-    print(fmt::format(
-        "{}: {} of {} cells from {} store{}, {} of them in several, {} policies; results in {}\n",
-        merge.manifest.suite.name, merge.num_cells, merge.manifest.num_cells, options.stores.size(),
-        options.stores.size() == 1 ? "" : "s", merge.num_duplicates, merge.num_policies,
-        options.output));
+    print(fmt::format("{}: {} of {} from {}, {} of them in several, {}; results in {}\n",
+                      merge.manifest.suite.name, merge.num_cells,
+                      counted(merge.manifest.num_cells, "cell"),
+                      counted(std::ssize(options.stores), "store"), merge.num_duplicates,
+                      counted(merge.num_policies, "policy", "policies"), options.output));
   }
   return Outcome::kOk;
 }

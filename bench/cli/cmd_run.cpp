@@ -12,6 +12,7 @@
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/shard.hpp>
 #include <emplace/bench/suite_run.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 
 #include <CLI/Validators.hpp>
@@ -131,7 +132,8 @@ void warn_of_other_build(const bench::Manifest& manifest) {
 void train(bench::SuiteRun& suite_run, bench::Executor& executor, const std::atomic<bool>& stop) {
   const std::vector<bench::SuiteTraining> left = suite_run.untrained();
   const std::size_t total = suite_run.trainings().size();
-  note(fmt::format("{} of {} policies to train", left.size(), total));
+  note(fmt::format("{} of {} to train", left.size(),
+                   counted(std::ssize(suite_run.trainings()), "policy", "policies")));
   ProgressLine line;
   std::size_t done = total - left.size();
   suite_run.train(left, executor, stop, [&](const bench::SuiteTraining& training) {
@@ -176,8 +178,8 @@ Outcome run(const Options& options, const Invocation& invocation) {
   suite_run.open(folder, invocation.arguments, options.resume);
   warn_of_other_build(suite_run.manifest());
   warn_without_checksum(folder, suite_run.finished_without_checksum());
-  note(fmt::format("{}: {} of {} cells to run, results in {}", suite.name,
-                   suite_run.remaining().size(), suite_run.cells().size(), folder));
+  note(fmt::format("{}: {} of {} to run, results in {}", suite.name, suite_run.remaining().size(),
+                   counted(std::ssize(suite_run.cells()), "cell"), folder));
 
   const std::atomic<bool>& stop = stop_on_signal();
   const auto executor = make_executor(ranks, threads);
@@ -202,8 +204,8 @@ Outcome run(const Options& options, const Invocation& invocation) {
           fmt::format("emplace: {}; {}", bench::describe(faults, suite_run.cells().size()), go_on));
       return Outcome::kSomeCellsFailed;
     }
-    print_error(fmt::format("emplace: interrupted after {} of {} cells; {}", report.cells_finished,
-                            report.cells_total, go_on));
+    print_error(fmt::format("emplace: interrupted after {} of {}; {}", report.cells_finished,
+                            counted(report.cells_total, "cell"), go_on));
     return Outcome::kInterrupted;
   }
   const bool color = !options.json && use_color(invocation.color);

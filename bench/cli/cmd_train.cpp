@@ -11,6 +11,7 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/training.hpp>
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
@@ -170,10 +171,11 @@ TrainingEnd train(const Options& options, const bench::Communicator* ranks, Trai
 
 std::string to_text(const Options& options, const Training& training, TrainingEnd end) {
   const bench::PolicyOrigin policy = training.origin();
-  std::string text = fmt::format("{}: {} of {} episodes{}, {} updates, policy in {}\n\n",
-                                 options.agent, policy.episodes_played, training.num_episodes(),
-                                 end == TrainingEnd::kPatience ? " (out of patience)" : "",
-                                 policy.updates, options.output);
+  std::string text =
+      fmt::format("{}: {} of {}{}, {}, policy in {}\n\n", options.agent, policy.episodes_played,
+                  counted(training.num_episodes(), "episode"),
+                  end == TrainingEnd::kPatience ? " (out of patience)" : "",
+                  counted(policy.updates, "update"), options.output);
   using Align = bench::TextTable::Align;
   bench::TextTable table({{"graph"},
                           {"cluster"},
@@ -251,9 +253,9 @@ Outcome run(const Options& options) {
   save(options, training);
   if (end == TrainingEnd::kStopped) {
     print_error(
-        fmt::format("emplace: interrupted after {} of {} episodes; go on with the same command "
+        fmt::format("emplace: interrupted after {} of {}; go on with the same command "
                     "and --resume",
-                    training.curve().episodes(), training.num_episodes()));
+                    training.curve().episodes(), counted(training.num_episodes(), "episode")));
     return Outcome::kInterrupted;
   }
   std::error_code ignored;

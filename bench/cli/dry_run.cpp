@@ -7,6 +7,7 @@
 #include <emplace/bench/suite_costs.hpp>
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/counted.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -70,8 +71,9 @@ struct Estimate {
 std::string describe(const Piece& piece, const SuiteCosts& costs) {
   if (!piece.trainings.empty()) {
     const bench::SuiteTraining& training = costs.trainings[piece.trainings.front()];
-    return fmt::format("the training of {} on {} ({}), with its {} cells", training.policy,
-                       training.family, training.plan.clusters.front(), piece.cells.size());
+    return fmt::format("the training of {} on {} ({}), with its {}", training.policy,
+                       training.family, training.plan.clusters.front(),
+                       counted(std::ssize(piece.cells), "cell"));
   }
   const Cell& cell = costs.cells[piece.cells.front()];
   return fmt::format("{} on {}, {}", cell.agent.text(), cell.graph, cell.cluster);
@@ -227,9 +229,11 @@ double share(std::int64_t part, std::int64_t all) {
 
 std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::Shard shard,
                     bool color) {
-  std::string text = fmt::format("{}{}: {} cells on {} problems, {} policies to train\n\n",
-                                 suite.name, shard.is_whole() ? "" : ", shard " + shard.text(),
-                                 estimate.num_cells, estimate.num_problems, estimate.num_trainings);
+  std::string text =
+      fmt::format("{}{}: {} on {}, {} to train\n\n", suite.name,
+                  shard.is_whole() ? "" : ", shard " + shard.text(),
+                  counted(estimate.num_cells, "cell"), counted(estimate.num_problems, "problem"),
+                  counted(estimate.num_trainings, "policy", "policies"));
   TextTable lines({{"agent"},
                    {"runs", Align::kRight},
                    {"on one core", Align::kRight},

@@ -2,6 +2,7 @@
 #include "memory_overflow.hpp"
 
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
@@ -29,10 +30,6 @@ constexpr std::size_t kMaxRows = 6;
 constexpr double kAnything = 0.005;
 
 std::string milliseconds(double us) { return fmt::format("{:.3f}", us / 1e3); }
-
-std::string count(std::size_t number, std::string_view what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
 
 // "a", "a and b", "a, b and c".
 std::string listed(const std::vector<std::string>& items) {
@@ -209,8 +206,8 @@ class Report {
                        milliseconds(time.queued_us)});
       }
     }
-    add_table(fmt::format("Critical path ({}, {})", count(ops.size(), "op"),
-                          count(transfers.size(), "transfer")),
+    add_table(fmt::format("Critical path ({}, {})", counted(std::ssize(ops), "op"),
+                          counted(std::ssize(transfers), "transfer")),
               kinds);
 
     TextTable op_kinds(
@@ -225,7 +222,8 @@ class Report {
   }
 
   static std::string left_out(std::size_t size, std::string_view what) {
-    return size > kMaxRows ? fmt::format(" ({} more not shown)", count(size - kMaxRows, what)) : "";
+    return size > kMaxRows ? fmt::format(" ({} more not shown)", counted(size - kMaxRows, what))
+                           : "";
   }
 
   void write_devices() {

@@ -3,6 +3,7 @@
 #include "placed_step.hpp"
 #include "stored_cell.hpp"
 
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
@@ -37,7 +38,7 @@ PageStep step_of(const bench::StoredRun& run, const CellResult& result, const st
     const PlacedStep placed = place_from_run(run, result, folder);
     const OpId ops = placed.problem().num_ops();
     if (ops > bench::kMostPageOps) {
-      step.missing = bench::left_out(fmt::format("it has {} ops", ops), step.cell);
+      step.missing = bench::left_out("it has " + counted(ops, "op"), step.cell);
     } else {
       step.data = bench::describe_step(placed.problem(), placed.record);
     }

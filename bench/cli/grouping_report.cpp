@@ -1,6 +1,7 @@
 #include "grouping_report.hpp"
 
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/counted.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,8 +13,8 @@ using Json = nlohmann::ordered_json;
 
 std::string to_text(const bench::GroupingComparison& comparison) {
   std::string text =
-      fmt::format("\nbest placements found by {}, {} evaluations, seed {}; ", comparison.agent,
-                  comparison.max_evaluations, comparison.root_seed);
+      fmt::format("\nbest placements found by {}, {}, seed {}; ", comparison.agent,
+                  counted(comparison.max_evaluations, "evaluation"), comparison.root_seed);
   text += comparison.best_step_time_us
               ? fmt::format("the best known without a grouping takes {:.3f} ms\n\n",
                             *comparison.best_step_time_us / 1e3)

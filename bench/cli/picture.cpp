@@ -1,6 +1,7 @@
 #include "picture.hpp"
 
 #include <emplace/bench/step_picture.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_picture.hpp>
 #include <emplace/graphs/id_vector.hpp>
@@ -116,8 +117,8 @@ void write_group_picture(const std::string& path, const OpGraph& graph, const Gr
                             "another --grouping",
                             kMaxPictureGroups, grouping.size()));
   }
-  std::string caption =
-      fmt::format("{} ops in {} groups by {}", num_ops(graph), grouping.size(), grouping_name);
+  std::string caption = fmt::format("{} in {} by {}", counted(num_ops(graph), "op"),
+                                    counted(grouping.size(), "group"), grouping_name);
   if (step == nullptr) {
     write_text_file(
         path, path.ends_with(kDot)
@@ -136,13 +137,13 @@ void write_group_picture(const std::string& path, const OpGraph& graph, const Gr
 
 void write_step_picture(const std::string& path, const PlacedStep& step) {
   const Problem& problem = step.problem();
-  std::string caption = fmt::format("{} ops", problem.num_ops());
+  std::string caption = counted(problem.num_ops(), "op");
   if (problem.num_groups() < problem.num_ops()) {
-    caption += fmt::format(" in {} groups", problem.num_groups());
+    caption += " in " + counted(problem.num_groups(), "group");
   }
   caption += ", placed by " + step.placed_by;
   if (step.evaluations > 0) {
-    caption += fmt::format(" in {} evaluations", step.evaluations);
+    caption += " in " + counted(step.evaluations, "evaluation");
   }
   write_text_file(path, bench::draw_step(problem, step.record, caption));
 }

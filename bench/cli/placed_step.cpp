@@ -13,6 +13,7 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
@@ -62,9 +63,22 @@ std::optional<double> best_known_us(const PlacedStep& step, const Placement& pla
              : std::nullopt;
 }
 
+// Bounds are of the devices from which agents choose. A placement that uses others is held against
+// the bounds of all devices.
+void widen_bounds(PlacedStep& step, const Placement& placement) {
+  const Problem& problem = step.problem();
+  const std::span<const DeviceId> placeable = problem.placeable_devices();
+  if (std::ranges::any_of(placement.devices(), [&](DeviceId device) {
+        return std::ranges::count(placeable, device) == 0;
+      })) {
+    step.entry.bounds = lower_bounds(problem, problem.devices_by_name());
+  }
+}
+
 // Simulates the placement and fills in what the step gave.
 void simulate(PlacedStep& step, const Placement& placement) {
   const Problem& problem = step.problem();
+  widen_bounds(step, placement);
   step.record = Simulator(problem).record(placement);
   const IdSpan<DeviceId, const std::int64_t> peak_bytes(std::span(step.record.peak_bytes));
   const IdSpan<OpId, const double> start_us(std::span(step.record.start_us));
@@ -144,6 +158,9 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
   if (!agent.from.empty()) {
     start = read_placement_json(read_text_file(agent.from), agent.from, step.problem());
   }
+  if (start) {
+    widen_bounds(step, *start);
+  }
   SearchProgress progress(step.entry.bounds.best_us());
   bench::CellWatch watch = progress.watch(agent.time_limit_s);
   watch.start = std::move(start);
@@ -210,13 +227,6 @@ PlacedStep place_from_file(const ProblemOptions& problem, const std::string& pat
       .placed_by = path,
       .from_file = true};
   const Placement placement = read_placement_json(read_text_file(path), path, step.problem());
-  // It may use devices from which agents do not choose; then the bound is that of all devices.
-  const std::span<const DeviceId> placeable = step.problem().placeable_devices();
-  if (std::ranges::any_of(placement.devices(), [&](DeviceId device) {
-        return std::ranges::count(placeable, device) == 0;
-      })) {
-    step.entry.bounds = lower_bounds(step.problem(), step.problem().devices_by_name());
-  }
   simulate(step, placement);
   return step;
 }
@@ -311,9 +321,9 @@ void note_guesses(const PlacedStep& step) {
       step.ops_by_cost_source[static_cast<std::size_t>(CostSource::kGuess)];
   if (guesses > 0) {
     note(fmt::format(
-        "emplace: warning: the costs of {} of {} ops are guesses: the devices of {} have neither a "
+        "emplace: warning: the costs of {} of {} are guesses: the devices of {} have neither a "
         "measured cost nor an efficiency for them (see emplace show {} --cluster {})",
-        guesses, step.problem().num_ops(), step.cluster, step.graph, step.cluster));
+        guesses, counted(step.problem().num_ops(), "op"), step.cluster, step.graph, step.cluster));
   }
   if (const auto uncounted = describe_uncounted(step.problem().graph()); !uncounted.empty()) {
     note(escape_terminal(fmt::format("emplace: warning: {}", uncounted)));

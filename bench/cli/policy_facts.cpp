@@ -3,6 +3,7 @@
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>
@@ -35,8 +36,9 @@ PolicyFacts facts_of_policy(std::string_view spec, std::string_view cluster_name
 
 std::string to_text(const PolicyFacts& facts) {
   using Align = bench::TextTable::Align;
-  std::string text = fmt::format("policy of {} for the {} placeable devices of {}: {} weights\n\n",
-                                 facts.agent, facts.devices, facts.cluster, facts.weights);
+  std::string text = fmt::format("policy of {} for the {} of {}: {}\n\n", facts.agent,
+                                 counted(facts.devices, "placeable device"), facts.cluster,
+                                 counted(facts.weights, "weight"));
   bench::TextTable table({{"layer"},
                           {"inputs", Align::kRight},
                           {"outputs", Align::kRight},

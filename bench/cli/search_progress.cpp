@@ -1,5 +1,6 @@
 #include "search_progress.hpp"
 
+#include <emplace/graphs/counted.hpp>
 #include <emplace/sim/bounds.hpp>
 
 #include <fmt/format.h>
@@ -35,9 +36,9 @@ void SearchProgress::show() {
     return;
   }
   shown_ = now;
-  line_.show(fmt::format("{:.1f} s, {} evaluations, best {:.3f} ms{}",
-                         std::chrono::duration<double>(now - begin_).count(), evaluations_,
-                         best_.step_time_us / 1e3,
+  line_.show(fmt::format("{:.1f} s, {}, best {:.3f} ms{}",
+                         std::chrono::duration<double>(now - begin_).count(),
+                         counted(evaluations_, "evaluation"), best_.step_time_us / 1e3,
                          best_.status == agents::EvaluationStatus::kOk
                              ? fmt::format(", {:.1f} % above the lower bound",
                                            100 * gap_to_bound(best_.step_time_us, bound_us_))

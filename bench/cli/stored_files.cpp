@@ -3,6 +3,7 @@
 #include "terminal.hpp"
 
 #include <emplace/bench/checksum.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/text_file.hpp>
 
@@ -22,7 +23,7 @@ void warn(const std::string& path, const std::string& what) {
 
 void warn_without_checksum(const std::string& folder, std::int64_t count) {
   if (count > 0) {
-    warn(folder + "/cells.jsonl", count == 1 ? "a cell has" : fmt::format("{} cells have", count));
+    warn(folder + "/cells.jsonl", counted(count, "cell has", "cells have"));
   }
 }
 

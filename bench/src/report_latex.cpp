@@ -5,6 +5,7 @@
 
 #include <emplace/bench/median_interval.hpp>
 #include <emplace/bench/report.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
@@ -275,11 +276,11 @@ std::string write_family(const FamilyTable& table, const Report& report) {
   }
   const std::string family = table.family.empty() ? "All graphs" : escape_latex(table.family);
   const std::string caption = fmt::format(
-      "{} on {}, {} graphs. Over best: geometric mean over graphs of the step time over that of "
+      "{} on {}, {}. Over best: geometric mean over graphs of the step time over that of "
       "the "
       "fastest agent; over ref.: the same over {}, in pairs, with Student's interval; $p$ of "
       "Wilcoxon's signed-rank test of these, with Holm's correction.",
-      family, escape_latex(table.cluster), table.graphs,
+      family, escape_latex(table.cluster), counted(table.graphs, "graph"),
       escape_latex(table.reference.empty()
                        ? fmt::format("the fastest of {}", fmt::join(report.baselines, ", "))
                        : table.reference));
@@ -293,10 +294,11 @@ std::string write_family(const FamilyTable& table, const Report& report) {
 }  // namespace
 
 std::string write_latex(const Report& report) {
-  std::string text = fmt::format(
-      "% Suite {}, seed {}, {} of {} cells{}. Needs \\usepackage{{booktabs,graphicx}}.\n\n",
-      escape_latex(report.suite), report.root_seed, report.cells_finished, report.cells_total,
-      report.shard.is_whole() ? "" : ", shard " + report.shard.text());
+  std::string text =
+      fmt::format("% Suite {}, seed {}, {} of {}{}. Needs \\usepackage{{booktabs,graphicx}}.\n\n",
+                  escape_latex(report.suite), report.root_seed, report.cells_finished,
+                  counted(report.cells_total, "cell"),
+                  report.shard.is_whole() ? "" : ", shard " + report.shard.text());
   text += write_overviews(report);
   for (const ReportTable& table : report.tables) {
     if (table.family.empty()) {

@@ -2,6 +2,7 @@
 
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
@@ -64,9 +65,9 @@ std::string status_of(const ReportRow& row) {
 
 std::string note_of(const ReportRow& row, const ReportTable& table) {
   const std::string status = status_of(row);
-  return decides_coarsely(row, table)
-             ? fmt::format("{} groups{}{}", row.decision_groups, status.empty() ? "" : ", ", status)
-             : status;
+  return decides_coarsely(row, table) ? fmt::format("{}{}{}", counted(row.decision_groups, "group"),
+                                                    status.empty() ? "" : ", ", status)
+                                      : status;
 }
 
 const std::string kBlank = "-";
@@ -293,11 +294,11 @@ std::string comment_of(const Published& published, Escape escape) {
 }
 
 std::string progress_of(const Report& report) {
-  std::string text = fmt::format("{} of {} cells, seed {}", report.cells_finished,
-                                 report.cells_total, report.root_seed);
+  std::string text = fmt::format("{} of {}, seed {}", report.cells_finished,
+                                 counted(report.cells_total, "cell"), report.root_seed);
   if (!report.shard.is_whole()) {
-    text +=
-        fmt::format(", shard {} of a suite of {} cells", report.shard.text(), report.cells_suite);
+    text += fmt::format(", shard {} of a suite of {}", report.shard.text(),
+                        counted(report.cells_suite, "cell"));
   }
   if (report.cells_failed > 0) {
     text += fmt::format(", {} failed", report.cells_failed);
@@ -424,9 +425,9 @@ std::string collapses_of(const FamilyTable& table) {
   std::string text;
   for (const FamilyRow& row : table.rows) {
     if (row.on_one_device > 0) {
-      text +=
-          fmt::format("  {} put all groups on one device, as single-gpu does: {} of {} graphs\n",
-                      escape_terminal(row.agent), row.on_one_device, table.graphs);
+      text += fmt::format("  {} put all groups on one device, as single-gpu does: {} of {}\n",
+                          escape_terminal(row.agent), row.on_one_device,
+                          counted(table.graphs, "graph"));
     }
   }
   return text;
@@ -437,8 +438,8 @@ std::string name_of(const FamilyTable& table) {
 }
 
 std::string title_of(const FamilyTable& table, Escape escape) {
-  return escape(fmt::format("{} on {}, {}{} graphs", name_of(table), table.cluster, table.graphs,
-                            table.family.empty() ? "" : " test"));
+  return escape(fmt::format("{} on {}, {}", name_of(table), table.cluster,
+                            counted(table.graphs, table.family.empty() ? "graph" : "test graph")));
 }
 
 std::string legend_of_families(const Report& report, Escape escape) {
@@ -453,8 +454,8 @@ std::string legend_of_families(const Report& report, Escape escape) {
         "any:\n";
     for (const FamilyTable& table : report.families) {
       if (has_common(table)) {
-        text += escape(fmt::format("  {} on {}: {} of {} graphs", name_of(table), table.cluster,
-                                   table.common_graphs, table.graphs)) +
+        text += escape(fmt::format("  {} on {}: {} of {}", name_of(table), table.cluster,
+                                   table.common_graphs, counted(table.graphs, "graph"))) +
                 "\n";
       }
     }
@@ -484,7 +485,7 @@ std::string write_terminal(const Report& report, bool color) {
     }
     has_graphs = true;
     text += fmt::format("\n{}{}, lower bound {:.1f} ms{}\n", title_of(table, escape_terminal),
-                        table.groups > 0 ? fmt::format(", {} groups", table.groups) : "",
+                        table.groups > 0 ? ", " + counted(table.groups, "group") : "",
                         table.bound_us / 1e3, best_known_of(table, ", best known {:.1f} ms"));
     text += layout(table, report).to_terminal(color) + failures_of(table);
   }

@@ -2,6 +2,8 @@
 
 #include "comparison_text.hpp"
 
+#include <emplace/graphs/counted.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -131,8 +133,8 @@ TextTable layout(const std::vector<GraphComparison>& graphs) {
 }
 
 std::string title_of(std::string_view name, const ComparedRun& run, TableForm form) {
-  return fmt::format("{}: {}, {} of {} cells", name, escaped(run.suite, form), run.cells_finished,
-                     run.cells_total);
+  return fmt::format("{}: {}, {} of {}", name, escaped(run.suite, form), run.cells_finished,
+                     counted(run.cells_total, "cell"));
 }
 
 constexpr std::string_view kLegendOfAgents =

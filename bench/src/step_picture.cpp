@@ -2,6 +2,7 @@
 #include "step_timeline.hpp"
 
 #include <emplace/bench/step_picture.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/svg.hpp>
 #include <emplace/sim/explanation.hpp>
@@ -251,8 +252,8 @@ void StepPicture::draw_box(Svg& svg, const TimelineBox& box, double top, double 
   const double left = across(box.from_us);
   const double width = std::max(pixels(box.length_us()), 0.5);
   const std::string title = fmt::format(
-      "{}{}{}: {} op{}, {} to {}", box.layer, box.layer.empty() ? "" : ", ", to_string(box.phase),
-      box.ops, box.ops == 1 ? "" : "s", time_text(box.from_us), time_text(box.to_us));
+      "{}{}{}: {}, {} to {}", box.layer, box.layer.empty() ? "" : ", ", to_string(box.phase),
+      counted(box.ops, "op"), time_text(box.from_us), time_text(box.to_us));
   const double strength = layers_.at(box.layer) % 2 == 0 ? kPhaseStrength : kOtherStrength;
   svg.rect(left, top, width, height,
            fmt::format("fill=\"{}\"",
@@ -310,8 +311,7 @@ void StepPicture::draw_row(Svg& svg, const Row& row) const {
   for (const Sending& sending : row.sendings) {
     svg.rect(across(sending.from_us), row.send_top,
              std::max(pixels(sending.to_us - sending.from_us), 0.5), kSendHeight, {},
-             fmt::format("{} transfer{}, {}, {} to {}", sending.transfers,
-                         sending.transfers == 1 ? "" : "s",
+             fmt::format("{}, {}, {} to {}", counted(sending.transfers, "transfer"),
                          bytes_text(static_cast<double>(sending.bytes)), time_text(sending.from_us),
                          time_text(sending.to_us)));
   }

@@ -88,9 +88,19 @@ std::optional<std::int64_t> dilation_of(const Node& node, const ConvolutionSetti
   return settings.dilation ? setting(node, *settings.dilation, d) : std::optional<std::int64_t>(1);
 }
 
-// The first of the switches of convolution and of its gradient says so.
+// The operators of which the first switch says that they are transposed. cuDNN's and MIOpen's have
+// others: `benchmark`, `deterministic`.
+constexpr std::array<std::string_view, 5> kTransposable = {
+    "_convolution", "convolution", "convolution_backward", "convolution_backward_overrideable",
+    "convolution_overrideable"};
+
+bool has_transposed_switch(const Node& node) {
+  return !node.switches.empty() && node.switches[0] &&
+         std::ranges::find(kTransposable, name_of_aten(node.name)) != kTransposable.end();
+}
+
 bool is_transposed(const Op& op, const Node& node) {
-  return op.kind == "conv2d_transpose" || (!node.switches.empty() && node.switches[0]);
+  return op.kind == "conv2d_transpose" || has_transposed_switch(node);
 }
 
 // Says what a dense or depthwise convolution of 2-dimensional maps is; nothing of any other.
@@ -361,10 +371,9 @@ void count_work(Op& op, const Node& node) {
 
 void infer_result(Node& node) {
   const std::string kind = kind_of_aten(node.name);
-  const bool is_transposed = !node.switches.empty() && node.switches[0];
   if (is_product(kind)) {
     infer_product(node);
-  } else if (kind == "conv2d" && !is_transposed) {
+  } else if (kind == "conv2d" && !has_transposed_switch(node)) {
     infer_convolution(node);
   } else if (op_class_of(kind) == OpClass::kElementwise) {
     infer_pass(node);

@@ -1,6 +1,7 @@
 #include "group_graph.hpp"
 
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/grouping_picture.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/layered_layout.hpp>
@@ -114,8 +115,8 @@ std::string title_of(GroupId group, const Node& node) {
 }
 
 std::string facts_of(const Node& node) {
-  return fmt::format("{} op{}, {}, {}", node.ops, node.ops == 1 ? "" : "s",
-                     with_prefix(node.flops, "FLOP"), with_prefix(node.handed_on_bytes, "B"));
+  return fmt::format("{}, {}, {}", counted(node.ops, "op"), with_prefix(node.flops, "FLOP"),
+                     with_prefix(node.handed_on_bytes, "B"));
 }
 
 // In pixels.

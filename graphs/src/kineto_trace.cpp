@@ -97,19 +97,36 @@ class Threads {
   std::map<std::pair<std::string, std::string>, std::size_t> numbers_;
 };
 
-std::int64_t bytes_of_type(std::string_view type) {
-  constexpr std::array<std::pair<std::string_view, std::int64_t>, 8> kBytes = {
-      {{"c10::BFloat16", 2},
+// Compilers call a type differently: "short", "short int".
+std::optional<std::int64_t> bytes_of_type(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, std::int64_t>, 24> kBytes = {
+      {{"bool", 1},
+       {"c10::BFloat16", 2},
+       {"c10::Float8_e4m3fn", 1},
+       {"c10::Float8_e4m3fnuz", 1},
+       {"c10::Float8_e5m2", 1},
+       {"c10::Float8_e5m2fnuz", 1},
+       {"c10::Float8_e8m0fnu", 1},
        {"c10::Half", 2},
-       {"bool", 1},
+       {"c10::complex<double>", 16},
+       {"c10::complex<float>", 8},
+       {"c10::qint32", 4},
+       {"c10::qint8", 1},
+       {"c10::quint8", 1},
        {"double", 8},
+       {"float", 4},
+       {"int", 4},
        {"long", 8},
        {"long int", 8},
+       {"short", 2},
+       {"short int", 2},
        {"signed char", 1},
-       {"unsigned char", 1}}};
+       {"unsigned char", 1},
+       {"unsigned int", 4},
+       {"unsigned short", 2}}};
   const auto* found =
       std::ranges::find(kBytes, type, &std::pair<std::string_view, std::int64_t>::first);
-  return found != kBytes.end() ? found->second : 4;
+  return found != kBytes.end() ? std::optional(found->second) : std::nullopt;
 }
 
 // Adds a tensor, or those of a list.
@@ -177,14 +194,19 @@ void read_concrete_input(std::string_view text, Node& node) {
   }
 }
 
-void read_inputs(const JsonCursor& event, Node& node) {
+void read_inputs(const JsonCursor& event, Node& node, std::map<std::string, int>& unknown_types) {
   if (const auto dimensions = find_argument(event, {"Input Dims", "Input dims"})) {
     const auto listed = find_argument(event, {"Input type"});
     const auto types = listed ? listed->elements() : std::vector<JsonCursor>();
     const auto inputs = dimensions->elements();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::string type = i < types.size() && types[i].is_text() ? types[i].text() : "";
-      read_dimensions(inputs[i], bytes_of_type(type), i, node.inputs);
+      const auto bytes = bytes_of_type(type);
+      const std::size_t before = node.inputs.size();
+      read_dimensions(inputs[i], bytes.value_or(kUnknownTypeBytes), i, node.inputs);
+      if (!bytes && !type.empty() && node.inputs.size() > before) {
+        ++unknown_types[type];
+      }
     }
   }
   if (const auto concrete = find_argument(event, {"Concrete Inputs"})) {
@@ -271,7 +293,7 @@ class KinetoReader {
       Node& node = trace_.nodes.emplace_back();
       node.name = event.at("name").text();
       node.is_operator = is_operator_name(node.name) && !trace_.calls.back().is_annotation;
-      read_inputs(event, node);
+      read_inputs(event, node, trace_.unknown_types);
     } else if (kind == Event::kKernel) {
       kernels_.push_back({.name = event.at("name").text(),
                           .external = external_id(event),
@@ -298,7 +320,8 @@ class KinetoReader {
       const TimedCall& y = trace_.calls[b];
       return x.begin_us != y.begin_us ? x.begin_us < y.begin_us : x.duration_us > y.duration_us;
     });
-    KinetoTrace sorted{.has_kernels = trace_.has_kernels};
+    KinetoTrace sorted{.has_kernels = trace_.has_kernels,
+                       .unknown_types = std::move(trace_.unknown_types)};
     for (const std::size_t i : order) {
       sorted.calls.push_back(std::move(trace_.calls[i]));
       sorted.nodes.push_back(std::move(trace_.nodes[i]));

@@ -11,6 +11,7 @@
 #include "pytorch_trace.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,13 +35,17 @@ struct TimedCall {
   std::optional<std::size_t> parent{};                     ///< the call around it, by position
 };
 
+/// The bytes of an element whose type is not known.
+inline constexpr std::int64_t kUnknownTypeBytes = 4;
+
 /// Holds a trace of times.
 struct KinetoTrace {
   /// In the order in which they began; calls before what they call. `nodes[i]` is `calls[i]` with
   /// its name and what is known of its inputs; its id is i + 1.
   std::vector<Node> nodes{};
   std::vector<TimedCall> calls{};
-  bool has_kernels = false;  ///< some kernel is in the trace
+  bool has_kernels = false;                    ///< some kernel is in the trace
+  std::map<std::string, int> unknown_types{};  ///< how many inputs have each type that is not known
 };
 
 /// Reads a Kineto trace. Throws kFormat.

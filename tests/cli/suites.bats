@@ -46,7 +46,7 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
   grep -v '"repetition":1' r/cells.jsonl >left
   cp left r/cells.jsonl
   answers 0 run ./suite.json -o r --resume --json
-  [[ "$stderr" == *"1 of 1 policies to train"* ]]
+  [[ "$stderr" == *"1 of 1 policy to train"* ]]
   [ "$output" = "$(cat whole.json)" ]
   for policy in r/policies/*; do cmp "$policy" "kept/${policy##*/}"; done
 }

@@ -3,11 +3,13 @@
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/text_file.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <graphs/read_format.hpp>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace emplace {
@@ -99,6 +101,55 @@ TEST(KinetoList, OrdersTheOpsOfAThreadByTheirOwnTimes) {
   EXPECT_EQ(op_named(graph, "aten::relu").flops, 0);  // shapes were not recorded
   EXPECT_EQ(op_named(graph, "aten::add_").phase, Phase::kUpdate);
   EXPECT_THAT(before(graph, "aten::add_"), ElementsAre("aten::relu"));
+}
+
+// An operator on tensors of these types and dimensions, lists in JSON without their brackets.
+std::string typed_event(const std::string& types, const std::string& dimensions, int at) {
+  return fmt::format(
+      R"({{"ph": "X", "cat": "cpu_op", "name": "aten::add", "ts": {}, "dur": 1, "pid": 1, "tid": 1,
+          "args": {{"Input Dims": [{}], "Input type": [{}]}}}})",
+      at, dimensions, types);
+}
+
+TEST(KinetoTypes, HaveTheirBytes) {
+  const std::pair<const char*, std::int64_t> bytes_of[] = {{"float", 4},
+                                                           {"int", 4},
+                                                           {"c10::Half", 2},
+                                                           {"c10::Float8_e4m3fn", 1},
+                                                           {"c10::Float8_e5m2", 1},
+                                                           {"short", 2},
+                                                           {"short int", 2},
+                                                           {"c10::complex<float>", 8},
+                                                           {"c10::complex<double>", 16}};
+  for (const auto& [type, bytes] : bytes_of) {
+    const OpGraph graph = read_format(
+        "kineto",
+        "[" + typed_event(fmt::format("\"{}\", \"Scalar\"", type), "[1000], []", 1) + "]");
+    EXPECT_EQ(graph[0].bytes_read, 1000 * bytes) << type;
+    EXPECT_EQ(graph[boost::graph_bundle].source, "Kineto trace") << type;
+  }
+}
+
+// A list of tensors has no type for each. Events may stand in another order than they ran.
+TEST(KinetoTypes, ThatAreUnknownAreTold) {
+  const OpGraph graph = read_format(
+      "kineto", "[" + typed_event(R"("c10::Strange", "Scalar")", "[1000], []", 9) + "," +
+                    typed_event(R"("TensorList", "c10::Strange")", "[[10], [20]], [5]", 1) + "]");
+  EXPECT_EQ(graph[0].bytes_read, 4 * (10 + 20 + 5));
+  EXPECT_EQ(graph[boost::graph_bundle].source,
+            "Kineto trace; elements of unknown types count as 4 bytes: TensorList (1), "
+            "c10::Strange (2)");
+}
+
+// The first switch of cuDNN's convolution is `benchmark`: 28 x 28 numbers of each of 128 filters.
+TEST(KinetoSwitches, OfOtherMeaningDoNotTranspose) {
+  const OpGraph graph = read_format("kineto", R"([
+    {"ph": "X", "cat": "cpu_op", "name": "aten::cudnn_convolution", "ts": 1, "dur": 5, "pid": 1,
+     "tid": 1,
+     "args": {"Input Dims": [[8, 64, 56, 56], [128, 64, 3, 3], [], [], [], [], [], [], []],
+     "Concrete Inputs": ["", "", "[1, 1]", "[2, 2]", "[1, 1]", "1", "True", "False", "True"]}}])");
+  EXPECT_EQ(graph[0].kind, "conv2d");
+  EXPECT_EQ(graph[0].flops, 2LL * (8 * 128 * 28 * 28) * (64 * 3 * 3));
 }
 
 TEST(KinetoMistakes, AreToldWithTheirPlace) {

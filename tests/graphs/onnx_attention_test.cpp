@@ -38,6 +38,11 @@ constexpr std::int64_t attention_flops(std::int64_t batch, std::int64_t heads, s
 
 Weight total(std::int32_t value) { return {"total", {}, onnx::TensorProto::INT64, {value}}; }
 
+TEST(OnnxAttention, GroupsNeedMaps) {
+  EXPECT_THAT(error_of(microsoft("g (float x) => (float[N] y) { y = GroupNorm <groups = 2> (x) }")),
+              HasSubstr("node '' (GroupNorm): input 1: expected at least 2 dimensions, found 0"));
+}
+
 // 8 heads of queries on 2 of keys, of 16 numbers; 4 positions behind 6 earlier ones.
 TEST(OnnxAttention, GroupsOfQueriesShareKeys) {
   const char* graph = R"(g (float[2, 4, 128] q, float[2, 4, 32] k, float[2, 4, 32] v,

@@ -200,6 +200,83 @@ TEST(OnnxExpansion, RefusesSequencesThatGrowTooLong) {
   EXPECT_THAT(error_of(with_steps(3000)), HasSubstr("sequences hold more than 4000000 tensors"));
 }
 
+// 100 values and a condition through 10,000 steps of a body that computes nothing.
+TEST(OnnxExpansion, RefusesStepsThatHandOnTooMuch) {
+  std::string results;
+  std::string inputs;
+  std::string arguments;
+  for (int i = 0; i < 100; ++i) {
+    results += fmt::format("{}y{}", i == 0 ? "" : ", ", i);
+    inputs += ", x";
+    arguments += fmt::format(", float[4] h{}", i);
+  }
+  const std::string graph =
+      "g (float[4] x) => (float[N] y0) { " + results + " = Relu (steps, " + inputs + ") }";
+  const std::string body =
+      "b (int64 i, bool c" + arguments + ") => (bool c2" + arguments + ") { c2 = Identity (c) }";
+  const auto with_steps = [&](std::int64_t steps) {
+    return with_loop(graph, body, {integer("steps", steps)}).SerializeAsString();
+  };
+  EXPECT_EQ(num_ops(import(with_steps(10))), 1) << "the input";
+  EXPECT_THAT(error_of(with_steps(10'000)),
+              HasSubstr("node 'rows' (Loop): the steps of loops hand on more than 1000000 values"));
+}
+
+// A graph with one node.
+onnx::GraphProto branch_of(const std::string& op_type, const std::string& input) {
+  onnx::GraphProto branch;
+  onnx::NodeProto& node = *branch.add_node();
+  node.set_op_type(op_type);
+  node.add_input(input);
+  node.add_output("chosen");
+  branch.add_output()->set_name("chosen");
+  return branch;
+}
+
+// 300 calls of a function with 4 MiB of numbers in a branch that never runs.
+TEST(OnnxExpansion, RefusesCallsThatCopyTooMuch) {
+  onnx::ModelProto proto = test::parse_model("g (float[4] x) => (float[N] y) { y = Relu (x) }",
+                                             {{"no", {}, onnx::TensorProto::BOOL, {}}});
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  graph.mutable_initializer(0)->clear_data_location();
+  graph.mutable_initializer(0)->add_int32_data(0);
+  onnx::FunctionProto& function = *proto.add_functions();
+  function.set_name("Choose");
+  function.set_domain("local");
+  function.add_input("in");
+  function.add_input("condition");
+  function.add_output("out");
+  onnx::NodeProto& choice = *function.add_node();
+  choice.set_op_type("If");
+  choice.add_input("condition");
+  choice.add_output("out");
+  for (const auto& [name, branch] : {std::pair{"then_branch", branch_of("Relu", "table")},
+                                     std::pair{"else_branch", branch_of("Identity", "in")}}) {
+    onnx::AttributeProto& attribute = *choice.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    *attribute.mutable_g() = branch;
+  }
+  onnx::TensorProto& table = *choice.mutable_attribute(0)->mutable_g()->add_initializer();
+  table.set_name("table");
+  table.set_data_type(onnx::TensorProto::FLOAT);
+  table.add_dims(1 << 20);
+  table.set_raw_data(std::string(4 << 20, '\0'));
+  graph.clear_node();
+  for (int i = 0; i < 300; ++i) {
+    onnx::NodeProto& call = *graph.add_node();
+    call.set_op_type("Choose");
+    call.set_domain("local");
+    call.set_name(fmt::format("call{}", i));
+    call.add_input("x");
+    call.add_input("no");
+    call.add_output(i == 0 ? "y" : fmt::format("y{}", i));
+  }
+  EXPECT_THAT(error_of(proto.SerializeAsString()),
+              HasSubstr("functions, branches and loops stand for nodes of more than 1073741824 "
+                        "bytes"));
+}
+
 // A branch sees the tensors around it, and nobody sees those within.
 TEST(OnnxExpansion, BranchesMayUseTheSameNames) {
   onnx::ModelProto proto = test::parse_model(R"(g (float[4, 8] x) => (float[N] y) {

@@ -139,6 +139,10 @@ TEST(OnnxShapes, AreThoseOfTheLibrary) {
       {"y = Squeeze <axes = [1]> (x)", {}, "float[3, 1, 4] x", 11},
       {"y = Unsqueeze <axes = [0, 3]> (x)", {}, "float[3, 4] x", 11},
       {"y, z = Split <axis = 0, split = [1, 2]> (x)", {}, "float[3, 4] x", 11},
+      {"y = Slice <starts = [1, 2], ends = [9223372036854775807, 5], axes = [1, 3]> (x)",
+       {},
+       "float[2, 8, 10, 12] x",
+       9},
       {"y = Pad <pads = [1, 0, 2, 3]> (x)", {}, "float[3, 4] x", 10},
   };
   for (const Case& one : cases) {
@@ -190,6 +194,10 @@ TEST(OnnxShapes, KnowOpsets18To21) {
                       y = Einsum <equation = "...ij,jk->...ik"> (x, z) })",
                     {}, 18),
               ElementsAre(2, 7, 3, 5));
+  EXPECT_THAT(shape(R"(g (float[2, 3, 4, 5] x, float[2, 3, 5, 6] z) => (float[N] y) {
+                      y = Einsum <equation = "...ij,...jk"> (x, z) })",
+                    {}, 18),
+              ElementsAre(2, 3, 4, 6));
   EXPECT_THAT(
       shape("g (float[4, 4] x) => (float[N] y) { y = Einsum <equation = \"ij,ik\"> (x, x) }", {},
             18),
@@ -267,6 +275,34 @@ TEST(OnnxShapes, FoldRealNumbers) {
   ASSERT_EQ(num_ops(graph), 2);
   EXPECT_THAT(graph[1].outputs[0].shape, ElementsAre(2, 3, 15, 19));
   EXPECT_EQ(graph[1].flops, 7 * 2 * 3 * 15 * 19);  // four products, three sums
+}
+
+// The largest and the least integers stand for the end and the begin.
+TEST(OnnxShapes, FoldSlicesOfOpset9) {
+  const OpGraph graph = import(model(R"(g (float[2, 8, 10, 12] x) => (float[N] y) {
+      shape = Shape (x)
+      maps = Slice <starts = [2], ends = [9223372036854775807]> (shape)
+      front = Slice <starts = [-9223372036854775807], ends = [1], axes = [0]> (shape)
+      rest = Constant <value = int64[1] {-1}> ()
+      target = Concat <axis = 0> (maps, front, rest)
+      y = Reshape (x, target)
+    })",
+                                     {}, 9));
+  EXPECT_THAT(last_op(graph).outputs[0].shape, ElementsAre(10, 12, 2, 8));
+}
+
+// Columns 1 to 3 of [[0, 1, 2, 3], [4, 5, 6, 7]] are the extents; each list may be either.
+TEST(OnnxShapes, FoldSlicesByInputsAndAttributes) {
+  const OpGraph graph =
+      import(model(R"(g (float[1260] x) => (float[N] y) {
+      columns = Slice <ends = [4], axes = [1]> (table, begin)
+      all = Constant <value = int64[1] {-1}> ()
+      extents = Reshape (columns, all)
+      y = Reshape (x, extents)
+    })",
+                   {{"table", {2, 4}, onnx::TensorProto::INT64, {0, 1, 2, 3, 4, 5, 6, 7}},
+                    integers("begin", {1})}));
+  EXPECT_THAT(last_op(graph).outputs[0].shape, ElementsAre(1, 2, 3, 5, 6, 7));
 }
 
 // Operators on known numbers that are no functions of each number by itself.

@@ -302,6 +302,58 @@ TEST(Onnx, GivesAnUnknownOperatorItsNameAndNoFlops) {
               HasSubstr("no FLOPs are counted of BlackmanWindow (1)"));
 }
 
+// Mul of another domain is another operator: no product, and perhaps of one input.
+TEST(Onnx, FusesOnlyStandardOperators) {
+  onnx::ModelProto proto = test::parse_model(R"(g (float[2, 3] x) => (float[2, 3] y) {
+      s = Sigmoid (x)
+      y = Mul (s, x)
+    })");
+  EXPECT_EQ(count_kinds(import(proto.SerializeAsString()))["silu"], 1);
+  onnx::NodeProto& product = *proto.mutable_graph()->mutable_node(1);
+  product.set_domain("custom");
+  const OpGraph graph = import(proto.SerializeAsString());
+  EXPECT_EQ(count_kinds(graph)["sigmoid"], 1);
+  EXPECT_EQ(count_kinds(graph)["mul"], 1);
+  EXPECT_THAT(graph[boost::graph_bundle].source, HasSubstr("no FLOPs are counted of Mul (1)"));
+  product.mutable_input()->RemoveLast();
+  EXPECT_EQ(count_kinds(import(proto.SerializeAsString()))["mul"], 1);
+}
+
+// Of t tensors of 10 numbers each: (t - 1) 10 FLOPs, and a division more for means.
+TEST(Onnx, CountsOperatorsOnSeveralTensors) {
+  const OpGraph graph = import(model(R"(g (float[10] a, float[10] b, float[10] c) => (float[10] y) {
+      d = Sum (a, b, c)
+      e = Max (d, b, c)
+      f = Min (e, a, b, c)
+      h = Mean (f, b, c)
+      i = Sum (h, a)
+      y = Mean (i)
+    })"));
+  EXPECT_EQ(find(graph, "sum").flops, 2 * 10);
+  EXPECT_EQ(find(graph, "max").flops, 2 * 10);
+  EXPECT_EQ(find(graph, "min").flops, 3 * 10);
+  EXPECT_EQ(find(graph, "mean").flops, 3 * 10);
+  EXPECT_EQ(find(graph, "sum_2").flops, 10);
+  EXPECT_EQ(find(graph, "mean_2").flops, 10);
+}
+
+// Each name once took as long as all before it: minutes.
+TEST(Onnx, NumbersManyNodesWithoutNames) {
+  constexpr int kNodes = 20'000;
+  onnx::ModelProto proto = test::parse_model("g (float[4] x) => (float[N] y) { y = Relu (x) }");
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  for (int i = 1; i < kNodes; ++i) {
+    onnx::NodeProto& node = *graph.add_node();
+    node.set_op_type("Relu");
+    node.add_input(graph.node(i - 1).output(0));
+    node.add_output(fmt::format("y{}", i));
+  }
+  const OpGraph chain = import(proto.SerializeAsString());
+  ASSERT_EQ(num_ops(chain), kNodes + 1);
+  EXPECT_EQ(chain[2].name, "relu_2");
+  EXPECT_EQ(chain[kNodes].name, "relu_20000");
+}
+
 TEST(Onnx, DropsOutInTrainingOnly) {
   const std::string inference = "g (float[2, 8] x) => (float[2, 8] y) { y = Dropout (x) }";
   EXPECT_EQ(num_ops(import(model(inference))), 1);

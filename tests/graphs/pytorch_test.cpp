@@ -229,6 +229,23 @@ TEST(PyTorch, CountsTransposedAndDepthwiseConvolutions) {
             (std::vector<std::int64_t>{2, 6, 5, 5, 3, 3, 1, 1, 5, 5}));
 }
 
+// 8 maps of 64 x 56 x 56, 128 filters of 3 x 3, stride 2. The first switch of these is `benchmark`.
+TEST(PyTorch, TakesNoOtherSwitchForTransposed) {
+  for (const std::string name : {"aten::cudnn_convolution", "aten::miopen_convolution"}) {
+    for (const char* benchmark : {"true", "false"}) {
+      const OpGraph graph = read_calls({call(
+          2, 1, name,
+          fmt::format("{}, {}, [1, 1], [2, 2], [1, 1], 1, {}, false, true",
+                      tensor(3, {8, 64, 56, 56}), tensor(4, {128, 64, 3, 3}), benchmark),
+          "[8, 64, 56, 56], [128, 64, 3, 3]", tensor(5, {8, 128, 28, 28}), "[8, 128, 28, 28]")});
+      const Op& op = op_named(graph, name);
+      EXPECT_EQ(op.kind, "conv2d") << name << ' ' << benchmark;
+      EXPECT_EQ(op.flops, 2LL * (8 * 128 * 28 * 28) * (64 * 3 * 3)) << name << ' ' << benchmark;
+      EXPECT_EQ(op.shape, (std::vector<std::int64_t>{8, 64, 56, 56, 128, 3, 3, 2, 2, 1, 28, 28}));
+    }
+  }
+}
+
 // Two weights in one storage, as cuDNN's LSTM keeps them; a fused optimizer writes lists and tells
 // no results.
 TEST(PyTorch, TellsParametersMomentsAndStatisticsApart) {

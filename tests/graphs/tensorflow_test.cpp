@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 namespace emplace {
 namespace {
@@ -278,6 +279,59 @@ TEST(TensorFlow, AGatherThatIsDeclaredAScalarIsNoEmbedding) {
       weights("table", {10, 4}) + placeholder("ids", {3}) + integers("axis", {}, {0}) +
       declared(node("y", "GatherV2", "table ids axis", attribute("Tparams", "type: DT_FLOAT")), {});
   EXPECT_NE(op_named(read_format("tensorflow", text), "y").kind, "embedding");
+}
+
+// Shapes that a file states for an iterator are used; those of a known operator follow from its
+// inputs, which must fit it.
+TEST(TensorFlow, AStatedShapeOverrulesNoRule) {
+  const auto stated = [](std::initializer_list<int> sizes) {
+    return attribute("output_shapes", "list { shape { " + dims(sizes) + " } }");
+  };
+  EXPECT_EQ(
+      shape_of(node("data", "IteratorGetNext", "", stated({4, 3})) + node("y", "Relu", "data")),
+      Sizes({4, 3}));
+  EXPECT_THAT(
+      error_of_reading(
+          "tensorflow",
+          placeholder("x", {}) + node("y", "SoftmaxCrossEntropyWithLogits", "x x", stated({2})))
+          .value_or("no error"),
+      HasSubstr("node 'y' (SoftmaxCrossEntropyWithLogits): expected 2 dimensions at input 0, "
+                "found []"));
+}
+
+// 31 nodes of 65,536 results: one that is read, and all before it.
+TEST(TensorFlow, RefusesMoreResultsThanAGraphHas) {
+  std::string text = node("n0", "Foo");
+  for (int i = 1; i < 40; ++i) {
+    text += node(fmt::format("n{}", i), "Foo", fmt::format("n{}:65535", i - 1));
+  }
+  EXPECT_THAT(error_of_reading("tensorflow", text).value_or("no error"),
+              HasSubstr("node 'n30': with its result 65535, all nodes have more than 2000000 "
+                        "results"));
+}
+
+TEST(TensorFlow, KnowsTheBytesOfTypes) {
+  const auto read = [](const std::string& type) {
+    return read_format("tensorflow", node("y", "Placeholder", "",
+                                          attribute("dtype", "type: " + type) +
+                                              attribute("shape", "shape { " + dims({10}) + " }")));
+  };
+  const std::pair<const char*, std::int64_t> bytes_of[] = {{"DT_HALF", 2},
+                                                           {"DT_FLOAT8_E4M3FN", 1},
+                                                           {"25", 1},
+                                                           {"DT_INT4", 1},
+                                                           {"29", 1},
+                                                           {"DT_COMPLEX64", 8},
+                                                           {"DT_COMPLEX128", 16},
+                                                           {"DT_COMPLEX128_REF", 16},
+                                                           {"DT_STRING", 8}};
+  for (const auto& [type, bytes] : bytes_of) {
+    const OpGraph graph = read(type);
+    EXPECT_EQ(op_named(graph, "y").outputs.at(0).bytes, 10 * bytes) << type;
+    EXPECT_EQ(graph[boost::graph_bundle].source, "TensorFlow GraphDef") << type;
+  }
+  EXPECT_EQ(read("99")[boost::graph_bundle].source,
+            "TensorFlow GraphDef; elements of unknown types count as 8 bytes: 99");
 }
 
 std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_view> kinds) {

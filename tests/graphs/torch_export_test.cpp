@@ -308,6 +308,73 @@ TEST(TorchExport, ProjectedStates) {
   EXPECT_EQ(totals(graph).parameters, 28 * 3 + 28 * 4 + 56 + 28);
 }
 
+// n = 6 numbers: 2 n and 3 n. Windows of 4 x 4 or 4 numbers: one less for each of the results.
+TEST(TorchExport, CountsAsTheOtherImportersDo) {
+  const auto flops = [](const std::string& op, const std::vector<int>& x, const std::vector<int>& y,
+                        std::string_view name) {
+    const std::string text =
+        program_of({{"x", x}, {"y", y}}, named_call(op, {{"self", "x"}}, {"y"}), "y");
+    return flops_of(read_format("torch-export", text), name);
+  };
+  EXPECT_EQ(flops("hardswish", {2, 3}, {2, 3}, "hard_swish"), 2 * 6);
+  EXPECT_EQ(flops("mish", {2, 3}, {2, 3}, "mish"), 3 * 6);
+  EXPECT_EQ(flops("adaptive_max_pool2d", {1, 4, 8, 8}, {1, 4, 2, 2}, "max_pool"), 16 * (16 - 1));
+  EXPECT_EQ(flops("adaptive_max_pool1d", {1, 4, 8}, {1, 4, 2}, "max_pool_nd"), 8 * (4 - 1));
+  EXPECT_EQ(flops("adaptive_avg_pool2d", {1, 4, 8, 8}, {1, 4, 2, 2}, "avg_pool"), 16 * 16);
+}
+
+// Each once read memory that was not there.
+TEST(TorchExport, RefusesTensorsThatAreMissingOrTooFlat) {
+  const std::vector<std::pair<std::string, std::vector<int>>> tensors = {
+      {"x", {4, 2, 5}}, {"xh", {}},       {"xc", {1, 2, 7}}, {"x2", {2, 5}},  {"p1", {28, 5}},
+      {"p2", {28, 7}},  {"y", {4, 2, 7}}, {"h", {1, 2, 7}},  {"c", {1, 2, 7}}};
+  const auto error = [&](const std::string& nodes) {
+    return error_of_reading("torch-export", program_of(tensors, nodes, "y")).value_or("none");
+  };
+  const auto lstm = [&](const std::string& states, const std::string& weights) {
+    return error(named_call("lstm",
+                            {{"input", "x"},
+                             {"hx", states},
+                             {"params", weights},
+                             {"has_biases", R"({"as_bool":false})"}},
+                            {"y", "h", "c"}));
+  };
+  const std::string missing = "expected a tensor in a list of its arguments, found none";
+  EXPECT_THAT(
+      lstm(R"({"as_tensors":[{"name":"xh"},{"name":"xc"}]})",
+           R"({"as_tensors":[{"name":"p1"},{"name":"p2"}]})"),
+      HasSubstr("operator lstm in module '': expected states of 2 or 3 dimensions, found 0"));
+  EXPECT_THAT(lstm(R"({"as_tensors":[{"name":"xc"},{"name":"xc"}]})",
+                   R"({"as_optional_tensors":[{"as_tensor":{"name":"p1"}},{"as_none":true}]})"),
+              HasSubstr("operator lstm in module '': " + missing));
+  EXPECT_THAT(error(named_call("lstm_cell",
+                               {{"input", "x2"},
+                                {"hx", R"({"as_optional_tensors":[{"as_none":true},
+                                                          {"as_tensor":{"name":"xc"}}]})"},
+                                {"w_ih", "p1"},
+                                {"w_hh", "p2"}},
+                               {"y", "h"})),
+              HasSubstr("operator lstm_cell in module '': " + missing));
+  const std::string flat = program_of(
+      {{"x", {2, 3}}, {"y", {}}, {"n", {}}},
+      named_call("topk", {{"self", "x"}, {"k", R"({"as_int":1})"}, {"dim", R"({"as_int":1})"}},
+                 {"y", "n"}),
+      "y");
+  EXPECT_THAT(error_of_reading("torch-export", flat).value_or("none"),
+              HasSubstr("operator topk in module '': expected a result of 2 dimensions, found 0"));
+}
+
+TEST(TorchExport, AScalarMayBeTransposed) {
+  const std::string text = program_of(
+      {{"x", {}}, {"t", {}}, {"y", {}}},
+      named_call("transpose",
+                 {{"self", "x"}, {"dim0", R"({"as_int":0})"}, {"dim1", R"({"as_int":-1})"}},
+                 {"t"}) +
+          "," + named_call("relu", {{"self", "t"}}, {"y"}),
+      "y");
+  EXPECT_EQ(flops_of(read_format("torch-export", text), "relu"), 1);
+}
+
 TEST(TorchExport, SaysWhatIsWrong) {
   const auto error = [](const std::string& text, const std::string& params = "") {
     return error_of_reading("torch-export" + params, text).value_or("none");

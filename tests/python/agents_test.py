@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Agents in Python: alone, in suites beside all others, and when they go wrong."""
+import errno
 import gc
 import json
 import os
@@ -62,6 +63,18 @@ class Coarse:
     def place(self, problem, session):
         session.evaluate(numpy.full(problem.num_groups, problem.placeable_devices[0]))
         return session.best_placement
+
+
+@emplace.agent("py-starved", deterministic=True)
+class Starved:
+    """Fails as the machine does that lacks something."""
+
+    lack = None
+
+    def place(self, problem, session):
+        if Starved.lack is not None:
+            raise Starved.lack
+        return numpy.full(problem.num_groups, problem.placeable_devices[0])
 
 
 def failing(name, body):
@@ -320,6 +333,20 @@ class Suites(unittest.TestCase):
         self.assertEqual(by_agent["heft"]["status"], "ok")
         self.assertEqual(by_agent["py-round-robin"]["status"], "ok")
 
+    def test_a_lack_of_the_machine_is_no_result(self):
+        suite = {**SUITE, "agents": ["heft", "py-starved"]}
+        for lack, text in ((MemoryError(), "out of memory"), (OSError(errno.EMFILE, "no"), "Too many open files")):
+            folder = f"{self.folder}/{type(lack).__name__}"
+            Starved.lack = lack
+            with self.assertRaisesRegex(emplace.IoError, f"^1 of 2 cells could .* by py-starved, for: .*{text}.*resume=True"):
+                emplace.run(suite, output=folder)
+            self.assertEqual([cell["agent"] for cell in rows(emplace.report(folder).cells)], ["heft"])
+            Starved.lack = None
+            self.assertEqual(len(rows(emplace.run(suite, output=folder, resume=True).cells)), 2)
+        Starved.lack = FileNotFoundError(errno.ENOENT, "no such file")
+        cells = rows(emplace.run(suite, output=self.folder + "/other").cells)
+        self.assertEqual({cell["agent"]: cell["status"] for cell in cells}, {"heft": "ok", "py-starved": "failed"})
+
     def test_by_name_with_more_agents_and_resumed(self):
         path = self.folder + "/suite.json"
         with open(path, "w") as file:
@@ -357,6 +384,9 @@ class Mine:
         self.assertEqual(run(good, "-o", "one", "--resume").stdout, done.stdout)
         self.assertEqual(run(good, "--shard", "2/2").stderr, "results in results/mixed-shard-2-of-2\n")
         self.assertEqual(run(good, "--shard", "3/2").returncode, 2)
+        starved = run(good.replace("return", "raise MemoryError\n        return"))
+        self.assertEqual(starved.returncode, 4)
+        self.assertRegex(starved.stderr, "3 of 4 cells could not .*; go on with the same command and --resume")
         for code, text, program in ((4, "results in", good.replace("[0]", "[99]")), (2, "registers no agent", ""),
                                     (2, "mine.py: ZeroDivisionError: division by zero (mine.py, line 1)", "1 / 0"),
                                     (2, "mine.py: SyntaxError", "def")):

@@ -33,10 +33,11 @@ EMPLACE_REGISTER_AGENT(
     SingleGpu, {.name = "single-gpu",
                 .kind = AgentKind::kBaseline,
                 .summary = "everything on the fastest placeable device",
-                .description = "Puts every group on the placeable device that runs the whole "
-                               "graph in the shortest time. No transfer is needed, so this "
-                               "is the time that a placement on several devices has to beat, "
-                               "as long as the memory of one device suffices.",
+                .description = "Puts every group on the placeable device whose times for all "
+                               "groups have the least sum; of equal ones on the first. Slots "
+                               "are not looked at. No transfer is needed, so this is the time "
+                               "that a placement on several devices has to beat, as long as "
+                               "the memory of one device suffices.",
                 .reference = "Addanki et al. 2019, single GPU"});
 
 }  // namespace

@@ -29,6 +29,7 @@ BudgetProgress::BudgetProgress(std::span<Session* const> sessions)
     : sessions_(sessions.begin(), sessions.end()) {
   for (const Session* session : sessions_) {
     evaluations_before_ += session->evaluations();
+    shares_before_ += session->share_used();
   }
 }
 
@@ -37,6 +38,15 @@ void BudgetProgress::load(const JsonCursor& evaluations_before) {
 }
 
 double BudgetProgress::share() const {
+  if (std::ranges::any_of(
+          sessions_, [](const Session* session) { return session->seconds_left().has_value(); })) {
+    double used = -shares_before_;
+    for (const Session* session : sessions_) {
+      used += session->share_used();
+    }
+    const double all = static_cast<double>(sessions_.size()) - shares_before_;
+    return all > 0 ? used / all : 1;
+  }
   std::int64_t spent = -evaluations_before_;
   std::int64_t left = 0;
   for (const Session* session : sessions_) {

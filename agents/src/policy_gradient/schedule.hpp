@@ -27,7 +27,8 @@ struct Schedule {
   double at(double progress, std::int64_t updates) const;
 };
 
-/// Measures which share of the budgets of some sessions a training has spent.
+/// Measures which share of the budgets of some sessions a training has spent: of their evaluations,
+/// or where time is a budget of whichever is used up sooner.
 class BudgetProgress {
  public:
   /// Begins now, whatever the sessions have spent. Requires: they outlive this.
@@ -46,6 +47,7 @@ class BudgetProgress {
  private:
   std::vector<Session*> sessions_;
   std::int64_t evaluations_before_ = 0;
+  double shares_before_ = 0;  // sum over the sessions
 };
 
 }  // namespace emplace::agents::policy_gradient

@@ -25,6 +25,9 @@ void MoveProposals::observe(const Placement& placement, const StepOutline& step,
   for (std::vector<double>& busy : busy_) {
     busy.assign(kPeriods, 0.0);
   }
+  if (!(period_us > 0)) {
+    return;  // nothing was busy
+  }
   for (GroupId group = 0; group < problem_.num_groups(); ++group) {
     const double period = step.group_start_us[group] / period_us;
     const std::int32_t first = period < kPeriods ? static_cast<std::int32_t>(period) : kPeriods - 1;
@@ -90,7 +93,7 @@ double MoveProposals::estimated_gain(const Placement& placement) const {
       gain_us += moves_too ? saved_us / 2 : saved_us;  // an edge within is seen from both ends
     }
   }
-  return gain_us / moved_us;
+  return moved_us > 0 ? gain_us / moved_us : gain_us;
 }
 
 double MoveProposals::busy_share(DeviceId device, GroupId group) const {

@@ -2,6 +2,7 @@
 
 #include "reference/pages.hpp"
 
+#include <emplace/graphs/counted.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>
@@ -51,7 +52,7 @@ void add_devices(MarkdownPage& page, const Cluster& cluster) {
   for (const DeviceGroup& group : groups_of(cluster)) {
     const DeviceProfile& profile = cluster.profiles[group.profile];
     page.item(fmt::format("{} of profile {}, {:.4g} GB{}: {}",
-                          count_of(std::ssize(group.names), "device"),
+                          counted(std::ssize(group.names), "device"),
                           link(code(profile.name), "profiles.md" + anchor(profile.name)),
                           gigabytes(profile.memory_bytes),
                           group.placeable ? "" : "; for agents that ask for it", names_of(group)));
@@ -71,7 +72,7 @@ void add_routes(MarkdownPage& page, const Cluster& cluster) {
     }
   }
   for (const auto& [speed, pairs] : routes) {
-    page.item(fmt::format("{} at {:.4g} GB/s with a latency of {:.4g} us", count_of(pairs, "route"),
+    page.item(fmt::format("{} at {:.4g} GB/s with a latency of {:.4g} us", counted(pairs, "route"),
                           speed.first / 1e3, -speed.second));
   }
 }
@@ -97,7 +98,7 @@ void add_transfers(MarkdownPage& page, const Cluster& cluster) {
       page.paragraph(fmt::format(
           "Transfers follow the model `physical`, over {}; ready ops are served in the order `{}`. "
           "Between the devices that agents choose:",
-          count_of(std::ssize(cluster.topology.links()), "link"), to_string(cluster.queue_order)));
+          counted(std::ssize(cluster.topology.links()), "link"), to_string(cluster.queue_order)));
       add_routes(page, cluster);
       break;
   }
@@ -176,9 +177,9 @@ std::string profile_page() {
     const DeviceProfile profile = load_device_profile(name);
     page.heading(2, name).paragraph(sentence(profile.summary));
     page.paragraph(fmt::format("Device class `{}`; {} at a time, launched in {} us each; {}.",
-                               profile.device_class, count_of(profile.slots, "op"),
+                               profile.device_class, counted(profile.slots, "op"),
                                profile.launch_us,
-                               count_of(std::ssize(profile.measured.all()), "measured op")));
+                               counted(std::ssize(profile.measured.all()), "measured op")));
     add_rooflines(page, profile);
     add_provenance(page, profile.provenance);
   }

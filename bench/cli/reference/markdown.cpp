@@ -92,10 +92,6 @@ std::string sentence(std::string_view text) {
   return last == '.' || last == '!' || last == '?' ? result : result + ".";
 }
 
-std::string count_of(long long number, std::string_view what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 std::string link(std::string_view text, std::string_view target) {
   return fmt::format("[{}]({})", text, target);
 }

@@ -19,9 +19,6 @@ std::string plain(std::string_view text);
 /// and a full stop.
 std::string sentence(std::string_view text);
 
-/// Returns "1 op" or "2 ops".
-std::string count_of(long long number, std::string_view what);
-
 /// Returns a link to `target`.
 std::string link(std::string_view text, std::string_view target);
 

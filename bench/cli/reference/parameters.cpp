@@ -1,5 +1,7 @@
 #include "reference/pages.hpp"
 
+#include <emplace/graphs/counted.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -80,7 +82,7 @@ void add_parameters(MarkdownPage& page, std::span<const ParamSpec> parameters, i
   if (experts == 0) {
     return;
   }
-  page.begin_details(fmt::format("{} for experts", count_of(experts, "more parameter")));
+  page.begin_details(fmt::format("{} for experts", counted(experts, "more parameter")));
   for (const std::string& group : groups) {
     if (has(group, true)) {
       page.paragraph(group.empty() ? "" : fmt::format("**{}**", title_of(group)));

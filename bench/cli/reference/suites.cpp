@@ -3,6 +3,7 @@
 #include "reference/pages.hpp"
 
 #include <emplace/bench/suite.hpp>
+#include <emplace/graphs/counted.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,8 +25,8 @@ std::string joined(const Range& range, const ToText& to_text) {
 
 std::string budget_of(const Suite& suite) {
   return fmt::format("{} per cell, {} of agents that draw at random",
-                     count_of(suite.max_evaluations, "evaluation"),
-                     count_of(suite.repetitions, "repetition"));
+                     counted(suite.max_evaluations, "evaluation"),
+                     counted(suite.repetitions, "repetition"));
 }
 
 std::string text_of(const bench::SuiteAgent& agent) {
@@ -37,7 +38,7 @@ std::string text_of(const bench::SuiteAgent& agent) {
     text += " on groups by " + code(agent.grouping);
   }
   if (agent.max_evaluations) {
-    text += " with " + count_of(*agent.max_evaluations, "evaluation");
+    text += " with " + counted(*agent.max_evaluations, "evaluation");
   }
   return text;
 }
@@ -45,7 +46,7 @@ std::string text_of(const bench::SuiteAgent& agent) {
 std::string text_of(const bench::SuiteGraph& graph) {
   std::string text = code(graph.graph);
   if (graph.groups) {
-    text += fmt::format(" in {} groups", *graph.groups);
+    text += " in " + counted(*graph.groups, "group");
   }
   if (!graph.clusters.empty()) {
     text += " on " + joined(graph.clusters, code);
@@ -61,13 +62,14 @@ void add_suite(MarkdownPage& page, const Suite& suite) {
   }
   for (const bench::SuiteFamily& family : suite.families) {
     const auto tested = std::ranges::count(suite.graphs, family.name, &bench::SuiteGraph::family);
-    page.item(fmt::format("family {}: policies learn from {} and are tested on {} others",
-                          code(family.name), count_of(std::ssize(family.train), "graph"), tested));
+    page.item(fmt::format("family {}: policies learn from {} and are tested on {}",
+                          code(family.name), counted(std::ssize(family.train), "graph"),
+                          counted(tested, "other")));
   }
   page.item("clusters: " + joined(suite.clusters, code));
   for (const bench::SuitePolicy& policy : suite.policies) {
     page.item(fmt::format("policy {}: `{}`, {} on each graph", code(policy.name),
-                          policy.agent.text(), count_of(policy.episodes, "episode")));
+                          policy.agent.text(), counted(policy.episodes, "episode")));
   }
   page.item("agents: " +
             joined(suite.agents, [](const bench::SuiteAgent& agent) { return text_of(agent); }));

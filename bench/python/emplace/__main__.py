@@ -63,9 +63,12 @@ def _run(options):
     def progress(done, total):
         print(f"\r[{done}/{total}]", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
-    folder = run_cells(options.suite, agents=[name for name in added if name not in named], output=options.output,
-                       seed=options.seed, shard=options.shard, resume=options.resume, threads=options.threads,
-                       progress=progress if sys.stderr.isatty() and not quiet else None)
+    folder, faults = run_cells(options.suite, agents=[name for name in added if name not in named],
+                               output=options.output, seed=options.seed, shard=options.shard, resume=options.resume,
+                               threads=options.threads, progress=progress if sys.stderr.isatty() and not quiet else None)
+    if faults:
+        print(f"emplace: {faults}; go on with the same command and --resume", file=sys.stderr)
+        return _SOME_CELLS_FAILED
     if not quiet:
         print(f"results in {folder}", file=sys.stderr)
     color = getattr(options, "color", "auto")

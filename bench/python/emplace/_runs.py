@@ -11,7 +11,7 @@ import numpy
 
 from emplace import _core
 from emplace._agents import cause_of, name_of
-from emplace._errors import UnsupportedError, UsageError
+from emplace._errors import IoError, UnsupportedError, UsageError
 from emplace._models import PlacedModel, place_model
 
 if TYPE_CHECKING:
@@ -172,16 +172,19 @@ def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = No
     `agents` are added to those of the suite. `output` is the folder of the results; results/SUITE, then
     results/SUITE-2 and so on unless told otherwise. `shard`, as "2/8", runs that part of the suite; `emplace merge`
     unites their folders. `progress(done, total)` is called after each cell. Ctrl-C ends the run; with `resume` it goes
-    on in `output`, or in the last of these folders.
+    on in `output`, or in the last of these folders. IoError tells of cells for which the machine lacked memory,
+    processes, files or room; `resume` tries them again.
     """
-    folder = run_cells(suite, agents=agents, output=output, seed=seed, shard=shard, resume=resume, threads=threads,
-                       progress=progress)
+    folder, faults = run_cells(suite, agents=agents, output=output, seed=seed, shard=shard, resume=resume,
+                               threads=threads, progress=progress)
+    if faults:
+        raise IoError(f"{faults}; resume=True tries them again")
     return report(folder)
 
 
 def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
-              shard: str = "1/1", resume: bool = False, threads: int = 0, progress: Progress = None) -> str:
-    """Runs a suite and returns the folder of its results."""
+              shard: str = "1/1", resume: bool = False, threads: int = 0, progress: Progress = None) -> tuple[str, str]:
+    """Runs a suite. Returns the folder of its results, and which cells this machine could not run, if any."""
     if isinstance(suite, dict):
         source = "suite"
         document = dict(suite)
@@ -198,5 +201,4 @@ def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path
         folder = os.fspath(output)
     else:
         folder = last_folder(name) if resume else _free_folder(name)
-    _core.run_suite(text, source, folder, seed, shard, resume, threads, list(sys.argv), progress)
-    return folder
+    return folder, _core.run_suite(text, source, folder, seed, shard, resume, threads, list(sys.argv), progress)

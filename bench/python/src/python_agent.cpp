@@ -10,12 +10,15 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
+#include <cerrno>
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -81,8 +84,25 @@ py::object python_value(const ParamValue& value) {
   return std::visit([](const auto& held) -> py::object { return py::cast(held); }, value);
 }
 
+// Throws what a suite takes for a fault of the machine, not of the agent, if `error` tells of one.
+void throw_fault_of_machine(const py::error_already_set& error) {
+  if (error.matches(PyExc_MemoryError)) {
+    throw std::bad_alloc();
+  }
+  if (!error.matches(PyExc_OSError)) {
+    return;
+  }
+  const py::object number = error.value().attr("errno");
+  for (const int lack : {ENOMEM, EAGAIN, EMFILE, ENFILE, ENOSPC}) {
+    if (number.equal(py::int_(lack))) {
+      throw std::system_error(lack, std::generic_category(), "an agent in Python");
+    }
+  }
+}
+
 // Thrown with the last line of the traceback.
 [[noreturn]] void throw_failure(const py::error_already_set& error) {
+  throw_fault_of_machine(error);
   const py::object trace = error.trace() ? error.trace() : py::none();
   throw std::runtime_error(py::module_::import("emplace._agents")
                                .attr("note_failure")(error.value(), trace)

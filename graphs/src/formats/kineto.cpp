@@ -14,18 +14,32 @@
 #include <emplace/graphs/graph_format.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace emplace {
 namespace {
 
 using pytorch::Calls;
 using pytorch::KinetoTrace;
+
+// Says for the graph's source of which types a size is assumed.
+std::string describe_unknown(const std::map<std::string, int>& types) {
+  std::vector<std::string> parts;
+  for (const auto& [type, count] : types) {
+    parts.push_back(fmt::format("{} ({})", excerpt(type), count));
+  }
+  return parts.empty() ? ""
+                       : fmt::format("; elements of unknown types count as {} bytes: {}",
+                                     pytorch::kUnknownTypeBytes, fmt::join(parts, ", "));
+}
 
 class Reader {
  public:
@@ -61,7 +75,7 @@ class Reader {
   }
 
   OpGraph finish() && {
-    graph_[boost::graph_bundle].source = "Kineto trace";
+    graph_[boost::graph_bundle].source = "Kineto trace" + describe_unknown(trace_.unknown_types);
     return graph_;
   }
 

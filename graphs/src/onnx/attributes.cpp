@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace emplace::onnx_model {
 namespace {
 
@@ -42,6 +44,18 @@ Shape integers_attribute(const onnx::NodeProto& node, std::string_view name) {
     }
   }
   return values;
+}
+
+std::optional<Shape> places_attribute(const onnx::NodeProto& node, std::string_view name) {
+  const onnx::AttributeProto* attribute = find_attribute(node, name);
+  if (attribute == nullptr) {
+    return std::nullopt;
+  }
+  Shape places;
+  for (const std::int64_t place : attribute->ints()) {
+    places.push_back(std::clamp(place, -kMaxExtent, kMaxExtent));
+  }
+  return places;
 }
 
 std::string_view text_attribute(const onnx::NodeProto& node, std::string_view name) {

@@ -5,6 +5,7 @@
 #include "graphs/src/protobuf/onnx.pb.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,10 @@ std::int64_t integer_attribute(const onnx::NodeProto& node, std::string_view nam
 
 /// Returns an attribute's integers, or none; throws kFormat if one lies beyond kMaxExtent.
 Shape integers_attribute(const onnx::NodeProto& node, std::string_view name);
+
+/// Returns the integers of an attribute that tells places in a tensor, if the node has it. What
+/// lies beyond kMaxExtent means the begin or the end of any tensor, and is clamped.
+std::optional<Shape> places_attribute(const onnx::NodeProto& node, std::string_view name);
 
 /// Returns an attribute's text, or an empty one.
 std::string_view text_attribute(const onnx::NodeProto& node, std::string_view name);

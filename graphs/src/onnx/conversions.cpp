@@ -134,10 +134,17 @@ void view(Node& node, const Operator&) {
   node.emit_results(std::move(op), {{x}});
 }
 
+// Each input but the first takes an operation for each number of the result; `row.flops` is what
+// there is beside that.
+void several(Node& node, const Operator& row) {
+  const std::int64_t count = elements(node.result());
+  const auto terms = static_cast<std::int64_t>(node.num_inputs());
+  emit_plain(node, kind_for(node, row), {count}, product({sum({terms, -1, row.flops}), count}));
+}
+
 void binary(Node& node, const Operator& row) {
   if (node.num_inputs() != 2) {
-    return per_result(
-        node, row.flops > 0 ? row : Operator{row.op_type, row.infer, row.convert, row.kind, 1});
+    return several(node, row);
   }
   const Shape& shape = node.result().shape;
   const auto has_shape = [&](std::size_t i) { return node.input(i).shape == shape; };

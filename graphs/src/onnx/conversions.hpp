@@ -58,6 +58,7 @@ void per_result(Node& node, const Operator& row);
 void pick(Node& node, const Operator& row);
 void reduce(Node& node, const Operator& row);
 void resize(Node& node, const Operator& row);
+void several(Node& node, const Operator& row);  ///< any number of inputs
 void split(Node& node, const Operator& row);
 void top_k(Node& node, const Operator& row);
 void transpose(Node& node, const Operator& row);

@@ -110,14 +110,13 @@ std::optional<Values> gather(const Evaluation& call, const Numbers& data, const 
   return values;
 }
 
-// Starts, ends, axes and steps are attributes up to opset 9.
+// Starts, ends, axes and steps are inputs, or attributes up to opset 9.
 std::optional<Values> slice(const Evaluation& call, const Numbers& data) {
   const auto list = [&](std::size_t i, std::string_view name) -> std::optional<Shape> {
-    if (call.inputs.size() == 1) {
-      return integers_attribute(call.node, name);
+    if (i >= call.inputs.size() || call.input_values[i] == nullptr) {
+      return places_attribute(call.node, name).value_or(Shape());
     }
-    return i < call.inputs.size() && call.inputs[i] != nullptr ? integers_of(*call.inputs[i])
-                                                               : Shape();
+    return call.inputs[i] != nullptr ? integers_of(*call.inputs[i]) : std::nullopt;
   };
   const auto starts = list(1, "starts");
   auto axes = list(3, "axes");

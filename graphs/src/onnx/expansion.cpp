@@ -3,6 +3,7 @@
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
+#include <google/protobuf/repeated_field.h>
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +16,10 @@ namespace {
 constexpr std::int64_t kMaxSteps = 10'000;
 
 // The nodes that replace functions, branches and loops have up to so many bytes.
-constexpr std::int64_t kMaxMadeBytes = std::int64_t{1} << 30;
+constexpr std::size_t kMaxMadeBytes = std::size_t{1} << 30;
+
+// The steps of all loops hand on up to so many values.
+constexpr std::int64_t kMaxHandedOn = 1'000'000;
 
 // All sequences together have up to so many tensors. Each change makes a sequence of its own.
 constexpr std::size_t kMaxInSequences = 4'000'000;
@@ -111,7 +115,8 @@ struct Expansion::Names {
   }
 
   void rename(onnx::GraphProto& graph) const {
-    graph.clear_initializer();  // a loop has them once
+    // A loop has them once. Clearing would keep their memory.
+    google::protobuf::RepeatedPtrField<onnx::TensorProto>().Swap(graph.mutable_initializer());
     for (auto* list : {graph.mutable_input(), graph.mutable_output()}) {
       for (auto& value : *list) {
         value.set_name((*this)(value.name()));
@@ -162,9 +167,7 @@ void Expansion::expand_call(const onnx::NodeProto& call, const onnx::FunctionPro
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_g()) {
         for_each_initializer(attribute.g(), [&](const onnx::TensorProto& tensor) {
-          onnx::TensorProto& own = model_.tensors.emplace_back(tensor);
-          own.set_name(names(tensor.name()));
-          sink_.add_initializer(own);
+          sink_.add_initializer(tensor, names(tensor.name()));
         });
       }
     }
@@ -172,6 +175,7 @@ void Expansion::expand_call(const onnx::NodeProto& call, const onnx::FunctionPro
   for (const onnx::NodeProto& node : function.node()) {
     onnx::NodeProto& made = copy(node, names);
     set_attributes(made, call, function);
+    charge(call, made.ByteSizeLong());  // the call's attributes may be large
     sink_.add_node(made, depth + 1);
   }
 }
@@ -179,23 +183,27 @@ void Expansion::expand_call(const onnx::NodeProto& call, const onnx::FunctionPro
 onnx::NodeProto& Expansion::copy(const onnx::NodeProto& node, const Names& names) {
   onnx::NodeProto& made = model_.made.emplace_back(node);
   names.rename(made);
-  made_bytes_ += static_cast<std::int64_t>(made.ByteSizeLong());
+  // Initializers are copied, although they are not kept.
+  charge(node, std::max(node.ByteSizeLong(), made.ByteSizeLong()));
+  return made;
+}
+
+void Expansion::charge(const onnx::NodeProto& node, std::size_t bytes) {
+  made_bytes_ += bytes;
   if (made_bytes_ > kMaxMadeBytes) {
     sink_.unsupported(
         fmt::format("{}: functions, branches and loops stand for nodes of more than "
                     "{} bytes",
                     describe(node), kMaxMadeBytes));
   }
-  return made;
 }
 
 // The initializers of a branch or a loop and of the graphs within, under names of their own.
 void Expansion::add_initializers(const onnx::GraphProto& graph, Names& names) {
   for_each_initializer(graph, [&](const onnx::TensorProto& tensor) {
-    onnx::TensorProto& own = model_.tensors.emplace_back(tensor);
-    own.set_name(names.prefix + tensor.name());
-    names.known[tensor.name()] = own.name();
-    sink_.add_initializer(own);
+    const std::string name = names.prefix + tensor.name();
+    names.known[tensor.name()] = name;
+    sink_.add_initializer(tensor, name);
   });
 }
 
@@ -267,6 +275,13 @@ void Expansion::expand_loop(const onnx::NodeProto& node, int depth) {
       sink_.unsupported(refusal(fmt::format("it takes more than {} steps", kMaxSteps)));
     }
     names.prefix = fmt::format("{}{}/", path, step);
+    // A step that has no nodes is work all the same.
+    handed_on_ += body.output_size();
+    if (handed_on_ > kMaxHandedOn) {
+      sink_.unsupported(fmt::format("{}: the steps of loops hand on more than {} values",
+                                    describe(node), kMaxHandedOn));
+    }
+    charge(node, names.prefix.size() * static_cast<std::size_t>(body.output_size()));
     for_each_made(body, [&](const std::string& name) { names.known[name] = names.prefix + name; });
     names.known[body.input(0).name()] =
         add_constant(step, names.prefix + body.input(0).name(), onnx::TensorProto::INT64, depth);

@@ -23,8 +23,8 @@ class NodeSink {
   /// Takes a node that stands `depth` calls, branches or loops deep in the model.
   virtual void add_node(const onnx::NodeProto& node, int depth) = 0;
 
-  /// Takes a tensor of the model.
-  virtual void add_initializer(const onnx::TensorProto& tensor) = 0;
+  /// Takes a tensor of the model, which is called `name` where the nodes stand.
+  virtual void add_initializer(const onnx::TensorProto& tensor, const std::string& name) = 0;
 
   /// Returns what is known of a tensor, or null.
   virtual const Value* find_value(std::string_view name) const = 0;
@@ -59,6 +59,7 @@ class Expansion {
   bool expand_sequence(const onnx::NodeProto& node, int depth);
   void split_to_sequence(const onnx::NodeProto& node, int depth);
   onnx::NodeProto& copy(const onnx::NodeProto& node, const Names& names);
+  void charge(const onnx::NodeProto& node, std::size_t bytes);
   void add_initializers(const onnx::GraphProto& graph, Names& names);
   void keep_sequence(const onnx::NodeProto& node, Sequence result);
   void insert_into_sequence(const onnx::NodeProto& node, bool erases);
@@ -75,7 +76,8 @@ class Expansion {
   NodeSink& sink_;
   std::map<std::string, Sequence, std::less<>> sequences_;
   std::size_t in_sequences_ = 0;  // tensors, in all of them together
-  std::int64_t made_bytes_ = 0;   // of copied nodes
+  std::size_t made_bytes_ = 0;    // of copied nodes
+  std::int64_t handed_on_ = 0;    // values, by the steps of loops
   std::int64_t unnamed_ = 0;      // nodes without a name that were replaced
 };
 

@@ -52,21 +52,24 @@ class Fuser {
  private:
   using Index = std::size_t;
 
+  // Says whether a node is still there and of this operator of ONNX' own.
+  bool is_of(Index index, std::string_view op_type) const {
+    return !is_gone_[index] && at(index).op_type() == op_type &&
+           is_standard_domain(at(index).domain());
+  }
+
   // The node that makes a tensor, if it is of this operator.
   std::optional<Index> maker(const std::string& name, std::string_view op_type) const {
     const auto found = makers_.find(name);
-    return found != makers_.end() && !is_gone_[found->second] &&
-                   model_.nodes[found->second]->op_type() == op_type
-               ? std::optional(found->second)
-               : std::nullopt;
+    return found != makers_.end() && is_of(found->second, op_type) ? std::optional(found->second)
+                                                                   : std::nullopt;
   }
 
   // The only node that reads a tensor, if it is of this operator.
   std::optional<Index> reader(const std::string& name, std::string_view op_type) const {
     const auto found = readers_.find(name);
     const auto reads = reads_.find(name);
-    return found != readers_.end() && reads->second == 1 && !is_gone_[found->second[0]] &&
-                   model_.nodes[found->second[0]]->op_type() == op_type
+    return found != readers_.end() && reads->second == 1 && is_of(found->second[0], op_type)
                ? std::optional(found->second[0])
                : std::nullopt;
   }

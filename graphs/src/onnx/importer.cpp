@@ -180,7 +180,9 @@ OpGraph Importer::run(bool with_loss) {
   for (const onnx::NodeProto* node : model_.nodes) {
     node_names_.insert(node->name());
   }
-  names_ = node_names_;
+  for (const std::string& name : node_names_) {
+    names_.unique(name);
+  }
   if (with_loss) {
     find_trained_results();
   }
@@ -215,12 +217,8 @@ bool Importer::is_constant(const onnx::NodeProto& node) const {
   });
 }
 
-std::string Importer::unique_name(std::string name) {
-  std::string unique = name.empty() ? "op" : name;
-  for (int i = 2; !names_.insert(unique).second; ++i) {
-    unique = fmt::format("{}_{}", name, i);
-  }
-  return unique;
+std::string Importer::unique_name(const std::string& name) {
+  return names_.unique(name.empty() ? "op" : name);
 }
 
 // The name of a node, which its first op has.

@@ -8,6 +8,7 @@
 // setting of the op that reads it; a table of more than kMaxSetting numbers is a `constant`, which
 // launches nothing. An op is called exactly as its node; its scope is the name's path.
 
+#include "../op_names.hpp"
 #include "model.hpp"
 
 #include <emplace/graphs/model_builder.hpp>
@@ -119,7 +120,7 @@ class Importer {
   void add_losses();
   Tensor add_loss(const std::string& result);
   bool is_constant(const onnx::NodeProto& node) const;
-  std::string unique_name(std::string name);
+  std::string unique_name(const std::string& name);
   std::string node_name(const std::string& name);
   std::string_view resolve(std::string_view name) const;
   const Value& value(std::string_view name) const;
@@ -131,7 +132,7 @@ class Importer {
   OpGraph graph_;
   std::map<std::string, Tensor, std::less<>> tensors_;       // by name of the model's tensor
   std::map<std::string, std::string, std::less<>> aliases_;  // tensors that are another one
-  std::set<std::string, std::less<>> names_;                 // of ops, and of all nodes
+  OpNames names_;                                            // of ops, and of all nodes
   std::set<std::string, std::less<>> node_names_;            // those that no op has yet
   std::set<std::string, std::less<>> trained_results_;       // those that a loss may be put on
   std::set<std::string, std::less<>> yes_or_no_;             // those that ended in a sigmoid

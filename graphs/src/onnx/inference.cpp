@@ -217,16 +217,14 @@ EinsteinSum einstein_sum(std::string_view equation, std::span<const Shape> input
   for (const auto& [index, extent] : extents) {
     sum.products = product({sum.products, extent});
   }
+  std::string right = arrow != std::string::npos ? text.substr(arrow + 2) : "...";
   if (arrow == std::string::npos) {
-    for (const auto& [index, extent] : extents) {
-      if (uses[index] == 1 || index.size() > 1) {
-        sum.result.push_back(extent);
-      }
+    // Behind what ellipses stand for, each index that comes once, in the order of letters.
+    for (const auto& [index, count] : uses) {
+      right += index.size() == 1 && count == 1 ? index : "";
     }
-    return sum;
   }
-  const std::string_view right = std::string_view(text).substr(arrow + 2);
-  const bool has_ellipsis = right.find("...") != std::string_view::npos;
+  const bool has_ellipsis = right.find("...") != std::string::npos;
   for (const std::string& index :
        indices_of(right, has_ellipsis ? right.size() - 3 + ellipsis : right.size())) {
     const auto found = extents.find(index);

@@ -189,6 +189,7 @@ void roi_align(Inference& node);
 
 void attention(Inference& node);
 void embed_layer_norm(Inference& node);
+void fused_group_norm(Inference& node);
 void group_query_attention(Inference& node);
 void masked_attention(Inference& node);
 void multi_head_attention(Inference& node);
@@ -196,7 +197,6 @@ void packed_gather(Inference& node);
 void packed_matmul(Inference& node);
 void position_bias(Inference& node);
 void quantized_gemm(Inference& node);
-void skip_group_norm(Inference& node);
 void skip_norm(Inference& node);
 void split_gelu(Inference& node);
 void standard_attention(Inference& node);

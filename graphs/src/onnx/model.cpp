@@ -63,7 +63,7 @@ class Loader final : public NodeSink {
     }
     read_version();
     for (const TensorProto& tensor : graph().initializer()) {
-      add_initializer(tensor);
+      add_initializer(tensor, tensor.name());
     }
     bind_inputs();
     add_graph(graph(), 0);
@@ -124,9 +124,9 @@ class Loader final : public NodeSink {
     return position->second;
   }
 
-  void add_initializer(const TensorProto& tensor) override {
-    Value& value = add_value(tensor.name(), {tensor.dims().begin(), tensor.dims().end()},
-                             type_of(tensor.name(), tensor.data_type()), Origin::kConstant);
+  void add_initializer(const TensorProto& tensor, const std::string& name) override {
+    Value& value = add_value(name, {tensor.dims().begin(), tensor.dims().end()},
+                             type_of(name, tensor.data_type()), Origin::kConstant);
     if (is_floating(value.output.type) && !value.output.shape.empty()) {
       value.origin = Origin::kWeight;
     }

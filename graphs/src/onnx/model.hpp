@@ -26,7 +26,6 @@ struct Model {
   std::int64_t opset = 0;                       ///< version of the standard operators
   std::vector<const onnx::NodeProto*> nodes{};  ///< each after those whose results it reads
   std::deque<onnx::NodeProto> made{};           ///< nodes that the file does not have as they are
-  std::deque<onnx::TensorProto> tensors{};      ///< initializers alike
   std::map<std::string, Value, std::less<>> values{};
 };
 

@@ -89,8 +89,8 @@ void skip_norm(Inference& node) {
   node.give(x, node.type(0));
 }
 
-// The result, and the sum that is normalized.
-void skip_group_norm(Inference& node) {
+// The result, and the sum that SkipGroupNorm normalizes.
+void fused_group_norm(Inference& node) {
   node.give(node.shape_of_rank(0, 2), node.type(0));
   node.give(node.shape(0), node.type(0));
 }

@@ -242,14 +242,17 @@ void resize(Inference& node) {
 
 void slice(Inference& node) {
   Shape shape = node.shape(0);
-  const auto starts = node.integers_or_attribute(1, "starts");
-  const auto ends = node.integers_or_attribute(2, "ends");
+  const auto list = [&](std::size_t index, std::string_view name) {
+    return node.has_input(index) ? std::optional(node.integers(index))
+                                 : places_attribute(node.node(), name);
+  };
+  const auto starts = list(1, "starts");
+  const auto ends = list(2, "ends");
   if (!starts || !ends || starts->size() != ends->size()) {
     fail_shape("expected as many starts as ends");
   }
-  const auto axes =
-      axes_of(node, node.integers_or_attribute(3, "axes"), starts->size(), shape.size());
-  const auto steps = node.integers_or_attribute(4, "steps");
+  const auto axes = axes_of(node, list(3, "axes"), starts->size(), shape.size());
+  const auto steps = list(4, "steps");
   if (steps && steps->size() != starts->size()) {
     fail_shape("expected as many steps as starts");
   }

@@ -8,6 +8,7 @@
 #include "shapes.hpp"
 #include "work.hpp"
 
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
@@ -15,6 +16,7 @@
 
 #include <boost/range/iterator_range.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +33,9 @@ namespace {
 
 // Operators with more results than this do not occur; files with larger numbers are broken.
 constexpr std::int32_t kMaxOutput = 65535;
+
+// All nodes together have up to so many results.
+constexpr std::size_t kMaxResults = 2'000'000;
 
 // The most names that the source of a graph lists.
 constexpr std::size_t kMaxNames = 5;
@@ -64,7 +69,7 @@ class Reader {
   }
 
   OpGraph finish() && {
-    graph_[boost::graph_bundle].source = "TensorFlow GraphDef" + unknown_sizes();
+    graph_[boost::graph_bundle].source = "TensorFlow GraphDef" + unknown_sizes() + unknown_types();
     return graph_;
   }
 
@@ -115,12 +120,22 @@ class Reader {
       if (producer == op_of_.end()) {
         fail(node.name(), fmt::format("its input '{}' is no node of the file", excerpt(text)));
       }
-      auto& outputs = graph_[index_of(producer->second)].outputs;
-      if (std::cmp_greater_equal(input.output, outputs.size())) {
-        outputs.resize(index_of(input.output) + 1);
+      if (input.output != Input::kControl) {
+        add_results(graph_[index_of(producer->second)], input.output);
       }
       add_dependency(graph_, producer->second, input.output, consumer);
     }
+  }
+
+  // Gives an op so many results that `last` is one of them.
+  void add_results(Op& op, std::int32_t last) {
+    const std::size_t count = std::max(op.outputs.size(), index_of(last) + 1);
+    num_results_ += count - op.outputs.size();
+    if (num_results_ > kMaxResults) {
+      fail(op.name, fmt::format("with its result {}, all nodes have more than {} results", last,
+                                kMaxResults));
+    }
+    op.outputs.resize(count);
   }
 
   const proto::NodeDef& node_of(OpId op) const { return definition_.node(op); }
@@ -184,7 +199,10 @@ class Reader {
                  : std::vector{Value{.shape = complete(node, value->tensor().tensor_shape()),
                                      .integers = read_integers(value->tensor())}};
     }
-    if (const auto* shapes = find_attribute(node, "output_shapes"); shapes != nullptr) {
+    // Where there is a rule, the work that is counted relies on what it checks.
+    const auto* shapes =
+        has_shape_rule(node.op()) ? nullptr : find_attribute(node, "output_shapes");
+    if (shapes != nullptr) {
       std::vector<Value> values;
       for (const auto& shape : shapes->list().shape()) {
         values.push_back({.shape = complete(node, shape)});
@@ -260,13 +278,19 @@ class Reader {
     }
   }
 
-  // Of a tensor whose shape is open nothing is known.
-  Output make(const proto::NodeDef& node, const std::optional<Shape>& shape, DataType type) const {
+  // Of a tensor whose shape is open only the type is known.
+  Output make(const proto::NodeDef& node, const std::optional<Shape>& shape, proto::DataType type) {
+    if (!proto::DataType_IsValid(type % 100)) {
+      unknown_types_.insert(type);
+    }
     if (!shape) {
-      return {.type = type};
+      return {.type = data_type(type)};
     }
     try {
-      return make_output(*shape, type);
+      Output output = make_output(*shape, data_type(type));
+      // No type of ours has the 16 bytes of two doubles.
+      output.bytes = product({output.bytes, type % 100 == proto::DT_COMPLEX128 ? 2 : 1});
+      return output;
     } catch (const Error&) {
       fail(node.name(), "the size of a result does not fit 64 bits");
     }
@@ -328,8 +352,8 @@ class Reader {
     if (unknown.empty()) {
       return "";
     }
-    std::string text = fmt::format("; results of {} ops have an unknown size, which counts as 0: ",
-                                   unknown.size());
+    std::string text = fmt::format("; results of {} have an unknown size, which counts as 0: ",
+                                   counted(std::ssize(unknown), "op"));
     std::size_t listed = 0;
     for (const OpId op : unknown) {
       if (listed == kMaxNames) {
@@ -339,6 +363,13 @@ class Reader {
                           excerpt(node_of(op).op()));
     }
     return text;
+  }
+
+  // Names the types that came after those that we know.
+  std::string unknown_types() const {
+    return unknown_types_.empty() ? ""
+                                  : fmt::format("; elements of unknown types count as 8 bytes: {}",
+                                                fmt::join(unknown_types_, ", "));
   }
 
   // --- Weights
@@ -502,11 +533,8 @@ class Reader {
       if (result.slot() < 0 || result.slot() > kMaxOutput || bytes < 0) {
         fail(op.name, "expected the slot and the bytes of a result to be at least 0");
       }
-      if (std::cmp_greater_equal(result.slot(), op.outputs.size())) {
-        op.outputs.resize(index_of(result.slot()) + 1);
-      }
-      Output output =
-          make(node, complete(node, tensor.shape()), data_type(static_cast<int>(tensor.dtype())));
+      add_results(op, result.slot());
+      Output output = make(node, complete(node, tensor.shape()), tensor.dtype());
       output.bytes = bytes > 0 ? bytes : output.bytes;
       recorded_[{id, index_of(result.slot())}] = std::move(output);
     }
@@ -580,6 +608,8 @@ class Reader {
   const std::string& source_;
   const Options& options_;
   OpGraph graph_;
+  std::size_t num_results_ = 0;  // that an input or a run names
+  std::set<int> unknown_types_;
   std::unordered_map<std::string, OpId> op_of_;              // by name
   std::map<std::pair<OpId, std::size_t>, Output> recorded_;  // by op and result, of a run
   std::vector<std::vector<Value>> values_;                   // by op and result

@@ -111,11 +111,21 @@ DataType data_type(int type) {
     case proto::DT_UINT8:
     case proto::DT_QINT8:
     case proto::DT_QUINT8:
+    case proto::DT_FLOAT8_E5M2:
+    case proto::DT_FLOAT8_E4M3FN:
+    case proto::DT_FLOAT8_E4M3FNUZ:
+    case proto::DT_FLOAT8_E4M3B11FNUZ:
+    case proto::DT_FLOAT8_E5M2FNUZ:
+    case proto::DT_INT4:
+    case proto::DT_UINT4:
+    case proto::DT_INT2:
+    case proto::DT_UINT2:
       return DataType::kInt8;
     case proto::DT_BOOL:
       return DataType::kBool;
     case proto::DT_DOUBLE:
     case proto::DT_COMPLEX64:
+    case proto::DT_COMPLEX128:  // of twice the bytes, which no type of ours has
       return DataType::kFloat64;
     default:
       return DataType::kInt64;

@@ -39,29 +39,29 @@ bool is_real(DataType type) {
   return type != DataType::kInt64 && type != DataType::kInt32 && type != DataType::kBool;
 }
 
-DataType result_type(const proto::NodeDef& node, std::size_t index) {
+proto::DataType result_type(const proto::NodeDef& node, std::size_t index) {
   const std::string& op = node.op();
   if (is_one_of(op, {"Equal", "Greater", "GreaterEqual", "IsFinite", "IsNan", "Less", "LessEqual",
                      "LogicalAnd", "LogicalNot", "LogicalOr", "NotEqual"})) {
-    return DataType::kBool;
+    return proto::DT_BOOL;
   }
   if (const auto* types = find_attribute(node, "output_types");
       types != nullptr && std::cmp_less(index, types->list().type_size())) {
-    return data_type(types->list().type(static_cast<int>(index)));
+    return types->list().type(static_cast<int>(index));
   }
   if ((op == "TopKV2" || op == "Merge") && index == 1) {
-    return DataType::kInt32;
+    return proto::DT_INT32;
   }
   if (is_one_of(op, {"Rank", "Shape", "ShapeN", "Size"}) &&
       find_attribute(node, "out_type") == nullptr) {
-    return DataType::kInt32;
+    return proto::DT_INT32;
   }
   for (const char* name : {"dtype", "DstT", "out_type", "output_type", "Tparams", "T", "Tidx"}) {
     if (const auto* type = find_attribute(node, name)) {
-      return data_type(type->type());
+      return type->type();
     }
   }
-  return DataType::kFloat32;
+  return proto::DT_FLOAT;
 }
 
 }  // namespace emplace::tensorflow

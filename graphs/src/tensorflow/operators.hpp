@@ -33,6 +33,6 @@ bool names_statistics(std::string_view name);
 bool is_real(DataType type);
 
 /// Returns the type of a node's result.
-DataType result_type(const proto::NodeDef& node, std::size_t index);
+proto::DataType result_type(const proto::NodeDef& node, std::size_t index);
 
 }  // namespace emplace::tensorflow

@@ -74,7 +74,7 @@ void moved(Node& node, const Conversion&) { move_elements(node, self_of(node)); 
 void view(Node& node, const Conversion& row) {
   const ValueId x = self_of(node);
   const std::size_t rank = node.value(x).output.shape.size();
-  if (node.output().shape.size() != rank) {
+  if (rank == 0 || node.output().shape.size() != rank) {
     return node.view(x);
   }
   std::vector<std::size_t> axes(rank);
@@ -363,6 +363,7 @@ void gated(Node& node, const Conversion&) {
 void top_k(Node& node, const Conversion& row) {
   const ValueId x = self_of(node);
   const Shape shape = node.value(x).output.shape;
+  expect_rank(node, node.result(), shape.size(), "a result");
   const std::size_t axis = axis_of(node.integer("dim", -1), shape.size());
   const std::int64_t columns = shape.empty() ? 1 : shape[axis];
   const std::int64_t k = shape.empty() ? 1 : node.output().shape[axis];

@@ -160,7 +160,11 @@ Tensor Node::emit(Op op, std::initializer_list<Tensor> inputs) {
   return emit(std::move(op), std::span(inputs.begin(), inputs.size()));
 }
 
-void Node::give(ValueId id, Tensor tensor) { importer_.tensors_.emplace(id, tensor); }
+void Node::give(ValueId id, Tensor tensor) {
+  if (id != kNone) {
+    importer_.tensors_.emplace(id, tensor);
+  }
+}
 
 void Node::emit_results(Op op, std::span<const Tensor> inputs) {
   std::vector<ValueId> results;
@@ -239,6 +243,14 @@ void Importer::fail(const std::string& message) const {
   throw Error(ErrorCode::kFormat, fmt::format("{}: {}", source_, message));
 }
 
+// A list of tensors may leave some out that an operator needs.
+std::size_t Importer::place_of(ValueId id) {
+  if (id == kNone) {
+    throw Error(ErrorCode::kFormat, "expected a tensor in a list of its arguments, found none");
+  }
+  return static_cast<std::size_t>(id);
+}
+
 // What depends on constants alone, or on nothing but a shape, is a constant.
 void Importer::find_constants() {
   for (const Call& call : program_.calls) {
@@ -283,13 +295,7 @@ void Importer::find_uses() {
   }
 }
 
-std::string Importer::unique_name(const std::string& name) {
-  std::string unique = name;
-  while (!names_.insert(unique).second) {
-    unique = fmt::format("{}_{}", name, ++used_.emplace(name, 1).first->second);
-  }
-  return unique;
-}
+std::string Importer::unique_name(const std::string& name) { return names_.unique(name); }
 
 bool Importer::is_variable(ValueId id) const {
   return value(id).origin == Origin::kParameter && (value(id).is_trained || !training_);

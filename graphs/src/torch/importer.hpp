@@ -8,6 +8,7 @@
 // nothing in the program's results depends on is left out. A view is no op of its own: an op that
 // reads views of views reads one `reshape` of the tensor below them, which costs nothing.
 
+#include "../op_names.hpp"
 #include "program.hpp"
 
 #include <emplace/graphs/model_builder.hpp>
@@ -53,7 +54,7 @@ class Node {
   /// Returns the single integer of an argument, or `fallback`.
   std::int64_t integer(std::string_view name, std::int64_t fallback) const;
 
-  /// Describes a tensor.
+  /// Describes a tensor; throws kFormat for kNone.
   const Value& value(ValueId id) const;
 
   /// Says whether a tensor depends on no data of the step.
@@ -90,7 +91,7 @@ class Node {
   Tensor emit(Op op, std::span<const Tensor> inputs);
   Tensor emit(Op op, std::initializer_list<Tensor> inputs);
 
-  /// Says that a result of the call is this tensor.
+  /// Says that a result of the call, if it is there, is this tensor.
   void give(ValueId id, Tensor tensor);
 
   /// Adds an op that makes all results of the call.
@@ -132,8 +133,9 @@ class Importer {
     std::vector<std::size_t> axes;
   };
 
-  Value& value(ValueId id) { return program_.values[static_cast<std::size_t>(id)]; }
-  const Value& value(ValueId id) const { return program_.values[static_cast<std::size_t>(id)]; }
+  Value& value(ValueId id) { return program_.values[place_of(id)]; }
+  const Value& value(ValueId id) const { return program_.values[place_of(id)]; }
+  static std::size_t place_of(ValueId id);
   void find_constants();
   void find_uses();
   void add_call(const Call& call);
@@ -157,8 +159,7 @@ class Importer {
   std::set<ValueId> joined_;                           // parameters that are part of a variable
   std::map<ValueId, std::vector<std::string_view>> readers_;
   std::set<ValueId> live_;  // what the results depend on
-  std::set<std::string, std::less<>> names_;
-  std::map<std::string, int, std::less<>> used_;  // how often each name was asked for
+  OpNames names_;
 };
 
 }  // namespace emplace::torch_program

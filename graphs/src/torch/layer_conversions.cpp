@@ -91,12 +91,12 @@ Tensor emit_pool(Node& node, std::string_view kind, ValueId x, const Shape& wind
   return node.emit(std::move(op), {tensor});
 }
 
-// A window of so many numbers for each number of the result.
+// A window of so many numbers for each number of the result; a window may be empty.
 void emit_windows(Node& node, std::string_view kind, std::int64_t window, std::int64_t saved) {
   const std::int64_t results = elements(node.output());
   Op op = node.make_op(kind);
   op.shape = {results, window};
-  op.flops = product({results, window - saved});
+  op.flops = product({results, std::max<std::int64_t>(window - saved, 0)});
   op.outputs = {node.output()};
   const Tensor maps = node.read(op, node.expect({"self", "input"}));
   node.give(node.result(), node.emit(std::move(op), {maps}));
@@ -367,22 +367,24 @@ void window_pool(Node& node, const Conversion& row) {
   emit_windows(node, fmt::format("{}_nd", row.kind), window, row.kind == "max_pool" ? 1 : 0);
 }
 
-// Windows that are alike cover the map; where they are not, the first is the largest.
+// Windows that are alike cover the map; where they are not, the first is the largest. `row.flops`
+// is as for pool().
 void adaptive_pool(Node& node, const Conversion& row) {
   const ValueId x = node.expect({"self", "input"});
   const Shape maps = node.value(x).output.shape;
   const Shape result = node.output().shape;
   if (maps.size() != 4 || result.size() != 4 || product(result) == 0) {
     const std::int64_t results = std::max<std::int64_t>(product(result), 1);
-    return emit_windows(node, fmt::format("{}_nd", row.kind), product(maps) / results, 0);
+    return emit_windows(node, fmt::format("{}_nd", row.kind), product(maps) / results, row.flops);
   }
   if (maps == result) {
     return node.view(x);
   }
   const Shape window = {(maps[2] + result[2] - 1) / result[2],
                         (maps[3] + result[3] - 1) / result[3]};
+  const auto per_window = std::max<std::int64_t>(product(window) - row.flops, 0);
   node.give(node.result(), emit_pool(node, row.kind, x, window, maps[2] / result[2],
-                                     product({product(result), product(window)})));
+                                     product({product(result), per_window})));
 }
 
 // A mean over all of each map is a pool.

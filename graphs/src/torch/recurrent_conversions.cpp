@@ -89,6 +89,10 @@ void recurrent(Node& node, const Conversion& row) {
     }
     Op op = node.make_op("split");
     Shape shape = node.value(state).output.shape;
+    if (shape.size() < 2) {
+      throw Error(ErrorCode::kFormat,
+                  fmt::format("expected states of 2 or 3 dimensions, found {}", shape.size()));
+    }
     op.shape = {layers, product(shape)};
     shape[0] = directions;
     op.outputs.assign(static_cast<std::size_t>(layers),

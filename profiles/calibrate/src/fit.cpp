@@ -2,6 +2,7 @@
 
 #include <emplace/calibrate/fit.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/profiles/op_key.hpp>
 
@@ -109,10 +110,6 @@ void raise_peak(double& peak, std::span<const OpMeasurement> measurements, RateO
   }
 }
 
-std::string counts(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 // Fits the classes of a profile whose measurements and peaks are set.
 void fit_classes(DeviceProfile& profile, std::string& notes) {
   const std::vector<ClassSample> all = samples_of(profile, profile.measured.all());
@@ -144,7 +141,7 @@ void fit_classes(DeviceProfile& profile, std::string& notes) {
       all_estimates.add(estimates);
     } else {
       too_few.push_back(
-          fmt::format("{} ({})", to_string(op_class), counts(own.size(), "measurement")));
+          fmt::format("{} ({})", to_string(op_class), counted(std::ssize(own), "measurement")));
     }
   }
   ClassCalibration& calibration = profile.calibration->all;
@@ -193,9 +190,9 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
   }
 
   const std::vector<OpMeasurement>& all = profile.measured.all();
-  std::string notes = counts(all.size(), "measurement") + '.';
+  std::string notes = counted(std::ssize(all), "measurement") + '.';
   if (without_runs > 0) {
-    notes += fmt::format(" No run was kept of {}.", counts(without_runs, "op"));
+    notes += fmt::format(" No run was kept of {}.", counted(without_runs, "op"));
   }
   const auto raise_flops = [&](Arithmetic arithmetic, double& peak) {
     if (peak > 0) {

@@ -8,9 +8,43 @@
 namespace emplace {
 namespace {
 
+// Knows when transfers moved over each link.
+class LinkTraffic {
+ public:
+  explicit LinkTraffic(const StepFacts& facts)
+      : begins_us_(facts.links().size()), ends_us_(facts.links().size()) {
+    for (const Transfer& transfer : facts.record().transfers) {
+      for (const std::int32_t link : facts.route(transfer)) {
+        begins_us_[link].push_back(facts.asks_us(transfer));
+        ends_us_[link].push_back(transfer.end_us);
+      }
+    }
+    for (std::int32_t link = 0; link < begins_us_.end_id(); ++link) {
+      std::sort(begins_us_[link].begin(), begins_us_[link].end());
+      std::sort(ends_us_[link].begin(), ends_us_[link].end());
+    }
+  }
+
+  // Says whether more than one transfer moved over a link at some time of a segment.
+  bool is_shared(std::int32_t link, const PathSegment& segment) const {
+    const auto begun =
+        std::lower_bound(begins_us_[link].begin(), begins_us_[link].end(), segment.to_us) -
+        begins_us_[link].begin();
+    const auto ended =
+        std::upper_bound(ends_us_[link].begin(), ends_us_[link].end(), segment.from_us) -
+        ends_us_[link].begin();
+    return begun - ended > 1;
+  }
+
+ private:
+  IdVector<std::int32_t, std::vector<double>> begins_us_;
+  IdVector<std::int32_t, std::vector<double>> ends_us_;
+};
+
 // Adds to `saved_us` what a segment would lose if one of the links of its route took no time: its
-// latency, the wait for it, and, if it is the slowest, what makes it slower than the next.
-void add_link_gains(const StepFacts& facts, const PathSegment& segment,
+// latency, the wait for it, and, if it is the slowest, what makes it slower than the next. Each
+// link that others used meanwhile may be what a transfer waited for.
+void add_link_gains(const StepFacts& facts, const LinkTraffic& traffic, const PathSegment& segment,
                     IdVector<std::int32_t, double>& saved_us) {
   const Transfer& transfer = facts.transfer(segment.transfer);
   const std::int32_t next = facts.slowest_link(transfer, segment.link);
@@ -28,6 +62,14 @@ void add_link_gains(const StepFacts& facts, const PathSegment& segment,
               : segment.length_us() *
                     (1 - facts.link(segment.link).bytes_per_us / facts.link(next).bytes_per_us);
       break;
+    case PathKind::kLinkWait:
+      for (const std::int32_t link : facts.route(transfer)) {
+        const bool may_limit =
+            link == segment.link ||
+            (facts.link(link).sharing != LinkSharing::kFatpipe && traffic.is_shared(link, segment));
+        saved_us[link] += may_limit ? segment.length_us() : 0;
+      }
+      break;
     default:
       saved_us[segment.link] += segment.length_us();
   }
@@ -36,12 +78,13 @@ void add_link_gains(const StepFacts& facts, const PathSegment& segment,
 }  // namespace
 
 std::vector<Gain> gains_of(const StepFacts& facts, const Explanation& explanation) {
+  const LinkTraffic traffic(facts);
   IdVector<std::int32_t, double> saved_us(explanation.links.size());
   double links_us = 0;
   for (const PathSegment& segment : explanation.path) {
     if (segment.link != PathSegment::kNone) {
       links_us += segment.length_us();
-      add_link_gains(facts, segment, saved_us);
+      add_link_gains(facts, traffic, segment, saved_us);
     }
   }
   const auto kind_us = [&](PathKind kind) {

@@ -1,6 +1,9 @@
 #include "loads.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace emplace {
@@ -46,18 +49,26 @@ double length_outside_us(const std::vector<Interval>& intervals,
   return sum_us;
 }
 
-std::int32_t most_at_once(const std::vector<Interval>& intervals) {
+// Counts as at once what passes at one moment, too, though it may come one after the other.
+std::int32_t most_at_once(const std::vector<Interval>& intervals,
+                          const std::vector<double>& passing_us) {
+  enum class Phase : std::uint8_t { kEnd, kBegin, kPassed };
   struct Change {
     double at_us;
+    Phase phase;
     std::int32_t by;
   };
   std::vector<Change> changes;
   for (const Interval& interval : intervals) {
-    changes.push_back({interval.from_us, 1});
-    changes.push_back({interval.to_us, -1});
+    changes.push_back({interval.from_us, Phase::kBegin, 1});
+    changes.push_back({interval.to_us, Phase::kEnd, -1});
+  }
+  for (const double at_us : passing_us) {
+    changes.push_back({at_us, Phase::kBegin, 1});
+    changes.push_back({at_us, Phase::kPassed, -1});
   }
   std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return a.at_us < b.at_us || (a.at_us == b.at_us && a.by < b.by);
+    return std::tie(a.at_us, a.phase) < std::tie(b.at_us, b.phase);
   });
   std::int32_t now = 0;
   std::int32_t most = 0;
@@ -78,6 +89,7 @@ void add_loads(const StepFacts& facts, Explanation& explanation) {
 
   // A device that rests after an op could not run another, so it counts as running.
   IdVector<DeviceId, std::vector<Interval>> running(num_devices);
+  IdVector<DeviceId, std::vector<double>> passing_us(num_devices);  // ops that take no time
   std::vector<Interval> any_running;
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     const DeviceId device = facts.device_of(op);
@@ -87,12 +99,15 @@ void add_loads(const StepFacts& facts, Explanation& explanation) {
     if (facts.free_us(op) > facts.start_us(op)) {
       running[device].push_back({facts.start_us(op), facts.free_us(op)});
       any_running.push_back(running[device].back());
+    } else {
+      passing_us[device].push_back(facts.start_us(op));
     }
   }
 
   for (const Link& link : facts.links()) {
     explanation.links.push_back({.name = link.name});
   }
+  IdVector<std::int32_t, std::vector<Interval>> moving(explanation.links.size());
   IdVector<DeviceId, std::vector<Interval>> coming(num_devices);
   std::vector<Interval> any_coming;
   for (const Transfer& transfer : record.transfers) {
@@ -101,7 +116,11 @@ void add_loads(const StepFacts& facts, Explanation& explanation) {
       LinkLoad& load = explanation.links[id];
       ++load.transfers;
       load.bytes += bytes;
-      load.utilization += static_cast<double>(bytes) / facts.link(id).bytes_per_us;
+      if (facts.link(id).sharing == LinkSharing::kFatpipe) {
+        moving[id].push_back({facts.asks_us(transfer), transfer.end_us});
+      } else {
+        load.utilization += static_cast<double>(bytes) / facts.link(id).bytes_per_us;
+      }
     }
     const Interval on_its_way{transfer.wanted_us, transfer.end_us};
     any_coming.push_back(on_its_way);
@@ -114,14 +133,17 @@ void add_loads(const StepFacts& facts, Explanation& explanation) {
   }
 
   const double makespan_us = record.makespan_us;
-  for (LinkLoad& load : explanation.links) {
+  for (std::int32_t id = 0; id < explanation.links.end_id(); ++id) {
+    LinkLoad& load = explanation.links[id];
+    load.utilization += length_outside_us(united(std::move(moving[id])), {});
     load.utilization = makespan_us > 0 ? load.utilization / makespan_us : 0;
   }
   for (DeviceId device = 0; device < num_devices; ++device) {
     DeviceLoad& load = explanation.devices[device];
     const double slots_us = makespan_us * problem.slots(device);
     load.utilization = slots_us > 0 ? load.busy_us / slots_us : 0;
-    load.most_at_once = most_at_once(running[device]);
+    load.most_at_once =
+        std::min(most_at_once(running[device], passing_us[device]), problem.slots(device));
     load.transfer_wait_us =
         length_outside_us(united(std::move(coming[device])), united(std::move(running[device])));
   }

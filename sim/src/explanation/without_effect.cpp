@@ -23,7 +23,7 @@ std::string listed(const std::vector<std::string>& names) {
 class Effects {
  public:
   Effects(const StepFacts& facts, const Explanation& explanation)
-      : facts_(facts), explanation_(explanation) {}
+      : facts_(facts), explanation_(explanation), had_choice_(had_choice()) {}
 
   std::vector<std::string> sentences() {
     note_idle_devices();
@@ -44,6 +44,10 @@ class Effects {
   const DeviceLoad& load(DeviceId device) const { return explanation_.devices[device]; }
 
   void note_idle_devices() {
+    // The order of the critical path goes by the least cost of an op over all devices.
+    if (is_physical() && cluster().queue_order == QueueOrder::kCriticalPath && had_choice_) {
+      return;
+    }
     std::vector<std::string> idle;
     for (DeviceId device = 0; device < facts_.problem().num_devices(); ++device) {
       if (load(device).ops == 0) {
@@ -151,11 +155,9 @@ class Effects {
     return false;
   }
 
-  // A device had a choice if it started an op while another was ready and did not start.
-  void note_queue_order() {
-    if (!is_physical()) {
-      return;
-    }
+  // A device had a choice if it started an op while another was ready and did not start. Where it
+  // started an op that takes no time together with another, one of them may have waited.
+  bool had_choice() const {
     IdVector<DeviceId, std::vector<double>> starts_us(explanation_.devices.size());
     for (OpId op = 0; op < facts_.problem().num_ops(); ++op) {
       starts_us[facts_.device_of(op)].push_back(facts_.start_us(op));
@@ -169,10 +171,21 @@ class Effects {
       const std::vector<double>& starts = starts_us[facts_.device_of(op)];
       const auto next = std::lower_bound(starts.begin(), starts.end(), ready_us);
       if (start_us - ready_us > rounding_us(start_us) && start_us - *next > rounding_us(start_us)) {
-        return;
+        return true;
+      }
+      const auto together = std::equal_range(starts.begin(), starts.end(), start_us);
+      if (!(facts_.free_us(op) > start_us) && together.second - together.first > 1) {
+        return true;
       }
     }
-    sentences_.emplace_back("No device had a choice between ready ops: queue_order has no effect.");
+    return false;
+  }
+
+  void note_queue_order() {
+    if (is_physical() && !had_choice_) {
+      sentences_.emplace_back(
+          "No device had a choice between ready ops: queue_order has no effect.");
+    }
   }
 
   void note_memory() {
@@ -191,6 +204,7 @@ class Effects {
 
   const StepFacts& facts_;
   const Explanation& explanation_;
+  bool had_choice_;
   std::vector<std::string> sentences_;
 };
 

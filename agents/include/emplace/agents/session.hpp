@@ -168,7 +168,7 @@ class Session {
   /// arena, each with a session of its own: the same problem, a random stream and an equal part of
   /// `share` of the budget that is left. What they evaluate counts for this session, in the order
   /// of the indices. The sessions begin without a best placement. The result is the same on any
-  /// number of threads.
+  /// number of threads. On a coarser level they are of that level.
   void run_in_parallel(std::size_t count, double share,
                        const std::function<void(std::size_t, Session&)>& search);
 
@@ -236,6 +236,8 @@ class Session {
   Session(const Problem& problem, Options options, std::shared_ptr<Workspaces> workspaces);
 
   double share_of_time() const;
+  void run_in_parallel_on_level(std::size_t count, double share,
+                                const std::function<void(std::size_t, Session&)>& search);
   void absorb(const Session& child);
   void record(const Placement& placement, const Evaluation& evaluation);
   void keep_if_best(const Placement& placement, const Evaluation& evaluation,

@@ -90,7 +90,8 @@ struct LinkLoad {
   double path_us = 0;  ///< on the critical path
   std::int64_t transfers = 0;
   std::int64_t bytes = 0;
-  double utilization = 0;  ///< bytes by bandwidth and makespan
+  /// Bytes by bandwidth and makespan; of a fatpipe link, the share of time in which any move.
+  double utilization = 0;
 };
 
 /// Describes what ops of one kind took of the critical path.
