@@ -54,6 +54,21 @@ TEST(CoarseSession, EvaluatesAsTheSessionAboveDoesBitForBit) {
             GroupNesting(fine.grouping(), level.grouping()).expand(*coarse.best_placement()));
 }
 
+TEST(CoarseSession, RunsSearchesSideBySideOnItsLevel) {
+  const Problem fine = fine_problem();
+  const Problem level = fine.regrouped(halves());
+  Session session(fine, {.max_evaluations = 100});
+  Session coarse(session, level);
+  coarse.run_in_parallel(2, 0.5, [&](std::size_t index, Session& child) {
+    EXPECT_EQ(&child.problem(), &level);
+    child.evaluate(index == 0 ? on({0, 1}) : on({1, 1}));
+  });
+  EXPECT_EQ(session.evaluations(), 2);
+  EXPECT_EQ(coarse.best_placement(), on({1, 1}));  // 100 us; apart it is 105
+  EXPECT_EQ(coarse.best_evaluation().step_time_us, 100);
+  EXPECT_EQ(session.best_placement(), on({1, 1, 1, 1}));
+}
+
 TEST(CoarseSession, SpendsTheBudgetOfTheSessionAbove) {
   const Problem fine = fine_problem();
   const Problem level = fine.regrouped(halves());

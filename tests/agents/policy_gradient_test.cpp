@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <vector>
 
@@ -120,6 +121,20 @@ TEST(BudgetProgress, IsTheShareOfWhatWasLeftAtTheBeginning) {
     one.evaluate(placement);
   }
   other.evaluate(placement);
+  EXPECT_EQ(progress.share(), 1);
+}
+
+TEST(BudgetProgress, FollowsTimeWhereThatIsTheBudget) {
+  const Problem problem = test::make_problem(test::diamond_graph(0));
+  Session session(
+      problem, {.max_evaluations = Session::kUnlimited, .max_time = std::chrono::milliseconds(20)});
+  Session* const sessions[] = {&session};
+  const BudgetProgress progress(sessions);
+  while (!session.exhausted()) {
+    session.evaluate(Placement(problem.num_groups()));
+    EXPECT_GE(progress.share(), 0);
+    EXPECT_LE(progress.share(), 1);
+  }
   EXPECT_EQ(progress.share(), 1);
 }
 

@@ -52,6 +52,22 @@ TEST_P(Search, IsNeverWorseThanOneDevice) {
   }
 }
 
+// Where ops take no time, only transfers tell placements apart.
+TEST_P(Search, SpendsItsBudgetOnOpsThatTakeNoTime) {
+  std::vector<test::OpSketch> ops = {{.name = "source", .cost_us = 0, .output_bytes = 10}};
+  for (int op = 0; op < 20; ++op) {
+    ops.push_back({.name = "op_" + std::to_string(op),
+                   .cost_us = 0,
+                   .output_bytes = 10,
+                   .producers = {op / 2},
+                   .persistent_bytes = test::kGigabyte / 12});
+  }
+  const Problem problem = test::make_problem(test::make_graph(ops));
+  Session session(problem, {.seed = 1, .max_evaluations = 500});
+  make(GetParam())->place(problem, session);
+  EXPECT_EQ(session.evaluations(), 500);
+}
+
 TEST(HillClimb, MayStartFromWhatHeftFinds) {
   // Twelve branches of 100 us behind one another take 1220 us on one device; HEFT spreads them.
   const Problem problem = test::make_problem(test::fork_join_graph(12, 1), {.num_devices = 4});
@@ -142,7 +158,7 @@ TEST(Brkga, OrdersAListScheduler) {
 // A search inside spends a part of the budget, a heuristic nothing.
 TEST(Multilevel, PlacesTheCoarsestLevelWithAnyAgent) {
   const Problem problem = test::make_problem(test::fork_join_graph(60, 700), {.num_devices = 3});
-  for (const char* inner : {"etf", "random", "post", "multilevel"}) {
+  for (const char* inner : {"etf", "random", "post", "multilevel", "auto"}) {
     SCOPED_TRACE(inner);
     Session session(problem, {.seed = 5, .max_evaluations = 2000});
     const Placement placement =

@@ -69,6 +69,53 @@ TEST(Explanation, UtilisationCountsSlots) {
   EXPECT_DOUBLE_EQ(explanation.devices[0].utilization, 30.0 / (2 * 20));
 }
 
+// Three tensors of 100 bytes move at once; then their consumers take 1 us each.
+TEST(Explanation, AFatpipeLinkIsInUseWhileAnythingMoves) {
+  const OpGraph graph = test::make_graph({{.name = "a", .cost_us = 0, .output_bytes = 100},
+                                          {.name = "b", .cost_us = 0, .output_bytes = 100},
+                                          {.name = "c", .cost_us = 0, .output_bytes = 100},
+                                          {.name = "d", .cost_us = 1, .producers = {0}},
+                                          {.name = "e", .cost_us = 1, .producers = {1}},
+                                          {.name = "f", .cost_us = 1, .producers = {2}}});
+  const Problem problem = test::make_problem(
+      graph,
+      test::make_machine(
+          2, test::bus(2, {.name = "l", .bytes_per_us = 1, .sharing = LinkSharing::kFatpipe})));
+  const Explanation explanation = explain_run(problem, {0, 0, 0, 1, 1, 1});
+  EXPECT_EQ(explanation.makespan_us, 103);
+  EXPECT_DOUBLE_EQ(explanation.links[0].utilization, 100.0 / 103);
+}
+
+// From 10 us on p sends 1000 bytes over both links. Until 110 us it shares the first with q's 500,
+// then until 210 us the second with s's 500. Alone it would have taken 100 us: it waits for 100 us,
+// and either link may be to blame.
+TEST(Explanation, AWaitCountsForEachLinkThatWasShared) {
+  Topology topology(
+      3, {{.name = "first", .bytes_per_us = 10}, {.name = "second", .bytes_per_us = 10}});
+  topology.set_route(0, 1, {0, 1});
+  topology.set_route(0, 2, {0});
+  topology.set_route(2, 1, {1});
+  test::route_the_rest(topology, 3);
+  const Problem problem =
+      test::make_problem(test::make_graph({{.name = "p", .cost_us = 10, .output_bytes = 1000},
+                                           {.name = "q", .cost_us = 10, .output_bytes = 500},
+                                           {.name = "r", .cost_us = 1, .producers = {1}},
+                                           {.name = "s", .cost_us = 110, .output_bytes = 500},
+                                           {.name = "t", .cost_us = 1, .producers = {3}},
+                                           {.name = "u", .cost_us = 40, .producers = {0}}}),
+                         test::make_machine(3, std::move(topology), {.slots = 2}));
+  const Explanation explanation = explain_run(problem, {0, 0, 2, 2, 1, 1});
+  EXPECT_DOUBLE_EQ(explanation.makespan_us, 250);
+  std::vector<double> gains_us;
+  for (const Gain& gain : explanation.gains) {
+    if (gain.what == Gain::What::kLink) {
+      gains_us.push_back(gain.at_most_us);
+    }
+  }
+  EXPECT_THAT(gains_us,
+              ElementsAre(testing::DoubleNear(100, 1e-6), testing::DoubleNear(100, 1e-6)));
+}
+
 TEST(Explanation, GainsAreTheTimesOnThePathLargestFirst) {
   const Problem problem = test::make_problem(test::diamond_graph(10), {.num_devices = 2});
   const std::vector<Gain> gains = explain_run(problem, {0, 0, 1, 0}).gains;
@@ -174,6 +221,38 @@ TEST(WithoutEffect, SlotsThatAreNeverAllInUseAndQueuesWithoutAChoice) {
                           "No device had a choice between ready ops: queue_order has no effect.",
                           HasSubstr("No memory")));
   EXPECT_THAT(sentences(1), ElementsAre(HasSubstr("No memory was more than 0 % full")));
+}
+
+// Which of two ops that take no time goes first decides whose tensor is sent first.
+TEST(WithoutEffect, NotTheQueueOfOpsThatTakeNoTime) {
+  const OpGraph graph = test::make_graph({{.name = "a", .cost_us = 0, .output_bytes = 100},
+                                          {.name = "b", .cost_us = 0, .output_bytes = 100},
+                                          {.name = "c", .cost_us = 1, .producers = {0}},
+                                          {.name = "d", .cost_us = 50, .producers = {1}}});
+  const Problem problem = test::make_problem(
+      graph,
+      test::make_machine(2, test::bus(2, {.name = "link", .bytes_per_us = 1}), {.slots = 2}));
+  const std::vector<std::string> sentences = explain_run(problem, {0, 0, 1, 1}).without_effect;
+  EXPECT_THAT(sentences, Not(Contains(HasSubstr("queue_order has no effect"))));
+  EXPECT_THAT(sentences, Not(Contains(HasSubstr("gpu:0 never had all slots"))));
+}
+
+// The priority of an op is its least cost over all devices, those included that run nothing.
+TEST(WithoutEffect, NotIdleDevicesWhereTheirCostsDecideTheOrder) {
+  const OpGraph two =
+      test::make_graph({{.name = "a", .cost_us = 10}, {.name = "b", .cost_us = 20}});
+  for (const QueueOrder order : {QueueOrder::kFifo, QueueOrder::kCriticalPath}) {
+    const Problem problem = test::make_problem(
+        two, test::make_machine(2, test::bus(2, {.name = "link", .bytes_per_us = 1}),
+                                {.queue_order = order}));
+    const std::vector<std::string> sentences = explain_run(problem, {0, 0}).without_effect;
+    const auto told = Contains(HasSubstr("gpu:1 ran nothing"));
+    if (order == QueueOrder::kFifo) {
+      EXPECT_THAT(sentences, told);
+    } else {
+      EXPECT_THAT(sentences, Not(told));
+    }
+  }
 }
 
 TEST(WithoutEffect, LaunchesThatTheModelDoesNotKnow) {

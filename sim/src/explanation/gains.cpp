@@ -12,7 +12,7 @@ namespace {
 class LinkTraffic {
  public:
   explicit LinkTraffic(const StepFacts& facts)
-      : begins_us_(facts.links().size()), ends_us_(facts.links().size()) {
+      : facts_(facts), begins_us_(facts.links().size()), ends_us_(facts.links().size()) {
     for (const Transfer& transfer : facts.record().transfers) {
       for (const std::int32_t link : facts.route(transfer)) {
         begins_us_[link].push_back(facts.asks_us(transfer));
@@ -25,18 +25,19 @@ class LinkTraffic {
     }
   }
 
-  // Says whether more than one transfer moved over a link at some time of a segment.
-  bool is_shared(std::int32_t link, const PathSegment& segment) const {
+  // Says whether others moved over a link while `transfer` did.
+  bool is_shared(std::int32_t link, const Transfer& transfer) const {
     const auto begun =
-        std::lower_bound(begins_us_[link].begin(), begins_us_[link].end(), segment.to_us) -
+        std::lower_bound(begins_us_[link].begin(), begins_us_[link].end(), transfer.end_us) -
         begins_us_[link].begin();
     const auto ended =
-        std::upper_bound(ends_us_[link].begin(), ends_us_[link].end(), segment.from_us) -
+        std::upper_bound(ends_us_[link].begin(), ends_us_[link].end(), facts_.asks_us(transfer)) -
         ends_us_[link].begin();
     return begun - ended > 1;
   }
 
  private:
+  const StepFacts& facts_;
   IdVector<std::int32_t, std::vector<double>> begins_us_;
   IdVector<std::int32_t, std::vector<double>> ends_us_;
 };
@@ -65,8 +66,8 @@ void add_link_gains(const StepFacts& facts, const LinkTraffic& traffic, const Pa
     case PathKind::kLinkWait:
       for (const std::int32_t link : facts.route(transfer)) {
         const bool may_limit =
-            link == segment.link ||
-            (facts.link(link).sharing != LinkSharing::kFatpipe && traffic.is_shared(link, segment));
+            link == segment.link || (facts.link(link).sharing != LinkSharing::kFatpipe &&
+                                     traffic.is_shared(link, transfer));
         saved_us[link] += may_limit ? segment.length_us() : 0;
       }
       break;
