@@ -205,6 +205,25 @@ load cli.bash
   holds 'd["placement"]["devices"]["sum"] == "gpu:0" and d["step_time_us"] > 0'
 }
 
+# The host, from which agents do not choose, runs this graph a hundred times faster than a GPU.
+@test "what runs on other devices than agents choose is held against the bound of all" {
+  python3 - >host.json <<'END'
+import json
+costs = [{"device_class": "gpu-k80", "cost_us": 1000}, {"device_class": "cpu-xeon-e5-2686-v4", "cost_us": 10}]
+ops = [{"name": f"op_{at}", "kind": "matmul", "outputs": [{"shape": [1], "bytes": 4}], "measured": costs}
+       for at in range(4)]
+print(json.dumps({"schema": "emplace-graph", "version": 1, "name": "host", "ops": ops,
+                  "edges": [[at, 0, at + 1] for at in range(3)]}))
+END
+  local problem=(./host.json --cluster p2-8xlarge-2)
+  answers 0 place "${problem[@]}" --agent cpu-only -o host-placement.json --json
+  holds 'd["step_time_us"] < 1000 and 0 <= d["gap"] < 10' 'd["bound_us"] <= d["step_time_us"]'
+  answers 0 place "${problem[@]}" --from host-placement.json --agent hill-climb --evaluations 100 --json
+  holds 'd["bound_us"] <= d["step_time_us"] and d["gap"] >= 0'
+  answers 0 place "${problem[@]}" --agent single-gpu --json
+  holds 'd["bound_us"] > 3000'
+}
+
 @test "a placement file may part what a grouping holds together" {
   tiny_graph tiny.json
   echo '{"schema": "emplace-placement", "version": 1,
