@@ -132,8 +132,7 @@ void warn_of_other_build(const bench::Manifest& manifest) {
 void train(bench::SuiteRun& suite_run, bench::Executor& executor, const std::atomic<bool>& stop) {
   const std::vector<bench::SuiteTraining> left = suite_run.untrained();
   const std::size_t total = suite_run.trainings().size();
-  note(fmt::format("{} of {} to train", left.size(),
-                   counted(std::ssize(suite_run.trainings()), "policy", "policies")));
+  note(fmt::format("{} of {} to train", left.size(), counted(total, "policy", "policies")));
   ProgressLine line;
   std::size_t done = total - left.size();
   suite_run.train(left, executor, stop, [&](const bench::SuiteTraining& training) {

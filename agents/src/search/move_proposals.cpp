@@ -26,6 +26,7 @@ void MoveProposals::observe(const Placement& placement, const StepOutline& step,
     busy.assign(kPeriods, 0.0);
   }
   if (!(period_us > 0)) {
+    own_share_.assign(own_share_.size(), 0.0);
     return;  // nothing was busy
   }
   for (GroupId group = 0; group < problem_.num_groups(); ++group) {
