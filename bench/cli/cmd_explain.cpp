@@ -32,7 +32,8 @@ nlohmann::ordered_json explain_as_json(const PlacedStep& step) {
   return json;
 }
 
-void explain_step(const Options& options) {
+// Answers a search that was stopped with the best placement that it had.
+Outcome explain_step(const Options& options) {
   const PlacedStep step = place_step(options, "explain");
   std::optional<DeviceId> device;
   if (!options.memory.empty()) {
@@ -48,6 +49,7 @@ void explain_step(const Options& options) {
   } else {
     print_text(to_text(step, explain(step.problem(), step.record)));
   }
+  return step.was_stopped ? Outcome::kInterrupted : Outcome::kOk;
 }
 
 }  // namespace
@@ -67,10 +69,7 @@ void add_explain(CLI::App& app, Action& action) {
       ->group("Output");
   add_json(*command, options->json);
   command->callback([options, &action] {
-    action = [options](const Invocation&) {
-      explain_step(*options);
-      return Outcome::kOk;
-    };
+    action = [options](const Invocation&) { return explain_step(*options); };
   });
 }
 

@@ -76,7 +76,8 @@ void simulate_cases(const std::string& path) {
   simulate_cases(file, path);
 }
 
-void simulate_problem(const Options& options) {
+// Answers a search that was stopped with the best placement that it had.
+Outcome simulate_problem(const Options& options) {
   refuse_two_answers(options.json, options.trace, "--trace");
   refuse_two_answers(options.json, options.picture, "--picture");
   if (!options.picture.empty()) {
@@ -113,6 +114,7 @@ void simulate_problem(const Options& options) {
   } else {
     print_text(to_text(step, replicas ? to_text(*replicas) : ""));
   }
+  return step.was_stopped ? Outcome::kInterrupted : Outcome::kOk;
 }
 
 }  // namespace
@@ -153,10 +155,9 @@ void add_simulate(CLI::App& app, Action& action) {
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       if (options->cases.empty()) {
-        simulate_problem(*options);
-      } else {
-        simulate_cases(options->cases);
+        return simulate_problem(*options);
       }
+      simulate_cases(options->cases);
       return Outcome::kOk;
     };
   });

@@ -18,9 +18,15 @@ using bench::CellResult;
 using bench::PageStep;
 
 std::string label_of(const bench::Cell& cell, const bench::Suite& suite) {
+  const auto has_groups = [&](const bench::SuiteAgent& one) {
+    return std::ranges::any_of(suite.graphs, [&](const bench::SuiteGraph& graph) {
+      return graph.graph == cell.graph && suite.groups_of(graph, one) == cell.groups &&
+             suite.grouping_of(graph, one) == cell.grouping;
+    });
+  };
   const auto agent = std::ranges::find_if(suite.agents, [&](const bench::SuiteAgent& one) {
     return one.agent == cell.agent && one.policy == cell.policy && one.learns == cell.learns &&
-           suite.evaluations_of(one) == cell.max_evaluations;
+           suite.evaluations_of(one) == cell.max_evaluations && has_groups(one);
   });
   return agent == suite.agents.end() ? cell.agent.text() : agent->label();
 }

@@ -97,13 +97,13 @@ void compare_in_draws(ReportTable& table, const std::map<std::string, const Cell
 // The repetitions of each agent.
 using Repetitions = std::map<std::size_t, Results>;
 
-// A search may have proven more than the bounds of the problem tell, and each bound holds for one
-// grouping alone: of several, the least bound holds for all.
+// A search may have proven more than the bounds of the problem tell, which a cell has though its
+// agent failed. Each bound holds for one grouping alone: of several, the least holds for all.
 double bound_of(const Repetitions& agents) {
   std::map<std::string, double> bounds_us;  // by grouping
   for (const auto& [agent, results] : agents) {
     for (const CellResult* const result : results) {
-      if (result->status != CellStatus::kFailed) {
+      if (result->bound_us > 0) {
         double& bound_us =
             bounds_us[fmt::format("{} {}", result->cell.grouping, result->cell.groups)];
         bound_us = std::max(bound_us, result->bound_us);
@@ -251,6 +251,8 @@ std::optional<double> evaluations_to(const CellResult& result, double step_time_
   return never ? std::optional(std::numeric_limits<double>::infinity()) : std::nullopt;
 }
 
+// Returns the median of what repetitions needed, or the lower one of the two in the middle where
+// just half of them ever had such a placement.
 std::optional<double> evaluations_to(const Results& results, double step_time_us) {
   std::vector<double> evaluations;
   for (const CellResult* const result : results) {
@@ -258,8 +260,13 @@ std::optional<double> evaluations_to(const Results& results, double step_time_us
       evaluations.push_back(*count);
     }
   }
-  const std::optional<double> middle = median_of_any(std::move(evaluations));
-  return middle && std::isfinite(*middle) ? middle : std::nullopt;
+  std::ranges::sort(evaluations);
+  const std::size_t count = evaluations.size();
+  if (count == 0 || !std::isfinite(evaluations[(count - 1) / 2])) {
+    return std::nullopt;
+  }
+  return std::isfinite(evaluations[count / 2]) ? median_of_any(std::move(evaluations))
+                                               : std::optional(evaluations[(count - 1) / 2]);
 }
 
 // Rows are sorted from fastest to slowest.
@@ -297,7 +304,7 @@ std::optional<double> published_step_time_of(const ReportRow& row) {
 }
 
 std::optional<double> ratio_of(std::optional<double> mine, std::optional<double> other) {
-  return mine && other ? std::optional(*mine / *other) : std::nullopt;
+  return mine && other && *other > 0 ? std::optional(*mine / *other) : std::nullopt;
 }
 
 // Of rows with a published figure, compares both with a reference's.

@@ -99,6 +99,12 @@ TEST(Report, TheBoundIsTheLeastOfThoseOfTheGroupings) {
   EXPECT_EQ(row_of(report, "steady").repetitions, 2);
 }
 
+TEST(Report, TellsTheBoundWhereAllAgentsFailed) {
+  StoredRun run = example();
+  run.results.resize(1);
+  EXPECT_EQ(make_report(run).tables.at(0).bound_us, 50'000);
+}
+
 TEST(Report, ComparesWithBoundAndSingleGpu) {
   const Report report = make_report(example());
   EXPECT_EQ(report.tables.at(0).bound_us, 50'000);
@@ -379,6 +385,29 @@ TEST(Report, CountsTheEvaluationsUntilAnAgentIsAsFastAsTheBaseline) {
   EXPECT_EQ(row_of(report, "rnn-a").against_baseline.speedup_to_baseline, 1);
   EXPECT_EQ(row_of(report, "rnn-b").against_baseline.evaluations_to_baseline, std::nullopt);
   EXPECT_EQ(row_of(report, "rnn-b").against_baseline.speedup_to_baseline, std::nullopt);
+}
+
+// The baseline's median is between its two repetitions, of which one is as fast, after 900.
+TEST(Report, HalfOfAnEvenNumberOfRepetitionsIsEnough) {
+  StoredRun run = with_baselines();
+  run.results[0].history = {
+      {.evaluations = 40,
+       .evaluation = {.status = agents::EvaluationStatus::kOk, .step_time_us = 70'000}}};
+  run.results[1].history = {
+      {.evaluations = 900,
+       .evaluation = {.status = agents::EvaluationStatus::kOk, .step_time_us = 80'000}}};
+  CellResult slower = run.results[1];
+  slower.step_time_us = 84'000;
+  slower.cell.repetition = 1;
+  run.manifest.suite.repetitions = 2;
+  slower.history = {
+      {.evaluations = 100,
+       .evaluation = {.status = agents::EvaluationStatus::kOk, .step_time_us = 84'000}}};
+  run.results.push_back(slower);
+  const Report report = make_report(run);
+  EXPECT_EQ(row_of(report, "rnn-a").against_baseline.evaluations_to_baseline, 900);
+  EXPECT_DOUBLE_EQ(row_of(report, "placeto").against_baseline.speedup_to_baseline.value(),
+                   900.0 / 40);
 }
 
 // Published, placeto is 1.13 / 1.19 of the RNN; single-gpu has no step time in either.

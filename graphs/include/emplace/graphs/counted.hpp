@@ -2,13 +2,19 @@
 
 // Numbers with their noun, in texts for people.
 
-#include <cstdint>
+#include <concepts>
 #include <string>
 #include <string_view>
 
 namespace emplace {
 
 /// Returns "1 cell" or "3 cells". Requires: `several` where the plural is not `one` with an s.
-std::string counted(std::int64_t number, std::string_view one, std::string_view several = "");
+template <std::integral Number>
+std::string counted(Number number, std::string_view one, std::string_view several = "") {
+  std::string text = std::to_string(number) + ' ';
+  return number == 1       ? text.append(one)
+         : several.empty() ? text.append(one) + 's'
+                           : text.append(several);
+}
 
 }  // namespace emplace
