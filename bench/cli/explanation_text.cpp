@@ -116,6 +116,7 @@ class Report {
       std::string text;
     };
     std::vector<Part> parts;
+    parts.reserve(step_.devices.size() + 1);
     for (DeviceId device = 0; device < step_.devices.end_id(); ++device) {
       parts.push_back({load_of(device).path_us, device_name(device) + " at work"});
     }

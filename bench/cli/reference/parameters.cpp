@@ -44,7 +44,8 @@ std::vector<std::string> groups_of(std::span<const ParamSpec> parameters) {
       groups.push_back(parameter.group);
     }
   }
-  std::ranges::stable_partition(groups, [](const std::string& group) { return group.empty(); });
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const std::string& group) { return group.empty(); });
   return groups;
 }
 

@@ -33,6 +33,7 @@ using pytorch::KinetoTrace;
 // Says for the graph's source of which types a size is assumed.
 std::string describe_unknown(const std::map<std::string, int>& types) {
   std::vector<std::string> parts;
+  parts.reserve(types.size());
   for (const auto& [type, count] : types) {
     parts.push_back(fmt::format("{} ({})", excerpt(type), count));
   }
