@@ -205,6 +205,16 @@ load cli.bash
   holds 'd["placement"]["devices"]["sum"] == "gpu:0" and d["step_time_us"] > 0'
 }
 
+@test "a search that is stopped is answered with its best placement and exit code 130" {
+  local command
+  for command in simulate explain "place -o /dev/null"; do
+    # shellcheck disable=SC2086  # words of a command
+    run --separate-stderr -130 timeout --foreground --preserve-status -s INT -k 60 2 \
+      "$EMPLACE" $command inception-v3 --cluster p2-8xlarge-2 --agent hill-climb --evaluations 1000000000 --json
+    holds 'd["schema_version"] >= 1'
+  done
+}
+
 # The host, from which agents do not choose, runs this graph a hundred times faster than a GPU.
 @test "what runs on other devices than agents choose is held against the bound of all" {
   python3 - >host.json <<'END'

@@ -63,3 +63,17 @@ for row, (table, other) in zip(rows, expected):
 assert any(row["published_step_time_s"] == "2.5" for row in rows)
 PYTHON
 }
+
+@test "the page names the agent of a step though another differs in its groups only" {
+  cat >two.json <<'JSON'
+{"schema": "emplace-suite", "version": 1, "name": "two", "graphs": [{"graph": "inception-v3:batch=32", "groups": 4}],
+ "clusters": ["p2-8xlarge-4"], "max_evaluations": 400,
+ "agents": [{"agent": "hill-climb", "name": "coarse"},
+            {"agent": "hill-climb", "name": "fine", "grouping": "colocation"}]}
+JSON
+  "$EMPLACE" run ./two.json --quiet -o r >/dev/null
+  answers 0 report r --format json
+  holds 'd["tables"][0]["rows"][0]["agent"] == "fine"'
+  answers 0 report r --format html -o page.html
+  [ "$(grep -o '"agent":"[a-z]*","cell":' page.html | sort -u)" = '"agent":"fine","cell":' ]
+}
