@@ -8,30 +8,102 @@
 namespace emplace::agents::nn {
 namespace {
 
-// Adds kRows rows of all columns, times a factor.
+// Reads the same column of `kRows` rows of a panel, which are next to each other.
 template <std::size_t kRows, class Scalar>
-void add_rows(const Scalar* from, Scalar* to, std::size_t columns, Scalar factor) {
-  for (std::size_t column = 0; column < columns; ++column) {
-    for (std::size_t row = 0; row < kRows; ++row) {
-      to[column * kLanes + row] += from[column * kLanes + row] * factor;
+struct VectorOfRows {
+  using Type [[gnu::vector_size(kRows * sizeof(Scalar)), gnu::may_alias]] = Scalar;
+};
+
+template <class Scalar>
+struct VectorOfRows<1, Scalar> {
+  using Type = Scalar;
+};
+
+// Sums kRows rows of matrices in panels at a time.
+template <std::size_t kRows, class Scalar>
+struct PanelSums {
+  using Vector = typename VectorOfRows<kRows, Scalar>::Type;
+  // Columns whose sums are in registers at a time: half of the 16 vectors of SSE2.
+  static constexpr std::size_t kMostColumns =
+      std::clamp<std::size_t>(8 * 16 / sizeof(Vector), 1, 8);
+  static constexpr std::size_t kNext = kLanes / kRows;
+
+  // Calls operation.template operator()<kColumns>(column) for pieces of the columns.
+  template <std::size_t kColumns = kMostColumns, class Operation>
+  static void for_columns(std::size_t column, std::size_t end, const Operation& operation) {
+    for (; column + kColumns <= end; column += kColumns) {
+      operation.template operator()<kColumns>(column);
+    }
+    if constexpr (kColumns > 1) {
+      for_columns<kColumns - 1>(column, end, operation);
     }
   }
-}
 
-// Calls add(from, to, columns, factor) for `lanes` rows at a time.
-template <class Scalar>
-auto adder(std::size_t lanes) -> void (*)(const Scalar*, Scalar*, std::size_t, Scalar) {
+  // Returns `column` of rows number rows * kRows and those after it; the next column is kNext
+  // further.
+  static Vector* find(const MatrixView<Scalar>& matrix, std::size_t rows, std::size_t column) {
+    const std::size_t row = rows * kRows;
+    return reinterpret_cast<Vector*>(matrix.row(row) + column * kLanes);
+  }
+  static Vector* find(std::span<const MatrixView<Scalar>> sources, SegmentSum::Entry entry,
+                      std::size_t column) {
+    return find(sources[static_cast<std::size_t>(entry.source)],
+                static_cast<std::size_t>(entry.row), column);
+  }
+
+  static void sum(std::span<const SegmentSum::Entry> entries, Scalar factor,
+                  std::span<const MatrixView<Scalar>> sources, const MatrixView<Scalar>& out,
+                  std::size_t row) {
+    for_columns(0, out.columns, [&]<std::size_t kColumns>(std::size_t column) {
+      Vector sums[kColumns] = {};
+      for (const SegmentSum::Entry entry : entries) {
+        const Vector* const from = find(sources, entry, column);
+        for (std::size_t i = 0; i < kColumns; ++i) {
+          sums[i] += from[i * kNext] * factor;
+        }
+      }
+      Vector* const to = find(out, row, column);
+      for (std::size_t i = 0; i < kColumns; ++i) {
+        to[i * kNext] = sums[i];
+      }
+    });
+  }
+
+  static void add_gradients(std::span<const SegmentSum::Entry> entries, Scalar factor,
+                            const MatrixView<Scalar>& out, std::size_t row,
+                            std::span<const MatrixView<Scalar>> sources) {
+    for_columns(0, out.columns, [&]<std::size_t kColumns>(std::size_t column) {
+      const Vector* const from = find(out, row, column);
+      Vector added[kColumns];
+      for (std::size_t i = 0; i < kColumns; ++i) {
+        added[i] = from[i * kNext] * factor;
+      }
+      for (const SegmentSum::Entry entry : entries) {
+        if (sources[static_cast<std::size_t>(entry.source)].data != nullptr) {
+          Vector* const to = find(sources, entry, column);
+          for (std::size_t i = 0; i < kColumns; ++i) {
+            to[i * kNext] += added[i];
+          }
+        }
+      }
+    });
+  }
+};
+
+// Calls visit.template operator()<kRows>() for `lanes` rows at a time.
+template <class Visit>
+void with_rows(std::size_t lanes, const Visit& visit) {
   switch (lanes) {
     case 1:
-      return add_rows<1, Scalar>;
+      return visit.template operator()<1>();
     case 2:
-      return add_rows<2, Scalar>;
+      return visit.template operator()<2>();
     case 4:
-      return add_rows<4, Scalar>;
+      return visit.template operator()<4>();
     case 8:
-      return add_rows<8, Scalar>;
+      return visit.template operator()<8>();
     default:
-      return add_rows<16, Scalar>;
+      return visit.template operator()<16>();
   }
 }
 
@@ -110,8 +182,8 @@ void add_row(const Scalar* from, Scalar* to, std::size_t columns, Scalar factor)
 template <class Scalar>
 void segment_sum(const SegmentSum& sums, std::size_t lanes, Combine combine,
                  std::span<const MatrixView<Scalar>> sources, const MatrixView<Scalar>& out) {
-  std::fill_n(out.data, out.size(), Scalar{0});
   if (sums_rows(sums, lanes, out, sources)) {
+    std::fill_n(out.data, out.size(), Scalar{0});
     std::vector<Rows<Scalar>> from(sources.begin(), sources.end());
     Rows<Scalar> to(out);
     for (std::size_t row = 0; row < sums.rows(); ++row) {
@@ -126,16 +198,17 @@ void segment_sum(const SegmentSum& sums, std::size_t lanes, Combine combine,
     to.copy_back();
     return;
   }
-  const auto add = adder<Scalar>(lanes);
-  for (std::size_t row = 0; row < sums.rows(); ++row) {
-    const std::span<const SegmentSum::Entry> entries = sums.of_row(row);
-    const auto factor = factor_of<Scalar>(combine, entries.size());
-    for (const SegmentSum::Entry entry : entries) {
-      const MatrixView<Scalar>& in = sources[static_cast<std::size_t>(entry.source)];
-      add(in.row(static_cast<std::size_t>(entry.row) * lanes), out.row(row * lanes), out.columns,
-          factor);
-    }
+  if (out.rows % kLanes != 0) {
+    std::fill_n(out.data + out.rows / kLanes * kLanes * out.columns, kLanes * out.columns,
+                Scalar{0});
   }
+  with_rows(lanes, [&]<std::size_t kRows>() {
+    for (std::size_t row = 0; row < sums.rows(); ++row) {
+      const std::span<const SegmentSum::Entry> entries = sums.of_row(row);
+      PanelSums<kRows, Scalar>::sum(entries, factor_of<Scalar>(combine, entries.size()), sources,
+                                    out, row);
+    }
+  });
 }
 
 template <class Scalar>
@@ -161,18 +234,13 @@ void add_segment_sum_gradients(const SegmentSum& sums, std::size_t lanes, Combin
     }
     return;
   }
-  const auto add = adder<Scalar>(lanes);
-  for (std::size_t row = 0; row < sums.rows(); ++row) {
-    const std::span<const SegmentSum::Entry> entries = sums.of_row(row);
-    const auto factor = factor_of<Scalar>(combine, entries.size());
-    for (const SegmentSum::Entry entry : entries) {
-      const MatrixView<Scalar>& to = sources[static_cast<std::size_t>(entry.source)];
-      if (to.data != nullptr) {
-        add(out.row(row * lanes), to.row(static_cast<std::size_t>(entry.row) * lanes), out.columns,
-            factor);
-      }
+  with_rows(lanes, [&]<std::size_t kRows>() {
+    for (std::size_t row = 0; row < sums.rows(); ++row) {
+      const std::span<const SegmentSum::Entry> entries = sums.of_row(row);
+      PanelSums<kRows, Scalar>::add_gradients(entries, factor_of<Scalar>(combine, entries.size()),
+                                              out, row, sources);
     }
-  }
+  });
 }
 
 template void segment_sum(const SegmentSum&, std::size_t, Combine,
