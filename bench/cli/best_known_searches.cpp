@@ -1,6 +1,7 @@
 #include "best_known_searches.hpp"
 
 #include "placed_step.hpp"
+#include "stop_signal.hpp"
 #include "stored_files.hpp"
 #include "terminal.hpp"
 
@@ -39,6 +40,9 @@ std::optional<BestKnown> search_with_agent(const std::string& graph, const std::
   if (agent.time_limit_s) {
     comment = fmt::format("in {} s", *agent.time_limit_s);
   }
+  if (step.was_stopped) {
+    comment += fmt::format("{}stopped early", comment.empty() ? "" : ", ");
+  }
   if (present) {
     comment += fmt::format("{}from {:.3f} ms by {}", comment.empty() ? "" : ", ",
                            present->step_time_us / 1e3, present->found.by);
@@ -46,7 +50,7 @@ std::optional<BestKnown> search_with_agent(const std::string& graph, const std::
   return bench::make_best_known(
       graph, cluster, problem, step.record.placement,
       {.by = agent.agent,
-       .evaluations = agent.time_limit_s ? step.evaluations : agent.evaluations,
+       .evaluations = agent.time_limit_s || step.was_stopped ? step.evaluations : agent.evaluations,
        .seed = agent.seed,
        .comment = std::move(comment),
        .version = this_version()});
@@ -55,8 +59,11 @@ std::optional<BestKnown> search_with_agent(const std::string& graph, const std::
 // The store of an older emplace keeps no placements, but a cell gives the same one again.
 Placement run_again(const bench::CellResult& result, const bench::ProblemSet& problems) {
   const bench::Cell& cell = result.cell;
-  const std::atomic<bool> never_stop{false};
-  bench::CellResult again = bench::run_cell(cell, problems.find(cell), {}, never_stop);
+  const std::atomic<bool>& stop = stop_on_signal();
+  bench::CellResult again = bench::run_cell(cell, problems.find(cell), {}, stop);
+  if (stop) {
+    throw Error(ErrorCode::kUnsupported, "interrupted");
+  }
   if (again.status == bench::CellStatus::kFailed) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("agent {} failed: {}", cell.agent.text(), again.message));

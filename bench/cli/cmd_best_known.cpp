@@ -3,20 +3,24 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "stop_signal.hpp"
 #include "terminal.hpp"
 
 #include <emplace/agents/agent_spec.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/threads.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -270,10 +274,14 @@ Outcome update(const UpdateOptions& options) {
     agents::AgentSpec(options.agent.agent).make();  // a mistyped agent is told before all else
   }
   const std::vector<BestKnownSearch> searches = searches_of(options, folder);
+  const std::atomic<bool>& stop = stop_on_signal();
   std::vector<Done> all;
   {
     ProgressLine line;
     for (const BestKnownSearch& search : searches) {
+      if (stop) {
+        break;
+      }
       line.show(fmt::format("[{}/{}] {} on {}", all.size(), searches.size(), search.graph,
                             search.cluster));
       all.push_back(run(search, folder));
@@ -283,6 +291,13 @@ Outcome update(const UpdateOptions& options) {
     print_json(to_json(all));
   } else {
     print_text(to_text(all));
+  }
+  if (stop) {
+    print_error(
+        fmt::format("emplace: interrupted in {} of {}; what it found until then is kept, if it is "
+                    "better",
+                    all.size(), counted(std::ssize(searches), "search", "searches")));
+    return Outcome::kInterrupted;
   }
   return std::ranges::all_of(all, [](const Done& done) { return done.result.has_value(); })
              ? Outcome::kOk

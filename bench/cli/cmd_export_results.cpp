@@ -46,6 +46,9 @@ void export_results(const Options& options) {
     throw Error(ErrorCode::kUsage,
                 "give one of --csv and --sqlite (see emplace export-results --help)");
   }
+  if (options.csv && options.output == "-") {
+    throw Error(ErrorCode::kUsage, "--output: expected the name of a folder with --csv, found '-'");
+  }
   refuse_two_answers(options.json, options.output, "--output");
   const bench::StoredRun run = read_run(options.folder);
   std::vector<std::string> paths;

@@ -8,6 +8,7 @@
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -62,7 +63,7 @@ void tell_missing(const Merge& merge, const Options& options) {
   const std::vector<std::string> shipped = bench::suite_names();
   note(fmt::format("run them: emplace run {} -o {} --seed {} --resume",
                    std::ranges::find(shipped, name) == shipped.end() ? "SUITE" : name,
-                   options.output, merge.manifest.root_seed));
+                   escape_shell(options.output), merge.manifest.root_seed));
 }
 
 nlohmann::ordered_json to_json(const Merge& merge, const Options& options) {

@@ -14,6 +14,7 @@
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
@@ -50,28 +51,48 @@ std::string default_folder(const std::string& suite, int number) {
   return number == 1 ? "results/" + suite : fmt::format("results/{}-{}", suite, number);
 }
 
+// Says whether a folder may hold a run of the suite: results/exp-2 is also the default folder of a
+// suite exp-2. What cannot be read is told by the store.
+bool is_of_suite(const std::string& folder, const std::string& suite) {
+  try {
+    return bench::read_store_manifest(folder).suite.name == suite;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+// The last of the default folders that has a run of the suite.
+std::string last_folder(const std::string& suite, const std::string& run_name) {
+  std::string last = default_folder(run_name, 1);
+  std::error_code ignored;
+  for (int number = 2; std::filesystem::exists(default_folder(run_name, number), ignored);
+       ++number) {
+    const std::string folder = default_folder(run_name, number);
+    last = is_of_suite(folder, suite) ? folder : last;
+  }
+  return last;
+}
+
 // A new run gets the first folder that is free; a resumed one the last that is not.
-std::string choose_folder(const Options& options, const std::string& suite) {
+std::string choose_folder(const Options& options, const std::string& suite,
+                          const bench::Shard& shard) {
   if (!options.output.empty()) {
     return options.output;
+  }
+  const std::string name = shard.name_of_run(suite);
+  if (options.resume) {
+    return last_folder(suite, name);
   }
   namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories("results", error);
-  if (options.resume) {
-    int last = 1;
-    while (fs::exists(default_folder(suite, last + 1), error)) {
-      ++last;
-    }
-    return default_folder(suite, last);
-  }
   // Making a folder claims it, also against a run that starts at this moment. Where none can be
   // made, the store says why.
   int number = 1;
-  while (!fs::create_directory(default_folder(suite, number), error) && !error) {
+  while (!fs::create_directory(default_folder(name, number), error) && !error) {
     ++number;
   }
-  return default_folder(suite, number);
+  return default_folder(name, number);
 }
 
 // Tells how far a run is. Cells count by the time that they are expected to take.
@@ -146,9 +167,13 @@ Outcome run(const Options& options, const Invocation& invocation) {
       options.shard.empty() ? bench::Shard() : bench::read_shard(options.shard);
   const auto seed = static_cast<std::uint64_t>(options.seed);
   if (options.dry_run) {
+    if (!options.output.empty() && !options.resume) {
+      throw Error(ErrorCode::kUsage,
+                  "--dry-run writes nothing: --output is the run that --resume would go on with "
+                  "(see emplace run --help)");
+    }
     const bench::Suite suite = bench::load_suite(options.suite);
-    dry_run(suite, seed, shard,
-            options.resume ? choose_folder(options, shard.name_of_run(suite.name)) : "",
+    dry_run(suite, seed, shard, options.resume ? choose_folder(options, suite.name, shard) : "",
             options.json, invocation);
     return Outcome::kOk;
   }
@@ -173,7 +198,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
     suite_run.work_for_root(*ranks, threads);
     return Outcome::kOk;
   }
-  const std::string folder = choose_folder(options, shard.name_of_run(suite.name));
+  const std::string folder = choose_folder(options, suite.name, shard);
   suite_run.open(folder, invocation.arguments, options.resume);
   warn_of_other_build(suite_run.manifest());
   warn_without_checksum(folder, suite_run.finished_without_checksum());
@@ -195,9 +220,9 @@ Outcome run(const Options& options, const Invocation& invocation) {
   const bench::Report report =
       bench::make_report(bench::read_store(folder), bench::shipped_best_known());
   if (report.cells_finished < report.cells_total) {
-    const std::string go_on =
-        fmt::format("go on with: emplace run {} -o {} --seed {}{} --resume", options.suite, folder,
-                    options.seed, shard.is_whole() ? "" : " --shard " + shard.text());
+    const std::string go_on = fmt::format(
+        "go on with: emplace run {} -o {} --seed {}{} --resume", escape_shell(options.suite),
+        escape_shell(folder), options.seed, shard.is_whole() ? "" : " --shard " + shard.text());
     if (!faults.empty() && !stop) {
       print_error(
           fmt::format("emplace: {}; {}", bench::describe(faults, suite_run.cells().size()), go_on));

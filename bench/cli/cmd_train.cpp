@@ -19,11 +19,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace emplace::cli {
 namespace {
@@ -218,14 +221,36 @@ Json to_json(const Options& options, const Training& training, TrainingEnd end) 
           {"problems", std::move(problems)}};
 }
 
+// Says whether two paths lead to one file, which need not exist yet.
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(a, ignored), ignored) ==
+         std::filesystem::weakly_canonical(std::filesystem::absolute(b, ignored), ignored);
+}
+
 void check(const Options& options) {
   if (!options.picture.empty() && !options.picture.ends_with(".svg")) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("--picture: expected a name that ends in .svg, found '{}'",
                             excerpt(options.picture)));
   }
-  if (options.output == "-") {
-    throw Error(ErrorCode::kUsage, "--output: expected the name of a file, found '-'");
+  const std::array<std::pair<std::string_view, std::string>, 4> files = {
+      {{"--output", options.output},
+       {"--curve", options.curve},
+       {"--picture", options.picture},
+       {"the checkpoint of --output", options.checkpoint()}}};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const auto& [name, path] = files[i];
+    if (path == "-") {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("{}: expected the name of a file, found '-'", name));
+    }
+    for (std::size_t other = 0; other < i; ++other) {
+      if (!path.empty() && is_same_file(path, files[other].second)) {
+        throw Error(ErrorCode::kUsage, fmt::format("{} and {} are one file: '{}'",
+                                                   files[other].first, name, excerpt(path)));
+      }
+    }
   }
 }
 

@@ -200,6 +200,7 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
           [&cluster = options.cluster](const std::string& math) { cluster += ":math=" + math; },
           "Arithmetic of float32 convolutions and products: float32 or tf32, on devices that have "
           "it")
+      ->needs(command.get_option("--cluster"))
       ->check(CLI::IsMember({"float32", "tf32"}))
       ->type_name("MODE")
       ->group("Problem")
@@ -305,7 +306,10 @@ CLI::Option* add_step_options(CLI::App& command, StepOptions& options) {
   for (const char* other : {"--agent", "--placement", "--groups", "--grouping"}) {
     run->excludes(command.get_option(other));
   }
-  add_cell(command, options.cell)->needs(run)->group("Placement");
+  CLI::Option* cell = add_cell(command, options.cell)->needs(run)->group("Placement");
+  for (const char* other : {"--graph", "--cluster", "--math"}) {
+    cell->excludes(command.get_option(other));
+  }
   add_threads(command, options.threads)->group("Placement");
   return placement;
 }

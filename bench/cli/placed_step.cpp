@@ -202,12 +202,18 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
                          .root_seed = static_cast<std::uint64_t>(with.seed)};
   // One for the policy as it is, and those that it learns from.
   const std::int64_t episodes = 1 + with.episodes;
-  agents::Session session(
-      problem,
-      {.seed = cell.seed(), .max_evaluations = episodes * agent->evaluations_per_episode(problem)});
+  SearchProgress progress(step.entry.bounds.best_us());
+  bench::CellWatch watch = progress.watch(std::nullopt);
+  agents::Session session(problem,
+                          {.seed = cell.seed(),
+                           .max_evaluations = episodes * agent->evaluations_per_episode(problem),
+                           .stop = &stop_on_signal(),
+                           .progress = std::move(watch.progress),
+                           .improved = std::move(watch.improved)});
   const Placement placement = with.episodes == 0 ? agent->place_with_policy(problem, session)
                                                  : agent->place(problem, session);
   step.decision_groups = agent->decision_groups(problem);
+  step.was_stopped = stop_on_signal();
   step.evaluations = session.evaluations();
   step.evaluations_to_best = session.evaluations_to_best();
   simulate(step, placement);
@@ -323,7 +329,8 @@ void note_guesses(const PlacedStep& step) {
     note(fmt::format(
         "emplace: warning: the costs of {} of {} are guesses: the devices of {} have neither a "
         "measured cost nor an efficiency for them (see emplace show {} --cluster {})",
-        guesses, counted(step.problem().num_ops(), "op"), step.cluster, step.graph, step.cluster));
+        guesses, counted(step.problem().num_ops(), "op"), step.cluster, escape_shell(step.graph),
+        escape_shell(step.cluster)));
   }
   if (const auto uncounted = describe_uncounted(step.problem().graph()); !uncounted.empty()) {
     note(escape_terminal(fmt::format("emplace: warning: {}", uncounted)));

@@ -1,6 +1,7 @@
 #include "stored_cell.hpp"
 
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ ProblemName problem_of(const CellResult& result) {
 }
 
 std::string how_to_list(const CellChoice& choice) {
-  return fmt::format("(see emplace result {} --list)", choice.folder);
+  return fmt::format("(see emplace result {} --list)", escape_shell(choice.folder));
 }
 
 const CellResult& find_by_id(const bench::StoredRun& run, const CellChoice& choice) {

@@ -323,7 +323,11 @@
       name: `${family.family ?? "all graphs"} on ${family.cluster}`,
       problems: family.graphs,
       what: "graphs",
-      reference: family.reference ? `the best agent, ${family.reference}` : "the fastest baseline",
+      reference: family.reference
+        ? `the best agent, ${family.reference}`
+        : report.baselines.length > 0
+          ? "the fastest baseline"
+          : "",
       rows: family.rows.map((row) => ({
         ...row,
         over_best: row.all_graphs?.over_best ?? null,
@@ -393,7 +397,7 @@
 
   function drawPairs(set) {
     const rows = set.rows.filter((row) => row.against).reverse();
-    element("pairs-title").textContent = `Against ${set.reference || "a baseline"}`;
+    element("pairs-title").textContent = set.reference ? `Against ${set.reference}` : "In pairs";
     const ratios = rows.flatMap((row) => [row.against.ratio]);
     const least = Math.min(0.95, ...ratios.map((ratio) => ratio * 0.9));
     const most = Math.max(1.1, ...ratios.map((ratio) => ratio * 1.4));
@@ -535,11 +539,11 @@
   }
 
   const results = report.tables.flatMap((table) =>
-    table.rows.map((row, at) => ({
+    table.rows.map((row) => ({
       ...row,
       graph: table.graph,
       cluster: table.cluster,
-      best: at === 0 && outcomeOf(row) === "ok",
+      best: outcomeOf(row) === "ok" && row.step_time_us === table.rows[0].step_time_us,
       outcome: outcomeOf(row),
       note: noteOf(row),
     })),

@@ -27,6 +27,7 @@ struct SignedRanks {
 SignedRanks rank(std::span<const double> differences) {
   std::vector<double> sorted;
   for (const double difference : differences) {
+    EMPLACE_CHECK(!std::isnan(difference), "a difference that is no number");
     if (difference != 0) {
       sorted.push_back(difference);
     }

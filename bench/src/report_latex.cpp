@@ -248,8 +248,10 @@ std::string write_family(const FamilyTable& table, const Report& report) {
     head.push_back(fmt::format("on {} common", table.common_graphs));
     alignment += 'r';
   }
-  head.insert(head.end(), {"over ref.\\ [\\%]", "95\\,\\% interval", "faster/slower", "$p$"});
-  alignment += "rrrr";
+  if (table.is_compared()) {
+    head.insert(head.end(), {"over ref.\\ [\\%]", "95\\,\\% interval", "faster/slower", "$p$"});
+    alignment += "rrrr";
+  }
   std::string rows;
   const std::optional<FamilyMeans>& best = table.rows.front().all;
   for (const FamilyRow& row : table.rows) {
@@ -275,17 +277,20 @@ std::string write_family(const FamilyTable& table, const Report& report) {
     rows += join(cells);
   }
   const std::string family = table.family.empty() ? "All graphs" : escape_latex(table.family);
-  const std::string caption = fmt::format(
-      "{} on {}, {}. Over best: geometric mean over graphs of the step time over that of "
-      "the "
-      "fastest agent; over ref.: the same over {}, in pairs, with Student's interval; $p$ of "
-      "Wilcoxon's signed-rank test of these, with Holm's correction.",
-      family, escape_latex(table.cluster), counted(table.graphs, "graph"),
-      escape_latex(table.reference.empty()
-                       ? fmt::format("the fastest of {}", fmt::join(report.baselines, ", "))
-                       : table.reference));
+  std::string caption = fmt::format(
+      "{} on {}, {}. Over best: geometric mean over graphs of the step time over that of the "
+      "fastest agent",
+      family, escape_latex(table.cluster), counted(table.graphs, "graph"));
+  if (table.is_compared()) {
+    caption += fmt::format(
+        "; over ref.: the same over {}, in pairs, with Student's interval; $p$ of Wilcoxon's "
+        "signed-rank test of these, with Holm's correction",
+        escape_latex(table.reference.empty()
+                         ? fmt::format("the fastest of {}", fmt::join(report.baselines, ", "))
+                         : table.reference));
+  }
   return write_table(
-      caption,
+      caption + ".",
       label_of(fmt::format("{}:{}:{}", report.suite, table.family.empty() ? "all" : table.family,
                            table.cluster)),
       alignment, join(head), rows);

@@ -389,13 +389,15 @@ TextTable layout(const FamilyTable& table) {
   if (has_common(table)) {
     columns.push_back({"on common graphs [%]", Align::kRight});
   }
-  const std::string reference = table.reference.empty() ? "baseline" : table.reference;
-  columns.insert(columns.end(), {{fmt::format("over {} [%]", reference), Align::kRight},
-                                 {"95 % interval", Align::kRight},
-                                 {"faster", Align::kRight},
-                                 {"slower", Align::kRight},
-                                 {"p", Align::kRight},
-                                 {"corrected p", Align::kRight}});
+  if (table.is_compared()) {
+    const std::string reference = table.reference.empty() ? "baseline" : table.reference;
+    columns.insert(columns.end(), {{fmt::format("over {} [%]", reference), Align::kRight},
+                                   {"95 % interval", Align::kRight},
+                                   {"faster", Align::kRight},
+                                   {"slower", Align::kRight},
+                                   {"p", Align::kRight},
+                                   {"corrected p", Align::kRight}});
+  }
   const std::size_t num_columns = columns.size();
   TextTable text(std::move(columns));
   for (const FamilyRow& row : table.rows) {
@@ -459,6 +461,9 @@ std::string legend_of_families(const Report& report, Escape escape) {
                 "\n";
       }
     }
+  }
+  if (std::ranges::none_of(report.families, &FamilyTable::is_compared)) {
+    return text;
   }
   return text +
          filled(fmt::format(

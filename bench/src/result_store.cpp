@@ -114,11 +114,6 @@ std::string read_cells_text(const std::string& folder) {
   return fs::exists(cells_path(folder), error) ? read_text_file(cells_path(folder)) : "";
 }
 
-Manifest read_manifest_file(const std::string& folder) {
-  const std::string path = manifest_path(folder);
-  return read_manifest(read_text_file(path), path);
-}
-
 [[noreturn]] void refuse(const std::string& folder, std::string_view what) {
   throw Error(
       ErrorCode::kUsage,
@@ -138,6 +133,11 @@ void make_folder(const std::string& path) {
 }
 
 }  // namespace
+
+Manifest read_store_manifest(const std::string& folder) {
+  const std::string path = manifest_path(folder);
+  return read_manifest(read_text_file(path), path);
+}
 
 bool holds_store(const std::string& path) {
   // A run that was killed before it wrote its manifest leaves an empty cells.jsonl.
@@ -225,7 +225,7 @@ ResultStore ResultStore::open(const std::string& path, const Manifest& manifest,
   }
   impl->manifest = manifest;
   if (exists) {
-    impl->manifest = read_manifest_file(path);
+    impl->manifest = read_store_manifest(path);
     check_same_run(impl->manifest, manifest, path);
     impl->manifest.starts.insert(impl->manifest.starts.end(), manifest.starts.begin(),
                                  manifest.starts.end());
@@ -283,7 +283,7 @@ std::pair<Manifest, std::int64_t> read_store_lines(
   if (!holds_store(path)) {
     throw Error(ErrorCode::kIo, path + ": no results here (expected manifest.json, cells.jsonl)");
   }
-  Manifest manifest = read_manifest_file(path);
+  Manifest manifest = read_store_manifest(path);
   const std::string text = read_cells_text(path);
   const std::string source = cells_path(path);
   const std::int64_t without_checksum =

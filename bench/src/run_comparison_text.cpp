@@ -146,7 +146,8 @@ constexpr std::string_view kLegendOfAgents =
 constexpr std::string_view kLegendOfGraphs =
     "By graph: A, B: median step time over repetitions; B / A: median of the ratios of all "
     "repetitions of B and A (Hodges\nand Lehmann), with the interval of that estimate, which takes "
-    "at least four repetitions of each, or exact for\ndeterministic agents; p: U test, two-sided, "
+    "enough repetitions, such as four of each, or exact\nfor deterministic agents; p: U test, "
+    "two-sided, "
     "in which a repetition without a placement that fits is the slowest, with\nHolm's correction "
     "over all rows; to within 2 %: evaluations until the agent had a placement at most 2 % slower\n"
     "than its own best.\n";

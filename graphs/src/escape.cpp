@@ -193,6 +193,22 @@ std::string escape_json(std::string_view json) {
   return escaped;
 }
 
+std::string escape_shell(std::string_view text) {
+  const auto is_plain = [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= '0' && letter <= '9') ||
+           std::string_view("%+,-./:=@_").find(letter) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) {
+    return std::string(text);
+  }
+  std::string quoted = "'";
+  for (const char letter : text) {
+    quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  }
+  return quoted + "'";
+}
+
 std::string escape_dot(std::string_view text) {
   std::string escaped;
   for (const char letter : without_forbidden_characters(text)) {

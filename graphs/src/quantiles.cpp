@@ -2,6 +2,7 @@
 #include <emplace/graphs/quantiles.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 namespace emplace {
 namespace {
@@ -21,7 +22,7 @@ double median(std::vector<double> values) {
   if (values.size() % 2 == 1) {
     return *middle;
   }
-  return (*std::max_element(values.begin(), middle) + *middle) / 2;
+  return std::midpoint(*std::max_element(values.begin(), middle), *middle);
 }
 
 double upper_median(std::vector<double> values) { return *part_in_the_middle(values); }

@@ -114,6 +114,26 @@ TEST(FamilyReport, AnAgentWithoutAnyStepTimeLeavesTheCommonGraphsAsTheyAre) {
   EXPECT_THAT(write_terminal(report, false), Not(HasSubstr("on common graphs")));
 }
 
+// a cannot hold g1 either, so no agent has all graphs and none is compared with.
+TEST(FamilyReport, WithoutAReferenceThereAreNoColumnsForIt) {
+  StoredRun run = example();
+  run.manifest.suite.baselines.clear();
+  for (CellResult& result : run.results) {
+    const bool is_too_large =
+        (result.cell.agent == "a" && result.cell.graph == "g1") || result.cell.agent == "b";
+    result.status = is_too_large ? CellStatus::kOutOfMemory : result.status;
+  }
+  const Report report = make_report(run);
+  EXPECT_EQ(report.families[0].reference, "");
+  EXPECT_FALSE(report.families[0].is_compared());
+  for (const std::string& text :
+       {write_terminal(report, false), write_markdown(report), write_latex(report)}) {
+    EXPECT_THAT(text, Not(HasSubstr("baseline")));
+    EXPECT_THAT(text, Not(HasSubstr("over ref")));
+    EXPECT_THAT(text, Not(HasSubstr("corrected p")));
+  }
+}
+
 // Of the p of 2/64 and 2/32 the lesser is doubled by Holm's correction, and is then the greater.
 TEST(FamilyReport, CorrectsItsTestsForTheirNumber) {
   const Report report = make_report(example());

@@ -224,6 +224,19 @@ TEST(RunComparison, TellsWhereInputsDiffer) {
   EXPECT_THAT(write_markdown(comparison), HasSubstr("costs differ"));
 }
 
+TEST(RunComparison, TakesWhateverTimesThereAre) {
+  for (const double us : {0.0, 5e-324, 1.7e308}) {
+    StoredRun b = run_of(3);
+    for (CellResult& result : b.results) {
+      result.step_time_us = us;
+    }
+    const RunComparison comparison = compare_runs(run_of(3), b, kThreshold);
+    EXPECT_EQ(row_of(comparison, "heft", "g0").verdict,
+              us > 1 ? Verdict::kSlower : Verdict::kFaster);
+    EXPECT_THAT(write_terminal(comparison, false), ::testing::Not(HasSubstr("nan")));
+  }
+}
+
 TEST(RunComparison, RefusesRunsThatHaveNothingInCommon) {
   StoredRun other = run_of(1);
   other.results.clear();

@@ -215,6 +215,13 @@ load cli.bash
   done
 }
 
+@test "a policy that is stopped while it learns is answered in the same way" {
+  "$EMPLACE" train placeto in-tree:levels=3 --cluster p2-8xlarge-2 --episodes 1 -o policy.json --quiet >/dev/null
+  run --separate-stderr -130 timeout --foreground --preserve-status -s INT -k 60 2 \
+    "$EMPLACE" place inception-v3 --cluster p2-8xlarge-2 --policy policy.json --episodes 1000000 -o /dev/null --json
+  holds 'd["evaluations"] > 1 and d["step_time_us"] > 0'
+}
+
 # The host, from which agents do not choose, runs this graph a hundred times faster than a GPU.
 @test "what runs on other devices than agents choose is held against the bound of all" {
   python3 - >host.json <<'END'

@@ -56,6 +56,16 @@ updated() {
   holds 'd["found"]["comment"] == "in 0.2 s"' 'd["found"]["evaluations"] not in (0, 1000)'
 }
 
+@test "Ctrl-C ends an update: what was found is kept, with the evaluations that it took" {
+  run --separate-stderr -130 timeout --foreground --preserve-status -s INT -k 60 2 \
+    "$EMPLACE" best-known update inception-v3 $tree --cluster p2-8xlarge-2 --agent random --evaluations 1000000000 \
+    --folder best --json
+  holds '[u["entry"] for u in d["updates"]] == ["added"]'
+  [[ "$stderr" == *"interrupted in 1 of 2 searches"* ]]
+  output=$(cat best/*)
+  holds '0 < d["found"]["evaluations"] < 1000000000' 'd["found"]["comment"] == "stopped early"'
+}
+
 @test "place improves a placement, and ends with nothing worse" {
   "$EMPLACE" place $tree --cluster p2-8xlarge-2 --agent hill-climb --evaluations 500 -o good.json >/dev/null
   answers 0 simulate $tree --cluster p2-8xlarge-2 --placement good.json --json

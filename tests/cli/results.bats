@@ -78,6 +78,9 @@ PYTHON
   refuses 2 "--cell" simulate inception-v3 --cluster p2-8xlarge-2 --agent heft --cell 0
   refuses 2 "--result" explain --result r --agent heft
   refuses 2 "--list" result r --list --cell 0
+  refuses 2 "--graph excludes --cell" explain inception-v3 --result r --cell 0
+  refuses 2 "--cluster excludes --cell" simulate --cluster p2-8xlarge-2 --result r --cell 0
+  refuses 2 "--math requires --cluster" simulate --math tf32 --result r --cell 0
   refuses 2 "one of --agent and --placement, or --result DIR" explain
   # Many ids begin alike: with nothing.
   without_checksum r/cells.jsonl
@@ -178,6 +181,7 @@ PYTHON
   refuses 2 "give one of --csv and --sqlite" export-results r
   refuses 2 "--csv" export-results r --csv --sqlite
   refuses 3 "none: no results here" export-results none --csv
+  refuses 2 "--output: expected the name of a folder" export-results r --csv -o -
   touch file
   refuses 3 "file/cells.csv" export-results r --csv -o file
   answers 0 export-results r --sqlite

@@ -137,6 +137,26 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
   [ ! -e results/small-3 ]
 }
 
+@test "--resume leaves the default folder of another suite alone" {
+  tiny_graph tiny.json
+  suite suite.json 5 ./tiny.json
+  "$EMPLACE" run ./suite.json --quiet >/dev/null
+  sed 's/"small"/"small-2"/' suite.json >other.json
+  "$EMPLACE" run ./other.json --quiet >/dev/null
+  [ -e results/small-2/manifest.json ]
+  answers 0 run ./suite.json --resume
+  [ "$stderr" = "small: 0 of 14 cells to run, results in results/small" ]
+}
+
+@test "a command line that is told quotes its names" {
+  tiny_graph tiny.json
+  suite suite.json 5 ./tiny.json
+  "$EMPLACE" run ./suite.json --shard 1/2 -o "my part" --quiet >/dev/null
+  refuses 3 "(see emplace result 'my part' --list)" result "my part" --cell xyz
+  answers 0 merge "my part" -o "it's all"
+  [[ "$stderr" == *"run them: emplace run SUITE -o 'it'\\''s all' --seed 0 --resume" ]]
+}
+
 @test "a store is neither overwritten nor mixed" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json

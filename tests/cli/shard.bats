@@ -166,6 +166,9 @@ emplace_on_path() {
   answers 2 run ./suite.json -o run --resume --dry-run --shard 1/2
   [[ "$stderr" == *"run: cannot resume: it is of the whole suite, not of shard 1/2"* ]]
   answers 3 run ./suite.json -o none --resume --dry-run
+  refuses 2 "--dry-run writes nothing" run ./suite.json -o run --dry-run
+  answers 3 run ./suite.json --resume --dry-run
+  [ ! -e results ]
 }
 
 @test "the job array of Slurm runs each shard, also again" {

@@ -174,6 +174,11 @@ END
   refuses 3 "no-folder" train placeto "${problem[@]}" -o p.json --curve no-folder/c.csv
   refuses 2 ".svg" train placeto "${problem[@]}" -o p.json --picture p.png
   refuses 2 "--output" train placeto "${problem[@]}" -o -
+  refuses 2 "--curve: expected the name of a file" train placeto "${problem[@]}" -o p.json --curve -
+  refuses 2 "--output and --curve are one file: './p.json'" train placeto "${problem[@]}" -o p.json --curve ./p.json
+  refuses 2 "--curve and --picture are one" train placeto "${problem[@]}" -o p.json --curve p.svg --picture p.svg
+  refuses 2 "--curve and the checkpoint of --output" \
+    train placeto "${problem[@]}" -o p.json --curve p.json.checkpoint
   refuses 2 "--episodes" train placeto in-tree --cluster p2-8xlarge-2 -o p.json
   refuses 2 "--output" train placeto "${problem[@]}"
   rm -f p.json*

@@ -64,6 +64,17 @@ TEST(Escape, MarksOfEachForm) {
   EXPECT_EQ(escape_dot("\"];evil\\"), "\\\"];evil\\\\");
 }
 
+TEST(Escape, WordsOfAShellAreQuotedWhereTheyHaveToBe) {
+  EXPECT_EQ(escape_shell("results/quickstart-2"), "results/quickstart-2");
+  EXPECT_EQ(escape_shell("gpus:count=2,memory=8e9"), "gpus:count=2,memory=8e9");
+  EXPECT_EQ(escape_shell("my results"), "'my results'");
+  EXPECT_EQ(escape_shell("a;rm -rf b"), "'a;rm -rf b'");
+  EXPECT_EQ(escape_shell("it's"), "'it'\\''s'");
+  EXPECT_EQ(escape_shell("$HOME"), "'$HOME'");
+  EXPECT_EQ(escape_shell("~"), "'~'");
+  EXPECT_EQ(escape_shell(""), "''");
+}
+
 TEST(Escape, NoFieldOfCsvIsAFormula) {
   EXPECT_EQ(escape_csv("=cmd|' /C calc'!A0"), "'=cmd|' /C calc'!A0");
   EXPECT_EQ(escape_csv("@SUM(1,2)"), "\"'@SUM(1,2)\"");

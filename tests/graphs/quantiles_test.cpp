@@ -9,6 +9,7 @@ TEST(Quantiles, MedianOfAnEvenCountIsTheMeanOfTheTwoInTheMiddle) {
   EXPECT_EQ(median({5}), 5);
   EXPECT_EQ(median({9, 1, 5}), 5);
   EXPECT_EQ(median({9, 1, 6, 5}), 5.5);
+  EXPECT_EQ(median({1.5e308, 1.7e308}), 1.6e308) << "no overflow";
 }
 
 TEST(Quantiles, UpperMedianIsAValueThatOccurs) {

@@ -117,7 +117,7 @@ def suite_of_no_time(graph_file):
         "name": "no-time",
         "graphs": [graph_file],
         "clusters": ["p2-8xlarge-2"],
-        "agents": ["single-gpu"],
+        "agents": ["single-gpu", "heft"],
     }
 
 
@@ -354,6 +354,7 @@ class ReportPage(unittest.TestCase):
         self.show(1280, page="no-time")
         self.assertIn("3 ops", self.text("timeline-caption"))
         self.screenshot("no-time")
+        self.assertEqual(len(self.driver.find_elements(By.CSS_SELECTOR, "#table tr.best")), 2, "ties are all the best")
         # A device's ops all lie at the left edge, one behind the other.
         boxes = self.driver.execute_script("return window.boxes")
         self.assertEqual(len({tuple(box) for box in boxes if box[2] == 1 and box[3] > 5}), 1)

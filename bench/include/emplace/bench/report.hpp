@@ -153,8 +153,11 @@ struct FamilyTable {
   std::string cluster{};
   std::int64_t graphs = 0;
   std::int64_t common_graphs = 0;  ///< fewer if an agent has no step time of some
-  std::string reference{};         ///< an agent; empty if it is the fastest baseline
+  std::string reference{};  ///< an agent; empty if it is the fastest baseline, or if there is none
   std::vector<FamilyRow> rows{};
+
+  /// Says whether any agent is compared with a reference.
+  bool is_compared() const;
 };
 
 /// Holds a whole run.

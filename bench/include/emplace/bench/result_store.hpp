@@ -21,6 +21,9 @@ namespace emplace::bench {
 /// Says whether the folder `path` holds a store, complete or not.
 bool holds_store(const std::string& path);
 
+/// Returns the manifest of the store in `folder`. Throws kIo or kFormat.
+Manifest read_store_manifest(const std::string& folder);
+
 /// Throws kUsage unless the store in `folder`, whose manifest is `stored`, can be resumed by a run
 /// whose manifest is `wanted`: of the same suite, seed, problems and shard.
 void check_same_run(const Manifest& stored, const Manifest& wanted, const std::string& folder);

@@ -35,6 +35,11 @@ std::string escape_markup(std::string_view text);
 /// would.
 std::string escape_json(std::string_view json);
 
+/// Returns a word of a POSIX shell, quoted where it has to be: what a command line that is told to
+/// a user names. What steers the terminal stays, as the word would be another without it; the line
+/// is told through escape_terminal().
+std::string escape_shell(std::string_view text);
+
 /// Returns text between the double quotes of a DOT string. Nothing is lost but what XML forbids,
 /// which is U+FFFD, since Graphviz writes SVG.
 std::string escape_dot(std::string_view text);
