@@ -12,8 +12,9 @@
 namespace emplace::bench {
 namespace {
 
-constexpr double kLeastNs = 1e-6;
-constexpr double kMostNs = 1e18;  // 32 years
+// Beyond what any benchmark takes, in any unit; ratios of these are numbers.
+constexpr double kLeastTime = 1e-15;
+constexpr double kMostTime = 1e15;
 constexpr std::array<std::string_view, 4> kUnits = {"ns", "us", "ms", "s"};
 constexpr std::array<double, 4> kUnitNs = {1, 1e3, 1e6, 1e9};
 
@@ -43,8 +44,7 @@ std::vector<std::pair<std::string, std::string>> read_machine(const JsonCursor& 
 double read_time_ns(const JsonCursor& run, std::string_view name) {
   const bool by_clock = name.ends_with("/real_time") || name.ends_with("/manual_time");
   const JsonCursor time = run.at(by_clock ? "real_time" : "cpu_time");
-  const double unit_ns = kUnitNs[run.at("time_unit").one_of(kUnits)];
-  return time.number(kLeastNs / unit_ns, kMostNs / unit_ns) * unit_ns;
+  return time.number(kLeastTime, kMostTime) * kUnitNs[run.at("time_unit").one_of(kUnits)];
 }
 
 const MicroBenchmark* find(const MicroRun& run, const std::string& name) {

@@ -319,6 +319,20 @@ TEST(Onnx, FusesOnlyStandardOperators) {
   EXPECT_EQ(count_kinds(import(proto.SerializeAsString()))["mul"], 1);
 }
 
+// Shape of another domain may read every element: it depends on what enters the step.
+TEST(Onnx, KnowsOnlyTheShapesThatStandardOperatorsTell) {
+  onnx::ModelProto proto = test::parse_model(R"(g (float[2, 3] x) => (float[2, 3] y) {
+      s = Shape (x)
+      y = Expand (x, s)
+    })");
+  EXPECT_EQ(count_kinds(import(proto.SerializeAsString()))["shape"], 0);
+  onnx::ModelProto custom = test::parse_model(R"(g (float[2, 3] x) => (float[2, 3] y) {
+      y = Shape (x)
+    })");
+  custom.mutable_graph()->mutable_node(0)->set_domain("custom");
+  EXPECT_EQ(count_kinds(import(custom.SerializeAsString()))["shape"], 1);
+}
+
 // Of t tensors of 10 numbers each: (t - 1) 10 FLOPs, and a division more for means.
 TEST(Onnx, CountsOperatorsOnSeveralTensors) {
   const OpGraph graph = import(model(R"(g (float[10] a, float[10] b, float[10] c) => (float[10] y) {

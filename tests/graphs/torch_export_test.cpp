@@ -175,6 +175,17 @@ TEST(TorchExport, WritesAndDeadCodeAreNoOps) {
   EXPECT_EQ(kinds["broadcast_multiply"], 1);
 }
 
+// Two float16, float32 or float64 each, of a tensor [2, 3].
+TEST(TorchExport, ComplexNumbersHaveTwoParts) {
+  for (const auto& [type, bytes] : {std::pair(9, 24), std::pair(10, 48), std::pair(11, 96)}) {
+    std::string text = program(call("relu.default", "x", "a"), {"a"}, "a");
+    const std::size_t at = text.rfind(R"("dtype":7)");
+    text.replace(at, 9, fmt::format(R"("dtype":{})", type));
+    const OpGraph graph = read_format("torch-export", text);
+    EXPECT_EQ(graph[1].outputs.front().bytes, bytes) << type;
+  }
+}
+
 TEST(TorchExport, AnUnknownOperatorIsAnOpOfItsName) {
   const OpGraph graph =
       read_format("torch-export", program(call("my_own.default", "x", "a"), {"a"}, "a"));

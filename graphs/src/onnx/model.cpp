@@ -41,6 +41,19 @@ bool contains(const Names& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+bool is_standard(const onnx::NodeProto& node, std::string_view op_type) {
+  return is_standard_domain(node.domain()) && node.op_type() == op_type;
+}
+
+bool is_random(const onnx::NodeProto& node) {
+  return is_standard_domain(node.domain()) && contains(kRandom, node.op_type());
+}
+
+// Says whether the results do not depend on the elements of the inputs.
+bool tells_shape(const onnx::NodeProto& node) {
+  return is_standard(node, "Shape") || is_standard(node, "Size");
+}
+
 std::string name_of_type(std::int64_t type) {
   return type >= 0 && type <= std::numeric_limits<int>::max() &&
                  onnx::TensorProto_DataType_IsValid(static_cast<int>(type))
@@ -294,8 +307,7 @@ class Loader final : public NodeSink {
       numbers.push_back(input != nullptr && input->numbers ? &*input->numbers : nullptr);
       outputs.push_back(input != nullptr ? &input->output : nullptr);
     }
-    return contains(kRandom, node.op_type()) ? std::vector<Numbers>()
-                                             : evaluate({node, numbers, outputs, results});
+    return is_random(node) ? std::vector<Numbers>() : evaluate({node, numbers, outputs, results});
   }
 
   // What the file says of the results of an operator that has no row.
@@ -354,7 +366,7 @@ class Loader final : public NodeSink {
         value.numbers = std::move(numbers[i]);
       }
       if (const auto* tensor = find_attribute(node, "value");
-          node.op_type() == "Constant" && tensor != nullptr) {
+          is_standard(node, "Constant") && tensor != nullptr) {
         pack(value, tensor->t().data_type());
       }
     }
@@ -365,7 +377,7 @@ class Loader final : public NodeSink {
   // Numbers in a node of kind Constant are trained if they are many, of which not all are alike:
   // some exporters keep weights so.
   static bool holds_weights(const onnx::NodeProto& node, const Value& value) {
-    if (node.op_type() != "Constant" || !is_floating(value.output.type) ||
+    if (!is_standard(node, "Constant") || !is_floating(value.output.type) ||
         product(value.output.shape) <= kMaxSetting) {
       return false;
     }
@@ -382,11 +394,11 @@ class Loader final : public NodeSink {
       }
     }
     for (const onnx::NodeProto* node : model_.nodes) {
-      const bool is_shape = node->op_type() == "Shape" || node->op_type() == "Size";
-      const bool depends = !is_shape && (contains(kRandom, node->op_type()) ||
-                                         std::ranges::any_of(node->input(), [&](const auto& name) {
-                                           return from_data.contains(name);
-                                         }));
+      const bool depends =
+          !tells_shape(*node) &&
+          (is_random(*node) || std::ranges::any_of(node->input(), [&](const auto& name) {
+             return from_data.contains(name);
+           }));
       for (const std::string& name : node->output()) {
         const auto found = model_.values.find(name);
         if (depends) {
@@ -403,12 +415,11 @@ class Loader final : public NodeSink {
       }
     }
     for (const onnx::NodeProto* node : model_.nodes) {
-      const bool is_shape = node->op_type() == "Shape" || node->op_type() == "Size";
       const auto is_known = [&](const std::string& name) {
         return name.empty() || model_.values.find(name)->second.origin == Origin::kConstant;
       };
-      if (!is_shape &&
-          (contains(kRandom, node->op_type()) || !std::ranges::all_of(node->input(), is_known))) {
+      if (!tells_shape(*node) &&
+          (is_random(*node) || !std::ranges::all_of(node->input(), is_known))) {
         continue;
       }
       for (const std::string& name : node->output()) {

@@ -22,11 +22,12 @@ constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLastVersion = 8;
 
 // By the numbers of the schema's ScalarType, from 1 on. An unsigned byte is as long as a signed
-// one, a complex number as long as the float of its length.
+// one. A complex number is the integer of its length, or two floats.
 constexpr std::array kTypes = {
     DataType::kInt8,    DataType::kInt8,    DataType::kInt16,   DataType::kInt32, DataType::kInt64,
     DataType::kFloat16, DataType::kFloat32, DataType::kFloat64, DataType::kInt32, DataType::kInt64,
     DataType::kFloat64, DataType::kBool,    DataType::kBfloat16};
+constexpr std::int64_t kComplexDouble = 11;
 
 // A size is a number, or a symbol with the number that it stood for when the model was exported.
 std::int64_t read_size(const JsonCursor& size) {
@@ -56,7 +57,11 @@ Output read_tensor(const JsonCursor& meta) {
   for (const JsonCursor& size : meta.at("sizes").elements()) {
     shape.push_back(read_size(size));
   }
-  return make_output(std::move(shape), kTypes[static_cast<std::size_t>(type - 1)]);
+  Output output = make_output(std::move(shape), kTypes[static_cast<std::size_t>(type - 1)]);
+  if (type == kComplexDouble) {
+    output.bytes = product({output.bytes, 2});
+  }
+  return output;
 }
 
 // The module that calls a node is the last of "key,path,class;key,path,class".
