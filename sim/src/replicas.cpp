@@ -4,6 +4,7 @@
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/graphs/quantiles.hpp>
 #include <emplace/graphs/random.hpp>
+#include <emplace/profiles/op_key.hpp>
 #include <emplace/sim/replicas.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -74,7 +75,8 @@ class CostDraws {
   }
 
  private:
-  // Names what errs together: a device class with one of its rooflines, or with one op.
+  // Names what errs together: a device class with one of its rooflines, or with the first of the
+  // ops that have one cost.
   using ErrorSource = std::tuple<std::string_view, std::size_t, OpId>;
   static constexpr std::size_t kFallback = kNumOpClasses;
   static constexpr std::size_t kNoRoofline = kNumOpClasses + 1;
@@ -119,12 +121,22 @@ class CostDraws {
     return factor->second;
   }
 
-  ErrorSource error_source(OpId op, DeviceId device) const {
+  // A cost of the profile is one number for all ops of a key, one of the graph is the op's own.
+  OpId first_of_cost(OpId op, std::string_view device_class) {
+    const Op& costed = problem_.op(op);
+    const bool is_own = std::ranges::find(costed.measured, device_class,
+                                          &MeasuredCost::device_class) != costed.measured.end();
+    return is_own
+               ? op
+               : first_of_key_.emplace(std::pair(device_class, key_of(costed)), op).first->second;
+  }
+
+  ErrorSource error_source(OpId op, DeviceId device) {
     const std::string_view device_class = problem_.profile(device).device_class;
     switch (problem_.cost_source(op, device)) {
       case CostSource::kMeasured:
       case CostSource::kInterpolated:
-        return {device_class, kNoRoofline, op};
+        return {device_class, kNoRoofline, first_of_cost(op, device_class)};
       case CostSource::kRoofline: {
         const OpClass op_class = op_class_of(problem_.op(op).kind);
         return {device_class, static_cast<std::size_t>(op_class), 0};
@@ -136,6 +148,7 @@ class CostDraws {
   }
 
   const Problem& problem_;
+  std::map<std::pair<std::string_view, OpKey>, OpId> first_of_key_;
   std::map<ErrorSource, std::size_t> normals_;  // numbered as they appear, like the factors
   std::map<std::pair<std::size_t, double>, std::size_t> factor_of_;
   std::vector<Factor> factors_;

@@ -4,6 +4,7 @@
 #include "support/problems.hpp"
 
 #include <emplace/graphs/check.hpp>
+#include <emplace/profiles/measurement_table.hpp>
 #include <emplace/sim/replicas.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -103,6 +104,37 @@ TEST(Replicas, OfTwoRooflinesErrApart) {
       summary_by_rooflines({{"conv2d", 50}, {"matmul", 90}, {"conv2d", 70}, {"matmul", 70}});
   EXPECT_NEAR(summary.standard_deviation_us, 20,
               kStandardErrors * 20 * std::sqrt(2.2 / (4.0 * kReplicas)));
+}
+
+// Two ops of 100 us and two of 50 us, each pair of one key in the profile's table: errors of 20 and
+// of 10 us, which are apart. Where the graph has the costs, each of the four errs on its own.
+TEST(Replicas, OfOneMeasurementErrTogether) {
+  OpGraph graph = with_spread(test::chain_graph({100, 50, 100, 50}, 0), 0.1);
+  std::vector<OpMeasurement> measurements;
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    graph[op].shape = {graph[op].measured.front().cost_us == 100 ? 2 : 1};
+    if (op < 2) {
+      measurements.push_back({.key = key_of(graph[op]),
+                              .us = graph[op].measured.front().cost_us,
+                              .spread = 0.1,
+                              .runs = 3});
+    }
+  }
+  Cluster cluster = *test::make_cluster({.num_devices = 1});
+  cluster.profiles[0].measured = MeasurementTable(measurements);
+  for (const bool is_in_graph : {true, false}) {
+    if (!is_in_graph) {
+      for (OpId op = 0; op < num_ops(graph); ++op) {
+        graph[op].measured.clear();
+      }
+    }
+    const Problem problem(std::make_shared<const OpGraph>(graph), ungrouped(graph),
+                          std::make_shared<const Cluster>(cluster));
+    const double variance = is_in_graph ? 2 * 10 * 10 + 2 * 5 * 5 : 20 * 20 + 10 * 10;
+    EXPECT_NEAR(summarize(simulate(problem, {Placement(4, 0)})[0]).standard_deviation_us,
+                std::sqrt(variance),
+                kStandardErrors * std::sqrt(variance * 2.2 / (4.0 * kReplicas)));
+  }
 }
 
 // Of one op the quantile q is c exp(d z_q - d^2 / 2) with d^2 = ln(1 + s^2) and z_q that of the
