@@ -33,14 +33,14 @@ endif()
 # Say where emplace is installed: cmake -D CMAKE_PREFIX_PATH=PREFIX
 find_package(emplace @VERSION@ CONFIG REQUIRED COMPONENTS plugin)
 
-add_library(@FILE@ MODULE @FILE@.cpp)
-set_target_properties(@FILE@ PROPERTIES PREFIX "")
-target_link_libraries(@FILE@ PRIVATE emplace::plugin)
+add_library(plugin_@FILE@ MODULE @FILE@.cpp)
+set_target_properties(plugin_@FILE@ PROPERTIES PREFIX "" OUTPUT_NAME @FILE@)
+target_link_libraries(plugin_@FILE@ PRIVATE emplace::plugin)
 
 enable_testing()
 find_program(EMPLACE emplace REQUIRED)
 add_test(NAME places
-  COMMAND ${EMPLACE} --plugin $<TARGET_FILE:@FILE@> place inception-v3 --cluster p2-8xlarge-2
+  COMMAND ${EMPLACE} --plugin $<TARGET_FILE:plugin_@FILE@> place inception-v3 --cluster p2-8xlarge-2
           --agent @NAME@ --evaluations 200 -o placement.json)
 )";
 
@@ -114,7 +114,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-// "my-agent" as "MyAgent".
+// "my-agent" as "MyAgent", "problem" as "ProblemAgent": no class of ours has such a name but two.
 std::string class_name(std::string_view name) {
   std::string result;
   bool begins = true;
@@ -126,7 +126,8 @@ std::string class_name(std::string_view name) {
       begins = false;
     }
   }
-  return result;
+  const bool is_ours = result == "Agent" || result == "TrainableAgent";
+  return result.ends_with("Agent") && !is_ours ? result : result + "Agent";
 }
 
 void expect_agent_name(const std::string& name) {

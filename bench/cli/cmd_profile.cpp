@@ -8,6 +8,7 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/calibrate/sample_fit.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 
@@ -149,6 +150,9 @@ void fit(const FitOptions& options) {
   const std::string today = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
   const calibrate::SampleFit fitted = calibrate::fit_to_samples(
       bases.front(), read_tables(options.samples), read_tables(options.proxies), today);
+  for (const std::string& unused : fitted.unused) {
+    note(escape_terminal(fmt::format("emplace: warning: not fitted to {}", unused)));
+  }
   write_text_file(options.output, write_device_profile_json(fitted.profile));
   if (options.json) {
     Json cases = Json::array();
@@ -158,7 +162,8 @@ void fit(const FitOptions& options) {
     print_json(Json{{"schema_version", 1},
                     {"profile", fitted.profile.name},
                     {"output", options.output},
-                    {"cases", std::move(cases)}});
+                    {"cases", std::move(cases)},
+                    {"unused", fitted.unused}});
     return;
   }
   print_text(

@@ -125,7 +125,7 @@ std::string SuiteRun::fingerprint() const {
                           .num_cells = num_suite_cells_,
                           .shard = shard_,
                           .problems = hashes_,
-                          .starts = {{.build = build_info()}}};
+                          .starts = {{.build = start_now({}).build}}};
   return fmt::format("{:016x}", stable_hash(write_manifest(manifest)));
 }
 

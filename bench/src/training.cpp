@@ -154,7 +154,10 @@ std::string Training::fingerprint() const {
   for (const ProblemHash& problem : problems_.hashes()) {
     text += " " + problem.hash;
   }
-  const BuildInfo build = build_info();
+  const BuildInfo build = start_now({}).build;
+  for (const auto& [library, version] : build.libraries) {  // plug-ins among them
+    text += fmt::format(" {} {}", library, version);
+  }
   return fmt::format(
       "{:016x}", stable_hash(fmt::format("{} {} {}", build.git_revision, build.compiler, text)));
 }

@@ -10,7 +10,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace emplace::calibrate {
 namespace {
@@ -58,7 +61,7 @@ TEST(SampleTable, IsReadAsItStands) {
 
 TEST(SampleTable, IsRefusedWithLineAndColumn) {
   EXPECT_THAT(error_of(with("78.25", "-1")), HasSubstr("table.csv:5: 'us'"));
-  EXPECT_THAT(error_of(with("78.25", "nan")), HasSubstr("'us': expected a positive number"));
+  EXPECT_THAT(error_of(with("78.25", "nan")), HasSubstr("'us': expected a number from 1e-06 to"));
   EXPECT_THAT(error_of(with("512x", "512xx")), HasSubstr("'shape'"));
   EXPECT_THAT(error_of(with("float16", "float17")), HasSubstr("did you mean 'float16'"));
   EXPECT_THAT(error_of(with("30,host", "30,hosts")), HasSubstr("no line '#source,hosts,...'"));
@@ -244,6 +247,42 @@ TEST(SampleFit, FittedProfileIsReadAsItIsWritten) {
   EXPECT_EQ(profile.provenance.kind, "fitted");
   EXPECT_THAT(profile.provenance.source, HasSubstr("a laboratory 1 (MIT)"));
   EXPECT_EQ(read_device_profile(write_device_profile_json(profile), "fit"), profile);
+}
+
+// Cases of four shapes each have no roofline of their own, but the class has one of them all.
+TEST(SampleFit, FewShapesOfACaseCountForTheClass) {
+  SampleTable table = empty_table();
+  for (const std::int64_t window : {1, 3, 5}) {
+    add_convolutions(table, "conv2d", window, 0.5);
+  }
+  std::map<std::int64_t, int> taken;  // by window
+  std::erase_if(table.samples,
+                [&](const TableSample& sample) { return ++taken[sample.key.shape[5]] > 4; });
+  ASSERT_EQ(table.samples.size(), 12U);
+  const SampleFit fitted = fit(table);
+  EXPECT_EQ(fitted.unused, std::vector<std::string>());
+  ASSERT_EQ(fitted.reports.size(), 1U);
+  EXPECT_EQ(fitted.reports[0].op_class, OpClass::kConvolution);
+  EXPECT_EQ(fitted.reports[0].errors.predicted, 12);
+  EXPECT_THAT(fitted.profile.provenance.source, HasSubstr("12 samples of v100"));
+}
+
+TEST(SampleFit, TellsWhatItDoesNotUse) {
+  SampleTable table = empty_table();
+  add_relus(table, 4, 0.8, 0);
+  TableSample odd = table.samples[0];
+  odd.key.kind = "reluu";
+  table.samples.push_back(odd);
+  TableSample alone = table.samples[0];
+  alone.key.kind = "matmul";
+  alone.key.shape = {64, 64, 64};
+  table.samples.push_back(alone);
+  EXPECT_THAT(fit(table).unused,
+              testing::ElementsAre("1 sample of matmul: fewer than 5 shapes",
+                                   "1 sample of the kind 'reluu': it is of no class"));
+  table.samples.erase(table.samples.begin(), table.samples.end() - 2);
+  EXPECT_THROW(fit(table), Error);
+  EXPECT_THROW(fit(empty_table()), Error);
 }
 
 // The smallest of the shipped tables, with what it lacks from another.

@@ -35,6 +35,8 @@ library() {
   [ "$(find my-agent -type f | sort | tr '\n' ' ')" = "my-agent/CMakeLists.txt my-agent/README.md my-agent/my_agent.cpp " ]
   grep -q 'class MyAgent final' my-agent/my_agent.cpp
   lacks @ <my-agent/CMakeLists.txt
+  answers 0 new-agent problem
+  grep -q 'class ProblemAgent final' problem/problem.cpp
   refuses 3 'my-agent: is there already' new-agent my-agent
   refuses 2 "emplace has an agent 'heft' already" new-agent heft
   local name

@@ -65,6 +65,33 @@ if(NOT code EQUAL 3 OR NOT error MATCHES "two agents are called 'my-agent'")
   message(FATAL_ERROR "a plug-in whose agent is there already was not refused: ${code} ${error}")
 endif()
 
+# Another plug-in beside it, with an agent of its own; and one that was built for another version.
+file(READ ${WORK_DIR}/my-agent/my_agent.cpp source)
+string(REPLACE "my-agent" "other-agent" source "${source}")
+file(WRITE ${WORK_DIR}/other-agent/other_agent.cpp "${source}")
+file(GLOB_RECURSE abi ${WORK_DIR}/moved/include/*/plugin_abi.hpp)
+get_filename_component(abi_folder ${abi} DIRECTORY)
+file(READ ${abi} old)
+string(REGEX REPLACE "(define EMPLACE_PLUGIN_VERSION) \"[^\"]*\"" "\\1 \"0.0\"" old "${old}")
+file(WRITE ${WORK_DIR}/old/emplace/agents/plugin_abi.hpp "${old}")
+file(READ ${abi_folder}/plugin.hpp header)
+file(WRITE ${WORK_DIR}/old/emplace/agents/plugin.hpp "${header}")
+get_filename_component(include ${abi_folder}/../.. ABSOLUTE)
+foreach(kind IN ITEMS other old)
+  run(${CXX} -std=c++20 -O1 -fPIC -shared -I ${WORK_DIR}/${kind} -I ${include}
+      ${WORK_DIR}/other-agent/other_agent.cpp -o ${WORK_DIR}/${kind}_agent.so)
+endforeach()
+execute_process(COMMAND ${emplace} --plugin ${plugin} --plugin ${WORK_DIR}/other_agent.so list agents
+                OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
+if(NOT listing MATCHES "my-agent" OR NOT listing MATCHES "other-agent")
+  message(FATAL_ERROR "of two plug-ins one is not listed: ${listing}")
+endif()
+execute_process(COMMAND ${emplace} --plugin ${WORK_DIR}/old_agent.so list agents RESULT_VARIABLE code
+                ERROR_VARIABLE error OUTPUT_QUIET)
+if(NOT code EQUAL 3 OR NOT error MATCHES "was built for 'emplace 0.0,")
+  message(FATAL_ERROR "a plug-in of another version was not refused: ${code} ${error}")
+endif()
+
 # A plug-in's agent is trained, and its policy used on another graph.
 run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/package/learner -B ${WORK_DIR}/learner -G Ninja
     -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved)

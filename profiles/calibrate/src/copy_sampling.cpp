@@ -153,7 +153,11 @@ CopySamples measure_copies(std::span<ComputeDevice* const> devices, const Sampli
                            const Progress& progress) {
   CopySamples result;
   CopySampler sampler(options, progress, result);
-  const std::int64_t beside_bytes = std::min(kBesideBytes, options.max_copy_bytes);
+  // Of a size that is measured alone, too: the two are compared.
+  std::int64_t beside_bytes = kSmallestBytes;
+  while (beside_bytes * kSizeFactor <= std::min(kBesideBytes, options.max_copy_bytes)) {
+    beside_bytes *= kSizeFactor;
+  }
   std::size_t pair_number = 0;
   for (ComputeDevice* const from : devices) {
     for (ComputeDevice* const to : devices) {

@@ -6,17 +6,22 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
+#include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 namespace emplace::calibrate {
 namespace {
 
 constexpr std::string_view kColumns = "device,kind,shape,type,flops,bytes,us,source";
 constexpr std::size_t kMaxDimensions = 16;
-constexpr double kMaxUs = 1e12;
+constexpr double kMinUs = 1e-6;
+constexpr double kMaxUs = 1e9;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // a small gzipped file may hold far more
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -45,7 +50,10 @@ class Reader {
   explicit Reader(const std::string& source) : source_(source) {}
 
   SampleTable read(std::string_view text) {
-    for (std::string_view line : split(text, '\n')) {
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      std::string_view line = text.substr(begin, end - begin);
+      begin = end + 1;
       ++line_;
       if (line.ends_with('\r')) {
         line.remove_suffix(1);
@@ -143,8 +151,9 @@ class Reader {
                        sample.key.shape.size()));
     }
     const auto us = number_of<double>(fields[6]);
-    if (!us || !(*us > 0 && *us <= kMaxUs)) {
-      fail(fmt::format("'us': expected a positive number, found '{}'", excerpt(fields[6])));
+    if (!us || !(*us >= kMinUs && *us <= kMaxUs)) {
+      fail(fmt::format("'us': expected a number from {} to {}, found '{}'", kMinUs, kMaxUs,
+                       excerpt(fields[6])));
     }
     sample.us = *us;
     const auto source = std::ranges::find(table_.sources, fields[7], &SampleSource::name);
@@ -174,9 +183,12 @@ SampleTable parse_sample_table(std::string_view text, const std::string& source)
 }
 
 SampleTable read_sample_table(const std::string& path) {
+  errno = 0;
+  std::error_code ignored;
   const std::unique_ptr<gzFile_s, decltype(&gzclose)> file(gzopen(path.c_str(), "rb"), &gzclose);
-  if (file == nullptr) {
-    throw Error(ErrorCode::kIo, fmt::format("cannot read '{}'", path));
+  if (file == nullptr || std::filesystem::is_directory(path, ignored)) {
+    throw Error(ErrorCode::kIo, fmt::format("cannot read '{}': {}", path,
+                                            std::strerror(file == nullptr ? errno : EISDIR)));
   }
   std::string text;
   std::array<char, 1 << 16> block{};

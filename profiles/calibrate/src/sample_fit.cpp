@@ -2,6 +2,8 @@
 
 #include <emplace/calibrate/fit.hpp>
 #include <emplace/calibrate/sample_fit.hpp>
+#include <emplace/graphs/counted.hpp>
+#include <emplace/graphs/error.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>
@@ -179,6 +181,7 @@ class ProfileFit {
     for (std::size_t at = 0; at < static_cast<std::size_t>(OpClass::kOther); ++at) {
       fit(static_cast<OpClass>(at), all);
     }
+    tell_unknown_kinds();
     move_as_elementwise();
     calibration_.all.measurements = all.summary().predicted;
     calibration_.all.roofline = rounded(all.summary());
@@ -187,15 +190,18 @@ class ProfileFit {
   }
 
  private:
-  // Returns the device's own samples of a case, or those of proxies if they are of too few shapes.
+  // Returns the device's own samples of a case, or those of proxies if they are of too few shapes
+  // and those of proxies are not.
   std::vector<ClassSample> samples_for(OpClass op_class, Arithmetic arithmetic) const {
     std::vector<CostCase> cases = possible_cases(op_class, arithmetic);
     cases.push_back({.arithmetic = arithmetic});
     std::vector<ClassSample> all;
     for (const CostCase& which : cases) {
       std::vector<ClassSample> found = samples_of(own_, cases, which, op_class);
-      if (num_shapes(found) < kMinFitShapes) {
-        found = samples_of(proxies_, cases, which, op_class);
+      std::vector<ClassSample> of_proxies = samples_of(proxies_, cases, which, op_class);
+      if (num_shapes(found) < kMinFitShapes &&
+          (found.empty() || num_shapes(of_proxies) >= kMinFitShapes)) {
+        found = std::move(of_proxies);
         if (op_class == OpClass::kConvolution) {
           for (ClassSample& sample : found) {
             sample.sample.rates.flops_per_us *= proxy_peaks_[static_cast<std::size_t>(arithmetic)];
@@ -238,6 +244,11 @@ class ProfileFit {
     }
     const std::optional<FittedClass> fitted = fit_class(op_class, samples, bounds);
     if (!fitted) {
+      if (!samples.empty()) {
+        fit_.unused.push_back(fmt::format("{} of {}: fewer than {} shapes",
+                                          counted(std::ssize(samples), "sample"),
+                                          to_string(op_class), kMinFitShapes));
+      }
       return;
     }
     Roofline whole = rounded(fitted->whole.fitted.roofline);
@@ -280,6 +291,21 @@ class ProfileFit {
                             .held_out = fit.held_out.summary()});
   }
 
+  void tell_unknown_kinds() {
+    std::map<std::string, std::int64_t> counts;
+    for (const std::vector<ClassSample>* samples : {&own_, &proxies_}) {
+      for (const ClassSample& sample : *samples) {
+        counts[sample.key.kind] += op_class_of(sample.key.kind) == OpClass::kOther ? 1 : 0;
+      }
+    }
+    for (const auto& [kind, count] : counts) {
+      if (count > 0) {
+        fit_.unused.push_back(fmt::format("{} of the kind '{}': it is of no class",
+                                          counted(count, "sample"), excerpt(kind)));
+      }
+    }
+  }
+
   // Gives classes without samples what elementwise ops reach.
   void move_as_elementwise() {
     const auto elementwise = static_cast<std::size_t>(OpClass::kElementwise);
@@ -307,13 +333,16 @@ class ProfileFit {
   Calibration calibration_;
 };
 
-// Tells of the sources of tables: "LOCATION VERSION (LICENCE): 12 samples of v100".
-std::vector<std::string> sources_of(std::span<const SampleTable> tables) {
+// Tells of the sources of what was fitted to: "LOCATION VERSION (LICENCE): 12 samples of v100".
+std::vector<std::string> sources_of(std::span<const SampleTable> tables,
+                                    const Calibration& calibration) {
   std::vector<std::string> texts;
   for (const SampleTable& table : tables) {
     std::map<std::pair<std::size_t, std::string>, int> counts;
     for (const TableSample& sample : table.samples) {
-      ++counts[{sample.source, sample.device}];
+      if (calibration.classes[static_cast<std::size_t>(op_class_of(sample.key.kind))]) {
+        ++counts[{sample.source, sample.device}];
+      }
     }
     for (const auto& [key, count] : counts) {
       const SampleSource& source = table.sources[key.first];
@@ -331,9 +360,18 @@ SampleFit fit_to_samples(const DeviceProfile& base, std::span<const SampleTable>
   Rows rows(base);
   std::vector<ClassSample> own = rows.samples_of(tables, false);
   SampleFit fit = ProfileFit(base, std::move(own), rows.samples_of(proxies, true), date).run();
-  std::string source = fmt::format("{}", fmt::join(sources_of(tables), "; "));
+  const Calibration& calibration = *fit.profile.calibration;
+  if (fit.reports.empty()) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format(
+            "nothing to fit to: no class of ops has samples of {} shapes{}", kMinFitShapes,
+            fit.unused.empty() ? "" : fmt::format("; not used: {}", fmt::join(fit.unused, ", "))));
+  }
+  std::string source = fmt::format("{}", fmt::join(sources_of(tables, calibration), "; "));
   if (!proxies.empty()) {
-    source += fmt::format("; as proxies: {}", fmt::join(sources_of(proxies), "; "));
+    source += fmt::format("{}as proxies: {}", source.empty() ? "" : "; ",
+                          fmt::join(sources_of(proxies, calibration), "; "));
   }
   fit.profile.provenance = {
       .kind = "fitted", .source = source, .date = date, .notes = base.provenance.notes};

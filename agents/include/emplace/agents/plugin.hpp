@@ -44,22 +44,30 @@ inline void add_agent(AgentRegistry& to, AgentInfo info, AgentRegistry::Factory 
   to.add(std::move(info), std::move(factory));
 }
 
+/// Adds the agents of this library.
+__attribute__((visibility("hidden"))) inline void add_all(AgentRegistry& to) {
+  for (const Link* link = Link::first; link != nullptr; link = link->next) {
+    link->add(to);
+  }
+}
+
+/// Describes this library; hidden, since two plug-ins would else share one description.
+__attribute__((visibility("hidden"))) inline constexpr PluginDescription kDescription{
+    .abi = kPluginAbi.data(), .add_agents = add_all};
+
 }  // namespace emplace::agents::plugin
 
 /// Tells the program what this library is. Each source with agents has one; the linker keeps one.
 extern "C"
     __attribute__((visibility("default"), used)) inline const ::emplace::agents::PluginDescription*
     emplace_plugin() {
-  static const ::emplace::agents::PluginDescription description{
-      .abi = ::emplace::agents::kPluginAbi.data(),
-      .add_agents = [](::emplace::agents::AgentRegistry& to) {
-        for (const auto* link = ::emplace::agents::plugin::Link::first; link != nullptr;
-             link = link->next) {
-          link->add(to);
-        }
-      }};
-  return &description;
+  return &::emplace::agents::plugin::kDescription;
 }
+
+// It would run before the program has checked that it may.
+#undef EMPLACE_REGISTER_AGENT
+#define EMPLACE_REGISTER_AGENT(Class, ...) \
+  static_assert(false, "a plug-in registers " #Class " by EMPLACE_PLUGIN_AGENT")
 
 /// Adds `Class` (in an unnamed namespace), constructible from `const Params&`, with the AgentInfo
 /// that follows, to the agents of this plug-in.

@@ -77,7 +77,8 @@ constexpr auto make_plugin_abi() {
   return text;
 }
 
-/// Holds that text, with a zero at its end.
-inline constexpr auto kPluginAbi = make_plugin_abi();
+/// Holds that text, with a zero at its end. Hidden, since a plug-in would else find the program's
+/// text under this name, and compare it with itself.
+__attribute__((visibility("hidden"))) inline constexpr auto kPluginAbi = make_plugin_abi();
 
 }  // namespace emplace::agents

@@ -42,10 +42,12 @@ struct FitReport {
 struct SampleFit {
   DeviceProfile profile{};
   std::vector<FitReport> reports{};
+  std::vector<std::string> unused{};  ///< samples that nothing was fitted to, and why, in words
 };
 
 /// Returns `base` with what its tables, and else those of proxies, say of its classes. Devices of
-/// rows are `base` or shipped profiles: throws kUnknownName for another. `date` is that of the fit.
+/// rows are `base` or shipped profiles: throws kUnknownName for another, and kUnsupported where no
+/// class has samples of enough shapes. `date` is that of the fit.
 SampleFit fit_to_samples(const DeviceProfile& base, std::span<const SampleTable> tables,
                          std::span<const SampleTable> proxies, const std::string& date);
 
