@@ -56,6 +56,15 @@ std::string copies_to_text(const calibrate::CopyFit& copies) {
                    fmt::format("{:.2f}", cost.bytes_per_us / 1e3), percent(cost.mean_error)});
   }
   std::string text = "\n" + table.to_terminal(false);
+  for (const calibrate::CopyCost& cost : copies.costs) {
+    if (cost.pieces.size() > 1) {
+      const calibrate::CopyPiece& large = cost.pieces.back();
+      text += fmt::format(
+          "  {}>{}{}{} would need a line of its own from {} bytes on: {:.2f} us and {:.2f} GB/s\n",
+          cost.from, cost.to, cost.host == calibrate::HostMemory::kNone ? "" : " ",
+          to_string(cost.host), large.from_bytes, large.alpha_us, large.bytes_per_us / 1e3);
+    }
+  }
   for (const calibrate::CopyPair& pair : copies.pairs) {
     text += fmt::format("  {}\n", pair.why);
   }
@@ -113,10 +122,11 @@ std::string to_text(const bench::Validation& validation) {
   }
   std::string text = fmt::format("\n{}: predicted against measured\n", validation.graph);
   if (validation.mean_step_error) {
-    text += fmt::format(
-        "\n{}\n  mean error of steps {} %, rank correlation (Kendall's tau) {}\n",
-        steps.to_terminal(false), percent(*validation.mean_step_error),
-        validation.tau ? fmt::format("{:.3f}", *validation.tau) : "of no use: all steps are equal");
+    const std::string tau = validation.tau                 ? fmt::format("{:.3f}", *validation.tau)
+                            : validation.steps.size() == 1 ? "of no use: one step only"
+                                                           : "of no use: all steps are equal";
+    text += fmt::format("\n{}\n  mean error of steps {} %, rank correlation (Kendall's tau) {}\n",
+                        steps.to_terminal(false), percent(*validation.mean_step_error), tau);
   }
   if (!validation.ops.empty()) {
     text += "\n" + ops.to_terminal(false);

@@ -12,6 +12,7 @@
 #include <emplace/bench/validation.hpp>
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/calibration.hpp>
+#include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/calibrate/machine_facts.hpp>
 #include <emplace/graphs/catalog.hpp>
@@ -27,6 +28,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -34,6 +36,9 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace emplace::cli {
 namespace {
@@ -51,6 +56,9 @@ struct Options {
   bench::ValidationOptions validation;
   std::int64_t seed = 0;
 };
+
+// Copies are measured from 4 bytes on by factors of 4, and a line needs two sizes.
+constexpr std::int64_t kMinMaxCopy = 16;
 
 // A fixture for tests, not a trace of everything.
 constexpr std::size_t kMaxRecordedBytes = std::size_t{1} << 20;
@@ -122,11 +130,14 @@ Calibrated calibrate_and_write(const Options& options, std::span<const OpGraph> 
         profile.calibration->clocks = describe_clocks(log);
       }
     }
-    if (!options.record.empty()) {
-      calibrate::write_recording(kept, options.record);
-    }
   }
   write_text_file(options.output, write_cluster_json(calibrated.cluster));
+  if (!kept.buffers.empty() && !options.record.empty()) {
+    calibrate::write_recording(kept, options.record);
+  } else if (!options.record.empty()) {
+    note(fmt::format("emplace: warning: CUPTI recorded nothing: '{}' is not written",
+                     options.record));
+  }
   print_text(to_text(calibrated));
   return {.has_gpu = has_gpu, .is_complete = calibrated.is_complete};
 }
@@ -200,12 +211,46 @@ void validate(const Options& options, const calibrate::Progress& progress) {
                           std::strerror(errno), options.output));
 }
 
-// What took minutes to measure must not be lost for a misspelt folder.
-void expect_folder_of(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+// What took minutes to measure must not be lost for a misspelt name.
+void expect_writable(const std::string& path) {
+  if (path.empty()) {
+    return;
+  }
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  const fs::path target = error ? fs::path(path) : real;
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  const auto fail = [&](int number) {
+    throw Error(ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::strerror(number)));
+  };
+  if (::access(target.c_str(), F_OK) != 0 && errno != ENOENT) {
+    fail(errno);
+  }
+  if (!fs::is_directory(folder, error)) {
     throw Error(ErrorCode::kIo,
                 fmt::format("cannot write '{}': there is no folder '{}'", path, folder.string()));
+  }
+  if (fs::is_directory(target, error)) {
+    fail(EISDIR);
+  }
+  // A file is replaced by a new one in its folder; a device or a pipe is written to.
+  const bool in_place = fs::exists(target, error) && !fs::is_regular_file(target, error);
+  if (in_place ? ::access(target.c_str(), W_OK) != 0 : ::access(folder.c_str(), W_OK | X_OK) != 0) {
+    fail(errno);
+  }
+}
+
+void expect_outputs(const Options& options) {
+  const std::array<std::pair<std::string_view, std::string>, 3> files = {
+      {{"--output", options.output}, {"--report", options.report}, {"--record", options.record}}};
+  refuse_same_files(files);
+  for (const auto& [name, path] : files) {
+    if (path == "-") {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("{}: expected the name of a file, found '-'", name));
+    }
+    expect_writable(path);
   }
 }
 
@@ -233,9 +278,10 @@ Outcome run(Options options) {
     throw Error(ErrorCode::kUsage, "--cluster is of use with --validate only");
   }
   // Mistakes are told before anything takes time.
-  expect_folder_of(options.output);
-  expect_folder_of(options.report);
-  expect_folder_of(options.record);
+  if (options.name.empty()) {
+    throw Error(ErrorCode::kUsage, "--name: expected a name, found ''");
+  }
+  expect_outputs(options);
   const std::vector<OpGraph> graphs =
       options.cluster.empty() ? load_graphs(options.graphs) : std::vector<OpGraph>();
   load_graphs(options.validate);
@@ -300,7 +346,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   command
       ->add_option("--max-copy", options->sampling.max_copy_bytes,
                    "Largest copy to measure in bytes")
-      ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 40))
+      ->check(CLI::Range(kMinMaxCopy, std::int64_t{1} << 40))
       ->type_name("BYTES")
       ->capture_default_str()
       ->group("Measurement");
@@ -328,11 +374,13 @@ void add_calibrate(CLI::App& app, Action& action) {
           "--record", options->record,
           "Write what CUPTI recorded of the first ops here, to be read again without a GPU")
       ->type_name("FILE")
+      ->excludes("--cluster")
       ->group("Output");
   command
       ->add_option("--placements", options->validation.random_placements,
                    "Random placements to validate, beside those on one device and two")
       ->check(CLI::Range(0, 1000))
+      ->needs(validate_option)
       ->type_name("N")
       ->capture_default_str()
       ->group("Validation");
@@ -341,12 +389,20 @@ void add_calibrate(CLI::App& app, Action& action) {
                    fmt::format("Seconds for each placement, within {} to {} steps",
                                options->validation.min_steps, options->validation.max_steps))
       ->check(CLI::Range(0.0, 3600.0))
+      ->needs(validate_option)
       ->type_name("S")
       ->default_str(fmt::format("{}", options->validation.seconds_per_placement))
       ->group("Validation");
-  add_seed(*command, options->seed)->group("Validation");
-  command->callback(
-      [options, &action] { action = [options](const Invocation&) { return run(*options); }; });
+  add_seed(*command, options->seed)->needs(validate_option)->group("Validation");
+  command->callback([options, &action] {
+    action = [options](const Invocation&) {
+      try {
+        return run(*options);
+      } catch (const calibrate::DeviceFailure& failure) {
+        throw Error(ErrorCode::kUnsupported, failure.what());
+      }
+    };
+  });
 }
 
 }  // namespace emplace::cli

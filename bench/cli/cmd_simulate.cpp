@@ -2,6 +2,7 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "memory_overflow.hpp"
+#include "options.hpp"
 #include "picture.hpp"
 #include "placed_step.hpp"
 #include "replicas_report.hpp"
@@ -18,10 +19,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace emplace::cli {
 namespace {
@@ -80,6 +84,9 @@ void simulate_cases(const std::string& path) {
 Outcome simulate_problem(const Options& options) {
   refuse_two_answers(options.json, options.trace, "--trace");
   refuse_two_answers(options.json, options.picture, "--picture");
+  const std::array<std::pair<std::string_view, std::string>, 2> files = {
+      {{"--trace", options.trace}, {"--picture", options.picture}}};
+  refuse_same_files(files);
   if (!options.picture.empty()) {
     check_picture_path(options.picture, kStepPictures);
   }

@@ -221,13 +221,6 @@ Json to_json(const Options& options, const Training& training, TrainingEnd end) 
           {"problems", std::move(problems)}};
 }
 
-// Says whether two paths lead to one file, which need not exist yet.
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(a, ignored), ignored) ==
-         std::filesystem::weakly_canonical(std::filesystem::absolute(b, ignored), ignored);
-}
-
 void check(const Options& options) {
   if (!options.picture.empty() && !options.picture.ends_with(".svg")) {
     throw Error(ErrorCode::kUsage,
@@ -239,19 +232,13 @@ void check(const Options& options) {
        {"--curve", options.curve},
        {"--picture", options.picture},
        {"the checkpoint of --output", options.checkpoint()}}};
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const auto& [name, path] = files[i];
+  for (const auto& [name, path] : files) {
     if (path == "-") {
       throw Error(ErrorCode::kUsage,
                   fmt::format("{}: expected the name of a file, found '-'", name));
     }
-    for (std::size_t other = 0; other < i; ++other) {
-      if (!path.empty() && is_same_file(path, files[other].second)) {
-        throw Error(ErrorCode::kUsage, fmt::format("{} and {} are one file: '{}'",
-                                                   files[other].first, name, excerpt(path)));
-      }
-    }
   }
+  refuse_same_files(files);
 }
 
 Outcome run(const Options& options) {

@@ -13,6 +13,8 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace emplace::cli {
 namespace {
@@ -49,6 +51,9 @@ std::string report_of(const bench::Fidelity& fidelity, const std::string& format
 }
 
 void validate_published(const Options& options, const Invocation& invocation) {
+  const std::array<std::pair<std::string_view, std::string>, 2> files = {
+      {{"--output", options.output}, {"--picture", options.picture}}};
+  refuse_same_files(files);
   if (!options.picture.empty()) {
     check_picture_path(options.picture, kPictures);
   }

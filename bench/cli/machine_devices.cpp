@@ -1,5 +1,7 @@
 #include "machine_devices.hpp"
 
+#include "terminal.hpp"
+
 #include <emplace/calibrate/cpu_device.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/graphs/error.hpp>
@@ -26,6 +28,9 @@ std::vector<std::string> split(const std::string& text, char separator) {
   std::istringstream stream(text);
   for (std::string part; std::getline(stream, part, separator);) {
     parts.push_back(std::move(part));
+  }
+  if (parts.empty()) {
+    parts.emplace_back();  // nothing is one part, too
   }
   return parts;
 }
@@ -65,9 +70,14 @@ void add_cpus(std::int32_t parts, const std::atomic<bool>& stop, MachineDevices&
 
 void add_gpus(const Wanted& wanted, const MachineOptions& options,
               std::shared_ptr<calibrate::ActivitySource> activities, MachineDevices& machine) {
-  calibrate::CudaDevices found = calibrate::cuda_devices({.tf32 = !options.full_precision,
-                                                          .parts = wanted.parts,
-                                                          .activities = std::move(activities)});
+  calibrate::CudaDevices found;
+  try {
+    found = calibrate::cuda_devices({.tf32 = !options.full_precision,
+                                     .parts = wanted.parts,
+                                     .activities = std::move(activities)});
+  } catch (const Error& error) {  // a GPU can't be cut into so many parts
+    throw Error(error.code(), fmt::format("--devices: {}", error.what()));
+  }
   if (found.devices.empty()) {
     throw Error(
         ErrorCode::kUsage,
@@ -142,6 +152,23 @@ void expect_devices_of(const Cluster& cluster, const std::string& source,
     throw Error(ErrorCode::kUsage,
                 fmt::format("cluster {} has the devices {}; --devices gives {} of this machine",
                             source, fmt::join(expected, ", "), fmt::join(found, ", ")));
+  }
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const DeviceProfile& profile = cluster.profiles[cluster.devices[i].profile];
+    const calibrate::DeviceFacts& facts = devices[i]->facts();
+    if (profile.device_class != facts.device_class) {
+      note(fmt::format("emplace: warning: {} of cluster {} is a {}, that of this machine a {}",
+                       facts.name, source, profile.device_class, facts.device_class));
+    }
+    const MathMode measured = facts.tf32_flops_per_us > 0 ? MathMode::kTf32 : MathMode::kFloat32;
+    // Without a peak for TF32 all is float32, whatever the cluster says.
+    const MathMode predicted = profile.tf32_flops_per_us > 0 ? cluster.math : MathMode::kFloat32;
+    if (predicted != measured) {
+      note(fmt::format(
+          "emplace: warning: {} of cluster {} computes in {}, that of this machine in {}{}",
+          facts.name, source, to_string(predicted), to_string(measured),
+          measured == MathMode::kTf32 && predicted == MathMode::kFloat32 ? "; see --fp32" : ""));
+    }
   }
 }
 

@@ -43,6 +43,7 @@ MachineDevices find_devices(const MachineOptions& options, const std::atomic<boo
                             std::shared_ptr<calibrate::ActivitySource> activities = nullptr);
 
 /// Throws kUsage unless `cluster` has exactly the devices of this machine, by name and in order.
+/// Warns where one is of another class, or computes in another arithmetic, than the cluster says.
 /// `source` names the cluster.
 void expect_devices_of(const Cluster& cluster, const std::string& source,
                        std::span<calibrate::ComputeDevice* const> devices);

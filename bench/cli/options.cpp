@@ -13,8 +13,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace emplace::cli {
@@ -25,6 +27,12 @@ constexpr std::int64_t kMaxEvaluations = 1'000'000'000;
 constexpr const char* kGraphText =
     "NAME[:key=value,...] (emplace list graphs), or FILE[:key=value,...]";
 constexpr const char* kClusterText = "Name (emplace list clusters), or a cluster file";
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(a, ignored), ignored) ==
+         std::filesystem::weakly_canonical(std::filesystem::absolute(b, ignored), ignored);
+}
 
 std::string listed(const std::vector<std::string>& items) {
   return fmt::format("{}", fmt::join(items, ", "));
@@ -157,6 +165,18 @@ std::vector<std::string> commands_with(const CLI::App& app, const std::string& o
 }
 
 }  // namespace
+
+void refuse_same_files(std::span<const std::pair<std::string_view, std::string>> files) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const auto& [name, path] = files[i];
+    for (std::size_t other = 0; other < i; ++other) {
+      if (!path.empty() && is_same_file(path, files[other].second)) {
+        throw Error(ErrorCode::kUsage, fmt::format("{} and {} are one file: '{}'",
+                                                   files[other].first, name, excerpt(path)));
+      }
+    }
+  }
+}
 
 CLI::Option* add_graph(CLI::App& command, std::string& graph) {
   return command.add_option("GRAPH,--graph", graph, kGraphText)->type_name("GRAPH");

@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 // Not <CLI/App.hpp>, which takes seconds to compile: most users of this header add no option.
@@ -61,6 +63,10 @@ struct StepOptions {
   std::string cell{};       ///< id of a cell of the run, or empty
   int threads = 0;          ///< 0: all cores
 };
+
+/// Throws kUsage if two outputs, each with what it is called and its path (empty: none), are one
+/// file, which need not exist yet: the second would overwrite the first.
+void refuse_same_files(std::span<const std::pair<std::string_view, std::string>> files);
 
 /// Adds GRAPH, which may also be given as --graph.
 CLI::Option* add_graph(CLI::App& command, std::string& graph);

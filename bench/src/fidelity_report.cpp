@@ -214,6 +214,12 @@ std::string write_markdown(const Fidelity& fidelity) {
   if (!fidelity.speedups.empty()) {
     text += "\n## Times faster than on one device\n\n" + speedup_table(fidelity).to_markdown();
   }
+  if (const auto reasons = reasons_of(fidelity); !reasons.empty()) {
+    text += "\n## Not simulated\n\n";
+    for (const auto& [reason, rows] : reasons) {
+      text += fmt::format("- {}: {}\n", rows, escape_markdown(reason));
+    }
+  }
   return text;
 }
 

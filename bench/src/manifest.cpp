@@ -151,6 +151,7 @@ Start start_now(std::vector<std::string> arguments) {
     start.build.libraries.emplace_back(
         "plug-in " + plugin.name, fmt::format("{:016x}", stable_hash(read_text_file(plugin.path))));
   }
+  std::ranges::sort(start.build.libraries);  // as they are read back
   return start;
 }
 

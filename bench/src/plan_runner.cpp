@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -20,6 +21,21 @@ using calibrate::DeviceKind;
 using calibrate::Memory;
 using calibrate::OpProgram;
 using calibrate::Queue;
+
+namespace {
+
+bool is_gpu(const ComputeDevice* device) { return device->facts().kind == DeviceKind::kGpu; }
+
+// Memory of `cpu`, pinned for GPUs: a cluster tells what copies of such memory take, and copies of
+// pageable memory would hold up the thread that enqueues the step.
+std::unique_ptr<Memory> pinned_block(ComputeDevice& cpu, ComputeDevice& gpu, std::int64_t bytes) {
+  const std::unique_ptr<Memory> random = cpu.allocate(bytes, true);
+  std::unique_ptr<Memory> pinned = gpu.allocate_on_host(bytes, true);
+  std::memcpy(pinned->data(), random->data(), static_cast<std::size_t>(bytes));
+  return pinned;
+}
+
+}  // namespace
 
 struct PlanRunner::State {
   const ExecutionPlan& plan;
@@ -75,12 +91,19 @@ void PlanRunner::State::compile(const OpGraph& graph,
     }
     program_of.push_back(program);
   }
+  const auto gpu = std::ranges::find_if(devices, is_gpu);
   for (DeviceId device = 0; device < devices.end_id(); ++device) {
-    const auto allocate = [&](std::int64_t bytes, bool random) {
-      return bytes == 0 ? nullptr : devices[device]->allocate(bytes, random);
-    };
-    blocks.push_back(allocate(plan.memory_bytes[device], true));
-    workspaces.push_back(allocate(workspace_bytes[device], false));
+    ComputeDevice& own = *devices[device];
+    const std::int64_t bytes = plan.memory_bytes[device];
+    if (bytes == 0) {
+      blocks.push_back(nullptr);
+    } else if (gpu != devices.end() && !is_gpu(&own)) {
+      blocks.push_back(pinned_block(own, **gpu, bytes));
+    } else {
+      blocks.push_back(own.allocate(bytes, true));
+    }
+    workspaces.push_back(
+        workspace_bytes[device] == 0 ? nullptr : own.allocate(workspace_bytes[device], false));
   }
 }
 
@@ -152,12 +175,10 @@ PlanRunner::PlanRunner(const OpGraph& graph, const ExecutionPlan& plan,
     // A copy is a GPU's work where one of its ends is a GPU.
     ComputeDevice& from = *devices[queue.device];
     ComputeDevice& to = *devices[queue.to];
-    ComputeDevice& owner = to.facts().kind == DeviceKind::kGpu ? to : from;
-    state_->queues.push_back((from.facts().kind == DeviceKind::kGpu ? from : owner).make_queue());
+    ComputeDevice& owner = is_gpu(&to) ? to : from;
+    state_->queues.push_back((is_gpu(&from) ? from : owner).make_queue());
   }
-  const bool all_gpus = std::ranges::all_of(devices, [](const ComputeDevice* device) {
-    return device->facts().kind == DeviceKind::kGpu;
-  });
+  const bool all_gpus = std::ranges::all_of(devices, is_gpu);
   if (all_gpus && !plan.items.empty()) {
     state_->enqueue();  // libraries set themselves up at the first run, which can't be recorded
     state_->finish();

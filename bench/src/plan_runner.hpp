@@ -15,7 +15,8 @@
 
 namespace emplace::bench {
 
-/// Holds the memory, programs and queues of a plan. Not thread-safe.
+/// Holds the memory, programs and queues of a plan. Beside GPUs, tensors of a CPU are in pinned
+/// memory. Not thread-safe.
 class PlanRunner {
  public:
   /// Prepares `plan` of `graph` on `devices`, all of which must outlive the runner. Throws

@@ -88,6 +88,11 @@ class Validator {
                         problem_.cluster().devices[index_of(predicted.worst_device)].name));
         continue;
       }
+      if (predicted.makespan_us == 0) {
+        result.left_out.push_back(
+            fmt::format("{}: the simulated step takes no time: it has nothing to run", named.name));
+        continue;
+      }
       try {
         const std::vector<double> times_us = run_placement(named.placement, predicted);
         if (leaves_out_rest()) {

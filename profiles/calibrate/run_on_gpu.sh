@@ -4,6 +4,7 @@
 # leaves in FOLDER: self_test.txt (every kernel and library call against the CPU's); profile.json of the
 # whole GPU, halves.json of its halves and gpu_cpu.json of GPU and CPU, each with its validation;
 # activities.bin (what CUPTI recorded of the first ops, for tests); log.txt with all that was printed.
+# Exits with 1 if the self-test or a calibration failed; what the others gave is there all the same.
 set -eu
 
 if [ $# != 1 ]; then
@@ -13,6 +14,7 @@ fi
 here=$(dirname "$(readlink -f "$0")")
 mkdir -p "$1"
 out=$(readlink -f "$1")
+parts="profile validation halves halves_validation gpu_cpu gpu_cpu_validation"
 
 # Where the machine keeps the libraries of CUDA in packages of Python, they are on no path. Whoever has them elsewhere
 # names the folders: EMPLACE_CUDA_LIBRARIES=/a:/b
@@ -25,32 +27,56 @@ export CUDA_MODULE_LOADING=EAGER
 
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
+status=0
+# complain TEXT: says what went wrong; the script goes on, and fails at its end.
+complain() {
+  echo "run_on_gpu: $1" | tee -a "$out/log.txt" >&2
+  status=1
+}
+
+# emplace ARGUMENTS...: ends as emplace does; a pipe would end as its last program, tee.
 emplace() {
-  "$here/emplace" "$@" 2>&1 | tee -a "$out/log.txt"
+  {
+    code=0
+    "$here/emplace" "$@" 2>&1 || code=$?
+    echo "$code" >"$out/exit_code"
+  } | tee -a "$out/log.txt"
+  code=$(cat "$out/exit_code")
+  rm "$out/exit_code"
+  return "$code"
+}
+
+# calibrate ARGUMENTS...: a calibration that fails is no reason to leave without the others.
+calibrate() {
+  emplace calibrate "$@" || complain "emplace calibrate $* ended with $?"
 }
 
 begin=$(date +%s)
+# What an earlier run left would pass for results of this one.
+rm -f "$out/self_test.txt" "$out/activities.bin"
+for part in $parts; do
+  rm -f "$out/$part.json"
+done
 : >"$out/log.txt"
 nvidia-smi >>"$out/log.txt" 2>&1 || true
-emplace doctor
+emplace doctor || complain "emplace doctor ended with $?"
 # Rates of kernels that compute something else are worth nothing; but a failure here is no reason to
 # leave without any.
-timeout 120 "$here/gpu_self_test" >"$out/self_test.txt" 2>&1 || true
+timeout 120 "$here/gpu_self_test" >"$out/self_test.txt" 2>&1 ||
+  complain "gpu_self_test ended with $?; self_test.txt says why"
 tail -n 5 "$out/self_test.txt" | tee -a "$out/log.txt"
 # The whole GPU; the GPU as two devices, for placements; and the GPU with the CPU, at a batch that
 # the CPU manages.
-emplace calibrate --devices gpu inception-v3 nmt bert-base resnet-50 --name this-gpu \
+calibrate --devices gpu inception-v3 nmt bert-base resnet-50 --name this-gpu \
   --output "$out/profile.json" --record "$out/activities.bin" --validate inception-v3 vgg-16:batch=32 \
   --report "$out/validation.json"
-emplace calibrate --devices gpu/2 inception-v3 --name two-halves --output "$out/halves.json" \
+calibrate --devices gpu/2 inception-v3 --name two-halves --output "$out/halves.json" \
   --validate inception-v3 --report "$out/halves_validation.json"
-emplace calibrate --devices gpu,cpu inception-v3:batch=8 --name gpu-and-cpu \
+calibrate --devices gpu,cpu inception-v3:batch=8 --name gpu-and-cpu \
   --output "$out/gpu_cpu.json" --validate inception-v3:batch=8 --report "$out/gpu_cpu_validation.json"
-status=0
-for part in profile validation halves halves_validation gpu_cpu gpu_cpu_validation; do
+for part in $parts; do
   if [ ! -s "$out/$part.json" ]; then
-    echo "run_on_gpu: no $part.json; the log says why" | tee -a "$out/log.txt" >&2
-    status=1
+    complain "no $part.json; the log says why"
   fi
 done
 echo "run_on_gpu: $(($(date +%s) - begin)) s, all in $out" | tee -a "$out/log.txt"

@@ -83,6 +83,18 @@ TEST(Fidelity, WhatCannotBeSimulatedSaysWhy) {
   EXPECT_FALSE(fidelity.ratio(0).has_value());
 }
 
+// The graph has two batches.
+TEST(Fidelity, ASpecThatCannotBeParsedIsAStepThatIsNotSimulated) {
+  PublishedSteps published = steps_of({step_of("v100", 1)});
+  published.steps[0].graph.options = "batch=4";
+  const Fidelity fidelity = predict_published(std::move(published), {});
+  EXPECT_THAT(fidelity.steps[0].why_none, HasSubstr("batch"));
+  const std::vector<Accuracy> all = accuracy_of(fidelity);
+  EXPECT_EQ(all.back().not_simulated, 1);
+  EXPECT_EQ(all[1].numbers, "float32");
+  EXPECT_THAT(write_terminal(fidelity, false), HasSubstr("1 of them: "));
+}
+
 TEST(Fidelity, SpeedupsUseTheFirstDevicesOfTheirCluster) {
   PublishedSteps published;
   published.sources.push_back({.name = "s"});
@@ -137,6 +149,7 @@ TEST(Fidelity, ReportsTellWhatMatters) {
   EXPECT_THAT(terminal, HasSubstr("1 of them: no \"such\" profile"));
   EXPECT_THAT(terminal, Not(HasSubstr("Times faster")));
   EXPECT_THAT(write_markdown(fidelity), StartsWith("## Accuracy\n"));
+  EXPECT_THAT(write_markdown(fidelity), HasSubstr("## Not simulated\n\n- 1: no "));
 
   const auto json = nlohmann::json::parse(write_json(fidelity));
   EXPECT_EQ(json.at("steps").size(), 5);

@@ -92,6 +92,40 @@ TEST(Validation, LeavesOutWhatDoesNotFitAndSaysWhere) {
   EXPECT_FALSE(result.tau.has_value());
 }
 
+TEST(Validation, LeavesOutAStepThatTakesNoTime) {
+  const Problem problem = make_problem(chain_graph({0, 0}, 0), {.num_devices = 1});
+  HashingDevice device("gpu:0");
+  calibrate::ComputeDevice* const used[] = {&device};
+  const auto placements = validation_placements(problem, 0, 1);
+  const ValidationOptions options{.seconds_per_placement = 0};
+  const Validation result = validate_steps("chain", problem, placements, used, options, kSilent);
+  EXPECT_THAT(result.steps, IsEmpty());
+  EXPECT_FALSE(result.mean_step_error.has_value());
+  EXPECT_THAT(result.left_out, ElementsAre(HasSubstr("gpu:0: the simulated step takes no time")));
+}
+
+// What a cluster says of copies holds for pinned memory.
+TEST(Validation, TensorsOfACpuBesideGpusAreInPinnedMemory) {
+  const Problem problem =
+      make_problem(chain_graph({100, 100}, 8), {.num_devices = 1, .with_cpu = true});
+  const ValidationOptions options{.warm_up_steps = 0, .max_steps = 1, .min_steps = 1};
+  const auto pinned_bytes = [&](calibrate::DeviceKind kind, DeviceId placed_on) {
+    HashingDevice gpu("gpu:0", kind);
+    HashingDevice cpu("cpu:0");
+    calibrate::ComputeDevice* const used[] = {&gpu, &cpu};
+    const NamedPlacement placement{.name = "all",
+                                   .placement = Placement(problem.num_groups(), placed_on)};
+    const Validation result =
+        validate_steps("chain", problem, std::span(&placement, 1), used, options, kSilent);
+    EXPECT_THAT(result.steps, SizeIs(1));
+    EXPECT_EQ(cpu.pinned_bytes, 0);
+    return gpu.pinned_bytes;
+  };
+  EXPECT_GE(pinned_bytes(calibrate::DeviceKind::kGpu, 1), 8);
+  EXPECT_EQ(pinned_bytes(calibrate::DeviceKind::kGpu, 0), 0);
+  EXPECT_EQ(pinned_bytes(calibrate::DeviceKind::kCpu, 1), 0);
+}
+
 TEST(Validation, LeavesOutThePlacementDuringWhichItIsStopped) {
   const Problem problem = make_problem(chain_graph({100, 100, 100}, 8));
   std::atomic<bool> stop{false};

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace emplace::calibrate {
@@ -111,7 +112,26 @@ TEST(CopyFit, SmallCopiesOnAnotherPathHaveALineOfTheirOwn) {
   EXPECT_EQ(large.from_bytes, 1 << 18);
   EXPECT_NEAR(large.alpha_us, 20, 1e-4);
   EXPECT_NEAR(large.bytes_per_us, 25000, 1);
-  EXPECT_LT(fit.costs[0].max_error, 1e-6);
+}
+
+// A cluster's link has the one line, so that the errors of two would flatter it.
+TEST(CopyFit, TellsTheErrorsOfTheLineThatALinkHas) {
+  const std::vector<CopySample> samples = copies_of("cpu:0", "gpu:0", [](std::int64_t bytes) {
+    return bytes <= 1 << 16 ? line_us(bytes, 1, 2000) : line_us(bytes, 20, 25000);
+  });
+  const CopyCost cost = fit_copies(samples).costs.at(0);
+  ASSERT_THAT(cost.pieces, SizeIs(2));
+  double sum = 0;
+  double largest = 0;
+  for (const CopySample& sample : samples) {
+    const double predicted_us = line_us(sample.bytes, cost.alpha_us, cost.bytes_per_us);
+    const double error = std::abs(predicted_us / sample.time.median_us - 1);
+    sum += error;
+    largest = std::max(largest, error);
+  }
+  EXPECT_GT(cost.mean_error, 0.05);
+  EXPECT_NEAR(cost.mean_error, sum / static_cast<double>(samples.size()), 1e-12);
+  EXPECT_NEAR(cost.max_error, largest, 1e-12);
 }
 
 TEST(CopyFit, KeepsDirectionsAndMemoriesOfTheHostApart) {
@@ -280,6 +300,9 @@ TEST(ClusterFit, CopyThatWasNotMeasuredGoesByWayOfAThirdDevice) {
 TEST(ClusterFit, DevicesThatNoCopyReachesAreNoCluster) {
   const CopyFit fit = fit_copies(copies_of("gpu:0", "gpu:1", plain_us));
   EXPECT_THROW(fit_cluster("lab", "a machine", kMeasured, three_devices(), fit), Error);
+  const std::string names[] = {"gpu:0", "gpu:1", "cpu:0"};
+  EXPECT_THROW(expect_routes(names, fit), Error);
+  expect_routes(names, fit_copies(all_pairs_of_three()));
 }
 
 TEST(ClusterFit, TakesTheMemoryOfTheHostThatIsAskedFor) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace emplace::calibrate {
@@ -75,6 +76,25 @@ TEST(DeviceTimes, GivesWorkThatTwoIdsClaimToNeither) {
   EXPECT_EQ(times.at(1).lost, 1);
   EXPECT_EQ(times.at(2).records, 0);
   EXPECT_EQ(times.at(2).lost, 1);
+}
+
+// Three runs of an op of two kernels; the record of one never came.
+TEST(DeviceTimes, OfEqualRunsTheOneWithFewerRecordsLostSome) {
+  ActivityRecording recording =
+      recording_of({raw_link(1, 1), raw_kernel(10, 20, 1), raw_link(1, 2), raw_kernel(20, 30, 2),
+                    raw_link(2, 3), raw_kernel(40, 50, 3), raw_link(3, 5), raw_kernel(70, 80, 5),
+                    raw_link(3, 6), raw_kernel(80, 90, 6)});
+  const std::array<std::uint64_t, 4> ids = {1, 2, 3, 4};
+  auto times = times_of_runs(parse_activities(recording), ids);
+  EXPECT_EQ(times.at(1).lost, 0);
+  EXPECT_EQ(times.at(2).lost, 1);
+  EXPECT_EQ(times.at(3).lost, 0);
+  EXPECT_EQ(times.at(4).lost, 2) << "nothing came of it";
+  // Of which run a dropped record was, nobody knows.
+  recording.dropped_records = 1;
+  times = times_of_runs(parse_activities(recording), ids);
+  EXPECT_EQ(times.at(1).lost, 1);
+  EXPECT_EQ(times.at(3).lost, 1);
 }
 
 // Bits: 1 idle, 2 clocks set by the user, 4 power, 8 slowdown by hardware, 0x40000000 cannot tell.

@@ -204,6 +204,14 @@ TEST(Fit, OfNoSamplesIsAGuess) {
 }
 
 // 2e9 FLOPs in 10 us are twice the peak of 1e8.
+// As of plain loops on a slow machine; a profile may have a second at most.
+TEST(Fit, FixedTimeIsOneThatAProfileMayHave) {
+  const Roofline truth = {.fixed_us = 3e6, .compute_efficiency = 0.5, .memory_efficiency = 0.5};
+  const DeviceProfile profile = fit_device_profile(kFacts, draw("conv2d", truth, {}), kHeader);
+  EXPECT_EQ(roofline(profile, OpClass::kConvolution).fixed_us, 1e6);
+  EXPECT_EQ(read_device_profile(write_device_profile_json(profile), "fit"), profile);
+}
+
 TEST(Fit, PeakIsNoLessThanWhatASampleDid) {
   std::vector<OpSample> samples = draw("conv2d", kTruth, {});
   EXPECT_THAT(fit_device_profile(kFacts, samples, kHeader).provenance.notes,

@@ -164,6 +164,11 @@ class HashingDevice : public ComputeDevice {
   explicit HashingDevice(std::string name, DeviceKind kind = DeviceKind::kCpu) {
     facts_.kind = kind;
     facts_.name = std::move(name);
+    facts_.device_class = kind == DeviceKind::kGpu ? "gpu-hashing" : "cpu-hashing";
+    facts_.product = "a fake";
+    facts_.peak_flops_per_us = 1e6;
+    facts_.memory_bytes_per_us = 1e5;
+    facts_.memory_bytes = max_bytes;
   }
 
   const DeviceFacts& facts() const override { return facts_; }
@@ -173,7 +178,8 @@ class HashingDevice : public ComputeDevice {
     }
     return std::make_unique<HashingMemory>(bytes);
   }
-  std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool) override {
+  std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool pinned) override {
+    pinned_bytes += pinned ? bytes : 0;
     return allocate(bytes, false);
   }
   std::unique_ptr<OpProgram> compile(const OpSite& site) override {
@@ -198,6 +204,8 @@ class HashingDevice : public ComputeDevice {
   HashLog log;
   std::string unsupported{};
   std::int64_t max_bytes = std::int64_t{1} << 34;
+  /// Counts what was asked for as pinned memory of the host.
+  std::int64_t pinned_bytes = 0;
   /// Is called by queues before each run; a test replaces it.
   std::function<void()> before_run = [] {};
   /// Returns the time of the next run; a test replaces it.

@@ -131,6 +131,39 @@ TEST(Sampling, MeasuresAgainWhereRunsDisagreeAndKeepsTheBest) {
   EXPECT_EQ(result.samples[0].time.spread, 0);
 }
 
+// Of 20 runs the profiler keeps one, of 40 all, which differ by 20 %, of 80 one again.
+TEST(Sampling, PrefersManyRunsThatDifferToOneThatDoesNot) {
+  HashingDevice device("cpu:0");
+  std::int32_t calls = -3;  // of warm-up
+  device.next_run = [&] {
+    const std::int32_t run = calls++;
+    const bool is_kept = run <= 0 || (run >= 20 && run <= 60);
+    return TimedRun{.us = run % 2 == 0 ? 10.0 : 12.0,
+                    .quality = is_kept ? RunQuality::kGood : RunQuality::kLost};
+  };
+  const OpSite sites[] = {site("relu")};
+  const OpSamples result = measure_ops(device, sites, {}, kSilent);
+  ASSERT_EQ(result.samples.size(), 1);
+  const Summary& time = result.samples[0].time;
+  EXPECT_EQ(time.runs, 40);
+  EXPECT_EQ(time.median_us, 11);
+  EXPECT_EQ(time.lost, 19 + 79);  // of all attempts
+}
+
+TEST(Sampling, CountsThrottledRunsOfRejectedAttempts) {
+  HashingDevice device("cpu:0");
+  std::int32_t calls = -3;  // of warm-up
+  device.next_run = [&] {
+    const bool is_first = ++calls <= 18;
+    return TimedRun{.us = 10, .quality = is_first ? RunQuality::kThrottled : RunQuality::kGood};
+  };
+  const OpSite sites[] = {site("relu")};
+  const OpSamples result = measure_ops(device, sites, {}, kSilent);
+  ASSERT_EQ(result.samples.size(), 1);
+  EXPECT_EQ(result.samples[0].time.runs, 40);
+  EXPECT_EQ(result.samples[0].time.throttled, 18);
+}
+
 TEST(Sampling, LeavesOutWhatNeverAgreesAndSaysSo) {
   HashingDevice device("cpu:0");
   std::int32_t calls = 0;

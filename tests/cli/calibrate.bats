@@ -57,7 +57,97 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
   refuses 2 "--devices: cpu comes twice" calibrate --devices cpu,cpu/2 "$graph" -o a.json
   refuses 2 "can't be cut into 4096 parts" calibrate --devices cpu/4096 "$graph" -o a.json
   refuses 2 "--record is of use with GPUs only" calibrate "${quick[@]}" "$graph" --record r.bin -o a.json
+  refuses 2 "--devices: expected gpu, cpu, gpu/PARTS or cpu/PARTS, found ''" \
+    calibrate --devices "" "$graph" -o a.json
+  refuses 2 "--name: expected a name, found ''" calibrate "${quick[@]}" "$graph" --name "" -o a.json
+  # Two sizes make a line: 4 and 16 bytes.
+  refuses 2 "--max-copy" calibrate --devices cpu --max-copy 15 "$graph" -o a.json
   [ ! -e a.json ]
+}
+
+@test "options that nobody would hear are refused" {
+  local option
+  for option in "--placements 2" "--seconds 1" "--seed 3" "--report r.json"; do
+    # shellcheck disable=SC2086  # an option and its value
+    refuses 2 "--validate" calibrate "${quick[@]}" "$graph" -o a.json $option
+    [[ "$stderr" == *"${option% *}"* ]]
+  done
+  refuses 2 "--record" calibrate --devices cpu --cluster b.json --validate "$graph" --record r.bin
+}
+
+@test "outputs are files of their own that can be written" {
+  refuses 2 "--output and --report are one file: './a.json'" \
+    calibrate "${quick[@]}" "$graph" -o a.json --validate "$graph" --report ./a.json
+  refuses 2 "--output and --record are one file: 'a.json'" \
+    calibrate "${quick[@]}" "$graph" -o a.json --record a.json
+  refuses 2 "--output: expected the name of a file, found '-'" calibrate "${quick[@]}" "$graph" -o -
+  mkdir folder
+  refuses 3 "cannot write 'folder': Is a directory" calibrate "${quick[@]}" "$graph" -o folder
+  refuses 3 "cannot write 'folder': Is a directory" \
+    calibrate "${quick[@]}" "$graph" -o a.json --validate "$graph" --report folder
+  refuses 3 "cannot write 'folder': Is a directory" \
+    calibrate "${quick[@]}" "$graph" -o a.json --record folder
+  [ ! -e a.json ]
+}
+
+@test "a folder that may not be written to is told before anything is measured" {
+  mkdir folder
+  if [ "$(id -u)" -ne 0 ]; then
+    chmod a-w folder
+    refuses 3 "cannot write 'folder/a.json': Permission denied" \
+      calibrate "${quick[@]}" "$graph" -o folder/a.json
+    return
+  fi
+  # As root only a file system can refuse.
+  unshare -m true || skip "root may write everywhere, and no file system can be mounted here"
+  run -3 --separate-stderr unshare -m sh -c '
+    mount --bind folder folder && mount -o remount,bind,ro folder
+    exec "$EMPLACE" calibrate "$@" -o folder/a.json' sh "${quick[@]}" "$graph"
+  [ -z "$output" ]
+  [[ "$stderr" == "emplace: cannot write 'folder/a.json': Read-only file system" ]]
+}
+
+@test "calibrate without memory says so" {
+  run --separate-stderr bash -c 'ulimit -v 1500000; "$EMPLACE" calibrate --devices cpu --runs 3 "$1" -o a.json' _ "$graph"
+  lacks "internal error" <<<"$stderr"
+}
+
+@test "calibrate --validate says what its numbers cannot tell" {
+  answers 0 calibrate "${quick[@]}" "$graph" -o machine.json
+  answers 0 calibrate "${quick[@]:0:4}" --cluster ./machine.json --validate "$graph" --seconds 0.01
+  [[ "$output" == *"Kendall's tau) of no use: one step only"* ]]
+  lacks "is a cpu-other\|computes in" <<<"$stderr"
+  cat >variable.json <<'JSON'
+{"schema": "emplace-graph", "version": 1, "name": "variable",
+ "ops": [{"name": "w", "kind": "variable", "outputs": [{"shape": [1000], "bytes": 4000}]}], "edges": []}
+JSON
+  answers 0 calibrate "${quick[@]:0:4}" --cluster ./machine.json --validate ./variable.json --seconds 0
+  [[ "$output" == *"cpu:0: the simulated step takes no time"* ]]
+  lacks nan <<<"$output"
+}
+
+@test "calibrate --validate warns where the cluster is of another machine" {
+  answers 0 calibrate "${quick[@]}" "$graph" -o machine.json
+  python3 - <<'END'
+import json
+cluster = json.load(open("machine.json"))
+def change(node):
+    if isinstance(node, dict):
+        if "device_class" in node:
+            node["device_class"] = "cpu-other"
+            node["tf32_flops_per_s"] = 2 * node["peak_flops_per_s"]
+        for value in node.values():
+            change(value)
+    elif isinstance(node, list):
+        for value in node:
+            change(value)
+change(cluster)
+cluster["math"] = "tf32"
+json.dump(cluster, open("other.json", "w"))
+END
+  answers 0 calibrate "${quick[@]:0:4}" --cluster ./other.json --validate "$graph" --seconds 0.01
+  [[ "$stderr" == *"warning: cpu:0 of cluster ./other.json is a cpu-other, that of this machine a cpu-"* ]]
+  [[ "$stderr" == *"warning: cpu:0 of cluster ./other.json computes in tf32, that of this machine in float32"* ]]
 }
 
 # A step of Inception-V3 takes a CPU seconds or minutes, and a placement takes several.
@@ -71,4 +161,49 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
 
 @test "an unwritable -o is told" {
   refuses 3 "there is no folder 'no/such/folder'" calibrate "${quick[@]}" "$graph" -o no/such/folder/a.json
+}
+
+# gpu_bundle: a folder such as bundle.sh makes, of programs that only pretend. $BROKEN names the devices
+# whose calibration fails, $SELF_TEST the exit code of the self-test.
+gpu_bundle() {
+  mkdir bundle
+  cp "$EMPLACE_SOURCE_DIR/profiles/calibrate/run_on_gpu.sh" bundle
+  printf '#!/bin/sh\necho tested\nexit "${SELF_TEST-0}"\n' >bundle/gpu_self_test
+  cat >bundle/emplace <<'END'
+#!/bin/sh
+echo "ran $*"
+[ "$1" != doctor ] || exit 0
+if [ "$3" = "${BROKEN-}" ]; then exit 3; fi
+while [ $# -gt 0 ]; do
+  case $1 in --output | --report | --record) echo '{}' >"$2" ;; esac
+  shift
+done
+END
+  chmod +x bundle/*
+  export EMPLACE_CUDA_LIBRARIES=/nowhere
+}
+
+@test "run_on_gpu.sh succeeds where all parts do" {
+  gpu_bundle
+  run -0 bundle/run_on_gpu.sh results
+  [ "$(ls results)" = "$(printf '%s\n' activities.bin gpu_cpu.json gpu_cpu_validation.json halves.json \
+    halves_validation.json log.txt profile.json self_test.txt validation.json)" ]
+  grep -q "ran calibrate --devices gpu,cpu" results/log.txt
+}
+
+@test "run_on_gpu.sh fails where a calibration does, whatever an earlier run left" {
+  gpu_bundle
+  run -0 bundle/run_on_gpu.sh results
+  BROKEN=gpu/2 run -1 bundle/run_on_gpu.sh results
+  [[ "$output" == *"emplace calibrate --devices gpu/2 "*" ended with 3"* ]]
+  [[ "$output" == *"no halves.json; the log says why"* ]]
+  [ ! -e results/halves.json ]
+  [ -s results/gpu_cpu.json ]  # the others are made all the same
+}
+
+@test "run_on_gpu.sh fails where the self-test does" {
+  gpu_bundle
+  SELF_TEST=1 run -1 bundle/run_on_gpu.sh results
+  [[ "$output" == *"gpu_self_test ended with 1; self_test.txt says why"* ]]
+  [ -s results/profile.json ]
 }

@@ -177,6 +177,9 @@ emplace_on_path() {
   for task in 1 2 2; do
     SLURM_ARRAY_TASK_ID=$task SLURM_CPUS_PER_TASK=1 bash "$recipes/slurm.sbatch" ./suite.json 2 out >/dev/null
   done
+  # Slurm sets it only where it was asked for CPUs.
+  SLURM_ARRAY_TASK_ID=1 bash "$recipes/slurm.sbatch" ./suite.json 2 without >/dev/null
+  same_results out/shard-1 without/shard-1
   answers 0 merge out/shard-1 out/shard-2 -o merged
   [[ "$output" == "small: 14 of 14 cells from 2 stores, 0 of them in several"* ]]
   run -2 bash "$recipes/slurm.sbatch" ./suite.json
@@ -193,6 +196,42 @@ emplace_on_path() {
   "$EMPLACE" run ./suite.json -o whole --quiet >/dev/null
   same_results whole out/merged
   run -2 "$recipes/over_ssh.sh" suite.json
+}
+
+@test "GNU parallel leaves nothing on the machines, and mixes no sweeps" {
+  emplace_on_path
+  # As ssh HOST -- COMMAND, with a home for each machine.
+  printf '#!/bin/sh\nmkdir -p "$BATS_TEST_TMPDIR/home-$1"\ncd "$BATS_TEST_TMPDIR/home-$1"\nshift 2\nTMPDIR=$PWD exec sh -c "$*"\n' >bin/ssh
+  chmod +x bin/ssh
+  printf '%s\n' alice bob >hosts
+  mkdir "my suites"
+  suite "my suites/one.json" 5 inception-v3:batch=2
+  run -0 --separate-stderr "$recipes/over_ssh.sh" "my suites/one.json" 3 "my results" hosts
+  [[ "$output" == "small: 14 of 14 cells from 3 stores"* ]]
+  [ "$(find home-*)" = "$(printf '%s\n' home-alice home-bob)" ]
+  run -0 --separate-stderr "$recipes/over_ssh.sh" "my suites/one.json" 3 "my results" hosts
+  [[ -z "$output" && "$stderr" == *"my results/merged holds the results already" ]]
+  suite "my suites/one.json" 6 inception-v3:batch=2
+  run -2 --separate-stderr "$recipes/over_ssh.sh" "my suites/one.json" 3 "my results" hosts
+  [[ "$stderr" == *"my results holds results of another suite"* ]]
+  run -0 --separate-stderr "$recipes/over_ssh.sh" "my suites/one.json" 3 other hosts
+  answers 0 run "my suites/one.json" -o whole --quiet
+  same_results whole other/merged
+}
+
+@test "GNU parallel starts the shards again that failed" {
+  emplace_on_path
+  suite suite.json 5 inception-v3:batch=2
+  echo : >hosts
+  mv bin/emplace bin/good
+  printf '#!/bin/sh\ncase $* in *2/3*) echo no room >&2; exit 3;; esac\nexec good "$@"\n' >bin/emplace
+  chmod +x bin/emplace
+  run -1 --separate-stderr "$recipes/over_ssh.sh" suite.json 3 out hosts
+  [[ "$stderr" == "returned/2/stderr:no room" ]]
+  mv bin/good bin/emplace
+  run -0 --separate-stderr "$recipes/over_ssh.sh" suite.json 3 out hosts
+  [[ "$output" == "small: 14 of 14 cells from 3 stores"* ]]
+  [ "$(wc -l <out/joblog)" -eq 5 ]
 }
 
 @test "the job of Kubernetes has a shard for each of its pods" {

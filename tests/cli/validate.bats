@@ -41,6 +41,20 @@ JSON
   [ "$(head -c 5 steps.csv)" = kind, ]
   answers 0 validate published --steps steps.json --format markdown
   [[ "$output" == "## Accuracy"* ]]
+  [[ "$output" == *"## Not simulated"*"- 1: unknown device profile"* ]]
+  # A graph that is given two batches is a step that cannot be simulated, not the end of the report.
+  sed 's/"options": "hidden=64,steps=4"/"options": "batch=5"/' steps.json >twice.json
+  answers 0 validate published --steps twice.json
+  [[ "$output" == *"2 of them: "* || "$output" == *"1 of them: "*"batch"* ]]
+}
+
+@test "two outputs are two files" {
+  steps_file steps.json
+  refuses 2 "--output and --picture are one file: './both.svg'" \
+    validate published --steps steps.json -o both.svg --picture ./both.svg
+  refuses 2 "--trace and --picture are one file: 'both.svg'" simulate rnnlm:hidden=64,steps=4 \
+    --cluster p2-8xlarge-2 --agent single-gpu --trace both.svg --picture both.svg
+  [ ! -e both.svg ]
 }
 
 @test "validate published draws" {

@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Agents in Python: alone, in suites beside all others, and when they go wrong."""
+import contextlib
 import errno
+import faulthandler
 import gc
 import json
 import os
+import pathlib
+import runpy
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -98,6 +103,46 @@ SUITE = {
     "agents": ["heft", "random", RandomSearch, {"agent": "py-random:batch=3", "name": "three"}, RoundRobin],
     "repetitions": 3, "max_evaluations": 40, "groups": 32,
 }
+
+
+ENDLESS = """
+import emplace, time
+@emplace.agent("endless")
+class Endless:
+    def place(self, problem, session):
+        print("begun", flush=True)
+        while True:
+            {body}
+"""
+
+
+@contextlib.contextmanager
+def ends_within(seconds):
+    """Ends the process if the block takes longer: threads that wait for each other never end."""
+    faulthandler.dump_traceback_later(seconds, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def ends_at_second_interrupt(test, process):
+    """Interrupts a process with an endless agent twice."""
+    try:
+        test.assertTrue(process.stdout.readline().startswith(b"begun"))  # as often as cells run side by side
+        process.send_signal(signal.SIGINT)
+        with test.assertRaises(subprocess.TimeoutExpired):
+            process.wait(1)
+        process.send_signal(signal.SIGINT)
+        test.assertEqual(process.wait(60), -signal.SIGINT)
+    finally:
+        process.kill()
+
+
+def libraries(folder):
+    """Returns the libraries of each start of a run."""
+    manifest = json.loads(pathlib.Path(folder, "manifest.json").read_text())
+    return [start["build"]["libraries"] for start in manifest["starts"]]
 
 
 def rows(table):
@@ -199,12 +244,94 @@ class Placing(unittest.TestCase):
         self.assertEqual(len(set(results)), 1)
 
     def test_interrupt(self):
-        timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
-        timer.start()
-        begin = time.monotonic()
-        with self.assertRaises(KeyboardInterrupt):
-            emplace.place(self.problem, "simulated-annealing", time_limit=60)
-        self.assertLess(time.monotonic() - begin, 20)
+        # Twice: only a second interrupt of one run ends the process.
+        for _ in range(2):
+            timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+            timer.start()
+            begin = time.monotonic()
+            with self.assertRaises(KeyboardInterrupt):
+                emplace.place(self.problem, "simulated-annealing", time_limit=60)
+            self.assertLess(time.monotonic() - begin, 20)
+
+    def test_a_second_interrupt_ends_agents_that_do_not_end(self):
+        for body in ("time.sleep(0.1)", "pass"):
+            program = ENDLESS.format(body=body) + """
+emplace.place(emplace.problem("inception-v3", "p2-8xlarge-2"), Endless, time_limit=1)
+"""
+            with self.subTest(body), subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as run:
+                ends_at_second_interrupt(self, run)
+
+    def test_threads_may_look_at_a_session_while_it_evaluates(self):
+        @emplace.agent("py-observed")
+        class Observed:
+            def place(self, problem, session):
+                seen, stop = [], threading.Event()
+
+                def look():
+                    while not stop.is_set():
+                        seen.append((session.best_evaluation, session.best_placement, session.evaluations_left,
+                                     session.random.uniform(3)))
+
+                def evaluate():
+                    while not stop.is_set():
+                        session.evaluate(batch[:2])
+
+                batch = numpy.full((50, problem.num_groups), problem.placeable_devices[0])
+                threads = [threading.Thread(target=body) for body in (look, look, evaluate)]
+                for thread in threads:
+                    thread.start()
+                for _ in range(20):
+                    session.evaluate(batch)
+                stop.set()
+                for thread in threads:
+                    thread.join()
+                assert seen
+                return session.best_placement
+
+        with ends_within(120):
+            emplace.place(self.problem, Observed, evaluations=10**9)
+
+    def test_placements_may_look_at_their_session(self):
+        @emplace.agent("py-looks")
+        class Looks:
+            def place(self, problem, session):
+                class Placement:
+                    def __array__(self, dtype=None):
+                        left.append(session.evaluations_left)
+                        return numpy.full(problem.num_groups, problem.placeable_devices[0])
+
+                left = []
+                session.evaluate(Placement())
+                assert left and session.evaluations_left == left[0] - 1
+                return session.best_placement
+
+        with ends_within(120):
+            emplace.place(self.problem, Looks)
+
+    def test_sizes_of_random_numbers(self):
+        test = self
+
+        @emplace.agent("py-draws")
+        class Draws:
+            def place(self, problem, session):
+                random = session.random
+                for size, shape in ((3, (3,)), (numpy.int64(3), (3,)), (numpy.array(3), (3,)), (0, (0,)),
+                                    ((2, numpy.int32(3)), (2, 3)), ([2, 3], (2, 3)), (numpy.array([2, 3]), (2, 3)),
+                                    ((), ())):
+                    for numbers in (random.integers(4, size), random.uniform(size), random.normal(size)):
+                        test.assertEqual(numbers.shape, shape)
+                test.assertIn(random.integers(numpy.int64(4)), range(4))
+                for size in (True, numpy.True_, -1, 1.5, "ab", (2, True), (2, -1), (2, None), object, {}):
+                    with test.assertRaisesRegex(emplace.UsageError, "^size is .*, expected an integer of 0 or more"):
+                        random.uniform(size)
+                for bound in (True, 0, -1, 1.5, "4", None):
+                    with test.assertRaisesRegex(emplace.UsageError, "^bound is .*, expected an integer of 1 or more"):
+                        random.integers(bound)
+                with test.assertRaisesRegex(emplace.UsageError, "^bound is .*, expected a number of 64 bits"):
+                    random.integers(2**64)
+                return numpy.full(problem.num_groups, problem.placeable_devices[0])
+
+        emplace.place(self.problem, Draws)
 
 
 class GoingWrong(unittest.TestCase):
@@ -358,6 +485,23 @@ class Suites(unittest.TestCase):
         again = emplace.run(path, agents=[RoundRobin], output=self.folder + "/run", resume=True)
         self.assertEqual(len(rows(again.cells)), 2)
 
+    def test_agents_are_added_to_those_that_a_suite_leaves_to_others(self):
+        def listed(suite):
+            folder = f"{self.folder}/{suite['name']}"
+            emplace.run(suite, agents=[RoundRobin, "py-random:batch=2"], output=folder, shard="1/500")
+            entries = json.loads(pathlib.Path(folder, "manifest.json").read_text())["suite"]["agents"]
+            return [entry["agent"] if isinstance(entry, dict) else entry for entry in entries]
+
+        everyone = listed({**SUITE, "name": "star", "agents": "*"})
+        self.assertNotIn("exec", everyone)
+        self.assertEqual(len(everyone), len(set(everyone)))
+        self.assertLessEqual({"heft", "py-round-robin", "py-random", "py-random:batch=2"}, set(everyone))
+        quick = listed({"schema": "emplace-suite", "version": 1, "name": "more", "summary": "more agents",
+                        "extends": "quickstart"})
+        self.assertEqual(quick[-2:], ["py-round-robin", "py-random:batch=2"])
+        self.assertGreater(len(quick), 2)
+        self.assertEqual(listed({**SUITE, "name": "none", "agents": []}), ["py-round-robin", "py-random:batch=2"])
+
     def test_the_program_runs_files_of_agents(self):
         suite, agents = self.folder + "/suite.json", self.folder + "/mine.py"
         with open(suite, "w") as file:
@@ -389,10 +533,113 @@ class Mine:
         self.assertRegex(starved.stderr, "3 of 4 cells could not .*; go on with the same command and --resume")
         for code, text, program in ((4, "results in", good.replace("[0]", "[99]")), (2, "registers no agent", ""),
                                     (2, "mine.py: ZeroDivisionError: division by zero (mine.py, line 1)", "1 / 0"),
-                                    (2, "mine.py: SyntaxError", "def")):
-            done = run(program)
-            self.assertIn(text, done.stderr)
-            self.assertEqual(done.returncode, code)
+                                    (2, "mine.py: SyntaxError: invalid syntax (mine.py, line 2)", "\ndef"),
+                                    (2, "mine.py: FileNotFoundError: [Errno 2] No such file or directory: 'gone' "
+                                        "(mine.py, line 2)", good.replace("import", "open('gone')\nimport")),
+                                    (2, "mine.py: FileNotFoundError: [Errno 2] No such file or directory: 'gone.npy' "
+                                        "(mine.py, line 2)", "import numpy\nnumpy.load('gone.npy')"),
+                                    (2, "mine.py: SystemExit: 0 (mine.py, line 7)", good + "import sys; sys.exit(0)"),
+                                    (2, "mine.py: SystemExit: bye (mine.py, line 1)", "exit('bye')")):
+            with self.subTest(text):
+                done = run(program)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(done.returncode, code)
+        done = run(good, "--python", "gone.py")
+        self.assertEqual((done.returncode, done.stderr), (2, "emplace: gone.py: No such file or directory\n"))
+
+    def write_agent(self, device=0):
+        """Writes an agent and a suite."""
+        pathlib.Path(self.folder, "mine.py").write_text(f"""
+import emplace
+@emplace.agent("mine", kind="baseline", deterministic=True)
+class Mine:
+    def place(self, problem, session):
+        return problem.placeable_devices[[{device}] * problem.num_groups]
+""")
+        pathlib.Path(self.folder, "suite.json").write_text(json.dumps({**SUITE, "agents": ["heft"]}))
+
+    def program(self, *arguments):
+        return subprocess.run([os.environ["EMPLACE"], *arguments], capture_output=True, text=True, cwd=self.folder)
+
+    def run_mine(self, *options):
+        return self.program("run", "suite.json", "--python", "mine.py", *options)
+
+    def test_the_manifest_tells_files_of_agents_apart(self):
+        self.write_agent()
+        self.assertEqual(self.run_mine("-o", "run").stderr, "results in run\n")
+        self.assertRegex(libraries(self.folder + "/run")[0]["Python mine.py"], "^[0-9a-f]{16}$")
+        self.assertEqual(self.run_mine("-o", "run", "--resume").stderr, "results in run\n")
+        self.assertEqual(self.run_mine("-o", "one", "--shard", "1/2", "-q").returncode, 0)
+        self.assertEqual(self.run_mine("-o", "same", "--shard", "2/2", "-q").returncode, 0)
+        self.write_agent(device=1)
+        self.assertEqual(self.run_mine("-o", "run", "--resume").stderr,
+                         "emplace: warning: run: this run was started with another Python mine.py; the cells that are "
+                         "there are kept\nresults in run\n")
+        self.assertEqual(self.run_mine("-o", "run", "--resume", "-q").stderr, "")
+        first, same, other, _ = (start["Python mine.py"] for start in libraries(self.folder + "/run"))
+        self.assertEqual(first, same)
+        self.assertNotEqual(first, other)
+        self.assertEqual(self.run_mine("-o", "other", "--shard", "2/2", "-q").returncode, 0)
+        self.assertNotIn("warning", self.program("merge", "one", "same", "-o", "good").stderr)
+        self.assertIn("warning: these stores are of several builds",
+                      self.program("merge", "one", "other", "-o", "bad").stderr)
+
+    def test_a_run_warns_of_another_file_of_an_agent(self):
+        self.write_agent()
+        mine = runpy.run_path(self.folder + "/mine.py")["Mine"]
+        suite = {**SUITE, "agents": ["heft", mine, RoundRobin]}
+        emplace.run(suite, output=self.folder + "/run")
+        self.assertEqual({name for name in libraries(self.folder + "/run")[0] if name.startswith("Python ")},
+                         {"Python mine.py", "Python agents_test.py"})
+        emplace.run(suite, output=self.folder + "/run", resume=True)
+        self.write_agent(device=1)
+        runpy.run_path(self.folder + "/mine.py")
+        with self.assertWarnsRegex(UserWarning, "started with another Python mine.py; the cells"):
+            emplace.run(suite, output=self.folder + "/run", resume=True)
+
+    def test_a_run_warns_of_other_builds_and_cells_without_checksum(self):
+        self.write_agent()
+        self.assertEqual(self.run_mine("-o", "run", "-q").returncode, 0)
+        cells, manifest = (pathlib.Path(self.folder, "run", name) for name in ("cells.jsonl", "manifest.json"))
+        cells.write_text("".join(line.partition(',"crc32"')[0] + "}\n" for line in cells.read_text().splitlines()))
+        facts = json.loads(manifest.read_text())
+        del facts["crc32"]
+        facts["starts"][0]["build"]["version"] = "0.0.1"
+        manifest.write_text(json.dumps(facts))
+        told = self.run_mine("-o", "run", "--resume").stderr.splitlines()
+        self.assertRegex(told[0], r"^emplace: warning: this run was started by emplace 0\.0\.1 \(git .*\), and is "
+                                  "resumed by ")
+        self.assertEqual(told[1:], ["emplace: warning: run/cells.jsonl: 2 cells have no checksum, as from an older "
+                                    "emplace: damage would go unseen", "results in run"])
+
+    def test_a_run_goes_on_in_a_folder_of_its_own_suite(self):
+        self.write_agent()
+        for name in ("exp-2", "exp"):
+            suite = pathlib.Path(self.folder, name + ".json")
+            suite.write_text(json.dumps({**SUITE, "name": name, "agents": ["heft"]}))
+            done = self.program("run", suite.name, "--python", "mine.py")
+            self.assertEqual((done.returncode, done.stderr), (0, f"results in results/{name}\n"))
+        again = self.program("run", "exp.json", "--python", "mine.py", "--resume")
+        self.assertEqual((again.returncode, again.stderr), (0, "results in results/exp\n"))
+        for number in (3, 4):
+            done = self.program("run", "exp.json", "--python", "mine.py")
+            self.assertEqual(done.stderr, f"results in results/exp-{number}\n")
+        again = self.program("run", "exp.json", "--python", "mine.py", "--resume")
+        self.assertEqual((again.returncode, again.stderr), (0, "results in results/exp-4\n"))
+
+    def test_the_program_ends_with_who_reads_its_report(self):
+        self.write_agent()
+        done = subprocess.run(["bash", "-o", "pipefail", "-c",
+                               '"$EMPLACE" run suite.json --python mine.py | true'], stderr=subprocess.PIPE, text=True,
+                              cwd=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (128 + signal.SIGPIPE, "results in results/mixed\n"))
+
+    def test_a_second_interrupt_ends_a_run(self):
+        self.write_agent()
+        pathlib.Path(self.folder, "mine.py").write_text(ENDLESS.format(body="time.sleep(0.1)"))
+        with subprocess.Popen([os.environ["EMPLACE"], "run", "suite.json", "--python", "mine.py", "-q"],
+                              stdout=subprocess.PIPE, cwd=self.folder) as run:
+            ends_at_second_interrupt(self, run)
 
     def test_an_exception_of_progress_ends_the_run(self):
         def stop(done, total):

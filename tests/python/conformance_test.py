@@ -64,6 +64,20 @@ class CheckAgent(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "with depth=0: .*ZeroDivisionError"):
             emplace.check_agent(Fragile)
 
+    def test_only_bounds_that_were_given_are_tried(self):
+        seen = set()
+
+        class Unbounded:
+            def __init__(self, depth, width, rate):
+                seen.update((depth, width, rate))
+
+            def place(self, problem, session):
+                return first_device(problem)
+        emplace.agent("py-unbounded", deterministic=True,
+                      parameters={"depth": 3, "width": emplace.Parameter(4, min=1), "rate": 0.5})(Unbounded)
+        emplace.check_agent(Unbounded)
+        self.assertEqual(seen, {3, 4, 1, 0.5})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -129,6 +129,31 @@ class Vector(unittest.TestCase):
             observation, rewards, terminated, _, _ = many.step(actions[:, 0])
             self.assertEqual((rewards.tolist(), terminated.any(), observation["visited"].sum()), ([0] * 5, False, 0))
 
+    def test_placements_are_indices_of_the_placeable_devices(self):
+        start = emplace.place(PROBLEM, "heft").placement
+        observation, info = PlacetoEnv(problem=PROBLEM).reset(options={"start": start})
+        numpy.testing.assert_array_equal(PROBLEM.placeable_devices[observation["placement"]], start)
+
+    def test_starts(self):
+        devices = PROBLEM.placeable_devices
+        batch = numpy.stack([numpy.full(PROBLEM.num_groups, devices[row]) for row in range(3)])
+        many = PlacetoVectorEnv(3, problem=PROBLEM)
+        observation, _ = many.reset(options={"start": batch})
+        numpy.testing.assert_array_equal(devices[observation["placement"]], batch)
+        observation, _ = many.reset(options={"start": batch[1]})
+        self.assertEqual(set(observation["placement"].ravel()), {1})
+        cpu = next(device for device in range(PROBLEM.num_devices) if device not in devices)
+        for wrong, text in ((99, "placement 2: group 5 is on device 99, expected 0 to"),
+                            (-1, "placement 2: group 5 is on device -1, expected 0 to"),
+                            (cpu, f"start: group 5 of placement 2 is on device {cpu}, expected one of ")):
+            bad = batch.copy()
+            bad[2, 5] = wrong
+            with self.subTest(wrong), self.assertRaisesRegex(emplace.UsageError, text):
+                many.reset(options={"start": bad})
+        for shape in ((2, PROBLEM.num_groups), (3, 1), (1,), ()):
+            with self.subTest(shape), self.assertRaisesRegex(emplace.UsageError, "start: an array of the shape"):
+                many.reset(options={"start": numpy.zeros(shape, int)})
+
     def test_wrong_use(self):
         for call in (lambda: PlacetoEnv(problem=PROBLEM, reward="none"),
                      lambda: PlacetoEnv(problem=PROBLEM, start="none"),

@@ -2,6 +2,8 @@
 """The class emplace.Problem: its arrays, its simulations beside those of the program, and its refusals."""
 import json
 import os
+import pathlib
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -229,6 +231,27 @@ class Refusals(unittest.TestCase):
             with self.assertRaises(emplace.FormatError) as caught:
                 emplace.problem(file.name, "p2-8xlarge-4")
             self.assertIn(file.name, str(caught.exception))
+
+
+class Paths(unittest.TestCase):
+    def test_files_may_be_path_like(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name, "caf\xe9 \udcff")  # a name that is not UTF-8
+            folder.mkdir()
+            graph = emplace.load_graph("inception-v3")
+            graph.save(folder / "graph.json")
+            self.assertEqual(emplace.load_graph(folder / "graph.json").num_ops, graph.num_ops)
+            shutil.copy(pathlib.Path(__file__).parents[2] / "examples/cluster.json", folder / "cluster.json")
+            problem = emplace.problem(folder / "graph.json", folder / "cluster.json", groups=8)
+            again = emplace.problem(graph, folder / "cluster.json", groups=8)
+            placement = random_placements(problem, 1)[0]
+            problem.save(placement, folder / "placement.json")
+            numpy.testing.assert_array_equal(again.load(folder / "placement.json"), placement)
+            with self.assertRaisesRegex(emplace.UnsupportedError, "plug-in .*gone.so"):
+                emplace.load_plugin(folder / "gone.so")
+            for call in (lambda: problem.load(3), lambda: emplace.load_graph(None), lambda: emplace.problem(graph, 3)):
+                with self.assertRaises(TypeError):
+                    call()
 
 
 class Names(unittest.TestCase):

@@ -4,7 +4,9 @@ import argparse
 import json
 import os
 import runpy
+import signal
 import sys
+from pathlib import Path
 
 from emplace import _agents, _core
 from emplace._errors import Error, UsageError
@@ -39,18 +41,22 @@ def _options(arguments):
 
 def _load(path):
     """Runs a file and returns the agents that it registers."""
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
     before = set(_agents.registered())
     # As Python does for a program: its folder comes first, for the modules that it imports.
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     try:
         runpy.run_path(path)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    except Exception as error:
-        raise UsageError(f"{path}: {_agents.note_failure(error, error.__traceback__)}") from error
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{path}: {_agents.note_failure(error, error.__traceback__, path)}") from error
     added = [name for name in _agents.registered() if name not in before]
     if not added:
         raise UsageError(f"{path}: registers no agent (see emplace.agent)")
+    for name in added:
+        _agents.add_file(name, path, text)
     return added
 
 
@@ -63,9 +69,16 @@ def _run(options):
     def progress(done, total):
         print(f"\r[{done}/{total}]", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
+    def warn(text):
+        if not quiet:
+            print(f"emplace: warning: {text}", file=sys.stderr)
+
     folder, faults = run_cells(options.suite, agents=[name for name in added if name not in named],
                                output=options.output, seed=options.seed, shard=options.shard, resume=options.resume,
-                               threads=options.threads, progress=progress if sys.stderr.isatty() and not quiet else None)
+                               threads=options.threads, warn=warn,
+                               progress=progress if sys.stderr.isatty() and not quiet else None)
+    # Who reads no more ends this program as it ends others. Not before: agents may have pipes of their own.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if faults:
         print(f"emplace: {faults}; go on with the same command and --resume", file=sys.stderr)
         return _SOME_CELLS_FAILED

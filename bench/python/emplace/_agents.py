@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
+import sys
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Callable, Mapping, Optional, TypeVar, Union
+from typing import Any, Callable, Iterable, Mapping, Optional, TypeVar, Union
 
 from emplace import _core
 from emplace._errors import UsageError
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_LARGEST = 2.0**53
+LARGEST = 2.0**53  # the bound of a number that has none
 
 _Class = TypeVar("_Class", bound=type)
 
 _classes: dict[str, type] = {}  # by the names of their agents
 _registered: dict[str, tuple[Any, ...]] = {}  # what the registry knows of them, besides texts
+_files: dict[str, dict[str, bytes]] = {}  # by the names of their agents: the text of each file, by its path
 _last_failure: list[Optional[tuple[str, BaseException]]] = [None]
 
 
@@ -27,8 +30,8 @@ class Parameter:
     """Describes a parameter of an agent: `name:key=value` sets it within these bounds."""
 
     default: Union[bool, int, float, str]
-    min: float = -_LARGEST
-    max: float = _LARGEST
+    min: float = -LARGEST
+    max: float = LARGEST
     choices: tuple[str, ...] = ()
     summary: str = ""
 
@@ -43,6 +46,27 @@ def _described(name: str, key: str, parameter: Any) -> dict[str, Any]:
                          "a float or a str")
     return {"name": key, "default": parameter.default, "min": float(parameter.min), "max": float(parameter.max),
             "choices": list(parameter.choices), "summary": parameter.summary or key.replace("-", " ")}
+
+
+def _paths_of(cls: type, registering: str) -> set[str]:
+    """Returns the files on which results of a class depend: `registering` it, and those of its methods."""
+    members = [member for base in cls.__mro__ for member in vars(base).values()]
+    return {registering, *(member.__code__.co_filename for member in members if hasattr(member, "__code__"))}
+
+
+def add_file(name: str, path: str, text: bytes) -> None:
+    """Notes a file on which results of an agent depend."""
+    _files[name][os.path.abspath(path)] = text
+
+
+def files_of(names: Iterable[str]) -> list[tuple[str, bytes]]:
+    """Returns name and text of the files of these agents, as far as they are in Python."""
+    paths = {path: text for name in names for path, text in _files.get(name, {}).items()}
+    texts: dict[str, bytes] = {}
+    for path, text in sorted(paths.items()):
+        base = os.fsencode(Path(path).name).decode(errors="replace")
+        texts[base] = texts.get(base, b"") + text
+    return list(texts.items())
 
 
 def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, description: Optional[str] = None,
@@ -78,6 +102,12 @@ def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, des
                                  groups, table)
             _registered[name] = facts
         _classes[name] = cls
+        _files[name] = {}
+        for path in _paths_of(cls, sys._getframe(1).f_code.co_filename):
+            try:
+                add_file(name, path, Path(path).read_bytes())
+            except OSError:
+                pass  # typed at a prompt, or in a notebook
         cls.emplace_name = name  # type: ignore[attr-defined]
         return cls
 
@@ -99,12 +129,18 @@ def make(name: str, parameters: Mapping[str, Any]) -> Any:
     return _classes[name](**{key.replace("-", "_"): value for key, value in parameters.items() if key != "groups"})
 
 
-def note_failure(error: BaseException, trace: Optional[TracebackType]) -> str:
-    """Returns the last line of the traceback of an agent, with the place in its file; called by emplace._core."""
+def note_failure(error: BaseException, trace: Optional[TracebackType], path: Optional[str] = None) -> str:
+    """Returns the last line of the traceback of an agent, with the place in its file; called by emplace._core.
+
+    The place is in the file `path`, where the traceback has one in it.
+    """
     error = error.with_traceback(trace)
     line = traceback.format_exception_only(type(error), error)[-1].strip()
-    frames = traceback.extract_tb(error.__traceback__)
-    if frames:
+    frames = list(traceback.extract_tb(error.__traceback__))
+    frames = [frame for frame in frames if frame.filename == path] or frames
+    if isinstance(error, SyntaxError) and error.filename:
+        line += f" ({Path(error.filename).name}, line {error.lineno})"
+    elif frames:
         line += f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
     _last_failure[0] = (line, error)
     return line

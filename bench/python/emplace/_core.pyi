@@ -1,9 +1,11 @@
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import Any, Callable, Optional, Sequence, SupportsIndex, Union
 
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
-from emplace._types import Evaluation, Evaluations, Export
+from emplace._types import Evaluation, Evaluations, Export, Path as _Path
+
+_Size = Union[None, SupportsIndex, Sequence[SupportsIndex]]
 
 class Graph:
     """The ops of one step, and what they hand on."""
@@ -44,7 +46,7 @@ class Graph:
     @property
     def op_flops(self) -> NDArray[numpy.int64]:
         """(ops,)"""
-    def save(self, path: str) -> None:
+    def save(self, path: _Path) -> None:
         """Writes a graph file, which every command of the program reads."""
 
 class Step:
@@ -157,11 +159,11 @@ class Problem:
     @property
     def bounds(self) -> dict[str, Any]:
         """Lower bounds on the step time in microseconds; `best_us` is the largest, `by` says which that is."""
-    def save(self, placement: ArrayLike, path: str) -> None:
+    def save(self, placement: ArrayLike, path: _Path) -> None:
         """Writes a placement file."""
     def export(self, placement: ArrayLike, format: str) -> Export:
         """Returns a placement as `emplace export --placement --format` writes it (emplace list placement-formats)."""
-    def load(self, path: str) -> NDArray[numpy.int32]:
+    def load(self, path: _Path) -> NDArray[numpy.int32]:
         """Reads a placement file."""
 
 class Random:
@@ -169,11 +171,11 @@ class Random:
 
     def bits(self) -> int:
         """Returns 64 random bits, a seed for generators of others."""
-    def integers(self, bound: int, size: Union[None, int, Sequence[int]] = None) -> Any:
+    def integers(self, bound: SupportsIndex, size: _Size = None) -> Any:
         """Returns integers from 0 to bound - 1."""
-    def uniform(self, size: Union[None, int, Sequence[int]] = None) -> Any:
+    def uniform(self, size: _Size = None) -> Any:
         """Returns numbers in [0, 1)."""
-    def normal(self, size: Union[None, int, Sequence[int]] = None) -> Any:
+    def normal(self, size: _Size = None) -> Any:
         """Returns samples of the standard normal distribution."""
 
 class Session:
@@ -199,14 +201,14 @@ class Session:
     @property
     def random(self) -> Random: ...
 
-def load_graph(name_or_path: str) -> Graph:
+def load_graph(name_or_path: _Path) -> Graph:
     """Builds a graph by name or reads a file, as the program does."""
 
 def read_graph(text: str, format: str, source: str) -> Graph: ...
-def problem(graph: Union[str, Graph], cluster: str, groups: int = 0, grouping: str = "") -> Problem:
+def problem(graph: Union[_Path, Graph], cluster: _Path, groups: int = 0, grouping: str = "") -> Problem:
     """Loads a graph and a cluster by name or file, or takes a Graph; `groups` of 0 is the default of the grouping."""
 
-def load_plugin(path: str) -> None:
+def load_plugin(path: _Path) -> None:
     """Adds the agents of a shared library, a project that `emplace new-agent NAME` wrote."""
 
 def version() -> str: ...
@@ -220,8 +222,11 @@ def register_agent(name: str, kind: str, summary: str, description: str, referen
 def place(problem: Problem, agent: str, evaluations: int, time_limit_s: Optional[float], seed: int,
           start: Optional[ArrayLike], threads: int) -> dict[str, Any]: ...
 def run_suite(text: str, source: str, folder: str, seed: int, shard: str, resume: bool, threads: int,
-              arguments: list[str], progress: Optional[Callable[[int, int], None]]) -> str: ...
+              arguments: list[str], files: list[tuple[str, bytes]], warn: Callable[[str], None],
+              progress: Optional[Callable[[int, int], None]]) -> str: ...
 def read_run(folder: str) -> tuple[str, dict[str, list[dict[str, Any]]]]: ...
 def report_text(folder: str, color: bool, json: bool) -> tuple[str, int, int, int]: ...
+def suite_of_run(folder: str) -> str: ...
+def complete_suite(text: str, source: str) -> str: ...
 def name_of_run(text: str, source: str, shard: str) -> str: ...
 def suite_text(name_or_path: str) -> str: ...

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from emplace import _core
 from emplace._errors import UnsupportedError, UsageError
-
+from emplace._types import Path
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -65,7 +65,7 @@ def device_map(problem: _core.Problem, placement: ArrayLike) -> dict[str, Union[
     return json.loads(problem.export(placement, "torch-device-map").text)
 
 
-def place_model(model: Any, example_inputs: Any, *, cluster: str, place: Callable[..., Placed], training: bool = True,
+def place_model(model: Any, example_inputs: Any, *, cluster: Path, place: Callable[..., Placed], training: bool = True,
                 optimizer: str = "adam", loss: Optional[Callable[..., Any]] = None, targets: Any = None,
                 groups: int = 0, grouping: str = "", agent: Any = None, **options: Any) -> PlacedModel:
     """Returns a PlacedModel; called by place()."""

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple, Optional, Union, overload
 
 import numpy
 
 from emplace import _core
-from emplace._agents import cause_of, name_of
-from emplace._errors import IoError, UnsupportedError, UsageError
+from emplace._agents import cause_of, files_of, name_of
+from emplace._errors import Error, IoError, UnsupportedError, UsageError
 from emplace._models import PlacedModel, place_model
+from emplace._types import Path
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     AgentName = Union[str, type]  # NAME[:key=value,...], or a class with @emplace.agent
-    Path = Union[str, "os.PathLike[str]"]
     Suite = Union[Path, "dict[str, Any]"]
     Progress = Optional[Callable[[int, int], None]]
 
@@ -49,13 +50,13 @@ def place(problem: _core.Problem, agent: AgentName = ..., *, evaluations: Option
 
 
 @overload
-def place(problem: Any, example_inputs: Any, *, cluster: str, agent: AgentName = ...,
+def place(problem: Any, example_inputs: Any, *, cluster: Path, agent: AgentName = ...,
           evaluations: Optional[int] = ..., time_limit: Optional[float] = ..., seed: int = ..., threads: int = ...,
           groups: int = ..., grouping: str = ..., training: bool = ..., optimizer: str = ...,
           **options: Any) -> PlacedModel: ...
 
 
-def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[str] = None,  # type: ignore[misc]
+def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] = None,  # type: ignore[misc]
           **options: Any) -> Union[Placed, PlacedModel]:
     """Lets an agent place a problem, or a model of PyTorch, as `emplace place` does.
 
@@ -147,12 +148,24 @@ def _free_folder(name: str) -> str:
             number += 1
 
 
-def last_folder(name: str) -> str:
-    """Returns the folder that a run named `name` goes on in: the last of results/NAME, results/NAME-2, ..."""
-    number = 1
-    while os.path.exists(f"results/{name}-{number + 1}"):
+def _is_of_suite(folder: str, suite: str) -> bool:
+    """Says whether a folder may hold a run of the suite; what cannot be read is told by the store."""
+    try:
+        return _core.suite_of_run(folder) == suite
+    except Error:
+        return True
+
+
+def last_folder(name: str, suite: str) -> str:
+    """Returns the folder that a run named `name` of `suite` goes on in: the last of results/NAME, results/NAME-2, ...
+
+    results/NAME-2 may be of a suite NAME-2, too.
+    """
+    last, number = f"results/{name}", 2
+    while os.path.exists(folder := f"results/{name}-{number}"):
+        last = folder if _is_of_suite(folder, suite) else last
         number += 1
-    return f"results/{name}" if number == 1 else f"results/{name}-{number}"
+    return last
 
 
 def _with_classes(agents: Iterable[Any]) -> Iterator[Any]:
@@ -172,33 +185,46 @@ def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = No
     `agents` are added to those of the suite. `output` is the folder of the results; results/SUITE, then
     results/SUITE-2 and so on unless told otherwise. `shard`, as "2/8", runs that part of the suite; `emplace merge`
     unites their folders. `progress(done, total)` is called after each cell. Ctrl-C ends the run; with `resume` it goes
-    on in `output`, or in the last of these folders. IoError tells of cells for which the machine lacked memory,
-    processes, files or room; `resume` tries them again.
+    on in `output`, or in the last of these folders, and warns where another emplace or other files of agents began.
+    IoError tells of cells for which the machine lacked memory, processes, files or room; `resume` tries them again.
     """
     folder, faults = run_cells(suite, agents=agents, output=output, seed=seed, shard=shard, resume=resume,
-                               threads=threads, progress=progress)
+                               threads=threads, warn=warnings.warn, progress=progress)
     if faults:
         raise IoError(f"{faults}; resume=True tries them again")
     return report(folder)
 
 
-def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
-              shard: str = "1/1", resume: bool = False, threads: int = 0, progress: Progress = None) -> tuple[str, str]:
-    """Runs a suite. Returns the folder of its results, and which cells this machine could not run, if any."""
+def _complete(suite: Suite, agents: Iterable[Any]) -> tuple[dict[str, Any], str]:
+    """Returns a suite with these agents and without "*" and "extends", and what errors call it."""
+    added = list(_with_classes(agents))
     if isinstance(suite, dict):
         source = "suite"
         document = dict(suite)
+        listed = document.get("agents", "extends" in document)
+        if not listed and added:
+            document["agents"], added = added, []
+        elif listed and not isinstance(listed, (bool, str)):
+            document["agents"] = list(_with_classes(listed))
+        document = json.loads(_core.complete_suite(json.dumps(document), source))
     else:
         source = os.fspath(suite)
         document = json.loads(_core.suite_text(source))
-    if document.get("agents") != "*" or agents:
-        listed = document.get("agents", [])
-        listed = _core.agents() if listed == "*" else listed
-        document["agents"] = [*_with_classes(listed), *_with_classes(agents)]
+    document["agents"] += [entry for entry in added if entry not in document["agents"]]
+    return document, source
+
+
+def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
+              shard: str = "1/1", resume: bool = False, threads: int = 0, warn: Callable[[str], None],
+              progress: Progress = None) -> tuple[str, str]:
+    """Runs a suite. Returns the folder of its results, and which cells this machine could not run, if any."""
+    document, source = _complete(suite, agents)
     text = json.dumps(document)
     name = _core.name_of_run(text, source, shard)
     if output is not None:
         folder = os.fspath(output)
     else:
-        folder = last_folder(name) if resume else _free_folder(name)
-    return folder, _core.run_suite(text, source, folder, seed, shard, resume, threads, list(sys.argv), progress)
+        folder = last_folder(name, document["name"]) if resume else _free_folder(name)
+    used = [(entry["agent"] if isinstance(entry, dict) else entry).partition(":")[0] for entry in document["agents"]]
+    return folder, _core.run_suite(text, source, folder, seed, shard, resume, threads, list(sys.argv), files_of(used),
+                                   warn, progress)

@@ -1,9 +1,12 @@
 """What evaluations return."""
 
 import enum
-from typing import NamedTuple
+import os
+from typing import NamedTuple, Union
 
 import numpy
+
+Path = Union[str, "os.PathLike[str]"]  # a file, or a name where the program takes one
 
 
 class Status(enum.IntEnum):

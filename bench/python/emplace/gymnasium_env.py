@@ -10,7 +10,8 @@ An observation is a dict:
     features   (groups, 3) Problem.features
     edges      (edges, 2) producer and consumer of each edge between groups
     current    the group to place; the last one when the episode has ended
-    placement  (groups,) the device of each group
+    placement  (groups,) the device of each group, as an index of the placeable devices, as actions are;
+               problem.placeable_devices[placement] is a placement of the problem
     visited    (groups,) 1 where the episode has chosen
 The info has the `action_mask` of the current group (0 where the weights of the groups that were visited leave no memory
 for its own, unless that is so on all devices), the `objective_us`, the `step_time_us` and whether the placement `fits`.
@@ -25,7 +26,7 @@ import numpy
 
 from emplace import _core
 from emplace._errors import UsageError
-from emplace._types import Status
+from emplace._types import Path, Status
 
 try:
     import gymnasium
@@ -83,13 +84,19 @@ class _Episodes:
         """Starts episodes from `start`, devices of the problem, or as the environment says."""
         shape = (self.count, self.problem.num_groups)
         if start is not None:
-            start = numpy.broadcast_to(numpy.asarray(start), shape)
-            self.problem.evaluate(start[0])  # refuses what is no placement
+            start = numpy.asarray(start)
+            if start.shape not in (shape, shape[1:]):
+                raise UsageError(f"start: an array of the shape {start.shape}, expected {shape[1:]} or {shape}")
+            self.problem.evaluate(start)  # refuses what are no placements
             index = numpy.full(self.problem.num_devices, -1)
             index[self.devices] = numpy.arange(len(self.devices))
-            self.placements = index[start].astype(numpy.int32)
-            if (self.placements < 0).any():
-                raise UsageError("the start has groups on devices that are not placeable")
+            placements = numpy.broadcast_to(index[start], shape).astype(numpy.int32)
+            if (placements < 0).any():
+                row, group = numpy.argwhere(placements < 0)[0]
+                device = numpy.broadcast_to(start, shape)[row, group]
+                raise UsageError(f"start: group {group} of placement {row} is on device {device}, expected one of "
+                                 f"{self.devices.tolist()}, which are placeable")
+            self.placements = placements
         elif self.start == "random":
             self.placements = random.integers(len(self.devices), size=shape, dtype=numpy.int32)
         else:
@@ -143,7 +150,7 @@ class PlacetoEnv(Env):  # type: ignore[misc,valid-type]
 
     metadata: dict[str, Any] = {"render_modes": []}
 
-    def __init__(self, graph: str = "inception-v3", cluster: str = "p2-8xlarge-4", groups: int = 128,
+    def __init__(self, graph: Path = "inception-v3", cluster: Path = "p2-8xlarge-4", groups: int = 128,
                  reward: str = "step", start: str = "single", problem: Optional[_core.Problem] = None,
                  render_mode: Optional[str] = None) -> None:
         if render_mode is not None:
@@ -186,7 +193,7 @@ class PlacetoVectorEnv(VectorEnv):  # type: ignore[misc,valid-type]
     if gymnasium is not None and hasattr(gymnasium.vector, "AutoresetMode"):
         metadata["autoreset_mode"] = gymnasium.vector.AutoresetMode.NEXT_STEP
 
-    def __init__(self, num_envs: int = 1, graph: str = "inception-v3", cluster: str = "p2-8xlarge-4",
+    def __init__(self, num_envs: int = 1, graph: Path = "inception-v3", cluster: Path = "p2-8xlarge-4",
                  groups: int = 128, reward: str = "step", start: str = "single",
                  problem: Optional[_core.Problem] = None, render_mode: Optional[str] = None) -> None:
         if num_envs < 1:
@@ -206,8 +213,9 @@ class PlacetoVectorEnv(VectorEnv):  # type: ignore[misc,valid-type]
     def reset(self, *, seed: Optional[int] = None,
               options: Optional[dict[str, Any]] = None) -> tuple[dict[str, Any], dict[str, Any]]:
         super().reset(seed=seed)
-        self._start = (options or {}).get("start")
-        self._episodes.begin(self.np_random, self._start)
+        start = (options or {}).get("start")
+        self._episodes.begin(self.np_random, start)
+        self._start = start
         return self._observe(), self._inform()
 
     def step(self, actions: numpy.ndarray

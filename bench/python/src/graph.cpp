@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -45,9 +47,9 @@ py::array op_flops(const OpGraph& graph) {
 
 PythonGraph share(OpGraph graph) { return {std::make_shared<const OpGraph>(std::move(graph))}; }
 
-PythonGraph load(const std::string& name_or_path) {
+PythonGraph load(const std::filesystem::path& name_or_path) {
   const py::gil_scoped_release released;
-  return share(load_graph(name_or_path));
+  return share(load_graph(name_or_path.native()));
 }
 
 PythonGraph read(const std::string& text, const std::string& format, const std::string& source) {
@@ -90,7 +92,7 @@ void bind_graph(py::module_& module) {
       .def_property_readonly("op_flops", [](Self self) { return op_flops(*self.graph); })
       .def(
           "save",
-          [](Self self, const std::string& path) {
+          [](Self self, const std::filesystem::path& path) {
             const py::gil_scoped_release released;
             write_text_file(path, write_graph_json(*self.graph));
           },

@@ -17,8 +17,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
 #include <exception>
+#include <filesystem>
 
 namespace emplace::python {
 namespace {
@@ -57,12 +59,12 @@ void translate(std::exception_ptr thrown) {
 
 // A plug-in has no emplace of its own: it takes this module's, whose symbols Python keeps to
 // itself.
-void load_plugin(const std::string& path) {
+void load_plugin(const std::filesystem::path& path) {
   Dl_info module{};
   if (::dladdr(reinterpret_cast<const void*>(&load_plugin), &module) == 0 ||
       ::dlopen(module.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) == nullptr) {
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("plug-in {}: Python cannot show it emplace", excerpt(path)));
+                fmt::format("plug-in {}: Python cannot show it emplace", excerpt(path.native())));
   }
   agents::load_plugin(path);
 }

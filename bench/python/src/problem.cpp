@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -195,22 +197,25 @@ StepRecord record(PythonProblem& self, const py::object& placement) {
   return self.record(devices);
 }
 
-std::shared_ptr<PythonProblem> load(const std::string& graph, const std::string& cluster,
-                                    std::int64_t groups, const std::string& grouping) {
+// Names of files may be any path-like object, so what may be one is a path.
+std::shared_ptr<PythonProblem> load(const std::filesystem::path& graph,
+                                    const std::filesystem::path& cluster, std::int64_t groups,
+                                    const std::string& grouping) {
   const py::gil_scoped_release released;
   const std::string strategy(grouping_for(grouping, groups));
   return std::make_shared<PythonProblem>(
-      bench::load_problem(graph, cluster, groups, strategy),
+      bench::load_problem(graph.native(), cluster.native(), groups, strategy),
       ProblemNames{.graph = graph, .cluster = cluster, .groups = groups, .grouping = strategy});
 }
 
-std::shared_ptr<PythonProblem> compile(const PythonGraph& graph, const std::string& cluster,
-                                       std::int64_t groups, const std::string& grouping) {
+std::shared_ptr<PythonProblem> compile(const PythonGraph& graph,
+                                       const std::filesystem::path& cluster, std::int64_t groups,
+                                       const std::string& grouping) {
   const py::gil_scoped_release released;
   const std::string strategy(grouping_for(grouping, groups));
   return std::make_shared<PythonProblem>(
       Problem(graph.graph, bench::group_graph(*graph.graph, groups, strategy),
-              std::make_shared<const Cluster>(load_cluster(cluster))),
+              std::make_shared<const Cluster>(load_cluster(cluster.native()))),
       ProblemNames{.graph = (*graph.graph)[boost::graph_bundle].name,
                    .cluster = cluster,
                    .groups = groups,
@@ -451,7 +456,7 @@ void bind_problem(py::module_& module) {
       .def_property_readonly("bounds", bounds)
       .def(
           "save",
-          [](Self self, const py::object& placement, const std::string& path) {
+          [](Self self, const py::object& placement, const std::filesystem::path& path) {
             write_text_file(path, write_placement_json(self.problem(),
                                                        read_placement(placement, self.problem())));
           },
@@ -475,7 +480,7 @@ void bind_problem(py::module_& module) {
           py::arg("placement"), py::arg("format"))
       .def(
           "load",
-          [](Self self, const std::string& path) {
+          [](Self self, const std::filesystem::path& path) {
             return to_array(read_placement_json(read_text_file(path), path, self.problem()));
           },
           py::arg("path"))

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -29,12 +30,18 @@ namespace {
 // A session belongs to one thread, and Python's threads share objects, so each use locks it.
 class PythonSession {
  public:
-  explicit PythonSession(agents::Session& session) : session_(&session) {}
+  PythonSession(agents::Session& session, std::shared_ptr<const PythonProblem> problem)
+      : session_(&session), problem_(std::move(problem)) {}
 
-  // Calls `body` with the session; throws kUsage if it has ended.
+  // Returns the problem of the session, also when that has ended.
+  const Problem& problem() const { return problem_->problem(); }
+
+  // Calls `body` with the session; throws kUsage if it has ended. Call it with the GIL. `body` may
+  // release the GIL and must run no Python, which could ask for this session, or let a thread run
+  // that does.
   template <typename Body>
   auto with(const Body& body) {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = locked();
     if (session_ == nullptr) {
       throw Error(ErrorCode::kUsage, "the session has ended: it lasts as long as place() runs");
     }
@@ -42,14 +49,73 @@ class PythonSession {
   }
 
   void end() {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = locked();
     session_ = nullptr;
   }
 
  private:
+  // A thread that waits for the mutex must not hold the GIL, which the one that has it may need to
+  // go on.
+  std::unique_lock<std::mutex> locked() {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) {
+      const py::gil_scoped_release released;
+      lock.lock();
+    }
+    return lock;
+  }
+
   std::mutex mutex_;
   agents::Session* session_;
+  std::shared_ptr<const PythonProblem> problem_;
 };
+
+std::string excerpt_of(const py::handle& value) {
+  return excerpt(py::repr(value).cast<std::string>());
+}
+
+// Returns the number that Python takes `value` for where it wants an index; nothing if it takes it
+// for none. A bool is none.
+std::optional<std::int64_t> as_index(const py::handle& value, const char* name) {
+  if (PyBool_Check(value.ptr()) || PyIndex_Check(value.ptr()) == 0) {
+    return std::nullopt;
+  }
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!number) {
+    // Arrays have __index__, which only those of one number allow.
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  int overflow = 0;
+  const long long result = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow != 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} is {}, expected a number of 64 bits", name, excerpt_of(number)));
+  }
+  return result;
+}
+
+// Returns the numbers of the argument `size`: one, or those of a tuple.
+std::vector<py::ssize_t> read_size(const py::object& size) {
+  std::vector<py::ssize_t> shape;
+  const auto add = [&](const py::handle& value) {
+    const std::optional<std::int64_t> number = as_index(value, "size");
+    if (!number || *number < 0) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("size is {}, expected an integer of 0 or more, or a tuple of these",
+                              excerpt_of(size)));
+    }
+    shape.push_back(*number);
+  };
+  if (!as_index(size, "size") && py::isinstance<py::sequence>(size)) {
+    for (const py::handle value : size) {
+      add(value);
+    }
+  } else {
+    add(size);
+  }
+  return shape;
+}
 
 // The random stream of a session.
 struct PythonRandom {
@@ -66,13 +132,11 @@ struct PythonRandom {
     if (size.is_none()) {
       return py::cast(draw(next));
     }
-    const auto shape = py::isinstance<py::int_>(size)
-                           ? std::vector<py::ssize_t>{size.cast<py::ssize_t>()}
-                           : size.cast<std::vector<py::ssize_t>>();
-    py::array_t<T> numbers(shape);
+    py::array_t<T> numbers(read_size(size));
+    const std::span<T> all(numbers.mutable_data(), static_cast<std::size_t>(numbers.size()));
     draw([&](RandomStream& random) {
-      for (py::ssize_t i = 0; i < numbers.size(); ++i) {
-        numbers.mutable_data()[i] = next(random);
+      for (T& number : all) {
+        number = next(random);
       }
       return 0;
     });
@@ -120,7 +184,7 @@ class PythonAgent final : public agents::Agent {
     const auto python_problem = std::make_shared<PythonProblem>(
         Problem(problem), ProblemNames{.graph = problem.graph()[boost::graph_bundle].name,
                                        .cluster = problem.cluster().name});
-    const auto python_session = std::make_shared<PythonSession>(session);
+    const auto python_session = std::make_shared<PythonSession>(session, python_problem);
     try {
       py::dict params;
       for (const auto& [name, value] : params_.values()) {
@@ -209,16 +273,12 @@ void register_agent(const std::string& name, const std::string& kind, const std:
 }
 
 py::object evaluate(PythonSession& self, const py::object& placements) {
-  const PlacementBatch batch = self.with(
-      [&](agents::Session& session) { return PlacementBatch(placements, session.problem()); });
-  std::vector<agents::Evaluation> evaluations;
-  {
+  const PlacementBatch batch(placements, self.problem());
+  const std::vector<agents::Evaluation> evaluations = self.with([&](agents::Session& session) {
     const py::gil_scoped_release released;
     const std::vector<Placement> all = batch.read_all();
-    evaluations = self.with([&](agents::Session& session) {
-      return batch.is_single() ? std::vector{session.evaluate(all.front())} : session.evaluate(all);
-    });
-  }
+    return batch.is_single() ? std::vector{session.evaluate(all.front())} : session.evaluate(all);
+  });
   return to_python(evaluations, batch.is_single());
 }
 
@@ -232,12 +292,15 @@ void bind_agents(py::module_& module) {
            })
       .def(
           "integers",
-          [](const PythonRandom& self, std::int64_t bound, const py::object& size) {
-            if (bound < 1) {
-              throw Error(ErrorCode::kUsage, fmt::format("bound is {}, expected 1 or more", bound));
+          [](const PythonRandom& self, const py::object& bound, const py::object& size) {
+            const std::int64_t end = as_index(bound, "bound").value_or(0);
+            if (end < 1) {
+              throw Error(
+                  ErrorCode::kUsage,
+                  fmt::format("bound is {}, expected an integer of 1 or more", excerpt_of(bound)));
             }
-            return self.fill<std::int64_t>(size, [bound](RandomStream& random) {
-              return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
+            return self.fill<std::int64_t>(size, [end](RandomStream& random) {
+              return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(end)));
             });
           },
           py::arg("bound"), py::arg("size") = py::none())
@@ -276,18 +339,19 @@ void bind_agents(py::module_& module) {
                              })
       .def_property_readonly("best_placement",
                              [](PythonSession& self) {
-                               return self.with([](Session& of) -> py::object {
-                                 const auto& best = of.best_placement();
-                                 return best ? py::object(to_array(*best)) : py::none();
-                               });
+                               const std::optional<Placement> best =
+                                   self.with([](Session& of) { return of.best_placement(); });
+                               return best ? py::object(to_array(*best)) : py::none();
                              })
-      .def_property_readonly(
-          "best_evaluation",
-          [](PythonSession& self) {
-            return self.with([](Session& of) -> py::object {
-              return of.best_placement() ? to_python({of.best_evaluation()}, true) : py::none();
-            });
-          })
+      .def_property_readonly("best_evaluation",
+                             [](PythonSession& self) {
+                               const std::vector<agents::Evaluation> best =
+                                   self.with([](Session& of) {
+                                     return of.best_placement() ? std::vector{of.best_evaluation()}
+                                                                : std::vector<agents::Evaluation>();
+                                   });
+                               return best.empty() ? py::none() : to_python(best, true);
+                             })
       .def(
           "prove_bound",
           [](PythonSession& self, double us) {

@@ -6,18 +6,27 @@
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/report.hpp>
+#include <emplace/bench/result_store.hpp>
 #include <emplace/bench/result_tables.hpp>
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/bench/threads.hpp>
+#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/random.hpp>
+#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,10 +103,66 @@ py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t ev
   return placed;
 }
 
+// The files in Python of the agents of a suite: name and text.
+using AgentFiles = std::vector<std::pair<std::string, std::string>>;
+
+// Adds them to the libraries of the present start, as plug-ins are. The caller holds the store.
+bench::Manifest note_files(const std::string& folder, bench::Manifest manifest,
+                           const AgentFiles& files) {
+  auto& libraries = manifest.starts.back().build.libraries;
+  for (const auto& [name, text] : files) {
+    libraries.emplace_back("Python " + name, fmt::format("{:016x}", stable_hash(text)));
+  }
+  // As they are read back, so that builds can be compared.
+  std::ranges::sort(libraries);
+  if (!files.empty()) {
+    write_text_file(folder + "/manifest.json", bench::write_manifest(manifest));
+  }
+  return manifest;
+}
+
+// Returns the libraries that only one of two builds has.
+std::string other_libraries(const bench::BuildInfo& first, const bench::BuildInfo& now) {
+  std::vector<std::pair<std::string, std::string>> others;
+  std::ranges::set_symmetric_difference(first.libraries, now.libraries, std::back_inserter(others));
+  std::set<std::string> names;
+  for (const auto& [name, version] : others) {
+    names.insert(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Returns what the program warns of when it resumes a run, and of other files of agents.
+std::vector<std::string> warnings_of(const std::string& folder, const bench::Manifest& manifest,
+                                     std::int64_t without_checksum) {
+  std::vector<std::string> warnings;
+  const bench::BuildInfo& first = manifest.starts.front().build;
+  const bench::BuildInfo& now = manifest.starts.back().build;
+  if (const std::string others = other_libraries(first, now); !others.empty()) {
+    warnings.push_back(
+        fmt::format("{}: this run was started with another {}; the cells that are there are kept",
+                    folder, others));
+  }
+  bench::BuildInfo same_libraries = now;
+  same_libraries.libraries = first.libraries;
+  if (first != same_libraries) {
+    warnings.push_back(
+        fmt::format("this run was started by emplace {} (git {}), and is resumed by {} (git {})",
+                    first.version, first.git_revision, now.version, now.git_revision));
+  }
+  if (without_checksum > 0) {
+    warnings.push_back(fmt::format(
+        "{}/cells.jsonl: {} no checksum, as from an older emplace: damage would go unseen", folder,
+        counted(without_checksum, "cell has", "cells have")));
+  }
+  return warnings;
+}
+
 // Runs a suite. Returns which cells this machine could not run, and why; empty if it ran all.
 std::string run_suite(const std::string& text, const std::string& source, const std::string& folder,
                       std::int64_t seed, const std::string& shard, bool resume, int threads,
-                      const std::vector<std::string>& arguments, const py::object& progress) {
+                      const std::vector<std::string>& arguments, const AgentFiles& files,
+                      const py::object& warn, const py::object& progress) {
   check_threads(threads);
   if (seed < 0 || seed > bench::kMaxRootSeed) {
     throw Error(ErrorCode::kUsage,
@@ -110,6 +175,12 @@ std::string run_suite(const std::string& text, const std::string& source, const 
     bench::SuiteRun run(bench::read_suite(text, source), static_cast<std::uint64_t>(seed),
                         bench::read_shard(shard));
     run.open(folder, arguments, resume);
+    const bench::Manifest manifest = note_files(folder, run.manifest(), files);
+    for (const std::string& warning :
+         warnings_of(folder, manifest, run.finished_without_checksum())) {
+      const py::gil_scoped_acquire acquired;
+      warn(warning);
+    }
     bench::ThreadExecutor executor(threads);
     run.train(run.untrained(), executor, stop, [](const bench::SuiteTraining&) {});
     total = run.cells().size();
@@ -182,10 +253,39 @@ py::tuple report_text(const std::string& folder, bool color, bool json) {
 
 bool is_running() { return runs_in_progress > 0; }
 
+namespace {
+
+// How a second Ctrl-C ends the process, as it ends the program: an agent in Python may not end, and
+// then a run does not either.
+class EndAtInterrupt {
+ public:
+  EndAtInterrupt() = default;
+  ~EndAtInterrupt() {
+    if (is_armed_) {
+      PyOS_setsig(SIGINT, before_);
+    }
+  }
+  EndAtInterrupt(const EndAtInterrupt&) = delete;
+  EndAtInterrupt& operator=(const EndAtInterrupt&) = delete;
+
+  // From now on, and as long as this lives, the next Ctrl-C ends the process.
+  void arm() {
+    before_ = PyOS_setsig(SIGINT, SIG_DFL);
+    is_armed_ = true;
+  }
+
+ private:
+  bool is_armed_ = false;
+  PyOS_sighandler_t before_ = SIG_DFL;
+};
+
+}  // namespace
+
 void run_interruptibly(const std::function<void(const std::atomic<bool>& stop)>& body) {
   const RunInProgress in_progress;
   std::atomic<bool> stop{false};
   std::optional<py::error_already_set> interrupt;
+  EndAtInterrupt second;
   std::future<void> ended;
   {
     const py::gil_scoped_release released;
@@ -195,6 +295,9 @@ void run_interruptibly(const std::function<void(const std::atomic<bool>& stop)>&
       if (!interrupt && PyErr_CheckSignals() != 0) {
         interrupt.emplace();
         stop = true;
+        if (interrupt->matches(PyExc_KeyboardInterrupt)) {
+          second.arm();
+        }
       }
     }
   }
@@ -209,6 +312,13 @@ void bind_runs(py::module_& module) {
   module.def("run_suite", run_suite);
   module.def("read_run", read_run);
   module.def("report_text", report_text);
+  module.def("suite_of_run", [](const std::string& folder) {
+    return bench::read_store_manifest(folder).suite.name;
+  });
+  // The suite in `text` with all that it leaves to others: "*" and what it extends.
+  module.def("complete_suite", [](const std::string& text, const std::string& source) {
+    return bench::write_suite(bench::read_suite(text, source));
+  });
   // The name of a run of the suite in `text`. Suite and shard are checked.
   module.def("name_of_run",
              [](const std::string& text, const std::string& source, const std::string& shard) {

@@ -15,7 +15,8 @@ bool is_running();
 
 /// Calls `body` in another thread and waits for it without the GIL. Python's handlers of signals
 /// run meanwhile; when one of them raises, `stop` turns true, and its exception is thrown when
-/// `body` has returned. Throws what `body` throws. Call it with the GIL.
+/// `body` has returned. After Ctrl-C a second one ends the process. Throws what `body` throws. Call
+/// it with the GIL.
 void run_interruptibly(const std::function<void(const std::atomic<bool>& stop)>& body);
 
 /// Adds place() and what runs and reads suites to the module.

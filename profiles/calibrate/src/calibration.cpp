@@ -40,19 +40,6 @@ const OpSample* typical(const std::vector<OpSample>& samples) {
   return found == samples.end() ? nullptr : &*found;
 }
 
-MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
-                                 std::span<const OpSite> sites, const SamplingOptions& options,
-                                 const Progress& progress) {
-  MeasuredDeviceOps measured{.device = device.facts().name, .launch = launch};
-  measured.ops = measure_ops(device, sites, options, progress);
-  if (const OpSample* sample = typical(measured.ops.samples);
-      sample != nullptr && !options.is_stopped() && device.facts().kind == DeviceKind::kGpu) {
-    progress({.what = fmt::format("{}: copies behind ops", measured.device)});
-    measured.overlap = measure_overlap(device, sample->site, options);
-  }
-  return measured;
-}
-
 void tell_left_out(const MeasuredDeviceOps& measured, std::vector<std::string>& left_out) {
   for (const OpSite& site : measured.ops.unsupported) {
     left_out.push_back(
@@ -65,6 +52,26 @@ void tell_left_out(const MeasuredDeviceOps& measured, std::vector<std::string>& 
     left_out.push_back(fmt::format("{}: {} ops: measuring was stopped before", measured.device,
                                    measured.ops.not_measured));
   }
+}
+
+MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
+                                 std::span<const OpSite> sites, const SamplingOptions& options,
+                                 const Progress& progress, std::vector<std::string>& left_out) {
+  MeasuredDeviceOps measured{.device = device.facts().name, .launch = launch};
+  measured.ops = measure_ops(device, sites, options, progress);
+  tell_left_out(measured, left_out);
+  if (const OpSample* sample = typical(measured.ops.samples);
+      sample != nullptr && !options.is_stopped() && device.facts().kind == DeviceKind::kGpu) {
+    const std::string what = fmt::format("{}: copies behind ops", measured.device);
+    progress({.what = what});
+    try {
+      measured.overlap = measure_overlap(device, sample->site, options);
+    } catch (const DeviceFailure& failure) {
+      // The ops, which took minutes, are worth more than this one figure.
+      left_out.push_back(fmt::format("{}: {}", what, failure.what()));
+    }
+  }
+  return measured;
 }
 
 }  // namespace
@@ -139,6 +146,10 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
   }
   std::ranges::move(copies.unstable, std::back_inserter(result.left_out));
   result.copies = fit_copies(copies.samples);
+  std::vector<std::string> names;
+  std::ranges::transform(devices, std::back_inserter(names),
+                         [](const ComputeDevice* device) { return device->facts().name; });
+  expect_routes(names, result.copies);
   std::vector<MeasuredDevice> modelled;
   const bool has_gpu = std::ranges::any_of(devices, [](const ComputeDevice* device) {
     return device->facts().kind == DeviceKind::kGpu;
@@ -155,16 +166,9 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
       device.profile = modelled[static_cast<std::size_t>(known - devices.begin())].profile;
       continue;
     }
-    const MeasuredDeviceOps& measured = result.devices.emplace_back(
-        measure_device(*devices[i], options.launches[i], sites, options.sampling, progress));
-    tell_left_out(measured, result.left_out);
+    const MeasuredDeviceOps& measured = result.devices.emplace_back(measure_device(
+        *devices[i], options.launches[i], sites, options.sampling, progress, result.left_out));
     result.is_complete = result.is_complete && measured.ops.not_measured == 0;
-    if (measured.ops.samples.empty() && measured.ops.not_measured > 0) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("measuring was stopped before any op was measured on {}: nothing to "
-                              "keep",
-                              measured.device));
-    }
     device.profile = fit_device_profile(facts, measured.ops.samples,
                                         {.name = facts.device_class + "-measured",
                                          .summary = fmt::format("{}, measured", facts.product),
@@ -186,6 +190,15 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
       device.profile.provenance.notes += fmt::format(
           " Of a copy from the host {:.0f} % were hidden behind ops.", 100 * *measured.overlap);
     }
+  }
+  // A device without an op, as are those after the one that was measured when it was stopped, has
+  // its peaks and a guess.
+  const bool has_ops = std::ranges::any_of(result.devices, [](const MeasuredDeviceOps& measured) {
+    return !measured.ops.samples.empty();
+  });
+  if (!has_ops && !result.is_complete) {
+    throw Error(ErrorCode::kUnsupported,
+                "measuring was stopped before any op was measured: nothing to keep");
   }
   result.cluster = fit_cluster(
       options.name, fmt::format("{} devices, measured", devices.size()),

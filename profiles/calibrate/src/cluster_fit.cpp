@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -20,9 +21,9 @@ constexpr double kTypicalBytes = 1 << 20;
 // every two share bandwidth.
 class LinkBuilder {
  public:
-  LinkBuilder(const std::vector<Device>& devices, const CopyFit& copies, HostMemory host) {
-    for (const Device& device : devices) {
-      names_.push_back(device.name);
+  LinkBuilder(std::span<const std::string> devices, const CopyFit& copies, HostMemory host) {
+    for (const std::string& device : devices) {
+      names_.push_back(device);
     }
     add_copies(copies, host);
     add_shared_links(copies);
@@ -193,6 +194,11 @@ class LinkBuilder {
 
 }  // namespace
 
+void expect_routes(std::span<const std::string> devices, const CopyFit& copies) {
+  std::string ignored;
+  LinkBuilder(devices, copies, HostMemory::kPinned).build(ignored);
+}
+
 Cluster fit_cluster(std::string name, std::string summary, Provenance provenance,
                     std::span<const MeasuredDevice> devices, const CopyFit& copies,
                     HostMemory host) {
@@ -213,11 +219,13 @@ Cluster fit_cluster(std::string name, std::string summary, Provenance provenance
          .profile = static_cast<std::size_t>(found - cluster.profiles.begin()),
          .placeable = device.placeable});
   }
+  std::vector<std::string> names;
+  std::ranges::transform(cluster.devices, std::back_inserter(names), &Device::name);
   std::string& notes = cluster.provenance.notes;
   for (const CopyPair& pair : copies.pairs) {
     notes += fmt::format("{}{}.", notes.empty() ? "" : " ", pair.why);
   }
-  cluster.topology = LinkBuilder(cluster.devices, copies, host).build(notes);
+  cluster.topology = LinkBuilder(names, copies, host).build(notes);
   return cluster;
 }
 

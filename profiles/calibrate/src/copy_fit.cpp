@@ -70,12 +70,19 @@ Line fit_line(std::span<const TimedCopy> copies) {
   return line;
 }
 
-double mean_error(const Line& line, std::span<const TimedCopy> copies) {
-  double sum = 0;
+struct LineErrors {
+  double mean = 0;
+  double max = 0;
+};
+
+LineErrors errors_of(const Line& line, std::span<const TimedCopy> copies) {
+  LineErrors errors;
   for (const TimedCopy& copy : copies) {
-    sum += std::abs(error_of(line, copy));
+    const double error = std::abs(error_of(line, copy));
+    errors.mean += error / static_cast<double>(copies.size());
+    errors.max = std::max(errors.max, error);
   }
-  return sum / static_cast<double>(copies.size());
+  return errors;
 }
 
 std::size_t count_sizes(std::span<const TimedCopy> copies) {
@@ -88,7 +95,7 @@ std::size_t count_sizes(std::span<const TimedCopy> copies) {
 
 // Returns where two lines for the copies, sorted by size, part best; 0 if one line does.
 std::size_t best_cut(std::span<const TimedCopy> copies, const Line& line) {
-  if (mean_error(line, copies) <= kGoodError) {
+  if (errors_of(line, copies).mean <= kGoodError) {
     return 0;
   }
   std::size_t best = 0;
@@ -121,24 +128,20 @@ CopyCost fit_cost(std::span<const TimedCopy> copies) {
   const Line line = fit_line(copies);
   cost.alpha_us = line.alpha_us;
   cost.bytes_per_us = 1 / line.us_per_byte;
-  double sum = 0;
+  const LineErrors errors = errors_of(line, copies);
+  cost.mean_error = errors.mean;
+  cost.max_error = errors.max;
   const auto add_piece = [&](std::span<const TimedCopy> part) {
     const Line piece = fit_line(part);
     cost.pieces.push_back({.from_bytes = cost.pieces.empty() ? 0 : part.front().bytes,
                            .alpha_us = piece.alpha_us,
                            .bytes_per_us = 1 / piece.us_per_byte});
-    for (const TimedCopy& copy : part) {
-      const double error = std::abs(error_of(piece, copy));
-      sum += error;
-      cost.max_error = std::max(cost.max_error, error);
-    }
   };
   const std::size_t cut = best_cut(copies, line);
   if (cut > 0) {
     add_piece(copies.first(cut));
   }
   add_piece(copies.subspan(cut));
-  cost.mean_error = sum / static_cast<double>(copies.size());
   return cost;
 }
 

@@ -18,8 +18,9 @@ constexpr std::size_t kStarts = 16;
 constexpr int kMaxRounds = 100;
 constexpr double kConverged = 1e-12;
 
-// The least efficiency that a profile may have.
+// The least efficiency and the longest fixed time that a profile may have.
 constexpr double kMinEfficiency = 1e-6;
+constexpr double kMaxFixedUs = 1e6;
 
 // The unknowns are t0, 1 / e_c and 1 / e_m, so that all but the maximum is linear in them.
 constexpr std::size_t kCompute = 1;
@@ -120,7 +121,7 @@ class Descent {
 };
 
 Roofline to_roofline(const Triple& x) {
-  return {.fixed_us = x[0],
+  return {.fixed_us = std::min(x[0], kMaxFixedUs),
           .compute_efficiency = std::max(1 / x[kCompute], kMinEfficiency),
           .memory_efficiency = std::max(1 / x[kMemory], kMinEfficiency)};
 }

@@ -81,18 +81,33 @@ Summary summarize(std::span<const TimedRun> runs) {
 
 Summary measure(const SamplingOptions& options,
                 const std::function<std::vector<TimedRun>(std::int32_t)>& time_runs) {
+  const auto has_enough = [&](const Summary& summary) {
+    return summary.runs > 0 && summary.runs >= options.runs / 2;
+  };
+  // Few runs agree easily, a single one always does, so many count more than their agreement.
+  const auto is_better = [&](const Summary& summary, const Summary& than) {
+    if (has_enough(summary) != has_enough(than)) {
+      return has_enough(summary);
+    }
+    return than.runs == 0 || (summary.runs > 0 && summary.spread < than.spread);
+  };
   Summary best;
+  std::int32_t throttled = 0;
+  std::int32_t lost = 0;
   std::int32_t runs = options.runs;
   for (std::int32_t attempt = 0; attempt < options.attempts; ++attempt, runs *= 2) {
     const Summary summary = summarize(time_runs(runs));
-    if (best.runs == 0 || (summary.runs > 0 && summary.spread < best.spread)) {
+    throttled += summary.throttled;
+    lost += summary.lost;
+    if (is_better(summary, best)) {
       best = summary;
     }
-    if ((best.runs >= options.runs / 2 && best.spread <= options.stable_spread) ||
-        options.is_stopped()) {
+    if ((has_enough(best) && best.spread <= options.stable_spread) || options.is_stopped()) {
       break;
     }
   }
+  best.throttled = throttled;
+  best.lost = lost;
   return best;
 }
 

@@ -87,7 +87,8 @@ struct Accuracy {
 /// each kind of numbers, and at the end that of all.
 std::vector<Accuracy> accuracy_of(const Fidelity& fidelity);
 
-/// Returns in what numbers a step computes: the `dtype` of its graph, or else its math.
+/// Returns in what numbers a step computes: the `dtype` of its graph, or else its math, as of
+/// a graph that cannot be parsed.
 std::string numbers_of(const PublishedStep& step);
 
 /// Returns the report for a terminal, as Markdown, as JSON, or as comma-separated values with one

@@ -79,7 +79,8 @@ struct Validation {
 };
 
 /// Simulates and runs `placements` of `problem`. `devices` are those of the problem's cluster, in
-/// its order. A placement that does not fit a memory is left out.
+/// its order. A placement that does not fit a memory, or whose simulated step takes no time, is
+/// left out.
 Validation validate_steps(const std::string& graph, const Problem& problem,
                           std::span<const NamedPlacement> placements,
                           std::span<calibrate::ComputeDevice* const> devices,

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <new>
 #include <utility>
 
 namespace emplace::calibrate {
@@ -70,6 +71,8 @@ void Worker::work(const std::vector<int>& cores) {
     if (!is_skipped) {
       try {
         entry.task(team);
+      } catch (const std::bad_alloc&) {
+        failure = "out of memory";
       } catch (const std::exception& error) {
         failure = error.what();
       }

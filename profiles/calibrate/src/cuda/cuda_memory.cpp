@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 namespace emplace::calibrate {
@@ -48,7 +49,13 @@ class PinnedMemory final : public Memory {
 
 class PageableMemory final : public Memory {
  public:
-  explicit PageableMemory(std::int64_t bytes) : bytes_(bytes), data_(at_least_one(bytes)) {}
+  explicit PageableMemory(std::int64_t bytes) : bytes_(bytes) {
+    try {
+      data_.resize(at_least_one(bytes));
+    } catch (const std::bad_alloc&) {
+      throw DeviceFailure(fmt::format("the host has no {} bytes of memory left", bytes));
+    }
+  }
   void* data() const override { return const_cast<char*>(data_.data()); }
   std::int64_t bytes() const override { return bytes_; }
 

@@ -82,14 +82,18 @@ void CudaTimer::flush() {
   enqueue_flush(queue_.stream(), cache_filler_->data(), cache_filler_->bytes());
 }
 
-TimedRun CudaTimer::profiled(const std::map<std::uint64_t, DeviceTime>& times,
-                             std::uint64_t id) const {
-  const auto found = times.find(id);
-  if (found == times.end() || found->second.records == 0 || found->second.lost > 0) {
-    return {.quality = RunQuality::kLost};
+std::vector<TimedRun> CudaTimer::profiled(std::span<const std::uint64_t> ids) {
+  const auto times = times_of_runs(parse_activities(activities_->take()), ids);
+  std::vector<TimedRun> runs;
+  for (const std::uint64_t id : ids) {
+    const DeviceTime& time = times.at(id);
+    runs.push_back(
+        time.records == 0 || time.lost > 0
+            ? TimedRun{.quality = RunQuality::kLost}
+            : TimedRun{.us = time.busy_us,
+                       .quality = time.throttled ? RunQuality::kThrottled : RunQuality::kGood});
   }
-  return {.us = found->second.busy_us,
-          .quality = found->second.throttled ? RunQuality::kThrottled : RunQuality::kGood};
+  return runs;
 }
 
 std::vector<TimedRun> CudaTimer::time_runs(const CudaProgram& program, const OpBuffers& buffers,
@@ -109,11 +113,7 @@ std::vector<TimedRun> CudaTimer::time_runs(const CudaProgram& program, const OpB
       program.enqueue(queue_, buffers);
     }
     queue_.finish();
-    const auto times = device_times(parse_activities(activities_->take()));
-    for (const std::uint64_t id : ids) {
-      timed.push_back(profiled(times, id));
-    }
-    return timed;
+    return profiled(ids);
   }
   for (std::int32_t first = 0; first < runs; first += kHeldRuns) {
     const std::int32_t count = std::min(kHeldRuns, runs - first);
@@ -221,12 +221,19 @@ std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> 
     for (const auto& lane : lanes) {
       lane->queue.finish();
     }
-    const auto times = is_profiled() ? device_times(parse_activities(activities_->take()))
-                                     : std::map<std::uint64_t, DeviceTime>{};
+    std::vector<TimedRun> of_copies;
+    if (is_profiled()) {
+      std::vector<std::uint64_t> ids;
+      std::ranges::transform(lanes, std::back_inserter(ids),
+                             [](const auto& lane) { return lane->id; });
+      of_copies = profiled(ids);
+    } else {
+      std::ranges::transform(lanes, std::back_inserter(of_copies), [](const auto& lane) {
+        return TimedRun{.us = us_between(lane->before, lane->after)};
+      });
+    }
     for (std::size_t i = 0; i < copies.size(); ++i) {
-      const Lane& lane = *lanes[i];
-      timed[i].push_back(is_profiled() ? profiled(times, lane.id)
-                                       : TimedRun{.us = us_between(lane.before, lane.after)});
+      timed[i].push_back(of_copies[i]);
     }
   }
   return timed;

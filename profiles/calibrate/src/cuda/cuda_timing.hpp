@@ -12,6 +12,7 @@
 
 #include <emplace/calibrate/activity_source.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -41,7 +42,8 @@ class CudaTimer {
   struct Lane;
 
   void flush();
-  TimedRun profiled(const std::map<std::uint64_t, DeviceTime>& times, std::uint64_t id) const;
+  // Returns what the profiler recorded of each of `ids`, under which the same was launched.
+  std::vector<TimedRun> profiled(std::span<const std::uint64_t> ids);
   double empty_kernel_us();
 
   std::shared_ptr<const GpuPart> part_;

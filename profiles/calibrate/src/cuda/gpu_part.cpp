@@ -3,6 +3,7 @@
 #include "cuda_check.hpp"
 
 #include <emplace/calibrate/compute_device.hpp>
+#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 
@@ -48,8 +49,16 @@ std::vector<std::shared_ptr<const GpuPart>> GpuPart::split(
   check_cuda(driver, driver.device_get_resource(device, &whole, CU_DEV_RESOURCE_TYPE_SM),
              "cuDeviceGetDevResource");
   auto found = static_cast<unsigned>(count);
-  std::vector<CUdevResource> shares(found);
   const unsigned least = whole.sm.smCount / found;
+  const auto refuse = [&] {
+    throw Error(ErrorCode::kUsage, fmt::format("GPU {} of {} multiprocessors can't be cut into {} "
+                                               "parts",
+                                               ordinal, whole.sm.smCount, count));
+  };
+  if (least == 0) {
+    refuse();
+  }
+  std::vector<CUdevResource> shares(found);
   check_cuda(driver, driver.split_by_count(shares.data(), &found, &whole, nullptr, 0, least),
              "cuDevSmResourceSplitByCount");
   // The driver rounds the size of parts up to whole clusters, after which there may be too few.
@@ -60,8 +69,7 @@ std::vector<std::shared_ptr<const GpuPart>> GpuPart::split(
                "cuDevSmResourceSplitByCount");
   }
   if (found < static_cast<unsigned>(count)) {
-    throw DeviceFailure(fmt::format("GPU {} of {} multiprocessors can't be cut into {} parts",
-                                    ordinal, whole.sm.smCount, count));
+    refuse();
   }
   std::vector<std::shared_ptr<const GpuPart>> parts;
   for (CUdevResource& share : shares) {

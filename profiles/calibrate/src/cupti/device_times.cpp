@@ -176,4 +176,20 @@ std::map<std::uint64_t, DeviceTime> device_times(const ActivityLog& log) {
   return std::move(join).take();
 }
 
+std::map<std::uint64_t, DeviceTime> times_of_runs(const ActivityLog& log,
+                                                  std::span<const std::uint64_t> ids) {
+  const std::map<std::uint64_t, DeviceTime> all = device_times(log);
+  std::map<std::uint64_t, DeviceTime> times;
+  std::int32_t most = 0;
+  for (const std::uint64_t id : ids) {
+    const auto found = all.find(id);
+    const DeviceTime& time = times[id] = found != all.end() ? found->second : DeviceTime();
+    most = std::max(most, time.records);
+  }
+  for (auto& [id, time] : times) {
+    time.lost += most - time.records + (log.dropped_records > 0 ? 1 : 0);
+  }
+  return times;
+}
+
 }  // namespace emplace::calibrate

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -255,5 +256,11 @@ inline constexpr double kFullClock = 0.9;
 /// A correlation id that two external ids claim belongs to neither: its work counts as lost in
 /// both.
 std::map<std::uint64_t, DeviceTime> device_times(const ActivityLog& log);
+
+/// Does the same for `ids`, under each of which the same was launched. So records that one has
+/// fewer than another are lost. If CUPTI dropped records, one of each id counts as lost, because
+/// nobody knows whose they were.
+std::map<std::uint64_t, DeviceTime> times_of_runs(const ActivityLog& log,
+                                                  std::span<const std::uint64_t> ids);
 
 }  // namespace emplace::calibrate

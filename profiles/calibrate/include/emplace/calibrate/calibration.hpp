@@ -55,9 +55,10 @@ struct CalibratedMachine {
 
 /// Measures `sites` on `devices` and copies between them. Devices of one class, product and number
 /// of compute units are alike: the ops are measured on the first. Beside GPUs, a CPU is not
-/// placeable. Where measuring is stopped, the cluster is made of what was measured; throws
-/// kUnsupported if that is not at least all copies and an op on each device. Throws DeviceFailure
-/// where a device can't be used at all.
+/// placeable. Where measuring is stopped, the cluster is made of what was measured, and of guesses
+/// on devices without an op; throws kUnsupported if there are not at least all copies and an op.
+/// Throws kUnsupported, too, before it measures ops, if no copy connects two of the devices. Throws
+/// DeviceFailure where a device can't be used at all.
 CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<const OpSite> sites,
                             const CalibrationOptions& options, const Progress& progress);
 

@@ -3,9 +3,10 @@
 // What copies between devices cost, and which of them get in each other's way.
 //
 // A copy of n bytes takes alpha + n / beta. Both are fitted to the relative errors with Huber's
-// loss, as rooflines are (fit.hpp), so small and large copies count alike. Where one line does not
-// do, since small copies take another path than large ones (through a staging buffer, in the launch
-// itself), the sizes are cut in two and each part has a line of its own.
+// loss, as rooflines are (fit.hpp), so small and large copies count alike. A link of a cluster has
+// this one line, and the errors are its own. Where it does not do, since small copies take another
+// path than large ones (through a staging buffer, in the launch itself), the sizes are cut in two
+// and each part has a line of its own, which says where the link is wrong and by how much.
 //
 // Two copies that run at the same time share something if they take longer than alone. The measure
 // is (t_together - t_slow) / t_fast, where t_together is when the last of the two ends, and t_slow
@@ -38,11 +39,11 @@ struct CopyCost {
   std::string from{};
   std::string to{};
   HostMemory host = HostMemory::kNone;
-  double alpha_us = 0;              ///< of one line for all sizes, as a link of a cluster has it
+  double alpha_us = 0;              ///< of one line for all sizes, which a cluster's link has
   double bytes_per_us = 0;          ///< infinite is no answer: at most kMaxBytesPerUs
-  std::vector<CopyPiece> pieces{};  ///< one or two, by size
+  std::vector<CopyPiece> pieces{};  ///< by size: two where one line does not do, else that line
   std::int32_t samples = 0;
-  double mean_error = 0;  ///< of the pieces: |predicted - measured| / measured
+  double mean_error = 0;  ///< of the one line: |predicted - measured| / measured
   double max_error = 0;
 };
 
@@ -67,6 +68,10 @@ struct CopyFit {
 /// Fits costs to the samples of copies alone and tells of those in pairs whether they share. Copies
 /// of which too few sizes were measured (two) are left out.
 CopyFit fit_copies(std::span<const CopySample> samples);
+
+/// Throws kUnsupported unless a copy that was fitted leads from each of `devices` to each other
+/// one, or two do by way of a third.
+void expect_routes(std::span<const std::string> devices, const CopyFit& copies);
 
 /// Describes a device of a cluster to be made.
 struct MeasuredDevice {

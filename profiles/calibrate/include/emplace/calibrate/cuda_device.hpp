@@ -41,7 +41,7 @@ struct CudaDevices {
 
 /// Opens all GPUs and the libraries that they need. A machine without them, or a program built
 /// without the CUDA toolkit, is no failure: the answer says what is missing. Throws DeviceFailure
-/// if a GPU is there but refuses service, or can't be cut into so many parts.
+/// if a GPU is there but refuses service, and kUsage if one can't be cut into so many parts.
 CudaDevices cuda_devices(const CudaOptions& options);
 
 /// Returns what ComputeDevice::launch_us() would be for kernels of a Recorded. Requires: `device`

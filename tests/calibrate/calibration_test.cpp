@@ -1,0 +1,104 @@
+#include <emplace/calibrate/calibration.hpp>
+#include <emplace/graphs/error.hpp>
+
+#include <calibrate/hashing_device.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace emplace::calibrate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const Progress kSilent = [](const ProgressNote&) {};
+
+std::vector<OpSite> four_sites() {
+  std::vector<OpSite> sites;
+  for (const char* kind : {"relu", "add", "mul", "tanh"}) {
+    sites.push_back({.op = {.name = "op", .kind = kind, .shape = {100}}});
+  }
+  return sites;
+}
+
+// A GPU and a CPU, of which the GPU is measured first.
+struct GpuAndCpu {
+  HashingDevice gpu{"gpu:0", DeviceKind::kGpu};
+  HashingDevice cpu{"cpu:0"};
+  std::vector<ComputeDevice*> devices = {&gpu, &cpu};
+  std::atomic<bool> stop{false};
+  CalibrationOptions options = {
+      .name = "lab",
+      .date = "2026-11-20",
+      .launches = {{.us = 1, .stream_us = 2}, {.us = 1, .stream_us = 1}},
+      .sampling = {.warm_up_runs = 1, .runs = 2, .max_copy_bytes = 256, .stop = &stop}};
+
+  CalibratedMachine calibrate_until(const std::string& note) {
+    return calibrate(devices, four_sites(), options, [&](const ProgressNote& told) {
+      stop = stop || told.what.find(note) != std::string::npos;
+    });
+  }
+};
+
+TEST(Calibration, KeepsTheOpsOfOneDeviceWhenItIsStoppedBeforeTheNext) {
+  GpuAndCpu machine;
+  const CalibratedMachine result = machine.calibrate_until("gpu:0: op 3 of 4");
+  EXPECT_FALSE(result.is_complete);
+  ASSERT_THAT(result.devices, SizeIs(2));
+  EXPECT_THAT(result.devices[0].ops.samples, SizeIs(2));
+  EXPECT_THAT(result.devices[1].ops.samples, IsEmpty());
+  EXPECT_THAT(result.left_out, ElementsAre("gpu:0: 2 ops: measuring was stopped before",
+                                           "cpu:0: 4 ops: measuring was stopped before"));
+  ASSERT_THAT(result.cluster.profiles, SizeIs(2));
+  EXPECT_THAT(result.cluster.profiles[0].measured.all(), SizeIs(2));
+  EXPECT_EQ(result.cluster.profiles[1].peak_flops_per_us, 1e6);
+  EXPECT_THAT(result.cluster.profiles[1].provenance.notes, HasSubstr("the fallback is a guess"));
+  EXPECT_EQ(read_cluster(write_cluster_json(result.cluster), "lab"), result.cluster);
+}
+
+TEST(Calibration, KeepsNothingWithoutAnOp) {
+  GpuAndCpu machine;
+  try {
+    machine.calibrate_until("gpu:0: op 1 of 4");
+    FAIL() << "there is no op";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_THAT(error.what(), HasSubstr("before any op was measured: nothing to keep"));
+  }
+}
+
+// The copies behind ops are of 64 MiB, far more than there is.
+TEST(Calibration, GoesOnWhereCopiesBehindOpsCannotBeMeasured) {
+  GpuAndCpu machine;
+  machine.gpu.max_bytes = 10'000;
+  const CalibratedMachine result =
+      calibrate(machine.devices, four_sites(), machine.options, kSilent);
+  EXPECT_TRUE(result.is_complete);
+  EXPECT_FALSE(result.devices.at(0).overlap.has_value());
+  EXPECT_THAT(result.devices[0].ops.samples, SizeIs(4));
+  EXPECT_THAT(result.devices.at(1).ops.samples, SizeIs(4));
+  EXPECT_THAT(result.left_out, ElementsAre("gpu:0: copies behind ops: gpu:0: out of memory"));
+}
+
+TEST(Calibration, TellsThatNoCopyConnectsDevicesBeforeItMeasuresOps) {
+  GpuAndCpu machine;
+  machine.options.sampling.max_copy_bytes = 4;  // one size makes no line
+  std::vector<std::string> told;
+  const Progress progress = [&](const ProgressNote& note) { told.push_back(note.what); };
+  try {
+    calibrate(machine.devices, four_sites(), machine.options, progress);
+    FAIL() << "there is no link";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no copy from gpu:0 to cpu:0 was measured"));
+  }
+  EXPECT_THAT(told.back(), HasSubstr("copy "));
+}
+
+}  // namespace
+}  // namespace emplace::calibrate
