@@ -61,7 +61,7 @@ void add_cpus(std::int32_t parts, const std::atomic<bool>& stop, MachineDevices&
                 fmt::format("--devices: {} cores can't be cut into {} parts", cores.size(), parts));
   }
   for (std::int32_t part = 0; part < parts; ++part) {
-    const auto first = static_cast<std::size_t>(part * per_part);
+    const auto first = static_cast<std::size_t>(part) * static_cast<std::size_t>(per_part);
     machine.owned.push_back(calibrate::make_cpu_device(
         fmt::format("cpu:{}", part),
         std::span(cores).subspan(first, static_cast<std::size_t>(per_part)), &stop));
@@ -69,12 +69,12 @@ void add_cpus(std::int32_t parts, const std::atomic<bool>& stop, MachineDevices&
 }
 
 void add_gpus(const Wanted& wanted, const MachineOptions& options,
-              std::shared_ptr<calibrate::ActivitySource> activities, MachineDevices& machine) {
+              const std::shared_ptr<calibrate::ActivitySource>& activities,
+              MachineDevices& machine) {
   calibrate::CudaDevices found;
   try {
-    found = calibrate::cuda_devices({.tf32 = !options.full_precision,
-                                     .parts = wanted.parts,
-                                     .activities = std::move(activities)});
+    found = calibrate::cuda_devices(
+        {.tf32 = !options.full_precision, .parts = wanted.parts, .activities = activities});
   } catch (const Error& error) {  // a GPU can't be cut into so many parts
     throw Error(error.code(), fmt::format("--devices: {}", error.what()));
   }
@@ -115,12 +115,13 @@ bool MachineDevices::has_gpu() const {
 }
 
 MachineDevices find_devices(const MachineOptions& options, const std::atomic<bool>& stop,
-                            std::shared_ptr<calibrate::ActivitySource> activities) {
+                            const std::shared_ptr<calibrate::ActivitySource>& activities) {
   std::vector<Wanted> wanted;
   for (const std::string& text : split(options.devices, ',')) {
     wanted.push_back(parse_device(text));
   }
-  std::ranges::stable_partition(wanted, &Wanted::is_gpu);
+  std::stable_partition(wanted.begin(), wanted.end(),
+                        [](const Wanted& each) { return each.is_gpu; });
   for (std::size_t i = 1; i < wanted.size(); ++i) {
     if (wanted[i].is_gpu == wanted[i - 1].is_gpu) {
       throw Error(ErrorCode::kUsage,

@@ -40,7 +40,7 @@ struct MachineDevices {
 /// begin no work once `stop` is true. Throws kUsage where there is no GPU but one is asked for; the
 /// message says what is missing, how to get it, and how to go on without.
 MachineDevices find_devices(const MachineOptions& options, const std::atomic<bool>& stop,
-                            std::shared_ptr<calibrate::ActivitySource> activities = nullptr);
+                            const std::shared_ptr<calibrate::ActivitySource>& activities = nullptr);
 
 /// Throws kUsage unless `cluster` has exactly the devices of this machine, by name and in order.
 /// Warns where one is of another class, or computes in another arithmetic, than the cluster says.

@@ -166,7 +166,7 @@ void PlanRunner::State::finish() {
 
 PlanRunner::PlanRunner(const OpGraph& graph, const ExecutionPlan& plan,
                        IdSpan<DeviceId, ComputeDevice* const> devices)
-    : state_(std::make_unique<State>(plan)) {
+    : state_(new State{.plan = plan}) {
   EMPLACE_CHECK(plan.memory_bytes.size() == devices.size(), "a plan for {} devices, not {}",
                 plan.memory_bytes.size(), devices.size());
   state_->compile(graph, devices);

@@ -25,7 +25,7 @@ struct PanelSums {
   using Vector = typename VectorOfRows<kRows, Scalar>::Type;
   // Columns whose sums are in registers at a time: half of the 16 vectors of SSE2.
   static constexpr std::size_t kMostColumns =
-      std::clamp<std::size_t>(8 * 16 / sizeof(Vector), 1, 8);
+      std::clamp<std::size_t>(std::size_t{8} * 16 / sizeof(Vector), 1, 8);
   static constexpr std::size_t kNext = kLanes / kRows;
 
   // Calls operation.template operator()<kColumns>(column) for pieces of the columns.

@@ -192,6 +192,7 @@ class PairFinder {
       }
     }
     std::vector<CopyPair> pairs;
+    pairs.reserve(meetings_.size());
     for (const auto& [key, meetings] : meetings_) {
       pairs.push_back(conclude(key, meetings));
     }
@@ -205,6 +206,7 @@ class PairFinder {
     HostMemory host = HostMemory::kNone;
     bool reverse = false;
 
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
     auto operator<=>(const PairKey&) const = default;
   };
 

@@ -360,7 +360,7 @@ SampleFit fit_to_samples(const DeviceProfile& base, std::span<const SampleTable>
   Rows rows(base);
   std::vector<ClassSample> own = rows.samples_of(tables, false);
   SampleFit fit = ProfileFit(base, std::move(own), rows.samples_of(proxies, true), date).run();
-  const Calibration& calibration = *fit.profile.calibration;
+  const Calibration calibration = fit.profile.calibration.value_or(Calibration());
   if (fit.reports.empty()) {
     throw Error(
         ErrorCode::kUnsupported,

@@ -18,6 +18,7 @@ struct OpKey {
   std::vector<std::int64_t> shape{};   ///< as in Op::shape
   DataType type = DataType::kFloat32;  ///< of the first output; kFloat32 where there is none
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
   auto operator<=>(const OpKey&) const = default;
 };
 
