@@ -137,18 +137,6 @@ class Progress {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// The results of one run should come from one program; a resumed run says so where they do not.
-void warn_of_other_build(const bench::Manifest& manifest) {
-  const auto& first = manifest.starts.front().build;
-  const auto& now = manifest.starts.back().build;
-  if (first != now) {
-    note(
-        fmt::format("emplace: warning: this run was started by emplace {} (git {}), and is resumed "
-                    "by {} (git {})",
-                    first.version, first.git_revision, now.version, now.git_revision));
-  }
-}
-
 // Trains the policies that the folder lacks.
 void train(bench::SuiteRun& suite_run, bench::Executor& executor, const std::atomic<bool>& stop) {
   const std::vector<bench::SuiteTraining> left = suite_run.untrained();
@@ -200,7 +188,10 @@ Outcome run(const Options& options, const Invocation& invocation) {
   }
   const std::string folder = choose_folder(options, suite.name, shard);
   suite_run.open(folder, invocation.arguments, options.resume);
-  warn_of_other_build(suite_run.manifest());
+  // The results of one run should come from one program; a resumed run says where they do not.
+  for (const std::string& difference : bench::differences_of_starts(suite_run.manifest(), folder)) {
+    note(escape_terminal("emplace: warning: " + difference));
+  }
   warn_without_checksum(folder, suite_run.finished_without_checksum());
   note(fmt::format("{}: {} of {} to run, results in {}", suite.name, suite_run.remaining().size(),
                    counted(std::ssize(suite_run.cells()), "cell"), folder));

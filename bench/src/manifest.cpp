@@ -10,6 +10,7 @@
 #include <boost/version.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <git_revision.hpp>
 #include <nlohmann/json.hpp>
 #include <sched.h>
@@ -20,7 +21,9 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <set>
 
 namespace emplace::bench {
 namespace {
@@ -153,6 +156,32 @@ Start start_now(std::vector<std::string> arguments) {
   }
   std::ranges::sort(start.build.libraries);  // as they are read back
   return start;
+}
+
+std::vector<std::string> differences_of_starts(const Manifest& manifest,
+                                               const std::string& folder) {
+  const BuildInfo& first = manifest.starts.front().build;
+  const BuildInfo& now = manifest.starts.back().build;
+  std::vector<std::pair<std::string, std::string>> others;
+  std::ranges::set_symmetric_difference(first.libraries, now.libraries, std::back_inserter(others));
+  std::set<std::string> names;
+  for (const auto& [name, version] : others) {
+    names.insert(name);
+  }
+  std::vector<std::string> differences;
+  if (!names.empty()) {
+    differences.push_back(
+        fmt::format("{}: this run was started with another {}; the cells that are there are kept",
+                    folder, fmt::join(names, ", ")));
+  }
+  BuildInfo same_libraries = now;
+  same_libraries.libraries = first.libraries;
+  if (first != same_libraries) {
+    differences.push_back(
+        fmt::format("this run was started by emplace {} (git {}), and is resumed by {} (git {})",
+                    first.version, first.git_revision, now.version, now.git_revision));
+  }
+  return differences;
 }
 
 bool had_problem(const Manifest& manifest, std::string_view graph, std::string_view cluster,

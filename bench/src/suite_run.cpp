@@ -97,7 +97,11 @@ void SuiteRun::load_shard() {
 }
 
 void SuiteRun::open(const std::string& folder, const std::vector<std::string>& arguments,
-                    bool resume) {
+                    bool resume, const Libraries& libraries) {
+  Start start = start_now(arguments);
+  Libraries& all = start.build.libraries;
+  all.insert(all.end(), libraries.begin(), libraries.end());
+  std::ranges::sort(all);  // as they are read back
   folder_ = folder;
   store_ = std::make_unique<ResultStore>(
       ResultStore::open(folder,
@@ -107,7 +111,7 @@ void SuiteRun::open(const std::string& folder, const std::vector<std::string>& a
                          .shard = shard_,
                          .num_shard_cells = static_cast<std::int64_t>(cells_.size()),
                          .problems = hashes_,
-                         .starts = {start_now(arguments)}},
+                         .starts = {std::move(start)}},
                         resume));
   remaining_ = unfinished(cells_, store_->finished());
   if (remaining_.size() + store_->finished().size() != cells_.size()) {

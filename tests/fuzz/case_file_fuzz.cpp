@@ -3,7 +3,6 @@
 #include "fuzz_target.hpp"
 
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/chrome_trace.hpp>
@@ -16,7 +15,9 @@ namespace {
 // Larger ones are simulated elsewhere; here they would only cost time.
 constexpr emplace::DeviceId kMaxDevices = 16;
 
-void try_case(std::string_view line) {
+}  // namespace
+
+void emplace::fuzz::try_input(std::string_view line) {
   const emplace::SimulationCase parsed = emplace::read_case(line, "fuzz");
   if (parsed.problem.num_devices() > kMaxDevices) {
     return;
@@ -31,14 +32,4 @@ void try_case(std::string_view line) {
     emplace::write_case_result(parsed, i, record);
     emplace::write_chrome_trace(parsed.problem, record);
   }
-}
-
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    try_case({reinterpret_cast<const char*>(data), size});
-  } catch (const emplace::Error&) {  // the answer to bad input
-  }
-  return 0;
 }

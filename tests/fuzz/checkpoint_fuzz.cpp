@@ -4,7 +4,6 @@
 #include "fuzz_target.hpp"
 
 #include <emplace/bench/training.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <string>
 #include <string_view>
@@ -20,7 +19,9 @@ constexpr std::string_view kAgents[] = {
     "rnn-colocrl:hidden=8,adjacency=8",
 };
 
-void try_checkpoint(std::string_view input) {
+}  // namespace
+
+void emplace::fuzz::try_input(std::string_view input) {
   const std::size_t line = input.find('\n');
   for (const std::string_view agent : kAgents) {
     if (input.substr(0, line) != agent) {
@@ -37,14 +38,4 @@ void try_checkpoint(std::string_view input) {
     training.run(1, [] { return false; });
     training.checkpoint();
   }
-}
-
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    try_checkpoint({reinterpret_cast<const char*>(data), size});
-  } catch (const emplace::Error&) {  // the answer to bad input
-  }
-  return 0;
 }

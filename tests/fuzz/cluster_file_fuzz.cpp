@@ -3,7 +3,6 @@
 #include "fuzz_target.hpp"
 
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/profiles/cluster.hpp>
@@ -39,7 +38,9 @@ std::shared_ptr<const emplace::OpGraph> ladder() {
   return graph;
 }
 
-void try_cluster(std::string_view text) {
+}  // namespace
+
+void emplace::fuzz::try_input(std::string_view text) {
   static const std::shared_ptr<const emplace::OpGraph> graph = ladder();
   auto cluster = std::make_shared<const emplace::Cluster>(emplace::read_cluster(text, "fuzz"));
   if (cluster->devices.size() > static_cast<std::size_t>(kMaxDevices)) {
@@ -56,14 +57,4 @@ void try_cluster(std::string_view text) {
   EMPLACE_CHECK(
       result.makespan_us >= bounds.critical_path_us && result.makespan_us >= bounds.total_work_us,
       "a step of {} us is below its bounds", result.makespan_us);
-}
-
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    try_cluster({reinterpret_cast<const char*>(data), size});
-  } catch (const emplace::Error&) {  // the answer to bad input
-  }
-  return 0;
 }

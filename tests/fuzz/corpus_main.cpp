@@ -1,12 +1,14 @@
 // Tries each file of the folders that are named.
 
-#include "fuzz_target.hpp"
-
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 int main(int argc, char** argv) {
   int num_tried = 0;

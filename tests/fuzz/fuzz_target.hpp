@@ -4,8 +4,11 @@
 // everything else, and what a sanitizer finds, is a defect. The preset `fuzz` lets libFuzzer invent
 // inputs; in the other presets the corpus is a test.
 
-#include <cstddef>
-#include <cstdint>
+#include <string_view>
 
-/// Tries one input; returns 0.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+namespace emplace::fuzz {
+
+/// Tries one input, which each target does in its own way. Throws Error for bad input.
+void try_input(std::string_view input);
+
+}  // namespace emplace::fuzz

@@ -4,7 +4,6 @@
 #include "fuzz_target.hpp"
 
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/graph_json.hpp>
 
@@ -16,7 +15,9 @@ namespace {
 // What is larger is good for nothing but to cost time.
 constexpr emplace::OpId kMaxOps = 10'000;
 
-void try_formats(std::string_view input) {
+}  // namespace
+
+void emplace::fuzz::try_input(std::string_view input) {
   const emplace::GraphFormats& formats = emplace::GraphFormats::global();
   const std::size_t line = input.find('\n');
   if (line == std::string_view::npos) {
@@ -39,14 +40,4 @@ void try_formats(std::string_view input) {
       EMPLACE_CHECK(emplace::write_graph_json(again) == text, "{} lost something", name);
     }
   }
-}
-
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    try_formats({reinterpret_cast<const char*>(data), size});
-  } catch (const emplace::Error&) {  // the answer to bad input
-  }
-  return 0;
 }

@@ -4,28 +4,13 @@
 
 #include <emplace/bench/micro_comparison.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <string_view>
 
-namespace {
-
-namespace bench = emplace::bench;
-
-void try_run(std::string_view text) {
+void emplace::fuzz::try_input(std::string_view text) {
   const bench::MicroRun run = bench::read_micro_run(text, "fuzz");
   const bench::MicroComparison comparison = bench::compare_micro(run, run, 0.02, "");
   EMPLACE_CHECK(comparison.count(bench::Verdict::kSlower) == 0, "it is slower than itself");
   bench::write_terminal(comparison, false);
   bench::write_json(comparison);
-}
-
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    try_run({reinterpret_cast<const char*>(data), size});
-  } catch (const emplace::Error&) {  // the answer to bad input
-  }
-  return 0;
 }

@@ -4,7 +4,6 @@
 
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/placement_file.hpp>
@@ -25,21 +24,13 @@ Problem small_problem() {
                  std::make_shared<const emplace::Cluster>(emplace::load_cluster("p2-8xlarge-2")));
 }
 
-void try_placement(std::string_view text) {
+}  // namespace
+
+void emplace::fuzz::try_input(std::string_view text) {
   static const Problem problem = small_problem();
   const emplace::Placement placement = emplace::read_placement_json(text, "fuzz", problem);
   emplace::Simulator(problem).run(placement);
   const std::string written = emplace::write_placement_json(problem, placement);
   EMPLACE_CHECK(emplace::read_placement_json(written, "again", problem) == placement,
                 "the placement lost something");
-}
-
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    try_placement({reinterpret_cast<const char*>(data), size});
-  } catch (const emplace::Error&) {  // the answer to bad input
-  }
-  return 0;
 }

@@ -5,7 +5,6 @@
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <string_view>
 
@@ -15,7 +14,9 @@ using emplace::Problem;
 namespace agents = emplace::agents;
 namespace bench = emplace::bench;
 
-void try_policy(std::string_view text) {
+}  // namespace
+
+void emplace::fuzz::try_input(std::string_view text) {
   static const Problem problem =
       bench::load_problem("fork-join:width=2,stages=2", "p2-8xlarge-2", 6, "neighbours");
   const bench::PolicyFile file = bench::read_policy_file(text, "fuzz");
@@ -25,14 +26,4 @@ void try_policy(std::string_view text) {
   for (const emplace::DeviceId device : placement.devices()) {
     EMPLACE_CHECK(device >= 0 && device < problem.num_devices(), "device {}", device);
   }
-}
-
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    try_policy({reinterpret_cast<const char*>(data), size});
-  } catch (const emplace::Error&) {  // the answer to bad input
-  }
-  return 0;
 }

@@ -9,49 +9,20 @@
 #include <emplace/bench/result_tables.hpp>
 #include <emplace/bench/run_comparison.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 
-#include <cstdlib>
-#include <filesystem>
+#include <support/temporary_folder.hpp>
+
 #include <fstream>
-#include <string>
 #include <string_view>
 
-namespace {
-
-namespace bench = emplace::bench;
-namespace fs = std::filesystem;
-
-// A folder for as long as the program runs.
-class Folder {
- public:
-  Folder() : path_((fs::temp_directory_path() / "emplace_fuzz_XXXXXX").string()) {
-    EMPLACE_CHECK(mkdtemp(path_.data()) != nullptr, "no folder {}", path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-
-  const std::string& path() const { return path_; }
-  void write(const std::string& name, std::string_view bytes) const {
-    std::ofstream(path_ + "/" + name, std::ios::binary) << bytes;
-  }
-
- private:
-  std::string path_;
-};
-
-void try_store(std::string_view input) {
-  static const Folder folder;
+void emplace::fuzz::try_input(std::string_view input) {
+  static const TemporaryFolder folder;
   const std::size_t line = input.find('\n');
   if (line == std::string_view::npos) {
     return;
   }
-  folder.write("manifest.json", input.substr(0, line));
-  folder.write("cells.jsonl", input.substr(line + 1));
+  std::ofstream(folder.path("manifest.json"), std::ios::binary) << input.substr(0, line);
+  std::ofstream(folder.path("cells.jsonl"), std::ios::binary) << input.substr(line + 1);
   const bench::StoredRun run = bench::read_store(folder.path());
   const bench::Report report = bench::make_report(run);
   bench::write_terminal(report, true);
@@ -66,14 +37,4 @@ void try_store(std::string_view input) {
   const bench::RunComparison comparison = bench::compare_runs(run, run, 0.02);
   EMPLACE_CHECK(comparison.count(bench::Verdict::kSlower) == 0, "it is slower than itself");
   bench::write_terminal(comparison, false);
-}
-
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    try_store({reinterpret_cast<const char*>(data), size});
-  } catch (const emplace::Error&) {  // the answer to bad input
-  }
-  return 0;
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
@@ -12,7 +10,7 @@ namespace emplace {
 /// A folder that no other test has, however many of them run at once; it goes with its content.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(testing::TempDir() + "emplace_XXXXXX") {
+  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "emplace_XXXXXX").string()) {
     if (::mkdtemp(path_.data()) == nullptr) {
       throw std::runtime_error("cannot make the folder " + path_);
     }

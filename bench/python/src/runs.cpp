@@ -13,20 +13,15 @@
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/random.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <future>
-#include <iterator>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -106,54 +101,22 @@ py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t ev
 // The files in Python of the agents of a suite: name and text.
 using AgentFiles = std::vector<std::pair<std::string, std::string>>;
 
-// Adds them to the libraries of the present start, as plug-ins are. The caller holds the store.
-bench::Manifest note_files(const std::string& folder, bench::Manifest manifest,
-                           const AgentFiles& files) {
-  auto& libraries = manifest.starts.back().build.libraries;
+// They are among the libraries of a start, as plug-ins are.
+bench::Libraries libraries_of(const AgentFiles& files) {
+  bench::Libraries libraries;
   for (const auto& [name, text] : files) {
     libraries.emplace_back("Python " + name, fmt::format("{:016x}", stable_hash(text)));
   }
-  // As they are read back, so that builds can be compared.
-  std::ranges::sort(libraries);
-  if (!files.empty()) {
-    write_text_file(folder + "/manifest.json", bench::write_manifest(manifest));
-  }
-  return manifest;
+  return libraries;
 }
 
-// Returns the libraries that only one of two builds has.
-std::string other_libraries(const bench::BuildInfo& first, const bench::BuildInfo& now) {
-  std::vector<std::pair<std::string, std::string>> others;
-  std::ranges::set_symmetric_difference(first.libraries, now.libraries, std::back_inserter(others));
-  std::set<std::string> names;
-  for (const auto& [name, version] : others) {
-    names.insert(name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-// Returns what the program warns of when it resumes a run, and of other files of agents.
-std::vector<std::string> warnings_of(const std::string& folder, const bench::Manifest& manifest,
-                                     std::int64_t without_checksum) {
-  std::vector<std::string> warnings;
-  const bench::BuildInfo& first = manifest.starts.front().build;
-  const bench::BuildInfo& now = manifest.starts.back().build;
-  if (const std::string others = other_libraries(first, now); !others.empty()) {
-    warnings.push_back(
-        fmt::format("{}: this run was started with another {}; the cells that are there are kept",
-                    folder, others));
-  }
-  bench::BuildInfo same_libraries = now;
-  same_libraries.libraries = first.libraries;
-  if (first != same_libraries) {
-    warnings.push_back(
-        fmt::format("this run was started by emplace {} (git {}), and is resumed by {} (git {})",
-                    first.version, first.git_revision, now.version, now.git_revision));
-  }
-  if (without_checksum > 0) {
+// Returns what the program warns of when it resumes a run.
+std::vector<std::string> warnings_of(const std::string& folder, const bench::SuiteRun& run) {
+  std::vector<std::string> warnings = bench::differences_of_starts(run.manifest(), folder);
+  if (const std::int64_t count = run.finished_without_checksum(); count > 0) {
     warnings.push_back(fmt::format(
         "{}/cells.jsonl: {} no checksum, as from an older emplace: damage would go unseen", folder,
-        counted(without_checksum, "cell has", "cells have")));
+        counted(count, "cell has", "cells have")));
   }
   return warnings;
 }
@@ -174,10 +137,8 @@ std::string run_suite(const std::string& text, const std::string& source, const 
   run_interruptibly([&](const std::atomic<bool>& stop) {
     bench::SuiteRun run(bench::read_suite(text, source), static_cast<std::uint64_t>(seed),
                         bench::read_shard(shard));
-    run.open(folder, arguments, resume);
-    const bench::Manifest manifest = note_files(folder, run.manifest(), files);
-    for (const std::string& warning :
-         warnings_of(folder, manifest, run.finished_without_checksum())) {
+    run.open(folder, arguments, resume, libraries_of(files));
+    for (const std::string& warning : warnings_of(folder, run)) {
       const py::gil_scoped_acquire acquired;
       warn(warning);
     }

@@ -16,13 +16,16 @@
 
 namespace emplace::bench {
 
+/// Lists libraries and files of agents: name, and version or hash.
+using Libraries = std::vector<std::pair<std::string, std::string>>;
+
 /// Describes the program.
 struct BuildInfo {
   std::string version{};
   std::string git_revision{};  ///< with "-dirty" where the tree had changes; "unknown" outside git
   std::string compiler{};
   std::string build_type{};
-  std::vector<std::pair<std::string, std::string>> libraries{};  ///< name, version
+  Libraries libraries{};
 
   bool operator==(const BuildInfo&) const = default;
 };
@@ -70,6 +73,11 @@ struct Manifest {
 /// Says why results of `stored` and `wanted` do not belong together: another suite, seed or problem
 /// (as a clause about the run of `stored`); or nothing. Shards of one suite belong together.
 std::optional<std::string> difference(const Manifest& stored, const Manifest& wanted);
+
+/// Tells in what the program of the last start differs from that of the first, whose results are
+/// kept: other libraries, plug-ins and files of agents among them, or another build. A line each;
+/// `folder` is that of the run.
+std::vector<std::string> differences_of_starts(const Manifest& manifest, const std::string& folder);
 
 /// Says whether the run had this problem under these names, with the same contents.
 bool had_problem(const Manifest& manifest, std::string_view graph, std::string_view cluster,

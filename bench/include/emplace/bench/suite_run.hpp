@@ -34,9 +34,10 @@ class SuiteRun {
   /// ProblemSet and hash_trained() do.
   SuiteRun(const Suite& suite, std::uint64_t root_seed, Shard shard = {});
 
-  /// Opens the store in `folder`; `arguments` are those of the program. Throws as
-  /// ResultStore::open() does.
-  void open(const std::string& folder, const std::vector<std::string>& arguments, bool resume);
+  /// Opens the store in `folder`; `arguments` are those of the program, `libraries` what results
+  /// depend on besides those that start_now() knows. Throws as ResultStore::open() does.
+  void open(const std::string& folder, const std::vector<std::string>& arguments, bool resume,
+            const Libraries& libraries = {});
 
   /// Returns all cells of the shard.
   const std::vector<Cell>& cells() const { return cells_; }
