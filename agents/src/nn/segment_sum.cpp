@@ -23,10 +23,10 @@ struct VectorOfRows<1, Scalar> {
 template <std::size_t kRows, class Scalar>
 struct PanelSums {
   using Vector = typename VectorOfRows<kRows, Scalar>::Type;
-  // Columns whose sums are in registers at a time: half of the 16 vectors of SSE2.
+  // Columns whose sums are in registers at a time: half of the 16 of SSE2, of 16 bytes each.
   static constexpr std::size_t kMostColumns =
       std::clamp<std::size_t>(std::size_t{8} * 16 / sizeof(Vector), 1, 8);
-  static constexpr std::size_t kNext = kLanes / kRows;
+  static constexpr std::size_t kStride = kLanes / kRows;  // in vectors, from a column to the next
 
   // Calls operation.template operator()<kColumns>(column) for pieces of the columns.
   template <std::size_t kColumns = kMostColumns, class Operation>
@@ -39,11 +39,9 @@ struct PanelSums {
     }
   }
 
-  // Returns `column` of rows number rows * kRows and those after it; the next column is kNext
-  // further.
+  // Returns `column` of the kRows rows from rows * kRows on.
   static Vector* find(const MatrixView<Scalar>& matrix, std::size_t rows, std::size_t column) {
-    const std::size_t row = rows * kRows;
-    return reinterpret_cast<Vector*>(matrix.row(row) + column * kLanes);
+    return reinterpret_cast<Vector*>(matrix.row(rows * kRows) + column * kLanes);
   }
   static Vector* find(std::span<const MatrixView<Scalar>> sources, SegmentSum::Entry entry,
                       std::size_t column) {
@@ -59,12 +57,12 @@ struct PanelSums {
       for (const SegmentSum::Entry entry : entries) {
         const Vector* const from = find(sources, entry, column);
         for (std::size_t i = 0; i < kColumns; ++i) {
-          sums[i] += from[i * kNext] * factor;
+          sums[i] += from[i * kStride] * factor;
         }
       }
       Vector* const to = find(out, row, column);
       for (std::size_t i = 0; i < kColumns; ++i) {
-        to[i * kNext] = sums[i];
+        to[i * kStride] = sums[i];
       }
     });
   }
@@ -76,13 +74,13 @@ struct PanelSums {
       const Vector* const from = find(out, row, column);
       Vector added[kColumns];
       for (std::size_t i = 0; i < kColumns; ++i) {
-        added[i] = from[i * kNext] * factor;
+        added[i] = from[i * kStride] * factor;
       }
       for (const SegmentSum::Entry entry : entries) {
         if (sources[static_cast<std::size_t>(entry.source)].data != nullptr) {
           Vector* const to = find(sources, entry, column);
           for (std::size_t i = 0; i < kColumns; ++i) {
-            to[i * kNext] += added[i];
+            to[i * kStride] += added[i];
           }
         }
       }
