@@ -19,9 +19,7 @@ constexpr double kMicrosecondsPerSecond = 1e6;
 // double counts single bytes.
 constexpr double kMinPerSecond = 1e6;
 constexpr double kMaxPerSecond = 1e21;
-constexpr double kMaxFixedUs = 1e6;
 constexpr std::int64_t kMaxSlots = 1024;
-constexpr double kMinEfficiency = 1e-6;
 constexpr std::int64_t kMaxWindow = 1024;
 constexpr std::int64_t kMaxMultiprocessors = 1'000'000;
 constexpr std::int64_t kMaxMemoryBytes = std::int64_t{1} << 53;

@@ -19,10 +19,9 @@ constexpr double kConverged = 1e-10;    // of the loss, in one step
 constexpr double kDifference = 1e-6;    // of a logarithm, for derivatives
 constexpr double kFirstDamping = 1e-3;  // of the diagonal
 constexpr double kMostDamping = 1e8;
-constexpr double kLeastUs = 1e-3;  // of fixed times, whose logarithms are fitted
-constexpr double kMostUs = 1e6;
-constexpr double kMostFloor = 1.0 / 3;   // of the least time that contains it
-constexpr double kMinEfficiency = 1e-3;  // nothing real is below
+constexpr double kLeastUs = 1e-3;              // of fixed times, whose logarithms are fitted
+constexpr double kMostFloor = 1.0 / 3;         // of the least time that contains it
+constexpr double kMinFittedEfficiency = 1e-3;  // nothing real is below
 
 using Vector = std::vector<double>;
 
@@ -67,8 +66,8 @@ class Descent {
  public:
   Descent(const FittedForm& start, std::span<const WorkSample> samples, const FormBounds& bounds)
       : samples_(samples), fitted_(start) {
-    const Bounds time = {log_of(kLeastUs), log_of(kMostUs)};
-    const Bounds part = {log_of(kMinEfficiency), 0};
+    const Bounds time = {log_of(kLeastUs), log_of(kMaxFixedUs)};
+    const Bounds part = {log_of(kMinFittedEfficiency), 0};
     has_fixed_ = std::ranges::any_of(samples, [](const WorkSample& s) { return s.floor < 0; });
     if (has_fixed_) {
       add(fitted_.roofline.fixed_us, time);
@@ -76,7 +75,7 @@ class Descent {
       fitted_.roofline.fixed_us = bounds.fixed_us;
     }
     add(fitted_.roofline.compute_efficiency,
-        {log_of(kMinEfficiency), log_of(bounds.max_compute_efficiency)});
+        {log_of(kMinFittedEfficiency), log_of(bounds.max_compute_efficiency)});
     add(fitted_.roofline.memory_efficiency, part);
     if (fitted_.roofline.form == CostForm::kTiles) {
       for (const double efficiency : fitted_.roofline.tile_efficiencies) {
@@ -84,7 +83,7 @@ class Descent {
       }
     }
     for (std::size_t floor = 0; floor < fitted_.floors_us.size(); ++floor) {
-      double least_us = kMostUs;
+      double least_us = kMaxFixedUs;
       for (const WorkSample& sample : samples) {
         if (sample.floor == static_cast<std::int32_t>(floor)) {
           least_us = std::min(least_us, sample.us);

@@ -18,10 +18,6 @@ constexpr std::size_t kStarts = 16;
 constexpr int kMaxRounds = 100;
 constexpr double kConverged = 1e-12;
 
-// The least efficiency and the longest fixed time that a profile may have.
-constexpr double kMinEfficiency = 1e-6;
-constexpr double kMaxFixedUs = 1e6;
-
 // The unknowns are t0, 1 / e_c and 1 / e_m, so that all but the maximum is linear in them.
 constexpr std::size_t kCompute = 1;
 constexpr std::size_t kMemory = 2;

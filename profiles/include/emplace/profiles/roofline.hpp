@@ -94,11 +94,16 @@ std::string_view to_string(CostForm form);
 /// as often.
 inline constexpr double kMaxComputeEfficiency = 4;
 
+/// The least efficiency and the longest fixed time of any op. No real device comes near: what lies
+/// outside is a wrong unit.
+inline constexpr double kMinEfficiency = 1e-6;
+inline constexpr double kMaxFixedUs = 1e6;
+
 /// Holds the numbers of a form for one class of ops, and how far they may be wrong.
 struct Roofline {
-  double fixed_us = 0;            ///< t0
-  double compute_efficiency = 1;  ///< e_c, in (0, kMaxComputeEfficiency]
-  double memory_efficiency = 1;   ///< e_m, in (0, 1]
+  double fixed_us = 0;            ///< t0, in [0, kMaxFixedUs]
+  double compute_efficiency = 1;  ///< e_c, in [kMinEfficiency, kMaxComputeEfficiency]
+  double memory_efficiency = 1;   ///< e_m, in [kMinEfficiency, 1]
   double spread = 0;              ///< of its costs: see Cost::spread; 0 to kMaxCostSpread
   CostForm form = CostForm::kMaximum;
   std::array<double, 2> tile_efficiencies = {1, 1};  ///< e_64 and e_32, in (0, 1]; for `tiles`
