@@ -42,12 +42,19 @@ run_shard='
   trap "rm -rf \"$folder\"" EXIT
   emplace run "$1" --shard "$2/$3" -o "$folder/shard-$2" --quiet >/dev/null || [ $? -eq 4 ] || exit
   tar -C "$folder" -cf - "shard-$2"'
+# Otherwise parallel runs the SHELL of each machine, and where that cannot start, the job seems to end well, with no
+# results.
+export PARALLEL_SHELL=/bin/sh
 if ! seq "$shards" | parallel --sshloginfile "$hosts" --jobs 1 --joblog joblog --resume-failed \
   --results "returned/{}/" --quote sh -c "$run_shard" sh "$suite" "{}" "$shards"; then
   grep -H "" returned/*/stderr >&2
   exit 1
 fi
 for shard in $(seq "$shards"); do
-  tar -xf "returned/$shard/stdout"
+  if ! tar -xf "returned/$shard/stdout"; then
+    echo "over_ssh.sh: $output/returned/$shard/stdout is not the archive of shard $shard;" \
+      "remove $output/joblog and start again" >&2
+    exit 1
+  fi
 done
 seq --format "shard-%.0f" "$shards" | xargs emplace merge -o merged

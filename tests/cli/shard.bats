@@ -200,8 +200,8 @@ emplace_on_path() {
 
 @test "GNU parallel leaves nothing on the machines, and mixes no sweeps" {
   emplace_on_path
-  # As ssh HOST -- COMMAND, with a home for each machine.
-  printf '#!/bin/sh\nmkdir -p "$BATS_TEST_TMPDIR/home-$1"\ncd "$BATS_TEST_TMPDIR/home-$1"\nshift 2\nTMPDIR=$PWD exec sh -c "$*"\n' >bin/ssh
+  # As ssh HOST -- COMMAND, with a home for each machine, and without a SHELL, as some machines have.
+  printf '#!/bin/sh\nmkdir -p "$BATS_TEST_TMPDIR/home-$1"\ncd "$BATS_TEST_TMPDIR/home-$1"\nshift 2\nunset SHELL\nTMPDIR=$PWD exec sh -c "$*"\n' >bin/ssh
   chmod +x bin/ssh
   printf '%s\n' alice bob >hosts
   mkdir "my suites"
@@ -232,6 +232,20 @@ emplace_on_path() {
   run -0 --separate-stderr "$recipes/over_ssh.sh" suite.json 3 out hosts
   [[ "$output" == "small: 14 of 14 cells from 3 stores"* ]]
   [ "$(wc -l <out/joblog)" -eq 5 ]
+}
+
+@test "GNU parallel takes no empty return for results" {
+  emplace_on_path
+  suite suite.json 5 inception-v3:batch=2
+  printf '#!/bin/sh\n' >bin/ssh
+  chmod +x bin/ssh
+  echo alice >hosts
+  run -1 --separate-stderr "$recipes/over_ssh.sh" suite.json 2 out hosts
+  [[ "$stderr" == *"out/returned/1/stdout is not the archive of shard 1; remove out/joblog and start again" ]]
+  rm bin/ssh out/joblog
+  echo : >hosts
+  run -0 --separate-stderr "$recipes/over_ssh.sh" suite.json 2 out hosts
+  [[ "$output" == "small: 14 of 14 cells from 2 stores"* ]]
 }
 
 @test "the job of Kubernetes has a shard for each of its pods" {
