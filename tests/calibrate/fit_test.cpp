@@ -273,8 +273,13 @@ TEST(Fit, TellsWhatWasRejected) {
   samples[1].time.lost = 2;
   samples[2].time.runs = 0;
   samples[2].time.median_us = 0;
+  // Two attempts of 20 runs; the better one was kept but for an outlier.
+  samples[3].time.below_clock = true;
+  samples[3].time.throttled = 40;
+  samples[3].time.runs = 19;
+  samples[3].time.interrupted = 1;
   const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);
-  EXPECT_EQ(profile.calibration->runs_throttled, 3);
+  EXPECT_EQ(profile.calibration->runs_throttled, 3 + 20);
   EXPECT_EQ(profile.calibration->runs_lost, 2);
   EXPECT_EQ(profile.measured.all().size(), 59);
   EXPECT_THAT(profile.provenance.notes, HasSubstr("No run was kept of 1 op."));

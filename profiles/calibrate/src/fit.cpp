@@ -184,8 +184,11 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
                                     .date = header.date};
   std::size_t without_runs = 0;
   for (const OpSample& sample : samples) {
-    profile.calibration->runs_throttled += sample.time.throttled;
-    profile.calibration->runs_lost += sample.time.lost;
+    const Summary& time = sample.time;
+    // Of an op that was measured below the clock, the throttled runs of one attempt were kept.
+    profile.calibration->runs_throttled +=
+        time.throttled - (time.below_clock ? time.runs + time.interrupted : 0);
+    profile.calibration->runs_lost += time.lost;
     without_runs += was_measured(sample) ? 0 : 1;
   }
 
