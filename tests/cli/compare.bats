@@ -79,6 +79,22 @@ END
   holds 'd["faster"] == 1' 'd["benchmarks"][0]["interval"] is not None'
 }
 
+@test "the baseline of emplace_micro has all of its benchmarks" {
+  micro=$(dirname "$EMPLACE")/emplace_micro
+  [ -x "$micro" ] || skip "without emplace_micro"
+  baseline=$EMPLACE_SOURCE_DIR/bench/micro/baseline.json
+  "$micro" --benchmark_list_tests | sort >listed
+  python3 -c 'import json, sys
+print(*sorted({run["run_name"] for run in json.load(sys.stdin)["benchmarks"]}), sep="\n")' <"$baseline" >held
+  diff listed held
+  "$micro" --benchmark_filter=BM_HeapLoop --benchmark_repetitions=2 --benchmark_min_time=0.001 \
+    --benchmark_out=file.json >/dev/null 2>&1
+  python3 "$EMPLACE_SOURCE_DIR/bench/micro/ratios.py" file.json here >ratios.json
+  run -0 --separate-stderr "$EMPLACE" compare --micro ratios.json file.json --yardstick BM_HeapLoop/ops:10000 --json
+  holds '[row["benchmark"] for row in d["benchmarks"]] == ["BM_HeapLoop/ops:100", "BM_HeapLoop/ops:1000"]' \
+    'all(0.999 < row["ratio"] < 1.001 for row in d["benchmarks"])'
+}
+
 @test "compare tells mistakes" {
   run_of r
   micro file.json 1
