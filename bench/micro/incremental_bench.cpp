@@ -56,7 +56,10 @@ void move_one_group(benchmark::State& state, const Problem& problem, const char*
   const std::vector<Placement> placements = moves(problem, base);
   placeto::PlacetoEngine engine(problem);
   const double base_us = engine.run(base, Engine::kNoCutoff).makespan_us;
-  const double cutoff_us = run == Run::kCutOff ? base_us : Engine::kNoCutoff;
+  double cutoff_us = Engine::kNoCutoff;
+  if (run == Run::kCutOff) {
+    cutoff_us = base_us;
+  }
   std::int64_t num_incremental = 0;
   for (auto _ : state) {
     for (const Placement& placement : placements) {

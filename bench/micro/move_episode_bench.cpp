@@ -17,7 +17,9 @@
 namespace emplace::micro {
 namespace {
 
-using namespace agents::placeto;
+using agents::placeto::MoveEpisode;
+using agents::placeto::Trials;
+using agents::placeto::ValuePolicy;
 
 // Of this process, which other processes on the machine do not lengthen.
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }

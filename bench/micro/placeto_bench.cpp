@@ -22,7 +22,13 @@
 namespace emplace::micro {
 namespace {
 
-using namespace agents::placeto;
+using agents::placeto::Environment;
+using agents::placeto::Experience;
+using agents::placeto::Graph;
+using agents::placeto::Learner;
+using agents::placeto::Network;
+using agents::placeto::Options;
+using agents::placeto::RolloutCollector;
 
 // Of this process, which other processes on the machine do not lengthen.
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }

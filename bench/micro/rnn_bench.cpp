@@ -17,7 +17,8 @@
 namespace emplace::micro {
 namespace {
 
-using namespace agents::rnn;
+using agents::rnn::RecurrentPolicy;
+using agents::rnn::Trainer;
 
 // Updates on Inception-V3's 128 groups and two devices; with `groups`, those of rnn-hdp.
 void update(benchmark::State& state, std::size_t groups, std::size_t placements) {
