@@ -111,7 +111,7 @@ void raise_peak(double& peak, std::span<const OpMeasurement> measurements, RateO
 }
 
 // Fits the classes of a profile whose measurements and peaks are set.
-void fit_classes(DeviceProfile& profile, std::string& notes) {
+void fit_classes(DeviceProfile& profile, Calibration& calibration, std::string& notes) {
   const std::vector<ClassSample> all = samples_of(profile, profile.measured.all());
   std::vector<std::string> too_few;
   Errors all_estimates;
@@ -125,8 +125,8 @@ void fit_classes(DeviceProfile& profile, std::string& notes) {
     if (own.empty() || op_class == OpClass::kOther) {
       continue;
     }
-    ClassCalibration& calibration = profile.calibration->classes[at].emplace();
-    calibration.measurements = static_cast<std::int32_t>(own.size());
+    ClassCalibration& of_class = calibration.classes[at].emplace();
+    of_class.measurements = static_cast<std::int32_t>(own.size());
     Errors estimates;
     const auto tell = [&](auto others, auto left_out, auto predicted_us) {
       add_estimates(estimates, others, left_out, predicted_us);
@@ -136,21 +136,21 @@ void fit_classes(DeviceProfile& profile, std::string& notes) {
       for (const FittedCase& own_case : fitted->cases) {
         profile.cases[at].push_back(own_case.which);
       }
-      calibration.interpolated = estimates.summary();
-      calibration.roofline = fitted->held_out.summary();
+      of_class.interpolated = estimates.summary();
+      of_class.roofline = fitted->held_out.summary();
       all_estimates.add(estimates);
     } else {
       too_few.push_back(
           fmt::format("{} ({})", to_string(op_class), counted(std::ssize(own), "measurement")));
     }
   }
-  ClassCalibration& calibration = profile.calibration->all;
-  calibration.measurements = static_cast<std::int32_t>(all.size());
-  calibration.interpolated = all_estimates.summary();
+  ClassCalibration& of_all = calibration.all;
+  of_all.measurements = static_cast<std::int32_t>(all.size());
+  of_all.interpolated = all_estimates.summary();
   profile.fallback = kGuess;
   if (const auto fitted = fit_samples(OpClass::kOther, all, {})) {
     profile.fallback = fitted->fitted.roofline;
-    calibration.roofline = fitted->held_out.summary();
+    of_all.roofline = fitted->held_out.summary();
   } else {
     notes += " Too few shapes for any roofline: the fallback is a guess.";
   }
@@ -178,17 +178,17 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
   profile.multiprocessors = facts.kind == DeviceKind::kGpu ? facts.compute_units : 0;
   profile.launch_us = header.launch_us;
   profile.measured = MeasurementTable(measurements_of(samples));
-  profile.calibration = Calibration{.product = facts.product,
-                                    .software = facts.software,
-                                    .clocks = header.clocks,
-                                    .date = header.date};
+  Calibration& calibration = profile.calibration.emplace(Calibration{.product = facts.product,
+                                                                     .software = facts.software,
+                                                                     .clocks = header.clocks,
+                                                                     .date = header.date});
   std::size_t without_runs = 0;
   for (const OpSample& sample : samples) {
     const Summary& time = sample.time;
     // Of an op that was measured below the clock, the throttled runs of one attempt were kept.
-    profile.calibration->runs_throttled +=
+    calibration.runs_throttled +=
         time.throttled - (time.below_clock ? time.runs + time.interrupted : 0);
-    profile.calibration->runs_lost += time.lost;
+    calibration.runs_lost += time.lost;
     without_runs += was_measured(sample) ? 0 : 1;
   }
 
@@ -216,7 +216,7 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
       profile.memory_bytes_per_us, all,
       [](const OpMeasurement& of) { return static_cast<double>(of.bytes) / of.us; }, "bytes",
       notes);
-  fit_classes(profile, notes);
+  fit_classes(profile, calibration, notes);
   profile.provenance = {
       .kind = "measured", .source = header.source, .date = header.date, .notes = notes};
   return profile;
