@@ -1,6 +1,7 @@
 // Convolutions and matrix products of oneDNN against plain loops, which the tests of ops check
 // against numbers worked out by hand where emplace is built without oneDNN.
 
+#include <emplace/calibrate/compute_device.hpp>
 #include <emplace/graphs/random.hpp>
 
 #include <gmock/gmock.h>
@@ -123,6 +124,14 @@ TEST(CpuLibrary, MultipliesAsPlainLoopsDo) {
       }
     }
   }
+}
+
+TEST(CpuLibrary, AFailureOfOnednnIsOneOfTheDevice) {
+  if (onednn_version().empty()) {
+    GTEST_SKIP() << "emplace is built without oneDNN";
+  }
+  EXPECT_THROW(make_onednn_product({.m = -1, .n = 2, .k = 2}, CoreTeam(1)), DeviceFailure);
+  EXPECT_THROW(make_onednn_convolution({.n = -1}, CoreTeam(1)), DeviceFailure);
 }
 
 // 1 2 / 3 4 times 1 0 / 1 1, on top of ones.

@@ -33,7 +33,8 @@ std::unique_ptr<BinaryOp> make_product(const ProductSite& site, const CoreTeam& 
 std::unique_ptr<BinaryOp> make_reference_convolution(const ConvolutionSite& site);
 std::unique_ptr<BinaryOp> make_reference_product(const ProductSite& site);
 
-/// The same by oneDNN; null if it can't, or emplace was built without it.
+/// The same by oneDNN; null if it can't, or emplace was built without it. Throws DeviceFailure
+/// (compute_device.hpp) if it fails.
 std::unique_ptr<BinaryOp> make_onednn_convolution(const ConvolutionSite& site,
                                                   const CoreTeam& team);
 std::unique_ptr<BinaryOp> make_onednn_product(const ProductSite& site, const CoreTeam& team);

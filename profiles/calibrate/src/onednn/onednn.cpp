@@ -3,6 +3,8 @@
 
 #include "../cpu/library.hpp"
 
+#include <emplace/calibrate/compute_device.hpp>
+
 #include <fmt/format.h>
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -201,6 +203,13 @@ struct Convolution {
   }
 };
 
+// Throws DeviceFailure unless oneDNN has just no implementation for a type and shape.
+void expect_unimplemented(const dnnl::error& error) {
+  if (error.status != dnnl_unimplemented) {
+    throw DeviceFailure(fmt::format("oneDNN: {}", error.what()));
+  }
+}
+
 // Row-major matrices of rows x columns, or their transposes stored so.
 memory::desc matrices(std::int64_t batch, std::int64_t rows, std::int64_t columns, bool transposed,
                       memory::data_type type) {
@@ -230,9 +239,7 @@ std::unique_ptr<BinaryOp> make_onednn_convolution(const ConvolutionSite& site,
         return convolution.make_backward_filter();
     }
   } catch (const dnnl::error& error) {
-    if (error.status != dnnl_unimplemented) {
-      throw;
-    }
+    expect_unimplemented(error);
   }
   return nullptr;
 }
@@ -259,9 +266,7 @@ std::unique_ptr<BinaryOp> make_onednn_product(const ProductSite& site, const Cor
         std::array{Argument{DNNL_ARG_SRC, left, left}, Argument{DNNL_ARG_WEIGHTS, right, right},
                    Argument{DNNL_ARG_DST, result, result}});
   } catch (const dnnl::error& error) {
-    if (error.status != dnnl_unimplemented) {
-      throw;
-    }
+    expect_unimplemented(error);
   }
   return nullptr;
 }
