@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -103,25 +104,33 @@ FittedRoofline fit_form_of(CostForm form, std::span<const ClassSample> samples,
     result.errors.add(predicted_us(result.fitted, sample), sample.us);
   }
   const std::map<Shape, std::size_t> fold_of = deal(shapes_of(samples));
+  std::vector<double> held_out_us(samples.size());
   for (std::size_t fold = 0; fold < std::min(fold_of.size(), kMaxFolds); ++fold) {
     std::vector<ClassSample> others;
     std::vector<WorkSample> other_work;
     std::vector<ClassSample> left_out;
-    std::vector<WorkSample> left_work;
+    std::vector<std::size_t> left;
     for (std::size_t at = 0; at < samples.size(); ++at) {
-      const bool leaves = fold_of.at(samples[at].key.shape) == fold;
-      (leaves ? left_out : others).push_back(samples[at]);
-      (leaves ? left_work : other_work).push_back(work[at]);
+      if (fold_of.at(samples[at].key.shape) == fold) {
+        left_out.push_back(samples[at]);
+        left.push_back(at);
+      } else {
+        others.push_back(samples[at]);
+        other_work.push_back(work[at]);
+      }
     }
     const FittedForm fitted = refit_form(result.fitted, other_work, bounds);
     std::vector<double> predicted;
-    for (const WorkSample& sample : left_work) {
-      predicted.push_back(predicted_us(fitted, sample));
-      result.held_out.add(predicted.back(), sample.us);
+    for (const std::size_t at : left) {
+      held_out_us[at] = predicted_us(fitted, work[at]);
+      predicted.push_back(held_out_us[at]);
     }
     if (tell) {
       tell(others, left_out, predicted);
     }
+  }
+  for (std::size_t at = 0; at < samples.size(); ++at) {
+    result.held_out.add(held_out_us[at], work[at].us);
   }
   result.fitted.roofline.spread =
       std::min(std::sqrt(std::numbers::pi / 2) * result.held_out.summary().mean, kMaxCostSpread);
@@ -144,13 +153,18 @@ std::optional<Cases> fit_cases(OpClass op_class, std::optional<Arithmetic> arith
                                const FormBounds& bounds, const HeldOut& tell) {
   Cases cases;
   std::vector<std::vector<ClassSample>> own_samples;
-  std::vector<ClassSample> rest(samples.begin(), samples.end());
+  std::vector<std::size_t> rest(samples.size());
+  std::iota(rest.begin(), rest.end(), std::size_t{0});
   for (CostCase& which : possible_cases(op_class, arithmetic)) {
     std::vector<ClassSample> own;
-    std::vector<ClassSample> others;
-    for (const ClassSample& sample : rest) {
-      (selects(which, sample.key.kind, sample.key.shape, sample.arithmetic) ? own : others)
-          .push_back(sample);
+    std::vector<std::size_t> others;
+    for (const std::size_t at : rest) {
+      const ClassSample& sample = samples[at];
+      if (selects(which, sample.key.kind, sample.key.shape, sample.arithmetic)) {
+        own.push_back(sample);
+      } else {
+        others.push_back(at);
+      }
     }
     if (own.size() == samples.size()) {
       return std::nullopt;  // all of it
@@ -165,12 +179,9 @@ std::optional<Cases> fit_cases(OpClass op_class, std::optional<Arithmetic> arith
       rest = std::move(others);
     }
   }
-  for (const ClassSample& sample : rest) {
-    FittedForm form = whole.fitted;
-    WorkSample work = sample.sample;
-    work.floor = -1;
-    cases.errors.add(predicted_us(form, work), work.us);
-    cases.held_out.add(predicted_us(form, work), work.us);
+  for (const std::size_t at : rest) {
+    cases.errors.add_one(whole.errors, at);
+    cases.held_out.add_one(whole.held_out, at);
   }
   if (cases.fitted.empty() || !is_richer_for_less(cases.held_out, whole.held_out)) {
     return std::nullopt;
@@ -206,6 +217,8 @@ void Errors::add(double predicted_us, double measured_us) {
 void Errors::add(const Errors& other) {
   errors_.insert(errors_.end(), other.errors_.begin(), other.errors_.end());
 }
+
+void Errors::add_one(const Errors& other, std::size_t at) { errors_.push_back(other.errors_[at]); }
 
 double Errors::sum() const {
   double sum = 0;

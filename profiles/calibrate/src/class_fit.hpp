@@ -14,6 +14,7 @@
 #include <emplace/profiles/device_profile.hpp>
 #include <emplace/profiles/op_key.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -44,6 +45,8 @@ class Errors {
   void add(double predicted_us, double measured_us);
   /// Adds all of `other`.
   void add(const Errors& other);
+  /// Adds the one of `other` that was added to it at this place, counted from 0.
+  void add_one(const Errors& other, std::size_t at);
   double sum() const;
   PredictionError summary() const;
 
@@ -55,8 +58,8 @@ class Errors {
 struct FittedRoofline {
   FittedForm fitted{};  ///< its spread is that of `held_out`
   std::string proxy{};  ///< of its samples, as CostCase::proxy
-  Errors errors{};      ///< of the samples that it was fitted to
-  Errors held_out{};    ///< of each sample, predicted from other shapes
+  Errors errors{};      ///< of the samples that it was fitted to, in their order
+  Errors held_out{};    ///< of each sample, predicted from other shapes, in the same order
 };
 
 /// Holds a case of a class.
