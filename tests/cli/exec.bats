@@ -29,7 +29,7 @@ END
     holds 'd["status"] == "ok" and d["evaluations"] <= 100 and len(d["placement"]["devices"]) > 700'
   done
   answers 0 place inception-v3:batch=2 --cluster p2-8xlarge-2 --agent "exec:$examples/hill_climb.py" \
-    --time-limit 0.5 --json
+    --time-limit 3 --json
   holds 'd["status"] == "ok" and d["evaluations"] > 1'
 }
 
