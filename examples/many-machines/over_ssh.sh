@@ -42,8 +42,7 @@ run_shard='
   trap "rm -rf \"$folder\"" EXIT
   emplace run "$1" --shard "$2/$3" -o "$folder/shard-$2" --quiet >/dev/null || [ $? -eq 4 ] || exit
   tar -C "$folder" -cf - "shard-$2"'
-# Otherwise parallel runs the SHELL of each machine, and where that cannot start, the job seems to end well, with no
-# results.
+# Otherwise parallel runs the SHELL of each machine. Where none is set, nothing runs and the job seems to end well.
 export PARALLEL_SHELL=/bin/sh
 if ! seq "$shards" | parallel --sshloginfile "$hosts" --jobs 1 --joblog joblog --resume-failed \
   --results "returned/{}/" --quote sh -c "$run_shard" sh "$suite" "{}" "$shards"; then
