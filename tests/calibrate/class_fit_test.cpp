@@ -1,11 +1,13 @@
 // Which cases of a class have a roofline of their own, and what that is worth.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <profiles/calibrate/src/class_fit.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace emplace::calibrate {
@@ -21,7 +23,7 @@ ClassSample sample_of(const std::string& kind, std::int64_t number, double effic
 }
 
 // Two kinds with enough shapes for a case, one with too few.
-TEST(ClassFit, ErrorsOfOpsWithoutACaseAreThoseOfTheClassHeldOut) {
+std::vector<ClassSample> samples_with_two_cases() {
   std::vector<ClassSample> samples;
   for (std::int64_t number = 1; number <= 20; ++number) {
     samples.push_back(sample_of("conv2d", number, 0.8));
@@ -29,7 +31,11 @@ TEST(ClassFit, ErrorsOfOpsWithoutACaseAreThoseOfTheClassHeldOut) {
   }
   samples.push_back(sample_of("conv2d_backward_filter", 100, 0.1));
   samples.push_back(sample_of("conv2d_backward_filter", 200, 0.1));
+  return samples;
+}
 
+TEST(ClassFit, ErrorsOfOpsWithoutACaseAreThoseOfTheClassHeldOut) {
+  const std::vector<ClassSample> samples = samples_with_two_cases();
   const auto fitted = fit_class(OpClass::kConvolution, samples, {});
   ASSERT_TRUE(fitted.has_value());
   ASSERT_EQ(fitted->cases.size(), 2);
@@ -47,6 +53,26 @@ TEST(ClassFit, ErrorsOfOpsWithoutACaseAreThoseOfTheClassHeldOut) {
   EXPECT_DOUBLE_EQ(fitted->held_out.sum(), held_out.sum());
   EXPECT_DOUBLE_EQ(fitted->errors.sum(), errors.sum());
   EXPECT_GT(fitted->held_out.sum(), fitted->errors.sum());
+}
+
+// Estimates are judged on each sample once, whether it has a case or not.
+TEST(ClassFit, TellsOfEachSampleOnce) {
+  const std::vector<ClassSample> samples = samples_with_two_cases();
+  std::vector<std::pair<std::string, std::int64_t>> told;
+  const auto fitted =
+      fit_class(OpClass::kConvolution, samples, {}, [&](auto, auto left_out, auto predicted_us) {
+        EXPECT_EQ(left_out.size(), predicted_us.size());
+        for (const ClassSample& sample : left_out) {
+          told.emplace_back(sample.key.kind, sample.key.shape.front());
+        }
+      });
+  ASSERT_TRUE(fitted.has_value());
+  ASSERT_EQ(fitted->cases.size(), 2);
+  std::vector<std::pair<std::string, std::int64_t>> all;
+  for (const ClassSample& sample : samples) {
+    all.emplace_back(sample.key.kind, sample.key.shape.front());
+  }
+  EXPECT_THAT(told, testing::UnorderedElementsAreArray(all));
 }
 
 }  // namespace

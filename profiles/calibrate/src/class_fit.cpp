@@ -147,6 +147,26 @@ struct Cases {
   Errors held_out;
 };
 
+// Tells of the ops left out that no case selects: the roofline of the class predicts them.
+void tell_without_case(std::span<const FittedCase> cases, std::span<const ClassSample> others,
+                       std::span<const ClassSample> left_out, std::span<const double> predicted_us,
+                       const HeldOut& tell) {
+  std::vector<ClassSample> own;
+  std::vector<double> own_us;
+  for (std::size_t at = 0; at < left_out.size(); ++at) {
+    const ClassSample& sample = left_out[at];
+    if (std::ranges::none_of(cases, [&](const FittedCase& fitted) {
+          return selects(fitted.which, sample.key.kind, sample.key.shape, sample.arithmetic);
+        })) {
+      own.push_back(sample);
+      own_us.push_back(predicted_us[at]);
+    }
+  }
+  if (!own.empty()) {
+    tell(others, own, own_us);
+  }
+}
+
 // Fits the cases of one arithmetic where they pay, and else one roofline for all of it.
 std::optional<Cases> fit_cases(OpClass op_class, std::optional<Arithmetic> arithmetic,
                                std::span<const ClassSample> samples, const FittedRoofline& whole,
@@ -190,6 +210,10 @@ std::optional<Cases> fit_cases(OpClass op_class, std::optional<Arithmetic> arith
     for (const std::vector<ClassSample>& own : own_samples) {
       fit_samples(op_class, own, bounds, tell);
     }
+    fit_form_of(whole.fitted.roofline.form, samples, bounds,
+                [&](auto others, auto left_out, auto predicted_us) {
+                  tell_without_case(cases.fitted, others, left_out, predicted_us, tell);
+                });
   }
   return cases;
 }
