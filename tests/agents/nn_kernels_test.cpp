@@ -69,21 +69,8 @@ struct Case {
     kernels.affine(layer, x.data, bias.data(), true, y.data);
     kernels.input_gradient(layer, dy.data, false, dx.data);
     kernels.input_gradient(layer, dy.data, true, dx.data);
-    kernels.weight_gradient(layer, x.data, dy.data, false, dw.data(), db.data());
-  }
-
-  // Returns the numbers of a matrix with its columns in blocks.
-  const float* in_blocks(const MatrixView<float>& view) {
-    float* const blocks = arena.allocate(view.size());
-    float* to = blocks;
-    for (std::size_t first = 0; first < view.columns; first += kBlock) {
-      for (std::size_t panel = 0; panel < view.panels(); ++panel) {
-        for (std::size_t c = first; c < std::min(first + kBlock, view.columns); ++c) {
-          to = std::copy_n(view.data + (panel * view.columns + c) * kLanes, kLanes, to);
-        }
-      }
-    }
-    return blocks;
+    const UseArguments<float> use{x.data, dy.data, x.panels()};
+    kernels.weight_gradient(layer, &use, 1, dw.data(), db.data());
   }
 
   Shape shape_;
@@ -132,7 +119,7 @@ TEST(NnKernels, ComputeALayerAndItsGradients) {
   }
 }
 
-TEST(NnKernels, GiveTheSameBitsWithColumnsInBlocks) {
+TEST(NnKernels, GiveTheSameBitsForRowsInSeveralUses) {
   for (const std::size_t bytes : {16U, 32U, 64U}) {
     const Kernels<float>* const loops = find_kernels<float>(bytes);
     if (loops == nullptr) {
@@ -144,9 +131,15 @@ TEST(NnKernels, GiveTheSameBitsWithColumnsInBlocks) {
       Case plain(shape);
       plain.run(*loops);
       Case other(shape);
+      std::vector<UseArguments<float>> uses;  // of one panel, of two, and so on
+      for (std::size_t first = 0; first < other.x.panels();) {
+        const std::size_t panels = std::min(uses.size() + 1, other.x.panels() - first);
+        uses.push_back({other.x.data + first * kLanes * shape.inputs,
+                        other.dy.data + first * kLanes * shape.outputs, panels});
+        first += panels;
+      }
       loops->weight_gradient({other.weights.data(), shape.inputs, shape.outputs, other.x.panels()},
-                             other.in_blocks(other.x), other.in_blocks(other.dy), true,
-                             other.dw.data(), other.db.data());
+                             uses.data(), uses.size(), other.dw.data(), other.db.data());
       EXPECT_EQ(other.dw, plain.dw);
       EXPECT_EQ(other.db, plain.db);
     }

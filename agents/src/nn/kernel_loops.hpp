@@ -30,7 +30,6 @@ struct Loops {
   static constexpr std::size_t kAffineColumns = kParts == 1 ? 16 : kParts == 2 ? 4 : 2;
   static constexpr std::size_t kGradientColumns = kParts == 1 ? 8 : kParts == 2 ? 4 : 2;
   static constexpr std::size_t kSquare = kParts == 1 ? 4 : 2;
-  static_assert(kBlock % kSquare == 0);
   static constexpr std::size_t kTileSize = 8192;  // columns, each of 16 rows, in half a megabyte
 
   // Adds x times kCount columns of W to y; columns are `across` apart and rows `down`.
@@ -113,7 +112,7 @@ struct Loops {
     }
   }
 
-  // Calls step likewise for pieces of kSquare, and what is left, so that no piece is in two blocks.
+  // Calls step likewise for pieces of kSquare, and what is left.
   template <class Step>
   [[gnu::always_inline]] static void in_squares(std::size_t total, const Step& step) {
     for (std::size_t first = 0; first < total; first += kSquare) {
@@ -151,78 +150,65 @@ struct Loops {
     }
   }
 
-  // The numbers of one column, 16 for each panel.
-  struct Column {
-    const Scalar* numbers;
-    std::size_t stride;  // from one panel to the next
-  };
-  static Column column_of(const Scalar* matrix, std::size_t panels, std::size_t columns,
-                          bool in_blocks, std::size_t column) {
-    if (!in_blocks) {
-      return {matrix + column * kLanes, columns * kLanes};
-    }
-    const std::size_t first = column / kBlock * kBlock;
-    const std::size_t width = columns - first < kBlock ? columns - first : kBlock;
-    return {matrix + (first * panels + column - first) * kLanes, width * kLanes};
-  }
-
   template <std::size_t kInputs, std::size_t kOutputs>
-  [[gnu::always_inline]] static void weight_gradient_square(std::size_t panels, Column x, Column dy,
-                                                            Scalar* dw, std::size_t outputs) {
+  [[gnu::always_inline]] static void weight_gradient_square(const LayerArguments<Scalar>& layer,
+                                                            const UseArguments<Scalar>* uses,
+                                                            std::size_t num_uses, std::size_t input,
+                                                            std::size_t output, Scalar* dw) {
     Vector sums[kSquare * kSquare][kParts] = {};
-    for (std::size_t panel = 0; panel < panels; ++panel) {
-      const Scalar* const from = x.numbers + panel * x.stride;
-      const Scalar* const to = dy.numbers + panel * dy.stride;
+    for (std::size_t use = 0; use < num_uses; ++use) {
+      const Scalar* from = uses[use].x + input * kLanes;
+      const Scalar* to = uses[use].dy + output * kLanes;
+      for (std::size_t panel = 0; panel < uses[use].panels; ++panel) {
 #pragma GCC unroll 16
-      for (std::size_t i = 0; i < kInputs; ++i) {
+        for (std::size_t i = 0; i < kInputs; ++i) {
 #pragma GCC unroll 16
-        for (std::size_t j = 0; j < kOutputs; ++j) {
+          for (std::size_t j = 0; j < kOutputs; ++j) {
 #pragma GCC unroll 8
-          for (std::size_t part = 0; part < kParts; ++part) {
-            sums[i * kSquare + j][part] +=
-                reinterpret_cast<const Vector*>(from + i * kLanes)[part] *
-                reinterpret_cast<const Vector*>(to + j * kLanes)[part];
+            for (std::size_t part = 0; part < kParts; ++part) {
+              sums[i * kSquare + j][part] +=
+                  reinterpret_cast<const Vector*>(from + i * kLanes)[part] *
+                  reinterpret_cast<const Vector*>(to + j * kLanes)[part];
+            }
           }
         }
+        from += layer.inputs * kLanes;
+        to += layer.outputs * kLanes;
       }
     }
     Scalar added[kSquare * kSquare];
     Sums::sums_of_lanes(sums, added);
     for (std::size_t i = 0; i < kInputs; ++i) {
       for (std::size_t j = 0; j < kOutputs; ++j) {
-        dw[i * outputs + j] += added[i * kSquare + j];
+        dw[(input + i) * layer.outputs + output + j] += added[i * kSquare + j];
       }
     }
   }
 
-  static void weight_gradient(const LayerArguments<Scalar>& layer, const Scalar* x,
-                              const Scalar* dy, bool in_blocks, Scalar* dw, Scalar* db) {
-    const auto column_of_dy = [&](std::size_t output) {
-      return column_of(dy, layer.panels, layer.outputs, in_blocks, output);
-    };
+  static void weight_gradient(const LayerArguments<Scalar>& layer, const UseArguments<Scalar>* uses,
+                              std::size_t num_uses, Scalar* dw, Scalar* db) {
     // All rows of a tile of columns stay in the cache while those of x go by.
     const std::size_t columns = kTileSize / (layer.panels + 1);
-    const std::size_t tile = columns < kBlock ? kBlock : columns / kBlock * kBlock;
+    const std::size_t tile = columns < kSquare ? kSquare : columns / kSquare * kSquare;
     for (std::size_t first = 0; first < layer.outputs; first += tile) {
       const std::size_t rest = layer.outputs - first;
       in_squares(layer.inputs, [&]<std::size_t kInputs>(std::size_t input) {
-        const Column from = column_of(x, layer.panels, layer.inputs, in_blocks, input);
         in_squares(rest < tile ? rest : tile, [&]<std::size_t kOutputs>(std::size_t output) {
-          weight_gradient_square<kInputs, kOutputs>(
-              layer.panels, from, column_of_dy(first + output),
-              dw + input * layer.outputs + first + output, layer.outputs);
+          weight_gradient_square<kInputs, kOutputs>(layer, uses, num_uses, input, first + output,
+                                                    dw);
         });
       });
     }
     for (std::size_t output = 0; output < layer.outputs; ++output) {
-      const Column from = column_of_dy(output);
       Vector sums[kParts] = {};
-      for (std::size_t panel = 0; panel < layer.panels; ++panel) {
-        const auto* const column =
-            reinterpret_cast<const Vector*>(from.numbers + panel * from.stride);
+      for (std::size_t use = 0; use < num_uses; ++use) {
+        const Scalar* column = uses[use].dy + output * kLanes;
+        for (std::size_t panel = 0; panel < uses[use].panels; ++panel) {
 #pragma GCC unroll 8
-        for (std::size_t part = 0; part < kParts; ++part) {
-          sums[part] += column[part];
+          for (std::size_t part = 0; part < kParts; ++part) {
+            sums[part] += reinterpret_cast<const Vector*>(column)[part];
+          }
+          column += layer.outputs * kLanes;
         }
       }
       db[output] += Sums::sum_of_lanes(sums);

@@ -24,6 +24,14 @@ struct LayerArguments {
   std::size_t panels;
 };
 
+/// Points at the input of one use of a layer and at the gradient of its output.
+template <class Scalar>
+struct UseArguments {
+  const Scalar* x;
+  const Scalar* dy;
+  std::size_t panels;
+};
+
 /// Points at the inputs of additive attention (Bahdanau et al. 2015): a memory in columns of
 /// `lanes` numbers, whose padding rows are finite, e^2m of each of its numbers m, and a weight for
 /// each column.
@@ -53,9 +61,6 @@ struct RowLanes {
   std::size_t rows;
 };
 
-/// Counts the columns of a block, which are read together while panels go by.
-inline constexpr std::size_t kBlock = 4;
-
 /// Counts the queries that the gradient of attention takes at a time.
 inline constexpr std::size_t kQueries = 8;
 
@@ -80,11 +85,10 @@ struct Kernels {
   void (*input_gradient)(const LayerArguments<Scalar>& layer, const Scalar* dy, bool add,
                          Scalar* dx);
 
-  /// Adds x^T dy to dw, which is laid out as the weights, and the sum of dy's rows to db. With
-  /// `in_blocks`, the columns of x and dy are in blocks of kBlock: all panels of the first kBlock
-  /// columns, then all of the next.
-  void (*weight_gradient)(const LayerArguments<Scalar>& layer, const Scalar* x, const Scalar* dy,
-                          bool in_blocks, Scalar* dw, Scalar* db);
+  /// Adds x^T dy to dw, which is laid out as the weights, and the sum of dy's rows to db, for the
+  /// rows of all uses of the layer, whose panels are layer.panels together.
+  void (*weight_gradient)(const LayerArguments<Scalar>& layer, const UseArguments<Scalar>* uses,
+                          std::size_t num_uses, Scalar* dw, Scalar* db);
 
   /// Adds x W to y; both are in rows.
   void (*add_product)(const PackedWeights<Scalar>& weights, std::size_t rows, const Scalar* x,

@@ -241,6 +241,7 @@ class Tape {
   std::vector<double> probabilities_;                 // of one row
   std::vector<MatrixView<Scalar>> views_;             // of the sources of a sum
   std::vector<LayerUse> layer_uses_;                  // by backward()
+  std::vector<UseArguments<Scalar>> use_arguments_;   // of one layer
   std::array<std::vector<const Scalar*>, 2> packed_;  // by product, layer; null: not yet
 };
 

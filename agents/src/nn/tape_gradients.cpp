@@ -14,18 +14,6 @@
 namespace emplace::agents::nn {
 namespace {
 
-// Copies a matrix to panel `first` and those after it of one of `panels` in blocks of columns.
-template <class Scalar>
-void copy_to_blocks(MatrixView<Scalar> from, std::size_t first, std::size_t panels, Scalar* to) {
-  for (std::size_t column = 0; column < from.columns; column += kBlock) {
-    const std::size_t size = std::min(kBlock, from.columns - column) * kLanes;
-    for (std::size_t panel = 0; panel < from.panels(); ++panel) {
-      std::copy_n(from.data + (panel * from.columns + column) * kLanes, size,
-                  to + column * panels * kLanes + (first + panel) * size);
-    }
-  }
-}
-
 // Copies a matrix in rows to one of zeros in lanes and blocks of columns (RowLanes), from row
 // `first` of each lane on.
 template <class Scalar>
@@ -164,34 +152,19 @@ void Tape<Scalar>::add_weight_gradients(std::span<Scalar> gradient) {
   }
 }
 
-// The inputs and gradients of a layer that is used many times, as in each step of a recurrent
-// network, are first joined into one matrix: the loop that sums over rows is slow for few rows.
 template <class Scalar>
 void Tape<Scalar>::add_weight_gradient(std::span<const LayerUse> uses, std::span<Scalar> gradient) {
   const Layer& layer = parameters_->layer(uses.front().layer);
   std::size_t panels = 0;
+  use_arguments_.clear();
   for (const LayerUse& use : uses) {
-    panels += (nodes_[use.node].rows + kLanes - 1) / kLanes;
+    const Node& node = nodes_[use.node];
+    const std::size_t panels_of_use = view(node.value, node).panels();
+    use_arguments_.push_back({operand(node).value, node.gradient, panels_of_use});
+    panels += panels_of_use;
   }
-  const Scalar* x = operand(nodes_[uses.front().node]).value;
-  const Scalar* dy = nodes_[uses.front().node].gradient;
-  const bool joins = uses.size() > 1;
-  if (joins) {
-    Scalar* const to_x = arena_.allocate(panels * kLanes * layer.inputs);
-    Scalar* const to_dy = arena_.allocate(panels * kLanes * layer.outputs);
-    x = to_x;
-    dy = to_dy;
-    std::size_t panel = 0;
-    for (const LayerUse& use : uses) {
-      const Node& node = nodes_[use.node];
-      const Node& in = operand(node);
-      copy_to_blocks(view(in.value, in), panel, panels, to_x);
-      copy_to_blocks(view(node.gradient, node), panel, panels, to_dy);
-      panel += view(node.value, node).panels();
-    }
-  }
-  kernels<Scalar>().weight_gradient(layer_arguments(layer, panels), x, dy, joins,
-                                    gradient.data() + layer.offset,
+  kernels<Scalar>().weight_gradient(layer_arguments(layer, panels), use_arguments_.data(),
+                                    use_arguments_.size(), gradient.data() + layer.offset,
                                     gradient.data() + layer.bias_offset());
 }
 
