@@ -4,13 +4,17 @@
 #include "agents/src/nn/arena.hpp"
 #include "agents/src/nn/kernels.hpp"
 #include "agents/src/nn/matrix.hpp"
+#include "agents/src/nn/segment_sum.hpp"
 
 #include <emplace/graphs/random.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace emplace::agents::nn {
@@ -24,9 +28,9 @@ struct Shape {
   std::size_t outputs;
 };
 
-constexpr Shape kShapes[] = {{1, 1, 1},  {16, 7, 7},  {17, 9, 9},    {40, 3, 11},
-                             {33, 8, 2}, {48, 56, 5}, {100, 14, 14}, {5, 18, 31},
-                             {0, 4, 6},  {4, 32, 64}, {3, 21, 80},   {2, 5, 35}};
+constexpr Shape kShapes[] = {{1, 1, 1},   {16, 7, 7},    {17, 9, 9},   {40, 3, 11}, {33, 8, 2},
+                             {48, 56, 5}, {100, 14, 14}, {5, 18, 31},  {0, 4, 6},   {4, 32, 64},
+                             {3, 21, 80}, {2, 5, 35},    {300, 17, 18}};
 
 // The matrices of a layer, with random numbers in all rows that are read and zeros beyond.
 struct Case {
@@ -254,6 +258,45 @@ TEST(NnKernels, GiveTheSameBitsWithVectorsOfAnyWidth) {
   }
   if (compared == 0) {
     GTEST_SKIP() << "this processor has vectors of 16 bytes only";
+  }
+}
+
+// Sums of 0 to 4 rows of two sources, and their gradients, for each number of lanes.
+TEST(NnKernels, SumSegmentsToTheSameBitsWithVectorsOfAnyWidth) {
+  constexpr std::size_t kRows = 7;
+  for (const std::size_t lanes : {1U, 2U, 4U, 8U, 16U}) {
+    for (const std::size_t columns : {1U, 10U, 13U, 27U}) {
+      for (const Combine combine : {Combine::kSum, Combine::kMean}) {
+        std::vector<std::vector<float>> results;  // by width
+        for (const std::size_t width : kWidths) {
+          const Kernels<float>* const loops = find_kernels<float>(width);
+          if (loops == nullptr) {
+            continue;
+          }
+          Case c({kRows * lanes, columns, columns});
+          SegmentSum sums;
+          for (std::size_t row = 0; row < kRows; ++row) {
+            for (std::size_t entry = 0; entry < row % 5; ++entry) {
+              sums.add(static_cast<std::int32_t>(c.random.below(2)),
+                       static_cast<std::int32_t>(c.random.below(kRows)));
+            }
+            sums.end_row();
+          }
+          const SegmentArguments arguments = arguments_of(sums, lanes, combine);
+          const std::array sources = {c.x, c.dy};
+          loops->segment_sum(arguments, sources.data(), c.y);
+          const std::array gradients = {c.dx, MatrixView<float>{}};  // the second needs none
+          loops->add_segment_sum_gradients(arguments, c.y, gradients.data());
+          std::vector<float>& all = results.emplace_back();
+          for (const MatrixView<float>& matrix : {c.y, c.dx}) {
+            all.insert(all.end(), matrix.data, matrix.data + matrix.size());
+          }
+        }
+        for (const std::vector<float>& result : results) {
+          EXPECT_EQ(result, results.front()) << lanes << " lanes, " << columns << " columns";
+        }
+      }
+    }
   }
 }
 

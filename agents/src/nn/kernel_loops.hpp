@@ -10,6 +10,7 @@
 #include "lane_sums.hpp"
 #include "matrix.hpp"
 #include "row_loops.hpp"
+#include "segment_loops.hpp"
 
 #include <cstddef>
 
@@ -20,6 +21,7 @@ template <class Scalar, std::size_t kBytes>
 struct Loops {
   using Attention = AttentionLoops<Scalar, kBytes>;
   using Rows = RowLoops<Scalar, kBytes>;
+  using Segments = SegmentLoops<Scalar, kBytes>;
   using Sums = LaneSums<Scalar, kBytes>;
   using Vector = typename Sums::Vector;
 
@@ -30,7 +32,13 @@ struct Loops {
   static constexpr std::size_t kAffineColumns = kParts == 1 ? 16 : kParts == 2 ? 4 : 2;
   static constexpr std::size_t kGradientColumns = kParts == 1 ? 8 : kParts == 2 ? 4 : 2;
   static constexpr std::size_t kSquare = kParts == 1 ? 4 : 2;
-  static constexpr std::size_t kTileSize = 8192;  // columns, each of 16 rows, in half a megabyte
+
+  // The gradient of W is summed in tiles of inputs and outputs, and the panels of a tile stay in
+  // the cache while its squares go by.
+  static constexpr std::size_t kTile = 16;
+  static constexpr std::size_t kCachedPanels = 16;
+  using Tile = Vector[kTile][kTile][kParts];
+  static std::size_t up_to_tile(std::size_t count) { return count < kTile ? count : kTile; }
 
   // Adds x times kCount columns of W to y; columns are `across` apart and rows `down`.
   template <std::size_t kCount>
@@ -150,54 +158,120 @@ struct Loops {
     }
   }
 
+  // The sums of a square of weights, of which each lane adds up the rows of some panels of a use.
   template <std::size_t kInputs, std::size_t kOutputs>
-  [[gnu::always_inline]] static void weight_gradient_square(const LayerArguments<Scalar>& layer,
-                                                            const UseArguments<Scalar>* uses,
-                                                            std::size_t num_uses, std::size_t input,
-                                                            std::size_t output, Scalar* dw) {
-    Vector sums[kSquare * kSquare][kParts] = {};
-    for (std::size_t use = 0; use < num_uses; ++use) {
-      const Scalar* from = uses[use].x + input * kLanes;
-      const Scalar* to = uses[use].dy + output * kLanes;
-      for (std::size_t panel = 0; panel < uses[use].panels; ++panel) {
+  [[gnu::always_inline]] static void add_panels(const LayerArguments<Scalar>& layer,
+                                                const Scalar* x, const Scalar* dy,
+                                                std::size_t panels, Tile& tile, std::size_t input,
+                                                std::size_t output) {
+    Vector sums[kInputs][kOutputs][kParts];
 #pragma GCC unroll 16
-        for (std::size_t i = 0; i < kInputs; ++i) {
+    for (std::size_t i = 0; i < kInputs; ++i) {
 #pragma GCC unroll 16
-          for (std::size_t j = 0; j < kOutputs; ++j) {
+      for (std::size_t j = 0; j < kOutputs; ++j) {
 #pragma GCC unroll 8
-            for (std::size_t part = 0; part < kParts; ++part) {
-              sums[i * kSquare + j][part] +=
-                  reinterpret_cast<const Vector*>(from + i * kLanes)[part] *
-                  reinterpret_cast<const Vector*>(to + j * kLanes)[part];
-            }
+        for (std::size_t part = 0; part < kParts; ++part) {
+          sums[i][j][part] = tile[input + i][output + j][part];
+        }
+      }
+    }
+    x += input * kLanes;
+    dy += output * kLanes;
+    for (std::size_t panel = 0; panel < panels; ++panel) {
+#pragma GCC unroll 16
+      for (std::size_t i = 0; i < kInputs; ++i) {
+#pragma GCC unroll 16
+        for (std::size_t j = 0; j < kOutputs; ++j) {
+#pragma GCC unroll 8
+          for (std::size_t part = 0; part < kParts; ++part) {
+            sums[i][j][part] += reinterpret_cast<const Vector*>(x + i * kLanes)[part] *
+                                reinterpret_cast<const Vector*>(dy + j * kLanes)[part];
           }
         }
-        from += layer.inputs * kLanes;
-        to += layer.outputs * kLanes;
+      }
+      x += layer.inputs * kLanes;
+      dy += layer.outputs * kLanes;
+    }
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < kInputs; ++i) {
+#pragma GCC unroll 16
+      for (std::size_t j = 0; j < kOutputs; ++j) {
+#pragma GCC unroll 8
+        for (std::size_t part = 0; part < kParts; ++part) {
+          tile[input + i][output + j][part] = sums[i][j][part];
+        }
+      }
+    }
+  }
+
+  // Adds the lanes up, and the sums to dw.
+  template <std::size_t kInputs, std::size_t kOutputs>
+  [[gnu::always_inline]] static void add_sums_of_lanes(const Tile& tile, std::size_t input,
+                                                       std::size_t output, std::size_t outputs,
+                                                       Scalar* dw) {
+    Vector sums[kSquare * kSquare][kParts] = {};
+    for (std::size_t i = 0; i < kInputs; ++i) {
+      for (std::size_t j = 0; j < kOutputs; ++j) {
+        for (std::size_t part = 0; part < kParts; ++part) {
+          sums[i * kSquare + j][part] = tile[input + i][output + j][part];
+        }
       }
     }
     Scalar added[kSquare * kSquare];
     Sums::sums_of_lanes(sums, added);
     for (std::size_t i = 0; i < kInputs; ++i) {
       for (std::size_t j = 0; j < kOutputs; ++j) {
-        dw[(input + i) * layer.outputs + output + j] += added[i * kSquare + j];
+        dw[(input + i) * outputs + output + j] += added[i * kSquare + j];
       }
     }
   }
 
-  static void weight_gradient(const LayerArguments<Scalar>& layer, const UseArguments<Scalar>* uses,
-                              std::size_t num_uses, Scalar* dw, Scalar* db) {
-    // All rows of a tile of columns stay in the cache while those of x go by.
-    const std::size_t columns = kTileSize / (layer.panels + 1);
-    const std::size_t tile = columns < kSquare ? kSquare : columns / kSquare * kSquare;
-    for (std::size_t first = 0; first < layer.outputs; first += tile) {
-      const std::size_t rest = layer.outputs - first;
-      in_squares(layer.inputs, [&]<std::size_t kInputs>(std::size_t input) {
-        in_squares(rest < tile ? rest : tile, [&]<std::size_t kOutputs>(std::size_t output) {
-          weight_gradient_square<kInputs, kOutputs>(layer, uses, num_uses, input, first + output,
-                                                    dw);
+  static void weight_gradient_tile(const LayerArguments<Scalar>& layer,
+                                   const UseArguments<Scalar>* uses, std::size_t num_uses,
+                                   std::size_t first_input, std::size_t first_output, Scalar* dw) {
+    const std::size_t inputs = up_to_tile(layer.inputs - first_input);
+    const std::size_t outputs = up_to_tile(layer.outputs - first_output);
+    const auto for_squares = [&](const auto& step) {
+      in_squares(inputs, [&]<std::size_t kInputs>(std::size_t input) {
+        in_squares(outputs, [&]<std::size_t kOutputs>(std::size_t output) {
+          step.template operator()<kInputs, kOutputs>(input, output);
         });
       });
+    };
+    Tile tile;
+    for (std::size_t input = 0; input < inputs; ++input) {
+      for (std::size_t output = 0; output < outputs; ++output) {
+        for (std::size_t part = 0; part < kParts; ++part) {
+          tile[input][output][part] = Vector{};
+        }
+      }
+    }
+    for (const UseArguments<Scalar>* use = uses; use != uses + num_uses; ++use) {
+      const Scalar* const x = use->x + first_input * kLanes;
+      const Scalar* const dy = use->dy + first_output * kLanes;
+      for (std::size_t panel = 0; panel < use->panels; panel += kCachedPanels) {
+        const std::size_t rest = use->panels - panel;
+        for_squares(
+            [&]<std::size_t kInputs, std::size_t kOutputs>(std::size_t input, std::size_t output) {
+              add_panels<kInputs, kOutputs>(
+                  layer, x + panel * layer.inputs * kLanes, dy + panel * layer.outputs * kLanes,
+                  rest < kCachedPanels ? rest : kCachedPanels, tile, input, output);
+            });
+      }
+    }
+    Scalar* const corner = dw + first_input * layer.outputs + first_output;
+    for_squares(
+        [&]<std::size_t kInputs, std::size_t kOutputs>(std::size_t input, std::size_t output) {
+          add_sums_of_lanes<kInputs, kOutputs>(tile, input, output, layer.outputs, corner);
+        });
+  }
+
+  static void weight_gradient(const LayerArguments<Scalar>& layer, const UseArguments<Scalar>* uses,
+                              std::size_t num_uses, Scalar* dw, Scalar* db) {
+    for (std::size_t input = 0; input < layer.inputs; input += kTile) {
+      for (std::size_t output = 0; output < layer.outputs; output += kTile) {
+        weight_gradient_tile(layer, uses, num_uses, input, output, dw);
+      }
     }
     for (std::size_t output = 0; output < layer.outputs; ++output) {
       Vector sums[kParts] = {};
@@ -220,6 +294,8 @@ struct Loops {
                                              weight_gradient,
                                              Rows::add_product,
                                              Rows::weight_gradient,
+                                             Segments::sum,
+                                             Segments::add_gradients,
                                              Attention::tanh,
                                              Attention::exp_twice,
                                              Attention::scores,

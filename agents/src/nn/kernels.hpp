@@ -1,7 +1,7 @@
 #pragma once
 
-// The loops in which a network spends its time: y = x W + b and its gradients, tanh, and attention.
-// They are written once (kernel_loops.hpp, attention_loops.hpp), compiled for SSE2, AVX2 and
+// The loops in which a network spends its time: y = x W + b and its gradients, segment sums, tanh,
+// and attention. They are written once (kernel_loops.hpp, *_loops.hpp), compiled for SSE2, AVX2 and
 // AVX-512, and chosen by the processor at run time.
 //
 // All versions give the same bits. Each number of y and of the gradient of x is one sum in one
@@ -10,7 +10,10 @@
 // library's matrix products do not promise this: the order of their sums depends on the width of a
 // vector and on the sizes of the caches.
 
+#include "matrix.hpp"
+
 #include <cstddef>
+#include <cstdint>
 
 namespace emplace::agents::nn {
 
@@ -53,6 +56,22 @@ struct PackedWeights {
   std::size_t outputs;
 };
 
+/// Identifies row `row` of source `source` of a segment sum (segment_sum.hpp).
+struct SegmentEntry {
+  std::int32_t source;
+  std::int32_t row;
+};
+
+/// Points at the entries of the `rows` rows of a segment sum; those of row r are
+/// [begin[r], begin[r + 1]). Each row is one of `lanes` rows: 1, 2, 4, 8 or 16.
+struct SegmentArguments {
+  const SegmentEntry* entries;
+  const std::int32_t* begin;
+  std::size_t rows;
+  std::size_t lanes;
+  bool is_mean;
+};
+
 /// Describes the rows over which the gradient of a layer's weights sums: row i of a matrix is in
 /// lane i modulo `lanes`, a power of two up to kLanes. Each lane has `rows`, of all uses of the
 /// layer.
@@ -86,7 +105,7 @@ struct Kernels {
                          Scalar* dx);
 
   /// Adds x^T dy to dw, which is laid out as the weights, and the sum of dy's rows to db, for the
-  /// rows of all uses of the layer, whose panels are layer.panels together.
+  /// rows of all uses of the layer. layer.panels is not read.
   void (*weight_gradient)(const LayerArguments<Scalar>& layer, const UseArguments<Scalar>* uses,
                           std::size_t num_uses, Scalar* dw, Scalar* db);
 
@@ -99,6 +118,13 @@ struct Kernels {
   /// the first lane, then all of the next.
   void (*weight_gradient_of_rows)(const LayerArguments<Scalar>& layer, const RowLanes& rows,
                                   const Scalar* x, const Scalar* dy, Scalar* dw, Scalar* db);
+
+  /// Does what segment_sum and add_segment_sum_gradients (segment_sum.hpp) do for matrices in
+  /// panels.
+  void (*segment_sum)(const SegmentArguments& segments, const MatrixView<Scalar>* sources,
+                      const MatrixView<Scalar>& out);
+  void (*add_segment_sum_gradients)(const SegmentArguments& segments, const MatrixView<Scalar>& out,
+                                    const MatrixView<Scalar>* sources);
 
   /// Replaces each number x by tanh x. Requires, here and below: room for a multiple of kLanes.
   void (*tanh)(std::size_t count, Scalar* numbers);

@@ -8,103 +8,6 @@
 namespace emplace::agents::nn {
 namespace {
 
-// Reads the same column of `kRows` rows of a panel, which are next to each other.
-template <std::size_t kRows, class Scalar>
-struct VectorOfRows {
-  using Type [[gnu::vector_size(kRows * sizeof(Scalar)), gnu::may_alias]] = Scalar;
-};
-
-template <class Scalar>
-struct VectorOfRows<1, Scalar> {
-  using Type = Scalar;
-};
-
-// Sums kRows rows of matrices in panels at a time.
-template <std::size_t kRows, class Scalar>
-struct PanelSums {
-  using Vector = typename VectorOfRows<kRows, Scalar>::Type;
-  // Columns whose sums are in registers at a time: half of the 16 of SSE2, of 16 bytes each.
-  static constexpr std::size_t kMostColumns =
-      std::clamp<std::size_t>(std::size_t{8} * 16 / sizeof(Vector), 1, 8);
-  static constexpr std::size_t kStride = kLanes / kRows;  // in vectors, from a column to the next
-
-  // Calls operation.template operator()<kColumns>(column) for pieces of the columns.
-  template <std::size_t kColumns = kMostColumns, class Operation>
-  static void for_columns(std::size_t column, std::size_t end, const Operation& operation) {
-    for (; column + kColumns <= end; column += kColumns) {
-      operation.template operator()<kColumns>(column);
-    }
-    if constexpr (kColumns > 1) {
-      for_columns<kColumns - 1>(column, end, operation);
-    }
-  }
-
-  // Returns `column` of the kRows rows from rows * kRows on.
-  static Vector* find(const MatrixView<Scalar>& matrix, std::size_t rows, std::size_t column) {
-    return reinterpret_cast<Vector*>(matrix.row(rows * kRows) + column * kLanes);
-  }
-  static Vector* find(std::span<const MatrixView<Scalar>> sources, SegmentSum::Entry entry,
-                      std::size_t column) {
-    return find(sources[static_cast<std::size_t>(entry.source)],
-                static_cast<std::size_t>(entry.row), column);
-  }
-
-  static void sum(std::span<const SegmentSum::Entry> entries, Scalar factor,
-                  std::span<const MatrixView<Scalar>> sources, const MatrixView<Scalar>& out,
-                  std::size_t row) {
-    for_columns(0, out.columns, [&]<std::size_t kColumns>(std::size_t column) {
-      Vector sums[kColumns] = {};
-      for (const SegmentSum::Entry entry : entries) {
-        const Vector* const from = find(sources, entry, column);
-        for (std::size_t i = 0; i < kColumns; ++i) {
-          sums[i] += from[i * kStride] * factor;
-        }
-      }
-      Vector* const to = find(out, row, column);
-      for (std::size_t i = 0; i < kColumns; ++i) {
-        to[i * kStride] = sums[i];
-      }
-    });
-  }
-
-  static void add_gradients(std::span<const SegmentSum::Entry> entries, Scalar factor,
-                            const MatrixView<Scalar>& out, std::size_t row,
-                            std::span<const MatrixView<Scalar>> sources) {
-    for_columns(0, out.columns, [&]<std::size_t kColumns>(std::size_t column) {
-      const Vector* const from = find(out, row, column);
-      Vector added[kColumns];
-      for (std::size_t i = 0; i < kColumns; ++i) {
-        added[i] = from[i * kStride] * factor;
-      }
-      for (const SegmentSum::Entry entry : entries) {
-        if (sources[static_cast<std::size_t>(entry.source)].data != nullptr) {
-          Vector* const to = find(sources, entry, column);
-          for (std::size_t i = 0; i < kColumns; ++i) {
-            to[i * kStride] += added[i];
-          }
-        }
-      }
-    });
-  }
-};
-
-// Calls visit.template operator()<kRows>() for `lanes` rows at a time.
-template <class Visit>
-void with_rows(std::size_t lanes, const Visit& visit) {
-  switch (lanes) {
-    case 1:
-      return visit.template operator()<1>();
-    case 2:
-      return visit.template operator()<2>();
-    case 4:
-      return visit.template operator()<4>();
-    case 8:
-      return visit.template operator()<8>();
-    default:
-      return visit.template operator()<16>();
-  }
-}
-
 template <class Scalar>
 Scalar factor_of(Combine combine, std::size_t count) {
   return combine == Combine::kMean && count > 0 ? Scalar{1} / static_cast<Scalar>(count)
@@ -177,6 +80,14 @@ void add_row(const Scalar* from, Scalar* to, std::size_t columns, Scalar factor)
 
 }  // namespace
 
+SegmentArguments arguments_of(const SegmentSum& sums, std::size_t lanes, Combine combine) {
+  return {.entries = sums.entries.data(),
+          .begin = sums.begin.data(),
+          .rows = sums.rows(),
+          .lanes = lanes,
+          .is_mean = combine == Combine::kMean};
+}
+
 template <class Scalar>
 void segment_sum(const SegmentSum& sums, std::size_t lanes, Combine combine,
                  std::span<const MatrixView<Scalar>> sources, const MatrixView<Scalar>& out) {
@@ -200,13 +111,7 @@ void segment_sum(const SegmentSum& sums, std::size_t lanes, Combine combine,
     std::fill_n(out.data + out.rows / kLanes * kLanes * out.columns, kLanes * out.columns,
                 Scalar{0});
   }
-  with_rows(lanes, [&]<std::size_t kRows>() {
-    for (std::size_t row = 0; row < sums.rows(); ++row) {
-      const std::span<const SegmentSum::Entry> entries = sums.of_row(row);
-      PanelSums<kRows, Scalar>::sum(entries, factor_of<Scalar>(combine, entries.size()), sources,
-                                    out, row);
-    }
-  });
+  kernels<Scalar>().segment_sum(arguments_of(sums, lanes, combine), sources.data(), out);
 }
 
 template <class Scalar>
@@ -232,13 +137,8 @@ void add_segment_sum_gradients(const SegmentSum& sums, std::size_t lanes, Combin
     }
     return;
   }
-  with_rows(lanes, [&]<std::size_t kRows>() {
-    for (std::size_t row = 0; row < sums.rows(); ++row) {
-      const std::span<const SegmentSum::Entry> entries = sums.of_row(row);
-      PanelSums<kRows, Scalar>::add_gradients(entries, factor_of<Scalar>(combine, entries.size()),
-                                              out, row, sources);
-    }
-  });
+  kernels<Scalar>().add_segment_sum_gradients(arguments_of(sums, lanes, combine), out,
+                                              sources.data());
 }
 
 template void segment_sum(const SegmentSum&, std::size_t, Combine,

@@ -4,6 +4,7 @@
 // the messages of a node's neighbours or the members of a set; with one entry for each row they
 // gather rows in another order. The rows to sum are a sparse matrix of zeros and ones (CSR).
 
+#include "kernels.hpp"
 #include "matrix.hpp"
 
 #include <cstdint>
@@ -17,11 +18,7 @@ enum class Combine : std::uint8_t { kSum, kMean };
 
 /// Lists, for each row of a result, the rows of the sources to sum.
 struct SegmentSum {
-  /// Identifies row `row` of source `source`.
-  struct Entry {
-    std::int32_t source;
-    std::int32_t row;
-  };
+  using Entry = SegmentEntry;
 
   std::vector<std::int32_t> begin = {0};  ///< row r has entries [begin[r], begin[r + 1])
   std::vector<Entry> entries{};
@@ -45,6 +42,9 @@ struct SegmentSum {
     entries.clear();
   }
 };
+
+/// Returns what the kernels read of `sums`, which must outlive it.
+SegmentArguments arguments_of(const SegmentSum& sums, std::size_t lanes, Combine combine);
 
 /// Sets each row of `out` to the sum or mean of its rows of `sources`, 0 if there are none. With
 /// `lanes` = 2, 4, 8 or 16 each row index means that many consecutive rows.

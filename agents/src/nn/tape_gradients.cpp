@@ -155,15 +155,12 @@ void Tape<Scalar>::add_weight_gradients(std::span<Scalar> gradient) {
 template <class Scalar>
 void Tape<Scalar>::add_weight_gradient(std::span<const LayerUse> uses, std::span<Scalar> gradient) {
   const Layer& layer = parameters_->layer(uses.front().layer);
-  std::size_t panels = 0;
   use_arguments_.clear();
   for (const LayerUse& use : uses) {
     const Node& node = nodes_[use.node];
-    const std::size_t panels_of_use = view(node.value, node).panels();
-    use_arguments_.push_back({operand(node).value, node.gradient, panels_of_use});
-    panels += panels_of_use;
+    use_arguments_.push_back({operand(node).value, node.gradient, view(node.value, node).panels()});
   }
-  kernels<Scalar>().weight_gradient(layer_arguments(layer, panels), use_arguments_.data(),
+  kernels<Scalar>().weight_gradient(layer_arguments(layer, 0), use_arguments_.data(),
                                     use_arguments_.size(), gradient.data() + layer.offset,
                                     gradient.data() + layer.bias_offset());
 }
