@@ -208,7 +208,13 @@ TEST_P(Conformance, WorksWithEachParameterAtItsBounds) {
           continue;
         }
         Session session(problem, {.max_evaluations = 30});  // some episodes of learning agents
-        expect_valid(problem, agent->place(problem, session));
+        try {
+          expect_valid(problem, agent->place(problem, session));
+        } catch (const Error& error) {
+          // On a busy machine, a program may take longer than the least limit of time.
+          EXPECT_THAT(parameter.name, testing::AnyOf("time-limit", "start-limit"));
+          EXPECT_THAT(error.what(), testing::HasSubstr(" within 1 s"));
+        }
       }
     }
   }

@@ -70,10 +70,11 @@ class Exec final : public Agent {
     const Clock::time_point limit = after(begin, time_limit_);
     const std::uint64_t seed = session.random().next() >> kSeedShift;
     ChildProcess child(child_);
-    const auto hello = child.receive(after(begin, std::min(start_limit_, time_limit_)));
+    const Seconds hello_limit = std::min(start_limit_, time_limit_);
+    const auto hello = child.receive(after(begin, hello_limit));
     if (!hello) {
       throw Error(ErrorCode::kIo, fmt::format("the program said no hello within {} s{}",
-                                              start_limit_.count(), child.last_error()));
+                                              hello_limit.count(), child.last_error()));
     }
     expect_hello(*hello);
     child.send(write_problem(problem, seed, session));
