@@ -34,7 +34,7 @@ constexpr Shape kShapes[] = {{1, 1, 1},   {16, 7, 7},    {17, 9, 9},   {40, 3, 1
 
 // The matrices of a layer, with random numbers in all rows that are read and zeros beyond.
 struct Case {
-  explicit Case(const Shape& shape) : shape_(shape), random(shape.rows * 31 + shape.outputs) {
+  explicit Case(const Shape& shape) : shape(shape), random(shape.rows * 31 + shape.outputs) {
     x = matrix(shape.inputs);
     y = matrix(shape.outputs);
     dx = matrix(shape.inputs);
@@ -52,7 +52,7 @@ struct Case {
   }
 
   MatrixView<float> matrix(std::size_t columns) {
-    MatrixView<float> view{nullptr, shape_.rows, columns};
+    MatrixView<float> view{nullptr, shape.rows, columns};
     view.data = arena.allocate(view.size());
     std::fill_n(view.data, view.size(), 0.0F);
     return view;
@@ -69,7 +69,7 @@ struct Case {
   }
 
   void run(const Kernels<float>& kernels) {
-    const LayerArguments<float> layer{weights.data(), shape_.inputs, shape_.outputs, x.panels()};
+    const LayerArguments<float> layer{weights.data(), shape.inputs, shape.outputs, x.panels()};
     kernels.affine(layer, x.data, bias.data(), true, y.data);
     kernels.input_gradient(layer, dy.data, false, dx.data);
     kernels.input_gradient(layer, dy.data, true, dx.data);
@@ -77,7 +77,7 @@ struct Case {
     kernels.weight_gradient(layer, &use, 1, dw.data(), db.data());
   }
 
-  Shape shape_;
+  Shape shape;
   RandomStream random;
   Arena<float> arena;
   MatrixView<float> x, y, dx, dy;
@@ -152,8 +152,8 @@ TEST(NnKernels, GiveTheSameBitsForRowsInSeveralUses) {
 
 // Returns the weights of a layer, or their transpose, in tiles.
 PackedWeights<float> packed(Case& c, bool is_transposed) {
-  const std::size_t inputs = is_transposed ? c.shape_.outputs : c.shape_.inputs;
-  const std::size_t outputs = is_transposed ? c.shape_.inputs : c.shape_.outputs;
+  const std::size_t inputs = is_transposed ? c.shape.outputs : c.shape.inputs;
+  const std::size_t outputs = is_transposed ? c.shape.inputs : c.shape.outputs;
   const std::size_t size = (outputs + kLanes - 1) / kLanes * kLanes * inputs;
   float* const tiles = c.arena.allocate(size);
   std::fill_n(tiles, size, 0.0F);

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,41 +36,47 @@ std::vector<ClassSample> samples_with_two_cases() {
   return samples;
 }
 
+FittedClass fit(std::span<const ClassSample> samples, const HeldOut& tell = {}) {
+  auto fitted = fit_class(OpClass::kConvolution, samples, {}, tell);
+  if (!fitted) {
+    throw std::runtime_error("too few shapes");
+  }
+  return *std::move(fitted);
+}
+
 TEST(ClassFit, ErrorsOfOpsWithoutACaseAreThoseOfTheClassHeldOut) {
   const std::vector<ClassSample> samples = samples_with_two_cases();
-  const auto fitted = fit_class(OpClass::kConvolution, samples, {});
-  ASSERT_TRUE(fitted.has_value());
-  ASSERT_EQ(fitted->cases.size(), 2);
+  const FittedClass fitted = fit(samples);
+  ASSERT_EQ(fitted.cases.size(), 2);
   Errors held_out;
   Errors errors;
-  for (const FittedCase& own : fitted->cases) {
+  for (const FittedCase& own : fitted.cases) {
     held_out.add(own.fit.held_out);
     errors.add(own.fit.errors);
   }
   for (const std::size_t at : {samples.size() - 2, samples.size() - 1}) {
-    held_out.add_one(fitted->whole.held_out, at);
-    errors.add_one(fitted->whole.errors, at);
+    held_out.add_one(fitted.whole.held_out, at);
+    errors.add_one(fitted.whole.errors, at);
   }
-  EXPECT_EQ(fitted->held_out.summary().predicted, static_cast<std::int32_t>(samples.size()));
-  EXPECT_DOUBLE_EQ(fitted->held_out.sum(), held_out.sum());
-  EXPECT_DOUBLE_EQ(fitted->errors.sum(), errors.sum());
-  EXPECT_GT(fitted->held_out.sum(), fitted->errors.sum());
+  EXPECT_EQ(fitted.held_out.summary().predicted, static_cast<std::int32_t>(samples.size()));
+  EXPECT_DOUBLE_EQ(fitted.held_out.sum(), held_out.sum());
+  EXPECT_DOUBLE_EQ(fitted.errors.sum(), errors.sum());
+  EXPECT_GT(fitted.held_out.sum(), fitted.errors.sum());
 }
 
 // Estimates are judged on each sample once, whether it has a case or not.
 TEST(ClassFit, TellsOfEachSampleOnce) {
   const std::vector<ClassSample> samples = samples_with_two_cases();
   std::vector<std::pair<std::string, std::int64_t>> told;
-  const auto fitted =
-      fit_class(OpClass::kConvolution, samples, {}, [&](auto, auto left_out, auto predicted_us) {
-        EXPECT_EQ(left_out.size(), predicted_us.size());
-        for (const ClassSample& sample : left_out) {
-          told.emplace_back(sample.key.kind, sample.key.shape.front());
-        }
-      });
-  ASSERT_TRUE(fitted.has_value());
-  ASSERT_EQ(fitted->cases.size(), 2);
+  const FittedClass fitted = fit(samples, [&](auto, auto left_out, auto predicted_us) {
+    EXPECT_EQ(left_out.size(), predicted_us.size());
+    for (const ClassSample& sample : left_out) {
+      told.emplace_back(sample.key.kind, sample.key.shape.front());
+    }
+  });
+  ASSERT_EQ(fitted.cases.size(), 2);
   std::vector<std::pair<std::string, std::int64_t>> all;
+  all.reserve(samples.size());
   for (const ClassSample& sample : samples) {
     all.emplace_back(sample.key.kind, sample.key.shape.front());
   }
