@@ -34,7 +34,7 @@ constexpr Shape kShapes[] = {{1, 1, 1},   {16, 7, 7},    {17, 9, 9},   {40, 3, 1
 
 // The matrices of a layer, with random numbers in all rows that are read and zeros beyond.
 struct Case {
-  explicit Case(const Shape& shape) : shape(shape), random(shape.rows * 31 + shape.outputs) {
+  explicit Case(const Shape& of) : shape(of), random(shape.rows * 31 + shape.outputs) {
     x = matrix(shape.inputs);
     y = matrix(shape.outputs);
     dx = matrix(shape.inputs);
