@@ -158,7 +158,7 @@ struct Loops {
     }
   }
 
-  // The sums of a square of weights, of which each lane adds up the rows of some panels of a use.
+  // Adds the products of some panels of a use to a square of the tile, lane by lane.
   template <std::size_t kInputs, std::size_t kOutputs>
   [[gnu::always_inline]] static void add_panels(const LayerArguments<Scalar>& layer,
                                                 const Scalar* x, const Scalar* dy,
