@@ -83,6 +83,12 @@ std::string diamond() {
 }
 const char* const kDiamondEdges = "[0,0,1],[0,0,2],[1,0,3],[2,0,3]";
 
+TEST(PlacetoEngine, DiamondOnOneDevice) {
+  const Times times = simulate(2, diamond(), kDiamondEdges, "0,0,0,0");
+  expect_ops(times, {{0, 100}, {105.7, 305.7}, {311.4, 511.4}, {517.1, 567.1}});
+  EXPECT_NEAR(times.makespan_us, 572.8, kToleranceUs);
+}
+
 TEST(PlacetoEngine, DiamondWithOneBranchElsewhere) {
   const Times times = simulate(2, diamond(), kDiamondEdges, "0,0,1,0");
   // c waits 100 us for a's tensor; d for c's 10 us.
