@@ -45,7 +45,8 @@ void add_report(CLI::App& app, Action& action) {
   command
       ->add_option("--plot", options->plot,
                    "What the picture shows: performance profiles, convergence over evaluations or "
-                   "over seconds, or all but the last")
+                   "over seconds, or profiles with convergence over evaluations of graphs that are "
+                   "of no family")
       ->check(CLI::IsMember(bench::report_plots_names()))
       ->needs(picture)
       ->capture_default_str()

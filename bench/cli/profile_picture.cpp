@@ -125,7 +125,7 @@ LogPlot roofline_plot(const DeviceProfile& profile) {
                {"FLOP/s", rates.least / kMargin, rates.most * kMargin});
   // The axes are rounded outwards, and so are the roofs.
   const Range wide = {intensities.least / 10, intensities.most * 10};
-  plot.add_curve("device", roof(peak, bandwidth, wide), {std::string(kRoofColor), false});
+  plot.add_curve("device", roof(peak, bandwidth, wide), {std::string(kRoofColor)});
   // The legend names a class once: by its points, or else by its roof.
   const auto measured = measured_classes(profile);
   for (std::size_t at = 0; at < kNumOpClasses; ++at) {
@@ -133,7 +133,7 @@ LogPlot roofline_plot(const DeviceProfile& profile) {
       plot.add_curve(
           measured[at] ? "" : std::string(to_string(static_cast<OpClass>(at))),
           roof(peak * roofline->compute_efficiency, bandwidth * roofline->memory_efficiency, wide),
-          {std::string(kColors[at]), true});
+          {std::string(kColors[at]), LogPlot::kDashes});
     }
   }
   const auto series = add_classes(plot, profile);
@@ -161,7 +161,7 @@ LogPlot residual_plot(const DeviceProfile& profile, const std::vector<Residual>&
   for (const auto& [ratio, name] : {std::pair(1.1, "10 % too long"), std::pair(1.0, "exact"),
                                     std::pair(0.9, "10 % too short")}) {
     plot.add_curve(name, {{wide.least, ratio}, {wide.most, ratio}},
-                   {std::string(kRoofColor), ratio != 1});
+                   {std::string(kRoofColor), ratio == 1 ? "" : LogPlot::kDashes});
   }
   const auto series = add_classes(plot, profile);
   for (const Residual& residual : residuals) {

@@ -55,9 +55,16 @@
   // --- Numbers -----------------------------------------------------------------------------------
 
   const isNumber = (value) => typeof value === "number";
-  const fixed = (value, digits) => (isNumber(value) ? value.toFixed(digits) : "");
-  const ms = (us) => (isNumber(us) ? (us / 1e3).toFixed(3) : "");
-  const percent = (share) => (isNumber(share) ? (share * 100).toFixed(1) : "");
+  const fixed = (value, digits) => (isNumber(value) ? halfToEven(value, digits).toFixed(digits) : "");
+
+  // A number that lies in the middle goes to the even neighbour, as in the other forms of a report.
+  function halfToEven(value, digits) {
+    const scaled = value * 10 ** digits;
+    return Math.abs(scaled % 1) === 0.5 ? (2 * Math.round(scaled / 2)) / 10 ** digits : value;
+  }
+
+  const ms = (us) => (isNumber(us) ? fixed(us / 1e3, 3) : "");
+  const percent = (share) => (isNumber(share) ? fixed(share * 100, 1) : "");
 
   function time(us) {
     if (!isNumber(us)) return "none";
@@ -192,14 +199,14 @@
     selected: Object.fromEntries(names.map((name) => [name, !hidden.has(name)])),
   });
 
-  // Shows a legend below its charts; `entries` returns [name, color, is dashed] in the colours of now.
+  // Shows a legend below its charts; `entries` returns [name, color, dashes] in the colours of now.
   const legends = new Map();
 
   function showLegend(id, entries) {
     legends.set(id, entries);
     element(id).replaceChildren(
-      ...entries().map(([name, color, dashed]) => {
-        const line = make("span", { className: "key", style: { borderTop: `3px ${dashed ? "dashed" : "solid"} ${color}` } });
+      ...entries().map(([name, color, dashes]) => {
+        const line = make("span", { className: "key", style: { background: dashed(color, dashes) } });
         const button = make("button", { type: "button", title: "Hide or show", "aria-pressed": !hidden.has(name) }, [line, name]);
         button.addEventListener("click", () => {
           if (!hidden.delete(name)) hidden.add(name);
@@ -215,12 +222,24 @@
     );
   }
 
-  const agentEntries = (labels) => () => labels.map((label) => [label, agentColor(label), agents.get(label)?.dashed]);
+  // A line of a colour; `dashes` are the lengths of its strokes and gaps, none if it has no gaps.
+  function dashed(color, dashes) {
+    let at = 0;
+    const stops = dashes.map((length, index) => {
+      const stop = `${index % 2 === 0 ? color : "transparent"} ${at}px ${at + length}px`;
+      at += length;
+      return stop;
+    });
+    return stops.length > 0 ? `repeating-linear-gradient(to right, ${stops.join(", ")})` : color;
+  }
+
+  const agentDashes = (label) => (agents.get(label)?.dashes ?? "").split(" ").filter(Boolean).map(Number);
+  const agentEntries = (labels) => () => labels.map((label) => [label, agentColor(label), agentDashes(label)]);
 
   const agentLine = (label, width = 2) => ({
     color: agentColor(label),
     width,
-    type: agents.get(label)?.dashed ? "dashed" : "solid",
+    type: agentDashes(label).length > 0 ? agentDashes(label) : "solid",
   });
 
   // --- Head --------------------------------------------------------------------------------------
@@ -488,8 +507,8 @@
         data: training.points.map((point) => [point[0], point[member]]),
         step: member === 2 ? "end" : false,
         showSymbol: false,
-        color: paletteColor(policies.indexOf(training.policy)),
-        lineStyle: { color: paletteColor(policies.indexOf(training.policy)), width, opacity },
+        color: agentColor(training.agent),
+        lineStyle: { ...agentLine(training.agent, width), opacity },
       });
       draw("learning-chart", (colors) => ({
         grid: { left: 52, right: 18, top: 12, bottom: 46, tooltip: pointAlong(colors) },
@@ -513,7 +532,10 @@
         yAxis: axis(colors, "over the best", { ...timesAxis(colors, 1, Math.max(1.01, ...times), 36) }),
         series: shownOnes.flatMap((training) => [curve(training, 1, 1, 0.5), curve(training, 2, 2.2, 1)]),
       }));
-      showLegend("learning-legend", () => policies.map((policy, at) => [policy, paletteColor(at), false]));
+      showLegend("learning-legend", () => policies.map((policy) => {
+        const { agent } = kept.find((training) => training.policy === policy);
+        return [policy, agentColor(agent), agentDashes(agent)];
+      }));
     };
     fillSelect(select, names);
     select.addEventListener("change", show);
@@ -655,8 +677,11 @@
         order.column = column;
         showRows();
       });
-      return make("th", { className: classOf(column), scope: "col" }, [button]);
+      // Browsers repeat the heads on each printed page, but not their buttons.
+      const printed = make("span", { className: "printed", text: column.name, "aria-hidden": true });
+      return make("th", { className: classOf(column), scope: "col" }, [button, printed]);
     });
+    element("table").style.setProperty("--columns", columns.length);
     element("table").append(make("thead", {}, [make("tr", {}, heads)]), make("tbody"));
     for (const name of ["graph", "cluster", "outcome"]) {
       const values = [...new Set(results.map((row) => row[name]))];
@@ -852,7 +877,7 @@
   // --- The step ----------------------------------------------------------------------------------
 
   const kLaneHeight = 30;
-  const kFewTransfers = 150; // of which all arrows are drawn
+  const kMostArrows = 150; // in sight, if no group is selected; of more none is drawn
   const kMemoryHeight = 130;
   const kLeastWidth = 1; // of a box, in pixels; what sticks out by less than half of it is not drawn
   const kLeastSelected = 4; // of one that is selected
@@ -882,7 +907,7 @@
 
   function transferTip(at) {
     const { transfers } = step;
-    const to = transfers.to[at] < 0 ? "all that want it" : step.devices[transfers.to[at]].name;
+    const to = transfers.to[at].map((device) => step.devices[device].name).join(", ");
     return tip(nameOf(transfers.producer[at]), [
       `${bytes(transfers.bytes[at])} from ${step.devices[transfers.from[at]].name} to ${to}`,
       `${time(transfers.start[at])} to ${time(transfers.end[at])}` +
@@ -961,6 +986,21 @@
     return visible;
   }
 
+  // [end of the producer, end, transfer, receiver] of the arrows in sight: of the selected group, or of all if they are few.
+  function visibleArrows() {
+    const { from, to } = inSight();
+    const { ops, transfers } = step;
+    const visible = [];
+    for (let at = 0; at < transfers.producer.length; at++) {
+      const producer = transfers.producer[at];
+      if (transfers.end[at] < from || ops.end[producer] > to) continue;
+      if (selected !== null && ops.group[producer] !== selected) continue;
+      for (const device of transfers.to[at]) visible.push([ops.end[producer], transfers.end[at], at, device]);
+      if (selected === null && visible.length > kMostArrows) return [];
+    }
+    return visible;
+  }
+
   // [us, GB] of a device's memory in sight, for each pixel its first, least, largest and last amount.
   function visibleMemory(memory) {
     const { from, to, pixel } = inSight();
@@ -1014,18 +1054,18 @@
         opacity: dimmed ? 0.12 : kPhaseOpacity[ops.phase[op]],
       },
     };
-    if (shape.width > 46 && shape.height > 12 && !dimmed) {
-      item.textContent = {
-        style: {
-          text: step.layers[ops.layer[op]] || step.kinds[ops.kind[op]],
-          fill: theme().text,
-          fontSize: 10,
-          width: shape.width - 6,
-          overflow: "truncate",
-        },
-      };
-      item.textConfig = { position: "inside" };
-    }
+    // Always a text, if an empty one: an item that has none keeps that of the op which was drawn by it before.
+    const named = shape.width > 46 && shape.height > 12 && !dimmed;
+    item.textContent = {
+      style: {
+        text: named ? step.layers[ops.layer[op]] || step.kinds[ops.kind[op]] : "",
+        fill: theme().text,
+        fontSize: 10,
+        width: shape.width - 6,
+        overflow: "truncate",
+      },
+    };
+    item.textConfig = { position: "inside" };
     return item;
   }
 
@@ -1049,8 +1089,7 @@
       const { transfers, ops } = step;
       const producer = transfers.producer[at];
       const [x1, y1] = api.coord([ops.end[producer], ops.lane[producer]]);
-      const lane = step.lanes.findIndex((one) => one.device === transfers.to[at]);
-      if (lane < 0) return null;
+      const lane = step.lanes.findIndex((one) => one.device === api.value(3));
       const [x2, y2] = api.coord([transfers.end[at], lane]);
       const field = params.coordSys;
       if (Math.max(x1, x2) < field.x || Math.min(x1, x2) > field.x + field.width) return null;
@@ -1108,10 +1147,6 @@
     const lanesHeight = lanes.length * kLaneHeight;
     const end = step.makespan_us > 0 ? step.makespan_us : 1;
     const used = usedDevices();
-    const arrows = transfers.producer.flatMap((producer, at) => {
-      const isDrawn = selected === null ? transfers.producer.length <= kFewTransfers : ops.group[producer] === selected;
-      return isDrawn ? [[ops.end[producer], transfers.end[at], at]] : [];
-    });
     const timeAxis = (more) =>
       axis(colors, "", {
         type: "value",
@@ -1183,7 +1218,7 @@
         { ...onLanes("custom"), id: "transfers", clip: true, renderItem: transferItem, encode: { x: [0, 1], y: 3 },
           data: visibleBoxes(step.transferBoxes) },
         { ...onLanes("custom"), id: "arrows", clip: true, silent: true, renderItem: arrowItem(colors), z: 4,
-          encode: { x: [0, 1], y: -1 }, data: arrows },
+          encode: { x: [0, 1], y: -1 }, data: visibleArrows() },
         { ...onLanes("custom"), id: "path", clip: true, renderItem: pathItem(colors), z: 3, encode: { x: [0, 1], y: 2 },
           data: visiblePath() },
         ...used.map((device) => ({
@@ -1310,6 +1345,7 @@
       series: [
         { id: "ops", data: visibleBoxes(step.opBoxes) },
         { id: "transfers", data: visibleBoxes(step.transferBoxes) },
+        { id: "arrows", data: visibleArrows() },
         { id: "path", data: visiblePath() },
         ...usedDevices().map((device) => ({ id: `memory-${device.at}`, data: visibleMemory(device.memory) })),
       ],
@@ -1372,7 +1408,7 @@
     }
     showLegend("devices-legend", () =>
       step.devices
-        .map((device, at) => [device.name, deviceColor(at), false])
+        .map((device, at) => [device.name, deviceColor(at), []])
         .filter((_, at) => step.devices[at].peak_bytes > 0),
     );
     const sources = new Map();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
@@ -16,13 +17,18 @@ namespace emplace::bench {
 namespace {
 
 // In pixels: the picture, and around the area that the axes span.
-constexpr double kWidth = 860;
+constexpr double kLeastWidth = 860;
 constexpr double kLeft = 80;
 constexpr double kTop = 40;
 constexpr double kFieldWidth = 560;
 constexpr double kBelow = 60;
 constexpr double kLegendLeft = kLeft + kFieldWidth + 20;
+constexpr double kLegendText = kLegendLeft + 26;
 constexpr double kLegendStep = 18;
+constexpr double kRight = 10;
+constexpr double kWideFont = 1.15;  // fonts that stand in for Helvetica, over Helvetica
+constexpr double kFontSize = 12;    // that of Svg
+constexpr int kTitleSize = 15;
 
 constexpr std::array kRoundDigits = {1.0, 2.0, 5.0};
 constexpr std::array kFineDigits = {1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0};
@@ -65,8 +71,9 @@ std::vector<double> round_numbers(double least, double most) {
 }
 
 std::string stroke_of(const LogPlot::Pen& pen) {
-  return fmt::format("stroke=\"{}\" stroke-width=\"1.5\"{}", escape_markup(pen.color),
-                     pen.dashed ? " stroke-dasharray=\"5 4\"" : "");
+  return fmt::format(
+      "stroke=\"{}\" stroke-width=\"1.5\"{}", escape_markup(pen.color),
+      pen.dashes.empty() ? std::string() : fmt::format(" stroke-dasharray=\"{}\"", pen.dashes));
 }
 
 }  // namespace
@@ -173,7 +180,8 @@ void LogPlot::draw_grid(Svg& svg) const {
     svg.text(kLeft - 6, at + 4, label_of(tick), "text-anchor=\"end\"");
   }
   svg.rect(kLeft, kTop, kFieldWidth, field_height_, "fill=\"none\" stroke=\"#333\"");
-  svg.text(kLeft, kTop - 14, title_, "font-size=\"15\" font-weight=\"bold\"");
+  svg.text(kLeft, kTop - 14, title_,
+           fmt::format("font-size=\"{}\" font-weight=\"bold\"", kTitleSize));
   svg.text(kLeft + kFieldWidth / 2, kTop + field_height_ + 38, x_.axis.title,
            "text-anchor=\"middle\"");
   const double middle = kTop + field_height_ / 2;
@@ -219,7 +227,7 @@ void LogPlot::draw_data(Svg& svg) const {
 void LogPlot::draw_legend(Svg& svg) const {
   double at = kTop + 6;
   const auto name = [&](const std::string& entry) {
-    svg.text(kLegendLeft + 26, at + 4, entry);
+    svg.text(kLegendText, at + 4, entry);
     at += kLegendStep;
   };
   for (const Band& band : bands_) {
@@ -241,12 +249,26 @@ void LogPlot::draw_legend(Svg& svg) const {
   }
 }
 
+double LogPlot::width() const {
+  double width = std::max(kLeastWidth, kLeft + kWideFont * text_width(title_, kTitleSize) + kRight);
+  const auto reserve = [&](const std::string& entry) {
+    width = std::max(width, kLegendText + kWideFont * text_width(entry, kFontSize) + kRight);
+  };
+  std::ranges::for_each(bands_, reserve, &Band::name);
+  std::ranges::for_each(curves_, reserve, &Curve::name);
+  std::ranges::for_each(series_, reserve, &Series::name);
+  std::ranges::for_each(remarks_, reserve);
+  return width;
+}
+
 std::string LogPlot::to_svg(std::span<const LogPlot> plots) {
+  double width = 0;
   double height = 0;
   for (const LogPlot& plot : plots) {
+    width = std::max(width, plot.width());
     height += plot.height();
   }
-  Svg svg(kWidth, height);
+  Svg svg(std::ceil(width), height);
   double top = 0;
   for (const LogPlot& plot : plots) {
     svg.open(fmt::format("transform=\"translate(0 {})\"", svg_number(top)));

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -190,6 +191,20 @@ class StepWriter {
     return names;
   }
 
+  // The devices that get what a transfer moves.
+  std::set<DeviceId> receivers_of(const Transfer& transfer) const {
+    if (transfer.to != Transfer::kToAll) {
+      return {transfer.to};
+    }
+    std::set<DeviceId> receivers;
+    for (const Problem::Child& child : problem_.children(transfer.producer)) {
+      if (child.output == transfer.output && device_of(child.op) != transfer.from) {
+        receivers.insert(device_of(child.op));
+      }
+    }
+    return receivers;
+  }
+
   // A transfer's place in the lanes below those of the devices. There is one for each link that is
   // in use, in the order of names, or for each device that sends if these would be too many.
   Json place_transfers() {
@@ -238,7 +253,7 @@ class StepWriter {
       }
       transfers["producer"].push_back(transfer.producer);
       transfers["from"].push_back(transfer.from);
-      transfers["to"].push_back(transfer.to);
+      transfers["to"].push_back(receivers_of(transfer));
       transfers["start"].push_back(in_nanoseconds(transfer.start_us));
       transfers["end"].push_back(in_nanoseconds(transfer.end_us));
       transfers["waited"].push_back(in_nanoseconds(transfer.start_us - transfer.wanted_us));

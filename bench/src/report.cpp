@@ -1,8 +1,8 @@
 #include "family_report.hpp"
-#include "suite_index.hpp"
 
 #include <emplace/bench/median_interval.hpp>
 #include <emplace/bench/report.hpp>
+#include <emplace/bench/suite_index.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/quantiles.hpp>
 
@@ -138,7 +138,9 @@ ReportRow summarize(const std::string& agent, const Results& results) {
     evaluations.push_back(static_cast<double>(result->evaluations));
     evaluations_to_best.push_back(static_cast<double>(result->evaluations_to_best));
     const auto near_best = static_cast<double>(result->evaluations_to_near_best);
-    evaluations_to_near_best.push_back(near_best);
+    if (result->evaluations > 0) {
+      evaluations_to_near_best.push_back(near_best);
+    }
     if (result->evaluations_per_episode > 0) {
       episodes_to_near_best.push_back(
           std::ceil(near_best / static_cast<double>(result->evaluations_per_episode)));

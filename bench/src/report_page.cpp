@@ -10,9 +10,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -67,7 +68,9 @@ std::string dump(const Json& json) {
 
 // Numbers near 0 included, which std::stod refuses.
 double rounded(double value) {
-  return std::strtod(fmt::format("{:.{}g}", value, kCurveDigits).c_str(), nullptr);
+  const std::string text = fmt::format("{:.{}g}", value, kCurveDigits);
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 Json if_finite(double value) { return std::isfinite(value) ? Json(rounded(value)) : Json(nullptr); }
@@ -155,7 +158,7 @@ Json agents_of(const Report& report) {
   Json agents = Json::array();
   for (const std::string& agent : report.agents) {
     const LogPlot::Pen pen = agent_pen(report.agents, agent);
-    agents.push_back({{"label", agent}, {"color", pen.color}, {"dashed", pen.dashed}});
+    agents.push_back({{"label", agent}, {"color", pen.color}, {"dashes", pen.dashes}});
   }
   return agents;
 }
@@ -184,8 +187,14 @@ Json steps_of(std::span<const PageStep> steps, std::string& elements) {
   return list;
 }
 
+// The first agent that starts from a policy: both have one colour.
+std::string agent_of(const Suite& suite, const std::string& policy) {
+  const auto agent = std::ranges::find(suite.agents, policy, &SuiteAgent::policy);
+  return agent == suite.agents.end() ? std::string() : agent->label();
+}
+
 // [evaluations, last, best, entropy] of each point.
-Json trainings_of(std::span<const PageTraining> trainings) {
+Json trainings_of(const Suite& suite, std::span<const PageTraining> trainings) {
   Json list = Json::array();
   for (const PageTraining& training : trainings) {
     Json points = Json::array();
@@ -194,6 +203,7 @@ Json trainings_of(std::span<const PageTraining> trainings) {
                         if_finite(point.entropy)});
     }
     list.push_back({{"policy", training.policy},
+                    {"agent", agent_of(suite, training.policy)},
                     {"family", training.family},
                     {"cluster", training.cluster},
                     {"points", std::move(points)}});
@@ -245,7 +255,7 @@ std::string write_html(const Report& report, const StoredRun& run, std::span<con
                      {"summary", suite.summary},
                      {"repetitions", suite.repetitions},
                      {"max_evaluations", suite.max_evaluations},
-                     {"trainings", trainings_of(trainings)},
+                     {"trainings", trainings_of(suite, trainings)},
                      {"starts", starts_of(run.manifest)},
                      {"agents", agents_of(report)},
                      {"palette", std::move(palette)},

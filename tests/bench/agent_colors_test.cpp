@@ -11,21 +11,21 @@
 namespace emplace::bench {
 namespace {
 
-TEST(AgentColors, TellTwoRoundsOfThePaletteApart) {
+TEST(AgentColors, TellFourRoundsOfThePaletteApart) {
   std::vector<std::string> agents;
-  std::set<std::pair<std::string, bool>> pens;
-  for (std::size_t at = 0; at < 2 * kPictureColors.size(); ++at) {
+  std::set<std::pair<std::string, std::string>> pens;
+  for (std::size_t at = 0; at < 4 * kPictureColors.size(); ++at) {
     agents.push_back("agent " + std::to_string(at));
   }
   for (const std::string& agent : agents) {
     const LogPlot::Pen pen = agent_pen(agents, agent);
-    pens.emplace(pen.color, pen.dashed);
+    pens.emplace(pen.color, pen.dashes);
   }
   EXPECT_EQ(pens.size(), agents.size());
   EXPECT_EQ(agent_pen(agents, "agent 1").color, kPictureColors[1]);
-  EXPECT_FALSE(agent_pen(agents, "agent 1").dashed);
+  EXPECT_TRUE(agent_pen(agents, "agent 1").dashes.empty());
   EXPECT_EQ(agent_pen(agents, "agent 13").color, kPictureColors[1]);
-  EXPECT_TRUE(agent_pen(agents, "agent 13").dashed);
+  EXPECT_FALSE(agent_pen(agents, "agent 13").dashes.empty());
 }
 
 }  // namespace

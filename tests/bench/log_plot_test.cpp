@@ -29,13 +29,13 @@ TEST(LogPlot, PutsPointsWhereTheirLogarithmsAre) {
 
 TEST(LogPlot, DrawsCurvesFromPlaceToPlace) {
   LogPlot plot = three_by_two_decades();
-  plot.add_curve("roof", {{1, 0.1}, {10, 1}, {1000, 1}}, {"#333", true});
-  plot.add_curve("", {{1, 10}, {1000, 10}}, {"#999", false});
+  plot.add_curve("roof", {{1, 0.1}, {10, 1}, {1000, 1}}, {"#333", LogPlot::kDashes});
+  plot.add_curve("", {{1, 10}, {1000, 10}}, {"#999"});
   const std::string svg = svg_of(plot);
   EXPECT_THAT(svg, HasSubstr("<polyline points=\"0,360 186.7,180 560,180\""));
   EXPECT_THAT(svg, HasSubstr("<polyline points=\"0,0 560,0\" fill=\"none\" "
                              "stroke=\"#999\" stroke-width=\"1.5\"/>"));
-  EXPECT_THAT(svg, HasSubstr("stroke-dasharray"));
+  EXPECT_THAT(svg, HasSubstr("stroke-dasharray=\"5 4\""));
   EXPECT_THAT(svg, HasSubstr(">roof</text>"));
 }
 
@@ -52,6 +52,14 @@ TEST(LogPlot, DrawsBandsBelowTheGridAndHollowPoints) {
   EXPECT_THAT(svg, HasSubstr("cx=\"186.7\" cy=\"90\" r=\"3\" fill=\"#fff\" stroke=\"#00f\""));
   EXPECT_THAT(svg, HasSubstr(">near</text>"));
   EXPECT_THAT(svg, HasSubstr(">a remark</text>"));
+}
+
+TEST(LogPlot, IsAsWideAsItsLegend) {
+  LogPlot plot = three_by_two_decades();
+  plot.add_curve("short", {{1, 1}, {10, 1}}, {"#333"});
+  EXPECT_THAT(svg_of(plot), HasSubstr("width=\"860\""));
+  plot.add_curve("trained on each graph alone, rewarded at each step", {{1, 1}, {10, 1}}, {"#333"});
+  EXPECT_THAT(svg_of(plot), Not(HasSubstr("width=\"860\"")));
 }
 
 TEST(LogPlot, WidensAxesToRoundNumbersAndLabelsThem) {
@@ -76,7 +84,7 @@ TEST(LogPlot, LabelsShortAxesMoreFinely) {
 
 TEST(LogPlot, MayHaveLinearAxes) {
   LogPlot plot("Title", {"across", 0.93, 1.12, true}, {"share", 0, 1, true});
-  plot.add_curve("c", {{0.9, 0}, {1, 0.5}, {1.15, 1}}, {"#333", false});
+  plot.add_curve("c", {{0.9, 0}, {1, 0.5}, {1.15, 1}}, {"#333"});
   const std::string svg = svg_of(plot);
   // From 0.92 to 1.12 in steps of 0.02, and from 0 to 1 in steps of 0.1.
   EXPECT_THAT(svg, HasSubstr(">0.92</text>"));
@@ -90,7 +98,7 @@ TEST(LogPlot, MayHaveLinearAxes) {
 TEST(LogPlot, EscapesWhatItIsGiven) {
   LogPlot plot("<title>", {"a & b", 1, 10}, {"\"c\"", 1, 10});
   plot.add_point(plot.add_series("<series>", "#000\"/><script>"), {2, 2}, "</title><script>");
-  plot.add_curve("<curve>", {{1, 1}, {10, 10}}, {"#000", false});
+  plot.add_curve("<curve>", {{1, 1}, {10, 10}}, {"#000"});
   const std::string svg = svg_of(plot);
   EXPECT_THAT(svg, Not(HasSubstr("<script>")));
   EXPECT_THAT(svg, Not(HasSubstr("<series>")));

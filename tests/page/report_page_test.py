@@ -218,6 +218,15 @@ class ReportPage(unittest.TestCase):
         at, _ = self.head(name)
         return [row[at] for row in self.rows()]
 
+    def key(self, legend, name):
+        """Returns the colour that a legend gives to a name."""
+        buttons = self.driver.find_elements(By.CSS_SELECTOR, f"#{legend} button")
+        button = next(one for one in buttons if one.text == name)
+        return button.find_element(By.CLASS_NAME, "key").value_of_css_property("background-color")
+
+    def names_of_layers(self):
+        return [word for word in self.driver.execute_script("return window.words") if word.startswith("layer_")]
+
     def image(self, chart):
         return self.driver.execute_script(f"return document.querySelector('#{chart} canvas').toDataURL()")
 
@@ -339,13 +348,27 @@ class ReportPage(unittest.TestCase):
         WebDriverWait(self.driver, 10).until(lambda _: self.text("selection").startswith("Click"))
 
     def keep_boxes(self):
-        """Lets pages that are shown from now on keep what they draw, [x, y, width, height], in window.boxes."""
+        """Lets pages that are shown from now on keep what they draw.
+
+        window.boxes has [x, y, width, height], window.tips the number of ends of arrows, which are small discs, and
+        window.words all texts.
+        """
         keep = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
             window.boxes = [];
-            const { rect } = CanvasRenderingContext2D.prototype;
+            window.tips = 0;
+            window.words = [];
+            const { arc, fillText, rect } = CanvasRenderingContext2D.prototype;
             CanvasRenderingContext2D.prototype.rect = function (...shape) {
               window.boxes.push(shape);
               return rect.apply(this, shape);
+            };
+            CanvasRenderingContext2D.prototype.arc = function (x, y, radius, ...rest) {
+              if (radius === 1.6) window.tips++;
+              return arc.call(this, x, y, radius, ...rest);
+            };
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+              window.words.push(text);
+              return fillText.call(this, text, ...rest);
             };"""})
         self.addCleanup(self.driver.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", keep)
 
@@ -363,20 +386,29 @@ class ReportPage(unittest.TestCase):
         self.keep_boxes()
         self.show(1280, page="many-ops")
         self.assertIn("20000 ops and 13967 transfers", self.text("timeline-caption"))
+        self.assertFalse(self.names_of_layers(), "no op has room for a name")
+        self.assertEqual(self.driver.execute_script("return window.tips"), 0, "too many arrows to be told apart")
         boxes = [self.driver.execute_script("return window.boxes.length")]
         self.screenshot("many-ops")
         for _ in range(9):
             was = self.text("range")
-            self.driver.execute_script("window.boxes = []")
+            self.driver.execute_script("[window.boxes, window.words] = [[], []]")
             self.find("zoom-in").click()
             WebDriverWait(self.driver, 10).until(lambda _, was=was: self.text("range") != was)
             boxes.append(self.driver.execute_script("return window.boxes.length"))
         self.screenshot("many-ops-zoomed")
+        self.assertGreater(self.driver.execute_script("return window.tips"), 5)
         # Of 33,967, each once or twice.
         self.assertLess(boxes[0], 12000)
         # A 512th of the step has some 66, and few are drawn where many are out of sight.
         self.assertGreater(boxes[-1], 20)
         self.assertLess(boxes[-1], 500)
+        self.assertTrue(self.names_of_layers())
+        self.driver.execute_script("window.words = []")
+        was = self.text("range")
+        self.find("whole").click()
+        WebDriverWait(self.driver, 10).until(lambda _: self.text("range") != was)
+        self.assertFalse(self.names_of_layers(), "no op has room any more")
 
     def test_a_legend_hides_an_agent_in_all_charts(self):
         curves, profile = self.image("by-evaluations"), self.image("profile")
@@ -418,6 +450,7 @@ class ReportPage(unittest.TestCase):
         self.assertIn("cells on p2-8xlarge-2", families)
         Select(self.find("set")).select_by_visible_text("cells on p2-8xlarge-2")
         self.assertEqual(self.text("pairs-title"), "Against the fastest baseline")
+        self.assertEqual(self.key("learning-legend", "net"), self.key("profile-legend", "zero-shot"))
         self.screenshot("held-out")
 
     def test_it_prints(self):
@@ -426,6 +459,11 @@ class ReportPage(unittest.TestCase):
         self.assertTrue(document.startswith(b"%PDF"))
         if SCREENSHOTS:
             (SCREENSHOTS / "print.pdf").write_bytes(document)
+        # Heads are plain text, which browsers repeat on each page.
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        heads = self.driver.find_elements(By.CSS_SELECTOR, "#table th")
+        self.assertFalse(any(head.find_element(By.TAG_NAME, "button").is_displayed() for head in heads))
+        self.assertIn("step [ms]", [head.text for head in heads])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@
 namespace emplace::bench {
 
 /// Returns the pen of one of `agents`, the labels of a suite in its order: their colours are those
-/// of kPictureColors in turn, and the curves of each second round are dashed.
+/// of kPictureColors in turn; four rounds of them differ by how their curves are dashed.
 LogPlot::Pen agent_pen(std::span<const std::string> agents, std::string_view agent);
 
 }  // namespace emplace::bench

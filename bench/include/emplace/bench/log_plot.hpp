@@ -32,12 +32,15 @@ class LogPlot {
 
   /// Holds the style of a curve.
   struct Pen {
-    std::string color{};  ///< as in SVG: "#0072b2"
-    bool dashed = false;
+    std::string color{};   ///< as in SVG: "#0072b2"
+    std::string dashes{};  ///< lengths of strokes and gaps, as in SVG; empty: a solid line
   };
 
   /// Says how a point is drawn.
   enum class Mark : std::uint8_t { kFilled, kHollow };
+
+  /// Dashes that suit most curves.
+  static constexpr const char* kDashes = "5 4";
 
   /// The height of the area between the axes, in pixels, unless told otherwise; its width is 560.
   static constexpr double kFieldHeight = 360;
@@ -109,6 +112,7 @@ class LogPlot {
   void draw_legend(Svg& svg) const;
   double across(double x) const;
   double down(double y) const;
+  double width() const;
   double height() const;
 
   std::string title_;

@@ -94,7 +94,7 @@ struct ReportRow {
   double speedup = 0;                        ///< 0 where this one or single-gpu has no step time
   double evaluations = 0;                    ///< median
   double evaluations_to_best = 0;            ///< median
-  std::optional<double> evaluations_to_near_best{};  ///< median; nothing if all repetitions failed
+  std::optional<double> evaluations_to_near_best{};  ///< median; nothing if it evaluated nothing
   std::optional<double> episodes_to_near_best{};     ///< the same in episodes of a learning agent
   BaselineComparison against_baseline{};
   std::optional<PublishedFigure> published{};
