@@ -8,6 +8,7 @@
 #include "terminal.hpp"
 
 #include <emplace/bench/result_store.hpp>
+#include <emplace/bench/suite_index.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -35,6 +36,7 @@ struct Options {
 std::string to_text(const bench::StoredRun& run, bool color) {
   constexpr TextTable::Align kRight = TextTable::Align::kRight;
   const auto fastest = fastest_cells(run);
+  const bench::SuiteIndex index(run.manifest.suite, run.manifest.root_seed);
   TextTable table({{"cell"},
                    {"graph"},
                    {"cluster"},
@@ -46,19 +48,20 @@ std::string to_text(const bench::StoredRun& run, bool color) {
   for (const CellResult& result : run.results) {
     const bench::Cell& cell = result.cell;
     const bool is_fastest = fastest.contains(&result);
-    table.add_row(
-        {cell.id(), cell.graph, cell.cluster, cell.agent.text(), fmt::format("{}", cell.repetition),
-         result.status == bench::CellStatus::kFailed
-             ? "-"
-             : fmt::format("{:.3f}", result.step_time_us / 1e3),
-         std::string(to_string(result.status)), is_fastest ? "*" : ""},
-        is_fastest);
+    table.add_row({cell.id(), cell.graph, cell.cluster, index.label_of(cell),
+                   fmt::format("{}", cell.repetition),
+                   result.status == bench::CellStatus::kFailed
+                       ? "-"
+                       : fmt::format("{:.3f}", result.step_time_us / 1e3),
+                   std::string(to_string(result.status)), is_fastest ? "*" : ""},
+                  is_fastest);
   }
   return table.to_terminal(color);
 }
 
 Json to_json(const bench::StoredRun& run) {
   const auto fastest = fastest_cells(run);
+  const bench::SuiteIndex index(run.manifest.suite, run.manifest.root_seed);
   Json cells = Json::array();
   for (const CellResult& result : run.results) {
     const bench::Cell& cell = result.cell;
@@ -66,6 +69,7 @@ Json to_json(const bench::StoredRun& run) {
                      {"graph", cell.graph},
                      {"cluster", cell.cluster},
                      {"agent", cell.agent.text()},
+                     {"label", index.label_of(cell)},
                      {"repetition", cell.repetition},
                      {"status", to_string(result.status)},
                      {"step_time_us", result.step_time_us},

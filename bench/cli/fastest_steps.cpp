@@ -3,6 +3,7 @@
 #include "placed_step.hpp"
 #include "stored_cell.hpp"
 
+#include <emplace/bench/suite_index.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 
@@ -17,24 +18,11 @@ namespace {
 using bench::CellResult;
 using bench::PageStep;
 
-std::string label_of(const bench::Cell& cell, const bench::Suite& suite) {
-  const auto has_groups = [&](const bench::SuiteAgent& one) {
-    return std::ranges::any_of(suite.graphs, [&](const bench::SuiteGraph& graph) {
-      return graph.graph == cell.graph && suite.groups_of(graph, one) == cell.groups &&
-             suite.grouping_of(graph, one) == cell.grouping;
-    });
-  };
-  const auto agent = std::ranges::find_if(suite.agents, [&](const bench::SuiteAgent& one) {
-    return one.agent == cell.agent && one.policy == cell.policy && one.learns == cell.learns &&
-           suite.evaluations_of(one) == cell.max_evaluations && has_groups(one);
-  });
-  return agent == suite.agents.end() ? cell.agent.text() : agent->label();
-}
-
-PageStep step_of(const bench::StoredRun& run, const CellResult& result, const std::string& folder) {
+PageStep step_of(const bench::StoredRun& run, const bench::SuiteIndex& index,
+                 const CellResult& result, const std::string& folder) {
   PageStep step{.graph = result.cell.graph,
                 .cluster = result.cell.cluster,
-                .agent = label_of(result.cell, run.manifest.suite),
+                .agent = index.label_of(result.cell),
                 .cell = result.cell.id()};
   if (result.placement.size() == 0) {
     step.missing = "an older emplace wrote this run, which kept no placements; run the suite again";
@@ -58,6 +46,7 @@ PageStep step_of(const bench::StoredRun& run, const CellResult& result, const st
 
 std::vector<PageStep> fastest_steps(const bench::StoredRun& run, const std::string& folder) {
   const auto fastest = fastest_cells(run);
+  const bench::SuiteIndex index(run.manifest.suite, run.manifest.root_seed);
   std::vector<PageStep> steps;
   const auto has = [&](const bench::Cell& cell) {
     return std::ranges::any_of(steps, [&](const PageStep& step) {
@@ -66,7 +55,7 @@ std::vector<PageStep> fastest_steps(const bench::StoredRun& run, const std::stri
   };
   for (const CellResult& result : run.results) {
     if (fastest.contains(&result)) {
-      steps.push_back(step_of(run, result, folder));
+      steps.push_back(step_of(run, index, result, folder));
     }
   }
   for (const CellResult& result : run.results) {

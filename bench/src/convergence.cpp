@@ -1,6 +1,5 @@
-#include "suite_index.hpp"
-
 #include <emplace/bench/convergence.hpp>
+#include <emplace/bench/suite_index.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/quantiles.hpp>
 

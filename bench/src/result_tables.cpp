@@ -2,6 +2,7 @@
 #include "placement_text.hpp"
 
 #include <emplace/bench/result_tables.hpp>
+#include <emplace/bench/suite_index.hpp>
 #include <emplace/graphs/check.hpp>
 
 #include <fmt/format.h>
@@ -24,6 +25,7 @@ constexpr auto kCellColumns = std::to_array<ResultTable::Column>({
     {"graph", kText},
     {"cluster", kText},
     {"agent", kText},
+    {"label", kText},
     {"repetition", kInteger},
     {"max_evaluations", kInteger},
     {"groups", kInteger},
@@ -64,6 +66,7 @@ FieldValue value_if(bool is_there, const T& value) {
 }
 
 void write_cells(const StoredRun& run, const RowSink& sink) {
+  const SuiteIndex index(run.manifest.suite, run.manifest.root_seed);
   for (const CellResult& result : run.results) {
     const Cell& cell = result.cell;
     const std::string id = cell.id();
@@ -78,6 +81,7 @@ void write_cells(const StoredRun& run, const RowSink& sink) {
         cell.graph,
         cell.cluster,
         agent,
+        index.label_of(cell),
         cell.repetition,
         cell.max_evaluations,
         cell.groups,

@@ -1,7 +1,6 @@
-#include "suite_index.hpp"
-
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/run_comparison.hpp>
+#include <emplace/bench/suite_index.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/quantiles.hpp>
@@ -39,11 +38,7 @@ class Repetitions {
   explicit Repetitions(const StoredRun& run) {
     const SuiteIndex index(run.manifest.suite, run.manifest.root_seed);
     for (const CellResult& result : run.results) {
-      const std::optional<CellPosition> position = index.find(result.cell);
-      EMPLACE_CHECK(position.has_value(), "a cell of {} is not of the suite",
-                    result.cell.agent.text());
-      Coordinates key{result.cell.graph, result.cell.cluster,
-                      run.manifest.suite.agents[position->agent].label()};
+      Coordinates key{result.cell.graph, result.cell.cluster, index.label_of(result.cell)};
       Results& results = results_[key];
       if (results.empty()) {
         order_.push_back(std::move(key));

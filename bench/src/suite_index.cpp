@@ -1,4 +1,5 @@
-#include "suite_index.hpp"
+#include <emplace/bench/suite_index.hpp>
+#include <emplace/graphs/check.hpp>
 
 namespace emplace::bench {
 
@@ -36,6 +37,12 @@ std::optional<CellPosition> SuiteIndex::find(const Cell& cell) const {
     }
   }
   return std::nullopt;
+}
+
+const std::string& SuiteIndex::label_of(const Cell& cell) const {
+  const std::optional<CellPosition> position = find(cell);
+  EMPLACE_CHECK(position.has_value(), "a cell of {} is not of the suite", cell.agent.text());
+  return suite_.agents[position->agent].label();
 }
 
 }  // namespace emplace::bench

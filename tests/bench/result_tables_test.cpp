@@ -11,8 +11,13 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
+// A run of one agent, which its suite calls "mine".
 StoredRun run_of(CellResult result) {
   StoredRun run;
+  run.manifest.suite = {.graphs = {{.graph = result.cell.graph}},
+                        .clusters = {"c"},
+                        .agents = {{.agent = "heft", .name = "mine"}},
+                        .max_evaluations = 10};
   run.results.push_back(std::move(result));
   return run;
 }
@@ -43,13 +48,14 @@ TEST(ResultTables, CellsHaveARowEach) {
   const StoredRun run = run_of(result_of("g"));
   const std::string id = run.results[0].cell.id();
   const std::string hash = run.results[0].placement_hash;
-  EXPECT_EQ(write_csv(result_tables()[0], run),
-            "id,graph,cluster,agent,repetition,max_evaluations,groups,grouping,root_seed,policy,"
-            "training,learns,status,message,step_time_us,bound_us,peak_bytes,evaluations,"
-            "evaluations_to_best,evaluations_to_near_best,evaluations_per_episode,problem_groups,"
-            "decision_groups,placement_hash,placement,wall_s\r\n" +
-                id + ",g,c,heft,0,10,0,colocation,0,,,,ok,,0.1,0.3333333333333333,11,9,0,0,0,3,3," +
-                hash + ",0*2 1,0.5\r\n");
+  EXPECT_EQ(
+      write_csv(result_tables()[0], run),
+      "id,graph,cluster,agent,label,repetition,max_evaluations,groups,grouping,root_seed,policy,"
+      "training,learns,status,message,step_time_us,bound_us,peak_bytes,evaluations,"
+      "evaluations_to_best,evaluations_to_near_best,evaluations_per_episode,problem_groups,"
+      "decision_groups,placement_hash,placement,wall_s\r\n" +
+          id + ",g,c,heft,mine,0,10,0,colocation,0,,,,ok,,0.1,0.3333333333333333,11,9,0,0,0,3,3," +
+          hash + ",0*2 1,0.5\r\n");
 }
 
 TEST(ResultTables, HistoriesHaveARowForEachImprovement) {
@@ -71,12 +77,19 @@ TEST(ResultTables, WhatAFailedCellLacksIsEmpty) {
 }
 
 TEST(ResultTables, PoliciesAreTold) {
+  StoredRun run;
+  run.manifest.suite = {
+      .graphs = {{.graph = "g", .family = "f"}},
+      .families = {{.name = "f", .train = {"t"}}},
+      .clusters = {"c"},
+      .policies = {{.name = "net", .agent = "placeto:preset=released"}},
+      .agents = {{.agent = "placeto:preset=released", .policy = "net", .learns = false}},
+      .max_evaluations = 10};
   CellResult result = result_of("g");
-  result.cell.policy = "net";
-  result.cell.training = "0123456789abcdef";
-  result.cell.learns = false;
-  EXPECT_THAT(write_csv(result_tables()[0], run_of(result)),
-              HasSubstr(",net,0123456789abcdef,0,ok,"));
+  result.cell = cells_of(run.manifest.suite, 0).front();
+  run.results = {result};
+  EXPECT_THAT(write_csv(result_tables()[0], run),
+              HasSubstr(",net," + result.cell.training + ",0,ok,"));
 }
 
 TEST(ResultTables, CsvQuotesWhatWouldEndAField) {

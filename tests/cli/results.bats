@@ -190,6 +190,27 @@ PYTHON
   "$EMPLACE" export-results r --sqlite -o - | cmp - r/results.sqlite
 }
 
+@test "two rows of one agent are told apart as the suite calls them" {
+  tiny_graph tiny.json
+  cat >suite.json <<'PYTHON'
+{"schema": "emplace-suite", "version": 1, "name": "two", "graphs": ["./tiny.json"], "clusters": ["p2-8xlarge-2"],
+ "agents": [{"agent": "random", "name": "few", "max_evaluations": 3}, {"agent": "random", "name": "many"}],
+ "repetitions": 2, "max_evaluations": 9}
+PYTHON
+  "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
+  "$EMPLACE" export-results r --csv --quiet
+  python3 - <<'PYTHON'
+import csv
+cells = list(csv.DictReader(open("r/cells.csv", newline="")))
+assert sorted((c["agent"], c["label"], c["evaluations"]) for c in cells) == [
+    ("random", "few", "3")] * 2 + [("random", "many", "9")] * 2, cells
+PYTHON
+  answers 0 result r --list
+  [ "$(grep -c ' few ' <<<"$output")" -eq 2 ]
+  answers 0 result r --list --json
+  holds 'sorted(c["label"] for c in d["cells"]) == ["few", "few", "many", "many"]'
+}
+
 @test "every column of the tables is explained" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json

@@ -35,6 +35,9 @@ class SuiteIndex {
   /// Returns the position of `cell`, or nothing if the suite has no such cell.
   std::optional<CellPosition> find(const Cell& cell) const;
 
+  /// Returns what reports call the agent of `cell`. Requires: the suite has the cell.
+  const std::string& label_of(const Cell& cell) const;
+
  private:
   using AgentKey = std::tuple<std::string, std::int64_t, std::string, bool>;
 
