@@ -256,7 +256,8 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("I/N");
   command
       ->add_flag("--dry-run", options->dry_run,
-                 "Run nothing; tell cells, core-hours, memory, disk, and how many shards pay; with "
+                 "Run nothing; tell cells, core-hours, memory, disk, and how many shards or ranks "
+                 "pay; with "
                  "--resume what is left")
       ->excludes(python);
   add_threads(*command, options->threads);

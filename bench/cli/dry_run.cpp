@@ -38,7 +38,7 @@ constexpr double kUsPerHour = 3.6e9;
 constexpr double kUsPerS = 1e6;
 // A report reads all results: two to four times their size on disk (docs/concepts/scale.md).
 constexpr std::int64_t kReportBytesPerByte = 3;
-constexpr double kNoGain = 0.02;  // shards that end sooner by less than this share do not pay
+constexpr double kNoGain = 0.02;  // cores that end sooner by less than this share do not pay
 
 // What one agent, or the trainings of one policy, take.
 struct Line {
@@ -48,10 +48,12 @@ struct Line {
   std::string source{};
 };
 
+// What so many cores take.
 struct Division {
-  std::int64_t shards = 0;
-  std::int64_t longest_us = 0;
-  double busy = 0;  // share of the time of all shards until the longest ends
+  std::int64_t cores = 0;
+  std::int64_t shards_us = 0;  // as shards of one core: until the longest ends
+  double busy = 0;             // share of the time of all shards until then
+  std::int64_t ranks_us = 0;   // as ranks, which get single trainings, and then single cells
 };
 
 struct Estimate {
@@ -79,24 +81,37 @@ std::string describe(const Piece& piece, const SuiteCosts& costs) {
   return fmt::format("{} on {}, {}", cell.agent.text(), cell.graph, cell.cluster);
 }
 
-// Twice as many shards each time, for as long as that ends sooner.
-std::vector<Division> divisions_of(const std::vector<Piece>& pieces, std::int64_t cost_us) {
+// The least time of work that is divided into single costs: whoever is free takes the longest left.
+std::int64_t divided_us(const std::vector<std::int64_t>& costs_us, std::int64_t cores) {
+  const std::int64_t sum_us = std::accumulate(costs_us.begin(), costs_us.end(), std::int64_t{0});
+  return costs_us.empty() ? 0 : std::max(sum_us / cores, std::ranges::max(costs_us));
+}
+
+bool is_sooner(std::int64_t us, std::int64_t before_us) {
+  return static_cast<double>(us) < (1 - kNoGain) * static_cast<double>(before_us);
+}
+
+// Twice as many cores each time, for as long as shards or ranks end sooner.
+std::vector<Division> divisions_of(const std::vector<Piece>& pieces, const SuiteCosts& costs,
+                                   std::int64_t cost_us) {
   std::vector<Division> divisions;
-  for (std::int64_t count = 1; count <= bench::kMaxShards; count *= 2) {
-    std::int64_t longest_us = 0;
-    for (const ShardWork& work : bench::divide(pieces, count)) {
-      longest_us = std::max(longest_us, work.cost_us);
+  for (std::int64_t cores = 1; cores <= bench::kMaxShards; cores *= 2) {
+    std::int64_t shards_us = 0;
+    for (const ShardWork& work : bench::divide(pieces, cores)) {
+      shards_us = std::max(shards_us, work.cost_us);
     }
-    if (!divisions.empty() &&
-        static_cast<double>(longest_us) >=
-            (1 - kNoGain) * static_cast<double>(divisions.back().longest_us)) {
+    const std::int64_t ranks_us =
+        divided_us(costs.trainings_us, cores) + divided_us(costs.cells_us, cores);
+    if (!divisions.empty() && !is_sooner(shards_us, divisions.back().shards_us) &&
+        !is_sooner(ranks_us, divisions.back().ranks_us)) {
       break;
     }
-    divisions.push_back({.shards = count,
-                         .longest_us = longest_us,
-                         .busy = longest_us == 0 ? 1
-                                                 : static_cast<double>(cost_us) /
-                                                       static_cast<double>(longest_us * count)});
+    divisions.push_back({.cores = cores,
+                         .shards_us = shards_us,
+                         .busy = shards_us == 0 ? 1
+                                                : static_cast<double>(cost_us) /
+                                                      static_cast<double>(shards_us * cores),
+                         .ranks_us = ranks_us});
   }
   return divisions;
 }
@@ -207,7 +222,7 @@ void add_divisions(Estimate& estimate, const SuiteCosts& costs) {
   const Piece& longest = *std::ranges::max_element(pieces, {}, &Piece::cost_us);
   estimate.longest_us = longest.cost_us;
   estimate.longest = describe(longest, costs);
-  estimate.divisions = divisions_of(pieces, estimate.cost_us);
+  estimate.divisions = divisions_of(pieces, costs, estimate.cost_us);
 }
 
 // Three figures and the unit in which they are easy to read.
@@ -257,15 +272,20 @@ std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::
   if (estimate.divisions.empty()) {
     return text;
   }
-  text += fmt::format("Longest piece, which is not divided: {}, {}.\n\n",
+  text += fmt::format("Longest piece of a shard, which is not divided: {}, {}.\n\n",
                       time_text(estimate.longest_us), estimate.longest);
-  TextTable divisions(
-      {{"shards of one core", Align::kRight}, {"time", Align::kRight}, {"busy", Align::kRight}});
+  TextTable divisions({{"cores", Align::kRight},
+                       {"as shards", Align::kRight},
+                       {"busy", Align::kRight},
+                       {"as ranks", Align::kRight}});
   for (const Division& division : estimate.divisions) {
-    divisions.add_row({fmt::format("{}", division.shards), time_text(division.longest_us),
-                       fmt::format("{:.0f} %", 100 * division.busy)});
+    divisions.add_row({fmt::format("{}", division.cores), time_text(division.shards_us),
+                       fmt::format("{:.0f} %", 100 * division.busy), time_text(division.ranks_us)});
   }
-  return text + divisions.to_terminal(color) + "\nMore shards end hardly sooner.\n";
+  return text + divisions.to_terminal(color) +
+         "\nShards are runs of their own; ranks, of mpirun, share single cells. More cores end "
+         "hardly "
+         "sooner.\n";
 }
 
 nlohmann::ordered_json to_json(const Estimate& estimate, const bench::Suite& suite,
@@ -280,9 +300,10 @@ nlohmann::ordered_json to_json(const Estimate& estimate, const bench::Suite& sui
   }
   nlohmann::ordered_json divisions = nlohmann::ordered_json::array();
   for (const Division& division : estimate.divisions) {
-    divisions.push_back({{"shards", division.shards},
-                         {"hours", hours(division.longest_us)},
-                         {"busy", division.busy}});
+    divisions.push_back({{"shards", division.cores},
+                         {"hours", hours(division.shards_us)},
+                         {"busy", division.busy},
+                         {"hours_of_ranks", hours(division.ranks_us)}});
   }
   return {{"schema_version", 1},
           {"suite", suite.name},
@@ -325,7 +346,8 @@ void dry_run(const bench::Suite& suite, std::uint64_t root_seed, bench::Shard sh
   if (json) {
     print_json(to_json(expected, suite, root_seed, shard));
   } else {
-    print(to_text(expected, suite, shard, use_color(invocation.color)));
+    const bool color = use_color(invocation.color);
+    print_text(to_text(expected, suite, shard, color), color);
   }
 }
 

@@ -144,7 +144,9 @@ emplace_on_path() {
   holds 'd["cells"] == sum(a["runs"] for a in d["agents"])' 'd["core_hours"] > 0' \
     'abs(d["core_hours"] - sum(a["core_hours"] for a in d["agents"])) < 1e-9' \
     'd["divisions"][0]["shards"] == 1 and d["divisions"][0]["hours"] == d["core_hours"]' \
-    'all(a["hours"] > b["hours"] >= d["longest_piece_hours"] for a, b in zip(d["divisions"], d["divisions"][1:]))' \
+    'all(a["hours"] >= b["hours"] >= d["longest_piece_hours"] for a, b in zip(d["divisions"], d["divisions"][1:]))' \
+    'all(a["hours_of_ranks"] > b["hours_of_ranks"] or a["hours"] > b["hours"] for a, b in zip(d["divisions"], d["divisions"][1:]))' \
+    'all(x["hours_of_ranks"] <= 1.01 * x["hours"] for x in d["divisions"])' \
     'd["problems_bytes"] > 0 and d["results_bytes"] > 0 and d["policies_bytes"] == 0'
   whole=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["core_hours"])' <<<"$output")
   answers 0 run quickstart --dry-run --json --shard 1/4
