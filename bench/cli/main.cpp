@@ -7,6 +7,7 @@
 #include "options.hpp"
 #include "program.hpp"
 #include "ranks.hpp"
+#include "stop_signal.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/text_table.hpp>
@@ -19,8 +20,11 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <system_error>
 
 namespace {
@@ -82,7 +86,9 @@ int run(int argc, const char* const* argv) {
     emplace::cli::leave_ranks(1, true);  // waits for the root, which ends all
     return 1;
   } catch (const Error& error) {
-    return report_error("emplace", error.what(), exit_code(error.code()));
+    return report_error("emplace", error.what(),
+                        emplace::cli::was_interrupted() ? exit_code(Outcome::kInterrupted)
+                                                        : exit_code(error.code()));
   } catch (const std::bad_alloc&) {
     return report_error("emplace", "out of memory", 1);
   } catch (const std::system_error& error) {
@@ -93,6 +99,30 @@ int run(int argc, const char* const* argv) {
     return report_error("emplace: internal error", error.what(), 1);
   }
 }
+
+// Memory may lack before main() and in threads, where nothing catches.
+[[noreturn]] void end_program() {
+  if (const std::exception_ptr current = std::current_exception()) {
+    try {
+      std::rethrow_exception(current);
+    } catch (const std::bad_alloc&) {
+      constexpr std::string_view kText = "emplace: out of memory\n";
+      [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
+      std::_Exit(1);
+    } catch (const std::exception& error) {
+      [[maybe_unused]] const ssize_t prefix =
+          ::write(STDERR_FILENO, "emplace: internal error: ", 25);
+      [[maybe_unused]] const ssize_t written =
+          ::write(STDERR_FILENO, error.what(), std::strlen(error.what()));
+      [[maybe_unused]] const ssize_t end = ::write(STDERR_FILENO, "\n", 1);
+    } catch (...) {
+    }
+  }
+  std::abort();
+}
+
+// Before all other objects of the program are made.
+[[gnu::constructor(101)]] void begin_program() { std::set_terminate(end_program); }
 
 // A standard stream that is closed would lend its number to the next file that is opened, and what
 // is printed would land in that. Standard output is opened for reading, so that printing still

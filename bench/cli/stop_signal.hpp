@@ -10,4 +10,7 @@ namespace emplace::cli {
 /// second ends the process as usual.
 const std::atomic<bool>& stop_on_signal();
 
+/// Says whether such a signal came.
+bool was_interrupted();
+
 }  // namespace emplace::cli

@@ -247,20 +247,22 @@ TEST_F(ExecTest, LimitsMemory) {
 }
 
 TEST_F(ExecTest, EndsSoonWhenTheSearchIsStopped) {
-  std::atomic<bool> stop = false;
-  std::thread stops([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    stop = true;
-  });
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_THAT(
-      [&] {
-        place(agent(kHello + std::string("sleep 60")), problem_,
-              {.max_evaluations = 100, .stop = &stop});
-      },
-      testing::ThrowsMessage<Error>(HasSubstr("the search was stopped")));
-  stops.join();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  for (const char* const hello : {kHello, ""}) {
+    std::atomic<bool> stop = false;
+    std::thread stops([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      stop = true;
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_THAT(
+        [&] {
+          place(agent(hello + std::string("sleep 60")), problem_,
+                {.max_evaluations = 100, .stop = &stop});
+        },
+        testing::ThrowsMessage<Error>(HasSubstr("the search was stopped")));
+    stops.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  }
 }
 
 TEST_F(ExecTest, LeavesNothingBehindOnManyThreads) {

@@ -47,6 +47,15 @@ TEST(FavouriteChildren, AreNoneWhereEdgesShareTheBenefit) {
   EXPECT_NEAR(favourites.bound_us, 1 + 5 + 1, 1e-6);
 }
 
+TEST(FavouriteChildren, AreNoneIfTheSolverIsStopped) {
+  int asked = 0;
+  const FavouriteChildren favourites =
+      favourite_children(make_problem(fork_and_join()), kThreshold, [&] { return ++asked > 0; });
+  EXPECT_GT(asked, 0);
+  EXPECT_THAT(favourites.child, Each(kNoGroup));
+  EXPECT_EQ(favourites.bound_us, 0);
+}
+
 TEST(FavouriteChildren, CostNothingAlongAChain) {
   const FavouriteChildren favourites =
       favourite_children(test::make_problem(test::chain_graph({10, 20, 30}, 5)), kThreshold);

@@ -38,6 +38,11 @@ bare_machine() {
   ln -s ../others/lib/libcublas.so.12 linked/libcublas.so.12
   run -0 "$EMPLACE_SOURCE_DIR/profiles/calibrate/trusted_libraries.sh" "$PWD"
   [ "$output" = "$PWD/root/lib" ]
+  # The sticky bit keeps what is there, but lets others add.
+  chmod 1777 root/lib
+  run -0 "$EMPLACE_SOURCE_DIR/profiles/calibrate/trusted_libraries.sh" "$PWD"
+  [ -z "$output" ]
+  chmod 755 root/lib
   chmod a+w root/lib/libcudnn.so.9
   run -0 "$EMPLACE_SOURCE_DIR/profiles/calibrate/trusted_libraries.sh" "$PWD"
   [ -z "$output" ]

@@ -4,11 +4,11 @@
 
 #include <emplace/graphs/check.hpp>
 
-#include <Clp_C_Interface.h>
+#include <ClpEventHandler.hpp>
+#include <ClpSimplex.hpp>
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -43,26 +43,46 @@ struct LinearProgram {
   }
 };
 
-// Returns the least cost first, then the value of each column.
-std::vector<double> solve(const LinearProgram& program) {
-  const std::unique_ptr<Clp_Simplex, void (*)(Clp_Simplex*)> clp(Clp_newModel(), Clp_deleteModel);
-  Clp_setLogLevel(clp.get(), 0);
-  Clp_loadProblem(clp.get(), static_cast<int>(program.cost.size()),
-                  static_cast<int>(program.row_lower.size()), program.begin.data(),
-                  program.row.data(), program.value.data(), nullptr, program.upper.data(),
-                  program.cost.data(), program.row_lower.data(), nullptr);
+// Ends the solver when it is told to. Clp copies it.
+class StopHandler final : public ClpEventHandler {
+ public:
+  explicit StopHandler(const std::function<bool()>& is_stopped) : is_stopped_(is_stopped) {}
+
+  int event(Event /*which*/) override {
+    constexpr int kGoOn = -1;
+    constexpr int kStop = 0;
+    return is_stopped_ && is_stopped_() ? kStop : kGoOn;
+  }
+  ClpEventHandler* clone() const override { return new StopHandler(*this); }
+
+ private:
+  const std::function<bool()>& is_stopped_;
+};
+
+// Returns the least cost first, then the value of each column; nothing if it was stopped.
+std::vector<double> solve(const LinearProgram& program, const std::function<bool()>& is_stopped) {
+  ClpSimplex clp;
+  const StopHandler handler(is_stopped);
+  clp.passInEventHandler(&handler);
+  clp.setLogLevel(0);
+  clp.loadProblem(static_cast<int>(program.cost.size()), static_cast<int>(program.row_lower.size()),
+                  program.begin.data(), program.row.data(), program.value.data(), nullptr,
+                  program.upper.data(), program.cost.data(), program.row_lower.data(), nullptr);
   // At first all columns are 0, which no row allows but every cost: a start for the dual simplex.
-  Clp_initialDualSolve(clp.get());
-  EMPLACE_CHECK(Clp_isProvenOptimal(clp.get()), "Clp ended with status {}", Clp_status(clp.get()));
-  std::vector<double> result{Clp_objectiveValue(clp.get())};
-  result.insert(result.end(), Clp_getColSolution(clp.get()),
-                Clp_getColSolution(clp.get()) + program.cost.size());
+  clp.initialDualSolve();
+  if (!clp.isProvenOptimal() && is_stopped && is_stopped()) {
+    return {};
+  }
+  EMPLACE_CHECK(clp.isProvenOptimal(), "Clp ended with status {}", clp.status());
+  std::vector<double> result{clp.objectiveValue()};
+  result.insert(result.end(), clp.getColSolution(), clp.getColSolution() + program.cost.size());
   return result;
 }
 
 }  // namespace
 
-FavouriteChildren favourite_children(const Problem& problem, double threshold) {
+FavouriteChildren favourite_children(const Problem& problem, double threshold,
+                                     const std::function<bool()>& is_stopped) {
   const GroupTimes costs_us = mean_costs_us(problem);
   const std::span<const GroupEdge> edges = problem.group_edges();
   const auto is_data = [](const GroupEdge& edge) { return edge.bytes > 0; };
@@ -110,9 +130,12 @@ FavouriteChildren favourite_children(const Problem& problem, double threshold) {
     ++row;
   }
 
-  const std::vector<double> solution = solve(program);
-  FavouriteChildren favourites{.child = IdVector<GroupId, GroupId>(problem.num_groups(), kNoGroup),
-                               .bound_us = solution.front()};
+  const std::vector<double> solution = solve(program, is_stopped);
+  FavouriteChildren favourites{.child = IdVector<GroupId, GroupId>(problem.num_groups(), kNoGroup)};
+  if (solution.empty()) {
+    return favourites;
+  }
+  favourites.bound_us = solution.front();
   auto paid = solution.begin() + problem.num_groups() + 2;
   for (const GroupEdge& edge : edges) {
     if (is_data(edge) && *paid++ < threshold) {

@@ -15,6 +15,8 @@
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
+#include <functional>
+
 namespace emplace::agents {
 
 /// Stands for no group.
@@ -28,7 +30,9 @@ struct FavouriteChildren {
 };
 
 /// Solves the relaxation. Throws kInternal if Clp finds no optimum, which exists always. Requires:
-/// 0 < threshold <= 1/2.
-FavouriteChildren favourite_children(const Problem& problem, double threshold);
+/// 0 < threshold <= 1/2. `is_stopped` is asked in each iteration of the simplex: once it says so,
+/// no group has a child, and the bound is 0.
+FavouriteChildren favourite_children(const Problem& problem, double threshold,
+                                     const std::function<bool()>& is_stopped = {});
 
 }  // namespace emplace::agents

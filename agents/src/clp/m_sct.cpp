@@ -103,7 +103,8 @@ class MSct final : public Agent {
       : threshold_(params.get<double>("threshold")), order_(order_of(params)) {}
 
   Placement place(const Problem& problem, Session& session) override {
-    const FavouriteChildren favourites = favourite_children(problem, threshold_);
+    const FavouriteChildren favourites =
+        favourite_children(problem, threshold_, [&] { return session.stopped(); });
     return place_by_schedule(
         problem, session, IdleSlots::kLeave, MemoryRule::kAlways, order_,
         [&](MemorySchedule& schedule) { SctSchedule(problem, favourites, schedule).assign_all(); });

@@ -71,7 +71,7 @@ class Exec final : public Agent {
     const std::uint64_t seed = session.random().next() >> kSeedShift;
     ChildProcess child(child_);
     const Seconds hello_limit = std::min(start_limit_, time_limit_);
-    const auto hello = child.receive(after(begin, hello_limit));
+    const auto hello = receive(child, session, after(begin, hello_limit));
     if (!hello) {
       throw Error(ErrorCode::kIo, fmt::format("the program said no hello within {} s{}",
                                               hello_limit.count(), child.last_error()));
@@ -79,7 +79,12 @@ class Exec final : public Agent {
     expect_hello(*hello);
     child.send(write_problem(problem, seed, session));
     while (true) {
-      AgentMessage message = read_message(receive(child, session, limit), problem);
+      const auto line = receive(child, session, limit);
+      if (!line) {
+        throw Error(ErrorCode::kIo, fmt::format("the program gave no placement within {} s{}",
+                                                time_limit_.count(), child.last_error()));
+      }
+      AgentMessage message = read_message(*line, problem);
       if (auto* const final = std::get_if<FinalPlacement>(&message)) {
         child.finish(std::min(after(Clock::now(), kEndGrace), limit));
         return std::move(final->placement);
@@ -94,7 +99,10 @@ class Exec final : public Agent {
   }
 
  private:
-  std::string receive(ChildProcess& child, const Session& session, Clock::time_point limit) const {
+  // Returns nothing if the limit is over. Where the session is stopped, throws kIo kStopGrace
+  // later.
+  static std::optional<std::string> receive(ChildProcess& child, const Session& session,
+                                            Clock::time_point limit) {
     Clock::time_point deadline = limit;
     bool was_stopped = false;
     while (true) {
@@ -103,14 +111,13 @@ class Exec final : public Agent {
         deadline = std::min(limit, after(Clock::now(), kStopGrace));
       }
       if (auto line = child.receive(std::min(deadline, after(Clock::now(), kStopInterval)))) {
-        return std::move(*line);
+        return line;
       }
       if (Clock::now() >= deadline) {
-        throw Error(ErrorCode::kIo,
-                    was_stopped && deadline < limit
-                        ? "the search was stopped, and the program gave no placement"
-                        : fmt::format("the program gave no placement within {} s{}",
-                                      time_limit_.count(), child.last_error()));
+        if (was_stopped && deadline < limit) {
+          throw Error(ErrorCode::kIo, "the search was stopped, and the program gave no placement");
+        }
+        return std::nullopt;
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/check.hpp>
 
+#include <locale.h>  // newlocale(), which <clocale> has not
 #include <scotch.h>  // names FILE, which fmt has declared
 
 #include <algorithm>
@@ -44,6 +45,24 @@ Owned<T, kExit> initialized(Init init, const char* call) {
   return Owned<T, kExit>(object.release());
 }
 
+// Gives the calling thread the numbers of C as long as it lives. Scotch writes its default strategy
+// with the decimal mark of the locale, and cannot read it where that is a comma; a program in
+// Python may have such a locale.
+class PlainNumbers {
+ public:
+  PlainNumbers() : own_(::newlocale(LC_ALL_MASK, "C", nullptr)), before_(::uselocale(own_)) {}
+  PlainNumbers(const PlainNumbers&) = delete;
+  PlainNumbers& operator=(const PlainNumbers&) = delete;
+  ~PlainNumbers() {
+    ::uselocale(before_);
+    ::freelocale(own_);
+  }
+
+ private:
+  locale_t own_;
+  locale_t before_;
+};
+
 // Maps the groups onto a complete graph of devices weighted by speed, by Scotch's default strategy.
 std::vector<SCOTCH_Num> map_groups(const Problem& problem) {
   const PartitionGraph weighted = partition_graph(problem);
@@ -58,6 +77,7 @@ std::vector<SCOTCH_Num> map_groups(const Problem& problem) {
   const std::vector<double> shares = speed_shares(problem);
   const double fastest = std::ranges::max(shares);
   std::vector<SCOTCH_Num> speeds;
+  speeds.reserve(shares.size());
   for (const double share : shares) {
     speeds.push_back(
         std::max(1, static_cast<SCOTCH_Num>(std::lround(share / fastest * kFastestWeight))));
@@ -99,6 +119,7 @@ class Scotch final : public Agent {
     // milliseconds.
     static std::mutex mutex;
     const std::scoped_lock lock(mutex);
+    const PlainNumbers plain_numbers;
     const std::vector<SCOTCH_Num> part = map_groups(problem);
     Placement placement(problem.num_groups());
     for (GroupId group = 0; group < problem.num_groups(); ++group) {

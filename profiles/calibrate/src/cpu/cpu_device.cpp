@@ -203,11 +203,17 @@ class CpuDevice final : public ComputeDevice {
     std::vector<std::vector<TimedRun>> times(copies.size());
     bool is_ended = is_stopped();  // for all copies at once, so that none waits for another
     std::barrier together(std::ssize(copies), [&]() noexcept { is_ended = is_stopped(); });
+    // All before the first task, which would wait for ever for one that cannot be started.
     std::vector<std::unique_ptr<Worker>> workers;
     for (std::size_t i = 0; i < copies.size(); ++i) {
       const int core = cores_[i % cores_.size()];
       workers.push_back(std::make_unique<Worker>(std::span(&core, 1)));
-      workers.back()->add([&, i](const CoreTeam& team) {
+    }
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      workers[i]->add([&, i](const CoreTeam& team) {
+        // Nor does one that fails keep the others waiting.
+        const std::unique_ptr<decltype(together), void (*)(decltype(together)*)> leave(
+            &together, [](auto* barrier) { barrier->arrive_and_drop(); });
         while (std::ssize(times[i]) < runs && !is_ended) {
           evict(team, copies[i].from, copies[i].bytes);
           evict(team, copies[i].to, copies[i].bytes);

@@ -2,13 +2,46 @@
 
 #include <emplace/calibrate/compute_device.hpp>
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
 
+#include <latch>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace emplace::calibrate {
+namespace {
+
+// OpenMP ends the program if it cannot have its threads, so they are tried before.
+void expect_threads(std::size_t count) {
+  std::latch done(1);
+  std::vector<std::thread> threads;
+  std::string failure;
+  try {
+    while (threads.size() < count) {
+      threads.emplace_back([&] { done.wait(); });
+    }
+  } catch (const std::system_error& error) {
+    failure = fmt::format("the system allows {} of {} threads that a device needs: {}",
+                          threads.size(), count, error.code().message());
+  }
+  done.count_down();
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  if (!failure.empty()) {
+    throw DeviceFailure(failure);
+  }
+}
+
+std::vector<int> with_threads(std::span<const int> cores) {
+  expect_threads(cores.size());
+  return {cores.begin(), cores.end()};
+}
+
+}  // namespace
 
 void pin_to_core(int core) {
   cpu_set_t set;
@@ -18,8 +51,11 @@ void pin_to_core(int core) {
 }
 
 Worker::Worker(std::span<const int> cores, const std::atomic<bool>* stop)
-    : stop_(stop),
-      thread_([this, own = std::vector<int>(cores.begin(), cores.end())] { work(own); }) {}
+    : stop_(stop), thread_([this, own = with_threads(cores)] { work(own); }) {
+  // The threads of the team are there, and are not counted on by the next worker.
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return has_team_; });
+}
 
 Worker::~Worker() {
   {
@@ -56,6 +92,8 @@ void Worker::work(const std::vector<int>& cores) {
   team.share(team.cores(),
              [&](std::int64_t part) { pin_to_core(cores[static_cast<std::size_t>(part)]); });
   std::unique_lock lock(mutex_);
+  has_team_ = true;
+  changed_.notify_all();
   while (true) {
     changed_.wait(lock, [&] { return !tasks_.empty() || is_ending_; });
     if (tasks_.empty()) {

@@ -22,7 +22,8 @@ class Worker {
  public:
   using Task = std::function<void(const CoreTeam&)>;
 
-  /// Starts a thread whose team is pinned to `cores`, one thread to each. Once `stop`, if it is not
+  /// Starts a thread whose team is pinned to `cores`, one thread to each; throws DeviceFailure if
+  /// the system allows fewer threads. Once `stop`, if it is not
   /// null, is true, it skips tasks, but for those of add_always().
   explicit Worker(std::span<const int> cores, const std::atomic<bool>* stop = nullptr);
 
@@ -52,6 +53,7 @@ class Worker {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Entry> tasks_;
+  bool has_team_ = false;
   bool is_busy_ = false;
   bool is_ending_ = false;
   std::string failure_;

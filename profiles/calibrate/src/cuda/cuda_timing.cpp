@@ -6,6 +6,8 @@
 #include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/graphs/quantiles.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -14,6 +16,8 @@
 #include <deque>
 #include <exception>
 #include <iterator>
+#include <latch>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -172,9 +176,13 @@ std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> 
   if (is_by_host) {
     std::barrier start(std::ssize(copies));
     std::vector<std::exception_ptr> failures(copies.size());
+    // Nobody waits for a thread that cannot be started.
+    std::latch begun(1);
+    bool all_are_there = false;
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < copies.size(); ++i) {
-      threads.emplace_back([&, i] {
+    const auto copy_runs = [&](std::size_t i) {
+      begun.wait();
+      if (all_are_there) {
         for (std::int32_t run = 0; run < runs; ++run) {
           start.arrive_and_wait();
           const auto begin = Clock::now();
@@ -186,8 +194,19 @@ std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> 
           }
           timed[i].push_back({.us = us_since(begin)});
         }
-      });
+      }
+    };
+    try {
+      while (threads.size() < copies.size()) {
+        threads.emplace_back(copy_runs, threads.size());
+      }
+      all_are_there = true;
+    } catch (const std::system_error& error) {
+      begun.count_down();
+      throw DeviceFailure(fmt::format("the system allows {} of {} threads that copies need: {}",
+                                      threads.size(), copies.size(), error.code().message()));
     }
+    begun.count_down();
     threads.clear();
     for (const std::exception_ptr& failure : failures) {
       if (failure != nullptr) {
