@@ -50,6 +50,12 @@ void tell_missing(const Merge& merge, const Options& options) {
     note("not given: shards " +
          first_of(merge.absent, [](const Shard& shard) { return shard.text(); }));
   }
+  if (!merge.missing_policies.empty()) {
+    note(fmt::format(
+        "{} that cells started from are in no store: {}",
+        counted(std::ssize(merge.missing_policies), "policy", "policies"),
+        first_of(merge.missing_policies, [](const std::string& name) { return name; })));
+  }
   if (merge.missing.empty()) {
     return;
   }
@@ -87,6 +93,7 @@ nlohmann::ordered_json to_json(const Merge& merge, const Options& options) {
           {"cells_total", merge.manifest.num_cells},
           {"duplicates", merge.num_duplicates},
           {"policies", merge.num_policies},
+          {"missing_policies", merge.missing_policies},
           {"absent_shards", std::move(absent)},
           {"missing", std::move(missing)}};
 }
@@ -105,11 +112,11 @@ Outcome merge(const Options& options) {
   if (options.json) {
     print_json(to_json(merge, options));
   } else {
-    print(fmt::format("{}: {} of {} from {}, {} of them in several, {}; results in {}\n",
-                      merge.manifest.suite.name, merge.num_cells,
-                      counted(merge.manifest.num_cells, "cell"),
-                      counted(std::ssize(options.stores), "store"), merge.num_duplicates,
-                      counted(merge.num_policies, "policy", "policies"), options.output));
+    print_text(fmt::format("{}: {} of {} from {}, {} of them in several, {}; results in {}\n",
+                           merge.manifest.suite.name, merge.num_cells,
+                           counted(merge.manifest.num_cells, "cell"),
+                           counted(std::ssize(options.stores), "store"), merge.num_duplicates,
+                           counted(merge.num_policies, "policy", "policies"), options.output));
   }
   return Outcome::kOk;
 }

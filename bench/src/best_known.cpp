@@ -123,6 +123,7 @@ std::vector<BestKnown> read_best_known_folder(const std::string& path) {
   std::vector<BestKnown> entries;
   for (const std::string& name : names) {
     const std::string file = fmt::format("{}/{}", path, name);
+    expect_plain_file(file);
     entries.push_back(read_best_known(read_text_file(file), file));
     if (entries.back().file_name() != name) {
       throw Error(ErrorCode::kFormat,
@@ -140,6 +141,7 @@ std::optional<BestKnown> read_best_known_of(const std::string& path, std::string
   if (!fs::exists(file, error)) {
     return std::nullopt;
   }
+  expect_plain_file(file);
   BestKnown entry = read_best_known(read_text_file(file), file);
   if (entry.graph != graph || entry.cluster != cluster) {
     throw Error(ErrorCode::kFormat,

@@ -9,6 +9,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace emplace::bench {
 namespace {
@@ -25,6 +27,16 @@ bool is_named(int file, const std::string& path) {
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
 
+// What a link points at; other paths as they are, for whom errors name.
+std::string real_path(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) {
+    return path;
+  }
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  return error ? path : real.string();
+}
+
 }  // namespace
 
 void lock_file(int file, const std::string& path, const std::string& who) {
@@ -36,7 +48,9 @@ void lock_file(int file, const std::string& path, const std::string& who) {
   }
 }
 
-FileLock::FileLock(const std::string& path, const std::string& who) : path_(path + ".lock") {
+// By its own name, whatever links lead to it: two names of a file are one lock.
+FileLock::FileLock(const std::string& path, const std::string& who)
+    : path_(real_path(path) + ".lock") {
   while (true) {
     file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (file_ < 0) {
@@ -56,8 +70,12 @@ FileLock::FileLock(const std::string& path, const std::string& who) : path_(path
 }
 
 FileLock::~FileLock() {
-  // Removed while it is locked, so that no other process holds it.
-  ::unlink(path_.c_str());
+  // Removed while it is locked, so that no other process holds it; unless it is a file of someone
+  // else's that has this name: ours are empty.
+  struct stat facts {};
+  if (::fstat(file_, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == 0) {
+    ::unlink(path_.c_str());
+  }
   ::close(file_);
 }
 

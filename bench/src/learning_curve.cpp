@@ -1,5 +1,6 @@
 #include "csv_row.hpp"
 
+#include <emplace/bench/checksum.hpp>
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/log_plot.hpp>
 #include <emplace/graphs/check.hpp>
@@ -148,12 +149,12 @@ LogPlot plot_of(const std::string& title, const std::string& unit,
     last.push_back({point.at, point.last});
     best.push_back({point.at, point.best});
   }
-  plot.add_curve("end of episodes", std::move(last), {kLastColor, false});
-  plot.add_curve("best so far", std::move(best), {kBestColor, false});
+  plot.add_curve("end of episodes", std::move(last), {kLastColor});
+  plot.add_curve("best so far", std::move(best), {kBestColor});
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const double height = levels[i].height;
     plot.add_curve(levels[i].name, {{points.front().at, height}, {points.back().at, height}},
-                   {kReferenceColors[i % kReferenceColors.size()], true});
+                   {kReferenceColors[i % kReferenceColors.size()], LogPlot::kDashes});
   }
   return plot;
 }
@@ -195,7 +196,7 @@ LogPlot plot_of_entropy(std::span<const CurveMean> points, CurveAxis axis) {
   for (const CurveMean& point : points) {
     entropy.push_back({point.at, point.entropy});
   }
-  plot.add_curve("mean", std::move(entropy), {kEntropyColor, false});
+  plot.add_curve("mean", std::move(entropy), {kEntropyColor});
   return plot;
 }
 
@@ -278,7 +279,7 @@ std::string LearningCurve::means_json() const {
     json["best"].push_back(mean.best);
     json["entropy"].push_back(mean.entropy);
   }
-  return json.dump() + "\n";
+  return with_checksum(json.dump()) + "\n";
 }
 
 std::string LearningCurve::to_svg(std::span<const CurveReference> references,
@@ -319,7 +320,8 @@ std::string LearningCurve::to_svg(std::span<const CurveReference> references,
 std::vector<CurveMean> read_curve_means(std::string_view json, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(json, source);
   const JsonCursor root = document.root();
-  root.expect_only({"schema_version", "evaluations", "last", "best", "entropy"});
+  root.expect_only({"schema_version", "evaluations", "last", "best", "entropy", "crc32"});
+  check_checksum(json, source);
   std::vector<CurveMean> means;
   for (const JsonCursor& at : root.at("evaluations").elements()) {
     means.push_back({.at = at.number(0, kMostRead)});

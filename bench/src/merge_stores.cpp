@@ -1,5 +1,7 @@
+#include <emplace/bench/checksum.hpp>
 #include <emplace/bench/merge_stores.hpp>
 #include <emplace/bench/result_store.hpp>
+#include <emplace/bench/suite_policies.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -77,7 +79,8 @@ std::vector<std::string> policy_files(const std::string& folder) {
   for (fs::directory_iterator entry(folder + "/policies", error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with('.') && entry->is_regular_file()) {
+    if (!name.starts_with('.')) {
+      expect_plain_file(entry->path());
       names.push_back(name);
     }
   }
@@ -95,7 +98,10 @@ std::map<std::string, Found> find_policies(const std::vector<std::string>& folde
   Conflicts conflicts(folders);
   for (std::size_t store = 0; store < folders.size(); ++store) {
     for (const std::string& name : policy_files(folders[store])) {
-      const std::uint64_t hash = stable_hash(read_text_file(policy_path(folders[store], name)));
+      const std::string path = policy_path(folders[store], name);
+      const std::string text = read_text_file(path);
+      check_checksum(text, path);
+      const std::uint64_t hash = stable_hash(text);
       const auto [found, is_new] = policies.emplace(name, Found{store, hash});
       if (!is_new && found->second.fingerprint != hash) {
         conflicts.add(found->second.store, store, name);
@@ -184,11 +190,13 @@ Merge merge_stores(const std::vector<std::string>& folders, const std::string& o
   UnitedManifest united;
   FoundById found;
   Merge merge;
+  std::set<std::string> used;  // by cells: the hashes of plans
   Conflicts conflicts(folders);
   for (std::size_t store = 0; store < folders.size(); ++store) {
     const StoredRun read = read_store(folders[store], [&](CellResult result) {
       const std::string id = result.cell.id();
       const std::string name = describe(result.cell);
+      used.insert(result.cell.training);
       const std::uint64_t print = fingerprint(std::move(result));
       const auto [first, is_new] = found.emplace(id, Found{store, print});
       merge.num_duplicates += is_new ? 0 : 1;
@@ -206,6 +214,12 @@ Merge merge_stores(const std::vector<std::string>& folders, const std::string& o
   merge.absent = united.absent();
   merge.num_cells = static_cast<std::int64_t>(found.size());
   merge.missing = missing_cells(merge.manifest, found);
+  for (const SuiteTraining& training :
+       trainings_of(merge.manifest.suite, merge.manifest.root_seed)) {
+    if (used.contains(hash_of(training.plan)) && !policies.contains(training.file_name())) {
+      merge.missing_policies.push_back(training.file_name());
+    }
+  }
 
   ResultStore merged = ResultStore::open(output, merge.manifest, false);
   std::error_code ignored;  // writing tells why it could not

@@ -1,8 +1,7 @@
-#include "suite_index.hpp"
-
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/file_lock.hpp>
 #include <emplace/bench/result_store.hpp>
+#include <emplace/bench/suite_index.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
@@ -10,7 +9,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,19 +52,12 @@ std::string_view whole_lines(std::string_view text, const std::string& path) {
   if (!is_ours && torn.find_first_not_of('\0') != std::string_view::npos) {
     throw Error(ErrorCode::kFormat, path + ": the last line is not that of a cell");
   }
-  return text.substr(0, end);
-}
-
-// Others than plain files are refused: reading a pipe would wait for ever, and what a link points
-// at would be shortened where its last line is torn.
-void expect_plain_file(const std::string& path) {
-  struct stat facts {};
-  if (::lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
-    throw Error(
-        ErrorCode::kIo,
-        fmt::format("{}: expected a plain file, found {}", path,
-                    S_ISLNK(facts.st_mode) ? "a link; link the folder instead" : "something else"));
+  // A whole object with its checksum, and then another byte.
+  if (!torn.empty() && torn.back() != '\0' && torn.back() != '}' && has_checksum(torn) &&
+      torn.substr(0, torn.size() - 1).ends_with("\"}")) {
+    throw Error(ErrorCode::kFormat, path + ": the last line is damaged at its end");
   }
+  return text.substr(0, end);
 }
 
 // Hands the result of each line to `sink`, with its position in the suite; returns how many lines
@@ -136,6 +127,7 @@ void make_folder(const std::string& path) {
 
 Manifest read_store_manifest(const std::string& folder) {
   const std::string path = manifest_path(folder);
+  expect_plain_file(path);
   return read_manifest(read_text_file(path), path);
 }
 

@@ -52,6 +52,12 @@ std::string curve_path(const std::string& folder, const SuiteTraining& training)
   return folder + "/policies/" + training.curve_file_name();
 }
 
+// Writes a file in the folder of the run.
+void write_own(const std::string& path, std::string_view text) {
+  expect_plain_file(path);
+  write_text_file(path, text);
+}
+
 }  // namespace
 
 std::string policy_path(const std::string& folder, const SuiteTraining& training) {
@@ -160,8 +166,8 @@ void SuiteRun::train(const std::vector<SuiteTraining>& trainings, Executor& exec
                           [&](const SuiteTraining& training, const TrainedPolicy& trained) {
                             // A policy that is there is not trained again, so its curve must be
                             // there before.
-                            write_text_file(curve_path(folder_, training), trained.curve);
-                            write_text_file(policy_path(folder_, training), trained.policy);
+                            write_own(curve_path(folder_, training), trained.curve);
+                            write_own(policy_path(folder_, training), trained.policy);
                             sink(training);
                           });
 }
@@ -170,6 +176,7 @@ Policies SuiteRun::read_policies() const {
   Policies policies;
   for (const SuiteTraining& training : trainings_) {
     const std::string path = policy_path(folder_, training);
+    expect_plain_file(path);
     std::string text = read_text_file(path);
     PolicyFile file = read_policy_file(text, path);
     if (file.origin.plan != training.plan) {

@@ -312,6 +312,16 @@ std::string read_text_file(const std::string& path) {
   return text.starts_with(kGzip) ? unzip(text, path) : text;
 }
 
+void expect_plain_file(const std::string& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+    throw Error(
+        ErrorCode::kIo,
+        fmt::format("{}: expected a plain file, found {}", path,
+                    S_ISLNK(facts.st_mode) ? "a link; link the folder instead" : "something else"));
+  }
+}
+
 void write_text_file(const std::string& path, std::string_view text) {
   if (path == "-") {
     std::cout.write(text.data(), static_cast<std::streamsize>(text.size())).flush();

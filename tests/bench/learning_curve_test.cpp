@@ -217,6 +217,17 @@ TEST(LearningCurve, AnEntropyRoundedBelowZeroIsZero) {
   EXPECT_EQ(older[0].entropy, 0);
 }
 
+TEST(LearningCurve, NoticesThatItsMeansAreDamaged) {
+  LearningCurve curve = two_problems();
+  curve.add(update(1, 0, 800, 400));
+  curve.add(update(2, 1, 100, 50));
+  std::string json = curve.means_json();
+  char& digit = json[json.find("\"last\":[") + 8];
+  digit = digit == '1' ? '2' : '1';
+  EXPECT_THAT([&] { read_curve_means(json, "net.curve.json"); },
+              testing::ThrowsMessage<Error>(HasSubstr("net.curve.json: the checksum")));
+}
+
 TEST(LearningCurve, NamesWhatIsWrongWithItsMeans) {
   try {
     read_curve_means(

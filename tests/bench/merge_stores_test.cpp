@@ -103,6 +103,29 @@ TEST_F(MergeStores, GivesWhatOneRunGives) {
   EXPECT_EQ(manifest.starts.size(), 3U);
 }
 
+TEST_F(MergeStores, RefusesDamagedPoliciesAndCurves) {
+  run_shard(path("whole"), {});
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path("whole") + "/policies")) {
+    const std::string good = read_text_file(entry.path());
+    std::string damaged = good;
+    damaged[good.size() / 2] = static_cast<char>(damaged[good.size() / 2] ^ 1);
+    write_text_file(entry.path(), damaged);
+    expect_refused({path("whole")}, ErrorCode::kFormat, "the checksum is not that of the text");
+    write_text_file(entry.path(), good);
+    ++files;
+  }
+  EXPECT_EQ(files, 4);
+}
+
+TEST_F(MergeStores, NamesPoliciesThatAreGone) {
+  run_shard(path("whole"), {});
+  std::filesystem::remove_all(path("whole") + "/policies");
+  const Merge merge = merge_stores({path("whole")}, path("merged"));
+  EXPECT_EQ(merge.num_policies, 0);
+  EXPECT_EQ(merge.missing_policies.size(), 2U);
+}
+
 TEST_F(MergeStores, OfAPartIsFinishedByARun) {
   run_shard(path("whole"), {});
   run_shard(path("2"), {.index = 2, .count = 3});

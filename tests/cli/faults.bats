@@ -130,6 +130,9 @@ finished() {
     "$EMPLACE" run ./suite.json -o s --json --threads 4
   [ "$output" = "$(cat whole.json)" ]
   [[ "$stderr" == *"emplace: warning: the system allows 1 of 4 threads; going on with these"* ]]
+  run -3 --separate-stderr timeout 60 bash -c 'ulimit -u 1; exec "$@"' bash "${become[@]}" \
+    "$EMPLACE" calibrate in-tree:levels=2 --devices cpu -o c.json --runs 1 --max-copy 1024
+  [[ "$stderr" == *"the system allows "*" threads that a device needs: "* ]]
   cd /
   rm -r "$folder"
 }
@@ -149,6 +152,34 @@ finished() {
   refuses 2 "p.json.checkpoint: there is a training already" train placeto:preset=released,rounds=1 in-tree:levels=4 \
     --cluster p2-8xlarge-2 --episodes 1 -o p.json
   [ ! -e p.json.lock ]
+}
+
+@test "a lock is of the output, whatever name it is given, and a lock file of others stays" {
+  "$EMPLACE" train placeto:preset=released,rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 --episodes 1000000 \
+    -o p.json >/dev/null 2>&1 &
+  local first=$!
+  for _ in $(seq 600); do [ -e p.json ] && break; sleep 0.1; done
+  ln -s p.json q.json
+  refuses 2 "q.json: another training is writing here" train placeto:preset=released,rounds=1 in-tree:levels=4 \
+    --cluster p2-8xlarge-2 --episodes 1 -o q.json
+  kill -KILL "$first"
+  wait "$first" || true
+  echo precious >r.json.lock
+  answers 0 train placeto:preset=released,rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 --episodes 1 -o r.json -q
+  [ "$(cat r.json.lock)" = precious ]
+}
+
+@test "pipes and links in the place of what a store holds are refused" {
+  small_suite
+  "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
+  mv r/manifest.json manifest.json
+  mkfifo r/manifest.json
+  refuses 3 "r/manifest.json: expected a plain file, found something else" report r
+  refuses 3 "r/manifest.json: expected a plain file" merge r -o m
+  refuses 3 "r/manifest.json: expected a plain file" run ./suite.json --quiet -o r --resume
+  rm r/manifest.json
+  ln -s ../manifest.json r/manifest.json
+  refuses 3 "r/manifest.json: expected a plain file, found a link" report r
 }
 
 @test "what a link in the place of the cells points at is not emptied" {

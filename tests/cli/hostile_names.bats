@@ -110,6 +110,7 @@ wrongly() {
   safely text explain "${problem[@]}" --agent heft
   safely json explain "${problem[@]}" --agent heft --json
   safely text place "${problem[@]}" --agent heft -o placement.json
+  safely csv export "${problem[@]}" --placement placement.json --format csv
 }
 
 @test "hostile names in all forms of results" {
@@ -126,6 +127,12 @@ wrongly() {
   done
   safely json result results
   safely json result results --json
+  safely text result results --list
+  safely text export-results results --csv -o tables
+  is_safe csv tables/cells.csv tables/histories.csv
+  safely text run suite.json --dry-run
+  safely json run suite.json --dry-run --json
+  safely text merge results -o "$(printf 'merged\x1b[2J\xc2\x9b31m')"
   # The warning that another build began the run quotes the manifest.
   python3 -c '
 import re

@@ -3,6 +3,7 @@
 #include "formats.hpp"
 #include "module_tree.hpp"
 
+#include <emplace/graphs/escape.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
@@ -25,20 +26,6 @@ std::vector<OpId> by_start(const Problem& problem, const StepRecord& record) {
   return ops;
 }
 
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char character : text) {
-    quoted += character;
-    if (character == '"') {
-      quoted += character;
-    }
-  }
-  return quoted + '"';
-}
-
 const std::string& device_name(const Problem& problem, const Placement& placement, OpId op) {
   return problem.device(placement[op]).name;
 }
@@ -51,9 +38,9 @@ PlacementExport write_csv(const Problem& problem, const Placement& placement) {
   for (const OpId op : by_start(problem, record)) {
     const Op& what = problem.op(op);
     fmt::format_to(
-        std::back_inserter(text), "{},{},{},{},{},{},{},{}\n", csv_text(what.name),
-        csv_text(what.kind), to_string(what.phase), csv_text(what.scope),
-        csv_text(device_name(problem, placement, op)),
+        std::back_inserter(text), "{},{},{},{},{},{},{},{}\n", escape_csv(what.name),
+        escape_csv(what.kind), to_string(what.phase), escape_csv(what.scope),
+        escape_csv(device_name(problem, placement, op)),
         placement.has_priorities() ? std::to_string(placement.priorities()[op]) : std::string(),
         record.start_us[op], record.end_us[op]);
   }

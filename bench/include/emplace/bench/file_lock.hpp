@@ -10,12 +10,13 @@ namespace emplace::bench {
 /// Holds the lock of a file as long as it lives.
 class FileLock {
  public:
-  /// Makes the file `path`.lock and locks it. Throws kUsage, "<path>: another <who> is writing
-  /// here", if a process has locked it, and kIo if it cannot be made or locked.
+  /// Makes the file `path`.lock, beside what `path` links to, and locks it. Throws kUsage, "<path>:
+  /// another <who> is writing here", if a process has locked it, and kIo if it cannot be made or
+  /// locked.
   FileLock(const std::string& path, const std::string& who);
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
-  /// Removes the file.
+  /// Removes the file if it is empty; one that is not is someone else's.
   ~FileLock();
 
  private:

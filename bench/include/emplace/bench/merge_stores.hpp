@@ -21,7 +21,8 @@ struct Merge {
   std::int64_t num_cells = 0;       ///< in the united store
   std::int64_t num_duplicates = 0;  ///< results that more than one store had
   std::int64_t num_policies = 0;
-  std::vector<Cell> missing{};      ///< cells of the suite that no store has, in its order
+  std::vector<Cell> missing{};  ///< cells of the suite that no store has, in its order
+  std::vector<std::string> missing_policies{};  ///< files of policies that cells started from
   std::vector<Shard> absent{};      ///< if all stores are shards of one count: those not given
   bool has_several_builds = false;  ///< of emplace
   /// How many results of each store have no checksum, in the order of the folders. Those of the

@@ -11,6 +11,10 @@ namespace emplace {
 /// cannot be read, and kFormat if it is gzipped and cut off, damaged or larger than 4 GiB.
 std::string read_text_file(const std::string& path);
 
+/// Throws kIo if `path` is there and no plain file. What a folder of ours holds never is: reading a
+/// pipe would wait for ever, and writing through a link would change a file elsewhere.
+void expect_plain_file(const std::string& path);
+
 /// Writes `text` to `path` ("-": standard output) by way of a temporary file beside it, so that a
 /// reader or a crash never sees half of it; throws kIo.
 void write_text_file(const std::string& path, std::string_view text);
