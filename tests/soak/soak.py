@@ -27,6 +27,8 @@ import time
 
 FAULTS = {}
 TIMEOUT_S = 300
+# Of memory for each cell that a run has done; its line in the store has about a kilobyte.
+MOST_CELL_BYTES = 20_000
 
 SUITE = {
     "schema": "emplace-suite", "version": 1, "name": "soak",
@@ -221,7 +223,7 @@ def the_same_output_twice(bench):
 
 @fault
 def flipped_bits(bench):
-    """stores, policies and checkpoints with one bit flipped, all refused with 3"""
+    """stores and policies with one bit flipped, all refused with 3"""
     shutil.copytree(bench.whole.run_folder, bench.path("run"))
     bench.path("policy.json").write_bytes(bench.whole.policy)
     place = ["place", "fork-join:width=3,stages=2", "--cluster", "p2-8xlarge-2", "--policy", "policy.json"]
@@ -230,8 +232,7 @@ def flipped_bits(bench):
         path = bench.path(name)
         good = path.read_bytes()
         for _ in range(3):
-            # But the last byte: a last line without its end is one that a killed run left.
-            at, bit = bench.rng.randrange(len(good) - 1), bench.rng.randrange(8)
+            at, bit = bench.rng.randrange(len(good)), bench.rng.randrange(8)
             damaged = bytearray(good)
             damaged[at] ^= 1 << bit
             path.write_bytes(damaged)
@@ -239,6 +240,40 @@ def flipped_bits(bench):
             bench.counts["bits"] += 1
             bench.expect(outcome[0] == 3, f"bit {bit} of byte {at} of {name} was flipped", outcome)
         path.write_bytes(good)
+
+
+def with_one_changed(rng, document):
+    """Changes one value somewhere in a JSON document."""
+    holder, key = {"": document}, ""
+    while isinstance(holder[key], (dict, list)) and holder[key]:
+        holder = holder[key]
+        key = rng.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
+    # No large counts: a training of 2^53 episodes is a valid one.
+    numbers = [0.0, -1.0, 1e308, 5e-324] if isinstance(holder[key], float) else [0, -1, 7]
+    holder[key] = rng.choice([*numbers, "x", None, [], {}, True])
+    return document
+
+
+@fault
+def changed_values(bench):
+    """policies and checkpoints with a changed value and no checksum: refused, or valid ones"""
+    process = bench.start(*TRAINING, "-o", "policy.json")
+    bench.kill_after(process, bench.rng.uniform(0.3, 0.9) * bench.whole.train_s)
+    checkpoint = bench.path("policy.json.checkpoint")
+    place = ["place", "fork-join:width=3,stages=2", "--cluster", "p2-8xlarge-2", "--policy", "changed.json", "-q"]
+    tries = [("changed.json", bench.whole.policy, place)]
+    if checkpoint.exists():
+        tries.append((checkpoint.name, checkpoint.read_bytes(), [*TRAINING, "-o", "policy.json", "--resume"]))
+    for name, good, command in tries:
+        for _ in range(10):
+            document = json.loads(good)
+            del document["crc32"]
+            changed = json.dumps(with_one_changed(bench.rng, document))
+            bench.path("policy.json").unlink(missing_ok=True)
+            bench.path(name).write_text(changed)
+            outcome = bench.run(*command)
+            bench.counts["changes"] += 1
+            bench.expect(outcome[0] in (0, 2, 3), f"a changed {name}", outcome)
 
 
 @fault
@@ -335,6 +370,30 @@ def threads(bench):
     outcome = bench.run_suite("--threads", str(bench.rng.randint(1, 7)))
     bench.expect(outcome[0] == 0, "the run failed", outcome)
     bench.expect_whole_run()
+
+
+@fault
+def many_cells(bench):
+    """runs of many cells: memory grows with their results, and with nothing else"""
+    peaks = {}
+    for repetitions in (50, 1050):
+        suite = {**SUITE, "graphs": ["in-tree:levels=5"], "clusters": ["p2-8xlarge-2"], "agents": ["single-gpu", "random"],
+                 "repetitions": repetitions, "max_evaluations": 3}
+        bench.path("suite.json").write_text(json.dumps(suite))
+        # What the address sanitizer keeps of freed memory would count, too.
+        keep = f"{os.environ.get('ASAN_OPTIONS', '')}:quarantine_size_mb=4"
+        process = bench.start("run", "./suite.json", "-q", "-o", str(repetitions), "--threads", "1",
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              env={**os.environ, "ASAN_OPTIONS": keep})
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        bench.expect(process.returncode == 0, f"a run ended with {process.returncode}")
+        cells = len(bench.path(str(repetitions)).joinpath("cells.jsonl").read_bytes().splitlines())
+        peaks[cells] = usage.ru_maxrss * 1024
+        bench.counts["cells"] += cells
+    (few, least), (many, most) = peaks.items()
+    bytes_ = (most - least) / (many - few)
+    bench.expect(bytes_ < MOST_CELL_BYTES, f"{bytes_:.0f} bytes of memory for each of {many} cells")
 
 
 # --- All ---------------------------------------------------------------------------------------------------------
