@@ -21,7 +21,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -100,29 +99,27 @@ int run(int argc, const char* const* argv) {
   }
 }
 
+// The system's, which names the exception and aborts.
+std::terminate_handler abort_program = nullptr;
+
 // Memory may lack before main() and in threads, where nothing catches.
 [[noreturn]] void end_program() {
-  if (const std::exception_ptr current = std::current_exception()) {
-    try {
+  try {
+    if (const std::exception_ptr current = std::current_exception()) {
       std::rethrow_exception(current);
-    } catch (const std::bad_alloc&) {
-      constexpr std::string_view kText = "emplace: out of memory\n";
-      [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
-      std::_Exit(1);
-    } catch (const std::exception& error) {
-      [[maybe_unused]] const ssize_t prefix =
-          ::write(STDERR_FILENO, "emplace: internal error: ", 25);
-      [[maybe_unused]] const ssize_t written =
-          ::write(STDERR_FILENO, error.what(), std::strlen(error.what()));
-      [[maybe_unused]] const ssize_t end = ::write(STDERR_FILENO, "\n", 1);
-    } catch (...) {
     }
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view kText = "emplace: out of memory\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
+    std::_Exit(1);
+  } catch (...) {
+    abort_program();
   }
   std::abort();
 }
 
 // Before all other objects of the program are made.
-[[gnu::constructor(101)]] void begin_program() { std::set_terminate(end_program); }
+[[gnu::constructor(101)]] void begin_program() { abort_program = std::set_terminate(end_program); }
 
 // A standard stream that is closed would lend its number to the next file that is opened, and what
 // is printed would land in that. Standard output is opened for reading, so that printing still
