@@ -7,6 +7,7 @@
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -63,7 +64,8 @@ void export_graph(const Options& options) {
   const OpGraph graph = load_graph(options.graph);
   const std::string bytes = GraphFormats::global().write(format, graph);
   if (options.output.empty()) {
-    print(bytes);
+    // Our own JSON loses nothing by it; what other formats need is not ours to change.
+    print(format.name == "emplace" ? escape_json(bytes) : bytes);
     return;
   }
   write_text_file(options.output, bytes);

@@ -95,6 +95,7 @@ wrongly() {
   safely text show ./groups.dot
   safely text import "$graph" -o copy.json
   safely json import "$graph"
+  safely json export "$graph" --format emplace
   for format in dot graphml node-link; do
     safely text export "$graph" --format "$format" -o "copy.$format"
     safely text show "./copy.$format:$format" || safely text import "copy.$format" --format "$format" -o again.json
