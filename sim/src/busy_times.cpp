@@ -1,6 +1,9 @@
 #include <emplace/sim/busy_times.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
+#include <limits>
 
 namespace emplace {
 namespace {
@@ -31,9 +34,10 @@ double BusyTimes::start_of_idle(double ready_us, double cost_us) const {
       }
       start_us = std::max(start_us, next->finish_us);
     }
-    for (++block; block != blocks_.end() && block->longest_idle_us < least_idle_us; ++block) {
-      start_us = block->times.back().finish_us;
-    }
+    block = blocks_.begin() +
+            static_cast<std::ptrdiff_t>(
+                next_block(static_cast<std::size_t>(block - blocks_.begin()) + 1, least_idle_us));
+    start_us = std::prev(block)->times.back().finish_us;
     if (block == blocks_.end()) {
       return start_us;
     }
@@ -44,6 +48,8 @@ double BusyTimes::start_of_idle(double ready_us, double cost_us) const {
 void BusyTimes::add(double start_us, double finish_us) {
   if (blocks_.empty()) {
     blocks_.push_back({.times = {{start_us, finish_us}}});
+    grow_tree();
+    measure(0);
     return;
   }
   auto block = std::ranges::partition_point(blocks_, [finish_us](const Block& earlier) {
@@ -62,6 +68,7 @@ void BusyTimes::add(double start_us, double finish_us) {
     Block second{.times = {middle, block->times.end()}};
     block->times.erase(middle, block->times.end());
     blocks_.insert(block + 1, std::move(second));
+    grow_tree();
     measure(at + 1);
   }
   measure(at);
@@ -77,6 +84,54 @@ void BusyTimes::measure(std::size_t at) {
     block.longest_idle_us = std::max(block.longest_idle_us, start_us - before_us);
     before_us = finish_us;
   }
+  std::size_t node = tree_.size() / 2 + at;
+  tree_[node] = block.longest_idle_us;
+  while (node > 1) {
+    node /= 2;
+    tree_[node] = std::max(tree_[2 * node], tree_[2 * node + 1]);
+  }
+}
+
+// Makes the tree of all blocks anew, since those behind a new one have moved.
+void BusyTimes::grow_tree() {
+  const std::size_t leaves = std::bit_ceil(blocks_.size());
+  tree_.assign(2 * leaves, -std::numeric_limits<double>::infinity());
+  for (std::size_t at = 0; at < blocks_.size(); ++at) {
+    tree_[leaves + at] = blocks_[at].longest_idle_us;
+  }
+  for (std::size_t node = leaves - 1; node > 0; --node) {
+    tree_[node] = std::max(tree_[2 * node], tree_[2 * node + 1]);
+  }
+}
+
+// Returns the first block from `first` on whose longest idle time is at least so long, or the
+// number of blocks.
+std::size_t BusyTimes::next_block(std::size_t first, double least_idle_us) const {
+  const std::size_t leaves = tree_.size() / 2;
+  if (first >= blocks_.size()) {
+    return blocks_.size();
+  }
+  std::size_t node = leaves + first;
+  for (;;) {
+    // Up, as long as the node begins its parent.
+    while (node % 2 == 0) {
+      node /= 2;
+    }
+    if (tree_[node] >= least_idle_us) {
+      break;
+    }
+    ++node;
+    if (std::has_single_bit(node)) {
+      return blocks_.size();  // the first of its level: all behind were seen
+    }
+  }
+  while (node < leaves) {
+    node *= 2;
+    if (tree_[node] < least_idle_us) {
+      ++node;
+    }
+  }
+  return node - leaves;
 }
 
 }  // namespace emplace

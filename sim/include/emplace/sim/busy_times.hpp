@@ -3,9 +3,10 @@
 // When a device is busy, and the first time at which it could do something more (HEFT's insertion,
 // Topcuoglu et al. 2002). Of work that takes `cost`, from `ready` on:
 //     start = ready, or the end of the first busy time after which it fits before the next
-// A plain list of n busy times has to be searched one by one. Here they stand in blocks of which
-// the longest idle time is known, so that a search passes over those where nothing fits.
-// Complexity: O(sqrt(n)) for each call, for blocks of that many; memory O(n). One thread.
+// A plain list of n busy times has to be searched one by one. Here they stand in blocks of a
+// bounded length, and a tree has the longest idle time of each block, of each two, four, and so on,
+// so that a search passes over those where nothing fits. Complexity: O(log n) for each call, and
+// O(n) for all times that a block is divided, of which there are n / 256; memory O(n). One thread.
 
 #include <cstddef>
 #include <vector>
@@ -39,8 +40,13 @@ class BusyTimes {
   };
 
   void measure(std::size_t block);
+  void grow_tree();
+  std::size_t next_block(std::size_t first, double least_idle_us) const;
 
   std::vector<Block> blocks_;
+  // The longest idle times as a heap: those of nodes 2 i and 2 i + 1 make that of i, and the leaves
+  // behind the last block have none.
+  std::vector<double> tree_;
 };
 
 }  // namespace emplace
