@@ -257,8 +257,7 @@ void add_run(CLI::App& app, Action& action) {
   command
       ->add_flag("--dry-run", options->dry_run,
                  "Run nothing; tell cells, core-hours, memory, disk, and how many shards or ranks "
-                 "pay; with "
-                 "--resume what is left")
+                 "pay; with --resume what is left")
       ->excludes(python);
   add_threads(*command, options->threads);
   add_seed(*command, options->seed);

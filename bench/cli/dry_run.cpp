@@ -283,9 +283,8 @@ std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::
                        fmt::format("{:.0f} %", 100 * division.busy), time_text(division.ranks_us)});
   }
   return text + divisions.to_terminal(color) +
-         "\nShards are runs of their own; ranks, of mpirun, share single cells. More cores end "
-         "hardly "
-         "sooner.\n";
+         "\nShards are runs of their own; ranks, of mpirun, share single cells.\n"
+         "More cores end hardly sooner.\n";
 }
 
 nlohmann::ordered_json to_json(const Estimate& estimate, const bench::Suite& suite,

@@ -5,8 +5,9 @@
 //     start = ready, or the end of the first busy time after which it fits before the next
 // A plain list of n busy times has to be searched one by one. Here they stand in blocks of a
 // bounded length, and a tree has the longest idle time of each block, of each two, four, and so on,
-// so that a search passes over those where nothing fits. Complexity: O(log n) for each call, and
-// O(n) for all times that a block is divided, of which there are n / 256; memory O(n). One thread.
+// so that a search passes over those where nothing fits.
+// Complexity for blocks of b: O(b + log n) for each call, and O(n / b) more for those that divide a
+// block, one in b / 2; memory O(n). One thread.
 
 #include <cstddef>
 #include <vector>
