@@ -123,8 +123,7 @@ std::vector<BestKnown> read_best_known_folder(const std::string& path) {
   std::vector<BestKnown> entries;
   for (const std::string& name : names) {
     const std::string file = fmt::format("{}/{}", path, name);
-    expect_plain_file(file);
-    entries.push_back(read_best_known(read_text_file(file), file));
+    entries.push_back(read_best_known(read_plain_file(file), file));
     if (entries.back().file_name() != name) {
       throw Error(ErrorCode::kFormat,
                   fmt::format("{}: expected the file name '{}' for its graph and cluster", file,
@@ -141,8 +140,7 @@ std::optional<BestKnown> read_best_known_of(const std::string& path, std::string
   if (!fs::exists(file, error)) {
     return std::nullopt;
   }
-  expect_plain_file(file);
-  BestKnown entry = read_best_known(read_text_file(file), file);
+  BestKnown entry = read_best_known(read_plain_file(file), file);
   if (entry.graph != graph || entry.cluster != cluster) {
     throw Error(ErrorCode::kFormat,
                 fmt::format("{}: expected a placement of {} on {}, found one of {} on {}", file,

@@ -80,7 +80,6 @@ std::vector<std::string> policy_files(const std::string& folder) {
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with('.')) {
-      expect_plain_file(entry->path());
       names.push_back(name);
     }
   }
@@ -99,7 +98,7 @@ std::map<std::string, Found> find_policies(const std::vector<std::string>& folde
   for (std::size_t store = 0; store < folders.size(); ++store) {
     for (const std::string& name : policy_files(folders[store])) {
       const std::string path = policy_path(folders[store], name);
-      const std::string text = read_text_file(path);
+      const std::string text = read_plain_file(path);
       check_checksum(text, path);
       const std::uint64_t hash = stable_hash(text);
       const auto [found, is_new] = policies.emplace(name, Found{store, hash});
@@ -228,7 +227,7 @@ Merge merge_stores(const std::vector<std::string>& folders, const std::string& o
   }
   for (const auto& [name, where] : policies) {
     write_text_file(policy_path(output, name),
-                    read_text_file(policy_path(folders[where.store], name)));
+                    read_plain_file(policy_path(folders[where.store], name)));
     merge.num_policies += name.ends_with(".curve.json") ? 0 : 1;
   }
   for (std::size_t store = 0; store < folders.size(); ++store) {

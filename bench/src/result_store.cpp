@@ -127,8 +127,7 @@ void make_folder(const std::string& path) {
 
 Manifest read_store_manifest(const std::string& folder) {
   const std::string path = manifest_path(folder);
-  expect_plain_file(path);
-  return read_manifest(read_text_file(path), path);
+  return read_manifest(read_plain_file(path), path);
 }
 
 bool holds_store(const std::string& path) {

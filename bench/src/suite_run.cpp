@@ -176,8 +176,7 @@ Policies SuiteRun::read_policies() const {
   Policies policies;
   for (const SuiteTraining& training : trainings_) {
     const std::string path = policy_path(folder_, training);
-    expect_plain_file(path);
-    std::string text = read_text_file(path);
+    std::string text = read_plain_file(path);
     PolicyFile file = read_policy_file(text, path);
     if (file.origin.plan != training.plan) {
       throw Error(ErrorCode::kFormat, path + ": the policy was trained by another plan");

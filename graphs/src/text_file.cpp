@@ -322,6 +322,11 @@ void expect_plain_file(const std::string& path) {
   }
 }
 
+std::string read_plain_file(const std::string& path) {
+  expect_plain_file(path);
+  return read_text_file(path);
+}
+
 void write_text_file(const std::string& path, std::string_view text) {
   if (path == "-") {
     std::cout.write(text.data(), static_cast<std::streamsize>(text.size())).flush();

@@ -15,6 +15,9 @@ std::string read_text_file(const std::string& path);
 /// pipe would wait for ever, and writing through a link would change a file elsewhere.
 void expect_plain_file(const std::string& path);
 
+/// Returns what read_text_file() does, of such a file only.
+std::string read_plain_file(const std::string& path);
+
 /// Writes `text` to `path` ("-": standard output) by way of a temporary file beside it, so that a
 /// reader or a crash never sees half of it; throws kIo.
 void write_text_file(const std::string& path, std::string_view text);
