@@ -57,7 +57,7 @@ void lstm_cell(GradientStep& step) {
     }
   }
   // Not the bias: its gradient does not depend on it.
-  for (const std::size_t input : {0, 1, 2, 3}) {
+  for (std::size_t input = 0; input < 4; ++input) {
     inputs.push_back(step.input(input));
   }
   inputs.push_back(step.output(1));

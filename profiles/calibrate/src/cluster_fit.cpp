@@ -99,7 +99,8 @@ class LinkBuilder {
       return rate_of.contains({std::min(a, b), std::max(a, b)});
     };
     std::vector<std::vector<std::string>> sets;
-    for (const auto& [pair, rate] : rate_of) {
+    for (const auto& rate : rate_of) {
+      const auto& pair = rate.first;
       const auto covers = [&](const std::vector<std::string>& set) {
         return std::ranges::count(set, pair.first) > 0 && std::ranges::count(set, pair.second) > 0;
       };
@@ -107,7 +108,8 @@ class LinkBuilder {
         continue;
       }
       std::vector<std::string> set = {pair.first, pair.second};
-      for (const auto& [copy, route] : route_of_) {
+      for (const auto& route : route_of_) {
+        const std::string& copy = route.first;
         if (std::ranges::all_of(set, [&](const std::string& member) {
               return member != copy && shares(member, copy);
             })) {
