@@ -213,12 +213,13 @@ class TemporaryFile {
 
 constexpr std::string_view kGzip = "\x1f\x8b";
 
+constexpr std::size_t kMostUnseen = std::size_t{1} << 32;  // of what does not tell its size
+
 // A small gzipped file may hold a thousand times as much. Texts shrink to a tenth or a fortieth.
 std::size_t most_unzipped(std::size_t gzipped_bytes) {
   constexpr std::size_t kAlways = std::size_t{1} << 26;
-  constexpr std::size_t kMost = std::size_t{1} << 32;
   constexpr std::size_t kFactor = 100;
-  return std::clamp(kFactor * gzipped_bytes, kAlways, kMost);
+  return std::clamp(kFactor * gzipped_bytes, kAlways, kMostUnseen);
 }
 
 std::string unzip(const std::string& gzipped, const std::string& path) {
@@ -266,10 +267,12 @@ std::string unzip(const std::string& gzipped, const std::string& path) {
   return text;
 }
 
-// Some devices never end, such as /dev/zero; a terminal does, long before this.
+// Some devices never end, such as /dev/zero; a terminal does, long before this. Nor do some pipes.
 std::size_t most_bytes(const struct stat& facts) {
   constexpr std::size_t kMaxDeviceBytes = std::size_t{1} << 24;
-  return S_ISCHR(facts.st_mode) ? kMaxDeviceBytes : std::numeric_limits<std::size_t>::max();
+  return S_ISREG(facts.st_mode)   ? std::numeric_limits<std::size_t>::max()
+         : S_ISCHR(facts.st_mode) ? kMaxDeviceBytes
+                                  : kMostUnseen;
 }
 
 std::string read_all(std::istream& stream, std::size_t most, const std::string& path) {
@@ -279,8 +282,9 @@ std::string read_all(std::istream& stream, std::size_t most, const std::string& 
          stream.gcount() > 0) {
     text.append(block, 0, static_cast<std::size_t>(stream.gcount()));
     if (text.size() > most) {
-      throw Error(ErrorCode::kFormat, fmt::format("{}: expected at most {} bytes from a device",
-                                                  excerpt(path, 200), most));
+      throw Error(ErrorCode::kFormat,
+                  fmt::format("{}: expected at most {} bytes from a device or a pipe",
+                              excerpt(path, 200), most));
     }
   }
   if (stream.bad()) {

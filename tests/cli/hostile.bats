@@ -127,7 +127,7 @@ refuses_suite() {
 }
 
 @test "files that never end, or hold far more than they show" {
-  refuses 3 "/dev/zero: expected at most 16777216 bytes from a device" import /dev/zero --format dot
+  refuses 3 "/dev/zero: expected at most 16777216 bytes from a device or a pipe" import /dev/zero --format dot
   python3 -c '
 import gzip
 with gzip.open("bomb.json.gz", "wb") as file:

@@ -8,7 +8,8 @@
 namespace emplace {
 
 /// Returns the content of `path` ("-": standard input), unzipped if it is gzipped. Throws kIo if it
-/// cannot be read, and kFormat if it is gzipped and cut off, damaged or larger than 4 GiB.
+/// cannot be read, and kFormat if it is gzipped and cut off or damaged, or if what does not tell
+/// its size goes on too long: a gzipped file or a pipe beyond 4 GiB, a device beyond 16 MiB.
 std::string read_text_file(const std::string& path);
 
 /// Throws kIo if `path` is there and no plain file. What a folder of ours holds never is: reading a
