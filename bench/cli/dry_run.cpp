@@ -67,18 +67,25 @@ struct Estimate {
   std::int64_t problems_bytes = 0;
   std::int64_t results_bytes = 0;
   std::int64_t policies_bytes = 0;
+  std::int64_t thread_bytes = 0;  // of the cell or training that takes most
+  std::string largest{};          // that one
   std::vector<Division> divisions{};
 };
 
-std::string describe(const Piece& piece, const SuiteCosts& costs) {
-  if (!piece.trainings.empty()) {
-    const bench::SuiteTraining& training = costs.trainings[piece.trainings.front()];
-    return fmt::format("the training of {} on {} ({}), with its {}", training.policy,
-                       training.family, training.plan.clusters.front(),
-                       counted(std::ssize(piece.cells), "cell"));
-  }
-  const Cell& cell = costs.cells[piece.cells.front()];
+std::string describe(const Cell& cell) {
   return fmt::format("{} on {}, {}", cell.agent.text(), cell.graph, cell.cluster);
+}
+
+std::string describe(const bench::SuiteTraining& training) {
+  return fmt::format("the training of {} on {} ({})", training.policy, training.family,
+                     training.plan.clusters.front());
+}
+
+std::string describe(const Piece& piece, const SuiteCosts& costs) {
+  return piece.trainings.empty()
+             ? describe(costs.cells[piece.cells.front()])
+             : fmt::format("{}, with its {}", describe(costs.trainings[piece.trainings.front()]),
+                           counted(std::ssize(piece.cells), "cell"));
 }
 
 // The least time of work that is divided into single costs: whoever is free takes the longest left.
@@ -182,6 +189,12 @@ ShardWork work_of(const SuiteCosts& costs, bench::Shard shard) {
 Estimate estimate(const SuiteCosts& costs, const ShardWork& work) {
   Estimate estimate{.num_cells = static_cast<std::int64_t>(work.cells.size()),
                     .num_trainings = static_cast<std::int64_t>(work.trainings.size())};
+  const auto needs = [&](std::int64_t bytes, const auto& what) {
+    if (bytes > estimate.thread_bytes) {
+      estimate.thread_bytes = bytes;
+      estimate.largest = describe(what);
+    }
+  };
   Lines lines;
   std::set<std::string> problems;
   for (const std::size_t at : work.cells) {
@@ -200,6 +213,7 @@ Estimate estimate(const SuiteCosts& costs, const ShardWork& work) {
       lines.add("draws of costs", "random", costs.cells_us[at] - agent_us);
     }
     estimate.cost_us += costs.cells_us[at];
+    needs(costs.cells_bytes[at], cell);
     estimate.results_bytes += bench::expected_bytes(cell, size);
     if (problems.insert(bench::problem_key(cell)).second) {
       estimate.problems_bytes += bench::expected_bytes(size);
@@ -209,6 +223,7 @@ Estimate estimate(const SuiteCosts& costs, const ShardWork& work) {
     lines.add("training of policy " + costs.trainings[at].policy, costs.trainings[at].plan.agent,
               costs.trainings_us[at]);
     estimate.cost_us += costs.trainings_us[at];
+    needs(costs.trainings_bytes[at], costs.trainings[at]);
     estimate.policies_bytes += costs.policies_bytes[at];
   }
   estimate.lines = lines.take();
@@ -263,11 +278,13 @@ std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::
   const CostModel& model = CostModel::shipped();
   text += fmt::format(
       "\nTime: {:.3g} core-hours, by speeds of a core of {} ({}).\n"
-      "Memory: {} for the problems, {} for the report, and what agents need for one cell on each "
-      "thread.\n"
+      "Memory: {} for the problems, {} for the report, and on each thread {}.\n"
       "Disk: {} of results, {} of policies.\n",
       static_cast<double>(estimate.cost_us) / kUsPerHour, model.machine(), model.time(),
       bytes_text(estimate.problems_bytes), bytes_text(kReportBytesPerByte * estimate.results_bytes),
+      estimate.largest.empty()
+          ? "nothing"
+          : fmt::format("up to {} ({})", bytes_text(estimate.thread_bytes), estimate.largest),
       bytes_text(estimate.results_bytes), bytes_text(estimate.policies_bytes));
   if (estimate.divisions.empty()) {
     return text;
@@ -315,6 +332,8 @@ nlohmann::ordered_json to_json(const Estimate& estimate, const bench::Suite& sui
           {"longest_piece_hours", hours(estimate.longest_us)},
           {"longest_piece", estimate.longest},
           {"problems_bytes", estimate.problems_bytes},
+          {"thread_bytes", estimate.thread_bytes},
+          {"largest", estimate.largest},
           {"results_bytes", estimate.results_bytes},
           {"policies_bytes", estimate.policies_bytes},
           {"speeds_of", CostModel::shipped().machine()},

@@ -6,6 +6,7 @@
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <span>
 #include <vector>
@@ -19,10 +20,13 @@ namespace emplace::bench {
 namespace {
 
 constexpr std::string_view kSchema = "emplace-speeds";
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 constexpr double kUsPerS = 1e6;
+constexpr double kBytesPerMb = 1e6;
+constexpr double kBytesPerKb = 1e3;
 constexpr double kMaxUs = 1e12;
 constexpr double kMaxExponent = 4;
+constexpr double kMaxMemory = 1e6;
 constexpr double kUsualOps = 1000;
 constexpr double kUsualGroups = 128;
 constexpr double kUsualDevices = 4;
@@ -43,11 +47,19 @@ double power(double base, double exponent) { return exp_of(exponent * log_of(bas
 
 bool evaluates(const agents::AgentSpec& agent) { return !agent.info().deterministic; }
 
+// Returns the number of groups on which `agent` decides.
+std::int64_t decision_groups(const agents::AgentSpec& agent, const ProblemSize& size,
+                             bool groups_are_given) {
+  const std::int64_t most =
+      agents::AgentRegistry::global().most_groups(agent.spec(), groups_are_given);
+  return most == 0 ? size.groups : std::min(size.groups, most);
+}
+
 // The one in the middle by time.
-AgentSpeed median(std::vector<AgentSpeed> speeds) {
-  EMPLACE_CHECK(!speeds.empty(), "no speed of {}", "a kind of agent");
-  std::ranges::sort(speeds, {}, &AgentSpeed::us);
-  return speeds[speeds.size() / 2];
+AgentCosts median(std::vector<AgentCosts> costs) {
+  EMPLACE_CHECK(!costs.empty(), "no costs of {}", "a kind of agent");
+  std::ranges::sort(costs, {}, &AgentCosts::us);
+  return costs[costs.size() / 2];
 }
 
 }  // namespace
@@ -87,25 +99,28 @@ CostModel CostModel::read(std::string_view text, const std::string& source) {
   recorded.expect_only({"time", "cpu", "git_revision", "cells"});
   model.machine_ = recorded.at("cpu").non_empty_text();
   model.time_ = recorded.at("time").non_empty_text();
-  std::vector<AgentSpeed> search;
-  std::vector<AgentSpeed> heuristic;
+  std::vector<AgentCosts> search;
+  std::vector<AgentCosts> heuristic;
   for (const JsonCursor& element : root.at("agents").elements()) {
-    element.expect_only(
-        {"agent", "us", "ops_exponent", "groups_exponent", "devices_exponent", "physical"});
+    element.expect_only({"agent", "us", "ops_exponent", "groups_exponent", "devices_exponent",
+                         "physical", "mb", "kb_per_op", "kb_per_group"});
     const auto agent = agents::AgentSpec::from_json(element.at("agent"));
-    const AgentSpeed speed{
+    const AgentCosts costs{
         .us = element.at("us").number(0, kMaxUs),
         .ops_exponent = element.at("ops_exponent").number(-kMaxExponent, kMaxExponent),
         .groups_exponent = element.at("groups_exponent").number(-kMaxExponent, kMaxExponent),
         .devices_exponent = element.at("devices_exponent").number(-kMaxExponent, kMaxExponent),
-        .physical = element.at("physical").number(0, kMaxUs)};
-    if (!model.speeds_.emplace(agent.text(), speed).second) {
+        .physical = element.at("physical").number(0, kMaxUs),
+        .mb = element.at("mb").number(0, kMaxMemory),
+        .kb_per_op = element.at("kb_per_op").number(0, kMaxMemory),
+        .kb_per_group = element.at("kb_per_group").number(0, kMaxMemory)};
+    if (!model.costs_.emplace(agent.text(), costs).second) {
       element.at("agent").fail("the agent is in the file already");
     }
-    model.variants_[agent.name()].emplace_back(agent.spec(), speed);
-    (evaluates(agent) ? search : heuristic).push_back(speed);
+    model.variants_[agent.name()].emplace_back(agent.spec(), costs);
+    (evaluates(agent) ? search : heuristic).push_back(costs);
   }
-  if (search.empty() || heuristic.empty() || !model.speeds_.contains(kSimulates)) {
+  if (search.empty() || heuristic.empty() || !model.costs_.contains(kSimulates)) {
     root.at("agents").fail("expected 'random' and an agent that evaluates nothing");
   }
   for (auto& [name, variants] : model.variants_) {
@@ -126,47 +141,48 @@ const CostModel& CostModel::shipped() {
 }
 
 SpeedSource CostModel::source_of(const agents::AgentSpec& agent) const {
-  return speeds_.contains(agent.text()) ? SpeedSource::kRecorded
-         : find(agent) != nullptr       ? SpeedSource::kOtherParameters
-                                        : SpeedSource::kGuessed;
+  return costs_.contains(agent.text()) ? SpeedSource::kRecorded
+         : find(agent) != nullptr      ? SpeedSource::kOtherParameters
+                                       : SpeedSource::kGuessed;
 }
 
-// Returns the speed recorded with most of the parameters of `agent` and no others, if there is one.
-const AgentSpeed* CostModel::find(const agents::AgentSpec& agent) const {
-  if (const auto exact = speeds_.find(agent.text()); exact != speeds_.end()) {
+// Returns the costs recorded with most of the parameters of `agent` and no others, if there are
+// any.
+const AgentCosts* CostModel::find(const agents::AgentSpec& agent) const {
+  if (const auto exact = costs_.find(agent.text()); exact != costs_.end()) {
     return &exact->second;
   }
   const auto variants = variants_.find(agent.name());
   if (variants == variants_.end()) {
     return nullptr;
   }
-  for (const auto& [recorded, speed] : variants->second) {
+  for (const auto& [recorded, costs] : variants->second) {
     if (std::ranges::all_of(recorded.given, [&](const auto& parameter) {
           return std::ranges::find(agent.spec().given, parameter) != agent.spec().given.end();
         })) {
-      return &speed;
+      return &costs;
     }
   }
   return nullptr;
 }
 
+const AgentCosts& CostModel::costs_of(const agents::AgentSpec& agent) const {
+  const AgentCosts* const known = find(agent);
+  return known != nullptr ? *known : evaluates(agent) ? guessed_search_ : guessed_heuristic_;
+}
+
 double CostModel::seconds(const agents::AgentSpec& agent, std::int64_t evaluations,
                           const ProblemSize& size, bool groups_are_given) const {
-  const AgentSpeed* const known = find(agent);
-  const AgentSpeed& speed = known != nullptr   ? *known
-                            : evaluates(agent) ? guessed_search_
-                                               : guessed_heuristic_;
+  const AgentCosts& costs = costs_of(agent);
   const double work = evaluates(agent) ? static_cast<double>(evaluations) : 1;
-  const std::int64_t most_groups =
-      agents::AgentRegistry::global().most_groups(agent.spec(), groups_are_given);
-  const std::int64_t groups = most_groups == 0 ? size.groups : std::min(size.groups, most_groups);
   const auto growth = [](std::int64_t number, double usual, double exponent) {
     return power(static_cast<double>(std::max<std::int64_t>(number, 1)) / usual, exponent);
   };
-  return work * speed.us / kUsPerS * (size.is_physical ? speed.physical : 1) *
-         growth(size.ops, kUsualOps, speed.ops_exponent) *
-         growth(groups, kUsualGroups, speed.groups_exponent) *
-         growth(size.devices, kUsualDevices, speed.devices_exponent);
+  return work * costs.us / kUsPerS * (size.is_physical ? costs.physical : 1) *
+         growth(size.ops, kUsualOps, costs.ops_exponent) *
+         growth(decision_groups(agent, size, groups_are_given), kUsualGroups,
+                costs.groups_exponent) *
+         growth(size.devices, kUsualDevices, costs.devices_exponent);
 }
 
 double CostModel::seconds(const Cell& cell, const ProblemSize& size) const {
@@ -174,6 +190,15 @@ double CostModel::seconds(const Cell& cell, const ProblemSize& size) const {
   const double draws =
       size.has_spreads ? seconds(kSimulates, kCellReplicas, size, groups_are_given) : 0;
   return seconds(cell.agent, cell.max_evaluations, size, groups_are_given) + draws;
+}
+
+std::int64_t CostModel::bytes(const agents::AgentSpec& agent, const ProblemSize& size,
+                              bool groups_are_given) const {
+  const AgentCosts& costs = costs_of(agent);
+  const auto groups = static_cast<double>(decision_groups(agent, size, groups_are_given));
+  return std::llround(kBytesPerMb * costs.mb +
+                      kBytesPerKb * (costs.kb_per_op * static_cast<double>(size.ops) +
+                                     costs.kb_per_group * groups));
 }
 
 std::int64_t expected_bytes(const ProblemSize& size) { return size.ops * kBytesPerOp; }

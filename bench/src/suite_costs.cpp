@@ -1,6 +1,7 @@
 #include <emplace/bench/suite_costs.hpp>
 #include <emplace/graphs/check.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -14,6 +15,9 @@ constexpr double kUsPerS = 1e6;
 
 // A weight is a double in decimal digits, with what separates it from the next one.
 constexpr std::int64_t kBytesPerWeight = 21;
+
+// While a policy is written, its file is in memory so many times (docs/notes/sweep-costs.md).
+constexpr std::int64_t kCopiesOfPolicy = 4;
 
 std::int64_t policy_bytes(const agents::TrainableAgent& agent, const Problem& problem) {
   std::int64_t weights = 0;
@@ -38,20 +42,29 @@ SuiteCosts costs_of(const Suite& suite, std::uint64_t root_seed, const CostModel
   });
   costs.sizes.reserve(costs.cells.size());
   costs.cells_us.reserve(costs.cells.size());
+  costs.cells_bytes.reserve(costs.cells.size());
   for (const Cell& cell : costs.cells) {
     costs.sizes.push_back(sizes.at(problem_key(cell)));
     costs.cells_us.push_back(whole_us(model.seconds(cell, costs.sizes.back())));
+    costs.cells_bytes.push_back(
+        model.bytes(cell.agent, costs.sizes.back(), cell.groups_are_given()));
   }
   std::vector<double> trainings_s(costs.trainings.size());
+  costs.trainings_bytes.resize(costs.trainings.size());
   costs.policies_bytes.resize(costs.trainings.size());
   const std::vector<ProblemHash> trained = hash_trained(
       suite, costs.trainings, costs.problems, [&](std::size_t training, const Problem& problem) {
         const TrainingPlan& plan = costs.trainings[training].plan;
         const auto agent = make_trainable(plan.agent, plan.groups_are_given());
+        const ProblemSize size = size_of(problem);
         trainings_s[training] +=
-            model.seconds(plan.agent, plan.episodes * agent->evaluations_per_episode(problem),
-                          size_of(problem), plan.groups_are_given());
+            model.seconds(plan.agent, plan.episodes * agent->evaluations_per_episode(problem), size,
+                          plan.groups_are_given());
         costs.policies_bytes[training] = policy_bytes(*agent, problem);
+        costs.trainings_bytes[training] =
+            std::max(costs.trainings_bytes[training],
+                     model.bytes(plan.agent, size, plan.groups_are_given()) +
+                         kCopiesOfPolicy * costs.policies_bytes[training]);
       });
   costs.problems.insert(costs.problems.end(), trained.begin(), trained.end());
   costs.trainings_us.reserve(trainings_s.size());

@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string file_of(const std::string& agents) {
-  return R"({"schema": "emplace-speeds", "version": 2, "comment": "",
+  return R"({"schema": "emplace-speeds", "version": 3, "comment": "",
              "recorded": {"time": "2026-01-01", "cpu": "some", "git_revision": "0", "cells": 1},
              "agents": [)" +
          agents + "]}";
@@ -25,13 +25,13 @@ std::string file_of(const std::string& agents) {
 
 const char* const kAgents =
     R"({"agent": "random", "us": 100, "ops_exponent": 1, "groups_exponent": 0,
-        "devices_exponent": 0, "physical": 2},
+        "devices_exponent": 0, "physical": 2, "mb": 0.1, "kb_per_op": 0, "kb_per_group": 0},
        {"agent": "placeto", "us": 50, "ops_exponent": 0.5, "groups_exponent": 0,
-        "devices_exponent": 1, "physical": 2},
+        "devices_exponent": 1, "physical": 2, "mb": 1, "kb_per_op": 0.5, "kb_per_group": 2},
        {"agent": "placeto:preset=paper", "us": 400, "ops_exponent": 0, "groups_exponent": 2,
-        "devices_exponent": 0, "physical": 2},
+        "devices_exponent": 0, "physical": 2, "mb": 3, "kb_per_op": 0, "kb_per_group": 100},
        {"agent": "heft", "us": 1000, "ops_exponent": 2, "groups_exponent": 0,
-        "devices_exponent": 0, "physical": 2})";
+        "devices_exponent": 0, "physical": 2, "mb": 0, "kb_per_op": 0.2, "kb_per_group": 0})";
 
 CostModel model() { return CostModel::read(file_of(kAgents), "test"); }
 
@@ -57,6 +57,14 @@ TEST(CostModel, GrowsWithTheGroupsOnWhichAnAgentDecides) {
   EXPECT_DOUBLE_EQ(seconds("placeto:preset=paper", false), 400e-6);
   EXPECT_NEAR(seconds("placeto:preset=paper", true), 100 * 400e-6, 1e-12);
   EXPECT_NEAR(seconds("placeto:preset=paper,groups=64", true), 400e-6 / 4, 1e-12);
+}
+
+TEST(CostModel, TellsMemoryByOpsAndTheGroupsOnWhichAnAgentDecides) {
+  const ProblemSize fine{.ops = 1000, .groups = 1280, .devices = 4};
+  EXPECT_EQ(model().bytes("placeto", fine, false), 1'000'000 + 500'000 + 2'560'000);
+  EXPECT_EQ(model().bytes("placeto:preset=paper", fine, false), 3'000'000 + 12'800'000);
+  EXPECT_EQ(model().bytes("placeto:preset=paper", fine, true), 3'000'000 + 128'000'000);
+  EXPECT_EQ(model().bytes("etf", fine, false), 200'000) << "that of the only heuristic";
 }
 
 TEST(CostModel, KnowsTheEngine) {
@@ -98,7 +106,7 @@ TEST(CostModel, RefusesFilesThatSayTooLittle) {
   refused("", "expected 'random'");
   refused(std::string(kAgents) + "," + kAgents, "in the file already");
   refused(R"({"agent": "random", "us": -1, "ops_exponent": 1, "groups_exponent": 0,
-        "devices_exponent": 0, "physical": 2})",
+        "devices_exponent": 0, "physical": 2, "mb": 0, "kb_per_op": 0, "kb_per_group": 0})",
           "/us");
 }
 
@@ -129,6 +137,8 @@ TEST(SuiteCosts, KeepAPolicyWithTheCellsThatStartFromIt) {
   ASSERT_EQ(costs.trainings.size(), 2U);
   EXPECT_GT(costs.trainings_us[0], 0);
   EXPECT_GT(costs.policies_bytes[0], 0);
+  EXPECT_GT(costs.trainings_bytes[0], costs.policies_bytes[0]);
+  EXPECT_GT(costs.cells_bytes[0], 0);
   EXPECT_EQ(costs.sizes[0].groups, 10);
   std::set<std::size_t> cells;
   std::set<std::size_t> trainings;

@@ -147,7 +147,8 @@ emplace_on_path() {
     'all(a["hours"] >= b["hours"] >= d["longest_piece_hours"] for a, b in zip(d["divisions"], d["divisions"][1:]))' \
     'all(a["hours_of_ranks"] > b["hours_of_ranks"] or a["hours"] > b["hours"] for a, b in zip(d["divisions"], d["divisions"][1:]))' \
     'all(x["hours_of_ranks"] <= 1.01 * x["hours"] for x in d["divisions"])' \
-    'd["problems_bytes"] > 0 and d["results_bytes"] > 0 and d["policies_bytes"] == 0'
+    'd["problems_bytes"] > 0 and d["results_bytes"] > 0 and d["policies_bytes"] == 0' \
+    'd["thread_bytes"] > 0 and d["largest"].split(" on ")[0] in {a["agent"] for a in d["agents"]}'
   whole=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["core_hours"])' <<<"$output")
   answers 0 run quickstart --dry-run --json --shard 1/4
   holds "0.2 < d['core_hours'] / $whole < 0.3" 'd["shard"] == "1/4"'

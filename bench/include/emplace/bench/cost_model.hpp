@@ -1,17 +1,17 @@
 #pragma once
 
-// How long a cell or a training is expected to take on one core, from the speeds of agents that
-// were recorded in one run (bench/speeds, docs/notes/sweep-costs.md):
+// How long a cell or a training is expected to take on one core, and how much memory, from what
+// was recorded of agents (bench/speeds, docs/notes/sweep-costs.md):
 //
 //     seconds = work * us / 10^6 * (ops / 1000)^ops_exponent * (groups / 128)^groups_exponent
 //               * (devices / 4)^devices_exponent * physical, on clusters of that engine
+//     bytes = 10^6 * mb + 10^3 * (kb_per_op * ops + kb_per_group * groups)
 //
 // `work` is the budget of evaluations, or 1 for an agent that spends none; `groups` are those on
-// which the agent decides. Where costs have
-// spreads, the draws in which placements are compared (kCellReplicas) come on top, each as one
-// evaluation of `random`, which does nothing but simulate. The same numbers balance shards
-// (shard.hpp) and tell what a sweep takes (`emplace run --dry-run`). They have the same bits on
-// every machine.
+// which the agent decides. Where costs have spreads, the draws in which placements are compared
+// (kCellReplicas) come on top, each as one evaluation of `random`, which does nothing but simulate.
+// The same numbers balance shards (shard.hpp) and tell what a sweep takes (`emplace run
+// --dry-run`). They have the same bits on every machine.
 
 #include <emplace/agents/agent_spec.hpp>
 #include <emplace/bench/cell.hpp>
@@ -39,13 +39,16 @@ struct ProblemSize {
 /// Returns the size of `problem`.
 ProblemSize size_of(const Problem& problem);
 
-/// Says how fast an agent is; see the head of this file.
-struct AgentSpeed {
+/// Says what an agent takes; see the head of this file.
+struct AgentCosts {
   double us = 0;  ///< of one evaluation, or of the whole cell; 1,000 ops, 128 groups, 4 devices
   double ops_exponent = 0;
   double groups_exponent = 0;
   double devices_exponent = 0;
   double physical = 1;  ///< factor
+  double mb = 0;        ///< of memory, beside the problem
+  double kb_per_op = 0;
+  double kb_per_group = 0;
 };
 
 /// Says how well the speed of an agent is known.
@@ -58,16 +61,16 @@ enum class SpeedSource : std::uint8_t {
 /// Returns "recorded", "other parameters" or "guessed".
 std::string_view to_string(SpeedSource source);
 
-/// Predicts times. Immutable, so any thread may use it.
+/// Predicts time and memory. Immutable, so any thread may use it.
 class CostModel {
  public:
-  /// Reads recorded speeds; `source` names them in errors. Throws kFormat.
+  /// Reads recorded costs; `source` names them in errors. Throws kFormat.
   static CostModel read(std::string_view text, const std::string& source);
 
-  /// Returns the model of the shipped speeds.
+  /// Returns the model of the shipped file.
   static const CostModel& shipped();
 
-  /// Returns the machine of which the speeds are, and when they were recorded.
+  /// Returns the machine on which costs were recorded, and when.
   const std::string& machine() const { return machine_; }
   const std::string& time() const { return time_; }
 
@@ -84,17 +87,23 @@ class CostModel {
   /// above.
   double seconds(const Cell& cell, const ProblemSize& size) const;
 
+  /// Returns the bytes of memory that `agent` is expected to take at most, beside the problem.
+  /// Throws as above.
+  std::int64_t bytes(const agents::AgentSpec& agent, const ProblemSize& size,
+                     bool groups_are_given) const;
+
  private:
   CostModel() = default;
-  const AgentSpeed* find(const agents::AgentSpec& agent) const;
+  const AgentCosts* find(const agents::AgentSpec& agent) const;
+  const AgentCosts& costs_of(const agents::AgentSpec& agent) const;
 
   std::string machine_;
   std::string time_;
-  std::map<std::string, AgentSpeed, std::less<>> speeds_;  // by the text of the agent
+  std::map<std::string, AgentCosts, std::less<>> costs_;  // by the text of the agent
   // By its name: with the parameters that were given, those with most of them first.
-  std::map<std::string, std::vector<std::pair<Spec, AgentSpeed>>, std::less<>> variants_;
-  AgentSpeed guessed_search_;
-  AgentSpeed guessed_heuristic_;
+  std::map<std::string, std::vector<std::pair<Spec, AgentCosts>>, std::less<>> variants_;
+  AgentCosts guessed_search_;
+  AgentCosts guessed_heuristic_;
 };
 
 /// Returns the expected bytes of memory of a problem.

@@ -17,13 +17,15 @@ namespace emplace::bench {
 
 /// Holds all that a suite runs, with costs on one core.
 struct SuiteCosts {
-  std::vector<Cell> cells{};               ///< as cells_of()
-  std::vector<ProblemSize> sizes{};        ///< of the problem of each cell
-  std::vector<std::int64_t> cells_us{};    ///< of each cell
-  std::vector<SuiteTraining> trainings{};  ///< as trainings_of()
+  std::vector<Cell> cells{};                ///< as cells_of()
+  std::vector<ProblemSize> sizes{};         ///< of the problem of each cell
+  std::vector<std::int64_t> cells_us{};     ///< of each cell
+  std::vector<std::int64_t> cells_bytes{};  ///< of memory, beside the problem
+  std::vector<SuiteTraining> trainings{};   ///< as trainings_of()
   std::vector<std::int64_t> trainings_us{};
-  std::vector<std::int64_t> policies_bytes{};  ///< of the file that each training writes
-  std::vector<ProblemHash> problems{};         ///< of the cells, then of the trainings
+  std::vector<std::int64_t> trainings_bytes{};  ///< of memory, beside the problems
+  std::vector<std::int64_t> policies_bytes{};   ///< of the file that each training writes
+  std::vector<ProblemHash> problems{};          ///< of the cells, then of the trainings
 
   /// Returns what cannot be divided (shard.hpp), in the order of the cells.
   std::vector<Piece> pieces() const;
