@@ -1,4 +1,5 @@
 #include "topological_sort.hpp"
+#include "utf8.hpp"
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
@@ -44,6 +45,11 @@ class OpValidator {
     if (op_.name.empty()) {
       throw Error(ErrorCode::kFormat, fmt::format("{}: op {} has no name", source_, id_));
     }
+    // Files of other formats may hold anything, and no file that is written here may.
+    expect_utf8(op_.name, "a name");
+    expect_utf8(op_.kind, "a kind");
+    expect_utf8(op_.colocation, "a colocation label");
+    expect_utf8(op_.scope, "a scope");
     expect_not_negative(op_.flops, "flops");
     expect_not_negative(op_.bytes_read, "bytes_read");
     expect_not_negative(op_.bytes_written, "bytes_written");
@@ -61,6 +67,12 @@ class OpValidator {
  private:
   [[noreturn]] void fail(const std::string& message) const {
     throw Error(ErrorCode::kFormat, fmt::format("{}: op '{}': {}", source_, op_.name, message));
+  }
+
+  void expect_utf8(std::string_view text, std::string_view field) const {
+    if (!is_utf8(text)) {
+      fail(fmt::format("expected {} in UTF-8, found '{}'", field, excerpt(text)));
+    }
   }
 
   void expect_not_negative(std::int64_t value, std::string_view quantity) const {
@@ -82,6 +94,7 @@ class OpValidator {
       if (cost.device_class.empty()) {
         fail("a measured cost names no device class");
       }
+      expect_utf8(cost.device_class, "a device class");
       if (!std::isfinite(cost.cost_us) || cost.cost_us < 0) {
         fail(fmt::format("expected a measured cost that is finite and at least 0, found {}",
                          cost.cost_us));

@@ -11,4 +11,7 @@ namespace emplace {
 /// is not empty.
 std::size_t utf8_length(std::string_view text);
 
+/// Says whether all of `text` is UTF-8.
+bool is_utf8(std::string_view text);
+
 }  // namespace emplace

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Lets libFuzzer look for inputs that break a reader: tests/fuzz/fuzz.sh [TARGET...]
-# A target is a folder of corpus/; without any, all run, FUZZ_JOBS (2) at a time, each for FUZZ_MINUTES (30). Inputs that
-# reach code which the corpus does not reach are added to it. Prints counts for each target; the exit status is not 0
-# if an input broke one, and that input is in build/fuzz/found/TARGET/.
+# A target is a folder of corpus/; without any, all run, FUZZ_JOBS (2) at a time, each for FUZZ_MINUTES (30). Small inputs
+# that reach code which the corpus does not reach are added to it; the rest stays in build/fuzz/found/TARGET/new, where
+# the next run begins. Prints counts for each target; the exit status is not 0 if an input broke one, and that input is
+# in build/fuzz/found/TARGET/.
 # Needs: .ci/setup build fuzz && cmake --preset fuzz && cmake --build --preset fuzz
 set -eu
 
@@ -31,5 +32,8 @@ if [ "$status" -ne 0 ]; then
   echo "$target: broken after ${executed:-0} inputs (exit $status), see $found/log"
   exit 1
 fi
-"$fuzz" -merge=1 "$corpus" "$new" >"$found/merge.log" 2>&1
+rm -rf "$found/small"
+mkdir "$found/small"
+find "$new" -type f -size -3k -exec cp -t "$found/small" {} +
+"$fuzz" -set_cover_merge=1 -use_counters=0 "$corpus" "$found/small" >"$found/merge.log" 2>&1
 echo "$target: $executed inputs, none broke it; $(($(find "$corpus" -type f | wc -l) - before)) added to the corpus"

@@ -432,6 +432,21 @@ TEST(OnnxShapes, PutFunctionsInTheirPlace) {
   EXPECT_THAT(error_of(proto.SerializeAsString()), HasSubstr("more than 32 deep"));
 }
 
+// Each once overflowed.
+TEST(OnnxShapes, OfExtentsBeyondAllNumbersAreRefused) {
+  const auto mistake = [](const std::string& node, std::vector<std::int64_t> values) {
+    return error_of(
+        model("g (float[4, 6] x) => (float[N] y) { " + node + " }", {integers("s", values)}));
+  };
+  EXPECT_THAT(mistake("y, z = Split <axis = 1> (x, s)", {INT64_MIN + 32, 1}),
+              HasSubstr("parts of -9223372036854775776 + 1 do not make 6"));
+  EXPECT_THAT(mistake("y, z = Split <axis = 1> (x, s)", {INT64_MAX, 1}),
+              HasSubstr("do not make 6"));
+  EXPECT_THAT(mistake(R"(y = Resize <keep_aspect_ratio_policy = "not_larger"> (x, , , s))",
+                      {INT64_MIN, INT64_MIN}),
+              HasSubstr("(Resize): "));
+}
+
 // Each once divided by zero, in libonnx.
 TEST(OnnxShapes, OfWindowsAndGroupsThatAreNoneAreRefused) {
   const auto mistake = [](const std::string& node) {

@@ -96,6 +96,16 @@ TEST(Validate, RefusesMissingAndRepeatedNames) {
   EXPECT_EQ(error_of(graph), "my.json: op 2 has no name");
 }
 
+TEST(Validate, RefusesTextThatIsNotUtf8) {
+  OpGraph graph = graph_of(1, {});
+  graph[0].name = "caf\xe9";
+  EXPECT_THAT(error_of(graph), HasSubstr("expected a name in UTF-8, found 'caf\\xe9'"));
+  graph[0].name = "caf\xc3\xa9";
+  EXPECT_EQ(error_of(graph), "");
+  graph[0].scope = "\xff";
+  EXPECT_THAT(error_of(graph), HasSubstr("expected a scope in UTF-8"));
+}
+
 TEST(Validate, RefusesAnOutputThatTheProducerDoesNotHave) {
   OpGraph graph = graph_of(2, {});
   add_dependency(graph, 0, 1, 1);

@@ -206,7 +206,7 @@ void resize(Inference& node) {
       extent = policy.empty() || policy == "stretch"
                    ? sizes[i]
                    : static_cast<std::int64_t>(
-                         std::min(std::round(static_cast<double>(extent) * factor), 1e12));
+                         std::clamp(std::round(static_cast<double>(extent) * factor), -1.0, 1e12));
     }
     node.give(std::move(shape), node.type(0));
     return;
@@ -295,15 +295,21 @@ void split(Inference& node) {
     parts = Shape(static_cast<std::size_t>(count), extent);
     parts->back() = from[axis] - (count - 1) * extent;
   }
+  const auto fail_parts = [&] {
+    fail_shape(fmt::format("parts of {} do not make {}", fmt::join(*parts, " + "), from[axis]));
+  };
   std::int64_t left = from[axis];
   for (const std::int64_t part : *parts) {
+    if (part < 0 || part > left) {
+      fail_parts();
+    }
     left -= part;
     Shape shape = from;
     shape[axis] = part;
     node.give(std::move(shape), node.type(0));
   }
   if (left != 0) {
-    fail_shape(fmt::format("parts of {} do not make {}", fmt::join(*parts, " + "), from[axis]));
+    fail_parts();
   }
 }
 

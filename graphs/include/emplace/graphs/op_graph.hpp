@@ -50,9 +50,9 @@ void add_dependency(OpGraph& graph, OpId producer, std::int32_t output, OpId con
 /// edges).
 std::vector<OpId> topological_order(const OpGraph& graph);
 
-/// Throws kFormat unless names are unique and not empty, quantities are not negative, output
-/// indices exist, sums of bytes and FLOPs fit 64 bits, and there is no cycle. `source` begins the
-/// message.
+/// Throws kFormat unless names are unique and not empty, the text of ops is UTF-8, quantities are
+/// not negative, output indices exist, sums of bytes and FLOPs fit 64 bits, and there is no cycle.
+/// `source` begins the message.
 void validate(const OpGraph& graph, std::string_view source);
 
 /// Holds sums over all ops of a graph.
