@@ -147,15 +147,6 @@ class Lines {
   std::vector<Line> lines_;
 };
 
-// All of a suite as one shard.
-ShardWork whole(const SuiteCosts& costs) {
-  ShardWork work{.cells = std::vector<std::size_t>(costs.cells.size()),
-                 .trainings = std::vector<std::size_t>(costs.trainings.size())};
-  std::iota(work.cells.begin(), work.cells.end(), std::size_t{0});
-  std::iota(work.trainings.begin(), work.trainings.end(), std::size_t{0});
-  return work;
-}
-
 // Takes out of `work` what the run in `folder` has.
 void leave_out_finished(ShardWork& work, const SuiteCosts& costs, const std::string& folder,
                         const bench::Manifest& wanted) {
@@ -177,13 +168,6 @@ void leave_out_finished(ShardWork& work, const SuiteCosts& costs, const std::str
     return !needed.contains(hash_of(training.plan)) ||
            std::filesystem::exists(bench::policy_path(folder, training));
   });
-}
-
-// What a shard runs.
-ShardWork work_of(const SuiteCosts& costs, bench::Shard shard) {
-  return shard.is_whole() ? whole(costs)
-                          : bench::divide(costs.pieces(),
-                                          shard.count)[static_cast<std::size_t>(shard.index - 1)];
 }
 
 Estimate estimate(const SuiteCosts& costs, const ShardWork& work) {
@@ -346,7 +330,7 @@ nlohmann::ordered_json to_json(const Estimate& estimate, const bench::Suite& sui
 void dry_run(const bench::Suite& suite, std::uint64_t root_seed, bench::Shard shard,
              const std::string& folder, bool json, const Invocation& invocation) {
   const SuiteCosts costs = bench::costs_of(suite, root_seed);
-  ShardWork work = work_of(costs, shard);
+  ShardWork work = costs.work_of(shard);
   if (!folder.empty()) {
     leave_out_finished(work, costs, folder,
                        {.suite = suite,

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 
 namespace emplace::bench {
@@ -97,6 +98,17 @@ std::vector<Piece> SuiteCosts::pieces() const {
     pieces[piece->second].cost_us += cells_us[cell];
   }
   return pieces;
+}
+
+ShardWork SuiteCosts::work_of(Shard shard) const {
+  if (!shard.is_whole()) {
+    return divide(pieces(), shard.count)[static_cast<std::size_t>(shard.index - 1)];
+  }
+  ShardWork work{.cells = std::vector<std::size_t>(cells.size()),
+                 .trainings = std::vector<std::size_t>(trainings.size())};
+  std::iota(work.cells.begin(), work.cells.end(), std::size_t{0});
+  std::iota(work.trainings.begin(), work.trainings.end(), std::size_t{0});
+  return work;
 }
 
 }  // namespace emplace::bench

@@ -87,8 +87,7 @@ void SuiteRun::load_all() {
 // its own.
 void SuiteRun::load_shard() {
   SuiteCosts costs = costs_of(suite_, root_seed_);
-  const ShardWork work =
-      divide(costs.pieces(), shard_.count)[static_cast<std::size_t>(shard_.index - 1)];
+  const ShardWork work = costs.work_of(shard_);
   num_suite_cells_ = static_cast<std::int64_t>(costs.cells.size());
   hashes_ = std::move(costs.problems);
   cells_.reserve(work.cells.size());

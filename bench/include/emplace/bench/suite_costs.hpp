@@ -29,6 +29,9 @@ struct SuiteCosts {
 
   /// Returns what cannot be divided (shard.hpp), in the order of the cells.
   std::vector<Piece> pieces() const;
+
+  /// Returns what `shard` runs: all, if it is the whole.
+  ShardWork work_of(Shard shard) const;
 };
 
 /// Loads all that `suite` names and returns the costs. Throws as cells_of(), for_each_problem() and
