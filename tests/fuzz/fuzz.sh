@@ -34,6 +34,6 @@ if [ "$status" -ne 0 ]; then
 fi
 rm -rf "$found/small"
 mkdir "$found/small"
-find "$new" -type f -size -3k -exec cp -t "$found/small" {} +
+find "$new" -type f -size -2k -exec cp -t "$found/small" {} +
 "$fuzz" -set_cover_merge=1 -use_counters=0 "$corpus" "$found/small" >"$found/merge.log" 2>&1
 echo "$target: $executed inputs, none broke it; $(($(find "$corpus" -type f | wc -l) - before)) added to the corpus"
