@@ -213,13 +213,13 @@ class TemporaryFile {
 
 constexpr std::string_view kGzip = "\x1f\x8b";
 
-constexpr std::size_t kMostUnseen = std::size_t{1} << 32;  // of what does not tell its size
+constexpr std::size_t kMaxUnsizedBytes = std::size_t{1} << 32;  // of what does not tell its size
 
 // A small gzipped file may hold a thousand times as much. Texts shrink to a tenth or a fortieth.
 std::size_t most_unzipped(std::size_t gzipped_bytes) {
   constexpr std::size_t kAlways = std::size_t{1} << 26;
   constexpr std::size_t kFactor = 100;
-  return std::clamp(kFactor * gzipped_bytes, kAlways, kMostUnseen);
+  return std::clamp(kFactor * gzipped_bytes, kAlways, kMaxUnsizedBytes);
 }
 
 std::string unzip(const std::string& gzipped, const std::string& path) {
@@ -272,7 +272,7 @@ std::size_t most_bytes(const struct stat& facts) {
   constexpr std::size_t kMaxDeviceBytes = std::size_t{1} << 24;
   return S_ISREG(facts.st_mode)   ? std::numeric_limits<std::size_t>::max()
          : S_ISCHR(facts.st_mode) ? kMaxDeviceBytes
-                                  : kMostUnseen;
+                                  : kMaxUnsizedBytes;
 }
 
 std::string read_all(std::istream& stream, std::size_t most, const std::string& path) {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Lets libFuzzer look for inputs that break a reader: tests/fuzz/fuzz.sh [TARGET...]
-# A target is a folder of corpus/; without any, all run, FUZZ_JOBS (2) at a time, each for FUZZ_MINUTES (30). Small inputs
-# that reach code which the corpus does not reach are added to it; the rest stays in build/fuzz/found/TARGET/new, where
-# the next run begins. Prints counts for each target; the exit status is not 0 if an input broke one, and that input is
+# A target is a folder of corpus/; without any, all run, FUZZ_JOBS (2) at a time, each for FUZZ_MINUTES (30). Inputs of at
+# most 1 KiB that reach code which the corpus does not reach are added to it; the rest stays in
+# build/fuzz/found/TARGET/new, where the next run begins. Prints counts for each target; the exit status is not 0 if an input broke one, and that input is
 # in build/fuzz/found/TARGET/.
 # Needs: .ci/setup build fuzz && cmake --preset fuzz && cmake --build --preset fuzz
 set -eu

@@ -444,7 +444,7 @@ TEST(OnnxShapes, OfExtentsBeyondAllNumbersAreRefused) {
               HasSubstr("do not make 6"));
   EXPECT_THAT(mistake(R"(y = Resize <keep_aspect_ratio_policy = "not_larger"> (x, , , s))",
                       {INT64_MIN, INT64_MIN}),
-              HasSubstr("(Resize): "));
+              HasSubstr("(Resize): its result would have a dimension of -1"));
 }
 
 // Each once divided by zero, in libonnx.
