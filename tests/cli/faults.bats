@@ -144,7 +144,7 @@ finished() {
   "$EMPLACE" train placeto:preset=released,rounds=1 in-tree:levels=4 --cluster p2-8xlarge-2 --episodes 1000000 \
     -o p.json >/dev/null 2>&1 &
   local first=$!
-  for _ in $(seq 600); do [ -e p.json ] && break; sleep 0.1; done
+  for _ in $(seq 600); do [ -e p.json.checkpoint ] && break; sleep 0.1; done
   refuses 2 "p.json: another training is writing here" train placeto:preset=released,rounds=1 in-tree:levels=4 \
     --cluster p2-8xlarge-2 --episodes 1 -o p.json
   kill -KILL "$first"
