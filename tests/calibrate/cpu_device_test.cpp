@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <profiles/calibrate/src/cpu/host_facts.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -32,6 +33,10 @@ OpSite relu(std::int64_t elements) {
 
 std::span<float> floats(const Memory& memory) {
   return {static_cast<float*>(memory.data()), static_cast<std::size_t>(memory.bytes()) / 4};
+}
+
+TEST(CpuDevice, FindsLastCachesNoSmallerThanTheSecondLevel) {
+  EXPECT_GE(last_cache_bytes(), sysconf(_SC_LEVEL2_CACHE_SIZE));
 }
 
 TEST(CpuDevice, TellsItsFacts) {

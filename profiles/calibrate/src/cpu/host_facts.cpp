@@ -2,6 +2,9 @@
 
 #include "cpu_launcher.hpp"
 
+#include <emplace/calibrate/cpu_device.hpp>
+
+#include <fmt/format.h>
 #include <unistd.h>
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -9,8 +12,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <vector>
@@ -154,8 +159,27 @@ std::int64_t host_memory_bytes() {
 
 std::int64_t last_cache_bytes() {
   constexpr std::int64_t kOtherwise = 32 << 20;
-  const std::int64_t cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return cache > 0 ? cache : kOtherwise;
+  std::map<std::string, std::int64_t> caches;  // by the list of cores that share one
+  for (const int core : usable_cores()) {
+    std::string last;
+    for (int i = 0;; ++i) {  // from the first level to the last
+      const std::string cache =
+          fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", core, i);
+      if (!std::filesystem::exists(cache)) {
+        break;
+      }
+      last = cache;
+    }
+    if (!last.empty()) {
+      // A size is such as "32768K".
+      caches[text_of(last + "shared_cpu_list")] = number_in(last + "size", 0) << 10;
+    }
+  }
+  std::int64_t bytes = 0;
+  for (const auto& [cores, size] : caches) {
+    bytes += size;
+  }
+  return bytes > 0 ? bytes : kOtherwise;
 }
 
 double measure_flops_per_us(const CoreTeam& team) {
