@@ -5,12 +5,12 @@
 #include "agents/src/placeto/move_episode.hpp"
 #include "agents/src/placeto/value_policy.hpp"
 #include "agents/src/search/starts.hpp"
+#include "cpu_time.hpp"
 
 #include <emplace/bench/problem_set.hpp>
 
 #include <benchmark/benchmark.h>
 
-#include <ctime>
 #include <limits>
 #include <vector>
 
@@ -20,9 +20,6 @@ namespace {
 using agents::placeto::MoveEpisode;
 using agents::placeto::Trials;
 using agents::placeto::ValuePolicy;
-
-// Of this process, which other processes on the machine do not lengthen.
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // Returns the placements that an episode evaluated after `start`.
 std::vector<Placement> evaluated(Placement start, const std::vector<Trials>& trials) {

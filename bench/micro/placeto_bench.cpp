@@ -4,6 +4,7 @@
 
 #include "agents/src/placeto/episode.hpp"
 #include "agents/src/placeto/learner.hpp"
+#include "cpu_time.hpp"
 #include "random_problem.hpp"
 
 #include <emplace/agents/session.hpp>
@@ -12,7 +13,6 @@
 #include <benchmark/benchmark.h>
 #include <tbb/global_control.h>
 
-#include <ctime>
 #include <limits>
 #include <memory>
 #include <string>
@@ -29,9 +29,6 @@ using agents::placeto::Learner;
 using agents::placeto::Network;
 using agents::placeto::Options;
 using agents::placeto::RolloutCollector;
-
-// Of this process, which other processes on the machine do not lengthen.
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // Multiplications and additions of the layers in one decision.
 double flops_of_decision(const Network<float>& network, const Graph& graph, int rounds) {

@@ -27,7 +27,6 @@ constexpr double kLegendText = kLegendLeft + 26;
 constexpr double kLegendStep = 18;
 constexpr double kRight = 10;
 constexpr double kWideFont = 1.15;  // fonts that stand in for Helvetica, over Helvetica
-constexpr double kFontSize = 12;    // that of Svg
 constexpr int kTitleSize = 15;
 
 constexpr std::array kRoundDigits = {1.0, 2.0, 5.0};
@@ -252,7 +251,7 @@ void LogPlot::draw_legend(Svg& svg) const {
 double LogPlot::width() const {
   double width = std::max(kLeastWidth, kLeft + kWideFont * text_width(title_, kTitleSize) + kRight);
   const auto reserve = [&](const std::string& entry) {
-    width = std::max(width, kLegendText + kWideFont * text_width(entry, kFontSize) + kRight);
+    width = std::max(width, kLegendText + kWideFont * text_width(entry, Svg::kFontSize) + kRight);
   };
   std::ranges::for_each(bands_, reserve, &Band::name);
   std::ranges::for_each(curves_, reserve, &Curve::name);

@@ -94,9 +94,9 @@ std::string tinted_color(std::size_t color, double strength) {
 Svg::Svg(double width, double height) {
   text_ = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
-      "viewBox=\"0 0 {0} {1}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" "
+      "viewBox=\"0 0 {0} {1}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"{2}\" "
       "fill=\"#222\">\n",
-      svg_number(width), svg_number(height));
+      svg_number(width), svg_number(height), svg_number(kFontSize));
   rect(0, 0, width, height, "rx=\"6\" fill=\"#fff\"");
 }
 

@@ -41,6 +41,9 @@ std::string tinted_color(std::size_t color, double strength);
 /// titles, which viewers show where one points, are escaped.
 class Svg {
  public:
+  /// Pixels of a text whose attributes name no other size.
+  static constexpr double kFontSize = 12;
+
   /// Starts a picture of so many pixels.
   Svg(double width, double height);
 
