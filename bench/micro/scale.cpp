@@ -5,6 +5,7 @@
 //
 //     emplace_scale --ops 10000,100000,1000000 --devices 4 [--links fair] [--only heft,etf]
 
+#include "cpu_time.hpp"
 #include "random_problem.hpp"
 
 #include <emplace/agents/agent_spec.hpp>
@@ -31,7 +32,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -48,6 +48,7 @@ using emplace::DeviceId;
 using emplace::OpId;
 using emplace::Placement;
 using emplace::Problem;
+using emplace::micro::cpu_seconds;
 
 // Holds one line of /proc/self/status in bytes: what is resident, or was at most.
 double status_bytes(const std::string& name) {
@@ -60,12 +61,6 @@ double status_bytes(const std::string& name) {
   return 0;
 }
 
-double processor_s() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
 struct Cost {
   double seconds = 0;
   double bytes = 0;  // at most, beyond what was held before
@@ -75,9 +70,9 @@ Cost measure(const std::function<void()>& part) {
   malloc_trim(0);
   std::ofstream("/proc/self/clear_refs") << "5";  // the peak is the present from here on
   const double held = status_bytes("VmRSS:");
-  const double begin_s = processor_s();
+  const double begin_s = cpu_seconds();
   part();
-  return {processor_s() - begin_s, std::max(0.0, status_bytes("VmHWM:") - held)};
+  return {cpu_seconds() - begin_s, std::max(0.0, status_bytes("VmHWM:") - held)};
 }
 
 struct Options {

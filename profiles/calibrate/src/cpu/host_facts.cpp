@@ -12,12 +12,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <memory>
 #include <sstream>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace emplace::calibrate {
@@ -35,6 +36,20 @@ std::int64_t number_in(const std::string& path, std::int64_t otherwise) {
   std::ifstream file(path);
   std::int64_t number = 0;
   return file >> number ? number : otherwise;
+}
+
+// Returns the cores that share the last-level cache of a core, and its bytes; 0 if Linux does not
+// tell.
+std::pair<std::string, std::int64_t> last_cache(int core) {
+  std::pair<std::string, std::int64_t> last;
+  for (int i = 0;; ++i) {  // from the first level to the last
+    const std::string cache = fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", core, i);
+    const std::int64_t kib = number_in(cache + "size", 0);  // of a text such as "32768K"
+    if (kib == 0) {
+      return last;
+    }
+    last = {text_of(cache + "shared_cpu_list"), kib << 10};
+  }
 }
 
 constexpr int kAccumulators = 12;  // enough to hide the latency of two units
@@ -159,21 +174,9 @@ std::int64_t host_memory_bytes() {
 
 std::int64_t last_cache_bytes() {
   constexpr std::int64_t kOtherwise = 32 << 20;
-  std::map<std::string, std::int64_t> caches;  // by the list of cores that share one
+  std::map<std::string, std::int64_t> caches;  // by the cores that share one
   for (const int core : usable_cores()) {
-    std::string last;
-    for (int i = 0;; ++i) {  // from the first level to the last
-      const std::string cache =
-          fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", core, i);
-      if (!std::filesystem::exists(cache)) {
-        break;
-      }
-      last = cache;
-    }
-    if (!last.empty()) {
-      // A size is such as "32768K".
-      caches[text_of(last + "shared_cpu_list")] = number_in(last + "size", 0) << 10;
-    }
+    caches.insert(last_cache(core));
   }
   std::int64_t bytes = 0;
   for (const auto& [cores, size] : caches) {

@@ -18,9 +18,8 @@ std::string processor_name();
 /// Returns the bytes of the host's memory that this process may use: all, or less in a container.
 std::int64_t host_memory_bytes();
 
-/// Returns the bytes of the last level of caches of this process's cores together, as Linux tells
-/// in /sys/devices/system/cpu; 32 MB if it does not. (glibc's sysconf() tells of the whole
-/// processor, of which a virtual machine may have a small part.)
+/// Returns the bytes of the last-level caches of this process's cores together; 32 MB if Linux does
+/// not tell. (sysconf() tells those of the whole processor, which a virtual machine has a part of.)
 std::int64_t last_cache_bytes();
 
 /// Measures the rate of fused multiply-adds on float32 in the widest vectors that the processor
