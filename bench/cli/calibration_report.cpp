@@ -1,10 +1,10 @@
 #include "calibration_report.hpp"
 
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <map>
@@ -16,8 +16,6 @@ namespace {
 
 using bench::TextTable;
 using Align = TextTable::Align;
-using Json = nlohmann::ordered_json;
-
 // More would hide the rest; --report has them all.
 constexpr std::size_t kMaxLeftOut = 10;
 

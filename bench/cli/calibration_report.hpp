@@ -4,8 +4,7 @@
 
 #include <emplace/bench/validation.hpp>
 #include <emplace/calibrate/calibration.hpp>
-
-#include <nlohmann/json_fwd.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <span>
 #include <string>
@@ -20,6 +19,6 @@ std::string to_text(const calibrate::CalibratedMachine& calibration);
 std::string to_text(const bench::Validation& validation);
 
 /// Returns the validations as JSON, schema_version first.
-nlohmann::ordered_json to_json(std::span<const bench::Validation> validations);
+Json to_json(std::span<const bench::Validation> validations);
 
 }  // namespace emplace::cli

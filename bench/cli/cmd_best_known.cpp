@@ -12,9 +12,9 @@
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -32,8 +32,6 @@ namespace {
 
 using bench::BestKnown;
 using bench::TextTable;
-using Json = nlohmann::ordered_json;
-
 constexpr TextTable::Align kRight = TextTable::Align::kRight;
 constexpr const char* kFolderInTree = "bench/best_known";
 
@@ -129,7 +127,7 @@ Json to_json(const std::vector<Listed>& all) {
          {"bound_us", if_bound(listed.bound_us.value_or(0))},
          {"gap", if_bound(gap_to_bound(entry.step_time_us, listed.bound_us.value_or(0)))},
          {"groups", entry.placement.size()},
-         {"found", Json::parse(bench::write_best_known(entry)).at("found")},
+         {"found", to_json(entry.found)},
          {"valid", listed.complaint.empty()},
          {"complaint", listed.complaint}});
   }

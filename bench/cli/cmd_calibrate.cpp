@@ -24,7 +24,6 @@
 #include <CLI/Validators.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -172,7 +171,7 @@ void validate(const Options& options, const calibrate::Progress& progress) {
     print_text(to_text(validations[i]));
   }
   if (!options.report.empty()) {
-    write_text_file(options.report, to_json(validations).dump(2) + "\n");
+    write_text_file(options.report, to_json(validations).indented(2) + "\n");
   }
 }
 

@@ -8,12 +8,12 @@
 #include <emplace/bench/manifest.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <CLI/Version.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -23,8 +23,6 @@
 
 namespace emplace::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The GPUs that calibrate can measure, by product, or why there are none.
 struct Gpus {
@@ -100,7 +98,7 @@ std::string to_text(const Diagnosis& diagnosis) {
 Json to_json(const Diagnosis& diagnosis) {
   Json libraries = Json::object();
   for (const auto& [name, version] : diagnosis.build.libraries) {
-    libraries[name] = version;
+    libraries.add(name, version);
   }
   Json parts = Json::array();
   for (const OptionalPart& part : optional_parts()) {

@@ -6,8 +6,7 @@
 #include "terminal.hpp"
 
 #include <emplace/bench/explanation_json.hpp>
-
-#include <nlohmann/json.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <memory>
 #include <optional>
@@ -20,14 +19,14 @@ struct Options : StepOptions {
   bool json = false;
 };
 
-nlohmann::ordered_json explain_as_json(const PlacedStep& step) {
-  nlohmann::ordered_json json = {{"schema_version", 1},
-                                 {"graph", step.graph},
-                                 {"cluster", step.cluster},
-                                 {"placed_by", step.placed_by},
-                                 {"bound_us", step.entry.bounds.best_us()},
-                                 {"gap", step.gap()}};
-  json.update(nlohmann::ordered_json::parse(
+Json explain_as_json(const PlacedStep& step) {
+  Json json = {{"schema_version", 1},
+               {"graph", step.graph},
+               {"cluster", step.cluster},
+               {"placed_by", step.placed_by},
+               {"bound_us", step.entry.bounds.best_us()},
+               {"gap", step.gap()}};
+  json.add_all(Json::of_text(
       bench::explanation_json(step.problem(), step.record, explain(step.problem(), step.record))));
   return json;
 }

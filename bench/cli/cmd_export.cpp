@@ -9,6 +9,7 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
@@ -17,7 +18,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -137,10 +137,9 @@ void note_changes(const PlacedStep& step, const PlacementExport& exported,
   }
 }
 
-nlohmann::ordered_json to_json(const PlacedStep& step, const PlacementExport& exported,
-                               const std::string& format, const std::string& output,
-                               const StepRecord& record) {
-  nlohmann::ordered_json joined = nlohmann::ordered_json::array();
+Json to_json(const PlacedStep& step, const PlacementExport& exported, const std::string& format,
+             const std::string& output, const StepRecord& record) {
+  Json joined = Json::array();
   for (const JoinedOps& ops : exported.joined) {
     joined.push_back({{"what", ops.what},
                       {"devices", names_of(step, ops.devices)},

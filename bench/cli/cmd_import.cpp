@@ -13,7 +13,6 @@
 #include <emplace/graphs/uncounted_work.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 

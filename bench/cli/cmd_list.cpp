@@ -6,6 +6,7 @@
 #include "terminal.hpp"
 
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 
@@ -17,8 +18,6 @@ namespace emplace::cli {
 namespace {
 
 using bench::TextTable;
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kLeastSummary = 20;
 
@@ -148,13 +147,13 @@ std::string sizes_as_text(const std::vector<GraphFacts>& all) {
 }
 
 Json with_size(Json graph, const GraphFacts& facts) {
-  graph.update({{"ops", facts.ops},
-                {"edges", facts.edges},
-                {"groups", facts.groups},
-                {"parameter_count", facts.totals.parameters},
-                {"flops", facts.totals.flops},
-                {"memory_bytes", facts.memory_bytes()},
-                {"source", facts.source}});
+  graph.add_all({{"ops", facts.ops},
+                 {"edges", facts.edges},
+                 {"groups", facts.groups},
+                 {"parameter_count", facts.totals.parameters},
+                 {"flops", facts.totals.flops},
+                 {"memory_bytes", facts.memory_bytes()},
+                 {"source", facts.source}});
   return graph;
 }
 
@@ -179,15 +178,13 @@ void list(const Options& options) {
   }
   if (options.json) {
     Json entries = Json::array();
-    for (const std::string& name : names) {
-      entries.push_back(listing.entry(name).json);
-    }
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      entries[i] = with_size(std::move(entries[i]), sizes[i]);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Json entry = listing.entry(names[i]).json;
+      entries.push_back(sizes.empty() ? entry : with_size(entry, sizes[i]));
     }
     std::string member(listing.what);
     std::ranges::replace(member, '-', '_');
-    print_json(Json{{"schema_version", 1}, {std::move(member), std::move(entries)}});
+    print_json(Json{{"schema_version", 1}, {member, entries}});
   } else if (!sizes.empty()) {
     print_text(sizes_as_text(sizes));
   } else if (options.details || !options.name.empty()) {

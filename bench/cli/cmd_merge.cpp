@@ -9,9 +9,9 @@
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/escape.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -72,8 +72,8 @@ void tell_missing(const Merge& merge, const Options& options) {
                    escape_shell(options.output), merge.manifest.root_seed));
 }
 
-nlohmann::ordered_json to_json(const Merge& merge, const Options& options) {
-  nlohmann::ordered_json missing = nlohmann::ordered_json::array();
+Json to_json(const Merge& merge, const Options& options) {
+  Json missing = Json::array();
   for (const Cell& cell : merge.missing) {
     missing.push_back({{"id", cell.id()},
                        {"graph", cell.graph},
@@ -81,7 +81,7 @@ nlohmann::ordered_json to_json(const Merge& merge, const Options& options) {
                        {"agent", cell.agent.text()},
                        {"repetition", cell.repetition}});
   }
-  nlohmann::ordered_json absent = nlohmann::ordered_json::array();
+  Json absent = Json::array();
   for (const Shard& shard : merge.absent) {
     absent.push_back(shard.text());
   }

@@ -7,12 +7,12 @@
 
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/escape.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -115,9 +115,9 @@ void add_place(CLI::App& app, Action& action) {
         print(escape_json(file));
         return outcome;
       }
-      nlohmann::ordered_json answer = to_json(step);
+      Json answer = to_json(step);
       if (options->output.empty()) {
-        answer["placement"] = nlohmann::ordered_json::parse(file);
+        answer.add("placement", Json::of_text(file));
       } else {
         write_text_file(options->output, file);
       }

@@ -9,13 +9,13 @@
 #include <emplace/calibrate/sample_fit.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/escape.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <ctime>
@@ -25,8 +25,6 @@
 
 namespace emplace::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string profile;

@@ -11,11 +11,11 @@
 #include <emplace/bench/suite_index.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/escape.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -24,8 +24,6 @@ namespace {
 
 using bench::CellResult;
 using bench::TextTable;
-using Json = nlohmann::ordered_json;
-
 struct Options {
   CellChoice choice;
   std::string output;
@@ -99,7 +97,7 @@ void write_placement(const Options& options) {
   }
   Json answer = cli::to_json(step);
   if (options.output.empty()) {
-    answer["placement"] = Json::parse(file);
+    answer.add("placement", Json::of_text(file));
   } else {
     write_text_file(options.output, file);
   }

@@ -17,10 +17,10 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <memory>
@@ -30,7 +30,6 @@ namespace emplace::cli {
 namespace {
 
 using bench::TextTable;
-using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 
 constexpr std::array kCostSources = {CostSource::kMeasured, CostSource::kInterpolated,
@@ -110,21 +109,22 @@ std::string cluster_to_text(const ClusterFacts& facts) {
 }
 
 void add_to_json(Json& json, const ClusterFacts& facts) {
-  json["cluster"] = facts.name;
-  json["bound_us"] = facts.bound_us;
-  json["largest_group_share"] = facts.largest_share;
-  json["device_classes"] = Json::array();
+  json.add("cluster", facts.name);
+  json.add("bound_us", facts.bound_us);
+  json.add("largest_group_share", facts.largest_share);
+  Json classes = Json::array();
   for (const ClassTotals& totals : facts.classes) {
     Json cost_sources = Json::object();
     for (const CostSource source : kCostSources) {
-      cost_sources[std::string(to_string(source))] =
-          totals.ops_by_cost_source[static_cast<std::size_t>(source)];
+      cost_sources.add(to_string(source),
+                       totals.ops_by_cost_source[static_cast<std::size_t>(source)]);
     }
-    json["device_classes"].push_back({{"profile", totals.profile},
-                                      {"device_class", totals.device_class},
-                                      {"all_ops_us", totals.all_ops_us},
-                                      {"ops_by_cost_source", std::move(cost_sources)}});
+    classes.push_back({{"profile", totals.profile},
+                       {"device_class", totals.device_class},
+                       {"all_ops_us", totals.all_ops_us},
+                       {"ops_by_cost_source", std::move(cost_sources)}});
   }
+  json.add("device_classes", classes);
 }
 
 // Tells of a grouped graph, and if there is a problem of it, of that too.
@@ -146,7 +146,7 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
                                           static_cast<std::uint64_t>(options.seed));
         });
     text += to_text(comparison);
-    json["groupings"] = to_json(comparison);
+    json.add("groupings", to_json(comparison));
   }
   if (!options.picture.empty()) {
     std::optional<PlacedStep> step;

@@ -10,6 +10,7 @@
 
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/chrome_trace.hpp>
@@ -17,7 +18,6 @@
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <fstream>
@@ -113,9 +113,9 @@ Outcome simulate_problem(const Options& options) {
     note_exact_costs(*replicas);
   }
   if (options.json) {
-    nlohmann::ordered_json json = to_json(step);
+    Json json = to_json(step);
     if (replicas) {
-      json["replicas"] = to_json(*replicas);
+      json.add("replicas", to_json(*replicas));
     }
     print_json(json);
   } else {

@@ -13,11 +13,11 @@
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <chrono>
@@ -34,8 +34,6 @@ namespace {
 using bench::Training;
 using bench::TrainingEnd;
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::ordered_json;
-
 constexpr double kDefaultCheckpointSeconds = 30;
 
 struct Options {

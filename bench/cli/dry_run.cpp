@@ -8,9 +8,9 @@
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/counted.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -288,17 +288,17 @@ std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::
          "More cores end hardly sooner.\n";
 }
 
-nlohmann::ordered_json to_json(const Estimate& estimate, const bench::Suite& suite,
-                               std::uint64_t root_seed, bench::Shard shard) {
+Json to_json(const Estimate& estimate, const bench::Suite& suite, std::uint64_t root_seed,
+             bench::Shard shard) {
   const auto hours = [](std::int64_t us) { return static_cast<double>(us) / kUsPerHour; };
-  nlohmann::ordered_json lines = nlohmann::ordered_json::array();
+  Json lines = Json::array();
   for (const Line& line : estimate.lines) {
     lines.push_back({{"agent", line.name},
                      {"runs", line.runs},
                      {"core_hours", hours(line.cost_us)},
                      {"speed", line.source}});
   }
-  nlohmann::ordered_json divisions = nlohmann::ordered_json::array();
+  Json divisions = Json::array();
   for (const Division& division : estimate.divisions) {
     divisions.push_back({{"shards", division.cores},
                          {"hours", hours(division.shards_us)},

@@ -6,15 +6,14 @@
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <tbb/parallel_for.h>
 
 namespace emplace::cli {
 
 using bench::TextTable;
-using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 
 GraphFacts facts_of(const OpGraph& graph, std::string_view name, const Grouping& grouping) {

@@ -3,9 +3,8 @@
 // The facts of a graph that `show` and `list graphs --details` tell.
 
 #include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/op_graph.hpp>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <map>
@@ -51,6 +50,6 @@ std::vector<GraphFacts> facts_of_catalog();
 std::string to_text(const GraphFacts& facts);
 
 /// Returns a JSON answer, schema_version first.
-nlohmann::ordered_json to_json(const GraphFacts& facts);
+Json to_json(const GraphFacts& facts);
 
 }  // namespace emplace::cli

@@ -2,15 +2,13 @@
 
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/counted.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace emplace::cli {
 
 using bench::ComparedGrouping;
-using Json = nlohmann::ordered_json;
-
 std::string to_text(const bench::GroupingComparison& comparison) {
   std::string text =
       fmt::format("\nbest placements found by {}, {}, seed {}; ", comparison.agent,
@@ -48,7 +46,7 @@ Json to_json(const bench::GroupingComparison& comparison) {
                  {"status", to_string(grouping.status)},
                  {"step_time_us", grouping.step_time_us}};
     if (grouping.lost_parallelism) {
-      json["lost_parallelism"] = *grouping.lost_parallelism;
+      json.add("lost_parallelism", *grouping.lost_parallelism);
     }
     groupings.push_back(std::move(json));
   }
@@ -56,9 +54,9 @@ Json to_json(const bench::GroupingComparison& comparison) {
                {"max_evaluations", comparison.max_evaluations},
                {"root_seed", comparison.root_seed}};
   if (comparison.best_step_time_us) {
-    json["best_step_time_us"] = *comparison.best_step_time_us;
+    json.add("best_step_time_us", *comparison.best_step_time_us);
   }
-  json["by_grouping"] = std::move(groupings);
+  json.add("by_grouping", std::move(groupings));
   return json;
 }
 

@@ -3,8 +3,7 @@
 // The numbers of all groupings, as `show --compare-groupings` tells them.
 
 #include <emplace/bench/grouping_comparison.hpp>
-
-#include <nlohmann/json_fwd.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <string>
 
@@ -14,6 +13,6 @@ namespace emplace::cli {
 std::string to_text(const bench::GroupingComparison& comparison);
 
 /// Returns an object.
-nlohmann::ordered_json to_json(const bench::GroupingComparison& comparison);
+Json to_json(const bench::GroupingComparison& comparison);
 
 }  // namespace emplace::cli

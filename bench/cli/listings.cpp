@@ -6,6 +6,7 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/placement_format.hpp>
 
@@ -18,8 +19,6 @@ namespace {
 
 using agents::AgentRegistry;
 using bench::TextTable;
-using Json = nlohmann::ordered_json;
-
 constexpr TextTable::Align kRight = TextTable::Align::kRight;
 
 Json to_json(const ParamValue& value) {
@@ -32,15 +31,15 @@ Json to_json(std::span<const ParamSpec> parameters) {
     Json json = {{"name", parameter.name}, {"default", to_json(parameter.default_value)}};
     if (std::holds_alternative<std::int64_t>(parameter.default_value) ||
         std::holds_alternative<double>(parameter.default_value)) {
-      json["min"] = parameter.min;
-      json["max"] = parameter.max;
+      json.add("min", parameter.min);
+      json.add("max", parameter.max);
     }
     if (!parameter.choices.empty()) {
-      json["choices"] = parameter.choices;
+      json.add("choices", parameter.choices);
     }
-    json["summary"] = parameter.summary;
-    json["group"] = parameter.group;
-    json["expert"] = parameter.expert;
+    json.add("summary", parameter.summary);
+    json.add("group", parameter.group);
+    json.add("expert", parameter.expert);
     list.push_back(std::move(json));
   }
   return list;
@@ -51,7 +50,7 @@ Json to_json(std::span<const agents::Preset> presets) {
   for (const agents::Preset& preset : presets) {
     Json defaults = Json::object();
     for (const auto& [name, value] : preset.defaults) {
-      defaults[name] = to_json(value);
+      defaults.add(name, to_json(value));
     }
     list.push_back(
         {{"name", preset.name}, {"summary", preset.summary}, {"defaults", std::move(defaults)}});
@@ -177,10 +176,7 @@ ListingEntry profile_entry(const std::string& name) {
 
 ListingEntry suite_entry(const std::string& name) {
   const bench::Suite suite = bench::load_suite(name);
-  Json json = Json::parse(bench::write_suite(suite));
-  json.erase("schema");
-  json.erase("version");
-  return {.name = name, .summary = suite.summary, .json = std::move(json)};
+  return {.name = name, .summary = suite.summary, .json = Json::of_text(bench::write_suite(suite))};
 }
 
 }  // namespace

@@ -4,9 +4,8 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/params.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <span>
 #include <string>
@@ -24,7 +23,7 @@ struct ListingEntry {
   std::string reference{};
   std::vector<ParamSpec> parameters{};
   std::vector<agents::Preset> presets{};
-  nlohmann::ordered_json json{};  ///< all facts
+  Json json{};  ///< all facts
 };
 
 /// Describes a listing.

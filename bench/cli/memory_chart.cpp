@@ -3,10 +3,10 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/escape.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/sim/memory_curve.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -83,11 +83,11 @@ std::string memory_to_text(const PlacedStep& step, DeviceId device) {
   return text + fmt::format("{:14}0{:>{}.3f} ms\n", "", record.makespan_us / 1e3, kColumns - 3);
 }
 
-nlohmann::ordered_json memory_to_json(const PlacedStep& step, DeviceId device) {
+Json memory_to_json(const PlacedStep& step, DeviceId device) {
   const std::vector<MemoryPoint> curve = memory_curve(step.problem(), step.record, device);
-  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  Json points = Json::array();
   for (const MemoryPoint& point : curve) {
-    points.push_back({point.at_us, point.bytes});
+    points.push_back(Json::array({point.at_us, point.bytes}));
   }
   const MemoryPoint peak = peak_of(curve);
   return {{"schema_version", 1},

@@ -4,7 +4,7 @@
 
 #include "placed_step.hpp"
 
-#include <nlohmann/json_fwd.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <string>
 #include <string_view>
@@ -19,6 +19,6 @@ DeviceId find_device(const PlacedStep& step, std::string_view name);
 std::string memory_to_text(const PlacedStep& step, DeviceId device);
 
 /// Returns a JSON answer, schema_version first, with every change of the memory.
-nlohmann::ordered_json memory_to_json(const PlacedStep& step, DeviceId device);
+Json memory_to_json(const PlacedStep& step, DeviceId device);
 
 }  // namespace emplace::cli

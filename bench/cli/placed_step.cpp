@@ -18,6 +18,7 @@
 #include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/graphs/uncounted_work.hpp>
 #include <emplace/sim/placement_file.hpp>
@@ -25,7 +26,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -40,8 +40,6 @@ namespace {
 
 using bench::ProblemSet;
 using bench::TextTable;
-using Json = nlohmann::ordered_json;
-
 ProblemSet::Entry with_bounds(Problem problem) {
   const LowerBounds bounds = lower_bounds(problem);
   return {std::move(problem), bounds};
@@ -400,8 +398,7 @@ namespace {
 Json facts_of(const PlacedStep& step) {
   Json cost_sources = Json::object();
   for (std::size_t source = 0; source < step.ops_by_cost_source.size(); ++source) {
-    cost_sources[std::string(to_string(static_cast<CostSource>(source)))] =
-        step.ops_by_cost_source[source];
+    cost_sources.add(to_string(static_cast<CostSource>(source)), step.ops_by_cost_source[source]);
   }
   Json peak_bytes = Json::array();
   Json devices = Json::array();
@@ -439,11 +436,11 @@ Json facts_of(const PlacedStep& step) {
 Json to_json(const PlacedStep& step) {
   Json json = facts_of(step);
   if (step.best_known_us) {
-    json["best_known_us"] = *step.best_known_us;
+    json.add("best_known_us", *step.best_known_us);
   }
   if (const auto above = step.above_best_known()) {
-    json["above_best_known"] = *above;
-    json["new_best"] = *above < 0;
+    json.add("above_best_known", *above);
+    json.add("new_best", *above < 0);
   }
   return json;
 }

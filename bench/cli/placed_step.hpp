@@ -8,10 +8,9 @@
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <array>
 #include <cstdint>
@@ -107,6 +106,6 @@ void note_guesses(const PlacedStep& step);
 std::string to_text(const PlacedStep& step, std::string_view more_times = "");
 
 /// Returns a JSON answer, schema_version first.
-nlohmann::ordered_json to_json(const PlacedStep& step);
+Json to_json(const PlacedStep& step);
 
 }  // namespace emplace::cli

@@ -4,10 +4,10 @@
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/counted.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -50,19 +50,20 @@ std::string to_text(const PolicyFacts& facts) {
   return text + table.to_terminal(false);
 }
 
-nlohmann::ordered_json to_json(const PolicyFacts& facts) {
-  nlohmann::ordered_json json = {{"schema_version", 1},
-                                 {"agent", facts.agent},
-                                 {"cluster", facts.cluster},
-                                 {"devices", facts.devices},
-                                 {"layers", nlohmann::ordered_json::array()}};
+Json to_json(const PolicyFacts& facts) {
+  Json json = {{"schema_version", 1},
+               {"agent", facts.agent},
+               {"cluster", facts.cluster},
+               {"devices", facts.devices}};
+  Json layers = Json::array();
   for (const agents::PolicyLayer& layer : facts.layers) {
-    json["layers"].push_back({{"name", layer.name},
-                              {"inputs", layer.inputs},
-                              {"outputs", layer.outputs},
-                              {"weights", layer.weights()}});
+    layers.push_back({{"name", layer.name},
+                      {"inputs", layer.inputs},
+                      {"outputs", layer.outputs},
+                      {"weights", layer.weights()}});
   }
-  json["weights"] = facts.weights;
+  json.add("layers", layers);
+  json.add("weights", facts.weights);
   return json;
 }
 

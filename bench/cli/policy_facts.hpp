@@ -3,8 +3,7 @@
 // What `show` tells of an agent that trains a policy: the layers that it would have on a cluster.
 
 #include <emplace/agents/agent.hpp>
-
-#include <nlohmann/json_fwd.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <cstdint>
 #include <string>
@@ -32,6 +31,6 @@ PolicyFacts facts_of_policy(std::string_view spec, std::string_view cluster);
 std::string to_text(const PolicyFacts& facts);
 
 /// Returns a JSON answer, schema_version first.
-nlohmann::ordered_json to_json(const PolicyFacts& facts);
+Json to_json(const PolicyFacts& facts);
 
 }  // namespace emplace::cli

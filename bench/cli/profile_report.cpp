@@ -2,10 +2,10 @@
 
 #include <emplace/calibrate/sample_fit.hpp>
 #include <emplace/graphs/escape.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,6 @@ namespace emplace::cli {
 namespace {
 
 using bench::TextTable;
-using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 
 constexpr std::size_t kShownResiduals = 10;
@@ -201,7 +200,7 @@ Json to_json(const DeviceProfile& profile) {
                          {"roofline_us", residual.roofline_us},
                          {"error", residual.error()}});
   }
-  return {{"profile", Json::parse(write_device_profile_json(profile))},
+  return {{"profile", Json::of_text(write_device_profile_json(profile))},
           {"residuals", std::move(residuals)}};
 }
 

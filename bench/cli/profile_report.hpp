@@ -4,9 +4,8 @@
 // that they predict worst.
 
 #include <emplace/bench/text_table.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/profiles/device_profile.hpp>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <string>
 #include <vector>
@@ -41,6 +40,6 @@ std::vector<std::pair<std::string, std::string>> facts_of(const DeviceProfile& p
 std::string to_text(const DeviceProfile& profile);
 
 /// Returns the profile as its file has it, and all residuals.
-nlohmann::ordered_json to_json(const DeviceProfile& profile);
+Json to_json(const DeviceProfile& profile);
 
 }  // namespace emplace::cli

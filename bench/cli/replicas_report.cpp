@@ -2,12 +2,12 @@
 
 #include "terminal.hpp"
 
+#include <emplace/graphs/json.hpp>
 #include <emplace/sim/placement_format.hpp>
 
 #include <CLI/App.hpp>
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <cmath>
@@ -16,8 +16,6 @@
 
 namespace emplace::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 ReplicaReport::Side side_of(const Problem& problem, const Placement& placement,
                             const Replicas& replicas) {
@@ -128,16 +126,16 @@ std::string to_text(const ReplicaReport& report) {
 
 Json to_json(const ReplicaReport& report) {
   Json json = {{"count", report.replicas}, {"seed", report.seed}};
-  json.update(to_json(report.side));
+  json.add_all(to_json(report.side));
   if (report.other) {
     const ReplicaComparison& comparison = report.other->comparison;
     Json against = {{"placed_by", report.other->path}};
-    against.update(to_json(report.other->side));
-    against.update({{"probability_beaten", comparison.probability},
-                    {"probability_beaten_low", comparison.probability_low},
-                    {"probability_beaten_high", comparison.probability_high},
-                    {"mean_difference_us", comparison.mean_difference_us}});
-    json["against"] = std::move(against);
+    against.add_all(to_json(report.other->side));
+    against.add_all({{"probability_beaten", comparison.probability},
+                     {"probability_beaten_low", comparison.probability_low},
+                     {"probability_beaten_high", comparison.probability_high},
+                     {"mean_difference_us", comparison.mean_difference_us}});
+    json.add("against", std::move(against));
   }
   return json;
 }

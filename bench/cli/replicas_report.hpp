@@ -5,9 +5,8 @@
 #include "options.hpp"
 #include "placed_step.hpp"
 
+#include <emplace/graphs/json.hpp>
 #include <emplace/sim/replicas.hpp>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -56,6 +55,6 @@ void note_exact_costs(const ReplicaReport& report);
 std::string to_text(const ReplicaReport& report);
 
 /// Returns a JSON object.
-nlohmann::ordered_json to_json(const ReplicaReport& report);
+Json to_json(const ReplicaReport& report);
 
 }  // namespace emplace::cli

@@ -3,8 +3,8 @@
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/escape.hpp>
+#include <emplace/graphs/json.hpp>
 
-#include <nlohmann/json.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -80,10 +80,7 @@ void refuse_two_answers(bool json, std::string_view path, std::string_view flag)
   }
 }
 
-void print_json(const nlohmann::ordered_json& answer) {
-  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-  print(escape_json(answer.dump(2, ' ', false, kReplace)) + "\n");
-}
+void print_json(const Json& answer) { print(escape_json(answer.indented(2)) + "\n"); }
 
 void flush() {
   if (std::fflush(stdout) != 0) {

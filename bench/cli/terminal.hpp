@@ -2,7 +2,7 @@
 
 // Standard streams: answers go to standard output, everything else to standard error.
 
-#include <nlohmann/json_fwd.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <string>
 #include <string_view>
@@ -27,7 +27,7 @@ void refuse_two_answers(bool json, std::string_view path, std::string_view flag)
 
 /// Writes a JSON answer; a name that is not UTF-8, such as a file's, has its stray bytes replaced,
 /// and characters that would steer a terminal are written as \uXXXX.
-void print_json(const nlohmann::ordered_json& answer);
+void print_json(const Json& answer);
 
 /// Hands everything printed so far to the system; throws kIo if that fails.
 void flush();

@@ -3,10 +3,10 @@
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/cell.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -16,8 +16,6 @@
 
 namespace emplace::bench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "emplace-best-known";
 constexpr std::int64_t kVersion = 1;
@@ -40,21 +38,6 @@ HowFound found_from_json(const JsonCursor& json) {
     found.comment = comment->non_empty_text();
   }
   return found;
-}
-
-Json to_json(const HowFound& found) {
-  Json json = {{"by", found.by}};
-  if (found.evaluations) {
-    json["evaluations"] = *found.evaluations;
-  }
-  if (found.seed) {
-    json["seed"] = *found.seed;
-  }
-  if (!found.comment.empty()) {
-    json["comment"] = found.comment;
-  }
-  json["version"] = found.version;
-  return json;
 }
 
 std::string hash_from_json(const JsonCursor& json) {
@@ -127,6 +110,21 @@ Json lines_of(const Placement& placement) {
 
 }  // namespace
 
+Json to_json(const HowFound& found) {
+  Json json = {{"by", found.by}};
+  if (found.evaluations) {
+    json.add("evaluations", *found.evaluations);
+  }
+  if (found.seed) {
+    json.add("seed", *found.seed);
+  }
+  if (!found.comment.empty()) {
+    json.add("comment", found.comment);
+  }
+  json.add("version", found.version);
+  return json;
+}
+
 std::string write_best_known(const BestKnown& entry) {
   EMPLACE_CHECK(std::isfinite(entry.step_time_us), "step time {}", entry.step_time_us);
   const Json json = {{"schema", kSchema},
@@ -139,7 +137,7 @@ std::string write_best_known(const BestKnown& entry) {
                      {"devices", entry.devices},
                      {"groups", entry.placement.size()},
                      {"placement", lines_of(entry.placement)}};
-  return json.dump(2) + "\n";
+  return json.indented(2) + "\n";
 }
 
 BestKnown read_best_known(std::string_view text, const std::string& source) {

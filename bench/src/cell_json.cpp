@@ -5,10 +5,10 @@
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <limits>
@@ -99,53 +99,54 @@ std::string write_cell_result(const CellResult& result) {
   EMPLACE_CHECK(std::isfinite(result.step_time_us) && std::isfinite(result.bound_us),
                 "step time {}, bound {}", result.step_time_us, result.bound_us);
   const Cell& cell = result.cell;
-  nlohmann::ordered_json json = {{"id", cell.id()},
-                                 {"graph", cell.graph},
-                                 {"cluster", cell.cluster},
-                                 {"agent", cell.agent.text()},
-                                 {"repetition", cell.repetition},
-                                 {"max_evaluations", cell.max_evaluations},
-                                 {"groups", cell.groups},
-                                 {"grouping", cell.grouping},
-                                 {"root_seed", cell.root_seed}};
+  Json json = {{"id", cell.id()},
+               {"graph", cell.graph},
+               {"cluster", cell.cluster},
+               {"agent", cell.agent.text()},
+               {"repetition", cell.repetition},
+               {"max_evaluations", cell.max_evaluations},
+               {"groups", cell.groups},
+               {"grouping", cell.grouping},
+               {"root_seed", cell.root_seed}};
   if (!cell.policy.empty()) {
-    json["policy"] = cell.policy;
-    json["training"] = cell.training;
-    json["learns"] = cell.learns;
+    json.add("policy", cell.policy);
+    json.add("training", cell.training);
+    json.add("learns", cell.learns);
   }
-  json["status"] = to_string(result.status);
-  json["message"] = result.message;
-  json["step_time_us"] = result.step_time_us;
-  json["bound_us"] = result.bound_us;
-  json["peak_bytes"] = result.peak_bytes;
-  json["evaluations"] = result.evaluations;
-  json["evaluations_to_best"] = result.evaluations_to_best;
-  json["evaluations_to_near_best"] = result.evaluations_to_near_best;
-  json["evaluations_per_episode"] = result.evaluations_per_episode;
-  json["problem_groups"] = result.problem_groups;
-  json["decision_groups"] = result.decision_groups;
-  json["placement_hash"] = result.placement_hash;
+  json.add("status", to_string(result.status));
+  json.add("message", result.message);
+  json.add("step_time_us", result.step_time_us);
+  json.add("bound_us", result.bound_us);
+  json.add("peak_bytes", result.peak_bytes);
+  json.add("evaluations", result.evaluations);
+  json.add("evaluations_to_best", result.evaluations_to_best);
+  json.add("evaluations_to_near_best", result.evaluations_to_near_best);
+  json.add("evaluations_per_episode", result.evaluations_per_episode);
+  json.add("problem_groups", result.problem_groups);
+  json.add("decision_groups", result.decision_groups);
+  json.add("placement_hash", result.placement_hash);
   if (result.placement.size() > 0) {
-    json["placement"] = write_placement_text(result.placement);
+    json.add("placement", write_placement_text(result.placement));
     if (result.placement.has_priorities()) {
-      json["priorities"] = result.placement.priorities();
+      json.add("priorities", result.placement.priorities());
     }
   }
   const HistoryLists history(result.history);
   if (!result.history.empty()) {
-    json["history"] = {{"evaluations", history.evaluations},
-                       {"step_time_us", history.step_time_us},
-                       {"bytes_over", history.bytes_over}};
+    json.add("history", {{"evaluations", history.evaluations},
+                         {"step_time_us", history.step_time_us},
+                         {"bytes_over", history.bytes_over}});
   }
   if (!result.replicas_us.empty()) {
-    json["replicas_us"] = result.replicas_us;
+    json.add("replicas_us", result.replicas_us);
   }
-  json["measured"] = {{"wall_s", result.wall_s}};
+  Json measured = {{"wall_s", result.wall_s}};
   if (!result.history.empty()) {
-    json["measured"]["history_s"] = history.seconds;
+    measured.add("history_s", history.seconds);
   }
+  json.add("measured", measured);
   // An agent's message may be any bytes; what is not UTF-8 in it is replaced.
-  return with_checksum(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  return with_checksum(json.text());
 }
 
 CellResult read_cell_result(std::string_view line, const std::string& source) {

@@ -1,13 +1,11 @@
 #include "comparison_text.hpp"
 
 #include <emplace/graphs/escape.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace emplace::bench {
-
-using Json = nlohmann::ordered_json;
 
 std::string titled(std::string_view title, const TextTable& table, TableForm form) {
   return form == TableForm::kMarkdown

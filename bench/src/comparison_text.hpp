@@ -4,8 +4,7 @@
 
 #include <emplace/bench/run_comparison.hpp>
 #include <emplace/bench/text_table.hpp>
-
-#include <nlohmann/json_fwd.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <optional>
 #include <string>
@@ -37,11 +36,11 @@ std::string differences_text(const std::vector<InputDifference>& differences, Ta
 std::string verdicts_text(std::int64_t slower, std::int64_t faster, double threshold);
 
 /// Return the same in JSON.
-nlohmann::ordered_json to_json(const std::vector<InputDifference>& differences);
-nlohmann::ordered_json interval_json(const std::optional<std::pair<double, double>>& interval);
-nlohmann::ordered_json to_json(const Significance& significance);
+Json to_json(const std::vector<InputDifference>& differences);
+Json interval_json(const std::optional<std::pair<double, double>>& interval);
+Json to_json(const Significance& significance);
 
 /// Returns null for Verdict::kUnsure.
-nlohmann::ordered_json to_json(Verdict verdict);
+Json to_json(Verdict verdict);
 
 }  // namespace emplace::bench

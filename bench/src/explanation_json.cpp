@@ -1,11 +1,8 @@
 #include <emplace/bench/explanation_json.hpp>
-
-#include <nlohmann/json.hpp>
+#include <emplace/graphs/json.hpp>
 
 namespace emplace::bench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const std::string& link_name(const Explanation& explanation, std::int32_t link) {
   return explanation.links[static_cast<std::size_t>(link)].name;
@@ -32,9 +29,9 @@ Json path_to_json(const Problem& problem, const Explanation& explanation) {
                  {"to_us", segment.to_us},
                  {"op", problem.op(segment.op).name}};
     if (segment.link == PathSegment::kNone) {
-      json["device"] = problem.device(segment.device).name;
+      json.add("device", problem.device(segment.device).name);
     } else {
-      json["link"] = link_name(explanation, segment.link);
+      json.add("link", link_name(explanation, segment.link));
     }
     path.push_back(std::move(json));
   }
@@ -46,11 +43,11 @@ Json gains_to_json(const Problem& problem, const Explanation& explanation) {
   for (const Gain& gain : explanation.gains) {
     Json json = {{"what", to_string(gain.what)}};
     if (gain.what == Gain::What::kDevice) {
-      json["name"] = problem.device(gain.index).name;
+      json.add("name", problem.device(gain.index).name);
     } else if (gain.what == Gain::What::kLink) {
-      json["name"] = link_name(explanation, gain.index);
+      json.add("name", link_name(explanation, gain.index));
     }
-    json["at_most_us"] = gain.at_most_us;
+    json.add("at_most_us", gain.at_most_us);
     gains.push_back(std::move(json));
   }
   return gains;
@@ -65,7 +62,7 @@ Json overflow_to_json(const Problem& problem, const MemoryOverflow& overflow) {
                  {"since_us", allocation.from_us}};
     if (allocation.kind != Allocation::Kind::kWorkspace &&
         allocation.output != Allocation::kAllOutputs) {
-      json["output"] = allocation.output - problem.outputs(allocation.op).first;
+      json.add("output", allocation.output - problem.outputs(allocation.op).first);
     }
     largest.push_back(std::move(json));
   }
@@ -125,7 +122,7 @@ std::string explanation_json(const Problem& problem, const StepRecord& record,
                                      : Json(nullptr)},
                {"without_effect", explanation.without_effect},
                {"path", path_to_json(problem, explanation)}})
-      .dump();
+      .text();
 }
 
 }  // namespace emplace::bench

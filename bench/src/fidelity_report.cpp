@@ -3,18 +3,16 @@
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/escape.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/svg.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <map>
 
 namespace emplace::bench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr TextTable::Align kRight = TextTable::Align::kRight;
 constexpr double kUsPerMs = 1e3;
@@ -241,8 +239,8 @@ std::string write_json(const Fidelity& fidelity) {
                  {"used_for_fit", step.used_for_fit},
                  {"note", step.note},
                  {"measured_us", step.measured_us()}};
-    json.update(to_json(fidelity.steps[i]));
-    json["ratio"] = if_any(fidelity.ratio(i));
+    json.add_all(to_json(fidelity.steps[i]));
+    json.add("ratio", if_any(fidelity.ratio(i)));
     steps.push_back(std::move(json));
   }
   Json speedups = Json::array();
@@ -271,7 +269,7 @@ std::string write_json(const Fidelity& fidelity) {
                      {"steps", std::move(steps)},
                      {"speedups", std::move(speedups)},
                      {"accuracy", std::move(accuracy)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.indented(2) + "\n";
 }
 
 std::string write_csv(const Fidelity& fidelity) {

@@ -5,10 +5,10 @@
 #include <emplace/bench/log_plot.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -269,17 +269,15 @@ std::vector<CurveMean> LearningCurve::means(CurveAxis axis) const {
 }
 
 std::string LearningCurve::means_json() const {
-  nlohmann::ordered_json json = {{"schema_version", 1}};
-  for (const char* const name : {"evaluations", "last", "best", "entropy"}) {
-    json[name] = nlohmann::ordered_json::array();
-  }
+  JsonColumns columns = {"evaluations", "last", "best", "entropy"};
   for (const CurveMean& mean : means()) {
-    json["evaluations"].push_back(mean.at);
-    json["last"].push_back(mean.last);
-    json["best"].push_back(mean.best);
-    json["entropy"].push_back(mean.entropy);
+    columns["evaluations"].push_back(mean.at);
+    columns["last"].push_back(mean.last);
+    columns["best"].push_back(mean.best);
+    columns["entropy"].push_back(mean.entropy);
   }
-  return with_checksum(json.dump()) + "\n";
+  Json json = {{"schema_version", 1}};
+  return with_checksum(json.add_all(columns.json()).text()) + "\n";
 }
 
 std::string LearningCurve::to_svg(std::span<const CurveReference> references,

@@ -3,6 +3,7 @@
 #include <emplace/agents/plugin_loader.hpp>
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/manifest.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <git_revision.hpp>
-#include <nlohmann/json.hpp>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <tbb/version.h>
@@ -72,10 +72,10 @@ std::int64_t installed_memory_bytes() {
   return pages > 0 && page_bytes > 0 ? std::int64_t{pages} * page_bytes : 0;
 }
 
-nlohmann::ordered_json to_json(const Start& start) {
-  nlohmann::ordered_json libraries = nlohmann::ordered_json::object();
+Json to_json(const Start& start) {
+  Json libraries = Json::object();
   for (const auto& [name, version] : start.build.libraries) {
-    libraries[name] = version;
+    libraries.add(name, version);
   }
   return {{"time", start.time},
           {"arguments", start.arguments},
@@ -210,32 +210,31 @@ std::optional<std::string> difference(const Manifest& stored, const Manifest& wa
 }
 
 std::string write_manifest(const Manifest& manifest) {
-  nlohmann::ordered_json problems = nlohmann::ordered_json::array();
+  Json problems = Json::array();
   for (const ProblemHash& problem : manifest.problems) {
     problems.push_back({{"graph", problem.graph},
                         {"cluster", problem.cluster},
                         {"hash", problem.hash},
                         {"step_hash", problem.step_hash}});
   }
-  nlohmann::ordered_json starts = nlohmann::ordered_json::array();
+  Json starts = Json::array();
   for (const Start& start : manifest.starts) {
     starts.push_back(to_json(start));
   }
-  nlohmann::ordered_json json = {{"schema", kSchema},
-                                 {"version", kVersion},
-                                 {"suite", suite_to_json(manifest.suite)},
-                                 {"root_seed", manifest.root_seed},
-                                 {"num_cells", manifest.num_cells}};
+  Json json = {{"schema", kSchema},
+               {"version", kVersion},
+               {"suite", suite_to_json(manifest.suite)},
+               {"root_seed", manifest.root_seed},
+               {"num_cells", manifest.num_cells}};
   if (!manifest.shard.is_whole()) {
-    json["shard"] = {{"index", manifest.shard.index},
-                     {"count", manifest.shard.count},
-                     {"num_cells", manifest.num_shard_cells}};
+    json.add("shard", {{"index", manifest.shard.index},
+                       {"count", manifest.shard.count},
+                       {"num_cells", manifest.num_shard_cells}});
   }
-  json["problems"] = std::move(problems);
-  json["starts"] = std::move(starts);
+  json.add("problems", std::move(problems));
+  json.add("starts", std::move(starts));
   // An argument may be any bytes; what is not UTF-8 in it is replaced.
-  return with_checksum(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-                       "\n");
+  return with_checksum(json.indented(2) + "\n");
 }
 
 Manifest read_manifest(std::string_view text, const std::string& source) {

@@ -3,9 +3,9 @@
 #include "comparison_text.hpp"
 
 #include <emplace/bench/micro_comparison.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 
@@ -13,8 +13,6 @@ namespace emplace::bench {
 namespace {
 
 using Align = TextTable::Align;
-using Json = nlohmann::ordered_json;
-
 TextTable layout(const MicroComparison& comparison) {
   const std::string_view unit = comparison.yardstick.empty() ? " [ns]" : "";
   TextTable table({{"benchmark"},
@@ -101,7 +99,7 @@ std::string write_json(const MicroComparison& comparison) {
       {"only_a", comparison.only_a},
       {"only_b", comparison.only_b},
       {"benchmarks", std::move(rows)}};
-  return json.dump(2) + "\n";
+  return json.indented(2) + "\n";
 }
 
 }  // namespace emplace::bench

@@ -5,12 +5,12 @@
 
 #include <emplace/bench/report_page.hpp>
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/layered_layout.hpp>
 #include <emplace/sim/explanation.hpp>
 #include <emplace/sim/memory_curve.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -24,8 +24,6 @@
 
 namespace emplace::bench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kDeepestLayer = 6;         // elements of a scope
 constexpr std::size_t kMostLayers = 60;  // more are not told apart
@@ -105,23 +103,40 @@ class StepWriter {
                  {"status", to_string(record_.status)},
                  {"ops_of_graph", problem_.num_ops()},
                  {"groups_of_problem", problem_.num_groups()}};
-    json["devices"] = devices();
+    json.add("devices", devices());
     place_ops();
     Json transfers = place_transfers();
-    json["ops"] = ops();
-    json["transfers"] = std::move(transfers);
-    json["path"] = path();
-    json["lanes"] = std::move(lanes_);
-    json["layers"] = layers_.to_json();
-    json["kinds"] = kinds_.to_json();
-    json["scopes"] = scopes_.to_json();
-    json["links"] = links_.to_json();
-    json["groups"] = groups();
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    json.add("ops", ops());
+    json.add("transfers", std::move(transfers));
+    json.add("path", path());
+    json.add("lanes", lanes());
+    json.add("layers", layers_.to_json());
+    json.add("kinds", kinds_.to_json());
+    json.add("scopes", scopes_.to_json());
+    json.add("links", links_.to_json());
+    json.add("groups", groups());
+    return json.text();
   }
 
  private:
   static constexpr std::int32_t kNoLane = -1;
+
+  // A band of the picture: a device, or a link if there is none.
+  struct Lane {
+    std::string name{};
+    std::optional<DeviceId> device{};
+    std::optional<double> busy{};
+    std::size_t rows = 1;
+  };
+
+  Json lanes() const {
+    Json json = Json::array();
+    for (const Lane& lane : lanes_) {
+      json.push_back(
+          {{"name", lane.name}, {"device", lane.device}, {"busy", lane.busy}, {"rows", lane.rows}});
+    }
+    return json;
+  }
 
   DeviceId device_of(OpId op) const { return record_.placement[problem_.grouping().group_of(op)]; }
 
@@ -148,7 +163,7 @@ class StepWriter {
       const bool is_step =
           last < 0 || std::abs(static_cast<double>(point.bytes - last)) >= least_change;
       if (is_step || point.bytes == record_.peak_bytes[device] || &point == &curve.back()) {
-        points.push_back({in_nanoseconds(point.at_us), point.bytes});
+        points.push_back(Json::array({in_nanoseconds(point.at_us), point.bytes}));
         last = point.bytes;
       }
     }
@@ -167,10 +182,10 @@ class StepWriter {
         }
       }
       const double slots_us = record_.makespan_us * problem_.slots(row.device);
-      lanes_.push_back({{"name", problem_.device(row.device).name},
-                        {"device", row.device},
-                        {"busy", slots_us > 0 ? row.busy_us / slots_us : 0},
-                        {"rows", row.lanes.size()}});
+      lanes_.push_back({.name = problem_.device(row.device).name,
+                        .device = row.device,
+                        .busy = slots_us > 0 ? row.busy_us / slots_us : 0,
+                        .rows = row.lanes.size()});
     }
   }
 
@@ -222,7 +237,7 @@ class StepWriter {
     }
     for (auto& [name, lane] : lane_of) {
       lane = static_cast<std::int32_t>(lanes_.size());
-      lanes_.push_back({{"name", name}, {"device", nullptr}, {"busy", nullptr}, {"rows", 1}});
+      lanes_.push_back({.name = name});
     }
     std::vector<std::size_t> order(record_.transfers.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -230,10 +245,8 @@ class StepWriter {
       const Transfer& transfer = record_.transfers[at];
       return std::tuple(transfer.start_us, transfer.end_us, at);
     });
-    Json transfers = {
-        {"producer", Json::array()}, {"from", Json::array()},  {"to", Json::array()},
-        {"start", Json::array()},    {"end", Json::array()},   {"waited", Json::array()},
-        {"bytes", Json::array()},    {"links", Json::array()}, {"lanes", Json::array()}};
+    JsonColumns transfers = {"producer", "from",  "to",    "start", "end",
+                             "waited",   "bytes", "links", "lanes"};
     transfer_lane_.resize(record_.transfers.size(), kNoLane);
     std::map<std::int32_t, std::vector<double>> free_us;  // by lane, of its rows
     for (const std::size_t at : order) {
@@ -247,8 +260,8 @@ class StepWriter {
       for (const std::string& name : by_sender ? std::vector{sender_of(transfer)} : links) {
         const std::int32_t lane = lane_of.at(name);
         std::vector<double>& rows = free_us[lane];
-        places.push_back({lane, take_row(rows, transfer)});
-        lanes_[static_cast<std::size_t>(lane)]["rows"] = rows.size();
+        places.push_back(Json::array({lane, take_row(rows, transfer)}));
+        lanes_[static_cast<std::size_t>(lane)].rows = rows.size();
         transfer_lane_[at] = lane;
       }
       transfers["producer"].push_back(transfer.producer);
@@ -261,7 +274,7 @@ class StepWriter {
       transfers["links"].push_back(std::move(link_numbers));
       transfers["lanes"].push_back(std::move(places));
     }
-    return transfers;
+    return transfers.json();
   }
 
   // Takes the first row that is free, a new one, or, where there are enough, that which is free
@@ -279,7 +292,7 @@ class StepWriter {
 
   Json ops() {
     const int depth = layer_depth(problem_);
-    Json ops;
+    JsonColumns ops;
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
       const Op& facts = problem_.op(op);
       const DeviceId device = device_of(op);
@@ -300,16 +313,12 @@ class StepWriter {
       ops["source"].push_back(to_string(problem_.cost_source(op, device)));
       ops["bytes"].push_back(problem_.allocated_bytes(op));
     }
-    return ops;
+    return ops.json();
   }
 
   // Segments of the critical path, each in a lane.
   Json path() const {
-    Json path = {{"from", Json::array()},
-                 {"to", Json::array()},
-                 {"lane", Json::array()},
-                 {"kind", Json::array()},
-                 {"op", Json::array()}};
+    JsonColumns path = {"from", "to", "lane", "kind", "op"};
     for (const PathSegment& segment : critical_path(problem_, record_)) {
       const std::int32_t lane =
           segment.transfer != PathSegment::kNone ? transfer_lane_[index_of(segment.transfer)]
@@ -321,7 +330,7 @@ class StepWriter {
       path["kind"].push_back(to_string(segment.kind));
       path["op"].push_back(segment.op);
     }
-    return path;
+    return path.json();
   }
 
   // Groups in the layers of their graph: the forward pass from left to right, the backward pass
@@ -356,7 +365,7 @@ class StepWriter {
       bytes.push_back(edge.bytes);
     }
     const LayeredLayout layout = layered_layout(grouping.size(), edges, kGroupSizes);
-    Json groups;
+    JsonColumns groups;
     for (GroupId group = 0; group < grouping.size(); ++group) {
       const LayeredLayout::Point& center = layout.center[index_of(group)];
       const DeviceId device = record_.placement[group];
@@ -368,8 +377,11 @@ class StepWriter {
       groups["cost"].push_back(in_nanoseconds(problem_.group_cost_us(group, device)));
       groups["kept_bytes"].push_back(problem_.group_persistent_bytes(group));
     }
-    groups["edges"] = {{"from", std::move(from)}, {"to", std::move(to)}, {"bytes", bytes}};
-    return groups;
+    Json json = groups.json();
+    if (!json.empty()) {
+      json.add("edges", {{"from", from}, {"to", to}, {"bytes", bytes}});
+    }
+    return json;
   }
 
   const Problem& problem_;
@@ -378,7 +390,7 @@ class StepWriter {
   std::vector<std::size_t> op_row_;
   std::vector<std::int32_t> device_lane_;
   std::vector<std::int32_t> transfer_lane_;  // the last of its links'
-  Json lanes_ = Json::array();
+  std::vector<Lane> lanes_;
   TextList layers_;
   TextList kinds_;
   TextList scopes_;

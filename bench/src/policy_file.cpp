@@ -5,7 +5,6 @@
 #include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <limits>
 
@@ -47,7 +46,7 @@ std::string write_policy_file(const PolicyOrigin& origin, std::string_view polic
   return with_checksum(fmt::format(
       "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"episodes_played\": {},\n"
       "\"updates\": {},\n\"policy\": {}\n}}\n",
-      kSchema, kVersion, to_json(origin.plan).dump(2), origin.episodes_played, origin.updates,
+      kSchema, kVersion, to_json(origin.plan).indented(2), origin.episodes_played, origin.updates,
       policy.substr(0, policy.find_last_not_of('\n') + 1)));
 }
 

@@ -5,9 +5,9 @@
 #include <emplace/bench/result_store.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -74,7 +74,7 @@ std::string message_of(const std::exception_ptr& error) {
 }
 
 std::string write_trained(const TrainedPolicy& trained) {
-  return nlohmann::json{{"policy", trained.policy}, {"curve", trained.curve}}.dump();
+  return Json{{"policy", trained.policy}, {"curve", trained.curve}}.text();
 }
 
 TrainedPolicy read_trained(const std::string& text) {

@@ -1,15 +1,13 @@
 // The report as JSON.
 
-#include <emplace/bench/report.hpp>
+#include "report_json.hpp"
 
-#include <nlohmann/json.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <optional>
 
 namespace emplace::bench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json if_any(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
@@ -28,7 +26,7 @@ Json to_json(const PublishedFigure& figure, const BaselineComparison& against_ba
           {"sampling_speedup", if_any(against_baseline.sampling_speedup)}};
 }
 
-Json to_json(const ReportRow& row) {
+Json to_json(const ReportRow& row, WallTimes wall_times) {
   const auto if_ok = [&](double value) { return row.ok() ? Json(value) : Json(nullptr); };
   Json json = {{"agent", row.agent},
                {"repetitions", row.repetitions},
@@ -57,13 +55,21 @@ Json to_json(const ReportRow& row) {
                {"speedup_to_baseline", if_any(row.against_baseline.speedup_to_baseline)},
                {"peak_bytes", row.peak_bytes}};
   if (row.published) {
-    json["published"] = to_json(*row.published, row.published_against_baseline);
+    Json published = to_json(*row.published, row.published_against_baseline);
+    Json ratios = Json::array();
     for (const PublishedRatio& ratio : row.published_ratios) {
-      json["published"]["ratios"].push_back(
+      ratios.push_back(
           {{"reference", ratio.reference.empty() ? Json(nullptr) : Json(ratio.reference)},
            {"ours", if_any(ratio.ours)},
            {"published", if_any(ratio.published)}});
     }
+    if (!ratios.empty()) {
+      published.add("ratios", ratios);
+    }
+    json.add("published", published);
+  }
+  if (wall_times == WallTimes::kShown) {
+    json.add("wall_s", row.wall_s);
   }
   return json;
 }
@@ -77,13 +83,13 @@ Json to_json(const FamilyRow& row) {
                {"times_best", row.times_best}};
   if (row.against_reference) {
     const PairedComparison& pairs = *row.against_reference;
-    json["against_reference"] = {{"pairs", pairs.pairs},
-                                 {"faster", pairs.less},
-                                 {"slower", pairs.greater},
-                                 {"ratio", pairs.ratio},
-                                 {"interval", if_any(pairs.interval)},
-                                 {"p", pairs.p},
-                                 {"corrected_p", row.corrected_p}};
+    json.add("against_reference", {{"pairs", pairs.pairs},
+                                   {"faster", pairs.less},
+                                   {"slower", pairs.greater},
+                                   {"ratio", pairs.ratio},
+                                   {"interval", if_any(pairs.interval)},
+                                   {"p", pairs.p},
+                                   {"corrected_p", row.corrected_p}});
   }
   return json;
 }
@@ -104,11 +110,15 @@ Json to_json(const FamilyTable& table) {
 }  // namespace
 
 std::string write_json(const Report& report) {
+  return report_json(report, WallTimes::kLeftOut).indented(2) + "\n";
+}
+
+Json report_json(const Report& report, WallTimes wall_times) {
   Json tables = Json::array();
   for (const ReportTable& table : report.tables) {
     Json rows = Json::array();
     for (const ReportRow& row : table.rows) {
-      rows.push_back(to_json(row));
+      rows.push_back(to_json(row, wall_times));
     }
     tables.push_back({{"graph", table.graph},
                       {"cluster", table.cluster},
@@ -127,22 +137,22 @@ std::string write_json(const Report& report) {
                {"cells_failed", report.cells_failed},
                {"baselines", report.baselines}};
   if (!report.shard.is_whole()) {
-    json["shard"] = {{"index", report.shard.index},
-                     {"count", report.shard.count},
-                     {"cells_suite", report.cells_suite}};
+    json.add("shard", {{"index", report.shard.index},
+                       {"count", report.shard.count},
+                       {"cells_suite", report.cells_suite}});
   }
   if (report.published) {
-    json["published"] = {{"source", report.published->source},
-                         {"recalled", report.published->recalled},
-                         {"comment", report.published->comment}};
+    json.add("published", {{"source", report.published->source},
+                           {"recalled", report.published->recalled},
+                           {"comment", report.published->comment}});
   }
   Json families = Json::array();
   for (const FamilyTable& table : report.families) {
     families.push_back(to_json(table));
   }
-  json["families"] = std::move(families);
-  json["tables"] = std::move(tables);
-  return json.dump(2) + "\n";
+  json.add("families", std::move(families));
+  json.add("tables", std::move(tables));
+  return json;
 }
 
 }  // namespace emplace::bench

@@ -1,3 +1,5 @@
+#include "report_json.hpp"
+
 #include <emplace/bench/agent_colors.hpp>
 #include <emplace/bench/convergence.hpp>
 #include <emplace/bench/overall_comparison.hpp>
@@ -5,10 +7,10 @@
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/embedded.hpp>
 #include <emplace/graphs/escape.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/svg.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -23,8 +25,6 @@ std::span<const Document> page();
 
 namespace emplace::bench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Enough for a curve of some thousand pixels.
 constexpr int kCurveDigits = 6;
@@ -62,10 +62,6 @@ std::string for_script(std::string_view json) {
   return text;
 }
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // Numbers near 0 included, which std::stod refuses.
 double rounded(double value) {
   const std::string text = fmt::format("{:.{}g}", value, kCurveDigits);
@@ -79,8 +75,8 @@ Json if_finite(double value) { return std::isfinite(value) ? Json(rounded(value)
 Json to_json(const std::vector<ConvergencePoint>& points) {
   Json json = Json::array();
   for (const ConvergencePoint& point : points) {
-    json.push_back({rounded(point.at), if_finite(point.median_us), if_finite(point.least_us),
-                    if_finite(point.largest_us)});
+    json.push_back(Json::array({rounded(point.at), if_finite(point.median_us),
+                                if_finite(point.least_us), if_finite(point.largest_us)}));
   }
   return json;
 }
@@ -102,21 +98,23 @@ Json to_json(const Convergence& convergence) {
 Json to_json(const OverallComparison& comparison) {
   Json rows = Json::array();
   for (const OverallRow& row : comparison.rows) {
-    Json json = {{"agent", row.agent},
-                 {"times_best", row.times_best},
-                 {"over_best", row.over_best ? Json(*row.over_best) : Json(nullptr)},
-                 {"against_best", nullptr}};
+    Json json = {
+        {"agent", row.agent}, {"times_best", row.times_best}, {"over_best", row.over_best}};
+    Json against_best;
     if (row.against_best) {
       const PairedComparison& pairs = *row.against_best;
-      json["against_best"] = {{"pairs", pairs.pairs},          {"faster", pairs.less},
-                              {"slower", pairs.greater},       {"ratio", pairs.ratio},
-                              {"interval", nullptr},           {"p", pairs.p},
-                              {"corrected_p", row.corrected_p}};
-      if (pairs.interval) {
-        json["against_best"]["interval"] = {pairs.interval->first, pairs.interval->second};
-      }
+      against_best = {
+          {"pairs", pairs.pairs},
+          {"faster", pairs.less},
+          {"slower", pairs.greater},
+          {"ratio", pairs.ratio},
+          {"interval",
+           pairs.interval ? Json::array({pairs.interval->first, pairs.interval->second}) : Json()},
+          {"p", pairs.p},
+          {"corrected_p", row.corrected_p}};
     }
-    rows.push_back(std::move(json));
+    json.add("against_best", against_best);
+    rows.push_back(json);
   }
   return {{"problems", comparison.problems}, {"rows", std::move(rows)}};
 }
@@ -143,17 +141,6 @@ Json starts_of(const Manifest& manifest) {
   return starts;
 }
 
-// The report as in its JSON form, with what only this machine's clock knows.
-Json report_with_times(const Report& report) {
-  Json json = Json::parse(write_json(report));
-  for (std::size_t table = 0; table < report.tables.size(); ++table) {
-    for (std::size_t row = 0; row < report.tables[table].rows.size(); ++row) {
-      json["tables"][table]["rows"][row]["wall_s"] = report.tables[table].rows[row].wall_s;
-    }
-  }
-  return json;
-}
-
 Json agents_of(const Report& report) {
   Json agents = Json::array();
   for (const std::string& agent : report.agents) {
@@ -169,20 +156,26 @@ Json steps_of(std::span<const PageStep> steps, std::string& elements) {
   Json list = Json::array();
   std::size_t bytes = 0;
   for (const PageStep& step : steps) {
-    Json json = {{"graph", step.graph}, {"cluster", step.cluster}, {"agent", step.agent},
-                 {"cell", step.cell},   {"data", nullptr},         {"missing", step.missing}};
+    Json json = {{"graph", step.graph},
+                 {"cluster", step.cluster},
+                 {"agent", step.agent},
+                 {"cell", step.cell}};
+    Json id;
+    std::string missing = step.missing;
     if (!step.data.empty() && bytes + step.data.size() > kMostStepBytes) {
-      json["missing"] = left_out(
+      missing = left_out(
           fmt::format("the steps of this run take more than {} MB", kMostStepBytes / 1'000'000),
           step.cell);
     } else if (!step.data.empty()) {
       bytes += step.data.size();
-      const std::string id = fmt::format("step-{}", list.size());
-      json["data"] = id;
-      elements += fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id,
+      const std::string name = fmt::format("step-{}", &step - steps.data());
+      id = name;
+      elements += fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", name,
                               for_script(step.data));
     }
-    list.push_back(std::move(json));
+    json.add("data", id);
+    json.add("missing", missing);
+    list.push_back(json);
   }
   return list;
 }
@@ -199,8 +192,8 @@ Json trainings_of(const Suite& suite, std::span<const PageTraining> trainings) {
   for (const PageTraining& training : trainings) {
     Json points = Json::array();
     for (const CurveMean& point : training.points) {
-      points.push_back({rounded(point.at), if_finite(point.last), if_finite(point.best),
-                        if_finite(point.entropy)});
+      points.push_back(Json::array({rounded(point.at), if_finite(point.last), if_finite(point.best),
+                                    if_finite(point.entropy)}));
     }
     list.push_back({{"policy", training.policy},
                     {"agent", agent_of(suite, training.policy)},
@@ -251,7 +244,7 @@ std::string write_html(const Report& report, const StoredRun& run, std::span<con
     }
   }
   std::string elements;
-  const Json data = {{"report", report_with_times(report)},
+  const Json data = {{"report", report_json(report, WallTimes::kShown)},
                      {"summary", suite.summary},
                      {"repetitions", suite.repetitions},
                      {"max_evaluations", suite.max_evaluations},
@@ -264,7 +257,7 @@ std::string write_html(const Report& report, const StoredRun& run, std::span<con
                      {"published", std::move(figures)},
                      {"steps", steps_of(steps, elements)}};
   elements = fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n{}",
-                         for_script(dump(data)), elements);
+                         for_script(data.text()), elements);
   // From the end, so that no mark is looked for in what was filled in.
   std::string page(part("template"));
   fill_in(page, "script", part("script"));

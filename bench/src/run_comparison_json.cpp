@@ -2,12 +2,10 @@
 
 #include "comparison_text.hpp"
 
-#include <nlohmann/json.hpp>
+#include <emplace/graphs/json.hpp>
 
 namespace emplace::bench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json if_any(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
@@ -36,14 +34,14 @@ Json to_json(const AgentComparison& row) {
                {"slower", 0},          {"ratio", nullptr},
                {"interval", nullptr}};
   if (row.pairs) {
-    json["pairs"] = row.pairs->pairs;
-    json["faster"] = row.pairs->less;
-    json["slower"] = row.pairs->greater;
-    json["ratio"] = row.pairs->ratio;
-    json["interval"] = interval_json(row.pairs->interval);
+    json.add("pairs", row.pairs->pairs);
+    json.add("faster", row.pairs->less);
+    json.add("slower", row.pairs->greater);
+    json.add("ratio", row.pairs->ratio);
+    json.add("interval", interval_json(row.pairs->interval));
   }
-  json["significance"] = if_any(row.significance);
-  json["verdict"] = to_json(row.verdict);
+  json.add("significance", if_any(row.significance));
+  json.add("verdict", to_json(row.verdict));
   return json;
 }
 
@@ -90,7 +88,7 @@ std::string write_json(const RunComparison& comparison) {
                      {"missing", std::move(missing)},
                      {"over_graphs", std::move(agents)},
                      {"by_graph", std::move(graphs)}};
-  return json.dump(2) + "\n";
+  return json.indented(2) + "\n";
 }
 
 }  // namespace emplace::bench

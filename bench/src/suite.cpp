@@ -4,8 +4,6 @@
 #include <emplace/graphs/embedded.hpp>
 #include <emplace/graphs/error.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <span>
 
@@ -64,7 +62,7 @@ Suite read_suite(std::string_view text, const std::string& source) {
   return read_suite(JsonDocument::parse(text, source));
 }
 
-std::string write_suite(const Suite& suite) { return suite_to_json(suite).dump(2) + "\n"; }
+std::string write_suite(const Suite& suite) { return suite_to_json(suite).indented(2) + "\n"; }
 
 std::vector<std::string> suite_names() {
   std::vector<std::string> names;

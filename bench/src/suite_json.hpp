@@ -3,9 +3,8 @@
 // A suite as part of a JSON document: a file of its own, or the manifest of a run.
 
 #include <emplace/bench/suite.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -27,7 +26,7 @@ Suite suite_from_json(const JsonCursor& json, KnownNames known_names,
                       const std::optional<JsonCursor>& extended = std::nullopt);
 
 /// Returns the suite as JSON.
-nlohmann::ordered_json suite_to_json(const Suite& suite);
+Json suite_to_json(const Suite& suite);
 
 /// Says whether a name of a suite or cluster is the path of a file.
 bool names_file(std::string_view name_or_path);

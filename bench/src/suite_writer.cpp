@@ -1,11 +1,9 @@
 #include "suite_json.hpp"
 
-#include <nlohmann/json.hpp>
+#include <emplace/graphs/json.hpp>
 
 namespace emplace::bench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json to_json(const SuiteGraph& graph) {
   if (!graph.groups && graph.clusters.empty()) {
@@ -13,10 +11,10 @@ Json to_json(const SuiteGraph& graph) {
   }
   Json json = {{"graph", graph.graph}};
   if (graph.groups) {
-    json["groups"] = *graph.groups;
+    json.add("groups", *graph.groups);
   }
   if (!graph.clusters.empty()) {
-    json["clusters"] = graph.clusters;
+    json.add("clusters", graph.clusters);
   }
   return json;
 }
@@ -31,17 +29,17 @@ Json to_json(const SuiteAgent& agent) {
   }
   Json json = {{"agent", agent.agent.text()}};
   if (!agent.name.empty()) {
-    json["name"] = agent.name;
+    json.add("name", agent.name);
   }
   if (agent.max_evaluations) {
-    json["max_evaluations"] = *agent.max_evaluations;
+    json.add("max_evaluations", *agent.max_evaluations);
   }
   if (!agent.grouping.empty()) {
-    json["grouping"] = agent.grouping;
+    json.add("grouping", agent.grouping);
   }
   if (!agent.policy.empty()) {
-    json["policy"] = agent.policy;
-    json["learns"] = agent.learns;
+    json.add("policy", agent.policy);
+    json.add("learns", agent.learns);
   }
   return json;
 }
@@ -49,12 +47,12 @@ Json to_json(const SuiteAgent& agent) {
 Json to_json(const PublishedFigure& figure) {
   Json json = {{"graph", figure.graph}, {"cluster", figure.cluster}, {"agent", figure.agent}};
   if (figure.step_time_s) {
-    json["step_time_s"] = *figure.step_time_s;
+    json.add("step_time_s", *figure.step_time_s);
   } else {
-    json["step_time_s"] = "out of memory";
+    json.add("step_time_s", "out of memory");
   }
   if (figure.evaluations) {
-    json["evaluations"] = *figure.evaluations;
+    json.add("evaluations", *figure.evaluations);
   }
   return json;
 }
@@ -77,8 +75,9 @@ void add_graphs(Json& json, const Suite& suite) {
     }
   }
   if (!graphs.empty()) {
-    json["graphs"] = std::move(graphs);
+    json.add("graphs", std::move(graphs));
   }
+  Json families = Json::array();
   for (const SuiteFamily& family : suite.families) {
     Json tests = Json::array();
     for (const SuiteGraph& graph : suite.graphs) {
@@ -88,11 +87,14 @@ void add_graphs(Json& json, const Suite& suite) {
     }
     Json entry = {{"name", family.name}};
     if (family.groups) {
-      entry["groups"] = *family.groups;
+      entry.add("groups", *family.groups);
     }
-    entry["train"] = family.train;
-    entry["test"] = std::move(tests);
-    json["families"].push_back(std::move(entry));
+    entry.add("train", family.train);
+    entry.add("test", std::move(tests));
+    families.push_back(entry);
+  }
+  if (!families.empty()) {
+    json.add("families", families);
   }
 }
 
@@ -104,25 +106,25 @@ Json suite_to_json(const Suite& suite) {
                {"name", suite.name},
                {"summary", suite.summary}};
   add_graphs(json, suite);
-  json["clusters"] = suite.clusters;
+  json.add("clusters", suite.clusters);
   if (!suite.policies.empty()) {
-    json["policies"] = list_of(suite.policies);
+    json.add("policies", list_of(suite.policies));
   }
-  json["agents"] = list_of(suite.agents);
-  json["repetitions"] = suite.repetitions;
-  json["max_evaluations"] = suite.max_evaluations;
-  json["groups"] = suite.groups;
+  json.add("agents", list_of(suite.agents));
+  json.add("repetitions", suite.repetitions);
+  json.add("max_evaluations", suite.max_evaluations);
+  json.add("groups", suite.groups);
   if (!suite.grouping.empty()) {
-    json["grouping"] = suite.grouping;
+    json.add("grouping", suite.grouping);
   }
   if (!suite.baselines.empty()) {
-    json["baselines"] = suite.baselines;
+    json.add("baselines", suite.baselines);
   }
   if (suite.published) {
-    json["published"] = {{"source", suite.published->source},
-                         {"recalled", suite.published->recalled},
-                         {"comment", suite.published->comment},
-                         {"figures", list_of(suite.published->figures)}};
+    json.add("published", {{"source", suite.published->source},
+                           {"recalled", suite.published->recalled},
+                           {"comment", suite.published->comment},
+                           {"figures", list_of(suite.published->figures)}});
   }
   return json;
 }

@@ -8,10 +8,10 @@
 #include <emplace/bench/training.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/random.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <set>
@@ -234,24 +234,24 @@ PolicyOrigin Training::origin() const {
 std::string Training::policy_file() const { return write_policy_file(origin(), agent_->save()); }
 
 std::string Training::checkpoint() const {
-  nlohmann::ordered_json problems = nlohmann::ordered_json::array();
+  Json problems = Json::array();
   for (const ProblemHash& problem : problems_.hashes()) {
     problems.push_back(
         {{"graph", problem.graph}, {"cluster", problem.cluster}, {"hash", problem.hash}});
   }
   std::string sessions;
   for (const auto& session : sessions_) {
-    sessions += (sessions.empty() ? "\n" : ",\n") + to_json(session->state()).dump();
+    sessions += (sessions.empty() ? "\n" : ",\n") + to_json(session->state()).text();
   }
   std::string curve;
   for (const CurveRow& row : curve_.rows()) {
-    curve += (curve.empty() ? "\n" : ",\n") + to_json(row).dump();
+    curve += (curve.empty() ? "\n" : ",\n") + to_json(row).text();
   }
   return with_checksum(
       fmt::format("{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"problems\": {},\n"
                   "\"sessions\": [{}],\n\"curve\": [{}],\n\"training\": {}}}\n",
-                  kSchema, kVersion, to_json(plan_).dump(2), problems.dump(2), sessions, curve,
-                  agent_->save_training()));
+                  kSchema, kVersion, to_json(plan_).indented(2), problems.indented(2), sessions,
+                  curve, agent_->save_training()));
 }
 
 void Training::resume(std::string_view checkpoint, const std::string& source) {

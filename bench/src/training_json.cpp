@@ -2,9 +2,9 @@
 
 #include <emplace/agents/placement_json.hpp>
 #include <emplace/bench/cell.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <charconv>
@@ -17,8 +17,6 @@ namespace {
 
 using agents::EvaluationStatus;
 using agents::Session;
-using Json = nlohmann::ordered_json;
-
 constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
 constexpr double kMaxNumber = std::numeric_limits<double>::max();
 constexpr std::array<std::string_view, 2> kStatuses = {"ok", "out_of_memory"};
@@ -89,11 +87,11 @@ Json to_json(const Session::State& state) {
   Json json = {{"random", std::move(random)}, {"evaluations", state.evaluations}};
   if (state.best_placement) {
     const auto& best = state.best_evaluation;
-    json["best"] = {{"devices", state.best_placement->devices()},
-                    {"evaluations", state.evaluations_to_best},
-                    {"status", kStatuses[best.status == EvaluationStatus::kOk ? 0 : 1]},
-                    {"step_time_us", best.step_time_us},
-                    {"bytes_over", best.bytes_over}};
+    json.add("best", {{"devices", state.best_placement->devices()},
+                      {"evaluations", state.evaluations_to_best},
+                      {"status", kStatuses[best.status == EvaluationStatus::kOk ? 0 : 1]},
+                      {"step_time_us", best.step_time_us},
+                      {"bytes_over", best.bytes_over}});
   }
   return json;
 }
@@ -126,15 +124,9 @@ Session::State session_state_from_json(const JsonCursor& json, const Problem& pr
 }
 
 Json to_json(const CurveRow& row) {
-  return {row.update,
-          row.episodes,
-          row.evaluations,
-          row.session,
-          number_to_json(row.last_us),
-          number_to_json(row.best_us),
-          number_to_json(row.entropy),
-          number_to_json(row.gradient_norm),
-          row.is_last};
+  return Json::array({row.update, row.episodes, row.evaluations, row.session,
+                      number_to_json(row.last_us), number_to_json(row.best_us),
+                      number_to_json(row.entropy), number_to_json(row.gradient_norm), row.is_last});
 }
 
 CurveRow row_from_json(const JsonCursor& json, std::size_t num_sessions) {

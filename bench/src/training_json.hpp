@@ -5,28 +5,27 @@
 #include <emplace/agents/session.hpp>
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/policy_file.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
 
 namespace emplace::bench {
 
 /// Returns a plan as JSON.
-nlohmann::ordered_json to_json(const TrainingPlan& plan);
+Json to_json(const TrainingPlan& plan);
 
 /// Reads a plan; throws kFormat. This program need not know its graphs, clusters and agent.
 TrainingPlan plan_from_json(const JsonCursor& json);
 
 /// Returns the state of a session as JSON, the same bits when it is read.
-nlohmann::ordered_json to_json(const agents::Session::State& state);
+Json to_json(const agents::Session::State& state);
 
 /// Reads the state of a session of `problem`; throws kFormat.
 agents::Session::State session_state_from_json(const JsonCursor& json, const Problem& problem);
 
 /// Returns an update as a JSON array, the same bits when it is read.
-nlohmann::ordered_json to_json(const CurveRow& row);
+Json to_json(const CurveRow& row);
 
 /// Reads an update of one of `num_sessions` sessions; throws kFormat.
 CurveRow row_from_json(const JsonCursor& json, std::size_t num_sessions);

@@ -2,8 +2,8 @@
 
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/json_text.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/json_text.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
@@ -309,11 +308,6 @@ bool JsonCursor::boolean() const {
 
 bool JsonCursor::is_array() const { return value_->is_array(); }
 bool JsonCursor::is_object() const { return value_->is_object(); }
-
-// Here, where the serializer is compiled anyway.
-std::string json_text(const std::string& text) {
-  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 bool JsonCursor::is_text() const { return value_->is_string(); }
 

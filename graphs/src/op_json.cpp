@@ -1,6 +1,6 @@
 #include "op_json.hpp"
 
-#include <emplace/graphs/json_text.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 

@@ -1,21 +1,18 @@
-#include "json_layout.hpp"
 #include "profile_reader.hpp"
 #include "profile_writer.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <utility>
 #include <vector>
 
 namespace emplace {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json link_to_json(const Link& link) {
   if (link.name.size() > kMaxNameBytes) {
@@ -27,7 +24,7 @@ Json link_to_json(const Link& link) {
                {"bandwidth_bytes_per_us", link.bytes_per_us},
                {"latency_us", link.latency_us}};
   if (link.sharing != LinkSharing::kFair) {
-    json["sharing"] = to_string(link.sharing);
+    json.add("sharing", to_string(link.sharing));
   }
   return json;
 }
@@ -90,9 +87,9 @@ std::string write_cluster_json(const Cluster& cluster) {
                {"name", cluster.name},
                {"summary", cluster.summary},
                {"transfer_model", to_string(cluster.transfer_model)}};
-  json[std::string(to_string(cluster.transfer_model))] = constants_to_json(cluster);
+  json.add(to_string(cluster.transfer_model), constants_to_json(cluster));
   if (cluster.math != MathMode::kFramework) {
-    json["math"] = to_string(cluster.math);
+    json.add("math", to_string(cluster.math));
   }
   Json devices = Json::array();
   std::vector<bool> is_written(cluster.profiles.size());
@@ -102,13 +99,13 @@ std::string write_cluster_json(const Cluster& cluster) {
                   {"profile", is_written[device.profile] ? Json(profile.name) : to_json(profile)}};
     is_written[device.profile] = true;
     if (!device.placeable) {
-      entry["placeable"] = false;
+      entry.add("placeable", false);
     }
     devices.push_back(std::move(entry));
   }
-  json["devices"] = std::move(devices);
-  json["provenance"] = to_json(cluster.provenance);
-  return lay_out(json);
+  json.add("devices", std::move(devices));
+  json.add("provenance", to_json(cluster.provenance));
+  return json.laid_out();
 }
 
 }  // namespace emplace

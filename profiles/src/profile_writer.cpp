@@ -1,8 +1,6 @@
 #include "profile_writer.hpp"
 
-#include "json_layout.hpp"
-
-#include <nlohmann/json.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <cmath>
 #include <limits>
@@ -10,8 +8,6 @@
 
 namespace emplace {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kMicrosecondsPerSecond = 1e6;
 
@@ -33,13 +29,13 @@ Json to_json(const Roofline& roofline) {
                {"compute_efficiency", roofline.compute_efficiency},
                {"memory_efficiency", roofline.memory_efficiency}};
   if (roofline.spread != 0) {
-    json["spread"] = roofline.spread;
+    json.add("spread", roofline.spread);
   }
   if (roofline.form != CostForm::kMaximum) {
-    json["form"] = to_string(roofline.form);
+    json.add("form", to_string(roofline.form));
   }
   if (roofline.form == CostForm::kTiles) {
-    json["tile_efficiencies"] = roofline.tile_efficiencies;
+    json.add("tile_efficiencies", roofline.tile_efficiencies);
   }
   return json;
 }
@@ -47,18 +43,18 @@ Json to_json(const Roofline& roofline) {
 Json to_json(const CostCase& which) {
   Json json = Json::object();
   if (!which.kinds.empty()) {
-    json["kinds"] = which.kinds;
+    json.add("kinds", which.kinds);
   }
   if (which.window != 0) {
-    json["window"] = which.window;
+    json.add("window", which.window);
   }
   if (which.arithmetic) {
-    json["arithmetic"] = to_string(*which.arithmetic);
+    json.add("arithmetic", to_string(*which.arithmetic));
   }
   if (!which.proxy.empty()) {
-    json["proxy"] = which.proxy;
+    json.add("proxy", which.proxy);
   }
-  json.update(to_json(which.roofline));
+  json.add_all(to_json(which.roofline));
   return json;
 }
 
@@ -70,10 +66,14 @@ Json classes_to_json(const DeviceProfile& profile) {
       continue;
     }
     Json entry = to_json(*profile.rooflines[at]);
-    for (const CostCase& which : profile.cases[at]) {
-      entry["cases"].push_back(to_json(which));
+    if (!profile.cases[at].empty()) {
+      Json cases = Json::array();
+      for (const CostCase& which : profile.cases[at]) {
+        cases.push_back(to_json(which));
+      }
+      entry.add("cases", cases);
     }
-    json[std::string(to_string(static_cast<OpClass>(at)))] = std::move(entry);
+    json.add(to_string(static_cast<OpClass>(at)), entry);
   }
   return json;
 }
@@ -81,14 +81,14 @@ Json classes_to_json(const DeviceProfile& profile) {
 Json to_json(const OpMeasurement& measurement) {
   Json json = {{"kind", measurement.key.kind}, {"shape", measurement.key.shape}};
   if (measurement.key.type != DataType::kFloat32) {
-    json["type"] = to_string(measurement.key.type);
+    json.add("type", to_string(measurement.key.type));
   }
-  json["us"] = measurement.us;
-  json["spread"] = measurement.spread;
-  json["runs"] = measurement.runs;
-  json["library"] = measurement.library;
-  json["flops"] = measurement.flops;
-  json["bytes"] = measurement.bytes;
+  json.add("us", measurement.us);
+  json.add("spread", measurement.spread);
+  json.add("runs", measurement.runs);
+  json.add("library", measurement.library);
+  json.add("flops", measurement.flops);
+  json.add("bytes", measurement.bytes);
   return json;
 }
 
@@ -96,7 +96,7 @@ Json to_json(const PredictionError& error) {
   Json json = {
       {"predicted", error.predicted}, {"mean_error", error.mean}, {"max_error", error.max}};
   if (error.median != 0) {
-    json["median_error"] = error.median;
+    json.add("median_error", error.median);
   }
   return json;
 }
@@ -106,7 +106,7 @@ Json to_json(const ClassCalibration& calibration) {
                {"interpolated", to_json(calibration.interpolated)},
                {"roofline", to_json(calibration.roofline)}};
   if (calibration.fitted.predicted > 0) {
-    json["fitted"] = to_json(calibration.fitted);
+    json.add("fitted", to_json(calibration.fitted));
   }
   return json;
 }
@@ -117,7 +117,7 @@ Json by_class(const std::array<std::optional<Entry>, kNumOpClasses>& entries) {
   Json json = Json::object();
   for (std::size_t at = 0; at < entries.size(); ++at) {
     if (entries[at]) {
-      json[std::string(to_string(static_cast<OpClass>(at)))] = to_json(*entries[at]);
+      json.add(to_string(static_cast<OpClass>(at)), to_json(*entries[at]));
     }
   }
   return json;
@@ -151,46 +151,46 @@ Json to_json(const DeviceProfile& profile) {
                {"summary", profile.summary},
                {"peak_flops_per_s", per_second(profile.peak_flops_per_us)}};
   if (profile.tf32_flops_per_us != 0) {
-    json["tf32_flops_per_s"] = per_second(profile.tf32_flops_per_us);
+    json.add("tf32_flops_per_s", per_second(profile.tf32_flops_per_us));
   }
   if (profile.float16_flops_per_us != 0) {
-    json["float16_flops_per_s"] = per_second(profile.float16_flops_per_us);
+    json.add("float16_flops_per_s", per_second(profile.float16_flops_per_us));
   }
   if (profile.multiprocessors != 0) {
-    json["multiprocessors"] = profile.multiprocessors;
+    json.add("multiprocessors", profile.multiprocessors);
   }
-  json["memory_bytes_per_s"] = per_second(profile.memory_bytes_per_us);
-  json["memory_bytes"] = profile.memory_bytes;
+  json.add("memory_bytes_per_s", per_second(profile.memory_bytes_per_us));
+  json.add("memory_bytes", profile.memory_bytes);
   if (profile.context_bytes != 0) {
-    json["context_bytes"] = profile.context_bytes;
+    json.add("context_bytes", profile.context_bytes);
   }
   if (profile.reserve_bytes != 0) {
-    json["reserve_bytes"] = profile.reserve_bytes;
+    json.add("reserve_bytes", profile.reserve_bytes);
   }
   if (profile.slots != 1) {
-    json["slots"] = profile.slots;
+    json.add("slots", profile.slots);
   }
   if (profile.launch_us != 0) {
-    json["launch_us"] = profile.launch_us;
+    json.add("launch_us", profile.launch_us);
   }
-  json["op_classes"] = classes_to_json(profile);
-  json["fallback"] = to_json(profile.fallback);
+  json.add("op_classes", classes_to_json(profile));
+  json.add("fallback", to_json(profile.fallback));
   if (!profile.measured.all().empty()) {
     Json measured = Json::array();
     for (const OpMeasurement& measurement : profile.measured.all()) {
       measured.push_back(to_json(measurement));
     }
-    json["measured"] = std::move(measured);
+    json.add("measured", std::move(measured));
   }
   if (profile.calibration) {
-    json["calibration"] = to_json(*profile.calibration);
+    json.add("calibration", to_json(*profile.calibration));
   }
-  json["provenance"] = to_json(profile.provenance);
+  json.add("provenance", to_json(profile.provenance));
   return json;
 }
 
 std::string write_device_profile_json(const DeviceProfile& profile) {
-  return lay_out(to_json(profile));
+  return to_json(profile).laid_out();
 }
 
 }  // namespace emplace

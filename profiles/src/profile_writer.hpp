@@ -2,16 +2,15 @@
 
 // The parts of a profile file that also stand inside cluster files, as they are written.
 
+#include <emplace/graphs/json.hpp>
 #include <emplace/profiles/device_profile.hpp>
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace emplace {
 
 /// Returns the object that is a device profile.
-nlohmann::ordered_json to_json(const DeviceProfile& profile);
+Json to_json(const DeviceProfile& profile);
 
 /// Returns the object that says where the numbers of a file come from.
-nlohmann::ordered_json to_json(const Provenance& provenance);
+Json to_json(const Provenance& provenance);
 
 }  // namespace emplace

@@ -1,10 +1,10 @@
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/sim/case_file.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -211,7 +211,7 @@ std::string write_case_result(const SimulationCase& simulation_case, std::size_t
                               const StepRecord& record) {
   std::string line =
       fmt::format(R"({{"name":{},"placement":{},"makespan_us":{},"peak_mem":[{}],"times":[)",
-                  nlohmann::json(simulation_case.name).dump(), placement, record.makespan_us,
+                  json_text(simulation_case.name), placement, record.makespan_us,
                   fmt::join(record.peak_bytes, ","));
   for (std::size_t op = 0; op < record.start_us.size(); ++op) {
     fmt::format_to(std::back_inserter(line), "{}[{},{}]", op == 0 ? "" : ",", record.start_us[op],

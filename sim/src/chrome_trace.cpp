@@ -1,11 +1,11 @@
 #include "trace_layout.hpp"
 
+#include <emplace/graphs/json.hpp>
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/explanation.hpp>
 #include <emplace/sim/memory_curve.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -32,8 +32,8 @@ class TraceWriter {
     text_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":{";
     fmt::format_to(std::back_inserter(text_),
                    "\"graph\":{},\"cluster\":{},\"makespan_us\":{}}},\n\"traceEvents\":[",
-                   quoted(problem_.graph()[boost::graph_bundle].name),
-                   quoted(problem_.cluster().name), record_.makespan_us);
+                   json_text(problem_.graph()[boost::graph_bundle].name),
+                   json_text(problem_.cluster().name), record_.makespan_us);
     name_threads();
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
       if (layout_.has_run(op)) {
@@ -53,8 +53,6 @@ class TraceWriter {
   }
 
  private:
-  static std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
-
   int process_of(OpId op) const { return layout_.device_of(op) + 1; }
   const std::string& name_of(DeviceId device) const { return problem_.device(device).name; }
 
@@ -69,7 +67,7 @@ class TraceWriter {
     for (DeviceId device = 0; device < problem_.num_devices(); ++device) {
       const Device& named = problem_.device(device);
       event(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", device + 1,
-            quoted(fmt::format("{} ({})", named.name, problem_.profile(device).name)));
+            json_text(fmt::format("{} ({})", named.name, problem_.profile(device).name)));
       event(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
             device + 1);
       name_lanes(device, kCompute, "compute", layout_.compute_lanes(device));
@@ -81,7 +79,7 @@ class TraceWriter {
     for (int lane = 0; lane < std::max(count, 1); ++lane) {
       const std::string name = lane == 0 ? std::string(what) : fmt::format("{} {}", what, lane + 1);
       event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})",
-            device + 1, first + lane, quoted(name));
+            device + 1, first + lane, json_text(name));
     }
   }
 
@@ -89,9 +87,9 @@ class TraceWriter {
     const Op& facts = problem_.op(op);
     event(R"({{"ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},)"
           R"("args":{{"kind":{},"scope":{},"group":{},"flops":{},"output_bytes":{}}}}})",
-          quoted(facts.name), quoted(std::string(to_string(facts.phase))), process_of(op),
+          json_text(facts.name), json_text(std::string(to_string(facts.phase))), process_of(op),
           kCompute + layout_.lane_of(op), record_.start_us[op],
-          record_.end_us[op] - record_.start_us[op], quoted(facts.kind), quoted(facts.scope),
+          record_.end_us[op] - record_.start_us[op], json_text(facts.kind), json_text(facts.scope),
           problem_.grouping().group_of(op), facts.flops, problem_.allocated_bytes(op));
   }
 
@@ -99,9 +97,10 @@ class TraceWriter {
     const bool is_to_all = transfer.to == Transfer::kToAll;
     event(R"({{"ph":"X","name":{},"cat":"transfer","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},)"
           R"("args":{{"bytes":{},"to":{}}}}})",
-          quoted(problem_.op(transfer.producer).name), transfer.from + 1, thread, transfer.start_us,
-          transfer.end_us - transfer.start_us, problem_.output_bytes(transfer.output),
-          quoted(is_to_all ? "all that want it" : name_of(transfer.to)));
+          json_text(problem_.op(transfer.producer).name), transfer.from + 1, thread,
+          transfer.start_us, transfer.end_us - transfer.start_us,
+          problem_.output_bytes(transfer.output),
+          json_text(is_to_all ? "all that want it" : name_of(transfer.to)));
     layout_.for_each_consumer(transfer,
                               [&](OpId consumer) { write_arrow(transfer, thread, consumer); });
   }
@@ -141,7 +140,7 @@ class TraceWriter {
           process);
     for (const PathSegment& segment : critical_path(problem_, record_)) {
       const std::string name =
-          quoted(fmt::format("{} {}", to_string(segment.kind), problem_.op(segment.op).name));
+          json_text(fmt::format("{} {}", to_string(segment.kind), problem_.op(segment.op).name));
       event(R"({{"ph":"b","name":{},"cat":"critical-path","id":1,"pid":{},"tid":1,"ts":{:.3f},)"
             R"("args":{{"kind":"{}","queued":{}}}}})",
             name, process, segment.from_us, to_string(segment.kind), segment.is_queued);

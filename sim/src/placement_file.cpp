@@ -1,10 +1,10 @@
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/id_vector.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/sim/placement_file.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -19,8 +19,6 @@ namespace {
 
 constexpr const char* kSchema = "emplace-placement";
 constexpr std::int64_t kVersion = 1;
-
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
 using OpsByName = std::map<std::string_view, OpId>;
 
@@ -81,18 +79,18 @@ std::string write_placement_json(const Problem& problem, const Placement& placem
   std::string text = fmt::format(
       "{{\n  \"schema\": \"{}\",\n  \"version\": {},\n  \"graph\": {},\n  \"cluster\": {},\n"
       "  \"devices\": {{",
-      kSchema, kVersion, quoted(graph[boost::graph_bundle].name), quoted(cluster.name));
+      kSchema, kVersion, json_text(graph[boost::graph_bundle].name), json_text(cluster.name));
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     const DeviceId device = placement[problem.grouping().group_of(op)];
     fmt::format_to(std::back_inserter(text), "{}\n    {}: {}", op == 0 ? "" : ",",
-                   quoted(problem.op(op).name), quoted(problem.device(device).name));
+                   json_text(problem.op(op).name), json_text(problem.device(device).name));
   }
   text += "\n  }";
   if (placement.has_priorities()) {
     text += ",\n  \"priorities\": {";
     for (OpId op = 0; op < problem.num_ops(); ++op) {
       fmt::format_to(std::back_inserter(text), "{}\n    {}: {}", op == 0 ? "" : ",",
-                     quoted(problem.op(op).name),
+                     json_text(problem.op(op).name),
                      placement.priorities()[problem.grouping().group_of(op)]);
     }
     text += "\n  }";

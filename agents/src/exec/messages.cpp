@@ -2,7 +2,7 @@
 
 #include <emplace/agents/exec_protocol.hpp>
 #include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_text.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -8,7 +8,7 @@
 #include "../op_json.hpp"
 
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/json_text.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <boost/range/iterator_range.hpp>
 #include <fmt/format.h>

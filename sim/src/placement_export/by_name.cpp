@@ -4,10 +4,10 @@
 #include "module_tree.hpp"
 
 #include <emplace/graphs/escape.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -15,8 +15,6 @@
 
 namespace emplace {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Returns all ops in the order of the simulated step, producers before consumers.
 std::vector<OpId> by_start(const Problem& problem, const StepRecord& record) {
@@ -58,14 +56,15 @@ PlacementExport write_onnx(const Problem& problem, const Placement& placement) {
     }
     Json metadata = {{"device", device_name(problem, placement, op)}};
     if (placement.has_priorities()) {
-      metadata["priority"] = std::to_string(placement.priorities()[op]);  // a text, as all metadata
+      metadata.add("priority",
+                   std::to_string(placement.priorities()[op]));  // a text, as all metadata
     }
-    (is_stored(problem, op) ? initializers : nodes)[what.name] = std::move(metadata);
+    (is_stored(problem, op) ? initializers : nodes).add(what.name, metadata);
   }
   const Json file = {{"graph", problem.graph()[boost::graph_bundle].name},
                      {"nodes", std::move(nodes)},
                      {"initializers", std::move(initializers)}};
-  return {.text = file.dump(2) + "\n", .placement = placement};
+  return {.text = file.indented(2) + "\n", .placement = placement};
 }
 
 // TensorFlow runs what is ready in an order of its own; a control dependency from each op to the
@@ -73,7 +72,7 @@ PlacementExport write_onnx(const Problem& problem, const Placement& placement) {
 PlacementExport write_tensorflow(const Problem& problem, const Placement& placement) {
   Json devices = Json::object();
   for (OpId op = 0; op < problem.num_ops(); ++op) {
-    devices[problem.op(op).name] = tensorflow_device(device_name(problem, placement, op));
+    devices.add(problem.op(op).name, tensorflow_device(device_name(problem, placement, op)));
   }
   Json file = {{"devices", std::move(devices)}};
   if (placement.has_priorities()) {
@@ -89,13 +88,13 @@ PlacementExport write_tensorflow(const Problem& problem, const Placement& placem
       if (before != kNone && !std::ranges::any_of(problem.inputs(op), [&](UseId input) {
             return problem.uses()[input].producer == before;
           })) {
-        dependencies.push_back({problem.op(before).name, problem.op(op).name});
+        dependencies.push_back(Json::array({problem.op(before).name, problem.op(op).name}));
       }
       before = op;
     }
-    file["control_dependencies"] = std::move(dependencies);
+    file.add("control_dependencies", std::move(dependencies));
   }
-  return {.text = file.dump(1) + "\n", .placement = placement};
+  return {.text = file.indented(1) + "\n", .placement = placement};
 }
 
 }  // namespace emplace

@@ -8,7 +8,7 @@
 #include "joins.hpp"
 #include "module_tree.hpp"
 
-#include <nlohmann/json.hpp>
+#include <emplace/graphs/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -50,9 +50,9 @@ class DeviceMap {
 
   PlacementExport write() {
     PlacementExport result{.placement = joins_.placement()};
-    nlohmann::ordered_json map = nlohmann::ordered_json::object();
+    Json map = Json::object();
     write(ModuleTree::kRoot, map, result);
-    result.text = map.dump(2) + "\n";
+    result.text = map.indented(2) + "\n";
     result.keeps_order = !has_order_;
     return result;
   }
@@ -264,7 +264,7 @@ class DeviceMap {
     return true;
   }
 
-  void write(ModuleId module, nlohmann::ordered_json& map, PlacementExport& result) const {
+  void write(ModuleId module, Json& map, PlacementExport& result) const {
     const Module& present = tree_.modules()[module];
     const auto note = [&](const std::string& what, std::span<const OpId> ops) {
       if (const auto change = joins_.change_of(what, ops)) {
@@ -273,7 +273,7 @@ class DeviceMap {
     };
     if (device_[module] != kSplit) {
       if (device_[module] != kNone) {
-        map[present.path] = torch_index(problem_.device(device_[module]).name);
+        map.add(present.path, torch_index(problem_.device(device_[module]).name));
         note(present.path, tree_.ops_within(module));
       }
       return;
@@ -281,7 +281,7 @@ class DeviceMap {
     for (const OpId op : present.ops) {
       const std::string& name = problem_.op(op).name;
       if (problem_.op(op).kind == "variable") {
-        map[name] = torch_index(problem_.device(joins_.device_of(op)).name);
+        map.add(name, torch_index(problem_.device(joins_.device_of(op)).name));
       }
       note(name, {&op, 1});
     }
@@ -291,10 +291,9 @@ class DeviceMap {
   }
 
   // A number for a GPU, "cpu" else.
-  static nlohmann::json torch_index(const std::string& device) {
+  static Json torch_index(const std::string& device) {
     const std::string name = torch_device(device);
-    return name == "cpu" ? nlohmann::json(name)
-                         : nlohmann::json(std::stoi(name.substr(name.find(':') + 1)));
+    return name == "cpu" ? Json(name) : Json(std::stoi(name.substr(name.find(':') + 1)));
   }
 
   const Problem& problem_;

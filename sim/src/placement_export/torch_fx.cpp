@@ -8,7 +8,7 @@
 #include "module_tree.hpp"
 
 #include <emplace/graphs/embedded.hpp>
-#include <emplace/graphs/json_text.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>

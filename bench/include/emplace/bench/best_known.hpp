@@ -14,6 +14,7 @@
 // problem, O(ops * devices + edges).
 
 #include <emplace/bench/problem_set.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
@@ -38,6 +39,9 @@ struct HowFound {
 
   bool operator==(const HowFound&) const = default;
 };
+
+/// Returns how a placement was found as JSON.
+Json to_json(const HowFound& found);
 
 /// Holds the best placement known of one graph on one cluster. It fits into all memories.
 struct BestKnown {
