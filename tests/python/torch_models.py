@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares graphs of PyTorch's models with independent counts: the table in docs/notes/models.md.
+"""Compares graphs of PyTorch's models with independent counts: docs/notes/models.md.
 
     python3 tests/python/torch_models.py [--batch N] [MODEL...]
 
