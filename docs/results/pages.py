@@ -19,7 +19,7 @@ CELLS = pathlib.Path(__file__).parent / "cells"
 SUITES = pathlib.Path(__file__).parents[2] / "bench" / "suites"
 ALWAYS = ["graph", "cluster", "agent", "repetition", "max_evaluations", "status", "step_time_us", "evaluations"]
 KEYS = ["graph", "cluster", "agent", "label", "policy", "max_evaluations", "repetition"]
-# Left out of a table in which all cells have the same.
+# Left out of a table where all cells of the suite agree.
 SOMETIMES = ["label", "policy", "learns", "grouping", "problem_groups", "decision_groups", "bound_us", "devices",
              "evaluations_to_best", "evaluations_to_near_best", "evaluations_to_baseline", "wall_s"]
 # Another run may differ in these: one is measured, the other needs all cells of the suite.
@@ -49,8 +49,8 @@ def evaluations_to_baseline(cells, histories, baselines):
     return cells.id.map(first).fillna("")
 
 
-def make_table(suite, tables):
-    """Returns the table of a run: rows in order, and only the columns that say something."""
+def make_table(suite, tables, columns=None):
+    """Returns the table of a run with its rows in order, and all columns that vary unless told which."""
     cells = read_text(tables / "cells.csv")
     baselines = json.loads((SUITES / f"{suite}.json").read_text()).get("baselines", [])
     if baselines:
@@ -59,15 +59,15 @@ def make_table(suite, tables):
     # A placement reads "0*3 1": three groups on device 0, then one on device 1.
     cells["devices"] = cells.placement.map(lambda text: str(len({run.split("*")[0] for run in text.split()})))
     cells["wall_s"] = cells.wall_s.astype(float).map("{:.4g}".format)
-    if (cells.label == cells.agent).all():
-        del cells["label"]
-    columns = ALWAYS + [each for each in SOMETIMES if each in cells and cells[each].nunique() > 1]
-    keys = ["graph", "cluster", label(cells), "repetition"]
+    if columns is None:
+        columns = ALWAYS + [each for each in SOMETIMES if each in cells and cells[each].nunique() > 1]
+        if (cells.label == cells.agent).all():
+            columns.remove("label")
 
     def in_order(column):
         return column.map(lambda text: re.sub(r"\d+", lambda number: number[0].zfill(9), text))
 
-    return cells.sort_values(keys, key=in_order, kind="stable")[columns]
+    return cells.sort_values(["graph", "cluster", "label", "repetition"], key=in_order, kind="stable")[columns]
 
 
 def write_table(suite, tables):
@@ -77,11 +77,12 @@ def write_table(suite, tables):
 
 def compare(suite, tables):
     """Prints the cells of a run that differ from the table; returns whether there are any."""
-    stored, run = read_text(CELLS / f"{suite}.csv.gz"), make_table(suite, tables)
-    columns = [each for each in stored if each in run and each not in NOT_COMPARED]
+    stored = read_text(CELLS / f"{suite}.csv.gz")
+    columns = [each for each in stored if each not in NOT_COMPARED]
+    run = make_table(suite, tables, columns)
     keys = [each for each in KEYS if each in columns]
     known = stored[columns].merge(run[keys], on=keys)
-    both = known.merge(run[columns], how="outer", indicator="from")
+    both = known.merge(run, how="outer", indicator="from")
     same = (both["from"] == "both").sum()
     if same < len(run):
         others = both[both["from"] != "both"].replace({"from": {"left_only": "table", "right_only": "run"}})
