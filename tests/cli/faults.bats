@@ -204,7 +204,7 @@ finished() {
 }
 
 @test "stores of older programs are read, with a warning" {
-  tar xzf "$EMPLACE_SOURCE_DIR/docs/results/hdp-table.tar.gz"
+  tar xzf "$EMPLACE_SOURCE_DIR/tests/data/hdp-table.tar.gz"
   local folder
   folder=$(dirname "$(find . -name cells.jsonl | head -n 1)")
   answers 0 report "$folder" --json

@@ -1,13 +1,14 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154  # stderr is set by run
-# Published results repeat: this program gives the quickest cells of docs/results again, with every bit of their
-# placements and step times, whatever compiler, sanitizer or instruction set it was built for.
+# Published results repeat: this program gives the quickest cells of runs in docs/results again, with every bit of their
+# placements and step times, whatever compiler, sanitizer or instruction set it was built for. tests/data/ has these
+# cells and a few others of their suites.
 
 load cli.bash
 
-# repeats SUITE: takes the quickest cell of each agent out of the published store, runs them again and compares.
+# repeats SUITE: takes the quickest cell of each agent out of the stored run, runs them again and compares.
 repeats() {
-  tar -xzf "$EMPLACE_SOURCE_DIR/docs/results/$1.tar.gz"
+  tar -xzf "$EMPLACE_SOURCE_DIR/tests/data/$1.tar.gz"
   python3 - "$1" <<'END'
 import json, sys
 path = sys.argv[1] + "/cells.jsonl"
@@ -21,9 +22,10 @@ for cell in cells:
 left_out = {cell["id"] for cell in quickest.values()}
 assert len(left_out) >= 6, left_out
 json.dump(list(quickest.values()), open("left-out.json", "w"))
+json.dump(json.load(open(sys.argv[1] + "/manifest.json"))["suite"], open("suite.json", "w"))
 open(path, "w").write("".join(line + "\n" for line, cell in zip(lines, cells) if cell["id"] not in left_out))
 END
-  "$EMPLACE" run "$1" -o "$1" --resume --quiet >/dev/null
+  "$EMPLACE" run ./suite.json -o "$1" --resume --quiet >/dev/null
   python3 - "$1" <<'END'
 import json, sys
 cells = {cell["id"]: cell for cell in map(json.loads, open(sys.argv[1] + "/cells.jsonl"))}
