@@ -46,10 +46,10 @@ documents = {
     "graphs/schema/graph.schema.json": written("export", "inception-v3", "--format", "emplace"),
     "profiles/schema/device_profile.schema.json": {
         **shipped("profiles/data/devices/*.json"),
-        **shown(root / "tests/fuzz/corpus/cluster_file/measured.json")},
+        **shown(root / "tests/profiles/measured_cluster.json")},
     "profiles/schema/cluster.schema.json": {
         **shipped("profiles/data/clusters/*.json"),
-        **shipped("tests/fuzz/corpus/cluster_file/measured.json")},
+        **shipped("tests/profiles/measured_cluster.json")},
     "sim/schema/placement.schema.json": {
         **written("place", "--graph", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "round-robin"),
         **written("place", "--graph", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "heft:order=plan")},
