@@ -65,7 +65,7 @@ void add_folder(CLI::App& command, std::string& folder, const std::string& other
 
 // --- list
 
-struct ListOptions {
+struct BestKnownListOptions {
   std::string folder;
   bool check = false;
   bool json = false;
@@ -134,7 +134,7 @@ Json to_json(const std::vector<Listed>& all) {
   return {{"schema_version", 1}, {"best_known", std::move(list)}};
 }
 
-void list(const ListOptions& options) {
+void list(const BestKnownListOptions& options) {
   const std::string folder = chosen_folder(options.folder);
   std::vector<BestKnown> entries =
       folder.empty() ? bench::shipped_best_known() : bench::read_best_known_folder(folder);
@@ -167,7 +167,7 @@ void add_list_of_best_known(CLI::App& parent, Action& action) {
       "list", "List the entries with their bounds, and simulate each again to see if it is valid");
   command->group("Commands");
   set_examples(*command, {"emplace best-known list", "emplace best-known list --check --json"});
-  const auto options = std::make_shared<ListOptions>();
+  const auto options = std::make_shared<BestKnownListOptions>();
   add_folder(*command, options->folder, "else those that the program was built with");
   command->add_flag("--check", options->check, "Fail unless all entries are valid");
   add_json(*command, options->json);

@@ -42,7 +42,7 @@
 namespace emplace::cli {
 namespace {
 
-struct Options {
+struct CalibrateOptions {
   MachineOptions machine;
   std::vector<std::string> graphs = {"inception-v3", "nmt"};
   std::string output;
@@ -73,7 +73,7 @@ std::vector<OpGraph> load_graphs(const std::vector<std::string>& names) {
 
 // Opens the devices again, with a profiler for GPUs. Says if there is none to be had.
 // What CUPTI writes at first goes to `kept` as well, if that is not null.
-MachineDevices profiled_devices(const Options& options, bool has_gpu,
+MachineDevices profiled_devices(const CalibrateOptions& options, bool has_gpu,
                                 calibrate::ActivityRecording* kept) {
   if (!has_gpu) {
     return find_devices(options.machine, *options.sampling.stop);
@@ -92,7 +92,7 @@ MachineDevices profiled_devices(const Options& options, bool has_gpu,
 }
 
 // Launches are measured by devices of their own, which nothing profiles.
-std::vector<calibrate::Launch> launches_of(const Options& options, bool& has_gpu) {
+std::vector<calibrate::Launch> launches_of(const CalibrateOptions& options, bool& has_gpu) {
   const MachineDevices machine = find_devices(options.machine, *options.sampling.stop);
   has_gpu = machine.has_gpu();
   return calibrate::measure_launches(machine.all());
@@ -104,7 +104,7 @@ struct Calibrated {
   bool is_complete = true;
 };
 
-Calibrated calibrate_and_write(const Options& options, std::span<const OpGraph> graphs,
+Calibrated calibrate_and_write(const CalibrateOptions& options, std::span<const OpGraph> graphs,
                                const calibrate::Progress& progress) {
   bool has_gpu = false;
   std::vector<calibrate::Launch> launches = launches_of(options, has_gpu);
@@ -137,11 +137,11 @@ Calibrated calibrate_and_write(const Options& options, std::span<const OpGraph> 
     note(fmt::format("emplace: warning: CUPTI recorded nothing: '{}' is not written",
                      options.record));
   }
-  print_text(to_text(calibrated));
+  print_text(cli::to_text(calibrated));
   return {.has_gpu = has_gpu, .is_complete = calibrated.is_complete};
 }
 
-void validate(const Options& options, const calibrate::Progress& progress) {
+void validate(const CalibrateOptions& options, const calibrate::Progress& progress) {
   const std::string& path = options.cluster.empty() ? options.output : options.cluster;
   const auto cluster = std::make_shared<const Cluster>(
       options.cluster.empty() ? read_cluster(read_text_file(path), path) : load_cluster(path));
@@ -168,16 +168,16 @@ void validate(const Options& options, const calibrate::Progress& progress) {
   const MachineDevices machine = profiled_devices(options, has_gpu, nullptr);
   for (std::size_t i = 0; i < validations.size(); ++i) {
     bench::validate_ops(problems[i], machine.all(), how, progress, validations[i]);
-    print_text(to_text(validations[i]));
+    print_text(cli::to_text(validations[i]));
   }
   if (!options.report.empty()) {
-    write_text_file(options.report, to_json(validations).indented(2) + "\n");
+    write_text_file(options.report, cli::to_json(validations).indented(2) + "\n");
   }
 }
 
 // A process that was profiled stays slower, so steps are timed in a new one, to which nothing of
 // this one is left.
-[[noreturn]] void validate_in_new_process(const Options& options) {
+[[noreturn]] void validate_in_new_process(const CalibrateOptions& options) {
   std::vector<std::string> arguments = {
       "emplace",      "calibrate",
       "--devices",    options.machine.devices,
@@ -240,7 +240,7 @@ void expect_writable(const std::string& path) {
   }
 }
 
-void expect_outputs(const Options& options) {
+void expect_outputs(const CalibrateOptions& options) {
   const std::array<std::pair<std::string_view, std::string>, 3> files = {
       {{"--output", options.output}, {"--report", options.report}, {"--record", options.record}}};
   refuse_same_files(files);
@@ -266,7 +266,7 @@ void note_missing_onednn(const MachineOptions& options) {
   }
 }
 
-Outcome run(Options options) {
+Outcome run(CalibrateOptions options) {
   if (options.output.empty() == options.cluster.empty()) {
     throw Error(
         ErrorCode::kUsage,
@@ -328,7 +328,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   set_examples(*command, {"emplace calibrate --devices cpu -o machine.json",
                           "emplace calibrate --devices cpu --cluster ./machine.json "
                           "--validate inception-v3"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CalibrateOptions>();
   CLI::Option* graphs = add_graphs(*command, options->graphs)
                             ->description("Measure the ops of these graphs")
                             ->default_str("inception-v3 nmt");

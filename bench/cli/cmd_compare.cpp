@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kMaxThreshold = 100;  // a step a hundred times as long
 
-struct Options {
+struct CompareOptions {
   std::string a;
   std::string b;
   std::string threshold = "2%";
@@ -50,7 +50,8 @@ double read_threshold(std::string_view text) {
 }
 
 template <class Comparison>
-Outcome answer(const Comparison& comparison, const Options& options, const Invocation& invocation) {
+Outcome answer(const Comparison& comparison, const CompareOptions& options,
+               const Invocation& invocation) {
   const bool color = options.output.empty() && use_color(invocation.color);
   const std::string text = options.format == "json" ? bench::write_json(comparison)
                            : options.format == "markdown"
@@ -64,7 +65,7 @@ Outcome answer(const Comparison& comparison, const Options& options, const Invoc
   return comparison.count(bench::Verdict::kSlower) > 0 ? Outcome::kRegression : Outcome::kOk;
 }
 
-Outcome compare(const Options& options, const Invocation& invocation) {
+Outcome compare(const CompareOptions& options, const Invocation& invocation) {
   const double threshold = read_threshold(options.threshold);
   if (options.micro) {
     const bench::MicroRun a = bench::read_micro_run(read_text_file(options.a), options.a);
@@ -85,7 +86,7 @@ void add_compare(CLI::App& app, Action& action) {
   set_examples(*command, {"emplace compare results/quickstart results/again",
                           "emplace compare results/quickstart results/again --threshold 50% --json",
                           "emplace compare --micro before.json after.json"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CompareOptions>();
   command->add_option("RUN_A", options->a, "Folder of a run, or a file with --micro")
       ->required()
       ->type_name("DIR");

@@ -27,7 +27,7 @@
 namespace emplace::cli {
 namespace {
 
-struct Options {
+struct ExportOptions {
   std::string graph;
   std::string cluster;
   std::string placement;
@@ -53,7 +53,7 @@ Spec format_of(const std::string& given, const std::string& output) {
   return {.name = format->name};
 }
 
-void export_graph(const Options& options) {
+void export_graph(const ExportOptions& options) {
   const Spec format = format_of(options.format, options.output);
   if (std::ranges::count(placement_format_names(), format.name) > 0 &&
       std::ranges::count(GraphFormats::global().names(), format.name) == 0) {
@@ -86,7 +86,7 @@ void export_graph(const Options& options) {
 
 // Returns what a placement file says of its `member`, a graph or a cluster that emplace has by
 // name. Throws Error where that is to be given on the command line.
-std::string named_in(const Options& options, const char* member, const std::string& option,
+std::string named_in(const ExportOptions& options, const char* member, const std::string& option,
                      const std::vector<std::string>& known) {
   const JsonDocument file = JsonDocument::read(options.placement);
   const auto name = file.root().find(member);
@@ -157,7 +157,7 @@ Json to_json(const PlacedStep& step, const PlacementExport& exported, const std:
           {"output", output}};
 }
 
-void export_placement(const Options& options) {
+void export_placement(const ExportOptions& options) {
   if (options.format.empty()) {
     throw Error(ErrorCode::kUsage, fmt::format("export --placement needs --format, one of {}",
                                                fmt::join(placement_format_names(), ", ")));
@@ -200,7 +200,7 @@ void add_export(CLI::App& app, Action& action) {
                           "emplace export nmt:batch=16 --format dot",
                           "emplace export inception-v3 --cluster p2-8xlarge-2 --placement "
                           "placement.json --format torch-fx"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExportOptions>();
   add_graph(*command, options->graph)->default_str("as the placement says");
   CLI::Option* cluster =
       add_cluster(*command, options->cluster)->default_str("as the placement says");

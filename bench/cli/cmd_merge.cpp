@@ -27,7 +27,7 @@ using bench::Shard;
 
 constexpr std::size_t kMostNamed = 3;
 
-struct Options {
+struct MergeOptions {
   std::vector<std::string> stores;
   std::string output;
   bool json = false;
@@ -45,7 +45,7 @@ std::string first_of(const Items& items, const Text& text) {
              : fmt::format("{} and {} more", named, items.size() - kMostNamed);
 }
 
-void tell_missing(const Merge& merge, const Options& options) {
+void tell_missing(const Merge& merge, const MergeOptions& options) {
   if (!merge.absent.empty()) {
     note("not given: shards " +
          first_of(merge.absent, [](const Shard& shard) { return shard.text(); }));
@@ -72,7 +72,7 @@ void tell_missing(const Merge& merge, const Options& options) {
                    escape_shell(options.output), merge.manifest.root_seed));
 }
 
-Json to_json(const Merge& merge, const Options& options) {
+Json to_json(const Merge& merge, const MergeOptions& options) {
   Json missing = Json::array();
   for (const Cell& cell : merge.missing) {
     missing.push_back({{"id", cell.id()},
@@ -98,7 +98,7 @@ Json to_json(const Merge& merge, const Options& options) {
           {"missing", std::move(missing)}};
 }
 
-Outcome merge(const Options& options) {
+Outcome merge(const MergeOptions& options) {
   const Merge merge = bench::merge_stores(options.stores, options.output);
   for (std::size_t store = 0; store < options.stores.size(); ++store) {
     warn_without_checksum(options.stores[store], merge.without_checksum[store]);
@@ -130,7 +130,7 @@ void add_merge(CLI::App& app, Action& action) {
   set_examples(
       *command,
       {"emplace merge results/quickstart results/quickstart-shard-1-of-4 -o results/merged"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MergeOptions>();
   command->add_option("STORE", options->stores, "Folders of results of one suite and seed")
       ->required()
       ->type_name("DIR");

@@ -26,7 +26,7 @@
 namespace emplace::cli {
 namespace {
 
-struct Options {
+struct ProfileOptions {
   std::string profile;
   std::string only;
   std::string picture;
@@ -34,7 +34,7 @@ struct Options {
 };
 
 // Returns the profiles that are asked for; throws kUsage if a picture is, of several.
-std::vector<DeviceProfile> chosen_profiles(const Options& options) {
+std::vector<DeviceProfile> chosen_profiles(const ProfileOptions& options) {
   std::vector<DeviceProfile> profiles = load_device_profiles(options.profile);
   std::vector<std::string> names;
   names.reserve(profiles.size());
@@ -56,7 +56,7 @@ std::vector<DeviceProfile> chosen_profiles(const Options& options) {
   return profiles;
 }
 
-void show(const Options& options) {
+void show(const ProfileOptions& options) {
   if (!options.picture.empty()) {
     check_profile_picture_path(options.picture);
   }
@@ -93,8 +93,6 @@ std::vector<calibrate::SampleTable> read_tables(const std::vector<std::string>& 
   }
   return tables;
 }
-
-std::string percent(double part) { return fmt::format("{:.1f} %", part * 100); }
 
 bench::TextTable report_table(const std::vector<calibrate::FitReport>& reports) {
   using Align = bench::TextTable::Align;
@@ -209,7 +207,7 @@ void add_profile(CLI::App& app, Action& action) {
   command->group("Commands");
   set_examples(*command,
                {"emplace profile show p2-8xlarge-2", "emplace profile show k80 --picture k80.svg"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProfileOptions>();
   command
       ->add_option("PROFILE", options->profile,
                    "Device profile or cluster: a name (emplace list profiles), or a file")

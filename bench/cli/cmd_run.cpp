@@ -34,7 +34,7 @@ namespace {
 using bench::Cell;
 using bench::CellResult;
 
-struct Options {
+struct RunOptions {
   std::string suite;
   std::string output;
   bool resume = false;
@@ -74,7 +74,7 @@ std::string last_folder(const std::string& suite, const std::string& run_name) {
 }
 
 // A new run gets the first folder that is free; a resumed one the last that is not.
-std::string choose_folder(const Options& options, const std::string& suite,
+std::string choose_folder(const RunOptions& options, const std::string& suite,
                           const bench::Shard& shard) {
   if (!options.output.empty()) {
     return options.output;
@@ -96,9 +96,9 @@ std::string choose_folder(const Options& options, const std::string& suite,
 }
 
 // Tells how far a run is. Cells count by the time that they are expected to take.
-class Progress {
+class RunProgress {
  public:
-  explicit Progress(const bench::SuiteRun& run)
+  explicit RunProgress(const bench::SuiteRun& run)
       : total_(run.cells().size()), done_(total_ - run.remaining().size()) {
     const std::vector<double> seconds = run.expected_seconds();
     for (std::size_t i = 0; i < seconds.size(); ++i) {
@@ -150,7 +150,7 @@ void train(bench::SuiteRun& suite_run, bench::Executor& executor, const std::ato
   });
 }
 
-Outcome run(const Options& options, const Invocation& invocation) {
+Outcome run(const RunOptions& options, const Invocation& invocation) {
   const bench::Shard shard =
       options.shard.empty() ? bench::Shard() : bench::read_shard(options.shard);
   const auto seed = static_cast<std::uint64_t>(options.seed);
@@ -203,7 +203,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
   }
   std::vector<bench::CellFault> faults;
   {
-    Progress progress(suite_run);
+    RunProgress progress(suite_run);
     faults = suite_run.run(*executor, stop,
                            [&](const CellResult& result) { progress.finished(result.cell); });
   }
@@ -237,7 +237,7 @@ void add_run(CLI::App& app, Action& action) {
   set_examples(*command,
                {"emplace run quickstart", "emplace run quickstart -o results/again --seed 1",
                 "emplace run quickstart --dry-run", "emplace run quickstart --shard 1/4"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   command->add_option("SUITE", options->suite, "Name (emplace list suites), or a suite file")
       ->required()
       ->type_name("SUITE");

@@ -35,7 +35,7 @@ using Align = TextTable::Align;
 constexpr std::array kCostSources = {CostSource::kMeasured, CostSource::kInterpolated,
                                      CostSource::kRoofline, CostSource::kGuess};
 
-struct Options {
+struct ShowOptions {
   ProblemOptions problem;
   bool compares_groupings = false;
   std::int64_t evaluations = kDefaultEvaluations;
@@ -128,7 +128,7 @@ void add_to_json(Json& json, const ClusterFacts& facts) {
 }
 
 // Tells of a grouped graph, and if there is a problem of it, of that too.
-void tell(const Options& options, const OpGraph& graph, const Grouping& grouping,
+void tell(const ShowOptions& options, const OpGraph& graph, const Grouping& grouping,
           const Problem* problem) {
   const GraphFacts facts = facts_of(graph, options.problem.grouping(), grouping);
   std::string text = to_text(facts);
@@ -145,8 +145,8 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
                                           options.problem.groups, options.evaluations,
                                           static_cast<std::uint64_t>(options.seed));
         });
-    text += to_text(comparison);
-    json.add("groupings", to_json(comparison));
+    text += cli::to_text(comparison);
+    json.add("groupings", cli::to_json(comparison));
   }
   if (!options.picture.empty()) {
     std::optional<PlacedStep> step;
@@ -164,7 +164,7 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
 }
 
 // Tells of an agent, which has neither groups nor a picture.
-void show_policy(const Options& options) {
+void show_policy(const ShowOptions& options) {
   const std::string& agent = options.problem.graph;
   const std::string& cluster = options.problem.cluster;
   if (cluster.empty()) {
@@ -185,7 +185,7 @@ void show_policy(const Options& options) {
   }
 }
 
-void show(const Options& options) {
+void show(const ShowOptions& options) {
   if (names_agent(options.problem.graph)) {
     show_policy(options);
     return;
@@ -214,7 +214,7 @@ void add_show(CLI::App& app, Action& action) {
   command->group("Look up");
   set_examples(*command, {"emplace show inception-v3 --cluster p2-8xlarge-2",
                           "emplace show placeto --cluster p2-8xlarge-2"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShowOptions>();
   add_graph(*command, options->problem.graph)
       ->required()
       ->description(

@@ -32,7 +32,7 @@ constexpr double kAnything = 0.005;
 std::string milliseconds(double us) { return fmt::format("{:.3f}", us / 1e3); }
 
 // "a", "a and b", "a, b and c".
-std::string listed(const std::vector<std::string>& items) {
+std::string in_words(const std::vector<std::string>& items) {
   std::string text;
   for (std::size_t at = 0; at < items.size(); ++at) {
     text += at == 0 ? "" : at + 1 == items.size() ? " and " : ", ";
@@ -139,7 +139,7 @@ class Report {
     say(fmt::format("The step takes {}{}, {:.1f} % above the lower bound; its bottleneck is {}{}.",
                     duration(explanation_.makespan_us),
                     explanation_.overflow ? " if all had memory enough" : "", 100 * step_.gap(),
-                    culprit(links_us), told.empty() ? "" : ": " + listed(told)));
+                    culprit(links_us), told.empty() ? "" : ": " + in_words(told)));
     double queued_us = 0;
     for (const PathShare& kind : explanation_.path_kinds) {
       queued_us += kind.queued_us;

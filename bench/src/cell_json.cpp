@@ -1,6 +1,7 @@
 // Results as lines of JSON.
 
 #include "placement_text.hpp"
+#include "units.hpp"
 
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/result_store.hpp>
@@ -16,9 +17,6 @@
 
 namespace emplace::bench {
 namespace {
-
-constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
-constexpr double kMaxNumber = std::numeric_limits<double>::max();
 
 CellStatus status_from_json(const JsonCursor& json) {
   const std::string text = json.text();

@@ -98,10 +98,6 @@ bool any_row(const Report& report, Predicate predicate) {
   });
 }
 
-bool any_interval(const Report& report) {
-  return any_row(report, [](const ReportRow& row) { return row.interval_us.has_value(); });
-}
-
 TextTable layout(const ReportTable& table, const Report& report) {
   const bool with_best_known = table.best_known_us.has_value();
   const bool with_intervals = any_interval(report);

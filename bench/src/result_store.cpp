@@ -1,3 +1,5 @@
+#include "folders.hpp"
+
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/file_lock.hpp>
 #include <emplace/bench/result_store.hpp>
@@ -33,10 +35,6 @@ namespace fs = std::filesystem;
 
 std::string manifest_path(const std::string& folder) { return folder + "/manifest.json"; }
 std::string cells_path(const std::string& folder) { return folder + "/cells.jsonl"; }
-
-[[noreturn]] void fail_io(const std::string& path, std::string_view what, int error) {
-  throw Error(ErrorCode::kIo, fmt::format("{}: {}: {}", path, what, std::strerror(error)));
-}
 
 // A sync for each line takes longer than the quickest cells; a power cut may undo the lines of so
 // long, a killed program none.
@@ -113,14 +111,6 @@ std::string read_cells_text(const std::string& folder) {
 
 std::string text_of(const Shard& shard) {
   return shard.is_whole() ? "the whole suite" : "shard " + shard.text();
-}
-
-void make_folder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) {
-    fail_io(path, "cannot make the folder", error.value());
-  }
 }
 
 }  // namespace

@@ -13,13 +13,13 @@ namespace {
 
 using Align = TextTable::Align;
 
-const std::string kBlank = "-";
+const std::string kDash = "-";
 
 // Graphs that are named in a row; the others are counted.
 constexpr std::size_t kNamedGraphs = 3;
 
 std::string p_text(const std::optional<Significance>& significance) {
-  return significance ? fmt::format("{:.2g}", significance->p) : kBlank;
+  return significance ? fmt::format("{:.2g}", significance->p) : kDash;
 }
 
 std::string named(const std::vector<std::string>& graphs) {
@@ -62,7 +62,7 @@ TextTable layout(const std::vector<AgentComparison>& agents) {
       cells.push_back(fmt::format("{}", row.pairs->less));
       cells.push_back(fmt::format("{}", row.pairs->greater));
     }
-    cells.resize(9, kBlank);
+    cells.resize(9, kDash);
     cells.push_back(p_text(row.significance));
     cells.emplace_back(to_string(row.verdict));
     table.add_row(std::move(cells), row.verdict != Verdict::kUnsure);
@@ -78,7 +78,7 @@ std::string step_text(const ComparedResult& result) {
 
 std::string count_text(const ComparedResult& result) {
   const double evaluations = result.evaluations_to_near_best.value_or(0);
-  return evaluations > 0 ? fmt::format("{:.0f}", evaluations) : kBlank;
+  return evaluations > 0 ? fmt::format("{:.0f}", evaluations) : kDash;
 }
 
 // "A: 2 of 5 out of memory"
@@ -122,10 +122,10 @@ TextTable layout(const std::vector<GraphComparison>& graphs) {
     }
     table.add_row({row.graph, row.cluster, row.agent, step_text(row.a), step_text(row.b),
                    fmt::format("{}, {}", row.a.repetitions, row.b.repetitions),
-                   row.ratio ? ratio_text(row.ratio->ratio) : kBlank,
+                   row.ratio ? ratio_text(row.ratio->ratio) : kDash,
                    row.exact   ? "exact"
                    : row.ratio ? interval_text(row.ratio->interval)
-                               : kBlank,
+                               : kDash,
                    p_text(row.significance), count_text(row.a), count_text(row.b), note_of(row)},
                   row.verdict != Verdict::kUnsure);
   }

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMaxRepetitions = 10'000;
 constexpr std::int64_t kMaxEvaluations = 1'000'000'000;
 constexpr std::int64_t kMaxEpisodes = 1'000'000;
-constexpr std::int64_t kMaxGroups = 1'000'000;
+constexpr std::int64_t kMaxSuiteGroups = 1'000'000;
 constexpr double kMaxStepTimeS = 1e9;
 // A million cells of the cheapest agents take hours; a longer list is a mistake in the file.
 constexpr std::int64_t kMaxCells = 1'000'000;
@@ -147,7 +147,7 @@ void Reader::read_graphs(const JsonCursor& list) {
     SuiteGraph graph;
     if (element.is_object()) {
       element.expect_only({"graph", "groups", "clusters"});
-      graph.groups = integer_of(element.find("groups"), 0, kMaxGroups);
+      graph.groups = integer_of(element.find("groups"), 0, kMaxSuiteGroups);
       graph.clusters = read_clusters_of_graph(element);
     }
     const JsonCursor name = element.is_object() ? element.at("graph") : element;
@@ -180,7 +180,7 @@ void Reader::read_families(const JsonCursor& list) {
   for (const JsonCursor& element : elements_of(list)) {
     element.expect_only({"name", "groups", "train", "test"});
     SuiteFamily family{.name = element.at("name").non_empty_text(),
-                       .groups = integer_of(element.find("groups"), 0, kMaxGroups)};
+                       .groups = integer_of(element.find("groups"), 0, kMaxSuiteGroups)};
     insert_or_fail(names, family.name, element.at("name"));
     std::set<std::string> seen;
     for (const JsonCursor& name : elements_of(element.at("train"))) {
@@ -437,7 +437,7 @@ Suite Reader::read() {
       integer_of(find("repetitions"), 1, kMaxRepetitions).value_or(suite_.repetitions);
   suite_.max_evaluations =
       integer_of(find("max_evaluations"), 1, kMaxEvaluations).value_or(suite_.max_evaluations);
-  suite_.groups = integer_of(find("groups"), 0, kMaxGroups).value_or(suite_.groups);
+  suite_.groups = integer_of(find("groups"), 0, kMaxSuiteGroups).value_or(suite_.groups);
   read_clusters(at("clusters"));
   const std::optional<JsonCursor> families = find("families");
   if (const auto graphs = find("graphs"); graphs || !families) {

@@ -9,19 +9,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 namespace emplace {
 namespace {
-
-std::string to_lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::tolower(letter));
-  });
-  return lower;
-}
 
 // Names the formats that `is_meant` holds for.
 std::string list_of(const std::map<std::string, GraphFormat, std::less<>>& formats,

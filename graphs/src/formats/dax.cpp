@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::dax_format {
 namespace {
 
 constexpr double kMaxSeconds = 1e12;
@@ -187,4 +187,4 @@ const FormatRegistration kRegistration(
      .read = read});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::dax_format

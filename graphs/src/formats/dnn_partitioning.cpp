@@ -34,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::dnn_partitioning_format {
 namespace {
 
 // The format's transfer rate, 2 GiB/s.
@@ -336,4 +336,4 @@ const FormatRegistration kRegistration(
      .read = read});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::dnn_partitioning_format

@@ -31,7 +31,7 @@
 #include <string_view>
 #include <utility>
 
-namespace emplace {
+namespace emplace::dot_format {
 namespace {
 
 // Boost's own escape_dot_string leaves backslashes and DOT's keywords alone, so that an op called
@@ -153,4 +153,4 @@ const FormatRegistration kRegistration({.name = "dot",
                                         .write = write});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::dot_format

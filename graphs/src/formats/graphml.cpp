@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::graphml_format {
 namespace {
 
 // A key is a declared attribute; its default counts for every element without a value.
@@ -270,4 +270,4 @@ const FormatRegistration kRegistration(
      .write = write});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::graphml_format

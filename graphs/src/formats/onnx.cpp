@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::onnx_format {
 namespace {
 
 #ifdef EMPLACE_WITH_PROTOBUF
@@ -122,4 +122,4 @@ const FormatRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::onnx_format

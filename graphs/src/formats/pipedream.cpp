@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::pipedream_format {
 namespace {
 
 constexpr std::string_view kSeparator = " -- ";
@@ -245,4 +245,4 @@ const FormatRegistration kRegistration(
      .read = read});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::pipedream_format

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::wfcommons_format {
 namespace {
 
 constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
@@ -207,4 +207,4 @@ const FormatRegistration kRegistration(
      .read = read});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::wfcommons_format

@@ -6,7 +6,7 @@
 #include "cell_network.hpp"
 #include "training_model.hpp"
 
-namespace emplace {
+namespace emplace::amoebanet_model {
 namespace {
 
 using enum CellOp;
@@ -79,4 +79,4 @@ const GraphRegistration kRegistration(training_model(
      .forward = forward}));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::amoebanet_model

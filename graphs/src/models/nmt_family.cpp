@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace emplace {
+namespace emplace::nmt_family {
 namespace {
 
 constexpr std::int64_t kBatchParts = 16;
@@ -46,4 +46,4 @@ const GraphRegistration kRegistration(family_model({
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::nmt_family

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::series_parallel {
 namespace {
 
 using Edges = std::vector<std::pair<OpId, OpId>>;
@@ -80,4 +80,4 @@ const GraphRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::series_parallel

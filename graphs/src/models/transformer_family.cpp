@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace emplace {
+namespace emplace::transformer_family {
 namespace {
 
 constexpr std::int64_t kVocabulary = 32'000;
@@ -83,4 +83,4 @@ const GraphRegistration kRegistration(family_model({
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::transformer_family

@@ -179,6 +179,9 @@ struct Report {
 /// Summarizes a run. Entries of `best_known` count where they are of its problems.
 Report make_report(const StoredRun& run, std::span<const BestKnown> best_known = {});
 
+/// Says whether any row has an interval.
+bool any_interval(const Report& report);
+
 /// Returns the report for a terminal; `color` marks the best with escape codes. The graphs of
 /// families have no tables of their own.
 std::string write_terminal(const Report& report, bool color);

@@ -44,6 +44,9 @@ std::string excerpt(std::string_view text, std::size_t max_bytes = 60);
 std::vector<std::string> nearest_names(std::string_view name, std::span<const std::string> names,
                                        std::size_t count = 3);
 
+/// Returns `text` with the letters A to Z in lower case.
+std::string to_lower(std::string_view text);
+
 /// Returns the end of a message about an unknown name: "; did you mean 'a' or 'b'?", or the first
 /// names if none is near.
 std::string suggest_names(std::string_view name, std::span<const std::string> names);
