@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::exec_test {
 namespace {
 
 using testing::HasSubstr;
@@ -387,4 +387,4 @@ TEST_F(ExecTest, TellsTheTimeWhereThatIsTheBudget) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::exec_test

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-namespace emplace::agents::nn {
+namespace emplace::agents::nn::nn_optimizer_test {
 namespace {
 
 TEST(NnOptimizer, SgdGoesAgainstTheGradient) {
@@ -103,4 +103,4 @@ TEST(NnOptimizer, IsFoundByName) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::nn
+}  // namespace emplace::agents::nn::nn_optimizer_test

@@ -13,7 +13,7 @@
 #include <limits>
 #include <vector>
 
-namespace emplace::agents::nn {
+namespace emplace::agents::nn::nn_recurrent_test {
 namespace {
 
 constexpr Layout kLayouts[] = {Layout::kPanels, Layout::kRows};
@@ -307,4 +307,4 @@ TEST(NnAttention, GivesTheSameBitsWithVectorsOfAnyWidth) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::nn
+}  // namespace emplace::agents::nn::nn_recurrent_test

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace emplace::agents {
+namespace emplace::agents::partition_test {
 namespace {
 
 class Partition : public testing::TestWithParam<std::string> {
@@ -88,4 +88,4 @@ INSTANTIATE_TEST_SUITE_P(Libraries, Partition, testing::Values("metis", "scotch"
                          });
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::partition_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents::placeto {
+namespace emplace::agents::placeto::placeto_episode_test {
 namespace {
 
 Options options(const std::string& given) {
@@ -344,4 +344,4 @@ TEST(PlacetoEpisode, AddsThePenaltyForMemoryAndCapsTheTime) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::placeto
+}  // namespace emplace::agents::placeto::placeto_episode_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents::placeto {
+namespace emplace::agents::placeto::placeto_network_test {
 namespace {
 
 NetworkOptions network_options(const std::string& given) {
@@ -402,4 +402,4 @@ TEST(PlacetoNetwork, RelatesGroupsByPaths) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::placeto
+}  // namespace emplace::agents::placeto::placeto_network_test

@@ -19,7 +19,7 @@
 #include <cmath>
 #include <vector>
 
-namespace emplace::agents::policy_gradient {
+namespace emplace::agents::policy_gradient::policy_gradient_test {
 namespace {
 
 TEST(MovingBaseline, AveragesCostsFromTheFirstOn) {
@@ -199,4 +199,4 @@ TEST(PolicyOptimizer, FollowsTheSchedulesAndClipsGradients) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::policy_gradient
+}  // namespace emplace::agents::policy_gradient::policy_gradient_test

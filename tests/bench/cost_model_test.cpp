@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-namespace emplace::bench {
+namespace emplace::bench::cost_model_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -172,4 +172,4 @@ TEST(SuiteCosts, HashTheProblemsAsARunDoes) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::cost_model_test

@@ -20,7 +20,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace emplace::bench {
+namespace emplace::bench::executor_test {
 namespace {
 
 const std::atomic<bool> kNeverStop{false};
@@ -344,4 +344,4 @@ TEST_F(ExecutorTest, ProblemsAreHashedByContent) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::executor_test

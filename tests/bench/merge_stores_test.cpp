@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::merge_stores_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -215,4 +215,4 @@ TEST_F(MergeStores, AShardIsResumedAsThatShard) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::merge_stores_test

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace emplace::bench {
+namespace emplace::bench::report_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -494,4 +494,4 @@ TEST(Report, CsvHasALineForEachAgent) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::report_test

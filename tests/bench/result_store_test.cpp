@@ -15,7 +15,7 @@
 #include <thread>
 #include <tuple>
 
-namespace emplace::bench {
+namespace emplace::bench::result_store_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -449,4 +449,4 @@ TEST_F(ResultStoreTest, HostileManifestsAreRefused) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::result_store_test

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-namespace emplace::bench {
+namespace emplace::bench::suite_test {
 namespace {
 
 using ::testing::Contains;
@@ -445,4 +445,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& hostile) { return std::string(hostile.param.name); });
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::suite_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::training_test {
 namespace {
 
 // Two graphs of 8 groups, on which an episode is short.
@@ -357,4 +357,4 @@ TEST(Training, RefusesAGraphThatComesTwice) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::training_test

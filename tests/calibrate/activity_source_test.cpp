@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::activity_source_test {
 namespace {
 
 using testing::AnyOf;
@@ -165,4 +165,4 @@ TEST(ActivitySource, OfCuptiTellsHowLongTheWorkOfAnIdOccupiesAGpu) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::activity_source_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::calibration_test {
 namespace {
 
 using testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST(Calibration, TellsThatNoCopyConnectsDevicesBeforeItMeasuresOps) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::calibration_test

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::copy_fit_test {
 namespace {
 
 using testing::HasSubstr;
@@ -325,4 +325,4 @@ TEST(ClusterFit, TakesTheMemoryOfTheHostThatIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::copy_fit_test

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::shared_library_test {
 namespace {
 
 using testing::AllOf;
@@ -69,4 +69,4 @@ TEST_F(SharedLibraries, SayWhyAFileThatIsThereDoesNotOpen) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::shared_library_test

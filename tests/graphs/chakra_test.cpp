@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace emplace {
+namespace emplace::chakra_test {
 namespace {
 
 using testing::HasSubstr;
@@ -232,4 +232,4 @@ TEST(Chakra, WritesDurationsTypesAndSizes) {
 #endif
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::chakra_test

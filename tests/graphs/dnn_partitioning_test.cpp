@@ -8,7 +8,7 @@
 
 #include <ostream>
 
-namespace emplace {
+namespace emplace::dnn_partitioning_test {
 namespace {
 
 using testing::StartsWith;
@@ -240,4 +240,4 @@ INSTANTIATE_TEST_SUITE_P(DnnPartitioning, HostileDnnPartitioning,
                          [](const auto& input) { return input.param.name; });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::dnn_partitioning_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace emplace {
+namespace emplace::elementary_test {
 namespace {
 
 // Relative to the C library, which is exact to about 1e-16.
@@ -44,4 +44,4 @@ TEST(Elementary, IsExactWhereItMattersAndFiniteAtTheEnds) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::elementary_test

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace emplace {
+namespace emplace::format_mistakes_test {
 namespace {
 
 struct Mistake {
@@ -321,4 +321,4 @@ INSTANTIATE_TEST_SUITE_P(Formats, FormatMistake, testing::ValuesIn(mistakes()),
                          });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::format_mistakes_test

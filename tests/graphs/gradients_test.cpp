@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::gradients_test {
 namespace {
 
 using test::find;
@@ -313,4 +313,4 @@ TEST(TrainingGraph, RefusesAnOpWithFewerInputsThanItsRuleNeeds) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::gradients_test

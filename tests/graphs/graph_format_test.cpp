@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <functional>
 
-namespace emplace {
+namespace emplace::graph_format_test {
 namespace {
 
 using testing::AllOf;
@@ -140,4 +140,4 @@ TEST(LoadGraph, ReadsAFileOfAnyFormatThatItsContentOrNameTells) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::graph_format_test

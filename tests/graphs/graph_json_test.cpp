@@ -14,7 +14,7 @@
 #include <ostream>
 #include <set>
 
-namespace emplace {
+namespace emplace::graph_json_test {
 namespace {
 
 using test::expect_equal;
@@ -253,4 +253,4 @@ TEST(GraphJson, SurvivesBeingCutAnywhere) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::graph_json_test

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <string>
 
-namespace emplace {
+namespace emplace::grouping_strategy_test {
 namespace {
 
 using test::count_parts;
@@ -268,4 +268,4 @@ TEST(MetisGrouping, SplitsAPartThatWaitsForAnother) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::grouping_strategy_test

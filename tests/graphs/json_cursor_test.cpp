@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-namespace emplace {
+namespace emplace::json_cursor_test {
 namespace {
 
 using testing::AllOf;
@@ -208,4 +208,4 @@ TEST(JsonDocument, ThatDoesNotExistIsAnIoError) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::json_cursor_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::onnx_expansion_test {
 namespace {
 
 using test::count_kinds;
@@ -336,6 +336,6 @@ TEST(OnnxExpansion, BranchesWithinLoopsHaveNamesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::onnx_expansion_test
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <utility>
 
-namespace emplace {
+namespace emplace::onnx_shapes_test {
 namespace {
 
 using test::error_of;
@@ -466,6 +466,6 @@ TEST(OnnxShapes, OfWindowsAndGroupsThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::onnx_shapes_test
 
 #endif

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::params_test {
 namespace {
 
 using testing::ElementsAre;
@@ -110,4 +110,4 @@ TEST(ParamValue, IsWrittenAsAUserWouldWriteIt) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::params_test

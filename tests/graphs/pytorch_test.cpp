@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace emplace {
+namespace emplace::pytorch_test {
 namespace {
 
 using testing::HasSubstr;
@@ -424,4 +424,4 @@ TEST(PyTorch, RefusesWhatIsNoTrace) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::pytorch_test

@@ -16,7 +16,7 @@
 #include <sstream>
 #include <utility>
 
-namespace emplace {
+namespace emplace::tensorflow_test {
 namespace {
 
 using testing::HasSubstr;
@@ -591,4 +591,4 @@ TEST(TensorFlow, RefusesSavedModelsThatItCannotRead) {
 #endif
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::tensorflow_test

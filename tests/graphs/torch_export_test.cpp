@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::torch_export_test {
 namespace {
 
 using test::archive;
@@ -467,4 +467,4 @@ TEST(TorchExport, BrokenFilesAreErrors) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::torch_export_test

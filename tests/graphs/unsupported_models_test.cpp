@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace emplace {
+namespace emplace::unsupported_models_test {
 namespace {
 
 using test::archive;
@@ -64,4 +64,4 @@ TEST(UnsupportedModels, LeaveWhatIsRead) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::unsupported_models_test

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::explanation_test {
 namespace {
 
 using testing::Contains;
@@ -283,4 +283,4 @@ TEST(ChromeTrace, HasARowForTheCriticalPath) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::explanation_test

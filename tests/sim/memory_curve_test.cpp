@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-namespace emplace {
+namespace emplace::memory_curve_test {
 namespace {
 
 using test::below;
@@ -87,4 +87,4 @@ TEST(FirstOverflow, AStepThatStopsWhenOutOfMemoryIsTheSameUntilThen) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::memory_curve_test
