@@ -138,7 +138,7 @@ void expect_agent_name(const std::string& name) {
       !std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c) || c == '-'; })) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("an agent cannot be called '{}': expected lower-case letters, digits "
-                            "and single '-', a letter first, at most 64 of them",
+                            "and single '-', starting with a letter, at most 64 characters",
                             excerpt(name)));
   }
   if (agents::AgentRegistry::global().find(name) != nullptr) {
@@ -153,7 +153,7 @@ void write_project(const std::string& name, const std::string& folder) {
   fs::create_directories(fs::path(folder).parent_path(), error);  // else the next one tells why
   if (!fs::create_directory(folder, error)) {
     throw Error(ErrorCode::kIo,
-                fmt::format("{}: {}", folder, error ? error.message() : "is there already"));
+                fmt::format("{}: {}", folder, error ? error.message() : "already exists"));
   }
   const std::string file = replaced(name, "-", "_");
   const auto write = [&](const std::string& path, std::string_view text) {
@@ -184,7 +184,7 @@ void add_new_agent(CLI::App& app, Action& action) {
   command->add_option("NAME", options->name, "Name of the agent: lower-case letters and '-'")
       ->required()
       ->type_name("");
-  add_output(*command, options->output, "Folder of the project, which must not be there", "DIR")
+  add_output(*command, options->output, "Folder of the project, which must not exist yet", "DIR")
       ->default_str("NAME");
   command->callback([options, &action] {
     action = [options](const Invocation&) {

@@ -91,7 +91,7 @@ def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, des
         facts = (kind, deterministic, respects_placeable, groups, table)
         if name in _registered:
             if _registered[name] != facts:
-                raise UsageError(f"agent {name} is there already with another kind, other parameters or properties; "
+                raise UsageError(f"agent {name} already exists with another kind, other parameters or properties; "
                                  "these cannot change while Python runs")
         elif name in _core.agents():
             raise UsageError(f"there is an agent {name} already; choose another name")

@@ -140,7 +140,7 @@ class _Recorder:
     def __init__(self, program):
         self.program = program
         self.modules = []  # the paths of those that are being called
-        self.known = {}  # _Known by id; they keep their tensors, so that no id comes twice
+        self.known = {}  # _Known by id; they keep their tensors, so that no id appears twice
         self.is_paused = False
 
     def learn(self, tensor, name, base=None, view=None):

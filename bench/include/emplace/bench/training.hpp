@@ -42,7 +42,7 @@ std::string_view to_string(TrainingEnd end);
 class Training {
  public:
   /// Loads what `plan` names. Throws Error: kUsage for an agent that trains no policy, and for a
-  /// graph or a cluster that comes twice. Requires: `team`, which may be null, outlives this.
+  /// graph or a cluster that appears twice. Requires: `team`, which may be null, outlives this.
   explicit Training(TrainingPlan plan, agents::Team* team = nullptr);
 
   /// Returns a hash of all that decides on the result: program, plan and problems.
