@@ -63,7 +63,7 @@ struct Spec {
   std::vector<std::pair<std::string, std::string>> given{};
 
   /// Reads `name:key=value,key=value`; throws kUsage where a key or a value is missing or a key
-  /// comes twice.
+  /// appears twice.
   static Spec parse(std::string_view text);
 };
 
