@@ -1,9 +1,9 @@
 """Lists the operators that a PyTorch model calls, as torch.export writes them; imported by from_torch() only.
 
-Where PyTorch has torch.export, it traces. Else, and where it cannot, the model runs once on tensors without data, and
-what it calls is recorded below autograd: aten operators with the module that calls them. A model whose Python code asks
-for values of tensors runs on its real tensors then, so the list has the branches that the example inputs take.
-docs/concepts/formats.md says what becomes of the list.
+If PyTorch has torch.export, that traces the model. If not, or if it cannot, the model runs once on tensors without
+data, and what it calls is recorded below autograd: aten operators with the module that calls them. A model whose Python
+code asks for values of tensors then runs on its real tensors, so the list has the branches that the example inputs
+take. docs/concepts/formats.md describes what the list is turned into.
 """
 
 import contextlib
