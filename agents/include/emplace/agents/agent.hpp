@@ -42,7 +42,7 @@ class JsonCursor;
 
 namespace emplace::agents {
 
-/// Says how an agent decides.
+/// How an agent decides.
 enum class AgentKind : std::uint8_t {
   kBaseline,   ///< a rule that ignores the graph
   kExpert,     ///< what a person would do by hand
@@ -54,14 +54,14 @@ enum class AgentKind : std::uint8_t {
 /// Returns "baseline", "expert", "heuristic", "search" or "learned".
 std::string_view to_string(AgentKind kind);
 
-/// Holds other defaults for some parameters, by name.
+/// Other defaults for some parameters, by name.
 using ParamDefaults = std::map<std::string, ParamValue, std::less<>>;
 
 /// Returns `table` with `defaults` in the place of its own. Requires: it has all these parameters,
 /// and with these types.
 std::vector<ParamSpec> with_defaults(std::vector<ParamSpec> table, const ParamDefaults& defaults);
 
-/// Is a set of defaults of an agent that users choose by name (kPresetParameter).
+/// A set of defaults of an agent that users choose by name (kPresetParameter).
 struct Preset {
   std::string name{};        ///< kebab-case, stable
   std::string summary{};     ///< one line

@@ -14,7 +14,7 @@
 
 namespace emplace::agents {
 
-/// Holds the name of an agent with the parameters that a user gave it.
+/// The name of an agent with the parameters that a user gave it.
 class AgentSpec {
  public:
   /// Names no agent.
@@ -52,7 +52,7 @@ class AgentSpec {
   /// there are (AgentRegistry::make()). Throws as resolve() does.
   std::unique_ptr<Agent> make(bool groups_are_given = false) const;
 
-  /// Says whether both have the same text.
+  /// Whether both have the same text.
   bool operator==(const AgentSpec& other) const { return text_ == other.text_; }
 
  private:

@@ -27,7 +27,7 @@ namespace emplace::agents::plugin {
 /// Adds one agent to a registry.
 using AddAgent = void (*)(AgentRegistry& to);
 
-/// Is one agent of this library in the chain of all. Loading only links the chain; agents are made
+/// One agent of this library in the chain of all. Loading only links the chain; agents are made
 /// known when the program has checked that it may call their code.
 struct __attribute__((visibility("hidden"))) Link {
   explicit Link(AddAgent add_agent) : add(add_agent), next(first) { first = this; }

@@ -26,8 +26,8 @@ namespace emplace::agents {
 
 class AgentRegistry;
 
-/// Is what the symbol EMPLACE_PLUGIN_SYMBOL, a C function without arguments, returns a pointer to.
-/// The first member stays the first in all versions.
+/// What the symbol EMPLACE_PLUGIN_SYMBOL, a C function without arguments, returns a pointer to. The
+/// first member stays the first in all versions.
 struct PluginDescription {
   const char* abi;                        ///< kPluginAbi of the plug-in
   void (*add_agents)(AgentRegistry& to);  ///< adds its agents
@@ -77,8 +77,8 @@ constexpr auto make_plugin_abi() {
   return text;
 }
 
-/// Holds that text, with a zero at its end. Hidden, since a plug-in would else find the program's
-/// text under this name, and compare it with itself.
+/// That text, with a zero at its end. Hidden, since a plug-in would else find the program's text
+/// under this name, and compare it with itself.
 __attribute__((visibility("hidden"))) inline constexpr auto kPluginAbi = make_plugin_abi();
 
 }  // namespace emplace::agents

@@ -15,7 +15,7 @@
 
 namespace emplace::agents {
 
-/// Holds agents, sorted by name whatever the order of registration.
+/// Agents, sorted by name whatever the order of registration.
 class AgentRegistry {
  public:
   using Factory = std::function<std::unique_ptr<Agent>(const Params&)>;

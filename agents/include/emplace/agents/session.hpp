@@ -45,7 +45,7 @@ class ByteReader;
 class ByteWriter;
 class Team;
 
-/// Says how an evaluation ended.
+/// How an evaluation ended.
 enum class EvaluationStatus : std::uint8_t {
   kOk,
   kOutOfMemory,
@@ -53,7 +53,7 @@ enum class EvaluationStatus : std::uint8_t {
   kBudgetSpent,
 };
 
-/// Holds the result of one evaluation: the simulation of one step.
+/// The result of one evaluation: the simulation of one step.
 struct Evaluation {
   EvaluationStatus status = EvaluationStatus::kBudgetSpent;
   double step_time_us = 0;
@@ -62,12 +62,12 @@ struct Evaluation {
   /// Returns what agents minimize; infinity if it was cut off or the budget was spent.
   double objective_us() const;
 
-  /// Says whether this one is preferred: one that fits before one that does not, then the lower
+  /// Returns whether this one is preferred: one that fits before one that does not, then the lower
   /// objective.
   bool better_than(const Evaluation& other) const;
 };
 
-/// Holds more details of a simulated step.
+/// More details of a simulated step.
 struct StepOutline {
   IdVector<GroupId, double> group_start_us{};     ///< when the first op of each group starts
   IdVector<DeviceId, std::int64_t> peak_bytes{};  ///< peak memory of each device
@@ -107,7 +107,7 @@ class Session {
     Team* team = nullptr;
   };
 
-  /// Holds what changes while a session runs, so that it can be saved and resumed.
+  /// What changes while a session runs, so that it can be saved and resumed.
   struct State {
     RandomStream::State random{};
     std::int64_t evaluations = 0;
@@ -189,10 +189,10 @@ class Session {
   /// Returns the seconds that are left, or nothing where time is not the budget.
   std::optional<double> seconds_left() const;
 
-  /// Says whether the session was told to stop (Options::stop).
+  /// Returns whether the session was told to stop (Options::stop).
   bool stopped() const;
 
-  /// Says whether no evaluation is left.
+  /// Returns whether no evaluation is left.
   bool exhausted() const { return evaluations_left() == 0; }
 
   /// Returns the number of evaluations so far.

@@ -29,7 +29,7 @@ namespace emplace::bench {
 /// Names the grouping strategy of all best-known placements: what must share a device, no more.
 inline constexpr std::string_view kFinestGrouping = "colocation";
 
-/// Says how a placement was found.
+/// How a placement was found.
 struct HowFound {
   std::string by{};                           ///< an agent with its parameters, or other words
   std::optional<std::int64_t> evaluations{};  ///< budget of the agent
@@ -43,7 +43,7 @@ struct HowFound {
 /// Returns how a placement was found as JSON.
 Json to_json(const HowFound& found);
 
-/// Holds the best placement known of one graph on one cluster. It fits into all memories.
+/// The best placement known of one graph on one cluster. It fits into all memories.
 struct BestKnown {
   std::string graph{};      ///< of the catalog, as for load_graph()
   std::string cluster{};    ///< a shipped one
@@ -96,7 +96,7 @@ std::optional<BestKnown> make_best_known(std::string_view graph, std::string_vie
                                          const Problem& problem, const Placement& placement,
                                          HowFound found);
 
-/// Holds what an entry is worth today.
+/// What an entry is worth today.
 struct BestKnownCheck {
   std::string complaint{};             ///< why the entry is not valid; empty if it is
   std::optional<BestKnown> renewed{};  ///< the same placement, simulated again, if it still fits
@@ -108,7 +108,7 @@ struct BestKnownCheck {
 /// load_finest_problem() for its graph and cluster.
 BestKnownCheck check_best_known(const BestKnown& entry, const Problem& problem);
 
-/// Says what an update did with an entry.
+/// What an update did with an entry.
 enum class BestKnownUpdate : std::uint8_t {
   kAdded,     ///< there was none
   kImproved,  ///< the candidate is faster
@@ -120,7 +120,7 @@ enum class BestKnownUpdate : std::uint8_t {
 /// Returns "added", "improved", "renewed", "kept" or "none fits".
 std::string_view to_string(BestKnownUpdate update);
 
-/// Says what an update did.
+/// What an update did.
 struct BestKnownUpdateResult {
   BestKnownUpdate update = BestKnownUpdate::kKept;
   std::optional<BestKnown> before{};  ///< that was in the folder, valid or not

@@ -32,7 +32,7 @@ struct Cell {
   std::string training{};       ///< hash of the plan by which that policy was trained
   bool learns = true;           ///< false: it uses the policy as it is
 
-  /// Says whether the user fixed the groups of the problem, on all of which agents then decide
+  /// Returns whether the user fixed the groups of the problem, on all of which agents then decide
   /// unless they are told otherwise themselves.
   bool groups_are_given() const { return grouping != kDefaultGrouping; }
 
@@ -82,8 +82,8 @@ struct Improvement {
 /// The share by which an improvement must lower the objective to be kept in CellResult::history.
 inline constexpr double kHistoryStep = 0.002;
 
-/// Holds the result of a cell. All but `wall_s` and the seconds of the history is a function of the
-/// cell and its problem alone.
+/// The result of a cell. All but `wall_s` and the seconds of the history is a function of the cell
+/// and its problem alone.
 struct CellResult {
   Cell cell{};
   CellStatus status = CellStatus::kOk;

@@ -43,7 +43,7 @@ class Communicator : public agents::Team {
   /// Ends all ranks at once; the job's exit code is `code`.
   [[noreturn]] virtual void abort(int code) = 0;
 
-  /// Says whether this is the root.
+  /// Returns whether this is the root.
   bool is_root() const { return rank() == kRoot; }
 };
 

@@ -20,8 +20,7 @@
 
 namespace emplace::bench {
 
-/// Holds the best step times so far from `at` on, up to the next point; infinity where there is
-/// none yet.
+/// The best step times so far from `at` on, up to the next point; infinity where there is none yet.
 struct ConvergencePoint {
   double at = 0;  ///< evaluations, or seconds
   double median_us = 0;
@@ -41,7 +40,7 @@ struct ConvergenceCurve {
   std::vector<ConvergencePoint> by_seconds{};
 };
 
-/// Holds the curves of one graph and cluster, agents in the order of the suite.
+/// The curves of one graph and cluster, agents in the order of the suite.
 struct Convergence {
   std::string graph{};
   std::string cluster{};

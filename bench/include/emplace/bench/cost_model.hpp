@@ -27,7 +27,7 @@
 
 namespace emplace::bench {
 
-/// Holds what of a problem counts for time and room.
+/// What of a problem counts for time and room.
 struct ProblemSize {
   std::int64_t ops = 0;
   std::int64_t groups = 0;
@@ -39,7 +39,7 @@ struct ProblemSize {
 /// Returns the size of `problem`.
 ProblemSize size_of(const Problem& problem);
 
-/// Says what an agent takes; see the head of this file.
+/// What an agent takes; see the head of this file.
 struct AgentCosts {
   double us = 0;  ///< of one evaluation, or of the whole cell; 1,000 ops, 128 groups, 4 devices
   double ops_exponent = 0;
@@ -51,7 +51,7 @@ struct AgentCosts {
   double kb_per_group = 0;
 };
 
-/// Says how well the speed of an agent is known.
+/// How well the speed of an agent is known.
 enum class SpeedSource : std::uint8_t {
   kRecorded,         ///< of this agent
   kOtherParameters,  ///< of this agent with fewer of the parameters that were given
@@ -74,7 +74,7 @@ class CostModel {
   const std::string& machine() const { return machine_; }
   const std::string& time() const { return time_; }
 
-  /// Says how well the speed of `agent` is known.
+  /// Returns how well the speed of `agent` is known.
   SpeedSource source_of(const agents::AgentSpec& agent) const;
 
   /// Returns the expected seconds of one core for `evaluations` of `agent`; `groups_are_given` as

@@ -20,8 +20,8 @@
 
 namespace emplace::bench {
 
-/// Says what else a session of a cell may have; see agents::Session::Options. With a time, a start,
-/// or a bound that ends it, the result is not that of the cell alone.
+/// What else a session of a cell may have; see agents::Session::Options. With a time, a start, or a
+/// bound that ends it, the result is not that of the cell alone.
 struct CellWatch {
   std::optional<std::chrono::duration<double>> max_time{};
   std::optional<Placement> start{};  ///< which the session has evaluated before the agent places
@@ -44,7 +44,7 @@ struct CellFault {
   std::string reason{};
 };
 
-/// Says for people which of `num_cells` cells could not be run. Requires: there are some.
+/// Returns for people which of `num_cells` cells could not be run. Requires: there are some.
 std::string describe(std::span<const CellFault> faults, std::size_t num_cells);
 
 /// Runs many cells or trainings at a time.

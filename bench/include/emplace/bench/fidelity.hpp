@@ -25,7 +25,7 @@
 
 namespace emplace::bench {
 
-/// Holds what the simulator says of a step.
+/// What the simulator says of a step.
 struct StepPrediction {
   std::optional<double> us{};           ///< nothing if it could not be simulated
   StepStatus status = StepStatus::kOk;  ///< of the simulation
@@ -35,7 +35,7 @@ struct StepPrediction {
   bool operator==(const StepPrediction&) const = default;
 };
 
-/// Holds what the simulator says of a speed-up.
+/// What the simulator says of a speed-up.
 struct SpeedupPrediction {
   StepPrediction one{};     ///< on one device
   StepPrediction placed{};  ///< on several
@@ -46,7 +46,7 @@ struct SpeedupPrediction {
   bool operator==(const SpeedupPrediction&) const = default;
 };
 
-/// Holds published steps with what the simulator says of each.
+/// Published steps with what the simulator says of each.
 struct Fidelity {
   PublishedSteps published{};
   std::vector<StepPrediction> steps{};        ///< of each step
@@ -55,7 +55,8 @@ struct Fidelity {
   /// Returns predicted over measured of a step, if there is a prediction.
   std::optional<double> ratio(std::size_t step) const;
 
-  /// Says whether a step counts in the errors: it was simulated, and no profile was fitted to it.
+  /// Returns whether a step counts in the errors: it was simulated, and no profile was fitted to
+  /// it.
   bool judges(std::size_t step) const;
 };
 

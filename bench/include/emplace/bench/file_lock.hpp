@@ -7,7 +7,7 @@
 
 namespace emplace::bench {
 
-/// Holds the lock of a file as long as it lives.
+/// The lock of a file as long as it lives.
 class FileLock {
  public:
   /// Makes the file `path`.lock, beside what `path` links to, and locks it. Throws kUsage, "<path>:

@@ -23,7 +23,7 @@
 
 namespace emplace::bench {
 
-/// Holds the numbers of one grouping of a graph on a cluster.
+/// The numbers of one grouping of a graph on a cluster.
 struct GroupingNumbers {
   GroupId groups = 0;
   std::int64_t cut_bytes = 0;  ///< see cut_bytes()
@@ -35,7 +35,7 @@ struct GroupingNumbers {
 /// Returns the numbers of the problem's grouping.
 GroupingNumbers numbers_of(const Problem& problem);
 
-/// Holds the numbers of one grouping and the result of the search with it.
+/// The numbers of one grouping and the result of the search with it.
 struct ComparedGrouping {
   std::string name{};  ///< strategy
   GroupingNumbers numbers{};
@@ -44,7 +44,7 @@ struct ComparedGrouping {
   std::optional<double> lost_parallelism{};  ///< nothing if no placement that fits was found
 };
 
-/// Holds the numbers of all groupings of a graph on a cluster.
+/// The numbers of all groupings of a graph on a cluster.
 struct GroupingComparison {
   std::string agent{};
   std::int64_t max_evaluations = 0;

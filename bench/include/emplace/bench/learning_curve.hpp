@@ -25,7 +25,7 @@ struct CurveRow : agents::TrainingUpdate {
   std::int64_t evaluations = 0;  ///< over all sessions
 };
 
-/// Holds step times with which those of a training are compared, such as a lower bound.
+/// Step times with which those of a training are compared, such as a lower bound.
 struct CurveReference {
   std::string name{};
   std::vector<double> us{};  ///< by problem; 0 where there is none
@@ -43,7 +43,7 @@ std::vector<std::string> curve_axis_names();
 /// Returns the axis called `name`; throws kUnknownName.
 CurveAxis curve_axis_of(std::string_view name);
 
-/// Holds the mean over the problems of a training.
+/// The mean over the problems of a training.
 struct CurveMean {
   double at = 0;       ///< on the axis
   double last = 0;     ///< step time at the end of episodes

@@ -24,19 +24,19 @@ class LogPlot {
     bool linear = false;
   };
 
-  /// Holds a position in the units of the axes.
+  /// A position in the units of the axes.
   struct Place {
     double x = 1;
     double y = 1;
   };
 
-  /// Holds the style of a curve.
+  /// The style of a curve.
   struct Pen {
     std::string color{};   ///< as in SVG: "#0072b2"
     std::string dashes{};  ///< lengths of strokes and gaps, as in SVG; empty: a solid line
   };
 
-  /// Says how a point is drawn.
+  /// How a point is drawn.
   enum class Mark : std::uint8_t { kFilled, kHollow };
 
   /// Dashes that suit most curves.

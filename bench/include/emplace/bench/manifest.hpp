@@ -56,7 +56,7 @@ struct Start {
 /// libraries, with a hash of their content as the version. Throws kIo if one cannot be read.
 Start start_now(std::vector<std::string> arguments);
 
-/// Holds manifest.json.
+/// Manifest.json.
 struct Manifest {
   Suite suite{};
   std::uint64_t root_seed = 0;
@@ -70,8 +70,9 @@ struct Manifest {
   std::int64_t num_own_cells() const { return shard.is_whole() ? num_cells : num_shard_cells; }
 };
 
-/// Says why results of `stored` and `wanted` do not belong together: another suite, seed or problem
-/// (as a clause about the run of `stored`); or nothing. Shards of one suite belong together.
+/// Returns why results of `stored` and `wanted` do not belong together: another suite, seed or
+/// problem (as a clause about the run of `stored`); or nothing. Shards of one suite belong
+/// together.
 std::optional<std::string> difference(const Manifest& stored, const Manifest& wanted);
 
 /// Tells in what the program of the last start differs from that of the first, whose results are
@@ -79,7 +80,7 @@ std::optional<std::string> difference(const Manifest& stored, const Manifest& wa
 /// `folder` is that of the run.
 std::vector<std::string> differences_of_starts(const Manifest& manifest, const std::string& folder);
 
-/// Says whether the run had this problem under these names, with the same contents.
+/// Returns whether the run had this problem under these names, with the same contents.
 bool had_problem(const Manifest& manifest, std::string_view graph, std::string_view cluster,
                  const Problem& problem);
 

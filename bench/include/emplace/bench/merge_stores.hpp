@@ -15,7 +15,7 @@
 
 namespace emplace::bench {
 
-/// Tells what a merge found.
+/// What a merge found.
 struct Merge {
   Manifest manifest{};  ///< of the united store: of the whole suite, with the starts of all stores
   std::int64_t num_cells = 0;       ///< in the united store

@@ -25,14 +25,14 @@
 
 namespace emplace::bench {
 
-/// Holds the repetitions of one benchmark.
+/// The repetitions of one benchmark.
 struct MicroBenchmark {
   std::string name{};
   std::vector<double> times_ns{};  ///< of one iteration, by repetition
   std::int64_t failed = 0;         ///< repetitions that ended with an error
 };
 
-/// Holds a file of Google Benchmark.
+/// A file of Google Benchmark.
 struct MicroRun {
   std::vector<std::pair<std::string, std::string>> machine{};  ///< facts of it and of the build
   std::vector<MicroBenchmark> benchmarks{};                    ///< in the order of the file
@@ -53,7 +53,7 @@ struct MicroRow {
   Significance significance{};
 };
 
-/// Holds the comparison of two files.
+/// The comparison of two files.
 struct MicroComparison {
   double threshold = 0;
   std::string yardstick{};                     ///< empty: none

@@ -25,7 +25,7 @@
 
 namespace emplace::bench {
 
-/// Holds one agent's results over all problems.
+/// One agent's results over all problems.
 struct OverallRow {
   std::string agent{};                ///< label
   std::vector<double> times_best{};   ///< its profile: ratios to the least median, sorted

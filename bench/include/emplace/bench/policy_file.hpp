@@ -27,7 +27,7 @@ struct TrainingPlan {
   std::int64_t episodes = 1;               ///< on each graph and cluster
   std::int64_t patience = 0;               ///< see Training; 0: none
 
-  /// Says whether the user fixed the groups of the problems, as of a cell (cell.hpp).
+  /// Returns whether the user fixed the groups of the problems, as of a cell (cell.hpp).
   bool groups_are_given() const { return grouping != kDefaultGrouping; }
 
   bool operator==(const TrainingPlan&) const = default;
@@ -40,7 +40,7 @@ struct PolicyOrigin {
   std::int64_t updates = 0;
 };
 
-/// Holds the contents of a policy file.
+/// The contents of a policy file.
 struct PolicyFile {
   PolicyOrigin origin{};
   JsonDocument policy;  ///< for load() of the agent

@@ -53,13 +53,13 @@ std::string problem_key(const Cell& cell);
 void for_each_problem(const std::vector<Cell>& cells,
                       const std::function<void(const Cell&, Problem)>& visit);
 
-/// Holds the problems of a list of cells.
+/// The problems of a list of cells.
 class ProblemSet {
  public:
   /// Loads every graph and cluster of `cells` and compiles each pair that occurs; throws Error.
   explicit ProblemSet(const std::vector<Cell>& cells);
 
-  /// Holds one problem with its lower bounds.
+  /// One problem with its lower bounds.
   struct Entry {
     Problem problem;
     LowerBounds bounds;

@@ -39,11 +39,11 @@ struct PublishedGraph {
   bool operator==(const PublishedGraph&) const = default;
 };
 
-/// Says how a device multiplies numbers of float32: in float32, or rounded to TF32.
+/// How a device multiplies numbers of float32: in float32, or rounded to TF32.
 inline constexpr std::string_view kFloat32Math = "float32";
 inline constexpr std::string_view kTf32Math = "tf32";
 
-/// Holds one step on one device.
+/// One step on one device.
 struct PublishedStep {
   std::size_t source = 0;  ///< index into PublishedSteps::sources
   std::string software{};  ///< framework and libraries with their versions
@@ -62,7 +62,7 @@ struct PublishedStep {
   bool operator==(const PublishedStep&) const = default;
 };
 
-/// Holds how much faster a placed step was than the step on one device.
+/// How much faster a placed step was than the step on one device.
 struct PublishedSpeedup {
   std::size_t source = 0;  ///< index into PublishedSteps::sources
   std::string software{};
@@ -81,7 +81,7 @@ struct PublishedSpeedup {
   bool operator==(const PublishedSpeedup&) const = default;
 };
 
-/// Holds a file.
+/// A file.
 struct PublishedSteps {
   std::vector<PublishedSource> sources{};  ///< sorted by name
   std::vector<PublishedStep> steps{};      ///< in the order of the file

@@ -24,7 +24,7 @@
 
 namespace emplace::bench {
 
-/// Is the root's side. Used by one thread.
+/// The root's side. Used by one thread.
 class RankExecutor final : public Executor {
  public:
   /// `threads` are those of the root. Requires: all other ranks call work_for_root().
@@ -62,14 +62,14 @@ class RankExecutor final : public Executor {
   std::vector<std::size_t> free_;  // threads of each rank that have nothing to do
 };
 
-/// Holds all that a root may ask for.
+/// All that a root may ask for.
 struct SuiteWork {
   const std::vector<Cell>& cells;
   const std::vector<SuiteTraining>& trainings;
   const ProblemSet& problems;
 };
 
-/// Is the other side: computes what the root asks for, on `threads` threads, until it is dismissed.
+/// The other side: computes what the root asks for, on `threads` threads, until it is dismissed.
 void work_for_root(Communicator& ranks, int threads, const SuiteWork& work);
 
 }  // namespace emplace::bench

@@ -75,7 +75,7 @@ struct PublishedRatio {
   std::optional<double> published{};  ///< the same of published figures alone
 };
 
-/// Holds one agent's result on one graph and cluster.
+/// One agent's result on one graph and cluster.
 struct ReportRow {
   std::string agent{};             ///< label
   std::int64_t repetitions = 0;    ///< finished ones, failed ones included
@@ -107,15 +107,15 @@ struct ReportRow {
   /// where costs are exact, and if no repetition is ok.
   std::optional<double> slower_share{};
 
-  /// Says whether the agent is as fast as the fastest within the uncertainty of costs.
+  /// Returns whether the agent is as fast as the fastest within the uncertainty of costs.
   bool within_uncertainty() const { return slower_share && *slower_share < kSurelySlower; }
 
-  /// Says whether any repetition gave a placement that fits.
+  /// Returns whether any repetition gave a placement that fits.
   bool ok() const { return repetitions > out_of_memory + failed; }
 };
 
-/// Holds the comparison on one graph and cluster: rows from fastest to slowest, then those out of
-/// memory, then those that failed.
+/// The comparison on one graph and cluster: rows from fastest to slowest, then those out of memory,
+/// then those that failed.
 struct ReportTable {
   std::string graph{};
   std::string cluster{};
@@ -127,13 +127,13 @@ struct ReportTable {
   std::vector<ReportRow> rows{};
 };
 
-/// Holds means over graphs; see the head of this file.
+/// Means over graphs; see the head of this file.
 struct FamilyMeans {
   double mean_us = 0;    ///< of step times
   double over_best = 0;  ///< 1 is the best
 };
 
-/// Holds one agent's results on several graphs.
+/// One agent's results on several graphs.
 struct FamilyRow {
   std::string agent{};               ///< label
   std::int64_t graphs = 0;           ///< of which there is a step time
@@ -156,11 +156,11 @@ struct FamilyTable {
   std::string reference{};  ///< an agent; empty if it is the fastest baseline, or if there is none
   std::vector<FamilyRow> rows{};
 
-  /// Says whether any agent is compared with a reference.
+  /// Returns whether any agent is compared with a reference.
   bool is_compared() const;
 };
 
-/// Holds a whole run.
+/// A whole run.
 struct Report {
   std::string suite{};
   std::uint64_t root_seed = 0;

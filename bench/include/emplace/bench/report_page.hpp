@@ -20,7 +20,7 @@
 
 namespace emplace::bench {
 
-/// Holds the step of the fastest placement of one graph and cluster.
+/// The step of the fastest placement of one graph and cluster.
 struct PageStep {
   std::string graph{};
   std::string cluster{};
@@ -36,7 +36,7 @@ inline constexpr OpId kMostPageOps = 200'000;
 /// Says that the page leaves out the step of a cell, why, and how to look at it.
 std::string left_out(std::string_view why, std::string_view cell);
 
-/// Holds the course of the training of one of the run's policies.
+/// The course of the training of one of the run's policies.
 struct PageTraining {
   std::string policy{};
   std::string family{};

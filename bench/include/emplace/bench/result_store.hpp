@@ -18,7 +18,7 @@
 
 namespace emplace::bench {
 
-/// Says whether the folder `path` holds a store, complete or not.
+/// Returns whether the folder `path` holds a store, complete or not.
 bool holds_store(const std::string& path);
 
 /// Returns the manifest of the store in `folder`. Throws kIo or kFormat.
@@ -60,7 +60,7 @@ class ResultStore {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Holds a store read back.
+/// A store read back.
 struct StoredRun {
   Manifest manifest{};
   std::vector<CellResult> results{};  ///< in the order of cells_of(); unfinished cells are absent

@@ -17,8 +17,7 @@
 
 namespace emplace::bench {
 
-/// Holds one field: nothing, a number or a text. The text lives as long as the row is being
-/// written.
+/// One field: nothing, a number or a text. The text lives as long as the row is being written.
 using FieldValue = std::variant<std::monostate, std::int64_t, double, std::string_view>;
 
 /// Receives one row: a field for each column.

@@ -35,7 +35,7 @@ struct InputDifference {
   std::string b{};
 };
 
-/// Holds what one run says of an agent on one graph and cluster.
+/// What one run says of an agent on one graph and cluster.
 struct ComparedResult {
   std::int64_t repetitions = 0;                      ///< finished ones
   std::int64_t out_of_memory = 0;                    ///< of these
@@ -85,7 +85,7 @@ struct ComparedRun {
   std::int64_t cells_total = 0;
 };
 
-/// Holds the comparison of two runs.
+/// The comparison of two runs.
 struct RunComparison {
   ComparedRun a{};
   ComparedRun b{};

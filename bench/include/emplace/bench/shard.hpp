@@ -25,7 +25,7 @@ struct Shard {
   std::int64_t index = 1;  ///< from 1 to `count`
   std::int64_t count = 1;
 
-  /// Says whether it is the whole suite.
+  /// Returns whether it is the whole suite.
   bool is_whole() const { return count == 1; }
 
   /// Returns "INDEX/COUNT".
@@ -40,14 +40,14 @@ struct Shard {
 /// Reads "INDEX/COUNT"; throws kUsage.
 Shard read_shard(std::string_view text);
 
-/// Is what no two shards share: some cells, and the training that they need.
+/// What no two shards share: some cells, and the training that they need.
 struct Piece {
   std::vector<std::size_t> cells{};      ///< positions among the cells of the suite, in order
   std::vector<std::size_t> trainings{};  ///< among its trainings: one, or none
   std::int64_t cost_us = 0;
 };
 
-/// Holds what a shard runs: positions among the cells and the trainings of the suite, in order.
+/// What a shard runs: positions among the cells and the trainings of the suite, in order.
 struct ShardWork {
   std::vector<std::size_t> cells{};
   std::vector<std::size_t> trainings{};

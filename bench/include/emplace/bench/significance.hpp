@@ -21,13 +21,13 @@ namespace emplace::bench {
 /// The level at which p-values are significant.
 inline constexpr double kSignificant = 0.05;
 
-/// Says what is sure of a comparison, beyond its threshold.
+/// What is sure of a comparison, beyond its threshold.
 enum class Verdict : std::uint8_t { kUnsure, kFaster, kSlower };
 
 /// Returns "", "faster" or "slower".
 std::string_view to_string(Verdict verdict);
 
-/// Holds the p-values of one comparison; see the head of this file.
+/// The p-values of one comparison; see the head of this file.
 struct Significance {
   double p = 1;
   double p_slower = 1;

@@ -26,7 +26,7 @@ struct SuiteGraph {
   std::string family{};                  ///< whose test graph it is; empty if of none
   std::vector<std::string> clusters{};   ///< on which it is placed; all of the suite if empty
 
-  /// Says whether the suite places it on `cluster`, one of its own.
+  /// Returns whether the suite places it on `cluster`, one of its own.
   bool is_placed_on(const std::string& cluster) const;
 
   bool operator==(const SuiteGraph&) const = default;
@@ -65,7 +65,7 @@ struct SuiteAgent {
   bool operator==(const SuiteAgent&) const = default;
 };
 
-/// Holds what someone else measured for one agent on one graph and cluster of a suite.
+/// What someone else measured for one agent on one graph and cluster of a suite.
 struct PublishedFigure {
   std::string graph{};
   std::string cluster{};
@@ -76,7 +76,7 @@ struct PublishedFigure {
   bool operator==(const PublishedFigure&) const = default;
 };
 
-/// Holds published figures to stand beside those of a run.
+/// Published figures to stand beside those of a run.
 struct Published {
   std::string source{};   ///< the publication
   bool recalled = false;  ///< from memory, not checked against a copy

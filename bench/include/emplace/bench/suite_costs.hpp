@@ -15,7 +15,7 @@
 
 namespace emplace::bench {
 
-/// Holds all that a suite runs, with costs on one core.
+/// All that a suite runs, with costs on one core.
 struct SuiteCosts {
   std::vector<Cell> cells{};                ///< as cells_of()
   std::vector<ProblemSize> sizes{};         ///< of the problem of each cell

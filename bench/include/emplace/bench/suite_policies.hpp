@@ -40,7 +40,7 @@ struct SuiteTraining {
   std::string curve_file_name() const;
 };
 
-/// Holds the texts of two files.
+/// The texts of two files.
 struct TrainedPolicy {
   std::string policy{};
   std::string curve{};  ///< see LearningCurve::means_json()
@@ -63,13 +63,13 @@ std::vector<ProblemHash> hash_trained(
 TrainedPolicy train_policy(const SuiteTraining& training, int threads,
                            const std::atomic<bool>& stop);
 
-/// Holds the file of a trained policy: what it says, and its text.
+/// The file of a trained policy: what it says, and its text.
 struct PolicyAndText {
   PolicyFile file;
   std::string text{};
 };
 
-/// Holds trained policies by the hashes of their plans.
+/// Trained policies by the hashes of their plans.
 using Policies = std::map<std::string, PolicyAndText>;
 
 }  // namespace emplace::bench

@@ -23,7 +23,7 @@
 
 namespace emplace::bench {
 
-/// Says how much greater the values of one sample are than those of another.
+/// How much greater the values of one sample are than those of another.
 struct SampleRatio {
   double ratio = 1;                                     ///< see the head of this file
   std::optional<std::pair<double, double>> interval{};  ///< see the head of this file

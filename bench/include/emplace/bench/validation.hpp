@@ -20,7 +20,7 @@
 
 namespace emplace::bench {
 
-/// Says how much to run.
+/// How much to run.
 struct ValidationOptions {
   std::int32_t random_placements = 8;
   std::uint64_t seed = 0;
@@ -31,7 +31,7 @@ struct ValidationOptions {
   calibrate::SamplingOptions sampling{};  ///< of ops
 };
 
-/// Holds a placement and where it comes from.
+/// A placement and where it comes from.
 struct NamedPlacement {
   std::string name{};
   Placement placement{};
@@ -45,7 +45,7 @@ std::vector<NamedPlacement> validation_placements(const Problem& problem,
                                                   std::int32_t random_placements,
                                                   std::uint64_t seed);
 
-/// Holds what one placement was predicted to take and took.
+/// What one placement was predicted to take and took.
 struct ValidatedStep {
   std::string placement{};
   double predicted_us = 0;
@@ -57,7 +57,7 @@ struct ValidatedStep {
   double error() const { return predicted_us / measured_us - 1; }
 };
 
-/// Holds how far predicted costs of distinct ops lie from what was measured anew.
+/// How far predicted costs of distinct ops lie from what was measured anew.
 struct ValidatedOps {
   std::string device{};
   OpClass op_class = OpClass::kOther;
@@ -67,7 +67,7 @@ struct ValidatedOps {
   double max_error = 0;
 };
 
-/// Holds what validation of one graph gave.
+/// What validation of one graph gave.
 struct Validation {
   std::string graph{};
   std::vector<ValidatedStep> steps{};

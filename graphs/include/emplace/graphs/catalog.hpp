@@ -25,7 +25,7 @@ struct GraphModel {
   bool is_family = false;                         ///< has members to choose from (graph_family.hpp)
 };
 
-/// Holds the known models by name.
+/// The known models by name.
 class GraphCatalog {
  public:
   /// Returns the catalog of all registered models.
@@ -52,7 +52,7 @@ struct GraphRegistration {
   explicit GraphRegistration(GraphModel model) { GraphCatalog::global().add(std::move(model)); }
 };
 
-/// Holds the path of a graph's file, and the parameters of its format that a user wrote behind it.
+/// The path of a graph's file, and the parameters of its format that a user wrote behind it.
 struct GraphFile {
   std::string path{};
   std::string parameters{};  ///< `key=value,key=value`, or nothing

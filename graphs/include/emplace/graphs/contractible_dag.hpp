@@ -21,7 +21,7 @@
 
 namespace emplace {
 
-/// Holds a DAG whose edges can be contracted. Contracted nodes answer to any of their members' ids.
+/// A DAG whose edges can be contracted. Contracted nodes answer to any of their members' ids.
 class ContractibleDag {
  public:
   using Node = std::int32_t;

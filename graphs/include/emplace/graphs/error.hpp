@@ -12,7 +12,7 @@
 
 namespace emplace {
 
-/// Says what kind of mistake an Error reports.
+/// What kind of mistake an Error reports.
 enum class ErrorCode {
   kUsage,        ///< a wrong flag, argument or parameter
   kIo,           ///< a file that cannot be read or written

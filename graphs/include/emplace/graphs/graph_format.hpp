@@ -18,12 +18,12 @@
 
 namespace emplace {
 
-/// Holds what a format may recognize a file by.
+/// What a format may recognize a file by.
 struct FileContent {
   std::string_view bytes{};                 ///< all of the file
   std::vector<std::string> json_members{};  ///< see json_root_members()
 
-  /// Says whether the file is a JSON object with a member `name`.
+  /// Returns whether the file is a JSON object with a member `name`.
   bool has(std::string_view name) const;
 };
 
@@ -41,7 +41,7 @@ struct GraphFormat {
   /// `key:value;key:value`: sizes of dimensions that only the file names. Empty: none are taken.
   std::string other_parameters{};
   std::vector<ParamSpec> write_parameters{};  ///< in the order in which they are listed
-  /// Says whether a file is of this format and no other; null if its content does not show it.
+  /// Returns whether a file is of this format and no other; null if its content does not show it.
   std::function<bool(const FileContent&)> recognizes{};
   /// Reads a graph; `source` is the name of the file in errors. Throws kFormat. Null if the format
   /// is only written.
@@ -50,7 +50,7 @@ struct GraphFormat {
   std::function<std::string(const OpGraph&, const Params&)> write{};
 };
 
-/// Holds the known formats by name.
+/// The known formats by name.
 class GraphFormats {
  public:
   /// Returns the table of all registered formats.

@@ -17,7 +17,7 @@
 
 namespace emplace {
 
-/// Says which color groups have, by whatever tells them apart: what runs them, for one.
+/// Which color groups have, by whatever tells them apart: what runs them, for one.
 struct GroupColors {
   /// Describes one group.
   struct Mark {

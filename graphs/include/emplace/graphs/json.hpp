@@ -24,7 +24,7 @@ namespace emplace {
 /// Returns `text` as a JSON string, quoted and escaped; bytes that are not UTF-8 become U+FFFD.
 std::string json_text(std::string_view text);
 
-/// Is a JSON value, as text.
+/// A JSON value, as text.
 class Json {
  public:
   struct Member;
@@ -45,11 +45,11 @@ class Json {
   Json(const std::string& text) : text_(json_text(text)) {}
   Json(const char* text) : text_(json_text(text)) {}
 
-  /// Is the value, or null if there is none.
+  /// The value, or null if there is none.
   template <class Value>
   Json(const std::optional<Value>& value) : Json(value ? Json(*value) : Json()) {}
 
-  /// Is an array of the values.
+  /// An array of the values.
   template <std::ranges::input_range Values>
     requires(!std::convertible_to<const Values&, std::string_view>)
   Json(const Values& values) : text_("[]") {
@@ -58,7 +58,7 @@ class Json {
     }
   }
 
-  /// Is an object of the members, in this order.
+  /// An object of the members, in this order.
   Json(std::initializer_list<Member> members);
 
   /// Returns an object without members, an array of `values`.
@@ -77,7 +77,7 @@ class Json {
   /// Adds a value to the end of this array.
   void push_back(const Json& value);
 
-  /// Says whether this is null, or an object or array without anything in it.
+  /// Returns whether this is null, or an object or array without anything in it.
   bool empty() const { return text_ == "null" || text_ == "[]" || text_ == "{}"; }
 
   /// Returns the compact text: {"a":1,"b":[2,3]}.
@@ -96,13 +96,13 @@ class Json {
   std::string text_;
 };
 
-/// Is a member of an object.
+/// A member of an object.
 struct Json::Member {
   std::string_view key;
   Json value;
 };
 
-/// Is an object of arrays, filled row by row: {"start":[1,2],"end":[3,4]}.
+/// An object of arrays, filled row by row: {"start":[1,2],"end":[3,4]}.
 class JsonColumns {
  public:
   JsonColumns() = default;

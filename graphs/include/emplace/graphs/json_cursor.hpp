@@ -69,7 +69,7 @@ class JsonCursor {
   /// errors.
   JsonDocument copy() const;
 
-  /// Says whether this is an array, an object, a text, a truth value, a whole number written
+  /// Returns whether this is an array, an object, a text, a truth value, a whole number written
   /// without a point.
   bool is_array() const;
   bool is_object() const;

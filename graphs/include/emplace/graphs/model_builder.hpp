@@ -44,10 +44,10 @@ struct Tensor {
   std::int32_t output = 0;
 };
 
-/// Says how a window is moved over a feature map of height x width.
+/// How a window is moved over a feature map of height x width.
 enum class Padding : std::uint8_t { kValid, kSame };
 
-/// Says how far a window moves at a time.
+/// How far a window moves at a time.
 struct Stride2d {
   std::int64_t down;
   std::int64_t across;
@@ -60,7 +60,7 @@ struct Stride2d {
   constexpr Stride2d(std::int64_t rows, std::int64_t columns) : down(rows), across(columns) {}
 };
 
-/// Holds the attributes of a convolution.
+/// The attributes of a convolution.
 struct Conv2d {
   std::int64_t filters = 1;
   std::array<std::int64_t, 2> kernel{1, 1};  ///< height, width
@@ -69,27 +69,27 @@ struct Conv2d {
   std::int64_t dilation = 1;  ///< distance between neighbours under the window
 };
 
-/// Holds the attributes of a depthwise convolution.
+/// The attributes of a depthwise convolution.
 struct DepthwiseConv2d {
   std::array<std::int64_t, 2> kernel{1, 1};  ///< height, width
   Stride2d stride = 1;
   Padding padding = Padding::kSame;
 };
 
-/// Holds the attributes of a pooling window.
+/// The attributes of a pooling window.
 struct Pool2d {
   std::int64_t kernel = 2;  ///< height and width
   std::int64_t stride = 2;
   Padding padding = Padding::kValid;
 };
 
-/// Says which sides of a matrix product are stored transposed.
+/// Which sides of a matrix product are stored transposed.
 struct Transposed {
   bool left = false;
   bool right = false;
 };
 
-/// Says whether a dense layer learns a bias.
+/// Whether a dense layer learns a bias.
 enum class Bias : std::uint8_t { kNone, kLearned };
 
 /// Names what an LSTM cell carries from one step to the next.
@@ -98,7 +98,7 @@ struct LstmState {
   Tensor c;  ///< its memory, [N, H]
 };
 
-/// Says which experts the tokens go to.
+/// Which experts the tokens go to.
 struct Routing {
   Tensor weights;  ///< of each token's experts, [tokens, k]
   Tensor experts;  ///< their numbers, [tokens, k]

@@ -11,7 +11,7 @@
 
 namespace emplace {
 
-/// Says in which part of a step an op runs.
+/// In which part of a step an op runs.
 enum class Phase : std::uint8_t { kForward, kBackward, kUpdate };
 
 /// Names the type of a tensor's elements.
@@ -49,7 +49,7 @@ struct Output {
 /// The largest relative standard deviation of a cost: as much as the cost itself.
 inline constexpr double kMaxCostSpread = 1;
 
-/// Holds a cost that was measured elsewhere, for one class of devices.
+/// A cost that was measured elsewhere, for one class of devices.
 struct MeasuredCost {
   std::string device_class{};  ///< as in DeviceProfile::device_class
   double cost_us = 0;          ///< microseconds, at least 0

@@ -55,7 +55,7 @@ std::vector<OpId> topological_order(const OpGraph& graph);
 /// `source` begins the message.
 void validate(const OpGraph& graph, std::string_view source);
 
-/// Holds sums over all ops of a graph.
+/// Sums over all ops of a graph.
 struct GraphTotals {
   std::int64_t flops = 0;             ///< of one step
   std::int64_t parameters = 0;        ///< trained numbers

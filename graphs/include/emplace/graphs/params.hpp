@@ -16,7 +16,7 @@
 
 namespace emplace {
 
-/// Holds the value of one parameter.
+/// The value of one parameter.
 using ParamValue = std::variant<bool, std::int64_t, double, std::string>;
 
 /// Describes one parameter: what it is called, what it is by default and what it may be.
@@ -35,7 +35,7 @@ struct ParamSpec {
 ParamSpec whole_number(std::string name, std::int64_t value, std::int64_t min, std::int64_t max,
                        std::string summary);
 
-/// Holds a value for each parameter of one table.
+/// A value for each parameter of one table.
 class Params {
  public:
   /// Returns the value of `name`. Requires: the table has `name` with type T (bool, std::int64_t,
@@ -57,7 +57,7 @@ class Params {
   std::map<std::string, ParamValue, std::less<>> values_;
 };
 
-/// Holds a name with the parameters that a user wrote after it.
+/// A name with the parameters that a user wrote after it.
 struct Spec {
   std::string name{};
   std::vector<std::pair<std::string, std::string>> given{};

@@ -11,8 +11,8 @@
 
 namespace emplace {
 
-/// Holds a graph in CSR form; each edge stands in the lists of both of its ends. No sum of weights
-/// leaves 31 bits.
+/// A graph in CSR form; each edge stands in the lists of both of its ends. No sum of weights leaves
+/// 31 bits.
 struct PartitionGraph {
   using Vertex = std::int32_t;
 

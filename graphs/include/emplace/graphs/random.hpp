@@ -23,7 +23,7 @@ class RandomStream {
   /// Starts the stream of `seed`; different seeds give unrelated streams.
   explicit RandomStream(std::uint64_t seed);
 
-  /// Says where a stream is.
+  /// Where a stream is.
   using State = std::array<std::uint64_t, 4>;
 
   /// Goes on from where another stream was. Requires: `state` comes from state(), so that not all

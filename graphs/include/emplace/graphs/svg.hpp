@@ -20,7 +20,7 @@ std::string svg_number(double value);
 /// Returns about how wide `text` is in a sans-serif font of `font_size` pixels.
 double text_width(std::string_view text, double font_size);
 
-/// Says which end of a text that is too long is left out.
+/// Which end of a text that is too long is left out.
 enum class CutEnd { kFront, kBack };
 
 /// Returns the text, cut to `width` pixels with an ellipsis where it is longer; empty if no

@@ -14,20 +14,20 @@
 
 namespace emplace {
 
-/// Says which rules a step on a cluster follows (docs/concepts/simulation.md).
+/// Which rules a step on a cluster follows (docs/concepts/simulation.md).
 enum class TransferModel : std::uint8_t { kPlaceto, kPhysical, kGrappler };
 
 /// Returns "placeto", "physical" or "grappler".
 std::string_view to_string(TransferModel model);
 
-/// Says which of the ready ops a device runs next in the `physical` model: the one that was ready
-/// first, or the one with the longest path of costs to the end of the step.
+/// Which of the ready ops a device runs next in the `physical` model: the one that was ready first,
+/// or the one with the longest path of costs to the end of the step.
 enum class QueueOrder : std::uint8_t { kFifo, kCriticalPath };
 
 /// Returns "fifo" or "critical-path".
 std::string_view to_string(QueueOrder order);
 
-/// Holds the constants of the `grappler` transfer model: a serial channel for each ordered pair of
+/// The constants of the `grappler` transfer model: a serial channel for each ordered pair of
 /// devices, which each transfer occupies for `latency_us + bytes / bytes_per_us`.
 struct GrapplerModel {
   double latency_us = 0;
@@ -36,7 +36,7 @@ struct GrapplerModel {
   bool operator==(const GrapplerModel&) const = default;
 };
 
-/// Holds the constants of the `placeto` transfer model (docs/concepts/simulation.md).
+/// The constants of the `placeto` transfer model (docs/concepts/simulation.md).
 struct PlacetoModel {
   double gap_after_op_us = 5.7;  ///< a device rests this long after an op
   double gap_after_transfer_us =
@@ -50,8 +50,8 @@ struct PlacetoModel {
 struct Device {
   std::string name{};       ///< for example "gpu:0"
   std::size_t profile = 0;  ///< index into Cluster::profiles
-  /// Says whether agents choose this device unasked. A host CPU beside GPUs is there for placements
-  /// that name it, such as cpu-only, but is no choice for the others.
+  /// Whether agents choose this device unasked. A host CPU beside GPUs is there for placements that
+  /// name it, such as cpu-only, but is no choice for the others.
   bool placeable = true;
 
   bool operator==(const Device&) const = default;

@@ -27,13 +27,13 @@
 
 namespace emplace {
 
-/// Says how sure a cost is; see the head of this file.
+/// How sure a cost is; see the head of this file.
 enum class CostSource : std::uint8_t { kMeasured, kInterpolated, kRoofline, kGuess };
 
 /// Returns "measured", "interpolated", "roofline" or "guess".
 std::string_view to_string(CostSource source);
 
-/// Holds a cost and where it came from.
+/// A cost and where it came from.
 struct Cost {
   double us = 0;
   CostSource source = CostSource::kGuess;
@@ -52,7 +52,7 @@ struct CostCase {
   bool operator==(const CostCase&) const = default;
 };
 
-/// Says where the numbers of a file come from.
+/// Where the numbers of a file come from.
 struct Provenance {
   std::string kind{};    ///< "spec-sheet", "fitted" or "measured"
   std::string source{};  ///< what was read, fitted to or run
@@ -62,8 +62,8 @@ struct Provenance {
   bool operator==(const Provenance&) const = default;
 };
 
-/// Says how well a cost source predicts ops that it has not seen: each shape is left out in turn
-/// and predicted from the others. An error is |predicted - measured| / measured.
+/// How well a cost source predicts ops that it has not seen: each shape is left out in turn and
+/// predicted from the others. An error is |predicted - measured| / measured.
 struct PredictionError {
   std::int32_t predicted = 0;  ///< measurements that it could predict
   double mean = 0;
@@ -83,7 +83,7 @@ struct ClassCalibration {
   bool operator==(const ClassCalibration&) const = default;
 };
 
-/// Says how the measurements of a profile were made, and how good they are.
+/// How the measurements of a profile were made, and how good they are.
 struct Calibration {
   std::string product{};            ///< what the device calls itself: "NVIDIA H200"
   std::string software{};           ///< driver, libraries and their versions
@@ -137,7 +137,7 @@ Arithmetic arithmetic_of(const DeviceProfile& profile, std::string_view kind, Da
 /// Returns the rates of a device of `profile` in `arithmetic`.
 DeviceRates rates_of(const DeviceProfile& profile, Arithmetic arithmetic);
 
-/// Says whether `which` selects ops of this kind, shape and arithmetic, which are of its class.
+/// Returns whether `which` selects ops of this kind, shape and arithmetic, which are of its class.
 bool selects(const CostCase& which, std::string_view kind, std::span<const std::int64_t> shape,
              Arithmetic arithmetic);
 

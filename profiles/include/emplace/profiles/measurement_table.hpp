@@ -37,7 +37,7 @@
 
 namespace emplace {
 
-/// Holds what an op took on a device.
+/// What an op took on a device.
 struct OpMeasurement {
   OpKey key{};
   double us = 0;           ///< median, positive
@@ -50,13 +50,13 @@ struct OpMeasurement {
   bool operator==(const OpMeasurement&) const = default;
 };
 
-/// Holds a time and how far it may be wrong.
+/// A time and how far it may be wrong.
 struct TimeEstimate {
   double us = 0;
   double spread = 0;  ///< standard deviation over the time, 0 to kMaxCostSpread
 };
 
-/// Holds measurements, at most one for each key.
+/// Measurements, at most one for each key.
 class MeasurementTable {
  public:
   /// Ops may lie outside the hull by this part of their FLOPs or bytes: the borders and biases by

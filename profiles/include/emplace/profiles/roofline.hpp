@@ -45,7 +45,7 @@ inline constexpr std::size_t kNumArithmetics = 3;
 /// Returns "float32", "tf32" or "float16".
 std::string_view to_string(Arithmetic arithmetic);
 
-/// Says in which arithmetic ops on float32 tensors multiply, on devices that have TF32.
+/// In which arithmetic ops on float32 tensors multiply, on devices that have TF32.
 enum class MathMode : std::uint8_t {
   kFramework,  ///< as frameworks do unasked: convolutions in TF32, products in float32
   kFloat32,    ///< all in float32
@@ -55,7 +55,7 @@ enum class MathMode : std::uint8_t {
 /// Returns "framework", "float32" or "tf32".
 std::string_view to_string(MathMode math);
 
-/// Holds the sizes of matrix products: `batches` of rows x depth times depth x columns.
+/// The sizes of matrix products: `batches` of rows x depth times depth x columns.
 struct MatrixProduct {
   std::int64_t batches = 0;  ///< 0: the op is no matrix product
   std::int64_t rows = 0;
@@ -63,7 +63,7 @@ struct MatrixProduct {
   std::int64_t depth = 0;
 };
 
-/// Holds what an op does.
+/// What an op does.
 struct OpWork {
   double flops = 0;
   double bytes = 0;  ///< read and written
@@ -77,7 +77,7 @@ OpWork op_work(std::string_view kind, std::span<const std::int64_t> shape, doubl
 /// Returns the work of `op`.
 OpWork op_work(const Op& op);
 
-/// Holds what a device does at most in some arithmetic.
+/// What a device does at most in some arithmetic.
 struct DeviceRates {
   double flops_per_us = 0;           ///< P
   double bytes_per_us = 0;           ///< W
@@ -99,7 +99,7 @@ inline constexpr double kMaxComputeEfficiency = 4;
 inline constexpr double kMinEfficiency = 1e-6;
 inline constexpr double kMaxFixedUs = 1e6;
 
-/// Holds the numbers of a form for one class of ops, and how far they may be wrong.
+/// The numbers of a form for one class of ops, and how far they may be wrong.
 struct Roofline {
   double fixed_us = 0;            ///< t0, in [0, kMaxFixedUs]
   double compute_efficiency = 1;  ///< e_c, in [kMinEfficiency, kMaxComputeEfficiency]

@@ -24,12 +24,12 @@ inline constexpr double kMinBytesPerUs = 1e-3;
 inline constexpr double kMaxBytesPerUs = 1e15;
 inline constexpr double kMaxLatencyUs = 1e9;
 
-/// Says how a link serves transfers that want it at the same time: it shares its bandwidth among
-/// them max-min fairly, serves them one after the other in order of arrival, or gives each all of
-/// its bandwidth.
+/// How a link serves transfers that want it at the same time: it shares its bandwidth among them
+/// max-min fairly, serves them one after the other in order of arrival, or gives each all of its
+/// bandwidth.
 enum class LinkSharing : std::uint8_t { kFair, kFifo, kFatpipe };
 
-/// Holds the names of the policies, in the order of LinkSharing.
+/// The names of the policies, in the order of LinkSharing.
 inline constexpr std::array<std::string_view, 3> kLinkSharings = {"fair", "fifo", "fatpipe"};
 
 /// Returns the name of a policy.
@@ -49,7 +49,7 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
-/// Holds the links of a cluster and a route for each ordered pair of devices.
+/// The links of a cluster and a route for each ordered pair of devices.
 class Topology {
  public:
   /// Makes a topology without links, of no devices.

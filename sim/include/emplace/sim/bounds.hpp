@@ -15,7 +15,7 @@
 
 namespace emplace {
 
-/// Holds lower bounds on the makespan of placements, in microseconds.
+/// Lower bounds on the makespan of placements, in microseconds.
 struct LowerBounds {
   /// Names the bounds in the order in which they get stronger and dearer.
   enum class Part : std::uint8_t {
@@ -51,7 +51,7 @@ struct LowerBounds {
   /// Returns the largest.
   double best_us() const;
 
-  /// Says which one that is; the first of equals.
+  /// Returns which one that is; the first of equals.
   Part binding_part() const;
 };
 
@@ -68,7 +68,7 @@ inline LowerBounds lower_bounds(const Problem& problem) {
   return lower_bounds(problem, problem.placeable_devices());
 }
 
-/// Holds what every placement keeps of each op, in microseconds.
+/// What every placement keeps of each op, in microseconds.
 struct OpBounds {
   IdVector<OpId, double> start_us{};  ///< from the start of the step to that of the op, at least
   IdVector<OpId, double> tail_us{};   ///< from its end, gap included, to the end of the step

@@ -14,7 +14,7 @@
 
 namespace emplace {
 
-/// Holds the busy times of one device, which do not overlap.
+/// The busy times of one device, which do not overlap.
 class BusyTimes {
  public:
   /// Returns the first time from `ready_us` on at which the device is idle for `cost_us`.

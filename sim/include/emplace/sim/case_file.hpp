@@ -24,7 +24,7 @@
 
 namespace emplace {
 
-/// Holds one case, ready to simulate; each op is a group of its own.
+/// One case, ready to simulate; each op is a group of its own.
 struct SimulationCase {
   std::string name{};
   Problem problem;

@@ -36,8 +36,8 @@ namespace emplace {
 
 class Problem;
 
-/// Holds how the groups of a problem join; see the head of this file. Problem::coarsening() makes
-/// one that all users of the problem share.
+/// How the groups of a problem join; see the head of this file. Problem::coarsening() makes one
+/// that all users of the problem share.
 class Coarsening {
  public:
   /// Least number of groups for each placeable device on the coarsest level.
@@ -67,7 +67,7 @@ class Coarsening {
   std::vector<GroupId> levels_;
 };
 
-/// Says which groups of a finer grouping make up each group of a coarser one.
+/// Which groups of a finer grouping make up each group of a coarser one.
 class GroupNesting {
  public:
   /// Requires: groupings of the same ops, and every group of `fine` is within one group of
@@ -91,7 +91,7 @@ class GroupNesting {
   /// Returns the least value among the fine groups of each coarse group.
   IdVector<GroupId, double> least(IdSpan<GroupId, const double> fine) const;
 
-  /// Says whether some placement of the coarse groups does what `fine` does.
+  /// Returns whether some placement of the coarse groups does what `fine` does.
   bool can_express(const Placement& fine) const;
 
  private:

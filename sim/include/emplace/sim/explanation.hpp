@@ -27,7 +27,7 @@
 
 namespace emplace {
 
-/// Says what went on during a segment of the critical path.
+/// What went on during a segment of the critical path.
 enum class PathKind : std::uint8_t {
   kCompute,   ///< an op ran
   kLaunch,    ///< an op was launched
@@ -66,7 +66,7 @@ struct PathSegment {
 /// run on `problem` that was not stopped.
 std::vector<PathSegment> critical_path(const Problem& problem, const StepRecord& record);
 
-/// Says how much of the critical path is of one kind.
+/// How much of the critical path is of one kind.
 struct PathShare {
   double path_us = 0;
   double queued_us = 0;  ///< of it, in segments that are queued
@@ -101,7 +101,7 @@ struct OpKindShare {
   std::int64_t ops = 0;  ///< on the path
 };
 
-/// Says by how much the step could be shorter at most if something took no time.
+/// By how much the step could be shorter at most if something took no time.
 struct Gain {
   enum class What : std::uint8_t { kDevice, kLink, kAllLinks, kLaunches, kGaps };
 
@@ -113,7 +113,7 @@ struct Gain {
 /// Returns "device", "link", "all-links", "launches" or "gaps".
 std::string_view to_string(Gain::What what);
 
-/// Holds what bounded a step.
+/// What bounded a step.
 struct Explanation {
   double makespan_us = 0;
   std::vector<PathSegment> path{};

@@ -25,7 +25,7 @@
 
 namespace emplace {
 
-/// Says where a group may run on a device.
+/// Where a group may run on a device.
 enum class IdleSlots : std::uint8_t {
   kLeave,  ///< after everything assigned there before
   kFill,   ///< also between two groups where it fits (HEFT's insertion)
@@ -41,7 +41,7 @@ class ListSchedule {
   /// problem.group_order(). The view is valid until the next assign().
   std::span<const GroupId> ready_groups() const;
 
-  /// Says whether `group` is among them.
+  /// Returns whether `group` is among them.
   bool is_ready(GroupId group) const { return waiting_for_[group] == 0 && !is_assigned_[group]; }
 
   /// Returns the position of `group` in problem.group_order().
@@ -58,7 +58,7 @@ class ListSchedule {
     return start_if(group, device) + problem_.group_cost_us(group, device);
   }
 
-  /// Says whether `device` has memory left for `group` by the ledger.
+  /// Returns whether `device` has memory left for `group` by the ledger.
   bool fits(GroupId group, DeviceId device) const {
     return needed_bytes(group) <= free_bytes(device);
   }

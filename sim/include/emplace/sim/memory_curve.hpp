@@ -12,7 +12,7 @@
 
 namespace emplace {
 
-/// Says how many bytes are taken from a time on.
+/// How many bytes are taken from a time on.
 struct MemoryPoint {
   double at_us = 0;
   std::int64_t bytes = 0;

@@ -17,7 +17,7 @@
 
 namespace emplace {
 
-/// Says what is short for every placement.
+/// What is short for every placement.
 struct MemoryShortage {
   enum class Kind : std::uint8_t { kAllDevices, kOneDevice, kPacking };
 

@@ -13,7 +13,7 @@
 
 namespace emplace {
 
-/// Is how names of such files end.
+/// How names of such files end.
 inline constexpr std::string_view kPerfettoSuffix = ".pftrace";
 
 /// Returns the trace of `record`, which is a run on `problem`. Throws Error of kUnsupported if this

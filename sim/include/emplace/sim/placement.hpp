@@ -18,11 +18,11 @@
 
 namespace emplace {
 
-/// Says which of two ready ops runs first: that of the larger number.
+/// Which of two ready ops runs first: that of the larger number.
 using Priority = std::int32_t;
 
-/// Holds the device of each group, and perhaps its priority. It is complete from the start: every
-/// group has a device.
+/// The device of each group, and perhaps its priority. It is complete from the start: every group
+/// has a device.
 class Placement {
  public:
   Placement() = default;
@@ -42,7 +42,7 @@ class Placement {
   /// Returns the devices by group.
   std::span<const DeviceId> devices() const { return devices_; }
 
-  /// Says whether groups have priorities.
+  /// Returns whether groups have priorities.
   bool has_priorities() const { return !priorities_.empty(); }
 
   /// Returns the priority of each group; empty if they have none.

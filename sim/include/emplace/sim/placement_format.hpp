@@ -27,7 +27,7 @@ struct JoinedOps {
 /// Returns the same placement for the problem in which each op is a group.
 Placement op_by_op(const Problem& problem, const Placement& placement);
 
-/// Holds the file of a placement for another program.
+/// The file of a placement for another program.
 struct PlacementExport {
   std::string text{};
   Placement placement{};            ///< what the other program runs, op by op

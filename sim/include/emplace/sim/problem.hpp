@@ -97,7 +97,7 @@ class Problem {
     return {cost_us_.data() + cost_cell(0, device), static_cast<std::size_t>(num_ops_)};
   }
 
-  /// Says from which source that cost comes.
+  /// Returns from which source that cost comes.
   CostSource cost_source(OpId op, DeviceId device) const {
     return cost_source_[cost_cell(op, device)];
   }
@@ -208,7 +208,7 @@ class Problem {
   /// other views, or else itself.
   OutputId storage(OutputId output) const { return storage_[output]; }
 
-  /// Says whether `op` may write its first output over one of its inputs: one as large, that
+  /// Returns whether `op` may write its first output over one of its inputs: one as large, that
   /// nothing else will read. False in the `placeto` model.
   bool may_overwrite(OpId op, UseId input) const {
     const OutputId read = uses_[input].output;
@@ -216,7 +216,7 @@ class Problem {
            output_allocated_bytes_[storage_[read]] > 0;
   }
 
-  /// Says whether `op` may write its first output over an input at all.
+  /// Returns whether `op` may write its first output over an input at all.
   bool works_in_place(OpId op) const { return works_in_place_[op]; }
 
   /// Returns the position of the op's name among all names in byte order; it breaks ties in time.

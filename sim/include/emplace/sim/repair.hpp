@@ -19,14 +19,14 @@
 
 namespace emplace {
 
-/// Says how a repair ended.
+/// How a repair ended.
 enum class RepairStatus : std::uint8_t {
   kFits,        ///< the placement fits
   kInfeasible,  ///< no placement on placeable devices fits (memory_shortage.hpp)
   kGivenUp,     ///< nothing was found that fits
 };
 
-/// Holds a repaired placement.
+/// A repaired placement.
 struct Repair {
   RepairStatus status = RepairStatus::kGivenUp;
   Placement placement{};         ///< the one that fits, or else that with the fewest bytes over

@@ -33,13 +33,13 @@ namespace emplace {
 /// The largest number of replicas.
 inline constexpr std::int64_t kMaxReplicas = 1'000'000;
 
-/// Says how many replicas there are, and of which draws.
+/// How many replicas there are, and of which draws.
 struct ReplicaOptions {
   std::int64_t replicas = 1000;  ///< 1 to kMaxReplicas
   std::uint64_t seed = 0;        ///< different seeds give unrelated draws
 };
 
-/// Holds what became of one placement, by replica.
+/// What became of one placement, by replica.
 struct Replicas {
   std::vector<double> makespan_us{};
   std::vector<StepStatus> status{};  ///< memory depends on times too
@@ -68,8 +68,8 @@ struct ReplicaSummary {
 /// Sums up the replicas of one placement. Requires: at least one.
 ReplicaSummary summarize(const Replicas& replicas);
 
-/// Says how two placements compare. One beats the other in a replica if its step is shorter, or if
-/// only the other is out of memory; the probability counts ties, and replicas in which both are, by
+/// How two placements compare. One beats the other in a replica if its step is shorter, or if only
+/// the other is out of memory; the probability counts ties, and replicas in which both are, by
 /// half.
 struct ReplicaComparison {
   double probability = 0;         ///< that the first beats the second

@@ -22,7 +22,7 @@
 
 namespace emplace {
 
-/// Holds the result of one run: views into the Simulator's workspace, valid until its next run.
+/// The result of one run: views into the Simulator's workspace, valid until its next run.
 struct SimResult {
   StepStatus status = StepStatus::kOk;
   double makespan_us = 0;  ///< duration of the step

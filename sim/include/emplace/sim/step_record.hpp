@@ -12,7 +12,7 @@
 
 namespace emplace {
 
-/// Says how a simulated step ended.
+/// How a simulated step ended.
 enum class StepStatus : std::uint8_t { kOk, kOutOfMemory };
 
 /// Returns "ok" or "out_of_memory".
@@ -52,7 +52,7 @@ struct Allocation {
   bool operator==(const Allocation&) const = default;
 };
 
-/// Holds one run, by value.
+/// One run, by value.
 struct StepRecord {
   Placement placement{0};
   StepStatus status = StepStatus::kOk;

@@ -24,7 +24,7 @@
 
 namespace emplace::calibrate {
 
-/// Holds what CUPTI wrote, as it came.
+/// What CUPTI wrote, as it came.
 struct ActivityRecording {
   std::string origin{};               ///< of whom errors speak: a file's name, or "CUPTI"
   std::uint32_t cupti_version = 0;    ///< cuptiGetVersion() of who wrote the buffers: 130001
@@ -41,7 +41,7 @@ void write_recording(const ActivityRecording& recording, const std::string& path
 /// holds anything else.
 ActivityRecording read_recording(const std::string& path);
 
-/// Tells when and where a GPU was at work, and for which call: start_ns <= end_ns, start_ns > 0.
+/// When and where a GPU was at work, and for which call: start_ns <= end_ns, start_ns > 0.
 struct DeviceWork {
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
@@ -116,14 +116,14 @@ struct ExternalLink {
 /// The kind of external ids that ActivitySource::push() gives: CUSTOM0.
 inline constexpr std::uint32_t kExternalKind = 3;
 
-/// Says when the profiler or driver did work of its own, such as loading a module.
+/// When the profiler or driver did work of its own, such as loading a module.
 struct OverheadActivity {
   std::uint32_t kind = 0;  ///< CUpti_ActivityOverheadKind
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
 };
 
-/// Says when the host waited for a device.
+/// When the host waited for a device.
 struct WaitActivity {
   std::uint32_t kind = 0;  ///< CUpti_ActivitySynchronizationType
   std::uint64_t start_ns = 0;
@@ -205,7 +205,7 @@ struct NvlinkActivity {
   bool through_switch = false;
 };
 
-/// Holds the records of one recording by kind, each in the order of the buffers (not of time).
+/// The records of one recording by kind, each in the order of the buffers (not of time).
 struct ActivityLog {
   std::vector<std::string> names{""};  ///< what `name` members index; the first stands for none
   std::vector<KernelActivity> kernels{};
@@ -237,7 +237,7 @@ struct ActivityLog {
 /// kind that this version does not know.
 ActivityLog parse_activities(const ActivityRecording& recording);
 
-/// Tells how long what was launched under one external id took on the devices.
+/// How long what was launched under one external id took on the devices.
 struct DeviceTime {
   double sum_us = 0;         ///< of the durations of its kernels, copies and fills
   double busy_us = 0;        ///< length of the union of their intervals

@@ -15,7 +15,7 @@
 
 namespace emplace::calibrate {
 
-/// Holds what launching an op takes.
+/// What launching an op takes.
 struct Launch {
   double us = 0;         ///< of a whole step: from a CUDA graph on GPUs
   double stream_us = 0;  ///< by the host, one by one
@@ -25,7 +25,7 @@ struct Launch {
 /// slows launches down for the rest of the process.
 std::vector<Launch> measure_launches(std::span<ComputeDevice* const> devices);
 
-/// Says how the cluster is called and how long to measure.
+/// How the cluster is called and how long to measure.
 struct CalibrationOptions {
   std::string name{};  ///< of the cluster, kebab-case
   std::string date{};  ///< ISO 8601
@@ -34,7 +34,7 @@ struct CalibrationOptions {
   SamplingOptions sampling{};
 };
 
-/// Holds what was measured on one device, or on the first of several that are alike.
+/// What was measured on one device, or on the first of several that are alike.
 struct MeasuredDeviceOps {
   std::string device{};
   OpSamples ops{};
@@ -44,7 +44,7 @@ struct MeasuredDeviceOps {
   std::optional<double> overlap{};
 };
 
-/// Holds the outcome of a calibration.
+/// The outcome of a calibration.
 struct CalibratedMachine {
   Cluster cluster{};
   std::vector<MeasuredDeviceOps> devices{};

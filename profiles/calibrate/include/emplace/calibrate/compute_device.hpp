@@ -54,7 +54,7 @@ class Memory {
   virtual std::int64_t bytes() const = 0;
 };
 
-/// Holds what a program reads and writes: addresses in the device's memory.
+/// What a program reads and writes: addresses in the device's memory.
 struct OpBuffers {
   std::vector<const void*> inputs{};  ///< as OpSite::inputs
   std::vector<void*> outputs{};       ///< as Op::outputs
@@ -98,20 +98,20 @@ class Queue {
   virtual void finish() = 0;
 };
 
-/// Says whether a timed run counts.
+/// Whether a timed run counts.
 enum class RunQuality : std::uint8_t {
   kGood,
   kThrottled,  ///< the device ran below its clock for heat or power
   kLost,       ///< the profiler dropped its records
 };
 
-/// Holds the time for which one run occupied the device.
+/// The time for which one run occupied the device.
 struct TimedRun {
   double us = 0;
   RunQuality quality = RunQuality::kGood;
 };
 
-/// Says what is copied from where to where.
+/// What is copied from where to where.
 struct Copy {
   void* to = nullptr;
   const void* from = nullptr;

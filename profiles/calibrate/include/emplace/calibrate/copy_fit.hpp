@@ -27,14 +27,14 @@ namespace emplace::calibrate {
 /// From this part of a full delay on, two copies share a link.
 inline constexpr double kSharedFrom = 0.5;
 
-/// Holds the cost of copies of at least some size: alpha + bytes / beta.
+/// The cost of copies of at least some size: alpha + bytes / beta.
 struct CopyPiece {
   std::int64_t from_bytes = 0;  ///< the smallest copy for which it holds
   double alpha_us = 0;
   double bytes_per_us = 0;
 };
 
-/// Holds what copies from one device to another cost.
+/// What copies from one device to another cost.
 struct CopyCost {
   std::string from{};
   std::string to{};
@@ -47,7 +47,7 @@ struct CopyCost {
   double max_error = 0;
 };
 
-/// Says whether two copies disturb each other.
+/// Whether two copies disturb each other.
 struct CopyPair {
   std::string one{};    ///< "gpu:0>cpu:0"
   std::string other{};  ///< the reverse of `one`, or a copy between other devices
@@ -59,7 +59,7 @@ struct CopyPair {
   std::string why{};        ///< a sentence with the numbers that decided
 };
 
-/// Holds all that copies say.
+/// All that copies say.
 struct CopyFit {
   std::vector<CopyCost> costs{};  ///< by from, to and host
   std::vector<CopyPair> pairs{};  ///< by one, other and host; `one` is the smaller name

@@ -19,19 +19,19 @@
 
 namespace emplace::calibrate {
 
-/// Says how GPUs are used.
+/// How GPUs are used.
 struct CudaOptions {
   /// Lets tensor cores round the factors of products of float32 to TF32, as frameworks do by
   /// default in convolutions. GPUs that have none compute in float32.
   bool tf32 = true;
   /// Cuts each GPU into this many parts of one size; 1 leaves it whole.
   std::int32_t parts = 1;
-  /// Tells how long kernels and copies took; where it can't, or is null, events in the queues do,
-  /// which also count the gaps between an op's kernels. Shared by all devices.
+  /// How long kernels and copies took; where it can't, or is null, events in the queues do, which
+  /// also count the gaps between an op's kernels. Shared by all devices.
   std::shared_ptr<ActivitySource> activities{};
 };
 
-/// Holds the GPUs of this machine, or why there are none to use.
+/// The GPUs of this machine, or why there are none to use.
 struct CudaDevices {
   /// Called "gpu:0", "gpu:1" and so on, parts of one GPU side by side.
   std::vector<std::unique_ptr<ComputeDevice>> devices{};
@@ -49,7 +49,7 @@ CudaDevices cuda_devices(const CudaOptions& options);
 /// slows launches down.
 double replayed_launch_us(ComputeDevice& device);
 
-/// Holds recorded work, to be replayed any number of times.
+/// Recorded work, to be replayed any number of times.
 class Recorded {
  public:
   virtual ~Recorded() = default;

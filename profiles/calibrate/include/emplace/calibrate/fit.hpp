@@ -34,7 +34,7 @@ inline constexpr double kHuberBound = 0.05;
 /// The least number of distinct shapes from which a class gets a roofline of its own.
 inline constexpr std::size_t kMinFitShapes = 5;
 
-/// Holds what a profile says of itself beside what is fitted.
+/// What a profile says of itself beside what is fitted.
 struct ProfileHeader {
   std::string name{};     ///< DeviceProfile::name: "h200-measured"
   std::string summary{};  ///< one line

@@ -9,7 +9,7 @@
 
 namespace emplace::calibrate {
 
-/// Holds an op and the shapes and types of its inputs.
+/// An op and the shapes and types of its inputs.
 struct OpSite {
   Op op{};
   std::vector<Output> inputs{};  ///< one for each data edge, in the order of the op's inputs

@@ -21,7 +21,7 @@
 
 namespace emplace::calibrate {
 
-/// Says where rows come from.
+/// Where rows come from.
 struct SampleSource {
   std::string name{};
   std::string location{};  ///< a repository and a path in it, a paper, a machine
@@ -32,7 +32,7 @@ struct SampleSource {
   bool operator==(const SampleSource&) const = default;
 };
 
-/// Holds a row.
+/// A row.
 struct TableSample {
   std::string device{};
   OpKey key{};
@@ -42,7 +42,7 @@ struct TableSample {
   std::size_t source = 0;  ///< index into SampleTable::sources
 };
 
-/// Holds a table; its rows in the order of the file.
+/// A table; its rows in the order of the file.
 struct SampleTable {
   std::vector<SampleSource> sources{};
   std::vector<TableSample> samples{};

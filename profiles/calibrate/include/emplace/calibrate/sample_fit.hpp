@@ -28,7 +28,7 @@ namespace emplace::calibrate {
 /// What a proxy adds to the spread of a cost.
 inline constexpr double kProxySpread = 0.2;
 
-/// Tells how well the cases of a class are predicted.
+/// How well the cases of a class are predicted.
 struct FitReport {
   OpClass op_class = OpClass::kOther;
   std::string which{};  ///< of the class, in words; empty: all of it
@@ -38,7 +38,7 @@ struct FitReport {
   PredictionError held_out{};  ///< of shapes left out
 };
 
-/// Holds a profile and what it is worth.
+/// A profile and what it is worth.
 struct SampleFit {
   DeviceProfile profile{};
   std::vector<FitReport> reports{};

@@ -22,7 +22,7 @@ struct Summary {
   bool below_clock = false;
 };
 
-/// Holds what one op took on one device.
+/// What one op took on one device.
 struct OpSample {
   OpSite site{};
   std::string library{};  ///< OpProgram::library()
@@ -32,7 +32,7 @@ struct OpSample {
 /// Names the memory at the host's end of a copy.
 enum class HostMemory : std::uint8_t { kNone, kPinned, kPageable };
 
-/// Holds what copies took that ran at the same time, one or two of them.
+/// What copies took that ran at the same time, one or two of them.
 struct CopySample {
   std::string from{};  ///< a device: "gpu:0", "cpu:0"
   std::string to{};

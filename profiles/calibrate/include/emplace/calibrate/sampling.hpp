@@ -19,7 +19,7 @@
 
 namespace emplace::calibrate {
 
-/// Says how long to measure.
+/// How long to measure.
 struct SamplingOptions {
   std::int32_t warm_up_runs = 3;
   std::int32_t runs = 20;      ///< of each op and copy
@@ -29,14 +29,14 @@ struct SamplingOptions {
   /// Ends measuring early when it turns true (Ctrl-C); what was measured is kept. May be null.
   const std::atomic<bool>* stop = nullptr;
 
-  /// Says whether measuring is to end.
+  /// Returns whether measuring is to end.
   bool is_stopped() const { return stop != nullptr && *stop; }
 };
 
 /// Sums up runs of one op or copy; `median_us` is 0 if none was kept.
 Summary summarize(std::span<const TimedRun> runs);
 
-/// Tells what is measured next.
+/// What is measured next.
 struct ProgressNote {
   std::string what{};  ///< "cpu:0: op 12 of 340: conv2d [64, 3, 299, 299, ...]"
   /// The share of the stage's work that is done, about: 0 at its first note, below 1.
@@ -46,7 +46,7 @@ struct ProgressNote {
 /// Receives each note before what it tells is measured.
 using Progress = std::function<void(const ProgressNote& note)>;
 
-/// Holds what became of the ops that were to be measured.
+/// What became of the ops that were to be measured.
 struct OpSamples {
   std::vector<OpSample> samples{};
   std::vector<OpSite> unsupported{};    ///< that nothing on the device runs
@@ -60,7 +60,7 @@ struct OpSamples {
 OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
                       const SamplingOptions& options, const Progress& progress);
 
-/// Holds what became of the copies that were to be measured.
+/// What became of the copies that were to be measured.
 struct CopySamples {
   std::vector<CopySample> samples{};
   std::vector<std::string> unstable{};
