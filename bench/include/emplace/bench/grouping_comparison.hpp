@@ -1,13 +1,12 @@
 #pragma once
 
-// Measures what a grouping costs. Fewer groups make a good placement easier to find, but ops that
-// are held together in one group cannot run in parallel on two devices. The lost parallelism of a
-// grouping is
+// Measures what a grouping costs. Fewer groups make a good placement easier to find, but ops in one
+// group cannot run in parallel on two devices. The lost parallelism of a grouping is
 //
 //   step time of the best placement known with the grouping / of the best known without it - 1
 //
 // Known placements are those that a search finds: an agent with a budget of evaluations and a seed.
-// "Without a grouping" stands for `colocation`, the finest grouping. Every other grouping joins its
+// "Without a grouping" means `colocation`, the finest grouping. Every other grouping joins its
 // groups, so a placement found with any grouping is also one without, and the best known without a
 // grouping is the best of all that were found. So 0 means that nothing better is known, not that
 // nothing better exists.
@@ -54,7 +53,7 @@ struct GroupingComparison {
 };
 
 /// Searches with every grouping, in parallel; `groups` is the target of those that take one, 0 for
-/// the default. The same bits on any number of threads. Throws Error.
+/// the default. The result is the same on any number of threads. Throws Error.
 GroupingComparison compare_groupings(std::string_view graph, std::string_view cluster,
                                      std::int64_t groups, std::int64_t max_evaluations,
                                      std::uint64_t root_seed);

@@ -12,8 +12,8 @@
 
 namespace emplace {
 
-/// Returns `id` as an index of what is not indexed by ids, for example a vertex of an OpGraph.
-/// Requires: id >= 0.
+/// Returns `id` as an index of something that is not indexed by ids, for example a vertex of an
+/// OpGraph. Requires: id >= 0.
 template <typename Id>
 constexpr std::size_t index_of(Id id) {
   return static_cast<std::size_t>(id);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Places the nodes of a directed graph in layers, so that edges run down (Sugiyama, Tagawa and Toda
-// 1981). Any graph will do; a grouped graph is what it is for.
+// 1981). It works for any graph, but is made for grouped graphs.
 //   1. Edges that close a cycle are turned around, found by a depth-first search.
 //   2. Each node is in the layer after its last predecessor, then moves down or up where that
 //      shortens at least as many edges as it lengthens.

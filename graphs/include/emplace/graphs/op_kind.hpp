@@ -1,8 +1,8 @@
 #pragma once
 
-// The kinds of ops that emplace knows, what their `shape` means, and the class by which a device
-// profile states how efficiently it runs them, and whether its result needs memory of its own. An
-// op of any other kind is legal in a graph; its class is kOther and its cost a guess.
+// The kinds of ops that emplace knows, what their `shape` means, the class by which a device
+// profile states how efficiently it runs them, and whether the result needs its own memory. An op
+// of any other kind is legal in a graph; its class is kOther and its cost a guess.
 
 #include <cstdint>
 #include <span>

@@ -27,8 +27,8 @@ struct ParamSpec {
   double max = 0;                      ///< largest value of a number
   std::vector<std::string> choices{};  ///< what a text may be
   std::string summary{};               ///< one line, with the unit
-  std::string group{};                 ///< what it shapes ("network"); listings keep such together
-  bool expert = false;                 ///< few users need it, so listings show it last
+  std::string group{};  ///< what it affects ("network"); listings keep groups together
+  bool expert = false;  ///< few users need it, so listings show it last
 };
 
 /// Describes a whole number from `min` to `max`, by default `value`.
@@ -48,7 +48,7 @@ class Params {
   /// Returns the values by name.
   const std::map<std::string, ParamValue, std::less<>>& values() const { return values_; }
 
-  /// Sets `name` to `value`, whatever it was.
+  /// Sets `name` to `value`.
   void set(std::string name, ParamValue value) { values_[std::move(name)] = std::move(value); }
 
  private:
@@ -67,9 +67,8 @@ struct Spec {
   static Spec parse(std::string_view text);
 };
 
-/// Returns the table's defaults with what `spec` gives put in their place. `what` is for errors:
-/// "agent hill-climb". Throws kUsage for an unknown parameter, a wrong type or a value out of
-/// bounds.
+/// Returns the table's defaults, replaced by the values in `spec`. `what` is for errors: "agent
+/// hill-climb". Throws kUsage for an unknown parameter, a wrong type or a value out of bounds.
 Params resolve_params(std::span<const ParamSpec> table, const Spec& spec, std::string_view what);
 
 /// Returns `value` as a user would write it.

@@ -21,11 +21,11 @@ struct Launch {
   double stream_us = 0;  ///< by the host, one by one
 };
 
-/// Measures launches on each of `devices`. To be done before anything profiles them, because that
+/// Measures launches on each of `devices`. Call it before anything profiles them, because profiling
 /// slows launches down for the rest of the process.
 std::vector<Launch> measure_launches(std::span<ComputeDevice* const> devices);
 
-/// How the cluster is called and how long to measure.
+/// The name of the cluster, and how long to measure.
 struct CalibrationOptions {
   std::string name{};  ///< of the cluster, kebab-case
   std::string date{};  ///< ISO 8601
@@ -54,11 +54,11 @@ struct CalibratedMachine {
 };
 
 /// Measures `sites` on `devices` and copies between them. Devices of one class, product and number
-/// of compute units are alike: the ops are measured on the first. Beside GPUs, a CPU is not
-/// placeable. Where measuring is stopped, the cluster is made of what was measured, and of guesses
-/// on devices without an op; throws kUnsupported if there are not at least all copies and an op.
-/// Throws kUnsupported, too, before it measures ops, if no copy connects two of the devices. Throws
-/// DeviceFailure where a device can't be used at all.
+/// of compute units are alike: the ops are measured on the first. A CPU next to GPUs is not
+/// placeable. If measuring is stopped, the cluster consists of what was measured, and of guesses on
+/// devices without an op; throws kUnsupported unless all copies and at least one op were measured.
+/// Also throws kUnsupported, before it measures ops, if no copy connects two of the devices. Throws
+/// DeviceFailure if a device can't be used at all.
 CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<const OpSite> sites,
                             const CalibrationOptions& options, const Progress& progress);
 
