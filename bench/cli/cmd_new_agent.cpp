@@ -30,7 +30,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# Say where emplace is installed: cmake -D CMAKE_PREFIX_PATH=PREFIX
+# Set where emplace is installed: cmake -D CMAKE_PREFIX_PATH=PREFIX
 find_package(emplace @VERSION@ CONFIG REQUIRED COMPONENTS plugin)
 
 add_library(plugin_@FILE@ MODULE @FILE@.cpp)
@@ -52,7 +52,7 @@ constexpr std::string_view kSource = R"(#include <emplace/agents/plugin.hpp>
 namespace emplace::agents {
 namespace {
 
-// Moves one group at a time to a random device and keeps what is better. Replace this by your idea.
+// Moves one group at a time to a random device and keeps what is better. Put your own idea here.
 class @CLASS@ final : public Agent {
  public:
   explicit @CLASS@(const Params& params) : moves_(params.get<std::int64_t>("moves")) {}
@@ -102,8 +102,8 @@ An agent that places neural networks, as a plug-in of emplace.
     emplace --plugin build/@FILE@.so place inception-v3 --cluster p2-8xlarge-2 --agent @NAME@ -o placement.json
 
 PREFIX is where emplace was installed (`cmake --install`). Each emplace loads plug-ins that were built with its own
-package and its own compiler, and refuses others. A plug-in that crashes takes emplace with it; an agent of which you
-are not sure is safer as a program (`emplace list agents exec`).
+package and its own compiler, and refuses others. A plug-in that crashes takes emplace with it; an agent that you
+are not sure of is safer as a program (`emplace list agents exec`).
 )";
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from emplace._errors import UnsupportedError, UsageError
 
-# The version of torch.export's schema of which this writes a part: torch/_export/serde/schema.py.
+# The version of torch.export's schema that this writes a part of: torch/_export/serde/schema.py.
 _SCHEMA_VERSION = {"major": 8, "minor": 0}
 
 _SCALAR_TYPES = {torch.uint8: 1, torch.int8: 2, torch.int16: 3, torch.int32: 4, torch.int64: 5, torch.float16: 6,

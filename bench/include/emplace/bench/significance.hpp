@@ -41,7 +41,7 @@ struct Significance {
 /// repetitions without a time, are longer than all. Requires: at least one of each.
 Significance test_samples(std::span<const double> a, std::span<const double> b, double threshold);
 
-/// Tests positive times of which a[i] and b[i] are a pair. Requires: as many of each.
+/// Tests positive times; a[i] and b[i] are a pair. Requires: as many of each.
 Significance test_pairs(std::span<const double> a, std::span<const double> b, double threshold);
 
 /// Corrects the p-values of comparisons that are made together.

@@ -34,7 +34,7 @@ struct GraphFormat {
   std::string reference{};  ///< where the format is described
   /// File name endings of this format and no other, in lower case: ".dot"
   std::vector<std::string> endings{};
-  /// The files of which a folder contains one if it is a graph of this format.
+  /// Names of files: a folder that contains one of them is a graph of this format.
   std::vector<std::string> folder_files{};
   std::vector<ParamSpec> read_parameters{};  ///< in the order in which they are listed
   /// The text among `read_parameters` that collects all other parameters, as `key:value;key:value`:

@@ -33,7 +33,7 @@ namespace emplace {
 /// The largest number of replicas.
 inline constexpr std::int64_t kMaxReplicas = 1'000'000;
 
-/// How many replicas there are, and of which draws.
+/// The number of replicas, and the seed of their draws.
 struct ReplicaOptions {
   std::int64_t replicas = 1000;  ///< 1 to kMaxReplicas
   std::uint64_t seed = 0;        ///< different seeds give unrelated draws
