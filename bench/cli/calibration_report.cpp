@@ -59,7 +59,7 @@ std::string copies_to_text(const calibrate::CopyFit& copies) {
     if (cost.pieces.size() > 1) {
       const calibrate::CopyPiece& large = cost.pieces.back();
       text += fmt::format(
-          "  {}>{}{}{} would need a line of its own from {} bytes on: {:.2f} us and {:.2f} GB/s\n",
+          "  {}>{}{}{} would need a separate line from {} bytes on: {:.2f} us and {:.2f} GB/s\n",
           cost.from, cost.to, cost.host == calibrate::HostMemory::kNone ? "" : " ",
           to_string(cost.host), large.from_bytes, large.alpha_us, large.bytes_per_us / 1e3);
     }
@@ -122,8 +122,8 @@ std::string to_text(const bench::Validation& validation) {
   std::string text = fmt::format("\n{}: predicted against measured\n", validation.graph);
   if (validation.mean_step_error) {
     const std::string tau = validation.tau                 ? fmt::format("{:.3f}", *validation.tau)
-                            : validation.steps.size() == 1 ? "of no use: one step only"
-                                                           : "of no use: all steps are equal";
+                            : validation.steps.size() == 1 ? "undefined: only one step"
+                                                           : "undefined: all steps are equal";
     text += fmt::format("\n{}\n  mean error of steps {} %, rank correlation (Kendall's tau) {}\n",
                         steps.to_terminal(false), percent_number(*validation.mean_step_error), tau);
   }

@@ -81,7 +81,7 @@ Outcome compare(const CompareOptions& options, const Invocation& invocation) {
 
 void add_compare(CLI::App& app, Action& action) {
   CLI::App* command =
-      app.add_subcommand("compare", "Compare two runs, and say what became slower or faster");
+      app.add_subcommand("compare", "Compare two runs, and show what became slower or faster");
   command->group("Experiments");
   set_examples(*command, {"emplace compare results/quickstart results/again",
                           "emplace compare results/quickstart results/again --threshold 50% --json",
@@ -90,20 +90,21 @@ void add_compare(CLI::App& app, Action& action) {
   command->add_option("RUN_A", options->a, "Folder of a run, or a file with --micro")
       ->required()
       ->type_name("DIR");
-  command->add_option("RUN_B", options->b, "The one to compare with it")
+  command->add_option("RUN_B", options->b, "The run or file to compare it with")
       ->required()
       ->type_name("DIR");
   command
-      ->add_option("--threshold", options->threshold,
-                   "Exit code 5 where B is surely slower by more than this share: 2% or 0.02")
+      ->add_option(
+          "--threshold", options->threshold,
+          "Exit with code 5 if B is significantly slower by more than this share: 2% or 0.02")
       ->type_name("SHARE")
       ->capture_default_str();
   CLI::Option* micro = command->add_flag(
       "--micro", options->micro,
-      "Compare two files of Google Benchmark in JSON, such as emplace_micro writes");
+      "Compare two JSON files of Google Benchmark, such as those written by emplace_micro");
   command
       ->add_option("--yardstick", options->yardstick,
-                   "Compare multiples of this benchmark's time, so that machines may differ")
+                   "Divide all times by this benchmark's time, so that the machines may differ")
       ->needs(micro)
       ->type_name("BENCHMARK");
   add_format(*command, options->format, {"terminal", "markdown", "json"});

@@ -93,7 +93,7 @@ void add_export_results(CLI::App& app, Action& action) {
       ->group("Output");
   add_output(*command, options->output, "Folder of the CSV files, or the database", "PATH")
       ->default_str("DIR, or DIR/results.sqlite");
-  add_json(*command, options->json, "Tell in JSON what was written");
+  add_json(*command, options->json, "Print as JSON what was written");
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       export_results(*options);

@@ -213,10 +213,10 @@ void add_list(CLI::App& app, Action& action) {
           "agents, graphs, formats, placement-formats, groupings, clusters, profiles or suites")
       ->required()
       ->type_name("");
-  command->add_option("NAME", options->name, "Tell all of this one, parameters too")->type_name("");
-  command->add_flag(
-      "--details", options->details,
-      "Tell all of each; of graphs the sizes, for which each is built at its defaults");
+  command->add_option("NAME", options->name, "Show all details of this one, parameters included")
+      ->type_name("");
+  command->add_flag("--details", options->details,
+                    "Show all details. For graphs this builds each one to report its size.");
   add_json(*command, options->json);
   command->callback([options, &action] {
     action = [options](const Invocation&) {

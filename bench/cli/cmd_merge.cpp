@@ -52,7 +52,7 @@ void tell_missing(const Merge& merge, const MergeOptions& options) {
   }
   if (!merge.missing_policies.empty()) {
     note(fmt::format(
-        "{} that cells started from are in no store: {}",
+        "{} that cells started from are missing from all stores: {}",
         counted(std::ssize(merge.missing_policies), "policy", "policies"),
         first_of(merge.missing_policies, [](const std::string& name) { return name; })));
   }
@@ -105,8 +105,8 @@ Outcome merge(const MergeOptions& options) {
   }
   if (merge.has_several_builds) {
     note(
-        "emplace: warning: these stores are of several builds of emplace; their manifests say "
-        "which");
+        "emplace: warning: these stores come from several builds of emplace; their manifests list "
+        "them");
   }
   tell_missing(merge, options);
   if (options.json) {
@@ -125,7 +125,7 @@ Outcome merge(const MergeOptions& options) {
 
 void add_merge(CLI::App& app, Action& action) {
   CLI::App* command =
-      app.add_subcommand("merge", "Unite the results of shards, or other parts of a run");
+      app.add_subcommand("merge", "Merge the results of shards, or of other parts of a run");
   command->group("Experiments");
   set_examples(
       *command,
@@ -134,8 +134,7 @@ void add_merge(CLI::App& app, Action& action) {
   command->add_option("STORE", options->stores, "Folders of results of one suite and seed")
       ->required()
       ->type_name("DIR");
-  add_output(*command, options->output, "Folder of the united results, a new one", "DIR")
-      ->required();
+  add_output(*command, options->output, "New folder for the merged results", "DIR")->required();
   add_json(*command, options->json);
   command->callback(
       [options, &action] { action = [options](const Invocation&) { return merge(*options); }; });

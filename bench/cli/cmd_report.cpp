@@ -39,14 +39,14 @@ void add_report(CLI::App& app, Action& action) {
   CLI::Option* const picture =
       command
           ->add_option("--picture", options->picture,
-                       "Draw how near agents come to the best, and how fast, to FILE.svg")
+                       "Draw how close agents come to the best, and how fast, to FILE.svg")
           ->type_name("FILE")
           ->group("Output");
   command
-      ->add_option("--plot", options->plot,
-                   "What the picture shows: performance profiles, convergence over evaluations or "
-                   "over seconds, or profiles with convergence over evaluations of graphs that are "
-                   "of no family")
+      ->add_option(
+          "--plot", options->plot,
+          "What the picture shows: performance profiles, convergence over evaluations or over "
+          "seconds, or all: profiles, and convergence over evaluations for graphs without a family")
       ->check(CLI::IsMember(bench::report_plots_names()))
       ->needs(picture)
       ->capture_default_str()

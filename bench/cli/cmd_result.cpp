@@ -137,9 +137,9 @@ void add_result(CLI::App& app, Action& action) {
   add_output(*command, options->output, "Write the placement here")
       ->default_str("standard output")
       ->excludes(list);
-  add_json(*command, options->json,
-           "Answer with the list, or with the step, in JSON; without --output it holds the "
-           "placement too");
+  add_json(
+      *command, options->json,
+      "Print the list, or the step, as JSON; without --output the step includes the placement");
   command->callback([options, &action] {
     action = [options](const Invocation& invocation) {
       if (options->list) {

@@ -157,8 +157,8 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
   if (options.dry_run) {
     if (!options.output.empty() && !options.resume) {
       throw Error(ErrorCode::kUsage,
-                  "--dry-run writes nothing: --output is the run that --resume would go on with "
-                  "(see emplace run --help)");
+                  "--dry-run writes nothing: --output is the run that --resume would continue (see "
+                  "emplace run --help)");
     }
     const bench::Suite suite = bench::load_suite(options.suite);
     dry_run(suite, seed, shard, options.resume ? choose_folder(options, suite.name, shard) : "",
@@ -174,7 +174,7 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
   load_everywhere(ranks, [&] {
     if (!options.python.empty()) {
       throw Error(ErrorCode::kUsage,
-                  "--python: agents in Python run on one machine, not by mpirun");
+                  "--python: agents in Python run on one machine, not under mpirun");
     }
     suite = bench::load_suite(options.suite);
     loaded = std::make_unique<bench::SuiteRun>(suite, seed, shard);
@@ -212,7 +212,7 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
       bench::make_report(bench::read_store(folder), bench::shipped_best_known());
   if (report.cells_finished < report.cells_total) {
     const std::string go_on = fmt::format(
-        "go on with: emplace run {} -o {} --seed {}{} --resume", escape_shell(options.suite),
+        "continue with: emplace run {} -o {} --seed {}{} --resume", escape_shell(options.suite),
         escape_shell(folder), options.seed, shard.is_whole() ? "" : " --shard " + shard.text());
     if (!faults.empty() && !stop) {
       print_error(
@@ -247,17 +247,16 @@ void add_run(CLI::App& app, Action& action) {
                    "added to it")
       ->allow_extra_args(false)
       ->type_name("FILE");
-  command->add_flag("--resume", options->resume,
-                    "Keep the cells that are there and run the others");
+  command->add_flag("--resume", options->resume, "Keep the finished cells and run the others");
   CLI::Option* const python = command->get_option("--python");
   command
       ->add_option("--shard", options->shard,
-                   "Run part I of N, which cost about the same; emplace merge unites them")
+                   "Run part I of N parts of about the same cost; emplace merge joins the results")
       ->type_name("I/N");
   command
       ->add_flag("--dry-run", options->dry_run,
-                 "Run nothing; tell cells, core-hours, memory, disk, and how many shards or ranks "
-                 "pay; with --resume what is left")
+                 "Estimate time, memory and disk use without running anything. With --resume: for "
+                 "the remaining cells.")
       ->excludes(python);
   add_threads(*command, options->threads);
   add_seed(*command, options->seed);

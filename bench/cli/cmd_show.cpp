@@ -87,8 +87,8 @@ ClusterFacts cluster_facts_of(const Problem& problem) {
 
 std::string cluster_to_text(const ClusterFacts& facts) {
   std::string text = fmt::format(
-      "\non {}, where no placement that fits is faster than {:.3f} ms and the "
-      "largest group holds {:.1f} % of the work\n\n",
+      "\non {}, where no placement that fits is faster than {:.3f} ms and the largest group has "
+      "{:.1f} % of the work\n\n",
       facts.name, facts.bound_us / 1e3, facts.largest_share * 100);
   TextTable classes({{"profile"},
                      {"device class"},
@@ -170,7 +170,7 @@ void show_policy(const ShowOptions& options) {
   if (cluster.empty()) {
     throw Error(
         ErrorCode::kUsage,
-        fmt::format("the policy of agent '{}' depends on the devices; say --cluster", agent));
+        fmt::format("the policy of agent '{}' depends on the devices; give --cluster", agent));
   }
   if (options.compares_groupings || !options.picture.empty()) {
     throw Error(ErrorCode::kUsage, fmt::format("'{}' is an agent; --compare-groupings and "
@@ -225,7 +225,7 @@ void add_show(CLI::App& app, Action& action) {
   CLI::Option* compare =
       command
           ->add_flag("--compare-groupings", options->compares_groupings,
-                     "Search a placement with every grouping and compare their numbers")
+                     "Search for a placement with every grouping, and compare the results")
           ->needs(cluster)
           ->group("Comparison");
   add_evaluations(*command, options->evaluations)->needs(compare)->group("Comparison");

@@ -136,9 +136,9 @@ void add_simulate(CLI::App& app, Action& action) {
   const auto options = std::make_shared<SimulateOptions>();
   CLI::Option* cases =
       command
-          ->add_option("--cases", options->cases,
-                       "Case file (JSON lines) instead of GRAPH, - for standard input; answers in "
-                       "JSON lines")
+          ->add_option(
+              "--cases", options->cases,
+              "Case file (JSON lines) instead of GRAPH, - for standard input; prints JSON lines")
           ->type_name("FILE")
           ->group("Problem");
   CLI::Option* placement = add_step_options(*command, *options);

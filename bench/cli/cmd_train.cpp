@@ -116,17 +116,16 @@ std::optional<std::string> find_checkpoint(const TrainOptions& options) {
   std::error_code ignored;
   const bool exists = std::filesystem::exists(checkpoint, ignored);
   if (!options.resume && exists) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("{}: there is a training already; finish it with --resume, or choose "
-                            "another file with --output",
-                            checkpoint));
+    throw Error(ErrorCode::kUsage, fmt::format("{}: a training already exists; finish it with "
+                                               "--resume, or choose another file with --output",
+                                               checkpoint));
   }
   if (!options.resume) {
     return std::nullopt;
   }
   if (!exists) {
     throw Error(ErrorCode::kIo,
-                fmt::format("{}: nothing to resume: no such training was begun, or it has ended",
+                fmt::format("{}: nothing to resume: no such training was started, or it has ended",
                             checkpoint));
   }
   return read_trained(checkpoint);
@@ -263,10 +262,9 @@ Outcome run(const TrainOptions& options) {
   }
   save(options, training);
   if (end == TrainingEnd::kStopped) {
-    print_error(
-        fmt::format("emplace: interrupted after {} of {}; go on with the same command "
-                    "and --resume",
-                    training.curve().episodes(), counted(training.num_episodes(), "episode")));
+    print_error(fmt::format(
+        "emplace: interrupted after {} of {}; continue with the same command and --resume",
+        training.curve().episodes(), counted(training.num_episodes(), "episode")));
     return Outcome::kInterrupted;
   }
   std::error_code ignored;
@@ -295,7 +293,7 @@ void add_train(CLI::App& app, Action& action) {
       ->required()
       ->description(
           "NAME[:key=value,...] (emplace list graphs), or graph files; a family stands for its "
-          "members to train on");
+          "training graphs");
   command
       ->add_option("--cluster", options->clusters,
                    "Names (emplace list clusters), or cluster files; every graph is placed on each")
@@ -310,15 +308,16 @@ void add_train(CLI::App& app, Action& action) {
       ->group("Training");
   command
       ->add_option("--patience", options->patience,
-                   "End when N episodes for each graph and cluster found no better placement of "
-                   "any; 0: never")
+                   "Stop after N episodes for each graph and cluster without a better placement "
+                   "for any; 0: never")
       ->check(CLI::Range(std::int64_t{0}, kMaxEpisodes))
       ->type_name("N")
       ->group("Training")
       ->capture_default_str();
   add_seed(*command, options->seed)->group("Training");
   add_threads(*command, options->threads)->group("Training");
-  command->add_flag("--resume", options->resume, "Go on from OUTPUT.checkpoint")->group("Training");
+  command->add_flag("--resume", options->resume, "Continue from OUTPUT.checkpoint")
+      ->group("Training");
   add_output(*command, options->output, "Write the policy here")->required();
   command->add_option("--curve", options->curve, "Write the learning curve here, as CSV")
       ->type_name("FILE")
@@ -329,7 +328,7 @@ void add_train(CLI::App& app, Action& action) {
           ->group("Output");
   command
       ->add_option("--axis", options->axis,
-                   "What the picture shows the curve over: evaluations, episodes or updates")
+                   "The horizontal axis of the picture: evaluations, episodes or updates")
       ->check(CLI::IsMember(bench::curve_axis_names()))
       ->needs(picture)
       ->capture_default_str()
@@ -337,8 +336,8 @@ void add_train(CLI::App& app, Action& action) {
       ->group("Output");
   command
       ->add_option("--checkpoint-every", options->checkpoint_every_s,
-                   "Seconds between two times at which all files are written, and "
-                   "OUTPUT.checkpoint with them; 0: at each update")
+                   "Seconds between two writes of all files, OUTPUT.checkpoint included; 0: write "
+                   "at each update")
       ->check(CLI::Range(0.0, 1e9))
       ->type_name("S")
       ->default_str(fmt::format("{}", kDefaultCheckpointSeconds))

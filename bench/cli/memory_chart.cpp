@@ -62,7 +62,7 @@ std::string memory_to_text(const PlacedStep& step, DeviceId device) {
   const MemoryPoint peak = peak_of(curve);
   const std::int64_t capacity = problem.memory_bytes(device);
   std::string text = fmt::format(
-      "{} holds at most {:.3f} GB, {:.1f} % of its {:.3f} GB, at {:.3f} ms of {:.3f} ms\n\n",
+      "{} uses at most {:.3f} GB, {:.1f} % of its {:.3f} GB, at {:.3f} ms of {:.3f} ms\n\n",
       escape_terminal(step.devices[device].name), in_gb(peak.bytes),
       static_cast<double>(peak.bytes) / static_cast<double>(capacity) * 100, in_gb(capacity),
       peak.at_us / 1e3, record.makespan_us / 1e3);

@@ -196,7 +196,7 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
     cell.learns = json.at("learns").boolean();
   }
   if (json.at("id").text() != cell.id()) {
-    json.at("id").fail("expected \"" + cell.id() + "\", the hash of the coordinates beside it");
+    json.at("id").fail("expected \"" + cell.id() + "\", the hash of the coordinates next to it");
   }
   result.status = status_from_json(json.at("status"));
   result.message = json.at("message").text();
@@ -219,7 +219,7 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
       result.placement.set_priorities(read_priorities(*priorities, result.problem_groups));
     }
     if (hash_of(result.placement) != result.placement_hash) {
-      placement->fail(fmt::format("expected a placement of the hash {}, found {}",
+      placement->fail(fmt::format("expected a placement with the hash {}, found {}",
                                   result.placement_hash, hash_of(result.placement)));
     }
   }

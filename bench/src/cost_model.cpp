@@ -116,7 +116,7 @@ CostModel CostModel::read(std::string_view text, const std::string& source) {
         .kb_per_op = element.at("kb_per_op").number(0, kMaxMemory),
         .kb_per_group = element.at("kb_per_group").number(0, kMaxMemory)};
     if (!model.costs_.emplace(agent.text(), costs).second) {
-      element.at("agent").fail("the agent is in the file already");
+      element.at("agent").fail("the agent is already in the file");
     }
     model.variants_[agent.name()].emplace_back(agent.spec(), costs);
     (evaluates(agent) ? search : heuristic).push_back(costs);

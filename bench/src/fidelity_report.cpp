@@ -320,9 +320,8 @@ std::string write_html(const Fidelity& fidelity) {
   text += draw_fidelity(fidelity);
   text += "<h2>Accuracy</h2>\n" + accuracy_table(fidelity).to_html();
   text +=
-      "<p>An error is |predicted - measured| / measured. Steps to which a profile was fitted, "
-      "and steps that could not be simulated, judge nothing. Tau is Kendall's rank "
-      "correlation.</p>\n";
+      "<p>An error is |predicted - measured| / measured. Steps to which a profile was fitted, and "
+      "steps that could not be simulated, do not count. Tau is Kendall's rank correlation.</p>\n";
   text += "<h2>Steps</h2>\n" + step_table(fidelity).to_html();
   if (!fidelity.speedups.empty()) {
     text += "<h2>Times faster than on one device</h2>\n" + speedup_table(fidelity).to_html();

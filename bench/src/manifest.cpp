@@ -171,8 +171,8 @@ std::vector<std::string> differences_of_starts(const Manifest& manifest,
   std::vector<std::string> differences;
   if (!names.empty()) {
     differences.push_back(
-        fmt::format("{}: this run was started with another {}; the cells that are there are kept",
-                    folder, fmt::join(names, ", ")));
+        fmt::format("{}: this run was started with another {}; its finished cells are kept", folder,
+                    fmt::join(names, ", ")));
   }
   BuildInfo same_libraries = now;
   same_libraries.libraries = first.libraries;

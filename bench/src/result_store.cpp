@@ -77,7 +77,7 @@ std::int64_t read_lines(std::string_view text, const std::string& path, const Ma
                   source + ": the cell is not one of the suite in manifest.json");
     }
     if (!seen.insert(*position).second) {
-      throw Error(ErrorCode::kFormat, source + ": the cell is in the file already");
+      throw Error(ErrorCode::kFormat, source + ": the cell is already in the file");
     }
     sink(*position, std::move(result));
     text.remove_prefix(end + 1);
@@ -140,8 +140,7 @@ void check_same_run(const Manifest& stored, const Manifest& wanted, const std::s
   }
   if (stored.num_own_cells() != wanted.num_own_cells()) {
     refuse(folder,
-           fmt::format("the emplace that began it gave {} cells to shard {}, this one "
-                       "gives {}",
+           fmt::format("the emplace that started it gave {} cells to shard {}, this one gives {}",
                        stored.num_own_cells(), stored.shard.text(), wanted.num_own_cells()));
   }
 }
@@ -199,10 +198,9 @@ ResultStore ResultStore::open(const std::string& path, const Manifest& manifest,
   impl->open_cells(path);
   const bool exists = holds_store(path);
   if (exists && !resume) {
-    throw Error(ErrorCode::kUsage,
-                path +
-                    ": the folder holds a run already; finish it with --resume, or choose "
-                    "another folder with --output");
+    throw Error(ErrorCode::kUsage, path +
+                                       ": the folder already contains a run; finish it with "
+                                       "--resume, or choose another folder with --output");
   }
   impl->manifest = manifest;
   if (exists) {
@@ -244,7 +242,7 @@ void ResultStore::append(const CellResult& result) {
       const int error = errno;
       // If this fails too, the torn line is dropped when the store is opened again.
       if (::ftruncate(impl_->file, static_cast<off_t>(impl_->size)) != 0) {
-        fail_io(impl_->path, "cannot write, nor take back what was written", error);
+        fail_io(impl_->path, "cannot write, nor undo what was written", error);
       }
       fail_io(impl_->path, "cannot write", error);
     }

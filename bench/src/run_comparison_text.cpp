@@ -145,14 +145,15 @@ constexpr std::string_view kLegendOfAgents =
     "all agents and clusters.\n";
 constexpr std::string_view kLegendOfGraphs =
     "By graph: A, B: median step time over repetitions; B / A: median of the ratios of all "
-    "repetitions of B and A (Hodges\nand Lehmann), with the interval of that estimate, which takes "
+    "repetitions of B and A (Hodges\nand Lehmann), with the interval of that estimate, which needs "
     "enough repetitions, such as four of each, or exact\nfor deterministic agents; p: U test, "
-    "two-sided, "
-    "in which a repetition without a placement that fits is the slowest, with\nHolm's correction "
-    "over all rows; to within 2 %: evaluations until the agent had a placement at most 2 % slower\n"
+    "two-sided, in which a repetition without a placement that fits is the slowest, with\nHolm's "
+    "correction over all rows; to within 2 %: evaluations until the agent had a placement at most "
+    "2 % slower\n"
     "than its own best.\n";
 constexpr std::string_view kLegendOfVerdicts =
-    "Verdict: what is sure beyond the threshold, at a level of 5 % after Holm's correction.\n";
+    "Verdict: differences beyond the threshold, significant at the 5 % level after Holm's "
+    "correction.\n";
 
 std::string write(const RunComparison& comparison, TableForm form) {
   const std::string_view end = form == TableForm::kMarkdown ? "\n\n" : "\n";

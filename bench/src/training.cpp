@@ -70,16 +70,16 @@ std::vector<ProblemName> names_of(const std::vector<Cell>& cells) {
 // Describes the first difference between the plan of a checkpoint and the one that is wanted.
 std::string difference(const TrainingPlan& stored, const TrainingPlan& wanted) {
   const auto numbers = [](std::string_view option, auto was, auto is) {
-    return fmt::format("it was begun with {} {}, not {}", option, was, is);
+    return fmt::format("it was started with {} {}, not {}", option, was, is);
   };
   if (stored.agent != wanted.agent) {
     return fmt::format("it trains {}, not {}", stored.agent.text(), wanted.agent.text());
   }
   if (stored.graphs != wanted.graphs) {
-    return "it was begun with other graphs";
+    return "it was started with other graphs";
   }
   if (stored.clusters != wanted.clusters) {
-    return fmt::format("it was begun with --cluster {}, not {}", fmt::join(stored.clusters, " "),
+    return fmt::format("it was started with --cluster {}, not {}", fmt::join(stored.clusters, " "),
                        fmt::join(wanted.clusters, " "));
   }
   if (stored.groups != wanted.groups) {
@@ -111,7 +111,7 @@ void check_next(const JsonCursor& json, const CurveRow& row, const std::vector<C
   if (!before.empty() &&
       (row.update < before.back().update || row.episodes < before.back().episodes ||
        row.evaluations < before.back().evaluations)) {
-    json.fail("expected updates, episodes and evaluations that do not fall");
+    json.fail("expected updates, episodes and evaluations that do not decrease");
   }
 }
 

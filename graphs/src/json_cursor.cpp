@@ -78,7 +78,7 @@ class Builder final : public nlohmann::json_sax<json> {
     keys_.back() = name;
     const auto [member, is_new] = open_.back()->emplace(std::move(name), nullptr);
     if (!is_new) {
-      fail_at(source_, pointer(), "the member comes twice");
+      fail_at(source_, pointer(), "the member appears twice");
     }
     member_ = &*member;
     return true;

@@ -111,7 +111,7 @@ TEST_F(MergeStores, RefusesDamagedPoliciesAndCurves) {
     std::string damaged = good;
     damaged[good.size() / 2] = static_cast<char>(damaged[good.size() / 2] ^ 1);
     write_text_file(entry.path(), damaged);
-    expect_refused({path("whole")}, ErrorCode::kFormat, "the checksum is not that of the text");
+    expect_refused({path("whole")}, ErrorCode::kFormat, "the checksum does not match");
     write_text_file(entry.path(), good);
     ++files;
   }

@@ -69,7 +69,7 @@ TEST(Calibration, KeepsNothingWithoutAnOp) {
     FAIL() << "there is no op";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_THAT(error.what(), HasSubstr("before any op was measured: nothing to keep"));
+    EXPECT_THAT(error.what(), HasSubstr("before any op was measured: there is nothing to keep"));
   }
 }
 

@@ -294,7 +294,7 @@ TEST(ClusterFit, CopyThatWasNotMeasuredGoesByWayOfAThirdDevice) {
       fit_cluster("lab", "a machine", kMeasured, three_devices(), fit_copies(samples));
   EXPECT_NEAR(cluster.topology.latency_us(0, 1), 2 * kAlphaUs, 1e-6);
   EXPECT_THAT(cluster.provenance.notes,
-              HasSubstr("No copy from gpu:0 to gpu:1 was measured: it goes by way of cpu:0."));
+              HasSubstr("No copy from gpu:0 to gpu:1 was measured: it goes through cpu:0."));
 }
 
 TEST(ClusterFit, DevicesThatNoCopyReachesAreNoCluster) {

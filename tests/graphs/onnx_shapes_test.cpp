@@ -357,7 +357,7 @@ TEST(OnnxShapes, RefuseAnAxisThatComesTwice) {
       axes = Constant <value_ints = [1, -1]> ()
       y = Slice (x, starts, ends, axes)
     })")),
-              HasSubstr("axis 1 comes twice"));
+              HasSubstr("axis 1 appears twice"));
 }
 
 TEST(OnnxShapes, TakeTheBranchThatIsKnown) {

@@ -262,8 +262,7 @@ TEST(WithoutEffect, LaunchesThatTheModelDoesNotKnow) {
                                              std::make_shared<const Cluster>(std::move(cluster)));
   EXPECT_THAT(
       explain_run(problem, {0}).without_effect,
-      Contains(
-          "The placeto model knows neither slots nor launch_us: those of gpu:0 have no effect."));
+      Contains("The placeto model ignores slots and launch_us: those of gpu:0 have no effect."));
 }
 
 // --- The trace ----------------------------------------------------------------------------------

@@ -125,9 +125,9 @@ OptionTable<Options> declare() {
                 "PPO clips ratios of probabilities to 1 plus or minus this", kForExperts);
 
   auto regression = table.group("regression", &Options::regression);
-  regression.number("moves", &RegressionOptions::moves, 1, 4096,
-                    "moves that the network values after a move that is kept; after others, a "
-                    "quarter of that");
+  regression.number(
+      "moves", &RegressionOptions::moves, 1, 4096,
+      "moves that the network rates after a move that is kept; after others, a quarter of that");
   regression.number("temperature", &RegressionOptions::temperature, 1e-6, 1e6,
                     "initial temperature at which longer steps are accepted, in mean times of a "
                     "group");
@@ -135,11 +135,11 @@ OptionTable<Options> declare() {
                     "evaluations of an episode");
   regression.choice("levels", &RegressionOptions::levels, {"learned", "random", "finest"},
                     "how many groups move at once: learned, as many as the move of the highest "
-                    "value has, one or a cluster or a layer; random, drawn; finest, one",
+                    "value has (one, a cluster or a layer); random; finest, one",
                     kForExperts);
   regression.flag("pretrained", &RegressionOptions::pretrained,
-                  "begins with the policy that comes with emplace and has 2 rounds; otherwise, or "
-                  "with other rounds, with a random one");
+                  "begins with the policy that comes with emplace, which has 2 rounds; if false, "
+                  "or with other rounds, with a random one");
   regression.number("online-learning-rate", &RegressionOptions::online_learning_rate, 0, 1,
                     "learning rate while a graph is placed; 0: the policy stays as it is",
                     kForExperts);

@@ -100,7 +100,7 @@ class Reader final : private XmlReader {
   void start_job() {
     const std::string id = required_attribute("id");
     if (!op_of_.emplace(id, workflow_.num_tasks()).second) {
-      fail(fmt::format("the job '{}' comes twice", excerpt(id)));
+      fail(fmt::format("the job '{}' appears twice", excerpt(id)));
     }
     in_job_ = true;
     files_ = {};

@@ -107,8 +107,8 @@ const FormatRegistration kRegistration({
     .endings = {".onnx"},
     .read_parameters = {{.name = "dimensions",
                          .default_value = std::string(),
-                         .summary = "sizes of symbolic dimensions, batch:32;seq:128; or one "
-                                    "parameter for each, batch=32,seq=128"},
+                         .summary = "sizes of symbolic dimensions, batch:32;seq:128, or as one "
+                                    "parameter each, batch=32,seq=128"},
                         {.name = "training",
                          .default_value = false,
                          .summary =

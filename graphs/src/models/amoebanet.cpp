@@ -60,7 +60,7 @@ const GraphRegistration kRegistration(training_model(
      .parameters = {{.name = "variant",
                      .default_value = std::string("a"),
                      .choices = {"a", "d"},
-                     .summary = "which of the published pairs of cells"},
+                     .summary = "which of the published pairs of cells to use"},
                     {.name = "cells",
                      .default_value = std::int64_t{6},
                      .min = 1,

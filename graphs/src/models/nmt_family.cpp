@@ -40,7 +40,7 @@ const GraphRegistration kRegistration(family_model({
     .parameters = training_parameters(
         unrolled_parameters(layers_parameter(2),
                             {.hidden = 1024, .vocabulary = 50'000, .steps = 40}),
-        128, "at most so many pairs of sentences", "adam"),
+        128, "largest number of pairs of sentences", "adam"),
     .draw = draw,
     .build = build,
 }));

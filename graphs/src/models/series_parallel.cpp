@@ -73,7 +73,7 @@ const GraphRegistration kRegistration({
           .default_value = 0.5,
           .min = 0,
           .max = 1,
-          .summary = "probability that a task goes beside an edge, not on it"},
+          .summary = "probability that a task goes parallel to an edge, not on it"},
          spread_parameter(),
          seed_parameter()}),
     .build = build,

@@ -82,7 +82,7 @@ class Effects {
     }
     if (!misunderstood.empty()) {
       sentences_.push_back(
-          fmt::format("The {} model knows neither slots nor launch_us: those of {} have no effect.",
+          fmt::format("The {} model ignores slots and launch_us: those of {} have no effect.",
                       to_string(cluster().transfer_model), listed(misunderstood)));
     }
   }
