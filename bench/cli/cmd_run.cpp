@@ -226,6 +226,9 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
   const bool color = !options.json && use_color(invocation.color);
   print_as(options.json ? "json" : "terminal",
            options.json ? bench::write_json(report) : bench::write_terminal(report, color), color);
+  if (!options.json) {
+    note(fmt::format("next: emplace report {} -o report.html", escape_shell(folder)));
+  }
   return report.cells_failed > 0 ? Outcome::kSomeCellsFailed : Outcome::kOk;
 }
 
