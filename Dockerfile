@@ -11,8 +11,8 @@ RUN --mount=type=bind,from=build,source=/source/build/release/packages,target=/p
     apt-get update \
  && apt-get install -y --no-install-recommends /packages/emplace_*.deb \
  && rm -rf /var/lib/apt/lists/* \
- && useradd --create-home emplace
-USER emplace
+ && useradd --create-home --uid 1000 emplace
+USER 1000
 WORKDIR /home/emplace
 ENTRYPOINT ["emplace"]
 CMD ["help"]
