@@ -39,7 +39,8 @@ compares the agents on many graphs and clusters. It needs no GPU.")
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME emplace-dev)
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_UNSPECIFIED_DESCRIPTION
-"Headers, static libraries and CMake files of emplace, for programs and plug-ins.")
+"Headers, static libraries and CMake files of emplace, for programs and
+plug-ins.")
 # What the static libraries link is what they were built with.
 file(STRINGS .ci/packages packages REGEX "-dev +build$")
 list(TRANSFORM packages REPLACE " .*" "")
