@@ -75,7 +75,7 @@ void add_report(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->type_name("PLOT")
       ->group("Output");
-  command->callback([options, &action] {
+  command->callback([options, format, &action] {
     action = [options, format](const Invocation& invocation) {
       if (!options->picture.empty() && !options->picture.ends_with(".svg")) {
         throw Error(ErrorCode::kUsage, fmt::format("--picture: expected a name that ends in .svg, "
