@@ -89,7 +89,7 @@ void add_report(CLI::App& app, Action& action) {
                         bench::draw_report(run, report, bench::report_plots_of(options->plot)));
       }
       const bool color = options->output.empty() && use_color(invocation.color);
-      if (format->count() == 0) {
+      if (format->count() == 0 && options->format == "terminal") {
         options->format = format_of(options->output);
       }
       const std::string text =

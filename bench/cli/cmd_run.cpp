@@ -18,6 +18,7 @@
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -226,7 +227,7 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
   const bool color = !options.json && use_color(invocation.color);
   print_as(options.json ? "json" : "terminal",
            options.json ? bench::write_json(report) : bench::write_terminal(report, color), color);
-  if (!options.json) {
+  if (!options.json && isatty(STDERR_FILENO) == 1) {
     note(fmt::format("next: emplace report {} -o report.html", escape_shell(folder)));
   }
   return report.cells_failed > 0 ? Outcome::kSomeCellsFailed : Outcome::kOk;

@@ -40,7 +40,14 @@ void run_in_parallel(std::size_t count, int threads, const std::atomic<bool>& st
         if (!has_failed) {
           // Isolated, so that a sink which waits for others does not begin another result, whose
           // sink would wait for it.
-          tbb::this_task_arena::isolate([&] { sink(at, result); });
+          tbb::this_task_arena::isolate([&] {
+            try {
+              sink(at, result);
+            } catch (...) {
+              has_failed = true;  // before the lock is free, or else one more result is passed on
+              throw;
+            }
+          });
         }
       } catch (...) {
         has_failed = true;

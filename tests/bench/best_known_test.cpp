@@ -111,7 +111,7 @@ TEST(BestKnownFile, MistakesAreToldWithTheirPlace) {
   expect("20000", "-1", "/found/evaluations: expected a whole number");
   expect("\"seed\": 7", "\"seed\": 1.5", "/found/seed: expected a whole number");
   expect("\"repetition 2\"", "\"\"", "/found/comment: expected a text that is not empty");
-  expect("\"gpu:1\"", "\"gpu:0\"", "/devices/1: the device is in the list already");
+  expect("\"gpu:1\"", "\"gpu:0\"", "/devices/1: the device is already in the list");
   expect("\"groups\": 123", "\"groups\": 122",
          "/placement: expected the devices of 122 groups, found 123");
   expect("\"groups\": 123", "\"groups\": 0", "/groups: expected a whole number");

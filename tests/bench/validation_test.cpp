@@ -140,12 +140,13 @@ TEST(Validation, LeavesOutThePlacementDuringWhichItIsStopped) {
   ASSERT_THAT(result.steps, SizeIs(1));
   EXPECT_EQ(result.steps[0].placement, "gpu:0");
   EXPECT_THAT(result.ops, IsEmpty());
-  EXPECT_THAT(result.left_out, ElementsAre("9 of 10 placements: validation was stopped before",
-                                           HasSubstr("1 ops: validation was stopped before")));
+  EXPECT_THAT(result.left_out, ElementsAre("9 of 10 placements: validation was stopped before them",
+                                           HasSubstr("1 ops: validation was stopped before them")));
 
   result = validate_steps("chain", problem, placements, used, options, kSilent);
   EXPECT_FALSE(result.mean_step_error.has_value());
-  EXPECT_THAT(result.left_out, ElementsAre("10 of 10 placements: validation was stopped before"));
+  EXPECT_THAT(result.left_out,
+              ElementsAre("10 of 10 placements: validation was stopped before them"));
 }
 
 TEST(ValidatedStep, TellsBySignWhetherThePredictionIsTooHigh) {

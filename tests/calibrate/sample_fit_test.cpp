@@ -279,7 +279,7 @@ TEST(SampleFit, TellsWhatItDoesNotUse) {
   table.samples.push_back(alone);
   EXPECT_THAT(fit(table).unused,
               testing::ElementsAre("1 sample of matmul: fewer than 5 shapes",
-                                   "1 sample of the kind 'reluu': it is of no class"));
+                                   "1 sample of the kind 'reluu': it belongs to no class"));
   table.samples.erase(table.samples.begin(), table.samples.end() - 2);
   EXPECT_THROW(fit(table), Error);
   EXPECT_THROW(fit(empty_table()), Error);

@@ -85,7 +85,7 @@ load cli.bash
     'all(x["weights"] == (x["inputs"] + 1) * x["outputs"] for x in d["layers"])'
   answers 0 show placeto:preset=released,memory-feature=true --cluster p2-8xlarge-4 --json
   holds 'd["weights"] == 32414'
-  refuses 2 "say --cluster" show placeto
+  refuses 2 "give --cluster" show placeto
   refuses 2 "trains no policy" show heft --cluster p2-8xlarge-2
   refuses 2 "is an agent" show placeto --cluster p2-8xlarge-2 --picture policy.svg
 }

@@ -137,7 +137,7 @@ END
   refuses 3 "place.json: /devices/~1stack~1stack.0~1Gemm~1bias: the cluster 'p2-8xlarge-2' has no device 'gpu:9'" \
     export net.json --placement place.json --format csv
   echo '{"schema": "emplace-placement", "version": 1, "devices": {}}' >place.json
-  refuses 2 "place.json: it names no graph: give GRAPH" export --placement place.json --format csv
+  refuses 2 "place.json: no graph is named: give GRAPH" export --placement place.json --format csv
 }
 
 @test "what export of a placement refuses" {

@@ -158,7 +158,7 @@ with gzip.open("bomb.json.gz", "wb") as file:
   refuses 3 "unknown format 'pipedraem'; did you mean 'pipedream'?" import bad.csv --format pipedraem
   refuses 2 "unknown parameter 'trainin'; did you mean 'training'?" import bad.csv --format pipedream:trainin=false
   refuses 3 "bad.csv:1: expected 'id -- description" import bad.csv --format pipedream
-  refuses 3 "only read" export inception-v3 --format wfcommons
+  refuses 3 "can only be read" export inception-v3 --format wfcommons
   printf 'digraph {\n a -> a }' >loop.dot
   refuses 3 "loop.dot:2: op 'a' would wait for itself" show loop.dot
 }

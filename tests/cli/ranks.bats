@@ -125,7 +125,7 @@ END
   ranks 2 2 run suite.json -o there
   [ "$(grep -c "^emplace: there: " <<<"$stderr")" -eq 1 ]
   ranks 2 2 run suite.json --python agent.py
-  [ "$(grep -c "^emplace: .*by mpirun" <<<"$stderr")" -eq 1 ]
+  [ "$(grep -c "^emplace: .*under mpirun" <<<"$stderr")" -eq 1 ]
 }
 
 @test "a rank that sees another file than the root is named" {

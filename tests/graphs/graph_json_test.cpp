@@ -168,7 +168,7 @@ std::vector<HostileInput> hostile_inputs() {
       {"DuplicateMember", graph_with_member(R"("name": "b")"),
        "x.json: /ops/0/name: the member appears twice"},
       {"DuplicateName", graph_with(kTwoOps + R"(, {"name": "a", "kind": "relu"})", ""),
-       "x.json: /ops/2/name: the name is that of /ops/0 already"},
+       "x.json: /ops/2/name: /ops/0 already has this name"},
       {"NameMissing", graph_with(R"({"kind": "relu"})", ""),
        "x.json: /ops/0: the member 'name' is missing"},
       {"EmptyName", graph_with(R"({"name": "", "kind": "relu"})", ""), "x.json: /ops/0/name: "},

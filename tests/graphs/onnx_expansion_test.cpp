@@ -273,7 +273,7 @@ TEST(OnnxExpansion, RefusesCallsThatCopyTooMuch) {
     call.add_output(i == 0 ? "y" : fmt::format("y{}", i));
   }
   EXPECT_THAT(error_of(proto.SerializeAsString()),
-              HasSubstr("functions, branches and loops stand for nodes of more than 1073741824 "
+              HasSubstr("functions, branches and loops expand to nodes of more than 1073741824 "
                         "bytes"));
 }
 

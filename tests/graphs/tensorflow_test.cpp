@@ -188,7 +188,7 @@ TEST(TensorFlow, RefusesWhatItCannotRead) {
       {"node {\n name: 7\n}", "expected a message of type GraphDef; line 2, column 8"},
       {"\x0a\xff", "expected a message of type GraphDef"},
       {a + a, "node 'a': the name appears twice"},
-      {node(R"(name: "a" input: "b")"), "node 'a': its input 'b' is no node of the file"},
+      {node(R"(name: "a" input: "b")"), "node 'a': its input 'b' is not a node of the file"},
       {a + node(R"(name: "b" input: "a:x")"), "expected an input 'name:number', found 'a:x'"},
       {a + node(R"(name: "b" input: "a:-1")"), "expected an input 'name:number', found 'a:-1'"},
       {a + node(R"(name: "b" input: "a:99999999")"), "expected an input 'name:number'"},

@@ -132,7 +132,8 @@ const HostileText kHostileTopologies[] = {
     {"EndIsANumber", good_with("[\"gpu:0\", \"plx\"]", "[\"gpu:0\", 7]"),
      "/physical/links/0/between/1"},
     {"UnknownEnd", good_with("[\"gpu:0\", \"plx\"]", "[\"gpuO\", \"plx\"]"),
-     "/physical/links/0/between/0: 'gpuO' is no device, and no other link ends there; did you mean "
+     "/physical/links/0/between/0: 'gpuO' is not a device, and no other link ends there; did you "
+     "mean "
      "'gpu:0'"},
     {"UnknownLinkOfARoute", good_with("[\"left\"", "[\"lift\""),
      "/physical/routes/0/links/0: unknown link 'lift'; did you mean 'left'"},
@@ -164,7 +165,7 @@ const HostileText kHostileTopologies[] = {
     {"CopyEngineOfAnotherModel", with(kClusterText, "\"k80\"", "\"k80\", \"copy_out\": \"engine\""),
      "/devices/0/copy_out: expected only where the transfer model is 'physical'"},
     {"SwitchThatOneLinkReaches", good_with("[\"plx\", \"gpu:1\"]", "[\"root\", \"gpu:1\"]"),
-     "/physical/links/0/between/1: 'plx' is no device, and no other link ends there"},
+     "/physical/links/0/between/1: 'plx' is not a device, and no other link ends there"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Files, HostileTopology, ::testing::ValuesIn(kHostileTopologies),

@@ -594,7 +594,7 @@ class Mine:
         emplace.run(suite, output=self.folder + "/run", resume=True)
         self.write_agent(device=1)
         runpy.run_path(self.folder + "/mine.py")
-        with self.assertWarnsRegex(UserWarning, "started with another Python mine.py; the cells"):
+        with self.assertWarnsRegex(UserWarning, "started with another Python mine.py; its finished cells"):
             emplace.run(suite, output=self.folder + "/run", resume=True)
 
     def test_a_run_warns_of_other_builds_and_cells_without_checksum(self):
