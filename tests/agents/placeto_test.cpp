@@ -133,9 +133,9 @@ TEST(Placeto, LearnsAGreedyPolicyForSmallProblems) {
 TEST(Placeto, LearnsTheSameBitsOnOneAndTwoThreads) {
   const Problem problem = test::make_problem(test::fork_join_graph(40, 20), {.num_devices = 3});
   const Problem other = test::make_problem(test::crossing_graph(), {.num_devices = 3});
-  for (const char* spec : {"placeto:preset=released,workers=3",
-                           "placeto:preset=released,algorithm=ppo,message-passing=sweep",
-                           "placeto:preset=paper,workers=2"}) {
+  for (const char* spec :
+       {"placeto:preset=released,workers=3", "placeto:preset=released,algorithm=ppo",
+        "placeto:preset=paper,workers=2"}) {
     const auto policy = [&](std::size_t threads) {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
       const auto agent = make(spec);

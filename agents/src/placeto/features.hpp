@@ -24,17 +24,6 @@ struct MessagePassing {
   /// Has a row for each group: its own embedding (source 0), plus its row of the aggregated
   /// messages (source 1) if it has neighbours.
   nn::SegmentSum residual{};
-
-  /// Holds the same for the groups of one level, the length of the longest path that leads to them.
-  /// Sources of `aggregate` are the levels before; those of `residual` are as above.
-  struct Level {
-    nn::SegmentSum aggregate{};
-    nn::SegmentSum residual{};
-  };
-  std::vector<Level> levels{};
-
-  /// Has a row for each group: its row (source: its level).
-  nn::SegmentSum from_levels{};
 };
 
 /// Says how a group is related to another: by a path to it, by one from it, or by none.

@@ -132,28 +132,6 @@ Value Network<Scalar>::after_rounds(nn::Tape<Scalar>& tape, const MessagePassing
 }
 
 template <class Scalar>
-Value Network<Scalar>::after_sweep(nn::Tape<Scalar>& tape, const MessagePassing& edges,
-                                   const Aggregator& aggregator, Value s, Pass& pass,
-                                   std::size_t lanes) const {
-  std::vector<Value>& levels = pass.levels;
-  std::vector<Value>& messages = pass.messages;
-  levels.clear();
-  messages.clear();
-  for (const MessagePassing::Level& level : edges.levels) {
-    if (levels.empty()) {
-      levels.push_back(tape.segment_sum({&s, 1}, level.residual, lanes));
-    } else {
-      messages.push_back(apply(tape, aggregator.message, levels.back(), Activation::kRelu));
-      const Value aggregated =
-          apply(tape, aggregator.update, tape.segment_sum(messages, level.aggregate, lanes),
-                Activation::kRelu);
-      levels.push_back(tape.segment_sum(std::array{s, aggregated}, level.residual, lanes));
-    }
-  }
-  return tape.segment_sum(levels, edges.from_levels, lanes);
-}
-
-template <class Scalar>
 void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const View> views,
                                  std::size_t lanes) const {
   constexpr std::size_t kPeers = 2;
@@ -212,12 +190,9 @@ template <class Scalar>
 Value Network<Scalar>::scores(nn::Tape<Scalar>& tape, Pass& pass, const Graph& graph,
                               std::span<const View> views, std::size_t lanes) const {
   const Value s = apply(tape, transform_, features(tape, graph, views, lanes), Activation::kNone);
-  const auto propagated = [&](const MessagePassing& edges, const Aggregator& aggregator) {
-    return options_.sweep ? after_sweep(tape, edges, aggregator, s, pass, lanes)
-                          : after_rounds(tape, edges, aggregator, s, lanes);
-  };
-  const Value embedding = tape.concat(
-      std::array{propagated(graph.forward(), forward_), propagated(graph.backward(), backward_)});
+  const Value embedding =
+      tape.concat(std::array{after_rounds(tape, graph.forward(), forward_, s, lanes),
+                             after_rounds(tape, graph.backward(), backward_, s, lanes)});
 
   list_pools(pass, graph, views, lanes);
   const auto combine = options_.mean_pooling ? nn::Combine::kMean : nn::Combine::kSum;

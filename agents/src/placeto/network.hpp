@@ -71,8 +71,6 @@ class Network {
       std::array<nn::SegmentSum, 3> pools{};
       std::vector<Relation> relations{};  // to the current group, by group
       std::vector<std::pair<float, GroupId>> nearest{};
-      std::vector<nn::Value> levels{};    // embeddings of a sweep, by level
-      std::vector<nn::Value> messages{};  // and their messages
     };
 
     std::vector<View> views{};
@@ -123,9 +121,6 @@ class Network {
                      std::size_t lanes) const;
   nn::Value after_rounds(nn::Tape<Scalar>& tape, const MessagePassing& edges,
                          const Aggregator& aggregator, nn::Value s, std::size_t lanes) const;
-  nn::Value after_sweep(nn::Tape<Scalar>& tape, const MessagePassing& edges,
-                        const Aggregator& aggregator, nn::Value s, Pass& pass,
-                        std::size_t lanes) const;
   void list_pools(Pass& pass, const Graph& graph, std::span<const View> views,
                   std::size_t lanes) const;
 

@@ -28,9 +28,6 @@ OptionTable<Options> declare() {
   network.number("rounds", &NetworkOptions::rounds, 0, 64,
                  "rounds of message passing; 0: a group's embedding ignores its neighbours",
                  kShapesNetwork);
-  network.choice("message-passing", &NetworkOptions::sweep, {"rounds", "sweep"},
-                 "rounds: all groups at once, `rounds` times; sweep: once, in topological order",
-                 kForExperts | kShapesNetwork);
   network.choice("pooling", &NetworkOptions::single_pool, {"by-relation", "all"},
                  "by-relation: one pool each for ancestors, descendants and peers of the current "
                  "group; all: one pool of all groups",

@@ -23,7 +23,6 @@ struct NetworkOptions {
   bool zero_init = false;         // ours: the last layer is initialized with zeros
   bool memory_feature = false;
   bool start_time_feature = true;
-  bool sweep = false;  // message passing in topological order, not in rounds
   int rounds = 8;
   bool single_pool = false;
   std::size_t max_peers = 0;  // 0: all
