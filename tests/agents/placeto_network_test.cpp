@@ -103,7 +103,6 @@ const std::vector<std::string> kVariants = {
     "",
     "rounds=0",
     "pooling=all,rounds=0",
-    "max-peers=2",
     "small-network=true",
     "mean-pooling=true,memory-feature=true",
     "rounds=2",

@@ -43,17 +43,13 @@ double work_us(const Problem& problem) {
 // one. Refuses those that are too many.
 bool keeps_start_times(const Problem& problem, const Options& options) {
   const bool keeps =
-      options.network.reads_start_times() && options.episode.reward != Reward::kTerminal;
+      options.network.start_time_feature && options.episode.reward != Reward::kTerminal;
   if (keeps) {
     const std::size_t of_each = options.episode.workers * options.episode.sweeps;
-    const NetworkOptions& network = options.network;
-    const bool reads_peers = network.max_peers > 0 && !network.single_pool;
     policy_gradient::check_group_limit(
         "placeto", problem.num_groups(),
         {.per_pair_bytes = static_cast<double>(sizeof(float) * of_each)},
-        !network.start_time_feature ? "max-peers=0"
-        : reads_peers               ? "start-time-feature=false,max-peers=0"
-                                    : "start-time-feature=false");
+        "start-time-feature=false");
   }
   return keeps;
 }

@@ -1,7 +1,6 @@
 #include "network.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 namespace emplace::agents::placeto {
@@ -134,7 +133,6 @@ Value Network<Scalar>::after_rounds(nn::Tape<Scalar>& tape, const MessagePassing
 template <class Scalar>
 void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const View> views,
                                  std::size_t lanes) const {
-  constexpr std::size_t kPeers = 2;
   pass.own.clear();
   for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
     pass.members[pool].clear();
@@ -152,7 +150,6 @@ void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const
       pass.members[pool].add(0, row(group));
       pass.members[pool].end_row();
     };
-    pass.nearest.clear();
     // Candidates of one decision are neighbours, and so are decisions of several workers.
     const bool is_new = lane == 0 || views[lane - 1].observation->current != observation.current;
     if (is_new && !options_.single_pool) {
@@ -166,19 +163,9 @@ void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const
         add_member(0, group);
       } else if (relation == Relation::kDescendant) {
         add_member(1, group);
-      } else if (relation == Relation::kSelf) {
-        continue;
-      } else if (options_.max_peers == 0) {
-        add_member(kPeers, group);
-      } else {
-        // Start times are relative to that of the current group.
-        pass.nearest.emplace_back(
-            std::abs(observation.start_times[static_cast<std::size_t>(group)]), group);
+      } else if (relation == Relation::kPeer) {
+        add_member(2, group);
       }
-    }
-    std::ranges::sort(pass.nearest);
-    for (std::size_t i = 0; i < std::min(options_.max_peers, pass.nearest.size()); ++i) {
-      add_member(kPeers, pass.nearest[i].second);
     }
     for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
       pass.pools[pool].end_row();

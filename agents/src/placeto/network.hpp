@@ -33,7 +33,6 @@
 #include <cstdint>
 #include <deque>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace emplace::agents::placeto {
@@ -70,7 +69,6 @@ class Network {
       std::array<nn::SegmentSum, 3> members{};  // of each pool, view by view
       std::array<nn::SegmentSum, 3> pools{};
       std::vector<Relation> relations{};  // to the current group, by group
-      std::vector<std::pair<float, GroupId>> nearest{};
     };
 
     std::vector<View> views{};

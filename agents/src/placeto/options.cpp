@@ -32,9 +32,6 @@ OptionTable<Options> declare() {
                  "by-relation: one pool each for ancestors, descendants and peers of the current "
                  "group; all: one pool of all groups",
                  kForExperts | kShapesNetwork);
-  network.number("max-peers", &NetworkOptions::max_peers, 0, 1'000'000,
-                 "largest number of pooled peers, those that start nearest in time; 0: no limit",
-                 kForExperts | kShapesNetwork);
   network.flag("mean-pooling", &NetworkOptions::mean_pooling, "pools are means instead of sums",
                kForExperts | kShapesNetwork);
   network.flag("small-network", &NetworkOptions::small_network,

@@ -25,12 +25,8 @@ struct NetworkOptions {
   bool start_time_feature = true;
   int rounds = 8;
   bool single_pool = false;
-  std::size_t max_peers = 0;  // 0: all
   bool mean_pooling = false;
   bool small_network = false;
-
-  /// Says whether the network reads when groups start.
-  bool reads_start_times() const { return start_time_feature || (max_peers > 0 && !single_pool); }
 };
 
 enum class Order : std::uint8_t { kTopological, kRandom, kReverse };
