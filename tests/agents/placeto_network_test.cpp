@@ -31,10 +31,6 @@ TEST(PlacetoNetwork, HasAsManyWeightsAsTheReleasedCode) {
   EXPECT_EQ(weights("", 3), 20'827U);
   EXPECT_EQ(weights("", 4), 26'338U);
   EXPECT_EQ(weights("", 8), 54'842U);
-  EXPECT_EQ(weights("memory-feature=true", 2), 20'762U);
-  EXPECT_EQ(weights("memory-feature=true", 3), 26'265U);
-  EXPECT_EQ(weights("memory-feature=true", 4), 32'414U);
-  EXPECT_EQ(weights("memory-feature=true", 8), 63'470U);
 }
 
 // A state of an episode: what an observation points to.
@@ -99,18 +95,17 @@ Problem problem_of(const std::vector<int>& ops, DeviceId num_devices = 2) {
   return test::make_problem(test::make_graph(sketches), {.num_devices = num_devices});
 }
 
-const std::vector<std::string> kVariants = {
-    "",
-    "rounds=0",
-    "pooling=all,rounds=0",
-    "small-network=true",
-    "mean-pooling=true,memory-feature=true",
-    "rounds=2",
-    "start-time-feature=false,rounds=3",
-    "device-encoding=features",
-    "device-encoding=features,memory-feature=true,stay-bias=2",
-    "stay-bias=1",
-    "tanh-clipping=0.5"};
+const std::vector<std::string> kVariants = {"",
+                                            "rounds=0",
+                                            "pooling=all,rounds=0",
+                                            "small-network=true",
+                                            "mean-pooling=true",
+                                            "rounds=2",
+                                            "start-time-feature=false,rounds=3",
+                                            "device-encoding=features",
+                                            "device-encoding=features,stay-bias=2",
+                                            "stay-bias=1",
+                                            "tanh-clipping=0.5"};
 
 TEST(PlacetoNetwork, GivesTheSameProbabilitiesWhateverTheNumbersOfTheGroups) {
   const std::vector<int> one = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -352,7 +347,6 @@ TEST(PlacetoGraph, NormalizesFeaturesByTheLargest) {
                         {.name = "c", .cost_us = 5, .output_bytes = 80, .producers = {1}}})));
   EXPECT_THAT(graph.cost(), testing::ElementsAre(1, 0.5, 0.25));
   EXPECT_THAT(graph.bytes(), testing::ElementsAre(0.25, 1, 0));  // no op reads the last
-  EXPECT_THAT(graph.memory(), testing::ElementsAre(0.125, 0.5, 1));
 }
 
 // The slow device takes twice as long, so the largest mean cost of a group is (20 + 40) / 2.

@@ -50,15 +50,10 @@ void Graph::read_features(const Problem& problem) {
   const auto num_groups = static_cast<std::size_t>(problem.num_groups());
   IdVector<GroupId, double> cost_us(num_groups);
   IdVector<GroupId, double> bytes(num_groups);
-  IdVector<GroupId, double> memory(num_groups);
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     const GroupId group = problem.grouping().group_of(op);
     for (const DeviceId device : problem.placeable_devices()) {
       cost_us[group] += problem.cost_us(op, device);  // normalized, the sum equals the mean
-    }
-    const auto [first, last] = problem.outputs(op);
-    if (first != last) {
-      memory[group] += static_cast<double>(problem.output_allocated_bytes(first));
     }
     // Uses of one output are adjacent.
     const auto [begin, end] = problem.uses_of(op);
@@ -74,7 +69,6 @@ void Graph::read_features(const Problem& problem) {
   }
   cost_ = normalized(cost_us);
   bytes_ = normalized(bytes);
-  memory_ = normalized(memory);
   read_times(problem, cost_us, bytes);
 }
 

@@ -21,7 +21,6 @@ struct NetworkOptions {
   double stay_bias = 0;           // ours: added to the logit of the group's present device
   double tanh_clipping = 0;       // C of the logits C tanh(x); 0: no clipping
   bool zero_init = false;         // ours: the last layer is initialized with zeros
-  bool memory_feature = false;
   bool start_time_feature = true;
   int rounds = 8;
   bool single_pool = false;
