@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -104,8 +103,7 @@ const std::vector<std::string> kVariants = {"",
                                             "start-time-feature=false,rounds=3",
                                             "device-encoding=features",
                                             "device-encoding=features,stay-bias=2",
-                                            "stay-bias=1",
-                                            "tanh-clipping=0.5"};
+                                            "stay-bias=1"};
 
 TEST(PlacetoNetwork, GivesTheSameProbabilitiesWhateverTheNumbersOfTheGroups) {
   const std::vector<int> one = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -245,17 +243,6 @@ TEST(PlacetoNetwork, AddsTheStayBias) {
     state.devices[3] = 1;
     const auto logits = logits_of(network, Graph(problem), {state.observation()}, 4);
     EXPECT_EQ(logits[0], (std::vector<float>{0, 2, 0}));
-  }
-}
-
-TEST(PlacetoNetwork, ClipsLogitsByTanh) {
-  const Graph graph(problem_of({0, 1, 2, 3, 4, 5, 6, 7}));
-  const State state(8, 2, 3, 5);
-  const auto unclipped = logits_of(random_network<double>("", 2), graph, {state.observation()}, 1);
-  const auto clipped =
-      logits_of(random_network<double>("tanh-clipping=0.5", 2), graph, {state.observation()}, 1);
-  for (std::size_t device = 0; device < 2; ++device) {
-    EXPECT_NEAR(clipped[0][device], 0.5 * std::tanh(unclipped[0][device]), 1e-12);
   }
 }
 

@@ -248,12 +248,10 @@ Value Network<Scalar>::logits(nn::Tape<Scalar>& tape, Lists& lists, const Graph&
         scores(tape, lists.passes[lists.scores.size()], graph, views.first(count), lanes));
     views = views.subspan(count);
   }
-  Value logits = options_.score_candidates ? logits_of_scores(tape, lists, observations.size(),
-                                                              graph.num_devices(), lanes)
-                                           : lists.scores.front();
-  if (options_.tanh_clipping > 0) {
-    logits = tape.tanh_clip(logits, 1, options_.tanh_clipping);
-  }
+  const Value logits =
+      options_.score_candidates
+          ? logits_of_scores(tape, lists, observations.size(), graph.num_devices(), lanes)
+          : lists.scores.front();
   return options_.stay_bias > 0 ? add_stay_bias(tape, lists, observations, logits) : logits;
 }
 

@@ -44,8 +44,6 @@ OptionTable<Options> declare() {
       "stay-bias", &NetworkOptions::stay_bias, 0, 100,
       "added to the logit of the group's present device; large: few groups move at first",
       kForExperts | kShapesNetwork);
-  network.number("tanh-clipping", &NetworkOptions::tanh_clipping, 0, 1000,
-                 "C of the logits C tanh(x); 0: no clipping", kForExperts | kShapesNetwork);
   network.flag("zero-init", &NetworkOptions::zero_init,
                "initializes the last layer with zeros, so that a new policy is uniform",
                kForExperts);

@@ -19,7 +19,6 @@ namespace emplace::agents::placeto {
 struct NetworkOptions {
   bool score_candidates = false;  // ours: a score for each device from its features
   double stay_bias = 0;           // ours: added to the logit of the group's present device
-  double tanh_clipping = 0;       // C of the logits C tanh(x); 0: no clipping
   bool zero_init = false;         // ours: the last layer is initialized with zeros
   bool start_time_feature = true;
   int rounds = 8;
