@@ -299,7 +299,7 @@ TEST(PlacetoEpisode, TakesUniformlyRandomActionsWithProbabilityEpsilon) {
   EXPECT_THAT(moves(strays), testing::AllOf(testing::Ge(16), testing::Le(48)));
 }
 
-// No memory is taken that grows with the square of groups, unless the policy reads start times.
+// Start times of each step take memory that grows with the square of groups.
 TEST(PlacetoEpisode, RefusesMoreGroupsThanItHasMemoryFor) {
   const Problem problem =
       test::make_problem(test::chain_graph(std::vector<double>(80'000, 1.0), 1));
@@ -311,14 +311,9 @@ TEST(PlacetoEpisode, RefusesMoreGroupsThanItHasMemoryFor) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
     EXPECT_STREQ(error.what(),
                  "placeto on 80000 groups would take 25.6 GB of memory; its limit of 16 GB allows "
-                 "63245 groups here: give --groups N, or start-time-feature=false");
+                 "63245 groups here: give --groups N, or reward=terminal");
   }
-  const Options without = options("start-time-feature=false,rounds=1,small-network=true");
-  Environment environment(session, without);
-  Network<float> network(without.network, 2);
-  RolloutCollector collector(network);
-  EXPECT_FALSE(collector.collect(environment, 1, false));  // the budget ends first
-  EXPECT_EQ(session.evaluations(), 2);
+  EXPECT_FALSE(Environment(session, options("reward=terminal")).keeps_start_times);
 }
 
 TEST(PlacetoEpisode, EndsWithTheBudget) {

@@ -100,7 +100,6 @@ const std::vector<std::string> kVariants = {"",
                                             "small-network=true",
                                             "mean-pooling=true",
                                             "rounds=2",
-                                            "start-time-feature=false,rounds=3",
                                             "device-encoding=features",
                                             "device-encoding=features,stay-bias=2",
                                             "stay-bias=1"};

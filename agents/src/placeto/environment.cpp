@@ -41,15 +41,13 @@ double work_us(const Problem& problem) {
 
 // Says whether the rollouts of `problem` keep start times: those of all groups at each visit to
 // one. Refuses those that are too many.
-bool keeps_start_times(const Problem& problem, const Options& options) {
-  const bool keeps =
-      options.network.start_time_feature && options.episode.reward != Reward::kTerminal;
+bool keeps_start_times(const Problem& problem, const EpisodeOptions& options) {
+  const bool keeps = options.reward != Reward::kTerminal;
   if (keeps) {
-    const std::size_t of_each = options.episode.workers * options.episode.sweeps;
+    const std::size_t of_each = options.workers * options.sweeps;
     policy_gradient::check_group_limit(
         "placeto", problem.num_groups(),
-        {.per_pair_bytes = static_cast<double>(sizeof(float) * of_each)},
-        "start-time-feature=false");
+        {.per_pair_bytes = static_cast<double>(sizeof(float) * of_each)}, "reward=terminal");
   }
   return keeps;
 }
@@ -69,7 +67,7 @@ std::vector<GroupId> visiting_order(const Problem& problem, Order rule, RandomSt
 Environment::Environment(Session& environment_session, const Options& all_options)
     : session(&environment_session),
       options(all_options.episode),
-      keeps_start_times(placeto::keeps_start_times(environment_session.problem(), all_options)),
+      keeps_start_times(placeto::keeps_start_times(environment_session.problem(), options)),
       graph(environment_session.problem()),
       baseline(all_options.update.baseline_episodes) {
   const Problem& problem = session->problem();

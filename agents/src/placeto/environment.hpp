@@ -51,7 +51,7 @@ struct Environment {
 
   Session* session;
   EpisodeOptions options;
-  bool keeps_start_times;  ///< in rollouts: the policy reads them, and there are some
+  bool keeps_start_times;  ///< in rollouts: each step is simulated
   Graph graph;
   std::vector<GroupId> order;           ///< of visits
   std::vector<Placement> fixed_starts;  ///< by worker; one for all unless each draws its own

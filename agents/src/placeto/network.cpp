@@ -18,9 +18,8 @@ template <class Scalar>
 Network<Scalar>::Network(const NetworkOptions& options, std::size_t num_devices)
     : options_(options) {
   // Cost, bytes and the one-hot device, or times and whether the group is on the candidate; then
-  // visits, whether the group is current, and the optional start time.
-  width_ =
-      (options.score_candidates ? 4 : 2 + num_devices) + 2 + (options.start_time_feature ? 1U : 0U);
+  // visits, whether the group is current, and its start time.
+  width_ = (options.score_candidates ? 4 : 2 + num_devices) + 3;
   const std::size_t d = width_;
   transform_ =
       options.small_network ? add_mlp("transform", {d, d, d}) : add_mlp("transform", {d, d, d, d});
@@ -96,9 +95,7 @@ Value Network<Scalar>::features(nn::Tape<Scalar>& tape, const Graph& graph,
       }
       x(row, column++) = observation.visits[group];
       x(row, column++) = group == static_cast<std::size_t>(observation.current) ? 1 : 0;
-      if (options_.start_time_feature) {
-        x(row, column++) = observation.start_times[group];
-      }
+      x(row, column++) = observation.start_times[group];
       if (!options_.score_candidates) {
         x(row, column + device) = 1;
       } else if (device == candidate) {

@@ -37,9 +37,6 @@ OptionTable<Options> declare() {
   network.flag("small-network", &NetworkOptions::small_network,
                "fewer hidden layers, like the small network of the released code",
                kForExperts | kShapesNetwork);
-  network.flag("start-time-feature", &NetworkOptions::start_time_feature,
-               "adds a feature of a group: its start time relative to the current group's",
-               kForExperts | kShapesNetwork);
   network.number(
       "stay-bias", &NetworkOptions::stay_bias, 0, 100,
       "added to the logit of the group's present device; large: few groups move at first",

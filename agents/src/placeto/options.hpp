@@ -20,7 +20,6 @@ struct NetworkOptions {
   bool score_candidates = false;  // ours: a score for each device from its features
   double stay_bias = 0;           // ours: added to the logit of the group's present device
   bool zero_init = false;         // ours: the last layer is initialized with zeros
-  bool start_time_feature = true;
   int rounds = 8;
   bool single_pool = false;
   bool mean_pooling = false;

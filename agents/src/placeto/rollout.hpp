@@ -21,7 +21,7 @@ namespace emplace::agents::placeto {
 
 /// Holds the decisions of one round of parallel episodes, step by step, worker by worker. A visit
 /// moves one group, so the placements follow from the starts and the actions; what is kept of each
-/// decision, besides, are the start times, if the policy reads them.
+/// decision, besides, are the start times, if each step is simulated.
 class Rollout {
  public:
   std::size_t num_decisions() const { return actions_.size(); }
@@ -65,8 +65,7 @@ class Rollout {
   std::vector<std::size_t> position_;              // in order_, by group
   std::vector<std::vector<std::int32_t>> starts_;  // devices at first, by worker, group
   std::vector<std::int32_t> actions_;              // by decision
-  // By decision, group; one row of zeros for all where the policy does not read them or no step is
-  // simulated.
+  // By decision, group; one row of zeros for all where no step is simulated.
   std::vector<std::vector<float>> start_times_;
   std::vector<double> times_;
   std::vector<double> times_by_action_;  // by decision, device; empty unless all were simulated
