@@ -97,7 +97,6 @@ Problem problem_of(const std::vector<int>& ops, DeviceId num_devices = 2) {
 const std::vector<std::string> kVariants = {"",
                                             "rounds=0",
                                             "pooling=all,rounds=0",
-                                            "small-network=true",
                                             "mean-pooling=true",
                                             "rounds=2",
                                             "device-encoding=features",

@@ -21,8 +21,7 @@ Network<Scalar>::Network(const NetworkOptions& options, std::size_t num_devices)
   // visits, whether the group is current, and its start time.
   width_ = (options.score_candidates ? 4 : 2 + num_devices) + 3;
   const std::size_t d = width_;
-  transform_ =
-      options.small_network ? add_mlp("transform", {d, d, d}) : add_mlp("transform", {d, d, d, d});
+  transform_ = add_mlp("transform", {d, d, d, d});
   forward_ = add_aggregator("forward", d);
   backward_ = add_aggregator("backward", d);
   if (options.single_pool) {
@@ -34,8 +33,7 @@ Network<Scalar>::Network(const NetworkOptions& options, std::size_t num_devices)
   }
   const std::size_t joined = 2 * d * (1 + pools_.size());
   const std::size_t scores = options.score_candidates ? 1 : num_devices;
-  head_ = options.small_network ? add_mlp("head", {joined, joined, scores})
-                                : add_mlp("head", {joined, 2 * joined, joined, scores});
+  head_ = add_mlp("head", {joined, 2 * joined, joined, scores});
 }
 
 template <class Scalar>

@@ -34,9 +34,6 @@ OptionTable<Options> declare() {
                  kForExperts | kShapesNetwork);
   network.flag("mean-pooling", &NetworkOptions::mean_pooling, "pools are means instead of sums",
                kForExperts | kShapesNetwork);
-  network.flag("small-network", &NetworkOptions::small_network,
-               "fewer hidden layers, like the small network of the released code",
-               kForExperts | kShapesNetwork);
   network.number(
       "stay-bias", &NetworkOptions::stay_bias, 0, 100,
       "added to the logit of the group's present device; large: few groups move at first",

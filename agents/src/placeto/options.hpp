@@ -23,7 +23,6 @@ struct NetworkOptions {
   int rounds = 8;
   bool single_pool = false;
   bool mean_pooling = false;
-  bool small_network = false;
 };
 
 enum class Order : std::uint8_t { kTopological, kRandom, kReverse };
