@@ -232,13 +232,6 @@ TEST(PlacetoEpisode, StartsAtThePlacementOfItsOption) {
   ASSERT_TRUE(best.collector.collect(best.environment, 1, false));
   EXPECT_NE(best.placement(0), Placement(8, 0));
   EXPECT_NE(Collected("start=best").placement(0), Placement(8, 0));  // there is no best yet
-  Collected random_start("start=best,random-start=1");
-  const Placement best_before = *random_start.session.best_placement();
-  ASSERT_TRUE(random_start.collector.collect(random_start.environment, 1, false));
-  EXPECT_NE(random_start.placement(0), best_before);
-  const Placement best_now = *random_start.session.best_placement();
-  ASSERT_TRUE(random_start.collector.collect(random_start.environment, 1, true));
-  EXPECT_EQ(random_start.placement(0), best_now);  // greedy episodes ignore random-start
   // Each worker has drawn a start of its own, once.
   Collected two("workers=2", 2);
   EXPECT_EQ(two.placement(0), fixed);
@@ -250,25 +243,6 @@ TEST(PlacetoEpisode, StartsAtThePlacementOfItsOption) {
   Collected random("start=random");
   ASSERT_TRUE(random.collector.collect(random.environment, 1, false));
   EXPECT_EQ(random.placement(0), fixed);
-}
-
-// A chain is best left on one device, and many branches are not.
-TEST(PlacetoEpisode, StartsAtTheBetterOfOneDeviceAndARandomPlacement) {
-  const Options better = options("start=better");
-  const Problem chain = test::make_problem(test::chain_graph({10, 10, 10, 10, 10, 10}, 1'000));
-  Session on_chain(chain, {});
-  EXPECT_EQ(Environment(on_chain, better).next_start(0, false), Placement(6, 0));
-  const Problem branches = test::make_problem(test::fork_join_graph(16, 1), {.num_devices = 4});
-  Session on_branches(branches, {});
-  const Placement start = Environment(on_branches, better).next_start(0, true);
-  EXPECT_NE(start, Placement(18, 0));
-  EXPECT_EQ(start, on_branches.best_placement());
-  const Collected collected("start=better");
-  EXPECT_EQ(collected.session.evaluations(), 2 + 8 + 1);
-  EXPECT_EQ(collected.session.evaluations(), collected.environment.evaluations_per_episode());
-  const Collected terminal("start=better,reward=terminal");
-  EXPECT_EQ(terminal.session.evaluations(), 2 + 1);
-  EXPECT_EQ(terminal.session.evaluations(), terminal.environment.evaluations_per_episode());
 }
 
 TEST(PlacetoEpisode, AGreedyOneTakesTheMostProbableDevices) {

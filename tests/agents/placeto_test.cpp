@@ -53,7 +53,7 @@ TEST(PlacetoPaper, FindsTheOptimumOfSmallProblems) {
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
       SCOPED_TRACE(testing::Message() << named.name << ", seed " << seed);
       Session session(named.problem, {.seed = seed, .max_evaluations = 1000});
-      make("placeto:preset=paper,random-start=0.3")->place(named.problem, session);
+      make("placeto:preset=paper,start=random-each-episode")->place(named.problem, session);
       EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, best_us);
     }
   }
@@ -61,8 +61,8 @@ TEST(PlacetoPaper, FindsTheOptimumOfSmallProblems) {
 
 // A policy that learns from all actions (Sutton et al. 2000), for graphs that it has not seen.
 constexpr const char* kAllActions =
-    "placeto:preset=paper,all-actions=true,minibatches=32,sweeps=2,stay-bias=1,start=better,"
-    "random-start=0.5,learning-rate-end=0.0001";
+    "placeto:preset=paper,all-actions=true,minibatches=32,sweeps=2,stay-bias=1,"
+    "start=random-each-episode,learning-rate-end=0.0001";
 
 // Trained on two devices, alike and unlike, used on three: better than as many random placements as
 // its episode simulates.

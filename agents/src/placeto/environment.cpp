@@ -85,13 +85,12 @@ Environment::Environment(Session& environment_session, const Options& all_option
 }
 
 std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem) {
-  const std::int64_t first = options.start == Start::kBetter ? 3 : 1;
   if (options.reward == Reward::kTerminal) {
-    return first;
+    return 1;
   }
   const auto num_devices = static_cast<std::int64_t>(problem.placeable_devices().size());
   const std::int64_t each = options.all_actions ? num_devices - 1 : std::int64_t{1};
-  return problem.num_groups() * static_cast<std::int64_t>(options.sweeps) * each + first;
+  return problem.num_groups() * static_cast<std::int64_t>(options.sweeps) * each + 1;
 }
 
 void Environment::load(const JsonCursor& json) {
@@ -127,21 +126,13 @@ std::string Environment::to_json() const {
                      starts, baseline.to_json());
 }
 
-Placement Environment::next_start(std::size_t worker, bool greedy) const {
+Placement Environment::next_start(std::size_t worker) const {
   const Placement& fixed = fixed_starts[worker % fixed_starts.size()];
-  if (!greedy && options.random_start > 0 && session->random().uniform() < options.random_start) {
-    return random_placement(session->problem(), session->random());
-  }
   switch (options.start) {
     case Start::kRandomEachEpisode:
       return random_placement(session->problem(), session->random());
     case Start::kBest:
       return session->best_placement().value_or(fixed);
-    case Start::kBetter: {
-      const Placement starts[] = {fixed, random_placement(session->problem(), session->random())};
-      const std::vector<Evaluation> evaluations = session->evaluate(starts);
-      return starts[evaluations[1].better_than(evaluations[0]) ? 1 : 0];
-    }
     case Start::kOneDevice:
     case Start::kRandom:
       break;

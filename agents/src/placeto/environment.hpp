@@ -38,9 +38,8 @@ struct Environment {
     return placeto::evaluations_per_episode(options, session->problem());
   }
 
-  /// Returns the placement with which the next episode of a worker starts. Greedy episodes ignore
-  /// the random-start probability.
-  Placement next_start(std::size_t worker, bool greedy) const;
+  /// Returns the placement with which the next episode of a worker starts.
+  Placement next_start(std::size_t worker) const;
 
   /// Returns the cost of a placement for rewards: its step time in units of time, plus the memory
   /// penalty, at most the cap.

@@ -19,7 +19,7 @@ bool RolloutCollector::collect(Environment& environment, std::size_t workers, bo
   const std::size_t num_decisions = steps * workers;
   placements_.clear();
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    placements_.push_back(environment.next_start(worker, greedy));
+    placements_.push_back(environment.next_start(worker));
   }
   outcomes_.resize(workers);
   Rollout& rollout = environment.rollout;

@@ -46,20 +46,15 @@ OptionTable<Options> declare() {
   episode.number("workers", &EpisodeOptions::workers, 1, 8,
                  "episodes that run in parallel for one update");
   episode.choice("start", &EpisodeOptions::start,
-                 {"one-device", "random", "random-each-episode", "best", "better"},
+                 {"one-device", "random", "random-each-episode", "best"},
                  "placement at the start of an episode: one device; random, drawn once for each "
-                 "worker; random "
-                 "in each episode; the best so far; the better of one device and a random one (2 "
-                 "evaluations)");
+                 "worker; random in each episode; the best so far");
   episode.number("sweeps", &EpisodeOptions::sweeps, 1, 100, "visits of each group in an episode",
                  kForExperts);
   episode.flag("skip-unchanged", &EpisodeOptions::skip_unchanged,
                "an action that keeps the placement takes no evaluation", kForExperts);
   episode.choice("order", &EpisodeOptions::order, {"topological", "random", "reverse"},
                  "order of the visits to groups", kForExperts);
-  episode.number("random-start", &EpisodeOptions::random_start, 0, 1,
-                 "probability that an episode starts at a random placement instead of `start`",
-                 kForExperts);
   episode.number("epsilon", &EpisodeOptions::epsilon, 0, 1,
                  "probability of a uniformly random action", kForExperts);
   episode.number(

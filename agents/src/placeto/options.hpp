@@ -26,7 +26,7 @@ struct NetworkOptions {
 };
 
 enum class Order : std::uint8_t { kTopological, kRandom, kReverse };
-enum class Start : std::uint8_t { kOneDevice, kRandom, kRandomEachEpisode, kBest, kBetter };
+enum class Start : std::uint8_t { kOneDevice, kRandom, kRandomEachEpisode, kBest };
 enum class Reward : std::uint8_t { kStep, kMinimum, kTerminal };
 
 /// Says what an episode is and how its actions are rewarded.
@@ -34,7 +34,6 @@ struct EpisodeOptions {
   std::size_t workers = 1;
   Order order = Order::kTopological;
   Start start = Start::kRandom;
-  double random_start = 0;  // ours: probability of a random start instead
   Reward reward = Reward::kStep;
   double discount = 1;
   double epsilon = 0;  // probability of a uniformly random action
