@@ -75,18 +75,13 @@ TEST_F(NnTape, DifferentiatesSumsAndMeansOfRowsOfSeveralSources) {
   }
 }
 
-TEST_F(NnTape, DifferentiatesLogProbabilitiesEntropyAndExpectation) {
+TEST_F(NnTape, DifferentiatesLogProbabilitiesAndEntropy) {
   constexpr std::array<std::int32_t, 5> kActions = {0, 3, 1, 1, 2};
-  std::vector<double> action_values;  // by row, column
-  for (int i = 0; i < 20; ++i) {
-    action_values.push_back(0.3 * i * (i % 3 - 1));
-  }
   expect_gradient_like_differences(parameters, [&](DoubleTape& tape) {
     const Value logits = tape.affine(tape.affine(random_input(tape, 5, 3), 0, Activation::kTanh), 1,
                                      Activation::kNone);
     const Value p = tape.log_probability(logits, kActions);
-    return tape.concat(
-        std::array{p, tape.entropy(logits), p, tape.expectation(logits, action_values)});
+    return tape.concat(std::array{p, tape.entropy(logits), p});
   });
 }
 
@@ -112,7 +107,7 @@ TEST_F(NnTape, SumsSegments) {
 }
 
 // Logits 0 and log 3 are probabilities 1/4 and 3/4.
-TEST_F(NnTape, KnowsProbabilitiesEntropyAndExpectation) {
+TEST_F(NnTape, KnowsProbabilitiesAndEntropy) {
   DoubleTape tape(parameters);
   const Value logits = tape.input(1, 2);
   tape.value(logits)(0, 1) = std::log(3.0);
@@ -120,9 +115,6 @@ TEST_F(NnTape, KnowsProbabilitiesEntropyAndExpectation) {
   EXPECT_NEAR(tape.value(tape.log_probability(logits, kSecond))(0, 0), std::log(0.75), 1e-15);
   EXPECT_NEAR(tape.value(tape.entropy(logits))(0, 0),
               -0.25 * std::log(0.251) - 0.75 * std::log(0.751), 1e-15);
-  constexpr std::array<double, 2> kActionValues = {8, -4};
-  EXPECT_NEAR(tape.value(tape.expectation(logits, kActionValues))(0, 0), 0.25 * 8 - 0.75 * 4,
-              1e-15);
 }
 
 TEST_F(NnTape, DoesTheSameAgainAfterClear) {

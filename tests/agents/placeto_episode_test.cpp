@@ -92,56 +92,6 @@ TEST(PlacetoEpisode, SkipsUnchangedPlacements) {
   }
 }
 
-// Against the simulator, group after group on each device.
-TEST(PlacetoEpisode, KnowsTheImmediateRewardOfEveryAction) {
-  for (const std::size_t workers : {1U, 3U}) {
-    const Collected collected("all-actions=true,sweeps=2,discount=0.5", workers);
-    ASSERT_TRUE(collected.is_complete);
-    EXPECT_EQ(collected.session.evaluations(), static_cast<std::int64_t>(workers * (2 * 8 + 1)));
-    EXPECT_EQ(collected.session.evaluations(),
-              static_cast<std::int64_t>(workers) * collected.environment.evaluations_per_episode());
-    const Rollout& rollout = collected.environment.rollout;
-    const std::vector<float> action_values = rollout.action_values();
-    ASSERT_EQ(action_values.size(), 2 * rollout.num_decisions());
-    Simulator simulator(collected.problem);
-    for (std::size_t i = 0; i < rollout.num_decisions(); ++i) {
-      const double before_us = simulator.run(collected.placement(i)).makespan_us;
-      EXPECT_DOUBLE_EQ(rollout.times()[i], before_us / 1e6);
-      for (DeviceId device = 0; device < 2; ++device) {
-        Placement moved = collected.placement(i);
-        moved[rollout.observation(i).current] = device;
-        const double after_us = simulator.run(moved).makespan_us;
-        EXPECT_FLOAT_EQ(action_values[2 * i + static_cast<std::size_t>(device)],
-                        static_cast<float>((before_us - after_us) / 1e6));
-      }
-    }
-    // The immediate reward and the later ones add up to the whole return.
-    const std::vector<double> later = rollout.returns(collected.given_options.episode);
-    const Collected other("sweeps=2,discount=0.5", workers);
-    const std::vector<double> all = other.environment.rollout.returns(other.given_options.episode);
-    for (std::size_t i = 0; i < rollout.num_decisions(); ++i) {
-      const auto chosen = static_cast<std::size_t>(rollout.actions()[i]);
-      EXPECT_NEAR(static_cast<double>(action_values[2 * i + chosen]) + later[i], all[i], 1e-9);
-    }
-  }
-}
-
-TEST(PlacetoEpisode, GreedyOnesEvaluateOnlyTheirActions) {
-  const Collected collected("all-actions=true", 1, true);
-  EXPECT_EQ(collected.session.evaluations(), 8 + 1);
-  EXPECT_TRUE(collected.environment.rollout.action_values().empty());
-}
-
-TEST(PlacetoEpisode, SimulatesAllActionsOnlyWhereEachStepHasAReward) {
-  for (const std::string reward : {"reward=terminal", "reward=minimum"}) {
-    const Collected collected("all-actions=true," + reward);
-    const Collected other(reward);
-    EXPECT_EQ(collected.session.evaluations(), other.session.evaluations());
-    EXPECT_EQ(collected.session.evaluations(), collected.environment.evaluations_per_episode());
-    EXPECT_TRUE(collected.environment.rollout.action_values().empty());
-  }
-}
-
 TEST(PlacetoEpisode, VisitsEveryGroupOnceAndMovesOnlyThat) {
   for (const char* order : {"topological", "reverse", "random"}) {
     const Collected collected(std::string("order=") + order);

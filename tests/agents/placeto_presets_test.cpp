@@ -70,7 +70,6 @@ TEST(PlacetoPresets, AreTheReleasedCodeAndThePaper) {
   for (const Params* params : {&released, &paper}) {
     EXPECT_EQ(params->get<std::string>("algorithm"), "reinforce");
     EXPECT_EQ(params->get<std::string>("reward"), "step");
-    EXPECT_FALSE(params->get<bool>("all-actions"));
     EXPECT_GT(params->get<std::int64_t>("rounds"), 0);
   }
   EXPECT_EQ(resolved("placeto:preset=released,start=best").get<std::string>("start"), "best");

@@ -220,31 +220,10 @@ Value Tape<Scalar>::entropy(Value logits) {
 }
 
 template <class Scalar>
-Value Tape<Scalar>::expectation(Value logits, std::span<const Scalar> action_values) {
-  const MatrixView<Scalar> in = value(logits);
-  const Value recorded = record(Operation::kExpectation, in.rows, 1, {&logits, 1});
-  nodes_.back().first_action = action_values_.size();
-  action_values_.insert(action_values_.end(), action_values.begin(), action_values.end());
-  probabilities_.resize(in.columns);
-  const MatrixView<Scalar> out = value(recorded);
-  std::fill_n(out.data, out.size(), Scalar{0});
-  for (std::size_t row = 0; row < in.rows; ++row) {
-    softmax<Scalar>(in.row(row), in.lanes(), probabilities_);
-    double mean = 0;
-    for (std::size_t i = 0; i < in.columns; ++i) {
-      mean += probabilities_[i] * static_cast<double>(action_values[row * in.columns + i]);
-    }
-    out(row, 0) = static_cast<Scalar>(mean);
-  }
-  return recorded;
-}
-
-template <class Scalar>
 void Tape<Scalar>::clear() {
   nodes_.clear();
   operands_.clear();
   actions_.clear();
-  action_values_.clear();
   for (std::vector<const Scalar*>& weights : packed_) {
     weights.clear();
   }

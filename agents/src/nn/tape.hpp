@@ -88,10 +88,6 @@ class Tape {
   /// Returns -sum p log(p + kEntropyOffset) of each row's p = softmax(row), a column.
   Value entropy(Value logits);
 
-  /// Returns the expectation of `action_values` under the softmax of each row, a column. Requires:
-  /// one action value for each logit, row by row.
-  Value expectation(Value logits, std::span<const Scalar> action_values);
-
   /// Returns x with row rows[i] of `table` added to each row i.
   Value add_rows(Value x, Value table, std::span<const std::int32_t> rows);
 
@@ -146,7 +142,6 @@ class Tape {
     kConcat,
     kLogProbability,
     kEntropy,
-    kExpectation,
     kAddRows,
     kTanhClip,
     kLstmGates,
@@ -169,7 +164,7 @@ class Tape {
     const SegmentSum* sums = nullptr;
     std::size_t lanes = 1;
     Combine combine = Combine::kSum;
-    std::size_t first_action = 0;  // or action value, or row of a table
+    std::size_t first_action = 0;  // or row of a table
     Scalar scale = 1;              // of tanh clipping
     Scalar limit = 1;
     Scalar* attention_weights = nullptr;  // by row of the query, row of the memory
@@ -221,7 +216,6 @@ class Tape {
   void add_concat_gradient(Node& node);
   void add_log_probability_gradient(Node& node);
   void add_entropy_gradient(Node& node);
-  void add_expectation_gradient(Node& node);
   void add_added_rows_gradient(Node& node);
   void add_tanh_clip_gradient(Node& node);
   void add_lstm_gates_gradient(Node& node);
@@ -237,7 +231,6 @@ class Tape {
   std::vector<Node> nodes_;
   std::vector<Value> operands_;
   std::vector<std::int32_t> actions_;
-  std::vector<Scalar> action_values_;
   std::vector<double> probabilities_;                 // of one row
   std::vector<MatrixView<Scalar>> views_;             // of the sources of a sum
   std::vector<LayerUse> layer_uses_;                  // by backward()

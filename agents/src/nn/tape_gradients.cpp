@@ -86,9 +86,6 @@ void Tape<Scalar>::backward(std::span<Scalar> gradient) {
       case Operation::kEntropy:
         add_entropy_gradient(node);
         break;
-      case Operation::kExpectation:
-        add_expectation_gradient(node);
-        break;
       case Operation::kAddRows:
         add_added_rows_gradient(node);
         break;
@@ -302,27 +299,6 @@ void Tape<Scalar>::add_entropy_gradient(Node& node) {
     for (std::size_t i = 0; i < logits.columns; ++i) {
       const double p = probabilities_[i];
       to(row, i) += static_cast<Scalar>(d * p * (by_probability(p) - mean));
-    }
-  }
-}
-
-template <class Scalar>
-void Tape<Scalar>::add_expectation_gradient(Node& node) {
-  Node& logits = operand(node);
-  if (gradient_to_add_to(logits) == nullptr) {
-    return;
-  }
-  const MatrixView<Scalar> in = view(logits.value, logits);
-  const MatrixView<Scalar> to = view(logits.gradient, logits);
-  const MatrixView<Scalar> means = view(node.value, node);
-  probabilities_.resize(logits.columns);
-  for (std::size_t row = 0; row < node.rows; ++row) {
-    const double d = view(node.gradient, node)(row, 0);
-    const Scalar* const action_values =
-        action_values_.data() + node.first_action + row * logits.columns;
-    softmax<Scalar>(in.row(row), in.lanes(), probabilities_);
-    for (std::size_t i = 0; i < logits.columns; ++i) {
-      to(row, i) += static_cast<Scalar>(d * probabilities_[i] * (action_values[i] - means(row, 0)));
     }
   }
 }

@@ -88,9 +88,7 @@ std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Proble
   if (options.reward == Reward::kTerminal) {
     return 1;
   }
-  const auto num_devices = static_cast<std::int64_t>(problem.placeable_devices().size());
-  const std::int64_t each = options.all_actions ? num_devices - 1 : std::int64_t{1};
-  return problem.num_groups() * static_cast<std::int64_t>(options.sweeps) * each + 1;
+  return problem.num_groups() * static_cast<std::int64_t>(options.sweeps) + 1;
 }
 
 void Environment::load(const JsonCursor& json) {

@@ -148,15 +148,6 @@ void Learner::add_piece(Workspace& workspace, const Piece& piece, bool is_first,
     }
     d_log_probability(i - begin, 0) = static_cast<float>(derivative);
   }
-  if (!experience.action_values.empty()) {
-    const std::size_t num_devices = experience.graph->num_devices();
-    const auto action_values = std::span(experience.action_values)
-                                   .subspan(begin * num_devices, (end - begin) * num_devices);
-    const nn::MatrixView<float> d_expectation = tape.seed(tape.expectation(logits, action_values));
-    for (std::size_t row = 0; row < end - begin; ++row) {
-      d_expectation(row, 0) = -1;
-    }
-  }
   if (const double weight = optimizer_.entropy_weight(); weight > 0) {
     const nn::MatrixView<float> d_entropy = tape.seed(tape.entropy(logits));
     for (std::size_t row = 0; row < end - begin; ++row) {

@@ -2,9 +2,7 @@
 
 // The training of Placeto's policy: REINFORCE with a baseline for each step and an entropy bonus,
 // or PPO (Schulman et al. 2017) on the same episodes. The gradients of all decisions are summed
-// (not averaged), clipped and given to the optimizer. Where the immediate reward of every action is
-// known, the gradient of its expectation replaces the estimate from the sampled action (all-actions
-// policy gradient: Sutton et al. 2000); only later rewards are then estimated from samples.
+// (not averaged), clipped and given to the optimizer.
 //
 // Decisions are processed in parallel, in pieces of about a thousand rows; each piece runs the
 // network forward again and then backward. The pieces depend on the problem alone, and their
@@ -28,8 +26,7 @@ namespace emplace::agents::placeto {
 struct Experience {
   const Graph* graph;
   const Rollout* rollout;
-  std::vector<double> advantages;      ///< of the sampled actions, by decision
-  std::vector<float> action_values{};  ///< of all actions, by decision, to be added; may be empty
+  std::vector<double> advantages;  ///< of the sampled actions, by decision
 };
 
 /// Trains a policy network.

@@ -70,10 +70,6 @@ OptionTable<Options> declare() {
                 "follows; terminal: minus the time at the end");
   reward.number("discount", &EpisodeOptions::discount, 0, 1,
                 "discount factor of later rewards, for reward=step");
-  reward.flag("all-actions", &EpisodeOptions::all_actions,
-              "for reward=step: evaluates every device at each visit and follows the all-actions "
-              "policy gradient",
-              kForExperts);
   reward.choice(
       "time-unit", &EpisodeOptions::relative_times, {"second", "work"},
       "unit of times: a second, or the time of all ops in sequence on their fastest devices",
@@ -150,10 +146,7 @@ const OptionTable<Options>& option_table() {
 
 Options read_options(const Params& params) {
   refuse_unused(params);
-  Options options = option_table().read(params);
-  // An action has a reward of its own only where each step has one.
-  options.episode.all_actions &= options.episode.reward == Reward::kStep;
-  return options;
+  return option_table().read(params);
 }
 
 ValuePolicyOptions value_policy_options(const Options& options) {

@@ -38,7 +38,6 @@ struct EpisodeOptions {
   double discount = 1;
   double epsilon = 0;  // probability of a uniformly random action
   std::size_t sweeps = 1;
-  bool all_actions = false;     // ours: every action is simulated (all-actions policy gradient)
   bool skip_unchanged = false;  // ours: an unchanged placement is not simulated again
   bool relative_times = false;
   bool log_time = false;

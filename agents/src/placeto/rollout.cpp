@@ -39,8 +39,8 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
       double& result = returns[step * workers_ + worker];
       switch (options.reward) {
         case Reward::kStep:
-          result = (times_by_action_.empty() ? before - after : 0) + options.discount * later;
-          later = (before - after) + options.discount * later;
+          result = (before - after) + options.discount * later;
+          later = result;
           break;
         case Reward::kMinimum:
           minimum = std::min(minimum, after);
@@ -55,15 +55,6 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
   return returns;
 }
 
-std::vector<float> Rollout::action_values() const {
-  std::vector<float> values(times_by_action_.size());
-  const std::size_t num_devices = times_by_action_.size() / num_decisions();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(times_[i / num_devices] - times_by_action_[i]);
-  }
-  return values;
-}
-
 void Rollout::write(ByteWriter& bytes) const {
   bytes.write(workers_);
   bytes.write(order_);
@@ -72,7 +63,6 @@ void Rollout::write(ByteWriter& bytes) const {
   bytes.write(actions_);
   bytes.write(start_times_);
   bytes.write(times_);
-  bytes.write(times_by_action_);
   bytes.write(last_us_);
   bytes.write(entropy_sum_);
 }
@@ -85,7 +75,6 @@ void Rollout::read(ByteReader& bytes) {
   bytes.read(actions_);
   bytes.read(start_times_);
   bytes.read(times_);
-  bytes.read(times_by_action_);
   bytes.read(last_us_);
   bytes.read(entropy_sum_);
 }

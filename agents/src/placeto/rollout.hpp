@@ -43,13 +43,8 @@ class Rollout {
   /// Returns the mean entropy of the policy over the decisions, in nats.
   double entropy() const { return entropy_sum_ / static_cast<double>(num_decisions()); }
 
-  /// Returns the return of each decision; where all actions were simulated, only the part after its
-  /// immediate reward, which action_values() holds.
+  /// Returns the return of each decision.
   std::vector<double> returns(const EpisodeOptions& options) const;
-
-  /// Returns the immediate reward of every action, decision by decision; empty unless all actions
-  /// were simulated.
-  std::vector<float> action_values() const;
 
   /// Writes all, or reads it back in another process.
   void write(ByteWriter& bytes) const;
@@ -68,7 +63,6 @@ class Rollout {
   // By decision, group; one row of zeros for all where no step is simulated.
   std::vector<std::vector<float>> start_times_;
   std::vector<double> times_;
-  std::vector<double> times_by_action_;  // by decision, device; empty unless all were simulated
   double last_us_ = 0;
   double entropy_sum_ = 0;
 };

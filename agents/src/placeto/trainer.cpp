@@ -88,11 +88,11 @@ bool Trainer::learn(std::span<const EpisodeBatch> batches, const TrainingCallbac
     }
     Environment& environment = environments_[batch.problem];
     const Rollout& rollout = environment.rollout;
-    Experience& experience = experiences.emplace_back(Experience{
-        &environment.graph, &rollout, rollout.returns(options_.episode), rollout.action_values()});
+    Experience& experience = experiences.emplace_back(
+        Experience{&environment.graph, &rollout, rollout.returns(options_.episode)});
     environment.baseline.subtract_from(experience.advantages, batch.workers);
     if (options_.learning.normalize_advantages) {
-      policy_gradient::normalize(experience.advantages, experience.action_values);
+      policy_gradient::normalize(experience.advantages);
     }
     reports.push_back({.session = batch.problem,
                        .last_us = rollout.last_us(),

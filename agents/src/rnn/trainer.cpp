@@ -301,7 +301,7 @@ bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& eval
     advantage = baseline - advantage;
   }
   if (normalizes) {
-    policy_gradient::normalize(advantages, {});
+    policy_gradient::normalize(advantages);
   }
   for (std::size_t i = 0; i < counted.size(); ++i) {
     const GroupedDraw& drawn = workspace.draws[counted[i] / sampling_.placements];
