@@ -65,9 +65,8 @@ OptionTable<Options> declare() {
                "the first round of episodes is such a greedy one", kForExperts);
 
   auto reward = table.group("reward", &Options::episode);
-  reward.choice("reward", &EpisodeOptions::reward, {"step", "minimum", "terminal"},
-                "step: the time that an action saves; minimum: the time above the lowest that "
-                "follows; terminal: minus the time at the end");
+  reward.choice("reward", &EpisodeOptions::reward, {"step", "terminal"},
+                "step: the time that an action saves; terminal: minus the time at the end");
   reward.number("discount", &EpisodeOptions::discount, 0, 1,
                 "discount factor of later rewards, for reward=step");
   reward.choice(

@@ -2,9 +2,6 @@
 
 #include "byte_stream.hpp"
 
-#include <algorithm>
-#include <limits>
-
 namespace emplace::agents::placeto {
 
 Observation Rollout::observation(std::size_t i) const {
@@ -31,7 +28,6 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
   std::vector<double> returns(num_decisions());
   for (std::size_t worker = 0; worker < workers_; ++worker) {
     double later = 0;  // the discounted rewards after this step
-    double minimum = std::numeric_limits<double>::infinity();
     const std::size_t steps = num_decisions() / workers_;
     for (std::size_t step = steps; step-- > 0;) {
       const double before = times_[step * workers_ + worker];
@@ -41,10 +37,6 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
         case Reward::kStep:
           result = (before - after) + options.discount * later;
           later = result;
-          break;
-        case Reward::kMinimum:
-          minimum = std::min(minimum, after);
-          result = before - minimum;
           break;
         case Reward::kTerminal:
           result = -times_[steps * workers_ + worker];
