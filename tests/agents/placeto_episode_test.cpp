@@ -59,20 +59,6 @@ TEST(PlacetoEpisode, TakesOneEvaluationMoreThanThereAreGroups) {
   EXPECT_EQ(Collected("reward=terminal").session.evaluations(), 1);
 }
 
-TEST(PlacetoEpisode, VisitsEveryGroupOnceInEachSweep) {
-  const Collected collected("sweeps=3");
-  EXPECT_EQ(collected.session.evaluations(), 3 * 8 + 1);
-  const Rollout& rollout = collected.environment.rollout;
-  ASSERT_EQ(rollout.num_decisions(), 24U);
-  for (std::size_t step = 0; step < 24; ++step) {
-    const Observation observation = rollout.observation(step);
-    EXPECT_EQ(observation.current, rollout.observation(step % 8).current);
-    EXPECT_EQ(observation.visits[static_cast<std::size_t>(observation.current)], step / 8);
-  }
-  const auto returns = rollout.returns(collected.given_options.episode);
-  EXPECT_NEAR(returns.front(), rollout.times().front() - rollout.times().back(), 1e-12);
-}
-
 // Against the same episodes, in which every placement is simulated.
 TEST(PlacetoEpisode, SkipsUnchangedPlacements) {
   for (const std::size_t workers : {1U, 3U}) {

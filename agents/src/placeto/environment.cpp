@@ -44,10 +44,10 @@ double work_us(const Problem& problem) {
 bool keeps_start_times(const Problem& problem, const EpisodeOptions& options) {
   const bool keeps = options.reward != Reward::kTerminal;
   if (keeps) {
-    const std::size_t of_each = options.workers * options.sweeps;
     policy_gradient::check_group_limit(
         "placeto", problem.num_groups(),
-        {.per_pair_bytes = static_cast<double>(sizeof(float) * of_each)}, "reward=terminal");
+        {.per_pair_bytes = static_cast<double>(sizeof(float) * options.workers)},
+        "reward=terminal");
   }
   return keeps;
 }
@@ -85,10 +85,7 @@ Environment::Environment(Session& environment_session, const Options& all_option
 }
 
 std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem) {
-  if (options.reward == Reward::kTerminal) {
-    return 1;
-  }
-  return problem.num_groups() * static_cast<std::int64_t>(options.sweeps) + 1;
+  return options.reward == Reward::kTerminal ? 1 : std::int64_t{problem.num_groups()} + 1;
 }
 
 void Environment::load(const JsonCursor& json) {
@@ -112,7 +109,7 @@ void Environment::load(const JsonCursor& json) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
     fixed_starts[i] = placement_from_json(starts[i], session->problem());
   }
-  baseline.load(json.at("baseline"), order.size() * options.sweeps);
+  baseline.load(json.at("baseline"), order.size());
 }
 
 std::string Environment::to_json() const {

@@ -15,8 +15,7 @@ RolloutCollector::RolloutCollector(const Network<float>& network)
 
 bool RolloutCollector::collect(Environment& environment, std::size_t workers, bool greedy) {
   const std::size_t num_groups = environment.graph.size();
-  const std::size_t steps = num_groups * environment.options.sweeps;
-  const std::size_t num_decisions = steps * workers;
+  const std::size_t num_decisions = num_groups * workers;
   placements_.clear();
   for (std::size_t worker = 0; worker < workers; ++worker) {
     placements_.push_back(environment.next_start(worker));
@@ -54,12 +53,12 @@ bool RolloutCollector::collect(Environment& environment, std::size_t workers, bo
     }
     write_times(0);
   }
-  for (std::size_t step = 0; step < steps; ++step) {
+  for (std::size_t step = 0; step < num_groups; ++step) {
     if (environment.keeps_start_times) {
       keep_start_times(environment, step);
     }
     act(environment, step, greedy);
-    if (!each_step && step + 1 < steps) {
+    if (!each_step && step + 1 < num_groups) {
       continue;
     }
     if (!simulate(environment, !each_step || !environment.options.skip_unchanged)) {

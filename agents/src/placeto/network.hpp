@@ -42,7 +42,7 @@ struct Observation {
   GroupId current = 0;
   std::vector<std::int32_t> devices{};   ///< by group: index of its placeable device
   std::span<const float> start_times{};  ///< by group: normalized, in the last simulated step
-  std::vector<std::uint8_t> visits{};    ///< by group: how often it was visited
+  std::vector<std::uint8_t> visits{};    ///< by group: 1 if it was visited, else 0
 };
 
 /// Computes logits with the parameters of a tape.

@@ -49,8 +49,6 @@ OptionTable<Options> declare() {
                  {"one-device", "random", "random-each-episode", "best"},
                  "placement at the start of an episode: one device; random, drawn once for each "
                  "worker; random in each episode; the best so far");
-  episode.number("sweeps", &EpisodeOptions::sweeps, 1, 100, "visits of each group in an episode",
-                 kForExperts);
   episode.flag("skip-unchanged", &EpisodeOptions::skip_unchanged,
                "an action that keeps the placement takes no evaluation", kForExperts);
   episode.choice("order", &EpisodeOptions::order, {"topological", "random", "reverse"},

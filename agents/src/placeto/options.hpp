@@ -36,8 +36,7 @@ struct EpisodeOptions {
   Start start = Start::kRandom;
   Reward reward = Reward::kStep;
   double discount = 1;
-  double epsilon = 0;  // probability of a uniformly random action
-  std::size_t sweeps = 1;
+  double epsilon = 0;           // probability of a uniformly random action
   bool skip_unchanged = false;  // ours: an unchanged placement is not simulated again
   bool relative_times = false;
   bool log_time = false;

@@ -7,18 +7,15 @@ namespace emplace::agents::placeto {
 Observation Rollout::observation(std::size_t i) const {
   const std::size_t num_groups = order_.size();
   const std::size_t worker = i % workers_;
-  const std::size_t sweep = i / workers_ / num_groups;
-  const std::size_t at = i / workers_ % num_groups;  // in the sweep
+  const std::size_t at = i / workers_;
   Observation observation{.current = order_[at],
                           .devices = starts_[worker],
                           .start_times = start_times_[start_times_.size() == 1 ? 0 : i],
                           .visits = std::vector<std::uint8_t>(num_groups)};
   for (std::size_t group = 0; group < num_groups; ++group) {
-    const std::size_t visits = sweep + (position_[group] < at ? 1 : 0);
-    observation.visits[group] = static_cast<std::uint8_t>(visits);
-    if (visits > 0) {
-      const std::size_t last = (visits - 1) * num_groups + position_[group];
-      observation.devices[group] = actions_[last * workers_ + worker];
+    if (position_[group] < at) {
+      observation.visits[group] = 1;
+      observation.devices[group] = actions_[position_[group] * workers_ + worker];
     }
   }
   return observation;

@@ -53,10 +53,10 @@ class Rollout {
  private:
   friend class RolloutCollector;
 
-  GroupId visited_at(std::size_t step) const { return order_[step % order_.size()]; }
+  GroupId visited_at(std::size_t step) const { return order_[step]; }
 
   std::size_t workers_ = 0;
-  std::vector<GroupId> order_;                     // of the visits in a sweep
+  std::vector<GroupId> order_;                     // of the visits
   std::vector<std::size_t> position_;              // in order_, by group
   std::vector<std::vector<std::int32_t>> starts_;  // devices at first, by worker, group
   std::vector<std::int32_t> actions_;              // by decision
