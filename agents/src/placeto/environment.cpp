@@ -3,7 +3,6 @@
 #include "policy_gradient/group_limit.hpp"
 
 #include <emplace/agents/placement_json.hpp>
-#include <emplace/graphs/elementary.hpp>
 
 #include <fmt/format.h>
 
@@ -137,10 +136,7 @@ Placement Environment::next_start(std::size_t worker) const {
 
 double Environment::time_of(const Evaluation& evaluation, const StepOutline& outline) const {
   const Problem& problem = session->problem();
-  double time = evaluation.step_time_us / us_per_unit;
-  if (options.log_time) {
-    time = log_of(std::max(time, 1e-300));
-  }
+  const double time = evaluation.step_time_us / us_per_unit;
   double over = 0;
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     const double limit = options.memory_limit_gb > 0

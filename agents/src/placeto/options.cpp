@@ -71,7 +71,6 @@ OptionTable<Options> declare() {
       "time-unit", &EpisodeOptions::relative_times, {"second", "work"},
       "unit of times: a second, or the time of all ops in sequence on their fastest devices",
       kForExperts);
-  reward.flag("log-time", &EpisodeOptions::log_time, "takes the logarithm of times", kForExperts);
   reward.number("memory-penalty", &EpisodeOptions::memory_penalty, 0, 1000,
                 "units of time added for each 10^9 bytes over the memory limit", kForExperts);
   reward.number("memory-limit", &EpisodeOptions::memory_limit_gb, 0, 1e6,

@@ -39,7 +39,6 @@ struct EpisodeOptions {
   double epsilon = 0;           // probability of a uniformly random action
   bool skip_unchanged = false;  // ours: an unchanged placement is not simulated again
   bool relative_times = false;
-  bool log_time = false;
   double memory_penalty = 2;   // for each 10^9 bytes
   double memory_limit_gb = 0;  // 0: the device's own
   double time_cap = 10;
