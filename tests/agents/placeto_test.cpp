@@ -115,17 +115,12 @@ TEST(Placeto, LearnsAGreedyPolicyForSmallProblems) {
     EXPECT_LE(greedy_us(named.problem, "time-unit=work,entropy-weight=0.1", 1, 6000),
               1.1 * test::optimum_us(named.problem));
   }
-  const Problem problem = test::make_problem(test::crossing_graph());
-  EXPECT_LE(greedy_us(problem, "time-unit=work,entropy-weight=0.1,algorithm=ppo", 1, 3000),
-            1.1 * test::optimum_us(problem));
 }
 
 TEST(Placeto, LearnsTheSameBitsOnOneAndTwoThreads) {
   const Problem problem = test::make_problem(test::fork_join_graph(40, 20), {.num_devices = 3});
   const Problem other = test::make_problem(test::crossing_graph(), {.num_devices = 3});
-  for (const char* spec :
-       {"placeto:preset=released,workers=3", "placeto:preset=released,algorithm=ppo",
-        "placeto:preset=paper,workers=2"}) {
+  for (const char* spec : {"placeto:preset=released,workers=3", "placeto:preset=paper,workers=2"}) {
     const auto policy = [&](std::size_t threads) {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
       const auto agent = make(spec);
@@ -278,7 +273,6 @@ Left train_until(const std::string& spec, std::int64_t updates, const Left* from
 TEST(Placeto, ResumesWithTheSameBits) {
   for (const char* spec :
        {"placeto:preset=released,workers=2,start=best,greedy-every=4,baseline-episodes=3",
-        "placeto:preset=released,workers=2,start=best,greedy-every=4,algorithm=ppo",
         "placeto:preset=released,order=random,entropy-decay=exponential,optimizer=rmsprop"}) {
     const Left whole = train_until(spec, 1'000'000, nullptr);
     const std::int64_t updates = whole.updates.back().update;

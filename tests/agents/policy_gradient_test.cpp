@@ -3,7 +3,6 @@
 #include "agents/src/policy_gradient/advantage.hpp"
 #include "agents/src/policy_gradient/baseline.hpp"
 #include "agents/src/policy_gradient/categorical.hpp"
-#include "agents/src/policy_gradient/loss.hpp"
 #include "agents/src/policy_gradient/policy_optimizer.hpp"
 #include "agents/src/policy_gradient/schedule.hpp"
 #include "support/problems.hpp"
@@ -14,9 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <vector>
 
 namespace emplace::agents::policy_gradient {
@@ -60,23 +57,6 @@ TEST(Advantages, AreScaledToARootMeanSquareOfOne) {
 TEST(Advantages, AreStandardDeviationsBelowTheMean) {
   EXPECT_THAT(standardized(std::vector<double>{1, 3, 1, 3}), testing::ElementsAre(1, -1, 1, -1));
   EXPECT_THAT(standardized(std::vector<double>{2, 2}), testing::ElementsAre(0, 0));
-}
-
-// Against differences of the loss itself, as Schulman et al. write it.
-TEST(Loss, HasTheDerivativeOfTheClippedSurrogate) {
-  constexpr double kStep = 1e-6;
-  constexpr double kClip = 0.2;
-  for (const double advantage : {2.0, -3.0}) {
-    const auto loss = [&](double log_ratio) {
-      const double ratio = std::exp(log_ratio);
-      return -std::min(ratio * advantage, std::clamp(ratio, 1 - kClip, 1 + kClip) * advantage);
-    };
-    for (const double log_ratio : {-0.5, -0.1, 0.0, 0.1, 0.5}) {
-      EXPECT_NEAR(ppo_derivative(advantage, log_ratio, kClip),
-                  (loss(log_ratio + kStep) - loss(log_ratio - kStep)) / (2 * kStep), 1e-6);
-    }
-    EXPECT_EQ(ppo_derivative(advantage, 0, kClip), reinforce_derivative(advantage));
-  }
 }
 
 TEST(Schedule, FallsLinearlyExponentiallyOrNotAtAll) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// The training of Placeto's policy: REINFORCE with a baseline for each step and an entropy bonus,
-// or PPO (Schulman et al. 2017) on the same episodes. The gradients of all decisions are summed
-// (not averaged), clipped and given to the optimizer.
+// The training of Placeto's policy: REINFORCE (Williams 1992) with a baseline for each step and an
+// entropy bonus. The gradients of all decisions are summed (not averaged), clipped and given to the
+// optimizer.
 //
 // Decisions are processed in parallel, in pieces of about a thousand rows; each piece runs the
 // network forward again and then backward. The pieces depend on the problem alone, and their
@@ -41,7 +41,7 @@ class Learner {
   void begin_update() { optimizer_.begin_update(); }
 
   /// Makes the update from a round of episodes on one or several problems. Returns the norm of the
-  /// gradient of the first minibatch (and epoch) before clipping.
+  /// gradient before clipping.
   double update(std::span<const Experience> experiences);
 
   /// Returns the number of updates so far.
@@ -59,15 +59,12 @@ class Learner {
 
   struct Piece;
 
-  // Appends the pieces of one of `minibatches` minibatches of an experience.
-  void append_pieces(const Experience& experience, std::size_t minibatch, std::size_t minibatches,
-                     std::span<double> first_log_probabilities, std::vector<Piece>& pieces) const;
+  // Appends the pieces of an experience.
+  void append_pieces(const Experience& experience, std::vector<Piece>& pieces) const;
   // Adds their gradients to gradient_.
-  void add_gradients(std::span<const Piece> pieces, bool is_first);
-  void add_piece(Workspace& workspace, const Piece& piece, bool is_first,
-                 std::span<float> gradient) const;
+  void add_gradients(std::span<const Piece> pieces);
+  void add_piece(Workspace& workspace, const Piece& piece, std::span<float> gradient) const;
 
-  UpdateOptions options_;
   Network<float>* network_;
   policy_gradient::PolicyOptimizer optimizer_;
   Team* team_;  // or null

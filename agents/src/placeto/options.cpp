@@ -80,19 +80,13 @@ OptionTable<Options> declare() {
                 "upper limit of a time, in units of time", kForExperts);
 
   auto update = table.group("learning", &Options::update);
-  update.choice("algorithm", &UpdateOptions::algorithm, {"regression", "reinforce", "ppo"},
+  update.choice("algorithm", &UpdateOptions::algorithm, {"regression", "reinforce"},
                 "regression: learns to predict what moves of groups and clusters gain; "
-                "reinforce, ppo: policy gradient of visits to one group after the other");
+                "reinforce: policy gradient of visits to one group after the other");
   policy_gradient::declare_learning_options(table, &Options::learning);
   update.number("baseline-episodes", &UpdateOptions::baseline_episodes, 0, 1000,
                 "rounds of episodes that the baseline of each step averages; 0: no baseline",
                 kForExperts);
-  update.number("minibatches", &UpdateOptions::minibatches, 1, 1'000'000,
-                "parts of an update's decisions, each with its own optimizer step", kForExperts);
-  update.number("ppo-epochs", &UpdateOptions::ppo_epochs, 1, 100,
-                "passes of PPO over the decisions of an update", kForExperts);
-  update.number("ppo-clip", &UpdateOptions::ppo_clip, 0.01, 1,
-                "PPO clips ratios of probabilities to 1 plus or minus this", kForExperts);
 
   auto regression = table.group("regression", &Options::regression);
   regression.number("moves", &RegressionOptions::moves, 1, 4096,

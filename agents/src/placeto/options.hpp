@@ -48,14 +48,11 @@ struct EpisodeOptions {
 
 /// Says how a policy learns: to predict what moves gain (value_policy.hpp), or by policy gradient
 /// from visits to one group after the other (policy.hpp).
-enum class Algorithm : std::uint8_t { kRegression, kReinforce, kPpo };
+enum class Algorithm : std::uint8_t { kRegression, kReinforce };
 
 /// Says what an update of the policy is.
 struct UpdateOptions {
   Algorithm algorithm = Algorithm::kReinforce;
-  std::size_t minibatches = 1;  // ours
-  int ppo_epochs = 4;
-  double ppo_clip = 0.2;
   std::size_t baseline_episodes = 10;  // 0: none
 };
 
