@@ -3,7 +3,6 @@
 // The options of learning that agents share. They are declared here once; an agent's defaults are
 // the initial values of its LearningOptions.
 
-#include "nn/optimizer.hpp"
 #include "option_table.hpp"
 #include "policy_gradient/schedule.hpp"
 
@@ -13,7 +12,6 @@ namespace emplace::agents::policy_gradient {
 struct LearningOptions {
   double learning_rate = 1e-3;
   double learning_rate_end = 1e-4;
-  nn::OptimizerKind optimizer = nn::OptimizerKind::kAdam;
   double max_grad_norm = 1;
   bool normalize_advantages = false;  ///< to a root mean square of 1
   double entropy_weight = 0;
@@ -29,8 +27,6 @@ void declare_learning_options(OptionTable<Options>& table, LearningOptions Optio
   learning.number("learning-rate", &LearningOptions::learning_rate, 0, 1, "initial learning rate");
   learning.number("learning-rate-end", &LearningOptions::learning_rate_end, 0, 1,
                   "final learning rate, reached linearly at the end of the budget", kForExperts);
-  learning.choice("optimizer", &LearningOptions::optimizer, nn::optimizer_names(),
-                  "method of gradient descent", kForExperts);
   learning.number("max-grad-norm", &LearningOptions::max_grad_norm, 1e-6, 1e6,
                   "Euclidean norm to which gradients are clipped", kForExperts);
   learning.flag("normalize-advantages", &LearningOptions::normalize_advantages,

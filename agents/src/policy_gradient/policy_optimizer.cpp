@@ -15,7 +15,7 @@ PolicyOptimizer::PolicyOptimizer(const LearningOptions& options, nn::Parameters<
                        .share = options.entropy_decay_share},
       max_grad_norm_(options.max_grad_norm),
       parameters_(&parameters),
-      optimizer_(options.optimizer, parameters.values().size()),
+      optimizer_(parameters.values().size()),
       progress_(sessions) {}
 
 void PolicyOptimizer::begin_update() {
