@@ -166,7 +166,7 @@ double ValueTrainer::fit(std::span<const Episode> episodes) {
       order.emplace_back(episode.problem, &trials);
     }
   }
-  const double rate = learning_rate_.at(progress_.share(), updates_);
+  const double rate = learning_rate_.at(progress_.share());
   std::vector<std::vector<float>> gradients(
       kMinibatch, std::vector<float>(network_->parameters().values().size()));
   double first_norm = 0;

@@ -35,10 +35,8 @@ void declare_learning_options(OptionTable<Options>& table, LearningOptions Optio
                   "initial weight of the entropy bonus, which keeps the policy exploring");
   learning.number("entropy-weight-end", &LearningOptions::entropy_weight_end, 0, 1000,
                   "final entropy weight", kForExperts);
-  learning.choice(
-      "entropy-decay", &LearningOptions::entropy_decay, {"none", "linear", "exponential"},
-      "decay of the entropy weight: none; linear; exponential, by 5 % every 100 updates",
-      kForExperts);
+  learning.choice("entropy-decay", &LearningOptions::entropy_decay, {"none", "linear"},
+                  "decay of the entropy weight", kForExperts);
   learning.number("entropy-decay-share", &LearningOptions::entropy_decay_share, 0.001, 1,
                   "share of the budget that a linear decay takes", kForExperts);
 }

@@ -20,8 +20,8 @@ PolicyOptimizer::PolicyOptimizer(const LearningOptions& options, nn::Parameters<
 
 void PolicyOptimizer::begin_update() {
   const double progress = progress_.share();
-  learning_rate_ = learning_rates_.at(progress, updates_);
-  entropy_weight_ = entropy_weights_.at(progress, updates_);
+  learning_rate_ = learning_rates_.at(progress);
+  entropy_weight_ = entropy_weights_.at(progress);
 }
 
 double PolicyOptimizer::step(std::span<float> gradient) {
