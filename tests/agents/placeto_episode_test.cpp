@@ -181,24 +181,6 @@ TEST(PlacetoEpisode, AGreedyOneTakesTheMostProbableDevices) {
   }
 }
 
-// A policy that never moves a group, with epsilon 1: of 8 x 8 actions half are expected to be
-// moves; fewer than 16 or more than 48 have a probability below 10^-4.
-TEST(PlacetoEpisode, TakesUniformlyRandomActionsWithProbabilityEpsilon) {
-  const Collected stays("stay-bias=100", 8);
-  const Collected strays("stay-bias=100,epsilon=1", 8);
-  const auto moves = [](const Collected& collected) {
-    int count = 0;
-    for (std::size_t i = 0; i < collected.environment.rollout.num_decisions(); ++i) {
-      const Observation observation = collected.environment.rollout.observation(i);
-      const auto current = static_cast<std::size_t>(observation.current);
-      count += observation.devices[current] != collected.environment.rollout.actions()[i] ? 1 : 0;
-    }
-    return count;
-  };
-  EXPECT_EQ(moves(stays), 0);
-  EXPECT_THAT(moves(strays), testing::AllOf(testing::Ge(16), testing::Le(48)));
-}
-
 // Start times of each step take memory that grows with the square of groups.
 TEST(PlacetoEpisode, RefusesMoreGroupsThanItHasMemoryFor) {
   const Problem problem =

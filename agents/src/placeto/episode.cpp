@@ -133,15 +133,9 @@ void RolloutCollector::act(Environment& environment, std::size_t step, bool gree
     for (const double probability : probabilities_) {
       rollout.entropy_sum_ -= probability > 0 ? probability * log_of(probability) : 0;
     }
-    RandomStream& random = environment.session->random();
-    std::size_t action = 0;
-    if (greedy) {
-      action = policy_gradient::greedy_action(probabilities_);
-    } else if (environment.options.epsilon > 0 && random.uniform() < environment.options.epsilon) {
-      action = random.below(probabilities_.size());
-    } else {
-      action = policy_gradient::sample_action(probabilities_, random);
-    }
+    const std::size_t action =
+        greedy ? policy_gradient::greedy_action(probabilities_)
+               : policy_gradient::sample_action(probabilities_, environment.session->random());
     rollout.actions_[step * workers + worker] = static_cast<std::int32_t>(action);
     placements_[worker][rollout.visited_at(step)] =
         environment.session->problem().placeable_devices()[action];

@@ -12,10 +12,15 @@ namespace emplace::agents::placeto {
 namespace {
 
 // What all algorithms read, and what only one reads. The others read all the rest.
-constexpr std::array<std::string_view, 7> kOfAll = {
-    "algorithm", "groups", "rounds", "workers", "epsilon", "learning-rate", "learning-rate-end"};
-constexpr std::array<std::string_view, 6> kOfRegression = {
-    "moves", "levels", "temperature", "episode-length", "pretrained", "online-learning-rate"};
+constexpr std::array<std::string_view, 6> kOfAll = {
+    "algorithm", "groups", "rounds", "workers", "learning-rate", "learning-rate-end"};
+constexpr std::array<std::string_view, 7> kOfRegression = {"moves",
+                                                           "levels",
+                                                           "epsilon",
+                                                           "temperature",
+                                                           "episode-length",
+                                                           "pretrained",
+                                                           "online-learning-rate"};
 
 OptionTable<Options> declare() {
   OptionTable<Options> table;
@@ -53,8 +58,6 @@ OptionTable<Options> declare() {
                "an action that keeps the placement takes no evaluation", kForExperts);
   episode.choice("order", &EpisodeOptions::order, {"topological", "random", "reverse"},
                  "order of the visits to groups", kForExperts);
-  episode.number("epsilon", &EpisodeOptions::epsilon, 0, 1,
-                 "probability of a uniformly random action", kForExperts);
   episode.number(
       "greedy-every", &EpisodeOptions::greedy_every, 0, 1'000'000'000,
       "period, in rounds of episodes, of a round of greedy ones without an update; 0: none",
@@ -101,6 +104,8 @@ OptionTable<Options> declare() {
                     "how many groups move at once: learned, as many as the move of the highest "
                     "value has, one or a cluster or a layer; random, drawn; finest, one",
                     kForExperts);
+  regression.number("epsilon", &RegressionOptions::epsilon, 0, 1, "probability of a random move",
+                    kForExperts);
   regression.flag("pretrained", &RegressionOptions::pretrained,
                   "begins with the policy that comes with emplace and has 2 rounds; otherwise, or "
                   "with other rounds, with a random one");
@@ -144,7 +149,7 @@ ValuePolicyOptions value_policy_options(const Options& options) {
   return {.network = {.rounds = options.network.rounds},
           .learning = {.moves = {.moves = options.regression.moves,
                                  .levels = options.regression.levels,
-                                 .epsilon = options.episode.epsilon,
+                                 .epsilon = options.regression.epsilon,
                                  .initial_temperature = options.regression.temperature,
                                  .final_temperature =
                                      options.regression.temperature * kFinalTemperature,

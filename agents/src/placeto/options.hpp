@@ -36,7 +36,6 @@ struct EpisodeOptions {
   Start start = Start::kRandom;
   Reward reward = Reward::kStep;
   double discount = 1;
-  double epsilon = 0;           // probability of a uniformly random action
   bool skip_unchanged = false;  // ours: an unchanged placement is not simulated again
   bool relative_times = false;
   double memory_penalty = 2;   // for each 10^9 bytes
@@ -60,6 +59,7 @@ struct UpdateOptions {
 struct RegressionOptions {
   std::int64_t moves = 128;  // that the network values after a move that is kept
   Levels levels = Levels::kLearned;
+  double epsilon = 0.1;                // probability of a random move
   double temperature = 2;              // initial, in mean times of a group
   std::int64_t episode_length = 256;   // evaluations
   double online_learning_rate = 1e-3;  // of what is learned while a graph is placed
