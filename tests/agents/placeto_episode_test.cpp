@@ -204,19 +204,17 @@ TEST(PlacetoEpisode, EndsWithTheBudget) {
   EXPECT_EQ(collected.session.evaluations(), 5);
 }
 
-// 3 s and a peak of 4 GB on the fuller device.
+// A peak of 4 GB on the fuller device.
 TEST(PlacetoEpisode, AddsThePenaltyForMemoryAndCapsTheTime) {
-  const Evaluation evaluation{EvaluationStatus::kOk, 3e6, 0};
   const StepOutline outline{{}, {1'000'000'000, 4'000'000'000}};
-  const auto time = [&](const std::string& given) {
-    return Collected(given).environment.time_of(evaluation, outline);
+  const auto time = [&](const std::string& given, double step_us) {
+    return Collected(given).environment.time_of({EvaluationStatus::kOk, step_us, 0}, outline);
   };
-  EXPECT_DOUBLE_EQ(time(""), 3 + 2 * 3);  // a test device has 1 GB
-  EXPECT_DOUBLE_EQ(time("memory-limit=3.5"), 3 + 2 * 0.5);
-  EXPECT_DOUBLE_EQ(time("memory-penalty=0"), 3);
-  EXPECT_DOUBLE_EQ(time("memory-penalty=100"), 10);
-  EXPECT_DOUBLE_EQ(time("time-cap=4"), 4);
-  EXPECT_DOUBLE_EQ(time("time-unit=work,memory-penalty=0,time-cap=1000000"), 3e6 / 620);
+  EXPECT_DOUBLE_EQ(time("", 3e6), 3 + 2 * 3);  // a test device has 1 GB
+  EXPECT_DOUBLE_EQ(time("memory-limit=3.5", 3e6), 3 + 2 * 0.5);
+  EXPECT_DOUBLE_EQ(time("memory-limit=5", 3e6), 3);
+  EXPECT_DOUBLE_EQ(time("", 5e6), 10);
+  EXPECT_DOUBLE_EQ(time("memory-limit=5,time-unit=work", 2480), 2480.0 / 620);
 }
 
 }  // namespace

@@ -207,6 +207,21 @@ TEST(Placeto, BeginsWithGreedyEpisodesIfItIsToldTo) {
   }
 }
 
+TEST(Placeto, EachOf999RoundsIsGreedy) {
+  const Problem problem = test::make_problem(test::diamond_graph(30));
+  Session session(problem, {.seed = 1, .max_evaluations = 1000 * (problem.num_groups() + 1)});
+  Session* const sessions[] = {&session};
+  const auto agent =
+      make("placeto:preset=released,rounds=0,pooling=all,workers=1,greedy-first=false");
+  std::int64_t episodes = 0;
+  trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
+    episodes += update.update < 999 ? 1 : 2;
+    EXPECT_EQ(update.episodes, episodes);
+    return true;
+  });
+  EXPECT_EQ(episodes, 1000);
+}
+
 TEST(Placeto, StopsWhenTheCallbackReturnsFalse) {
   const Problem one = test::make_problem(test::fork_join_graph(4, 20));
   const Problem other = test::make_problem(test::crossing_graph());
@@ -269,11 +284,9 @@ Left train_until(const std::string& spec, std::int64_t updates, const Left* from
   return left;
 }
 
-// With a greedy episode each fourth round, so that one lies right before and after a cut.
 TEST(Placeto, ResumesWithTheSameBits) {
-  for (const char* spec :
-       {"placeto:preset=released,workers=2,start=best,greedy-every=4,baseline-episodes=3",
-        "placeto:preset=released,order=random,entropy-decay=linear"}) {
+  for (const char* spec : {"placeto:preset=released,workers=2,start=best,baseline-episodes=3",
+                           "placeto:preset=released,order=random,entropy-decay=linear"}) {
     const Left whole = train_until(spec, 1'000'000, nullptr);
     const std::int64_t updates = whole.updates.back().update;
     ASSERT_GT(updates, 10);

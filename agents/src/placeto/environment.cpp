@@ -16,6 +16,11 @@ namespace {
 constexpr double kBytesPerGigabyte = 1e9;
 constexpr double kUsPerSecond = 1e6;
 
+// Of the authors' file, in units of time: what each 10^9 bytes over the memory limit add to a time,
+// and its upper limit.
+constexpr double kMemoryPenalty = 2;
+constexpr double kTimeCap = 10;
+
 Placement random_placement(const Problem& problem, RandomStream& random) {
   const std::span<const DeviceId> devices = problem.placeable_devices();
   Placement placement(problem.num_groups());
@@ -145,7 +150,7 @@ double Environment::time_of(const Evaluation& evaluation, const StepOutline& out
     const auto peak = static_cast<double>(outline.peak_bytes[device]);
     over = std::max(over, (peak - limit) / kBytesPerGigabyte);
   }
-  return std::min(time + options.memory_penalty * over, options.time_cap);
+  return std::min(time + kMemoryPenalty * over, kTimeCap);
 }
 
 void Environment::read_devices(const Placement& placement, std::span<std::int32_t> devices) const {

@@ -58,12 +58,9 @@ OptionTable<Options> declare() {
                "an action that keeps the placement takes no evaluation", kForExperts);
   episode.choice("order", &EpisodeOptions::order, {"topological", "random", "reverse"},
                  "order of the visits to groups", kForExperts);
-  episode.number(
-      "greedy-every", &EpisodeOptions::greedy_every, 0, 1'000'000'000,
-      "period, in rounds of episodes, of a round of greedy ones without an update; 0: none",
-      kForExperts);
   episode.flag("greedy-first", &EpisodeOptions::greedy_first,
-               "the first round of episodes is such a greedy one", kForExperts);
+               "the first round of episodes is greedy and makes no update, as each 999th is",
+               kForExperts);
 
   auto reward = table.group("reward", &Options::episode);
   reward.choice("reward", &EpisodeOptions::reward, {"step", "terminal"},
@@ -74,13 +71,10 @@ OptionTable<Options> declare() {
       "time-unit", &EpisodeOptions::relative_times, {"second", "work"},
       "unit of times: a second, or the time of all ops in sequence on their fastest devices",
       kForExperts);
-  reward.number("memory-penalty", &EpisodeOptions::memory_penalty, 0, 1000,
-                "units of time added for each 10^9 bytes over the memory limit", kForExperts);
   reward.number("memory-limit", &EpisodeOptions::memory_limit_gb, 0, 1e6,
-                "memory limit of a device in 10^9 bytes, for the penalty; 0: the device's own",
+                "memory limit of a device in 10^9 bytes, each of which over it adds 2 units to a "
+                "time; 0: the device's own",
                 kForExperts);
-  reward.number("time-cap", &EpisodeOptions::time_cap, 1e-3, 1e6,
-                "upper limit of a time, in units of time", kForExperts);
 
   auto update = table.group("learning", &Options::update);
   update.choice("algorithm", &UpdateOptions::algorithm, {"regression", "reinforce"},

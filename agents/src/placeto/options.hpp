@@ -38,10 +38,7 @@ struct EpisodeOptions {
   double discount = 1;
   bool skip_unchanged = false;  // ours: an unchanged placement is not simulated again
   bool relative_times = false;
-  double memory_penalty = 2;   // for each 10^9 bytes
   double memory_limit_gb = 0;  // 0: the device's own
-  double time_cap = 10;
-  std::int64_t greedy_every = 999;
   bool greedy_first = false;
 };
 
