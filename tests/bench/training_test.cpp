@@ -101,7 +101,7 @@ TEST_P(TrainingTogether, LeavesTheSameBitsOnAnyNumberOfRanks) {
 INSTANTIATE_TEST_SUITE_P(Agents, TrainingTogether,
                          ::testing::Values("placeto:preset=released,rounds=1,workers=3,start=best",
                                            "placeto:preset=paper,rounds=1,workers=4",
-                                           "placeto:rounds=1,workers=2,episode-length=40",
+                                           "placeto:rounds=1,workers=2,moves=16",
                                            "placeto:preset=released,rounds=1,workers=3,groups=6",
                                            "rnn-hdp:groups=6,hidden=4",
                                            "rnn-hdp:groups=6,hidden=4,problems=2",

@@ -14,13 +14,8 @@ namespace {
 // What all algorithms read, and what only one reads. The others read all the rest.
 constexpr std::array<std::string_view, 6> kOfAll = {
     "algorithm", "groups", "rounds", "workers", "learning-rate", "learning-rate-end"};
-constexpr std::array<std::string_view, 7> kOfRegression = {"moves",
-                                                           "levels",
-                                                           "epsilon",
-                                                           "temperature",
-                                                           "episode-length",
-                                                           "pretrained",
-                                                           "online-learning-rate"};
+constexpr std::array<std::string_view, 5> kOfRegression = {"moves", "levels", "epsilon",
+                                                           "pretrained", "online-learning-rate"};
 
 OptionTable<Options> declare() {
   OptionTable<Options> table;
@@ -89,11 +84,6 @@ OptionTable<Options> declare() {
   regression.number("moves", &RegressionOptions::moves, 1, 4096,
                     "moves that the network values after a move that is kept; after others, a "
                     "quarter of that");
-  regression.number("temperature", &RegressionOptions::temperature, 1e-6, 1e6,
-                    "initial temperature at which longer steps are accepted, in mean times of a "
-                    "group");
-  regression.number("episode-length", &RegressionOptions::episode_length, 1, 1'000'000'000,
-                    "evaluations of an episode");
   regression.choice("levels", &RegressionOptions::levels, {"learned", "random", "finest"},
                     "how many groups move at once: learned, as many as the move of the highest "
                     "value has, one or a cluster or a layer; random, drawn; finest, one",
@@ -139,16 +129,11 @@ Options read_options(const Params& params) {
 }
 
 ValuePolicyOptions value_policy_options(const Options& options) {
-  constexpr double kFinalTemperature = 1.0 / 200;  // of the initial one
   return {.network = {.rounds = options.network.rounds},
           .learning = {.moves = {.moves = options.regression.moves,
                                  .levels = options.regression.levels,
                                  .epsilon = options.regression.epsilon,
-                                 .initial_temperature = options.regression.temperature,
-                                 .final_temperature =
-                                     options.regression.temperature * kFinalTemperature,
                                  .learning_rate = options.regression.online_learning_rate},
-                       .episode_length = options.regression.episode_length,
                        .workers = options.episode.workers,
                        .learning_rate = options.learning.learning_rate,
                        .learning_rate_end = options.learning.learning_rate_end},

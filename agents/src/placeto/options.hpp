@@ -57,8 +57,6 @@ struct RegressionOptions {
   std::int64_t moves = 128;  // that the network values after a move that is kept
   Levels levels = Levels::kLearned;
   double epsilon = 0.1;                // probability of a random move
-  double temperature = 2;              // initial, in mean times of a group
-  std::int64_t episode_length = 256;   // evaluations
   double online_learning_rate = 1e-3;  // of what is learned while a graph is placed
   bool pretrained = true;              // begins with the policy that comes with emplace
 };
