@@ -20,7 +20,6 @@
 // Scalar is float in agents. In tests it is double, so that finite differences can check every
 // operation.
 
-#include "activation.hpp"
 #include "arena.hpp"
 #include "kernels.hpp"
 #include "matrix.hpp"
@@ -39,6 +38,9 @@ namespace emplace::agents::nn {
 struct Value {
   std::int32_t index = -1;
 };
+
+/// Names what follows an affine layer.
+enum class Activation : std::uint8_t { kNone, kRelu };
 
 /// Keeps log p finite in the entropy, as in Placeto's released code.
 inline constexpr double kEntropyOffset = 1e-3;
@@ -62,9 +64,6 @@ class Tape {
 
   /// Returns activation(x W + b). Requires: x in panels or rows.
   Value affine(Value x, LayerId layer, Activation activation);
-
-  /// Returns activation(x).
-  Value activate(Value x, Activation activation);
 
   /// Returns the segment sums (or means) of rows of the sources, which have the same columns; an
   /// empty segment gives 0. With `lanes` = 2, 4, 8 or 16 each row index means that many consecutive
@@ -111,9 +110,6 @@ class Tape {
   /// columns, the query in rows.
   Value attend(Value memory, Value query, LayerId layer);
 
-  /// Returns the attention weight that row `by` of the query gave to row `of` of the memory.
-  Scalar attention(Value attended, std::size_t by, std::size_t of) const;
-
   /// Returns the numbers of `value`.
   MatrixView<Scalar> value(Value value) const {
     const Node& node = nodes_[index(value)];
@@ -135,7 +131,6 @@ class Tape {
   enum class Operation : std::uint8_t {
     kInput,
     kAffine,
-    kActivate,
     kSegmentSum,
     kInLayout,
     kAdd,
@@ -209,7 +204,6 @@ class Tape {
   void add_weight_gradients(std::span<Scalar> gradient);
   void add_weight_gradient(std::span<const LayerUse> uses, std::span<Scalar> gradient);
   void add_weight_gradient_of_rows(std::span<const LayerUse> uses, std::span<Scalar> gradient);
-  void add_activation_gradient(Node& node);
   void add_segment_sum_gradient(Node& node);
   void add_in_layout_gradient(Node& node);
   void add_sum_gradient(Node& node);

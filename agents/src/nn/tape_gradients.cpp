@@ -65,9 +65,6 @@ void Tape<Scalar>::backward(std::span<Scalar> gradient) {
         add_affine_gradient(node);
         layer_uses_.push_back({node.layer, node.layout, at});
         break;
-      case Operation::kActivate:
-        add_activation_gradient(node);
-        break;
       case Operation::kSegmentSum:
         add_segment_sum_gradient(node);
         break;
@@ -114,7 +111,11 @@ void Tape<Scalar>::add_affine_gradient(Node& node) {
   const Layer& layer = parameters_->layer(node.layer);
   const MatrixView<Scalar> y = view(node.value, node);
   Node& x = operand(node);
-  differentiate(node.activation, y, node.gradient);
+  if (node.activation == Activation::kRelu) {
+    map(
+        y.size(), node.gradient, [](Scalar d, Scalar at) { return at > 0 ? d : Scalar{0}; },
+        node.gradient, y.data);
+  }
   if (x.operation == Operation::kInput) {
     return;
   }
@@ -191,16 +192,6 @@ void Tape<Scalar>::add_weight_gradient_of_rows(std::span<const LayerUse> uses,
   kernels<Scalar>().weight_gradient_of_rows(layer_arguments(layer, 0), rows, x, dy,
                                             gradient.data() + layer.offset,
                                             gradient.data() + layer.bias_offset());
-}
-
-template <class Scalar>
-void Tape<Scalar>::add_activation_gradient(Node& node) {
-  const MatrixView<Scalar> y = view(node.value, node);
-  differentiate(node.activation, y, node.gradient);
-  if (Scalar* const to = gradient_to_add_to(operand(node))) {
-    add_map(
-        y.size(), to, [](Scalar d) { return d; }, node.gradient);
-  }
 }
 
 template <class Scalar>
