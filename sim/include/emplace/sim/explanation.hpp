@@ -63,7 +63,7 @@ struct PathSegment {
 };
 
 /// Returns the critical path in the order of time; only segments that last. Requires: `record` is a
-/// run on `problem` that was not stopped.
+/// run on `problem`.
 std::vector<PathSegment> critical_path(const Problem& problem, const StepRecord& record);
 
 /// Says how much of the critical path is of one kind.
@@ -128,7 +128,7 @@ struct Explanation {
   std::vector<std::string> without_effect{};
 };
 
-/// Explains a step. Requires: `record` is a run on `problem` that was not stopped.
+/// Explains a step. Requires: `record` is a run on `problem`.
 Explanation explain(const Problem& problem, const StepRecord& record);
 
 }  // namespace emplace
