@@ -124,8 +124,6 @@ struct Explanation {
   double exposed_us = 0;                ///< no op ran while a transfer was under way
   std::vector<Gain> gains{};            ///< largest first
   std::optional<MemoryOverflow> overflow{};
-  /// Sentences about parameters of the cluster that did nothing in this step.
-  std::vector<std::string> without_effect{};
 };
 
 /// Explains a step. Requires: `record` is a run on `problem`.
