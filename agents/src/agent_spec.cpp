@@ -27,7 +27,7 @@ Spec parse(std::string_view text) {
   if (std::ranges::any_of(spec.given,
                           [](const auto& given) { return given.first == kProgramParameter; })) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("'{}': '{}' comes twice; expected {}:COMMAND[,key=value,...]",
+                fmt::format("'{}': '{}' is given twice; expected {}:COMMAND[,key=value,...]",
                             excerpt(text), kProgramParameter, spec.name));
   }
   spec.given.emplace(spec.given.begin(), kProgramParameter,

@@ -72,7 +72,7 @@ class OptionTable {
                 const std::string& text, unsigned traits = 0) {
       const auto index_of = [choices](const ParamValue& value) {
         const auto found = std::ranges::find(choices, std::get<std::string>(value));
-        EMPLACE_CHECK(found != choices.end(), "'{}' is no choice", std::get<std::string>(value));
+        EMPLACE_CHECK(found != choices.end(), "'{}' is not a choice", std::get<std::string>(value));
         return static_cast<Choice>(found - choices.begin());
       };
       std::string initial_choice = choices.at(static_cast<std::size_t>(initial(field)));

@@ -42,13 +42,12 @@ void load_plugin(const std::string& path) {
   const PluginDescription* const description = describe();
   const std::string_view ours = kPluginAbi.data();
   if (description == nullptr || description->abi == nullptr || description->abi != ours) {
-    refuse(path,
-           fmt::format("was built for '{}', and this program is '{}'; build it again with the "
-                       "package of this emplace and its compiler",
-                       description == nullptr || description->abi == nullptr
-                           ? "unknown"
-                           : excerpt(description->abi, 100),
-                       ours));
+    refuse(path, fmt::format("was built for '{}', and this program is '{}'; rebuild it with the "
+                             "package of this emplace and its compiler",
+                             description == nullptr || description->abi == nullptr
+                                 ? "unknown"
+                                 : excerpt(description->abi, 100),
+                             ours));
   }
   try {
     description->add_agents(AgentRegistry::global());

@@ -16,7 +16,7 @@ namespace {
 void complete_presets(AgentInfo& info) {
   ParamSpec parameter{.name = kPresetParameter,
                       .default_value = info.presets.front().name,
-                      .summary = "set of defaults for all that is not given"};
+                      .summary = "set of defaults for parameters that are not given"};
   ParamDefaults own;
   for (const ParamSpec& spec : info.parameters) {
     own.emplace(spec.name, spec.default_value);
@@ -41,7 +41,7 @@ void complete_presets(AgentInfo& info) {
 std::vector<ParamSpec> with_defaults(std::vector<ParamSpec> table, const ParamDefaults& defaults) {
   for (const auto& [name, value] : defaults) {
     const auto spec = std::ranges::find(table, name, &ParamSpec::name);
-    EMPLACE_CHECK(spec != table.end(), "'{}' is given a default and is no parameter", name);
+    EMPLACE_CHECK(spec != table.end(), "'{}' is given a default and is not a parameter", name);
     EMPLACE_CHECK(spec->default_value.index() == value.index(),
                   "the default of '{}' has another type", name);
     spec->default_value = value;
@@ -74,10 +74,9 @@ void AgentRegistry::add(AgentInfo info, Factory factory) {
   std::string name = info.name;
   EMPLACE_CHECK(!name.empty(), "an agent has no name");
   if (info.default_groups) {
-    info.parameters.push_back(
-        whole_number(kGroupsParameter, *info.default_groups, 0, 1'000'000,
-                     "most groups of ops on which it decides; 0: on all, as also where the groups "
-                     "of the problem were asked for"));
+    info.parameters.push_back(whole_number(kGroupsParameter, *info.default_groups, 0, 1'000'000,
+                                           "most groups of ops to decide on; 0: all of them, also "
+                                           "if the user chose the groups of the problem"));
   }
   if (!info.presets.empty()) {
     complete_presets(info);

@@ -13,7 +13,7 @@ int allowed_threads(int wanted) {
   const int count = wanted == 0 ? tbb::info::default_concurrency() : wanted;
   const int allowed = bench::available_threads(count);
   if (allowed < count) {
-    note(fmt::format("emplace: warning: the system allows {} of {} threads; going on with these",
+    note(fmt::format("emplace: warning: the system allows {} of {} threads; continuing with these",
                      allowed, count));
   }
   return allowed;

@@ -69,8 +69,9 @@ Placement run_again(const bench::CellResult& result, const bench::ProblemSet& pr
                 fmt::format("agent {} failed: {}", cell.agent.text(), again.message));
   }
   if (again.placement_hash != result.placement_hash) {
-    note(fmt::format("emplace: warning: {} on {}: {} gives another placement than when it was run",
-                     cell.graph, cell.cluster, cell.agent.text()));
+    note(fmt::format(
+        "emplace: warning: {} on {}: {} now gives a different placement than in its run",
+        cell.graph, cell.cluster, cell.agent.text()));
   }
   return std::move(again.placement);
 }
@@ -86,8 +87,9 @@ std::optional<BestKnown> best_known_of(const bench::CellResult& result,
   const std::optional<Placement> placement = bench::at_grouping(
       problem.grouping(), own, is_kept ? result.placement : run_again(result, problems));
   if (!placement) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("the grouping {} parts ops that must share a device", cell.grouping));
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("the grouping {} separates ops that must share a device", cell.grouping));
   }
   return bench::make_best_known(
       cell.graph, cell.cluster, problem, *placement,
@@ -162,8 +164,8 @@ std::vector<BestKnownSearch> searches_of(const BestKnownSources& sources,
   }
   if (sources.graphs.empty() != sources.clusters.empty()) {
     throw Error(ErrorCode::kUsage,
-                "give both GRAPH and --cluster, or none of them for all entries (see emplace "
-                "best-known update --help)");
+                "give both GRAPH and --cluster, or neither for all entries (see emplace best-known "
+                "update --help)");
   }
   for (const std::string& graph : sources.graphs) {
     for (const std::string& cluster : sources.clusters) {

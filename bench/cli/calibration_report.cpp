@@ -21,7 +21,7 @@ constexpr std::size_t kMaxLeftOut = 10;
 
 Json or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
 
-std::string percent(double part) { return fmt::format("{:.1f}", 100 * part); }
+std::string percent_number(double part) { return fmt::format("{:.1f}", 100 * part); }
 
 std::string left_out_to_text(const std::vector<std::string>& left_out) {
   if (left_out.empty()) {
@@ -51,14 +51,15 @@ std::string copies_to_text(const calibrate::CopyFit& copies) {
   for (const calibrate::CopyCost& cost : copies.costs) {
     table.add_row({fmt::format("{}>{}", cost.from, cost.to), std::string(to_string(cost.host)),
                    fmt::format("{:.2f}", cost.alpha_us),
-                   fmt::format("{:.2f}", cost.bytes_per_us / 1e3), percent(cost.mean_error)});
+                   fmt::format("{:.2f}", cost.bytes_per_us / 1e3),
+                   percent_number(cost.mean_error)});
   }
   std::string text = "\n" + table.to_terminal(false);
   for (const calibrate::CopyCost& cost : copies.costs) {
     if (cost.pieces.size() > 1) {
       const calibrate::CopyPiece& large = cost.pieces.back();
       text += fmt::format(
-          "  {}>{}{}{} would need a line of its own from {} bytes on: {:.2f} us and {:.2f} GB/s\n",
+          "  {}>{}{}{} would need a separate line from {} bytes on: {:.2f} us and {:.2f} GB/s\n",
           cost.from, cost.to, cost.host == calibrate::HostMemory::kNone ? "" : " ",
           to_string(cost.host), large.from_bytes, large.alpha_us, large.bytes_per_us / 1e3);
     }
@@ -88,7 +89,7 @@ std::string to_text(const calibrate::CalibratedMachine& calibration) {
     }
     devices.add_row({device.device, fmt::format("{}", device.ops.samples.size()),
                      fmt::format("{:.2f}", device.launch.us),
-                     device.overlap ? percent(*device.overlap) : "", computed_by});
+                     device.overlap ? percent_number(*device.overlap) : "", computed_by});
   }
   return devices.to_terminal(false) + copies_to_text(calibration.copies) +
          left_out_to_text(calibration.left_out);
@@ -104,7 +105,7 @@ std::string to_text(const bench::Validation& validation) {
   for (const bench::ValidatedStep& step : validation.steps) {
     steps.add_row({step.placement, fmt::format("{:.3f}", step.predicted_us / 1e3),
                    fmt::format("{:.3f}", step.measured_us / 1e3),
-                   fmt::format("{:+.1f}", 100 * step.error()), percent(step.spread),
+                   fmt::format("{:+.1f}", 100 * step.error()), percent_number(step.spread),
                    fmt::format("{}", step.steps)});
   }
   TextTable ops({{"device"},
@@ -116,15 +117,15 @@ std::string to_text(const bench::Validation& validation) {
   for (const bench::ValidatedOps& row : validation.ops) {
     ops.add_row({row.device, std::string(to_string(row.op_class)),
                  std::string(emplace::to_string(row.source)), fmt::format("{}", row.ops),
-                 percent(row.mean_error), percent(row.max_error)});
+                 percent_number(row.mean_error), percent_number(row.max_error)});
   }
   std::string text = fmt::format("\n{}: predicted against measured\n", validation.graph);
   if (validation.mean_step_error) {
     const std::string tau = validation.tau                 ? fmt::format("{:.3f}", *validation.tau)
-                            : validation.steps.size() == 1 ? "of no use: one step only"
-                                                           : "of no use: all steps are equal";
+                            : validation.steps.size() == 1 ? "undefined: only one step"
+                                                           : "undefined: all steps are equal";
     text += fmt::format("\n{}\n  mean error of steps {} %, rank correlation (Kendall's tau) {}\n",
-                        steps.to_terminal(false), percent(*validation.mean_step_error), tau);
+                        steps.to_terminal(false), percent_number(*validation.mean_step_error), tau);
   }
   if (!validation.ops.empty()) {
     text += "\n" + ops.to_terminal(false);

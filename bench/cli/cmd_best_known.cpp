@@ -60,12 +60,12 @@ void add_folder(CLI::App& command, std::string& folder, const std::string& other
   command.add_option("--folder", folder, "Folder of the entries")
       ->type_name("DIR")
       ->default_str(
-          fmt::format("{} of the source tree that is worked in; {}", kFolderInTree, otherwise));
+          fmt::format("{} in the current source tree; elsewhere {}", kFolderInTree, otherwise));
 }
 
 // --- list
 
-struct ListOptions {
+struct BestKnownListOptions {
   std::string folder;
   bool check = false;
   bool json = false;
@@ -134,7 +134,7 @@ Json to_json(const std::vector<Listed>& all) {
   return {{"schema_version", 1}, {"best_known", std::move(list)}};
 }
 
-void list(const ListOptions& options) {
+void list(const BestKnownListOptions& options) {
   const std::string folder = chosen_folder(options.folder);
   std::vector<BestKnown> entries =
       folder.empty() ? bench::shipped_best_known() : bench::read_best_known_folder(folder);
@@ -155,20 +155,20 @@ void list(const ListOptions& options) {
   const auto invalid =
       std::ranges::count_if(all, [](const Listed& listed) { return !listed.complaint.empty(); });
   if (options.check && invalid > 0) {
-    throw Error(ErrorCode::kFormat,
-                fmt::format("{} of {} best-known placements are not valid; mend them with: emplace "
-                            "best-known update",
-                            invalid, all.size()));
+    throw Error(ErrorCode::kFormat, fmt::format("{} of {} best-known placements are not valid; fix "
+                                                "them with: emplace best-known update",
+                                                invalid, all.size()));
   }
 }
 
 void add_list_of_best_known(CLI::App& parent, Action& action) {
   CLI::App* command = parent.add_subcommand(
-      "list", "List the entries with their bounds, and simulate each again to see if it is valid");
+      "list",
+      "List the entries with their bounds; each is simulated again to check that it is valid");
   command->group("Commands");
   set_examples(*command, {"emplace best-known list", "emplace best-known list --check --json"});
-  const auto options = std::make_shared<ListOptions>();
-  add_folder(*command, options->folder, "else those that the program was built with");
+  const auto options = std::make_shared<BestKnownListOptions>();
+  add_folder(*command, options->folder, "the entries built into the program");
   command->add_flag("--check", options->check, "Fail unless all entries are valid");
   add_json(*command, options->json);
   command->callback([options, &action] {
@@ -204,7 +204,7 @@ Done run(const BestKnownSearch& search, const std::string& folder) {
     const std::optional<BestKnown> present =
         bench::read_best_known_of(folder, search.graph, search.cluster);
     if (!search.run && !present) {
-      throw Error(ErrorCode::kUnsupported, "there is no entry to renew; name an --agent");
+      throw Error(ErrorCode::kUnsupported, "there is no entry to update; give an --agent");
     }
     const bench::BestKnownCheck check =
         present ? bench::check_best_known(*present, problem) : bench::BestKnownCheck{};
@@ -292,8 +292,7 @@ Outcome update(const UpdateOptions& options) {
   }
   if (stop) {
     print_error(
-        fmt::format("emplace: interrupted in {} of {}; what it found until then is kept, if it is "
-                    "better",
+        fmt::format("emplace: interrupted at {} of {}; better placements found so far are kept",
                     all.size(), counted(std::ssize(searches), "search", "searches")));
     return Outcome::kInterrupted;
   }
@@ -322,19 +321,19 @@ void add_update_of_best_known(CLI::App& parent, Action& action) {
   add_agent_options(*command, options->agent);
   CLI::Option* agent = command->get_option("--agent");
   agent->description(
-      "The agent that searches, NAME[:key=value,...] (emplace list agents); without one, entries "
-      "whose costs changed are only simulated again");
+      "The agent that searches, NAME[:key=value,...] (emplace list agents); without --agent, "
+      "entries whose costs changed are only simulated again");
   command
       ->add_option("--from", options->from,
-                   "Results instead of a search: folders of emplace run, of which the fastest "
-                   "cells are taken, and placement files")
+                   "Take placements from these files instead of searching: result folders of "
+                   "emplace run (their fastest cells), or placement files")
       ->type_name("FILE")
       ->group("Placement")
       ->excludes(graphs)
       ->excludes(clusters)
       ->excludes(agent);
   add_threads(*command, options->threads)->group("Placement");
-  add_folder(*command, options->folder, "else it must be given");
+  add_folder(*command, options->folder, "it must be given");
   add_json(*command, options->json);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
@@ -346,8 +345,8 @@ void add_update_of_best_known(CLI::App& parent, Action& action) {
 }  // namespace
 
 void add_best_known(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("best-known", "Look at the best placements known, and find better ones");
+  CLI::App* command = app.add_subcommand(
+      "best-known", "Show the best known placements, and search for better ones");
   command->group("Experiments");
   command->require_subcommand(1);
   add_list_of_best_known(*command, action);

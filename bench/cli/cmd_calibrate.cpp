@@ -42,7 +42,7 @@
 namespace emplace::cli {
 namespace {
 
-struct Options {
+struct CalibrateOptions {
   MachineOptions machine;
   std::vector<std::string> graphs = {"inception-v3", "nmt"};
   std::string output;
@@ -73,7 +73,7 @@ std::vector<OpGraph> load_graphs(const std::vector<std::string>& names) {
 
 // Opens the devices again, with a profiler for GPUs. Says if there is none to be had.
 // What CUPTI writes at first goes to `kept` as well, if that is not null.
-MachineDevices profiled_devices(const Options& options, bool has_gpu,
+MachineDevices profiled_devices(const CalibrateOptions& options, bool has_gpu,
                                 calibrate::ActivityRecording* kept) {
   if (!has_gpu) {
     return find_devices(options.machine, *options.sampling.stop);
@@ -81,7 +81,7 @@ MachineDevices profiled_devices(const Options& options, bool has_gpu,
   std::unique_ptr<calibrate::ActivitySource> source = calibrate::open_cupti();
   if (!source->why_none().empty()) {
     note(
-        fmt::format("emplace: warning: ops are timed by events, which also count what lies between "
+        fmt::format("emplace: warning: ops are timed with events, which include the gaps between "
                     "their kernels: {}",
                     source->why_none()));
   }
@@ -92,7 +92,7 @@ MachineDevices profiled_devices(const Options& options, bool has_gpu,
 }
 
 // Launches are measured by devices of their own, which nothing profiles.
-std::vector<calibrate::Launch> launches_of(const Options& options, bool& has_gpu) {
+std::vector<calibrate::Launch> launches_of(const CalibrateOptions& options, bool& has_gpu) {
   const MachineDevices machine = find_devices(options.machine, *options.sampling.stop);
   has_gpu = machine.has_gpu();
   return calibrate::measure_launches(machine.all());
@@ -104,12 +104,12 @@ struct Calibrated {
   bool is_complete = true;
 };
 
-Calibrated calibrate_and_write(const Options& options, std::span<const OpGraph> graphs,
+Calibrated calibrate_and_write(const CalibrateOptions& options, std::span<const OpGraph> graphs,
                                const calibrate::Progress& progress) {
   bool has_gpu = false;
   std::vector<calibrate::Launch> launches = launches_of(options, has_gpu);
   if (!has_gpu && !options.record.empty()) {
-    throw Error(ErrorCode::kUsage, "--record is of use with GPUs only");
+    throw Error(ErrorCode::kUsage, "--record works with GPUs only");
   }
   calibrate::ActivityRecording kept;
   const MachineDevices machine = profiled_devices(options, has_gpu, &kept);
@@ -137,11 +137,11 @@ Calibrated calibrate_and_write(const Options& options, std::span<const OpGraph> 
     note(fmt::format("emplace: warning: CUPTI recorded nothing: '{}' is not written",
                      options.record));
   }
-  print_text(to_text(calibrated));
+  print_text(cli::to_text(calibrated));
   return {.has_gpu = has_gpu, .is_complete = calibrated.is_complete};
 }
 
-void validate(const Options& options, const calibrate::Progress& progress) {
+void validate(const CalibrateOptions& options, const calibrate::Progress& progress) {
   const std::string& path = options.cluster.empty() ? options.output : options.cluster;
   const auto cluster = std::make_shared<const Cluster>(
       options.cluster.empty() ? read_cluster(read_text_file(path), path) : load_cluster(path));
@@ -168,16 +168,16 @@ void validate(const Options& options, const calibrate::Progress& progress) {
   const MachineDevices machine = profiled_devices(options, has_gpu, nullptr);
   for (std::size_t i = 0; i < validations.size(); ++i) {
     bench::validate_ops(problems[i], machine.all(), how, progress, validations[i]);
-    print_text(to_text(validations[i]));
+    print_text(cli::to_text(validations[i]));
   }
   if (!options.report.empty()) {
-    write_text_file(options.report, to_json(validations).indented(2) + "\n");
+    write_text_file(options.report, cli::to_json(validations).indented(2) + "\n");
   }
 }
 
 // A process that was profiled stays slower, so steps are timed in a new one, to which nothing of
 // this one is left.
-[[noreturn]] void validate_in_new_process(const Options& options) {
+[[noreturn]] void validate_in_new_process(const CalibrateOptions& options) {
   std::vector<std::string> arguments = {
       "emplace",      "calibrate",
       "--devices",    options.machine.devices,
@@ -240,7 +240,7 @@ void expect_writable(const std::string& path) {
   }
 }
 
-void expect_outputs(const Options& options) {
+void expect_outputs(const CalibrateOptions& options) {
   const std::array<std::pair<std::string_view, std::string>, 3> files = {
       {{"--output", options.output}, {"--report", options.report}, {"--record", options.record}}};
   refuse_same_files(files);
@@ -260,21 +260,20 @@ void note_missing_onednn(const MachineOptions& options) {
   if (onednn != parts.end() && !onednn->present &&
       options.devices.find("cpu") != std::string::npos) {
     note(
-        fmt::format("emplace: warning: without oneDNN, convolutions and products of the CPU run as "
-                    "plain loops, far slower than in a framework; {}",
+        fmt::format("emplace: warning: without oneDNN, convolutions and matrix products on the CPU "
+                    "run as plain loops, far slower than in a framework; {}",
                     onednn->how_to_get));
   }
 }
 
-Outcome run(Options options) {
+Outcome run(CalibrateOptions options) {
   if (options.output.empty() == options.cluster.empty()) {
-    throw Error(
-        ErrorCode::kUsage,
-        "give one of --output, to calibrate, and --cluster, to validate what was calibrated "
-        "before (see emplace calibrate --help)");
+    throw Error(ErrorCode::kUsage,
+                "give either --output, to calibrate, or --cluster, to validate an earlier "
+                "calibration (see emplace calibrate --help)");
   }
   if (!options.cluster.empty() && options.validate.empty()) {
-    throw Error(ErrorCode::kUsage, "--cluster is of use with --validate only");
+    throw Error(ErrorCode::kUsage, "--cluster works with --validate only");
   }
   // Mistakes are told before anything takes time.
   if (options.name.empty()) {
@@ -305,9 +304,10 @@ Outcome run(Options options) {
     }
     line.clear();
     if (!calibrated.is_complete) {
-      note(fmt::format(
-          "emplace: stopped; {} has what was measured, other costs are fitted or guesses",
-          options.output));
+      note(
+          fmt::format("emplace: stopped; {} contains what was measured so far; other costs are "
+                      "fitted or guesses",
+                      options.output));
     }
   }
   if (!options.validate.empty() && !stop) {
@@ -323,12 +323,12 @@ Outcome run(Options options) {
 
 void add_calibrate(CLI::App& app, Action& action) {
   CLI::App* command =
-      app.add_subcommand("calibrate", "Measure this machine, so that the simulator predicts it");
+      app.add_subcommand("calibrate", "Measure this machine, so that the simulator can predict it");
   command->group("Exchange and measure");
   set_examples(*command, {"emplace calibrate --devices cpu -o machine.json",
                           "emplace calibrate --devices cpu --cluster ./machine.json "
                           "--validate inception-v3"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CalibrateOptions>();
   CLI::Option* graphs = add_graphs(*command, options->graphs)
                             ->description("Measure the ops of these graphs")
                             ->default_str("inception-v3 nmt");
@@ -352,32 +352,31 @@ void add_calibrate(CLI::App& app, Action& action) {
   CLI::Option* validate_option =
       command
           ->add_option("--validate", options->validate,
-                       "Run placements of these graphs and compare with their simulation")
+                       "Run placements of these graphs and compare them with their simulation")
           ->type_name("GRAPH")
           ->group("Validation");
   command
       ->add_option("--cluster", options->cluster,
-                   "Validate this cluster, calibrated before, instead of calibrating")
+                   "Validate this calibrated cluster instead of calibrating")
       ->type_name("CLUSTER")
       ->group("Validation")
       ->excludes(graphs)
       ->excludes("--name")
       ->excludes("--max-copy");
-  add_output(*command, options->output, "Write the cluster that was measured here");
-  command->add_option("--report", options->report, "Write the validation here, in JSON")
+  add_output(*command, options->output, "Write the measured cluster here");
+  command->add_option("--report", options->report, "Write the validation here, as JSON")
       ->type_name("FILE")
       ->needs(validate_option)
       ->group("Output");
   command
-      ->add_option(
-          "--record", options->record,
-          "Write what CUPTI recorded of the first ops here, to be read again without a GPU")
+      ->add_option("--record", options->record,
+                   "Write CUPTI's recording of the first ops here; it can be read without a GPU")
       ->type_name("FILE")
       ->excludes("--cluster")
       ->group("Output");
   command
       ->add_option("--placements", options->validation.random_placements,
-                   "Random placements to validate, beside those on one device and two")
+                   "Random placements to validate, in addition to those on one and two devices")
       ->check(CLI::Range(0, 1000))
       ->needs(validate_option)
       ->type_name("N")
@@ -385,7 +384,7 @@ void add_calibrate(CLI::App& app, Action& action) {
       ->group("Validation");
   command
       ->add_option("--seconds", options->validation.seconds_per_placement,
-                   fmt::format("Seconds for each placement, within {} to {} steps",
+                   fmt::format("Seconds for each placement, but at least {} and at most {} steps",
                                options->validation.min_steps, options->validation.max_steps))
       ->check(CLI::Range(0.0, 3600.0))
       ->needs(validate_option)

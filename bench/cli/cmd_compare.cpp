@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kMaxThreshold = 100;  // a step a hundred times as long
 
-struct Options {
+struct CompareOptions {
   std::string a;
   std::string b;
   std::string threshold = "2%";
@@ -50,7 +50,8 @@ double read_threshold(std::string_view text) {
 }
 
 template <class Comparison>
-Outcome answer(const Comparison& comparison, const Options& options, const Invocation& invocation) {
+Outcome answer(const Comparison& comparison, const CompareOptions& options,
+               const Invocation& invocation) {
   const bool color = options.output.empty() && use_color(invocation.color);
   const std::string text = options.format == "json" ? bench::write_json(comparison)
                            : options.format == "markdown"
@@ -64,7 +65,7 @@ Outcome answer(const Comparison& comparison, const Options& options, const Invoc
   return comparison.count(bench::Verdict::kSlower) > 0 ? Outcome::kRegression : Outcome::kOk;
 }
 
-Outcome compare(const Options& options, const Invocation& invocation) {
+Outcome compare(const CompareOptions& options, const Invocation& invocation) {
   const double threshold = read_threshold(options.threshold);
   if (options.micro) {
     const bench::MicroRun a = bench::read_micro_run(read_text_file(options.a), options.a);
@@ -80,29 +81,30 @@ Outcome compare(const Options& options, const Invocation& invocation) {
 
 void add_compare(CLI::App& app, Action& action) {
   CLI::App* command =
-      app.add_subcommand("compare", "Compare two runs, and say what became slower or faster");
+      app.add_subcommand("compare", "Compare two runs, and show what became slower or faster");
   command->group("Experiments");
   set_examples(*command, {"emplace compare results/quickstart results/again",
                           "emplace compare results/quickstart results/again --threshold 50% --json",
                           "emplace compare --micro before.json after.json"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CompareOptions>();
   command->add_option("RUN_A", options->a, "Folder of a run, or a file with --micro")
       ->required()
       ->type_name("DIR");
-  command->add_option("RUN_B", options->b, "The one to compare with it")
+  command->add_option("RUN_B", options->b, "The run or file to compare it with")
       ->required()
       ->type_name("DIR");
   command
-      ->add_option("--threshold", options->threshold,
-                   "Exit code 5 where B is surely slower by more than this share: 2% or 0.02")
+      ->add_option(
+          "--threshold", options->threshold,
+          "Exit with code 5 if B is significantly slower by more than this share: 2% or 0.02")
       ->type_name("SHARE")
       ->capture_default_str();
   CLI::Option* micro = command->add_flag(
       "--micro", options->micro,
-      "Compare two files of Google Benchmark in JSON, such as emplace_micro writes");
+      "Compare two JSON files of Google Benchmark, such as those written by emplace_micro");
   command
       ->add_option("--yardstick", options->yardstick,
-                   "Compare multiples of this benchmark's time, so that machines may differ")
+                   "Divide all times by this benchmark's time, so that the machines may differ")
       ->needs(micro)
       ->type_name("BENCHMARK");
   add_format(*command, options->format, {"terminal", "markdown", "json"});

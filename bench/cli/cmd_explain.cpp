@@ -14,7 +14,7 @@
 namespace emplace::cli {
 namespace {
 
-struct Options : StepOptions {
+struct ExplainOptions : StepOptions {
   std::string memory;
   bool json = false;
 };
@@ -32,7 +32,7 @@ Json explain_as_json(const PlacedStep& step) {
 }
 
 // Answers a search that was stopped with the best placement that it had.
-Outcome explain_step(const Options& options) {
+Outcome explain_step(const ExplainOptions& options) {
   const PlacedStep step = place_step(options, "explain");
   std::optional<DeviceId> device;
   if (!options.memory.empty()) {
@@ -59,7 +59,7 @@ void add_explain(CLI::App& app, Action& action) {
   set_examples(*command,
                {"emplace explain inception-v3 --cluster p2-8xlarge-2 --agent heft",
                 "emplace explain nmt --cluster p2-8xlarge-2 --agent single-gpu --memory gpu:0"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExplainOptions>();
   add_step_options(*command, *options);
   command
       ->add_option("--memory", options->memory,

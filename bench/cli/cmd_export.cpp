@@ -27,7 +27,7 @@
 namespace emplace::cli {
 namespace {
 
-struct Options {
+struct ExportOptions {
   std::string graph;
   std::string cluster;
   std::string placement;
@@ -48,18 +48,17 @@ Spec format_of(const std::string& given, const std::string& output) {
   if (format == nullptr) {
     throw Error(ErrorCode::kUsage,
                 "export needs --format NAME[:key=value,...] (see emplace list formats), or "
-                "--output with a file name whose ending tells the format");
+                "--output with a file name whose ending implies the format");
   }
   return {.name = format->name};
 }
 
-void export_graph(const Options& options) {
+void export_graph(const ExportOptions& options) {
   const Spec format = format_of(options.format, options.output);
   if (std::ranges::count(placement_format_names(), format.name) > 0 &&
       std::ranges::count(GraphFormats::global().names(), format.name) == 0) {
-    throw Error(
-        ErrorCode::kUsage,
-        fmt::format("the format {} is one of placements: give --placement FILE", format.name));
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} is a format of placements: give --placement FILE", format.name));
   }
   const OpGraph graph = load_graph(options.graph);
   const std::string bytes = GraphFormats::global().write(format, graph);
@@ -86,17 +85,17 @@ void export_graph(const Options& options) {
 
 // Returns what a placement file says of its `member`, a graph or a cluster that emplace has by
 // name. Throws Error where that is to be given on the command line.
-std::string named_in(const Options& options, const char* member, const std::string& option,
+std::string named_in(const ExportOptions& options, const char* member, const std::string& option,
                      const std::vector<std::string>& known) {
   const JsonDocument file = JsonDocument::read(options.placement);
   const auto name = file.root().find(member);
   if (!name) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("{}: it names no {}: give {}", options.placement, member, option));
+                fmt::format("{}: no {} is named: give {}", options.placement, member, option));
   }
   std::string text = name->text();
   if (std::ranges::find(known, text.substr(0, text.find(':'))) == known.end()) {
-    throw Error(ErrorCode::kUsage, fmt::format("{}: /{}: '{}' is none of emplace's own: give {}",
+    throw Error(ErrorCode::kUsage, fmt::format("{}: /{}: '{}' is not built into emplace: give {}",
                                                options.placement, member, excerpt(text), option));
   }
   return text;
@@ -115,8 +114,9 @@ std::vector<std::string> names_of(const PlacedStep& step, const std::vector<Devi
 void note_changes(const PlacedStep& step, const PlacementExport& exported,
                   const std::string& format, const StepRecord& record) {
   if (!exported.keeps_order) {
-    note(fmt::format("emplace: warning: the format {} holds no order: the priorities are left out",
-                     format));
+    note(fmt::format(
+        "emplace: warning: the format {} cannot store an order: the priorities are left out",
+        format));
   }
   for (std::size_t i = 0; i < exported.joined.size() && i < kMaxNotes; ++i) {
     const JoinedOps& joined = exported.joined[i];
@@ -157,7 +157,7 @@ Json to_json(const PlacedStep& step, const PlacementExport& exported, const std:
           {"output", output}};
 }
 
-void export_placement(const Options& options) {
+void export_placement(const ExportOptions& options) {
   if (options.format.empty()) {
     throw Error(ErrorCode::kUsage, fmt::format("export --placement needs --format, one of {}",
                                                fmt::join(placement_format_names(), ", ")));
@@ -200,10 +200,10 @@ void add_export(CLI::App& app, Action& action) {
                           "emplace export nmt:batch=16 --format dot",
                           "emplace export inception-v3 --cluster p2-8xlarge-2 --placement "
                           "placement.json --format torch-fx"});
-  const auto options = std::make_shared<Options>();
-  add_graph(*command, options->graph)->default_str("as the placement says");
+  const auto options = std::make_shared<ExportOptions>();
+  add_graph(*command, options->graph)->default_str("as named in the placement");
   CLI::Option* cluster =
-      add_cluster(*command, options->cluster)->default_str("as the placement says");
+      add_cluster(*command, options->cluster)->default_str("as named in the placement");
   CLI::Option* placement =
       command
           ->add_option("--placement", options->placement,
@@ -218,11 +218,11 @@ void add_export(CLI::App& app, Action& action) {
           "NAME[:key=value,...] (emplace list formats); with --placement a NAME of emplace "
           "list placement-formats")
       ->type_name("OUTPUT_FORMAT")
-      ->default_str("of a graph: as the ending of FILE tells")
+      ->default_str("for a graph: from the ending of FILE")
       ->group("Output");
   CLI::Option* output =
       add_output(*command, options->output, "Write it here")->default_str("standard output");
-  add_json(*command, options->json, "Tell in JSON what was written")->needs(output);
+  add_json(*command, options->json, "Print as JSON what was written")->needs(output);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       refuse_two_answers(options->json, options->output, "--output");

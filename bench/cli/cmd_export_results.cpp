@@ -20,7 +20,7 @@
 namespace emplace::cli {
 namespace {
 
-struct Options {
+struct ExportResultsOptions {
   std::string folder;
   std::string output;
   bool csv = false;
@@ -40,7 +40,7 @@ std::vector<std::string> write_csv_files(const bench::StoredRun& run, const std:
   return paths;
 }
 
-void export_results(const Options& options) {
+void export_results(const ExportResultsOptions& options) {
   if (options.csv == options.sqlite) {
     throw Error(ErrorCode::kUsage,
                 "give one of --csv and --sqlite (see emplace export-results --help)");
@@ -82,7 +82,7 @@ void add_export_results(CLI::App& app, Action& action) {
   set_examples(*command,
                {"emplace export-results results/quickstart --csv -o tables",
                 "emplace export-results results/quickstart --sqlite -o quickstart.sqlite"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExportResultsOptions>();
   command->add_option("DIR", options->folder, "Folder of a run")->required()->type_name("DIR");
   CLI::Option* csv = command->add_flag("--csv", options->csv, "Write cells.csv and histories.csv")
                          ->group("Output");
@@ -93,7 +93,7 @@ void add_export_results(CLI::App& app, Action& action) {
       ->group("Output");
   add_output(*command, options->output, "Folder of the CSV files, or the database", "PATH")
       ->default_str("DIR, or DIR/results.sqlite");
-  add_json(*command, options->json, "Tell in JSON what was written");
+  add_json(*command, options->json, "Print as JSON what was written");
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       export_results(*options);

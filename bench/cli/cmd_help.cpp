@@ -15,7 +15,7 @@ void add_help(CLI::App& app, Action& action) {
   command->group("Help");
   set_examples(*command, {"emplace help place", "emplace help profile show"});
   const auto names = std::make_shared<std::vector<std::string>>();
-  command->add_option("COMMAND", *names, "The command; without it, the program")->type_name("");
+  command->add_option("COMMAND", *names, "The command; if omitted, the program")->type_name("");
   command->callback([names, &app, &action] {
     action = [names, &app](const Invocation&) {
       print(help_of(find_command(app, *names)));

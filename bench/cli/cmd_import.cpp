@@ -42,7 +42,7 @@ void add_import(CLI::App& app, Action& action) {
     bool json = false;
   };
   CLI::App* command =
-      app.add_subcommand("import", "Read a graph of another program; write a graph file");
+      app.add_subcommand("import", "Convert a graph of another program to a graph file");
   command->group("Exchange and measure");
   set_examples(*command, {"emplace import graph.dot -o graph.json",
                           "emplace import pipedream.txt --format pipedream:device-class=gpu-k80 "
@@ -55,10 +55,10 @@ void add_import(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command->add_option("--format", options->format, "NAME[:key=value,...] (emplace list formats)")
       ->type_name("FORMAT")
-      ->default_str("as its content or ending tells");
+      ->default_str("from its content or ending");
   CLI::Option* output = add_output(*command, options->output, "Write the graph file here")
                             ->default_str("standard output");
-  add_json(*command, options->json, "Tell in JSON what was written")->needs(output);
+  add_json(*command, options->json, "Print as JSON what was written")->needs(output);
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       refuse_two_answers(options->json, options->output, "--output");

@@ -18,10 +18,9 @@ namespace emplace::cli {
 namespace {
 
 using bench::TextTable;
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kLeastSummary = 20;
 
-struct Options {
+struct ListOptions {
   std::string what;
   std::string name;
   bool details = false;
@@ -103,7 +102,8 @@ std::string parameters_of(const ListingEntry& entry) {
   for (const bool expert : {false, true}) {
     for (const ParamSpec& parameter : entry.parameters) {
       if (parameter.expert == expert) {
-        rows.push_back({parameter.name, to_string(parameter.default_value), parameter.summary});
+        rows.push_back(
+            {parameter.name, emplace::to_string(parameter.default_value), parameter.summary});
       }
     }
   }
@@ -158,7 +158,7 @@ Json with_size(Json graph, const GraphFacts& facts) {
 }
 
 // All names, or the one that the user gave.
-std::vector<std::string> names_of(const Listing& listing, const Options& options) {
+std::vector<std::string> names_of(const Listing& listing, const ListOptions& options) {
   std::vector<std::string> names = listing.names();
   if (options.name.empty()) {
     return names;
@@ -169,7 +169,7 @@ std::vector<std::string> names_of(const Listing& listing, const Options& options
   return {options.name};
 }
 
-void list(const Options& options) {
+void list(const ListOptions& options) {
   const Listing& listing = find_listing(options.what);
   const std::vector<std::string> names = names_of(listing, options);
   std::vector<GraphFacts> sizes;
@@ -206,17 +206,17 @@ void add_list(CLI::App& app, Action& action) {
       "List agents, graphs, formats, placement-formats, groupings, clusters, profiles or suites");
   set_examples(*command, {"emplace list agents", "emplace list agents placeto",
                           "emplace list graphs --details"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ListOptions>();
   command
       ->add_option(
           "WHAT", options->what,
           "agents, graphs, formats, placement-formats, groupings, clusters, profiles or suites")
       ->required()
       ->type_name("");
-  command->add_option("NAME", options->name, "Tell all of this one, parameters too")->type_name("");
-  command->add_flag(
-      "--details", options->details,
-      "Tell all of each; of graphs the sizes, for which each is built at its defaults");
+  command->add_option("NAME", options->name, "Show all details of this one, parameters included")
+      ->type_name("");
+  command->add_flag("--details", options->details,
+                    "Show all details. For graphs this builds each one to report its size.");
   add_json(*command, options->json);
   command->callback([options, &action] {
     action = [options](const Invocation&) {

@@ -27,7 +27,7 @@ using bench::Shard;
 
 constexpr std::size_t kMostNamed = 3;
 
-struct Options {
+struct MergeOptions {
   std::vector<std::string> stores;
   std::string output;
   bool json = false;
@@ -45,14 +45,14 @@ std::string first_of(const Items& items, const Text& text) {
              : fmt::format("{} and {} more", named, items.size() - kMostNamed);
 }
 
-void tell_missing(const Merge& merge, const Options& options) {
+void tell_missing(const Merge& merge, const MergeOptions& options) {
   if (!merge.absent.empty()) {
     note("not given: shards " +
          first_of(merge.absent, [](const Shard& shard) { return shard.text(); }));
   }
   if (!merge.missing_policies.empty()) {
     note(fmt::format(
-        "{} that cells started from are in no store: {}",
+        "{} that cells started from are missing from all stores: {}",
         counted(std::ssize(merge.missing_policies), "policy", "policies"),
         first_of(merge.missing_policies, [](const std::string& name) { return name; })));
   }
@@ -72,7 +72,7 @@ void tell_missing(const Merge& merge, const Options& options) {
                    escape_shell(options.output), merge.manifest.root_seed));
 }
 
-Json to_json(const Merge& merge, const Options& options) {
+Json to_json(const Merge& merge, const MergeOptions& options) {
   Json missing = Json::array();
   for (const Cell& cell : merge.missing) {
     missing.push_back({{"id", cell.id()},
@@ -98,15 +98,15 @@ Json to_json(const Merge& merge, const Options& options) {
           {"missing", std::move(missing)}};
 }
 
-Outcome merge(const Options& options) {
+Outcome merge(const MergeOptions& options) {
   const Merge merge = bench::merge_stores(options.stores, options.output);
   for (std::size_t store = 0; store < options.stores.size(); ++store) {
     warn_without_checksum(options.stores[store], merge.without_checksum[store]);
   }
   if (merge.has_several_builds) {
     note(
-        "emplace: warning: these stores are of several builds of emplace; their manifests say "
-        "which");
+        "emplace: warning: these stores come from several builds of emplace; their manifests list "
+        "them");
   }
   tell_missing(merge, options);
   if (options.json) {
@@ -125,17 +125,16 @@ Outcome merge(const Options& options) {
 
 void add_merge(CLI::App& app, Action& action) {
   CLI::App* command =
-      app.add_subcommand("merge", "Unite the results of shards, or other parts of a run");
+      app.add_subcommand("merge", "Merge the results of shards, or of other parts of a run");
   command->group("Experiments");
   set_examples(
       *command,
       {"emplace merge results/quickstart results/quickstart-shard-1-of-4 -o results/merged"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MergeOptions>();
   command->add_option("STORE", options->stores, "Folders of results of one suite and seed")
       ->required()
       ->type_name("DIR");
-  add_output(*command, options->output, "Folder of the united results, a new one", "DIR")
-      ->required();
+  add_output(*command, options->output, "New folder for the merged results", "DIR")->required();
   add_json(*command, options->json);
   command->callback(
       [options, &action] { action = [options](const Invocation&) { return merge(*options); }; });

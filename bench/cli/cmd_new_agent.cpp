@@ -30,7 +30,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# Say where emplace is installed: cmake -D CMAKE_PREFIX_PATH=PREFIX
+# Set where emplace is installed: cmake -D CMAKE_PREFIX_PATH=PREFIX
 find_package(emplace @VERSION@ CONFIG REQUIRED COMPONENTS plugin)
 
 add_library(plugin_@FILE@ MODULE @FILE@.cpp)
@@ -52,7 +52,7 @@ constexpr std::string_view kSource = R"(#include <emplace/agents/plugin.hpp>
 namespace emplace::agents {
 namespace {
 
-// Moves one group at a time to a random device and keeps what is better. Replace this by your idea.
+// Moves one group at a time to a random device and keeps what is better. Put your own idea here.
 class @CLASS@ final : public Agent {
  public:
   explicit @CLASS@(const Params& params) : moves_(params.get<std::int64_t>("moves")) {}
@@ -102,8 +102,8 @@ An agent that places neural networks, as a plug-in of emplace.
     emplace --plugin build/@FILE@.so place inception-v3 --cluster p2-8xlarge-2 --agent @NAME@ -o placement.json
 
 PREFIX is where emplace was installed (`cmake --install`). Each emplace loads plug-ins that were built with its own
-package and its own compiler, and refuses others. A plug-in that crashes takes emplace with it; an agent of which you
-are not sure is safer as a program (`emplace list agents exec`).
+package and its own compiler, and refuses others. A plug-in that crashes takes emplace with it; an agent that you
+are not sure of is safer as a program (`emplace list agents exec`).
 )";
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
@@ -138,7 +138,7 @@ void expect_agent_name(const std::string& name) {
       !std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c) || c == '-'; })) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("an agent cannot be called '{}': expected lower-case letters, digits "
-                            "and single '-', a letter first, at most 64 of them",
+                            "and single '-', starting with a letter, at most 64 characters",
                             excerpt(name)));
   }
   if (agents::AgentRegistry::global().find(name) != nullptr) {
@@ -153,7 +153,7 @@ void write_project(const std::string& name, const std::string& folder) {
   fs::create_directories(fs::path(folder).parent_path(), error);  // else the next one tells why
   if (!fs::create_directory(folder, error)) {
     throw Error(ErrorCode::kIo,
-                fmt::format("{}: {}", folder, error ? error.message() : "is there already"));
+                fmt::format("{}: {}", folder, error ? error.message() : "already exists"));
   }
   const std::string file = replaced(name, "-", "_");
   const auto write = [&](const std::string& path, std::string_view text) {
@@ -184,7 +184,7 @@ void add_new_agent(CLI::App& app, Action& action) {
   command->add_option("NAME", options->name, "Name of the agent: lower-case letters and '-'")
       ->required()
       ->type_name("");
-  add_output(*command, options->output, "Folder of the project, which must not be there", "DIR")
+  add_output(*command, options->output, "Folder of the project, which must not exist yet", "DIR")
       ->default_str("NAME");
   command->callback([options, &action] {
     action = [options](const Invocation&) {

@@ -64,8 +64,8 @@ void add_place(CLI::App& app, Action& action) {
   CLI::Option* policy =
       command
           ->add_option("--policy", options->policy.path,
-                       "Policy file of emplace train instead of an agent; groups as it was trained "
-                       "with unless --groups or --grouping is given")
+                       "Policy file of emplace train instead of an agent; ops are grouped as in "
+                       "its training unless --groups or --grouping is given")
           ->excludes(agent)
           ->excludes(command->get_option("--evaluations"))
           ->excludes(command->get_option("--time-limit"))
@@ -74,7 +74,7 @@ void add_place(CLI::App& app, Action& action) {
           ->group("Placement");
   command
       ->add_option("--episodes", options->policy.episodes,
-                   "Go on to train the policy for so many episodes on this graph")
+                   "Continue to train the policy for this many episodes on this graph")
       ->needs(policy)
       ->check(CLI::Range(std::int64_t{1}, kMaxEpisodes))
       ->type_name("N")
@@ -89,7 +89,7 @@ void add_place(CLI::App& app, Action& action) {
   add_threads(*command, options->threads)->group("Placement");
   add_output(*command, options->output, "Write the placement here")->default_str("standard output");
   add_json(*command, options->json,
-           "Answer with the step in JSON; without --output it holds the placement too");
+           "Print the step as JSON; without --output this includes the placement");
   command->callback([options, command, &action] {
     options->policy.seed = options->agent.seed;
     if (options->agent.agent.empty()) {

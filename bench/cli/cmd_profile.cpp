@@ -26,7 +26,7 @@
 namespace emplace::cli {
 namespace {
 
-struct Options {
+struct ProfileOptions {
   std::string profile;
   std::string only;
   std::string picture;
@@ -34,7 +34,7 @@ struct Options {
 };
 
 // Returns the profiles that are asked for; throws kUsage if a picture is, of several.
-std::vector<DeviceProfile> chosen_profiles(const Options& options) {
+std::vector<DeviceProfile> chosen_profiles(const ProfileOptions& options) {
   std::vector<DeviceProfile> profiles = load_device_profiles(options.profile);
   std::vector<std::string> names;
   names.reserve(profiles.size());
@@ -49,14 +49,15 @@ std::vector<DeviceProfile> chosen_profiles(const Options& options) {
     return {*found};
   }
   if (!options.picture.empty() && profiles.size() > 1) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("--picture: '{}' has {} device profiles; give --only NAME, of {}",
-                            excerpt(options.profile), profiles.size(), fmt::join(names, ", ")));
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("--picture: '{}' has {} device profiles; choose one with --only NAME: {}",
+                    excerpt(options.profile), profiles.size(), fmt::join(names, ", ")));
   }
   return profiles;
 }
 
-void show(const Options& options) {
+void show(const ProfileOptions& options) {
   if (!options.picture.empty()) {
     check_profile_picture_path(options.picture);
   }
@@ -93,8 +94,6 @@ std::vector<calibrate::SampleTable> read_tables(const std::vector<std::string>& 
   }
   return tables;
 }
-
-std::string percent(double part) { return fmt::format("{:.1f} %", part * 100); }
 
 bench::TextTable report_table(const std::vector<calibrate::FitReport>& reports) {
   using Align = bench::TextTable::Align;
@@ -176,12 +175,11 @@ void add_fit(CLI::App& profile, Action& action) {
   set_examples(*command, {"emplace profile fit --samples v100.csv.gz --device v100 -o v100.json"});
   const auto options = std::make_shared<FitOptions>();
   command
-      ->add_option("--samples", options->samples,
-                   "Tables of what ops took on the device, CSV or CSV.gz")
+      ->add_option("--samples", options->samples, "Tables of op times on the device, CSV or CSV.gz")
       ->type_name("FILE");
   command
       ->add_option("--proxies", options->proxies,
-                   "Tables of other devices, for what the samples lack")
+                   "Tables of other devices, for what is missing in the samples")
       ->type_name("FILE");
   command
       ->add_option("--device", options->device,
@@ -201,21 +199,21 @@ void add_fit(CLI::App& profile, Action& action) {
 }  // namespace
 
 void add_profile(CLI::App& app, Action& action) {
-  CLI::App* profile = app.add_subcommand("profile", "Look at device profiles, or fit one");
+  CLI::App* profile = app.add_subcommand("profile", "Show device profiles, or fit one");
   profile->group("Look up");
   profile->require_subcommand(1);
   CLI::App* command =
-      profile->add_subcommand("show", "Show rooflines, measurements and how well they agree");
+      profile->add_subcommand("show", "Show rooflines and measurements, and how well they agree");
   command->group("Commands");
   set_examples(*command,
                {"emplace profile show p2-8xlarge-2", "emplace profile show k80 --picture k80.svg"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProfileOptions>();
   command
       ->add_option("PROFILE", options->profile,
                    "Device profile or cluster: a name (emplace list profiles), or a file")
       ->required()
       ->type_name("PROFILE");
-  command->add_option("--only", options->only, "Of a cluster: the profile of this name")
+  command->add_option("--only", options->only, "The profile of this name, in a cluster of several")
       ->type_name("NAME");
   command
       ->add_option("--picture", options->picture,

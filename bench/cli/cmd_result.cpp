@@ -24,7 +24,7 @@ namespace {
 
 using bench::CellResult;
 using bench::TextTable;
-struct Options {
+struct ResultOptions {
   CellChoice choice;
   std::string output;
   bool list = false;
@@ -77,7 +77,7 @@ Json to_json(const bench::StoredRun& run) {
   return {{"schema_version", 1}, {"cells", std::move(cells)}};
 }
 
-void list_cells(const Options& options, bool color) {
+void list_cells(const ResultOptions& options, bool color) {
   const bench::StoredRun run = read_run(options.choice.folder);
   if (options.json) {
     print_json(to_json(run));
@@ -86,7 +86,7 @@ void list_cells(const Options& options, bool color) {
   }
 }
 
-void write_placement(const Options& options) {
+void write_placement(const ResultOptions& options) {
   refuse_two_answers(options.json, options.output, "--output");
   const PlacedStep step = place_from_run(options.choice);
   note_out_of_memory(step);
@@ -117,7 +117,7 @@ void add_result(CLI::App& app, Action& action) {
   set_examples(*command, {"emplace result results/quickstart --list",
                           "emplace result results/quickstart --cluster p2-8xlarge-2 -o "
                           "placement.json"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ResultOptions>();
   command->add_option("DIR", options->choice.folder, "Folder of a run")
       ->required()
       ->type_name("DIR");
@@ -137,9 +137,9 @@ void add_result(CLI::App& app, Action& action) {
   add_output(*command, options->output, "Write the placement here")
       ->default_str("standard output")
       ->excludes(list);
-  add_json(*command, options->json,
-           "Answer with the list, or with the step, in JSON; without --output it holds the "
-           "placement too");
+  add_json(
+      *command, options->json,
+      "Print the list, or the step, as JSON; without --output the step includes the placement");
   command->callback([options, &action] {
     action = [options](const Invocation& invocation) {
       if (options->list) {

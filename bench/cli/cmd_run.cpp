@@ -34,7 +34,7 @@ namespace {
 using bench::Cell;
 using bench::CellResult;
 
-struct Options {
+struct RunOptions {
   std::string suite;
   std::string output;
   bool resume = false;
@@ -74,7 +74,7 @@ std::string last_folder(const std::string& suite, const std::string& run_name) {
 }
 
 // A new run gets the first folder that is free; a resumed one the last that is not.
-std::string choose_folder(const Options& options, const std::string& suite,
+std::string choose_folder(const RunOptions& options, const std::string& suite,
                           const bench::Shard& shard) {
   if (!options.output.empty()) {
     return options.output;
@@ -96,9 +96,9 @@ std::string choose_folder(const Options& options, const std::string& suite,
 }
 
 // Tells how far a run is. Cells count by the time that they are expected to take.
-class Progress {
+class RunProgress {
  public:
-  explicit Progress(const bench::SuiteRun& run)
+  explicit RunProgress(const bench::SuiteRun& run)
       : total_(run.cells().size()), done_(total_ - run.remaining().size()) {
     const std::vector<double> seconds = run.expected_seconds();
     for (std::size_t i = 0; i < seconds.size(); ++i) {
@@ -150,15 +150,15 @@ void train(bench::SuiteRun& suite_run, bench::Executor& executor, const std::ato
   });
 }
 
-Outcome run(const Options& options, const Invocation& invocation) {
+Outcome run(const RunOptions& options, const Invocation& invocation) {
   const bench::Shard shard =
       options.shard.empty() ? bench::Shard() : bench::read_shard(options.shard);
   const auto seed = static_cast<std::uint64_t>(options.seed);
   if (options.dry_run) {
     if (!options.output.empty() && !options.resume) {
       throw Error(ErrorCode::kUsage,
-                  "--dry-run writes nothing: --output is the run that --resume would go on with "
-                  "(see emplace run --help)");
+                  "--dry-run writes nothing: --output is the run that --resume would continue (see "
+                  "emplace run --help)");
     }
     const bench::Suite suite = bench::load_suite(options.suite);
     dry_run(suite, seed, shard, options.resume ? choose_folder(options, suite.name, shard) : "",
@@ -174,7 +174,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
   load_everywhere(ranks, [&] {
     if (!options.python.empty()) {
       throw Error(ErrorCode::kUsage,
-                  "--python: agents in Python run on one machine, not by mpirun");
+                  "--python: agents in Python run on one machine, not under mpirun");
     }
     suite = bench::load_suite(options.suite);
     loaded = std::make_unique<bench::SuiteRun>(suite, seed, shard);
@@ -203,7 +203,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
   }
   std::vector<bench::CellFault> faults;
   {
-    Progress progress(suite_run);
+    RunProgress progress(suite_run);
     faults = suite_run.run(*executor, stop,
                            [&](const CellResult& result) { progress.finished(result.cell); });
   }
@@ -212,7 +212,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
       bench::make_report(bench::read_store(folder), bench::shipped_best_known());
   if (report.cells_finished < report.cells_total) {
     const std::string go_on = fmt::format(
-        "go on with: emplace run {} -o {} --seed {}{} --resume", escape_shell(options.suite),
+        "continue with: emplace run {} -o {} --seed {}{} --resume", escape_shell(options.suite),
         escape_shell(folder), options.seed, shard.is_whole() ? "" : " --shard " + shard.text());
     if (!faults.empty() && !stop) {
       print_error(
@@ -226,6 +226,9 @@ Outcome run(const Options& options, const Invocation& invocation) {
   const bool color = !options.json && use_color(invocation.color);
   print_as(options.json ? "json" : "terminal",
            options.json ? bench::write_json(report) : bench::write_terminal(report, color), color);
+  if (!options.json) {
+    note(fmt::format("next: emplace report {} -o report.html", escape_shell(folder)));
+  }
   return report.cells_failed > 0 ? Outcome::kSomeCellsFailed : Outcome::kOk;
 }
 
@@ -237,7 +240,7 @@ void add_run(CLI::App& app, Action& action) {
   set_examples(*command,
                {"emplace run quickstart", "emplace run quickstart -o results/again --seed 1",
                 "emplace run quickstart --dry-run", "emplace run quickstart --shard 1/4"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   command->add_option("SUITE", options->suite, "Name (emplace list suites), or a suite file")
       ->required()
       ->type_name("SUITE");
@@ -247,17 +250,16 @@ void add_run(CLI::App& app, Action& action) {
                    "added to it")
       ->allow_extra_args(false)
       ->type_name("FILE");
-  command->add_flag("--resume", options->resume,
-                    "Keep the cells that are there and run the others");
+  command->add_flag("--resume", options->resume, "Keep the finished cells and run the others");
   CLI::Option* const python = command->get_option("--python");
   command
       ->add_option("--shard", options->shard,
-                   "Run part I of N, which cost about the same; emplace merge unites them")
+                   "Run part I of N parts of about the same cost; emplace merge joins the results")
       ->type_name("I/N");
   command
       ->add_flag("--dry-run", options->dry_run,
-                 "Run nothing; tell cells, core-hours, memory, disk, and how many shards or ranks "
-                 "pay; with --resume what is left")
+                 "Estimate time, memory and disk use without running anything. With --resume: for "
+                 "the remaining cells.")
       ->excludes(python);
   add_threads(*command, options->threads);
   add_seed(*command, options->seed);

@@ -35,7 +35,7 @@ using Align = TextTable::Align;
 constexpr std::array kCostSources = {CostSource::kMeasured, CostSource::kInterpolated,
                                      CostSource::kRoofline, CostSource::kGuess};
 
-struct Options {
+struct ShowOptions {
   ProblemOptions problem;
   bool compares_groupings = false;
   std::int64_t evaluations = kDefaultEvaluations;
@@ -87,8 +87,8 @@ ClusterFacts cluster_facts_of(const Problem& problem) {
 
 std::string cluster_to_text(const ClusterFacts& facts) {
   std::string text = fmt::format(
-      "\non {}, where no placement that fits is faster than {:.3f} ms and the "
-      "largest group holds {:.1f} % of the work\n\n",
+      "\non {}, where no placement that fits is faster than {:.3f} ms and the largest group has "
+      "{:.1f} % of the work\n\n",
       facts.name, facts.bound_us / 1e3, facts.largest_share * 100);
   TextTable classes({{"profile"},
                      {"device class"},
@@ -128,7 +128,7 @@ void add_to_json(Json& json, const ClusterFacts& facts) {
 }
 
 // Tells of a grouped graph, and if there is a problem of it, of that too.
-void tell(const Options& options, const OpGraph& graph, const Grouping& grouping,
+void tell(const ShowOptions& options, const OpGraph& graph, const Grouping& grouping,
           const Problem* problem) {
   const GraphFacts facts = facts_of(graph, options.problem.grouping(), grouping);
   std::string text = to_text(facts);
@@ -145,8 +145,8 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
                                           options.problem.groups, options.evaluations,
                                           static_cast<std::uint64_t>(options.seed));
         });
-    text += to_text(comparison);
-    json.add("groupings", to_json(comparison));
+    text += cli::to_text(comparison);
+    json.add("groupings", cli::to_json(comparison));
   }
   if (!options.picture.empty()) {
     std::optional<PlacedStep> step;
@@ -164,13 +164,13 @@ void tell(const Options& options, const OpGraph& graph, const Grouping& grouping
 }
 
 // Tells of an agent, which has neither groups nor a picture.
-void show_policy(const Options& options) {
+void show_policy(const ShowOptions& options) {
   const std::string& agent = options.problem.graph;
   const std::string& cluster = options.problem.cluster;
   if (cluster.empty()) {
     throw Error(
         ErrorCode::kUsage,
-        fmt::format("the policy of agent '{}' depends on the devices; say --cluster", agent));
+        fmt::format("the policy of agent '{}' depends on the devices; give --cluster", agent));
   }
   if (options.compares_groupings || !options.picture.empty()) {
     throw Error(ErrorCode::kUsage, fmt::format("'{}' is an agent; --compare-groupings and "
@@ -185,7 +185,7 @@ void show_policy(const Options& options) {
   }
 }
 
-void show(const Options& options) {
+void show(const ShowOptions& options) {
   if (names_agent(options.problem.graph)) {
     show_policy(options);
     return;
@@ -214,7 +214,7 @@ void add_show(CLI::App& app, Action& action) {
   command->group("Look up");
   set_examples(*command, {"emplace show inception-v3 --cluster p2-8xlarge-2",
                           "emplace show placeto --cluster p2-8xlarge-2"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShowOptions>();
   add_graph(*command, options->problem.graph)
       ->required()
       ->description(
@@ -225,7 +225,7 @@ void add_show(CLI::App& app, Action& action) {
   CLI::Option* compare =
       command
           ->add_flag("--compare-groupings", options->compares_groupings,
-                     "Search a placement with every grouping and compare their numbers")
+                     "Search for a placement with every grouping, and compare the results")
           ->needs(cluster)
           ->group("Comparison");
   add_evaluations(*command, options->evaluations)->needs(compare)->group("Comparison");

@@ -30,7 +30,7 @@
 namespace emplace::cli {
 namespace {
 
-struct Options : StepOptions {
+struct SimulateOptions : StepOptions {
   std::string cases;
   ReplicaFlags replicas;
   std::string trace;
@@ -81,7 +81,7 @@ void simulate_cases(const std::string& path) {
 }
 
 // Answers a search that was stopped with the best placement that it had.
-Outcome simulate_problem(const Options& options) {
+Outcome simulate_problem(const SimulateOptions& options) {
   refuse_two_answers(options.json, options.trace, "--trace");
   refuse_two_answers(options.json, options.picture, "--picture");
   const std::array<std::pair<std::string_view, std::string>, 2> files = {
@@ -133,12 +133,12 @@ void add_simulate(CLI::App& app, Action& action) {
                {"emplace simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu",
                 "emplace simulate inception-v3 --cluster p2-8xlarge-2 --placement placement.json "
                 "--trace trace.json"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SimulateOptions>();
   CLI::Option* cases =
       command
-          ->add_option("--cases", options->cases,
-                       "Case file (JSON lines) instead of GRAPH, - for standard input; answers in "
-                       "JSON lines")
+          ->add_option(
+              "--cases", options->cases,
+              "Case file (JSON lines) instead of GRAPH, - for standard input; prints JSON lines")
           ->type_name("FILE")
           ->group("Problem");
   CLI::Option* placement = add_step_options(*command, *options);

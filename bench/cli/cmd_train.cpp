@@ -36,7 +36,7 @@ using bench::TrainingEnd;
 using Clock = std::chrono::steady_clock;
 constexpr double kDefaultCheckpointSeconds = 30;
 
-struct Options {
+struct TrainOptions {
   std::string agent;
   std::vector<std::string> graphs;
   std::vector<std::string> clusters;
@@ -56,7 +56,7 @@ struct Options {
   std::string checkpoint() const { return output + ".checkpoint"; }
 };
 
-bench::TrainingPlan plan_of(const Options& options) {
+bench::TrainingPlan plan_of(const TrainOptions& options) {
   bench::TrainingPlan plan{.agent = options.agent,
                            .clusters = options.clusters,
                            .groups = options.grouping.groups,
@@ -73,7 +73,7 @@ bench::TrainingPlan plan_of(const Options& options) {
 }
 
 // Writes all that a training leaves; the checkpoint last, so that what it belongs to is there.
-void save(const Options& options, const Training& training) {
+void save(const TrainOptions& options, const Training& training) {
   write_text_file(options.output, training.policy_file());
   if (!options.curve.empty()) {
     write_text_file(options.curve, training.curve().to_csv());
@@ -86,9 +86,9 @@ void save(const Options& options, const Training& training) {
 }
 
 // Tells how far a training is, by episodes.
-class Progress {
+class TrainingProgress {
  public:
-  explicit Progress(const Training& training)
+  explicit TrainingProgress(const Training& training)
       : training_(training), begun_at_(training.curve().episodes()) {}
 
   void show() {
@@ -111,29 +111,28 @@ class Progress {
 };
 
 // Returns the text of the checkpoint to go on from; nothing for a training that begins.
-std::optional<std::string> find_checkpoint(const Options& options) {
+std::optional<std::string> find_checkpoint(const TrainOptions& options) {
   const std::string checkpoint = options.checkpoint();
   std::error_code ignored;
   const bool exists = std::filesystem::exists(checkpoint, ignored);
   if (!options.resume && exists) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("{}: there is a training already; finish it with --resume, or choose "
-                            "another file with --output",
-                            checkpoint));
+    throw Error(ErrorCode::kUsage, fmt::format("{}: a training already exists; finish it with "
+                                               "--resume, or choose another file with --output",
+                                               checkpoint));
   }
   if (!options.resume) {
     return std::nullopt;
   }
   if (!exists) {
     throw Error(ErrorCode::kIo,
-                fmt::format("{}: nothing to resume: no such training was begun, or it has ended",
+                fmt::format("{}: nothing to resume: no such training was started, or it has ended",
                             checkpoint));
   }
   return read_trained(checkpoint);
 }
 
 // Only the root reads the checkpoint, so only its machine needs the file.
-void begin_or_resume(const Options& options, bench::Communicator* ranks, Training& training) {
+void begin_or_resume(const TrainOptions& options, bench::Communicator* ranks, Training& training) {
   std::optional<std::string> text;
   if (is_root(ranks)) {
     text = find_checkpoint(options);
@@ -147,13 +146,14 @@ void begin_or_resume(const Options& options, bench::Communicator* ranks, Trainin
   }
 }
 
-TrainingEnd train(const Options& options, const bench::Communicator* ranks, Training& training) {
+TrainingEnd train(const TrainOptions& options, const bench::Communicator* ranks,
+                  Training& training) {
   const std::atomic<bool>& stop = stop_on_signal();
   if (!is_root(ranks)) {
     // The root gets mpirun's signals, too, and decides.
     return training.run(threads_of_rank(ranks, options.threads), [] { return true; });
   }
-  Progress progress(training);
+  TrainingProgress progress(training);
   // The first update is saved at once: a file that cannot be written is told before hours are lost.
   std::optional<Clock::time_point> saved;
   const std::chrono::duration<double> interval(options.checkpoint_every_s);
@@ -170,7 +170,7 @@ TrainingEnd train(const Options& options, const bench::Communicator* ranks, Trai
   });
 }
 
-std::string to_text(const Options& options, const Training& training, TrainingEnd end) {
+std::string to_text(const TrainOptions& options, const Training& training, TrainingEnd end) {
   const bench::PolicyOrigin policy = training.origin();
   std::string text =
       fmt::format("{}: {} of {}{}, {}, policy in {}\n\n", options.agent, policy.episodes_played,
@@ -196,7 +196,7 @@ std::string to_text(const Options& options, const Training& training, TrainingEn
   return text + table.to_terminal(false);
 }
 
-Json to_json(const Options& options, const Training& training, TrainingEnd end) {
+Json to_json(const TrainOptions& options, const Training& training, TrainingEnd end) {
   const bench::PolicyOrigin policy = training.origin();
   Json problems = Json::array();
   for (std::size_t i = 0; i < training.sessions().size(); ++i) {
@@ -219,7 +219,7 @@ Json to_json(const Options& options, const Training& training, TrainingEnd end) 
           {"problems", std::move(problems)}};
 }
 
-void check(const Options& options) {
+void check(const TrainOptions& options) {
   if (!options.picture.empty() && !options.picture.ends_with(".svg")) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("--picture: expected a name that ends in .svg, found '{}'",
@@ -239,7 +239,7 @@ void check(const Options& options) {
   refuse_same_files(files);
 }
 
-Outcome run(const Options& options) {
+Outcome run(const TrainOptions& options) {
   bench::Communicator* const ranks = join_ranks();
   std::unique_ptr<Training> loaded;
   load_everywhere(ranks, [&] {
@@ -262,10 +262,9 @@ Outcome run(const Options& options) {
   }
   save(options, training);
   if (end == TrainingEnd::kStopped) {
-    print_error(
-        fmt::format("emplace: interrupted after {} of {}; go on with the same command "
-                    "and --resume",
-                    training.curve().episodes(), counted(training.num_episodes(), "episode")));
+    print_error(fmt::format(
+        "emplace: interrupted after {} of {}; continue with the same command and --resume",
+        training.curve().episodes(), counted(training.num_episodes(), "episode")));
     return Outcome::kInterrupted;
   }
   std::error_code ignored;
@@ -286,7 +285,7 @@ void add_train(CLI::App& app, Action& action) {
   command->group("Experiments");
   set_examples(*command, {"emplace train placeto inception-v3 --cluster p2-8xlarge-2 --groups 20 "
                           "--episodes 10 -o policy.json"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TrainOptions>();
   command->add_option("AGENT", options->agent, "NAME[:key=value,...] (emplace list agents)")
       ->required()
       ->type_name("AGENT");
@@ -294,7 +293,7 @@ void add_train(CLI::App& app, Action& action) {
       ->required()
       ->description(
           "NAME[:key=value,...] (emplace list graphs), or graph files; a family stands for its "
-          "members to train on");
+          "training graphs");
   command
       ->add_option("--cluster", options->clusters,
                    "Names (emplace list clusters), or cluster files; every graph is placed on each")
@@ -309,15 +308,16 @@ void add_train(CLI::App& app, Action& action) {
       ->group("Training");
   command
       ->add_option("--patience", options->patience,
-                   "End when N episodes for each graph and cluster found no better placement of "
-                   "any; 0: never")
+                   "Stop after N episodes for each graph and cluster without a better placement "
+                   "for any; 0: never")
       ->check(CLI::Range(std::int64_t{0}, kMaxEpisodes))
       ->type_name("N")
       ->group("Training")
       ->capture_default_str();
   add_seed(*command, options->seed)->group("Training");
   add_threads(*command, options->threads)->group("Training");
-  command->add_flag("--resume", options->resume, "Go on from OUTPUT.checkpoint")->group("Training");
+  command->add_flag("--resume", options->resume, "Continue from OUTPUT.checkpoint")
+      ->group("Training");
   add_output(*command, options->output, "Write the policy here")->required();
   command->add_option("--curve", options->curve, "Write the learning curve here, as CSV")
       ->type_name("FILE")
@@ -328,7 +328,7 @@ void add_train(CLI::App& app, Action& action) {
           ->group("Output");
   command
       ->add_option("--axis", options->axis,
-                   "What the picture shows the curve over: evaluations, episodes or updates")
+                   "The horizontal axis of the picture: evaluations, episodes or updates")
       ->check(CLI::IsMember(bench::curve_axis_names()))
       ->needs(picture)
       ->capture_default_str()
@@ -336,8 +336,8 @@ void add_train(CLI::App& app, Action& action) {
       ->group("Output");
   command
       ->add_option("--checkpoint-every", options->checkpoint_every_s,
-                   "Seconds between two times at which all files are written, and "
-                   "OUTPUT.checkpoint with them; 0: at each update")
+                   "Seconds between two writes of all files, OUTPUT.checkpoint included; 0: write "
+                   "at each update")
       ->check(CLI::Range(0.0, 1e9))
       ->type_name("S")
       ->default_str(fmt::format("{}", kDefaultCheckpointSeconds))

@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kSvg = ".svg";
 constexpr std::array<std::string_view, 2> kPictures = {kSvg, ".html"};
 
-struct Options {
+struct ValidateOptions {
   std::string steps;
   std::string format = "terminal";
   std::string output;
@@ -50,7 +50,7 @@ std::string report_of(const bench::Fidelity& fidelity, const std::string& format
                               : bench::write_terminal(fidelity, color);
 }
 
-void validate_published(const Options& options, const Invocation& invocation) {
+void validate_published(const ValidateOptions& options, const Invocation& invocation) {
   const std::array<std::pair<std::string_view, std::string>, 2> files = {
       {{"--output", options.output}, {"--picture", options.picture}}};
   refuse_same_files(files);
@@ -79,7 +79,7 @@ void add_published(CLI::App& parent, Action& action) {
   set_examples(*command, {"emplace validate published",
                           "emplace validate published --format csv -o steps.csv "
                           "--picture steps.html"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ValidateOptions>();
   command
       ->add_option("--steps", options->steps, "File of published steps instead of the shipped ones")
       ->type_name("FILE");

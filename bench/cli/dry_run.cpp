@@ -261,8 +261,8 @@ std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::
   text += lines.to_terminal(color);
   const CostModel& model = CostModel::shipped();
   text += fmt::format(
-      "\nTime: {:.3g} core-hours, by speeds of a core of {} ({}).\n"
-      "Memory: {} for the problems, {} for the report, and on each thread {}.\n"
+      "\nTime: {:.3g} core-hours, from speeds recorded on one core of {} ({}).\n"
+      "Memory: {} for the problems, {} for the report, and for each thread {}.\n"
       "Disk: {} of results, {} of policies.\n",
       static_cast<double>(estimate.cost_us) / kUsPerHour, model.machine(), model.time(),
       bytes_text(estimate.problems_bytes), bytes_text(kReportBytesPerByte * estimate.results_bytes),
@@ -273,8 +273,8 @@ std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::
   if (estimate.divisions.empty()) {
     return text;
   }
-  text += fmt::format("Longest piece of a shard, which is not divided: {}, {}.\n\n",
-                      time_text(estimate.longest_us), estimate.longest);
+  text += fmt::format("Longest indivisible piece: {}, {}.\n\n", time_text(estimate.longest_us),
+                      estimate.longest);
   TextTable divisions({{"cores", Align::kRight},
                        {"as shards", Align::kRight},
                        {"busy", Align::kRight},
@@ -284,8 +284,8 @@ std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::
                        fmt::format("{:.0f} %", 100 * division.busy), time_text(division.ranks_us)});
   }
   return text + divisions.to_terminal(color) +
-         "\nShards are runs of their own; ranks, of mpirun, share single cells.\n"
-         "More cores end hardly sooner.\n";
+         "\nShards are separate runs; the ranks of mpirun share one run, cell by cell.\n"
+         "Adding more cores would not help.\n";
 }
 
 Json to_json(const Estimate& estimate, const bench::Suite& suite, std::uint64_t root_seed,

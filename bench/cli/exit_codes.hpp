@@ -20,7 +20,7 @@ inline constexpr std::array kExitCodes = {
     ExitCode{2, "The command line is wrong."},
     ExitCode{3, "An input cannot be used: a file, or a name that does not exist."},
     ExitCode{4, "Some cells of a suite failed; the others have results."},
-    ExitCode{5, "A comparison found what is surely slower by more than its threshold."},
+    ExitCode{5, "`compare` found a significant slowdown beyond the threshold."},
     ExitCode{130, "The run was interrupted; what it finished is kept."},
 };
 

@@ -32,7 +32,7 @@ constexpr double kAnything = 0.005;
 std::string milliseconds(double us) { return fmt::format("{:.3f}", us / 1e3); }
 
 // "a", "a and b", "a, b and c".
-std::string listed(const std::vector<std::string>& items) {
+std::string in_words(const std::vector<std::string>& items) {
   std::string text;
   for (std::size_t at = 0; at < items.size(); ++at) {
     text += at == 0 ? "" : at + 1 == items.size() ? " and " : ", ";
@@ -137,20 +137,20 @@ class Report {
     say("");
     say(fmt::format("The step takes {}{}, {:.1f} % above the lower bound; its bottleneck is {}{}.",
                     duration(explanation_.makespan_us),
-                    explanation_.overflow ? " if all had memory enough" : "", 100 * step_.gap(),
-                    culprit(links_us), told.empty() ? "" : ": " + listed(told)));
+                    explanation_.overflow ? " if there were enough memory" : "", 100 * step_.gap(),
+                    culprit(links_us), told.empty() ? "" : ": " + in_words(told)));
     double queued_us = 0;
     for (const PathShare& kind : explanation_.path_kinds) {
       queued_us += kind.queued_us;
     }
     if (share(queued_us) >= kWorthAWord) {
-      say(fmt::format(
-          "For {} of the step, what comes next on the critical path was ready and waited "
-          "in a queue.",
-          whole_percent(queued_us)));
+      say(
+          fmt::format("For {} of the step, the next op or transfer on the critical path was ready "
+                      "but waited in a queue.",
+                      whole_percent(queued_us)));
     }
     if (share(explanation_.exposed_us) >= kAnything) {
-      say(fmt::format("For {} of the step, no device computed while tensors were on their way.",
+      say(fmt::format("For {} of the step, no device computed while tensors were in transit.",
                       whole_percent(explanation_.exposed_us)));
     }
   }
@@ -176,7 +176,7 @@ class Report {
       return "transfers";
     }
     if (share(overhead_us) >= 0.5) {
-      return "launches and rests";
+      return "launches and gaps";
     }
     if (share(load_of(device).path_us) >= 0.5) {
       return device_name(device);
@@ -278,7 +278,7 @@ class Report {
       case Gain::What::kLaunches:
         return "all launches";
       case Gain::What::kGaps:
-        return "all rests";
+        return "all gaps";
     }
     return "";
   }
@@ -292,7 +292,8 @@ class Report {
       table.add_row({gain_name(gain), milliseconds(gain.at_most_us), percent(gain.at_most_us)});
     }
     if (shown > 0) {
-      add_table("What is to be gained at most; less where another path is then the longest", table);
+      add_table("The most that could be gained; less if another path then becomes the longest",
+                table);
     }
   }
 
@@ -309,7 +310,8 @@ class Report {
     }
     table.add_row({"other tensors", "", gigabytes(overflow.other_bytes), ""});
     table.add_row({"weights and optimizer slots", "", gigabytes(overflow.persistent_bytes), ""});
-    add_table(fmt::format("What {} holds at that moment", device_name(overflow.device)), table);
+    add_table(fmt::format("In the memory of {} at that moment", device_name(overflow.device)),
+              table);
   }
 
   const PlacedStep& step_;

@@ -11,7 +11,6 @@
 namespace emplace::cli {
 namespace {
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kMaxNameColumns = 26;
 
 // Adds words to a line that is `column` wide already; further lines begin with `indent` blanks.

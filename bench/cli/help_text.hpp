@@ -5,10 +5,14 @@
 
 #include <CLI/App.hpp>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace emplace::cli {
+
+/// Columns of help and of lists.
+inline constexpr std::size_t kColumns = 80;
 
 /// Sets the command lines that examples_of() returns.
 void set_examples(CLI::App& command, const std::vector<std::string>& examples);

@@ -19,7 +19,7 @@ namespace {
 
 using agents::AgentRegistry;
 using bench::TextTable;
-constexpr TextTable::Align kRight = TextTable::Align::kRight;
+constexpr TextTable::Align kRightAligned = TextTable::Align::kRight;
 
 Json to_json(const ParamValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
@@ -184,14 +184,14 @@ ListingEntry suite_entry(const std::string& name) {
 std::span<const Listing> listings() {
   static const std::vector<Listing> kListings = {
       {"agents", "agent", {{"kind"}}, agent_names, agent_entry},
-      {"clusters", "cluster", {{"devices", kRight}}, cluster_names, cluster_entry},
+      {"clusters", "cluster", {{"devices", kRightAligned}}, cluster_names, cluster_entry},
       {"formats", "format", {{"read"}, {"written"}}, format_names, format_entry},
       {"graphs", "graph", {}, graph_names, graph_entry},
       {"groupings", "grouping", {{"takes --groups"}}, grouping_names, grouping_entry},
       {"placement-formats", "placement format", {}, placement_format_names, placement_format_entry},
       {"profiles",
        "profile",
-       {{"TFLOP/s", kRight}, {"GB/s", kRight}, {"GB", kRight}},
+       {{"TFLOP/s", kRightAligned}, {"GB/s", kRightAligned}, {"GB", kRightAligned}},
        device_profile_names,
        profile_entry},
       {"suites", "suite", {}, bench::suite_names, suite_entry},

@@ -125,7 +125,7 @@ MachineDevices find_devices(const MachineOptions& options, const std::atomic<boo
   for (std::size_t i = 1; i < wanted.size(); ++i) {
     if (wanted[i].is_gpu == wanted[i - 1].is_gpu) {
       throw Error(ErrorCode::kUsage,
-                  fmt::format("--devices: {} comes twice", wanted[i].is_gpu ? "gpu" : "cpu"));
+                  fmt::format("--devices: {} is given twice", wanted[i].is_gpu ? "gpu" : "cpu"));
     }
   }
   MachineDevices machine;
@@ -158,7 +158,7 @@ void expect_devices_of(const Cluster& cluster, const std::string& source,
     const DeviceProfile& profile = cluster.profiles[cluster.devices[i].profile];
     const calibrate::DeviceFacts& facts = devices[i]->facts();
     if (profile.device_class != facts.device_class) {
-      note(fmt::format("emplace: warning: {} of cluster {} is a {}, that of this machine a {}",
+      note(fmt::format("emplace: warning: {} of cluster {} is a {}, but this machine has a {}",
                        facts.name, source, profile.device_class, facts.device_class));
     }
     const MathMode measured = facts.tf32_flops_per_us > 0 ? MathMode::kTf32 : MathMode::kFloat32;
@@ -166,7 +166,7 @@ void expect_devices_of(const Cluster& cluster, const std::string& source,
     const MathMode predicted = profile.tf32_flops_per_us > 0 ? cluster.math : MathMode::kFloat32;
     if (predicted != measured) {
       note(fmt::format(
-          "emplace: warning: {} of cluster {} computes in {}, that of this machine in {}{}",
+          "emplace: warning: {} of cluster {} computes in {}, but on this machine it is in {}{}",
           facts.name, source, to_string(predicted), to_string(measured),
           measured == MathMode::kTf32 && predicted == MathMode::kFloat32 ? "; see --fp32" : ""));
     }

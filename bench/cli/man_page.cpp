@@ -110,9 +110,8 @@ std::string man_page(const CLI::App& program) {
   page += fmt::format(".SH SYNOPSIS\n.B {}\n", shown(usage_of(program)));
   page +=
       ".SH DESCRIPTION\n"
-      "A graph of ops, a cluster of devices and an agent that places the graph on the cluster make "
-      "a step, which\n.B emplace\nsimulates. Answers go to standard output, notes and errors to "
-      "standard error.\n";
+      "An agent places a graph of ops on a cluster of devices, and\n.B emplace\nsimulates the "
+      "resulting step. Results go to standard output, notes and errors to standard error.\n";
   page += examples(program);
   page += ".SH COMMANDS\n" + command_section(program);
   page += ".SH GENERAL OPTIONS\n" + general_options_of(program);
@@ -121,7 +120,7 @@ std::string man_page(const CLI::App& program) {
     page += fmt::format(".TP\n.B {}\n{}\n", exit.code, shown(exit.meaning));
   }
   page +=
-      ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf it is set, answers at a terminal have no colour "
+      ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf it is set, output at a terminal has no colour "
       "unless\n.B \\-\\-color\nasks for it.\n";
   return page;
 }

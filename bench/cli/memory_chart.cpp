@@ -14,10 +14,10 @@
 namespace emplace::cli {
 namespace {
 
-constexpr std::size_t kColumns = 60;
+constexpr std::size_t kChartColumns = 60;
 constexpr std::size_t kRows = 10;
 
-double gigabytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
+double in_gb(std::int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
 
 MemoryPoint peak_of(const std::vector<MemoryPoint>& curve) {
   return *std::max_element(
@@ -28,10 +28,10 @@ MemoryPoint peak_of(const std::vector<MemoryPoint>& curve) {
 // Returns, for each column, the most that was taken at any moment of its share of the step.
 std::vector<std::int64_t> most_by_column(const std::vector<MemoryPoint>& curve,
                                          double makespan_us) {
-  std::vector<std::int64_t> most(kColumns);
+  std::vector<std::int64_t> most(kChartColumns);
   const auto column_of = [&](double us) {
-    const double column = makespan_us > 0 ? us / makespan_us * kColumns : 0;
-    return std::min(static_cast<std::size_t>(column), kColumns - 1);
+    const double column = makespan_us > 0 ? us / makespan_us * kChartColumns : 0;
+    return std::min(static_cast<std::size_t>(column), kChartColumns - 1);
   };
   for (std::size_t at = 0; at < curve.size(); ++at) {
     const double until_us = at + 1 < curve.size() ? curve[at + 1].at_us : makespan_us;
@@ -62,9 +62,9 @@ std::string memory_to_text(const PlacedStep& step, DeviceId device) {
   const MemoryPoint peak = peak_of(curve);
   const std::int64_t capacity = problem.memory_bytes(device);
   std::string text = fmt::format(
-      "{} holds at most {:.3f} GB, {:.1f} % of its {:.3f} GB, at {:.3f} ms of {:.3f} ms\n\n",
-      escape_terminal(step.devices[device].name), gigabytes(peak.bytes),
-      static_cast<double>(peak.bytes) / static_cast<double>(capacity) * 100, gigabytes(capacity),
+      "{} uses at most {:.3f} GB, {:.1f} % of its {:.3f} GB, at {:.3f} ms of {:.3f} ms\n\n",
+      escape_terminal(step.devices[device].name), in_gb(peak.bytes),
+      static_cast<double>(peak.bytes) / static_cast<double>(capacity) * 100, in_gb(capacity),
       peak.at_us / 1e3, record.makespan_us / 1e3);
   const std::vector<std::int64_t> most = most_by_column(curve, record.makespan_us);
   for (std::size_t row = 0; row < kRows; ++row) {
@@ -76,11 +76,12 @@ std::string memory_to_text(const PlacedStep& step, DeviceId device) {
       line += static_cast<double>(bytes) > lower_edge ? '#' : ' ';
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    text += row == 0 ? fmt::format("{:>10.3f} GB |{}\n", gigabytes(peak.bytes), line)
+    text += row == 0 ? fmt::format("{:>10.3f} GB |{}\n", in_gb(peak.bytes), line)
                      : fmt::format("{:13} |{}\n", "", line);
   }
-  text += fmt::format("{:>10.3f} GB +{}\n", 0.0, std::string(kColumns, '-'));
-  return text + fmt::format("{:14}0{:>{}.3f} ms\n", "", record.makespan_us / 1e3, kColumns - 3);
+  text += fmt::format("{:>10.3f} GB +{}\n", 0.0, std::string(kChartColumns, '-'));
+  return text +
+         fmt::format("{:14}0{:>{}.3f} ms\n", "", record.makespan_us / 1e3, kChartColumns - 3);
 }
 
 Json memory_to_json(const PlacedStep& step, DeviceId device) {

@@ -149,7 +149,8 @@ void note_out_of_memory(const PlacedStep& step) {
   }
   note(escape_terminal(fmt::format("emplace: out of memory: {} {}", to_text(step, *overflow),
                                    advice(step, *overflow))));
-  note(escape_terminal(fmt::format("  Then it holds {}.", largest_to_text(step, *overflow))));
+  note(escape_terminal(
+      fmt::format("  Its memory then contains {}.", largest_to_text(step, *overflow))));
   constexpr std::string_view kOtherCluster = "a cluster of more devices or memory (--cluster)";
   if (const auto shortage = find_memory_shortage(step.problem())) {
     note(escape_terminal(

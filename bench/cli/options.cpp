@@ -194,10 +194,10 @@ CLI::Option* add_cluster(CLI::App& command, std::string& cluster) {
 
 void add_grouping_options(CLI::App& command, ProblemOptions& options) {
   command
-      .add_option("--groups", options.groups,
-                  fmt::format("Number of groups of ops to place, about; by {} unless --grouping is "
-                              "given",
-                              kTargetGrouping))
+      .add_option(
+          "--groups", options.groups,
+          fmt::format("Approximate number of op groups (grouping {} unless --grouping is set)",
+                      kTargetGrouping))
       ->check(CLI::Range(std::int64_t{0}, kMaxGroups))
       ->type_name("N")
       ->group("Problem")
@@ -218,8 +218,8 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
       .add_option_function<std::string>(
           "--math",
           [&cluster = options.cluster](const std::string& math) { cluster += ":math=" + math; },
-          "Arithmetic of float32 convolutions and products: float32 or tf32, on devices that have "
-          "it")
+          "Arithmetic of float32 convolutions and matrix products: float32, or tf32 on devices "
+          "that have it")
       ->needs(command.get_option("--cluster"))
       ->check(CLI::IsMember({"float32", "tf32"}))
       ->type_name("MODE")

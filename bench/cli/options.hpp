@@ -112,7 +112,8 @@ CLI::Option* add_format(CLI::App& command, std::string& format,
                         const std::vector<std::string>& formats);
 
 /// Adds --json.
-CLI::Option* add_json(CLI::App& command, bool& json, const std::string& what = "Answer in JSON");
+CLI::Option* add_json(CLI::App& command, bool& json,
+                      const std::string& what = "Print the result as JSON");
 
 /// Returns the command of these names, one below the other; `app` itself for none. Throws Error of
 /// kUsage, with the nearest names for a command that does not exist.

@@ -313,7 +313,7 @@ std::string mapping_of_classes(const PlacedStep& step) {
     return "";
   }
   const DeviceId first = step.problem().placeable_devices().front();
-  return fmt::format("; {}{}{}={} takes them for its {}", step.graph,
+  return fmt::format("; {}{}{}={} uses them for its {}", step.graph,
                      file.parameters.empty() ? ":" : ",", kParameter,
                      step.problem().profile(first).device_class, step.problem().device(first).name);
 }
@@ -335,7 +335,7 @@ void note_guesses(const PlacedStep& step) {
   }
   if (const auto classes = unknown_classes(step.problem()); guesses > 0 && !classes.empty()) {
     note(escape_terminal(
-        fmt::format("emplace: warning: the graph has costs measured on {}, and no device of {} is "
+        fmt::format("emplace: warning: the graph has costs measured on {}, but no device of {} is "
                     "of that class{}",
                     fmt::join(classes, ", "), step.cluster, mapping_of_classes(step))));
   }

@@ -21,7 +21,7 @@ namespace {
 
 using bench::LogPlot;
 
-constexpr std::string_view kSvg = ".svg";
+constexpr std::string_view kSvgEnding = ".svg";
 constexpr std::string_view kHtml = ".html";
 constexpr double kPerSecond = 1e6;
 
@@ -177,7 +177,7 @@ LogPlot residual_plot(const DeviceProfile& profile, const std::vector<Residual>&
 }  // namespace
 
 void check_profile_picture_path(std::string_view path) {
-  if (!path.ends_with(kSvg) && !path.ends_with(kHtml)) {
+  if (!path.ends_with(kSvgEnding) && !path.ends_with(kHtml)) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("--picture: expected a name that ends in .svg or .html, found '{}'",
                             excerpt(path)));
@@ -218,7 +218,7 @@ std::string profile_html(const DeviceProfile& profile) {
 }
 
 void write_profile_picture(const std::string& path, const DeviceProfile& profile) {
-  write_text_file(path, path.ends_with(kSvg) ? profile_svg(profile) : profile_html(profile));
+  write_text_file(path, path.ends_with(kSvgEnding) ? profile_svg(profile) : profile_html(profile));
 }
 
 }  // namespace emplace::cli

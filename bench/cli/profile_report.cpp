@@ -12,14 +12,15 @@
 #include <utility>
 
 namespace emplace::cli {
+
+std::string percent(double part) { return fmt::format("{:.1f} %", part * 100); }
+
 namespace {
 
 using bench::TextTable;
 using Align = TextTable::Align;
 
 constexpr std::size_t kShownResiduals = 10;
-
-std::string percent(double part) { return fmt::format("{:.1f} %", part * 100); }
 
 // The mean and the largest error of a cost source, and of how many ops; nothing if it predicted
 // none.

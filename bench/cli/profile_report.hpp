@@ -42,4 +42,7 @@ std::string to_text(const DeviceProfile& profile);
 /// Returns the profile as its file has it, and all residuals.
 Json to_json(const DeviceProfile& profile);
 
+/// Returns 0.035 as "3.5 %".
+std::string percent(double part);
+
 }  // namespace emplace::cli

@@ -38,7 +38,7 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
              agents::load_plugin(path);
            }
          },
-         "Shared library whose agents are added (emplace new-agent); may come more than once")
+         "Shared library whose agents are added (emplace new-agent); may be given more than once")
       ->allow_extra_args(false)
       ->type_name("FILE");
   app->fallthrough();

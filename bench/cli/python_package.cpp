@@ -35,7 +35,7 @@ void set_python_path() {
 void run_in_python(const std::vector<std::string>& arguments) {
   if (!EMPLACE_HAS_PYTHON) {
     throw Error(ErrorCode::kUnsupported,
-                "this build has no Python package; emplace doctor tells how to get it");
+                "this build has no Python package; emplace doctor shows how to get it");
   }
   set_python_path();
   std::vector<std::string> words = {EMPLACE_PYTHON_PROGRAM, "-m", "emplace"};

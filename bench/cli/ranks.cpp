@@ -50,7 +50,7 @@ std::string module_path() {
 bench::Communicator* open_module() {
   if (!EMPLACE_HAS_MPI) {
     throw Error(ErrorCode::kUnsupported,
-                "this build cannot join the ranks of mpirun; emplace doctor tells how to get it");
+                "this build cannot join the ranks of mpirun; emplace doctor shows how to get it");
   }
   // Global, because Open MPI loads parts of itself that look for its symbols there.
   void* const module = dlopen(module_path().c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -109,9 +109,11 @@ void load_everywhere(bench::Communicator* ranks, const std::function<std::string
     std::rethrow_exception(mistake);
   }
   if (other->front() == kLoaded) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("{} has another emplace, other files or other arguments than the root",
-                            names[static_cast<std::size_t>(other - reports.begin())]));
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format(
+            "{} has a different emplace, different files or different arguments than the root",
+            names[static_cast<std::size_t>(other - reports.begin())]));
   }
   throw Error(ErrorCode::kUnsupported, other->substr(1));
 }

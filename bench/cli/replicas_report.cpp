@@ -49,15 +49,16 @@ Json to_json(const ReplicaReport::Side& side) {
 }  // namespace
 
 void add_replica_options(CLI::App& command, ReplicaFlags& flags) {
-  CLI::Option* replicas = command
-                              .add_option("--replicas", flags.replicas,
-                                          "Simulate so many draws of the costs that carry a spread")
-                              ->check(CLI::Range(std::int64_t{1}, kMaxReplicas))
-                              ->type_name("N")
-                              ->group("Uncertain costs");
+  CLI::Option* replicas =
+      command
+          .add_option("--replicas", flags.replicas,
+                      "Simulate this many draws of the costs that have a spread")
+          ->check(CLI::Range(std::int64_t{1}, kMaxReplicas))
+          ->type_name("N")
+          ->group("Uncertain costs");
   command
       .add_option("--against", flags.against,
-                  "Placement file: how probable is it that the placement beats this one?")
+                  "Placement file to compare with: how likely is the placement to beat it?")
       ->type_name("FILE")
       ->needs(replicas)
       ->group("Uncertain costs");

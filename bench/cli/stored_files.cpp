@@ -13,10 +13,9 @@ namespace emplace::cli {
 namespace {
 
 void warn(const std::string& path, const std::string& what) {
-  note(escape_terminal(
-      fmt::format("emplace: warning: {}: {} no checksum, as from an older emplace: damage would go "
-                  "unseen",
-                  path, what)));
+  note(escape_terminal(fmt::format(
+      "emplace: warning: {}: {} no checksum, as from an older emplace: damage would go unnoticed",
+      path, what)));
 }
 
 }  // namespace

@@ -75,8 +75,8 @@ void print_as(std::string_view format, std::string_view text, bool color) {
 
 void refuse_two_answers(bool json, std::string_view path, std::string_view flag) {
   if (json && path == "-") {
-    throw Error(ErrorCode::kUsage, "--json and " + std::string(flag) +
-                                       " - both answer on standard output; choose one");
+    throw Error(ErrorCode::kUsage,
+                "--json and " + std::string(flag) + " - both write to standard output; choose one");
   }
 }
 

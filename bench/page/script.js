@@ -1,4 +1,4 @@
-// Shows the data of a report. All figures come from the data; here they are only drawn. Names come
+// Shows the data of a report. All figures come from the data; they are only drawn here. Names come
 // from users' files, so they reach the page as text alone: textContent, or letters on a canvas.
 "use strict";
 (() => {
@@ -44,7 +44,7 @@
     select.replaceChildren(...options.map((text, at) => make("option", { value: String(at), text })));
   }
 
-  // A box beside the pointer: a title and lines of text.
+  // A box next to the pointer: a title and lines of text.
   function tip(title, lines) {
     return make("div", { className: "tip" }, [
       make("b", { text: title }),
@@ -89,7 +89,7 @@
   let printing = false;
   const isDark = () => dark.matches && !printing;
 
-  // The colours of text and lines, as the style sheet has them.
+  // The colours of text and lines in the style sheet.
   function theme() {
     if (printing) return { text: "#000", muted: "#444", line: "#ccc", surface: "#fff", path: "#c1121f" };
     const style = getComputedStyle(document.documentElement);
@@ -276,7 +276,7 @@
           `${report.cells_total} of ${report.shard.cells_suite} cells.`);
     }
     if (report.cells_finished < report.cells_total) {
-      showNote(`${report.cells_total - report.cells_finished} cells are still to run: this report is of what is there.`);
+      showNote(`${report.cells_total - report.cells_finished} cells have not run yet: this report covers the finished ones.`);
     }
     const withoutHistory = data.convergence.reduce((sum, one) => sum + one.without_history, 0);
     if (withoutHistory > 0) {
@@ -288,7 +288,7 @@
     const withoutCurve = data.trainings.filter((training) => training.points.length === 0).length;
     if (withoutCurve > 0) {
       showNote(
-        `Of ${withoutCurve} of ${data.trainings.length} trained policies there is no learning curve: their training ` +
+        `${withoutCurve} of ${data.trainings.length} trained policies have no learning curve: their training ` +
           "is not finished, or an older emplace trained them.",
       );
     }
@@ -380,7 +380,7 @@
           const [times, share] = item.value;
           return tip(row.agent, [
             `at most ${short(times)} times the best on ${Math.round(share * set.problems)} of ${set.problems}`,
-            row.over_best === null ? "no mean: it has no step time of some" : `on average ${percent(row.over_best - 1)} % over the best`,
+            row.over_best === null ? "no mean: it has no step time on some" : `on average ${percent(row.over_best - 1)} % over the best`,
           ]);
         }),
         trigger: "item",
@@ -474,8 +474,8 @@
       rows.length === 0
         ? "There is nothing to compare with here."
         : "Geometric mean of the ratios of step times on the same graph and cluster, with Student's paired 95 % " +
-          "interval. Right of 1 is slower. Pairs are only what both could hold; point at a row for their number. " +
-          "Intervals take graphs as drawn independently.";
+          "interval. Right of 1 is slower. Only graphs on which both fit form pairs; point at a row for their number. " +
+          "Intervals assume that graphs are drawn independently.";
   }
 
   function showOverview() {
@@ -692,7 +692,7 @@
     element("filter").addEventListener("input", showRows);
     element("columns").textContent =
       "One row for each agent on each graph and cluster; times are medians over repetitions, the fastest are bold. " +
-      "A click on a head sorts by it, a second one the other way round. " +
+      "Click a column head to sort by it, and again to reverse the order. " +
       columns.filter((column) => column.hint).map((column) => `${column.name}: ${column.hint}`).join("; ") +
       ".";
     showRows();
@@ -710,7 +710,7 @@
     );
     const times = curves.flatMap((curve) => curve[key].map((point) => point[1])).filter(isNumber);
     const starts = curves.flatMap((curve) => curve[key].map((point) => point[0])).filter((at) => at > 0);
-    // Published figures of agents that evaluate nothing stand at the left.
+    // Published figures of agents that evaluate nothing are at the left.
     const marks = key === "by_evaluations" ? published : [];
     const everywhere = [...times, ...marks.map((figure) => figure.step_time_us)];
     const lines = [["lower bound", table.bound_us], ["best known", table.best_known_us]].filter(
@@ -869,7 +869,7 @@
     element("convergence-caption").textContent =
       "Lines are medians over repetitions, bands reach from the least to the largest. Dotted lines are agents that " +
       "evaluate nothing." +
-      (data.published.length > 0 ? " Diamonds are published figures; those without evaluations stand at the left." : "") +
+      (data.published.length > 0 ? " Diamonds are published figures; those without evaluations are at the left." : "") +
       (isCut ? ` What is more than ${kMostOverBest} times the best is not drawn.` : "") +
       " Ctrl and the wheel zoom, with Shift up and down; a click on a name hides its curves.";
   }
@@ -1005,7 +1005,7 @@
   function visibleMemory(memory) {
     const { from, to, pixel } = inSight();
     const visible = [];
-    let kept = []; // where the points of one pixel stand, of which some may be of one time
+    let kept = []; // positions of the points of one pixel, some of which may have the same time
     const flush = () => {
       visible.push(...[...new Set(kept)].sort((a, b) => a - b).map((which) => memory[which]));
       kept = [];
@@ -1054,7 +1054,7 @@
         opacity: dimmed ? 0.12 : kPhaseOpacity[ops.phase[op]],
       },
     };
-    // Always a text, if an empty one: an item that has none keeps that of the op which was drawn by it before.
+    // Always a text, even if empty: an item without one keeps the text of the op that it drew before.
     const named = shape.width > 46 && shape.height > 12 && !dimmed;
     item.textContent = {
       style: {
@@ -1415,13 +1415,13 @@
     step.ops.source.forEach((source) => sources.set(source, (sources.get(source) ?? 0) + 1));
     element("timeline-caption").textContent =
       `${step.ops_of_graph} ops and ${step.transfers.producer.length} transfers in ${time(step.makespan_us)}. Lanes of ` +
-      "devices hold ops in the colours of their layers (forward strong, backward lighter, update lightest), those below " +
-      "hold transfers in the colours of their senders. The red line is the critical path. Ctrl and the wheel zoom, " +
+      "devices show ops in the colours of their layers (forward strong, backward lighter, update lightest), those below " +
+      "show transfers in the colours of their senders. The red line is the critical path. Ctrl and the wheel zoom, " +
       "dragging moves. Memory below is within 0.2 % of the peak. Costs: " +
       [...sources].map(([source, count]) => `${count} ${source}`).join(", ") +
       ".";
     element("graph-caption").textContent = step.groups
-      ? `${step.groups.x.length} groups, the forward pass from left to right and the backward pass back beside it; ` +
+      ? `${step.groups.x.length} groups, the forward pass from left to right and the backward pass back next to it; ` +
         "larger where they take longer. Red edges lead to another device."
       : `The graph is not drawn: it has ${step.groups_of_problem} groups.`;
     showSelection();

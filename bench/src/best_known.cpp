@@ -1,3 +1,5 @@
+#include "folders.hpp"
+
 #include <emplace/bench/best_known.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/check.hpp>
@@ -37,10 +39,6 @@ std::string stem_of(std::string_view graph, std::string_view cluster) {
   return stem;
 }
 
-[[noreturn]] void fail_io(const std::string& path, std::string_view what, int error) {
-  throw Error(ErrorCode::kIo, fmt::format("{}: {}: {}", path, what, std::strerror(error)));
-}
-
 // Keeps other processes from updating a folder.
 class FolderLock {
  public:
@@ -64,14 +62,6 @@ class FolderLock {
  private:
   int file_;
 };
-
-void make_folder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) {
-    fail_io(path, "cannot make the folder", error.value());
-  }
-}
 
 std::vector<std::string> device_names(const Problem& problem) {
   std::vector<std::string> names;

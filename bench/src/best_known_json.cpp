@@ -54,7 +54,7 @@ std::vector<std::string> devices_from_json(const JsonCursor& json) {
   for (const JsonCursor& element : json.elements()) {
     names.push_back(element.non_empty_text());
     if (std::ranges::count(names, names.back()) > 1) {
-      element.fail("the device is in the list already");
+      element.fail("the device is already in the list");
     }
   }
   if (names.empty()) {

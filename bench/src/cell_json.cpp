@@ -1,6 +1,7 @@
 // Results as lines of JSON.
 
 #include "placement_text.hpp"
+#include "units.hpp"
 
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/result_store.hpp>
@@ -16,9 +17,6 @@
 
 namespace emplace::bench {
 namespace {
-
-constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
-constexpr double kMaxNumber = std::numeric_limits<double>::max();
 
 CellStatus status_from_json(const JsonCursor& json) {
   const std::string text = json.text();
@@ -198,7 +196,7 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
     cell.learns = json.at("learns").boolean();
   }
   if (json.at("id").text() != cell.id()) {
-    json.at("id").fail("expected \"" + cell.id() + "\", the hash of the coordinates beside it");
+    json.at("id").fail("expected \"" + cell.id() + "\", the hash of the coordinates next to it");
   }
   result.status = status_from_json(json.at("status"));
   result.message = json.at("message").text();
@@ -221,7 +219,7 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
       result.placement.set_priorities(read_priorities(*priorities, result.problem_groups));
     }
     if (hash_of(result.placement) != result.placement_hash) {
-      placement->fail(fmt::format("expected a placement of the hash {}, found {}",
+      placement->fail(fmt::format("expected a placement with the hash {}, found {}",
                                   result.placement_hash, hash_of(result.placement)));
     }
   }

@@ -50,8 +50,8 @@ void check_checksum(std::string_view text, const std::string& source) {
   const std::string_view body = object.substr(0, object.size() - std::min(kTail, object.size()));
   if (object.substr(body.size()) != fmt::format("{}{}{}", kKey, crc32_of(body), kEnd)) {
     throw Error(ErrorCode::kFormat,
-                fmt::format("{}: the checksum is not that of the text, which is damaged (or was "
-                            "changed by hand; then remove its last member, crc32)",
+                fmt::format("{}: the checksum does not match: the text is damaged (or was changed "
+                            "by hand; then remove its last member, crc32)",
                             source));
   }
 }

@@ -35,8 +35,9 @@ std::string differences_text(const std::vector<InputDifference>& differences, Ta
 }
 
 std::string verdicts_text(std::int64_t slower, std::int64_t faster, double threshold) {
-  return fmt::format("B is surely slower by more than {:g} % in {} comparisons, faster in {}.\n",
-                     100 * threshold, slower, faster);
+  return fmt::format(
+      "B is significantly slower by more than {:g} % in {} comparisons, faster in {}.\n",
+      100 * threshold, slower, faster);
 }
 
 Json to_json(const std::vector<InputDifference>& differences) {

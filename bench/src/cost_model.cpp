@@ -1,3 +1,5 @@
+#include "units.hpp"
+
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/cost_model.hpp>
 #include <emplace/graphs/check.hpp>
@@ -19,9 +21,8 @@ std::span<const Document> speeds();
 namespace emplace::bench {
 namespace {
 
-constexpr std::string_view kSchema = "emplace-speeds";
-constexpr std::int64_t kVersion = 3;
-constexpr double kUsPerS = 1e6;
+constexpr std::string_view kSpeedsSchema = "emplace-speeds";
+constexpr std::int64_t kSpeedsVersion = 3;
 constexpr double kBytesPerMb = 1e6;
 constexpr double kBytesPerKb = 1e3;
 constexpr double kMaxUs = 1e12;
@@ -92,7 +93,7 @@ std::string_view to_string(SpeedSource source) {
 CostModel CostModel::read(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor root = document.root();
-  root.expect_schema(kSchema, kVersion);
+  root.expect_schema(kSpeedsSchema, kSpeedsVersion);
   root.expect_only({"schema", "version", "comment", "recorded", "agents"});
   CostModel model;
   const JsonCursor recorded = root.at("recorded");
@@ -115,7 +116,7 @@ CostModel CostModel::read(std::string_view text, const std::string& source) {
         .kb_per_op = element.at("kb_per_op").number(0, kMaxMemory),
         .kb_per_group = element.at("kb_per_group").number(0, kMaxMemory)};
     if (!model.costs_.emplace(agent.text(), costs).second) {
-      element.at("agent").fail("the agent is in the file already");
+      element.at("agent").fail("the agent is already in the file");
     }
     model.variants_[agent.name()].emplace_back(agent.spec(), costs);
     (evaluates(agent) ? search : heuristic).push_back(costs);

@@ -159,7 +159,7 @@ CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Poli
     result.message = error.what();
   } catch (...) {
     result.status = CellStatus::kFailed;
-    result.message = "the agent threw something that is no std::exception";
+    result.message = "the agent threw something that is not a std::exception";
   }
   result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
@@ -168,7 +168,7 @@ CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Poli
 std::string describe(std::span<const CellFault> faults, std::size_t num_cells) {
   const CellFault& first = faults.front();
   return fmt::format(
-      "{} of {} cells could not be run on this machine, the first, {} on {} by {}, for: {}",
+      "{} of {} cells could not be run on this machine, the first, {} on {} by {}, because: {}",
       faults.size(), num_cells, first.cell.graph, first.cell.cluster, first.cell.agent.text(),
       first.reason);
 }

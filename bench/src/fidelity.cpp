@@ -119,8 +119,8 @@ Accuracy sum_up(const Fidelity& fidelity, Accuracy accuracy, IsIn is_in) {
   accuracy.judging = std::ssize(errors);
   if (!errors.empty()) {
     accuracy.mean_error = sum / static_cast<double>(errors.size());
-    accuracy.median_ratio = median(std::move(ratios));
-    accuracy.median_error = median(std::move(errors));
+    accuracy.median_ratio = emplace::median(std::move(ratios));
+    accuracy.median_error = emplace::median(std::move(errors));
     accuracy.tau = kendall_tau(predicted, measured);
   }
   return accuracy;

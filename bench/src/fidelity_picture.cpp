@@ -1,5 +1,7 @@
 // The scatter plot of predicted against measured steps, as SVG.
 
+#include "units.hpp"
+
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/log_plot.hpp>
 #include <emplace/graphs/svg.hpp>
@@ -13,11 +15,10 @@
 namespace emplace::bench {
 namespace {
 
-constexpr double kUsPerMs = 1e3;
 // So that the identity is the diagonal of the picture.
 constexpr double kSide = 560;
 // Around the points, and beyond the axes, which are rounded outwards.
-constexpr double kMargin = 1.25;
+constexpr double kRoom = 1.25;
 constexpr double kBeyond = 10;
 
 struct Band {
@@ -54,8 +55,8 @@ std::string draw_fidelity(const Fidelity& fidelity) {
     least = 1;
     most = 1000;
   }
-  least /= kMargin;
-  most *= kMargin;
+  least /= kRoom;
+  most *= kRoom;
   LogPlot plot("Training steps: predicted against measured",
                {.title = "measured [ms]", .least = least, .most = most},
                {.title = "predicted [ms]", .least = least, .most = most}, kSide);

@@ -1,5 +1,7 @@
 // What the simulator says of published steps, as text, JSON, comma-separated values and HTML.
 
+#include "units.hpp"
+
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/escape.hpp>
@@ -15,7 +17,6 @@ namespace emplace::bench {
 namespace {
 
 constexpr TextTable::Align kRight = TextTable::Align::kRight;
-constexpr double kUsPerMs = 1e3;
 
 std::string number(const std::optional<double>& value, int decimals) {
   return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
@@ -145,8 +146,6 @@ std::string address_of(const PublishedSource& source) {
   return fmt::format("https://github.com/{}/tree/{}", source.repository, source.commit);
 }
 
-Json if_any(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 Json to_json(const PublishedSource& source) {
   return {{"name", source.name},
           {"repository", source.repository},
@@ -156,7 +155,7 @@ Json to_json(const PublishedSource& source) {
 }
 
 Json to_json(const StepPrediction& prediction) {
-  return {{"predicted_us", if_any(prediction.us)},
+  return {{"predicted_us", prediction.us},
           {"status", prediction.us ? std::string(to_string(prediction.status)) : "not simulated"},
           {"bytes_over", prediction.bytes_over},
           {"why_none", prediction.why_none}};
@@ -170,10 +169,10 @@ Json to_json(const Accuracy& accuracy) {
           {"out_of_memory", accuracy.out_of_memory},
           {"used_for_fit", accuracy.used_for_fit},
           {"judging", accuracy.judging},
-          {"median_ratio", if_any(accuracy.median_ratio)},
-          {"median_error", if_any(accuracy.median_error)},
-          {"mean_error", if_any(accuracy.mean_error)},
-          {"tau", if_any(accuracy.tau)}};
+          {"median_ratio", accuracy.median_ratio},
+          {"median_error", accuracy.median_error},
+          {"mean_error", accuracy.mean_error},
+          {"tau", accuracy.tau}};
 }
 
 std::string csv_line(const std::vector<std::string>& fields) {
@@ -240,7 +239,7 @@ std::string write_json(const Fidelity& fidelity) {
                  {"note", step.note},
                  {"measured_us", step.measured_us()}};
     json.add_all(to_json(fidelity.steps[i]));
-    json.add("ratio", if_any(fidelity.ratio(i)));
+    json.add("ratio", fidelity.ratio(i));
     steps.push_back(std::move(json));
   }
   Json speedups = Json::array();
@@ -256,7 +255,7 @@ std::string write_json(const Fidelity& fidelity) {
                         {"graph", speedup.graph.spec()},
                         {"note", speedup.note},
                         {"measured", speedup.measured()},
-                        {"predicted", if_any(prediction.speedup())},
+                        {"predicted", prediction.speedup()},
                         {"one", to_json(prediction.one)},
                         {"placed", to_json(prediction.placed)}});
   }
@@ -321,9 +320,8 @@ std::string write_html(const Fidelity& fidelity) {
   text += draw_fidelity(fidelity);
   text += "<h2>Accuracy</h2>\n" + accuracy_table(fidelity).to_html();
   text +=
-      "<p>An error is |predicted - measured| / measured. Steps to which a profile was fitted, "
-      "and steps that could not be simulated, judge nothing. Tau is Kendall's rank "
-      "correlation.</p>\n";
+      "<p>An error is |predicted - measured| / measured. Steps to which a profile was fitted, and "
+      "steps that could not be simulated, do not count. Tau is Kendall's rank correlation.</p>\n";
   text += "<h2>Steps</h2>\n" + step_table(fidelity).to_html();
   if (!fidelity.speedups.empty()) {
     text += "<h2>Times faster than on one device</h2>\n" + speedup_table(fidelity).to_html();

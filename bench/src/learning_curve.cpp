@@ -1,4 +1,5 @@
 #include "csv_row.hpp"
+#include "units.hpp"
 
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/learning_curve.hpp>
@@ -36,8 +37,6 @@ constexpr std::size_t kMostPlots = 12;  // of problems; more are not legible
 constexpr double kFinest = 1.02;        // ratio from one point of a curve to the next
 constexpr double kMostRead = 1e300;     // of any number in a file
 constexpr double kShortestMs = 1e-9;    // of a logarithmic axis
-constexpr double kMsPerS = 1e3;
-constexpr double kUsPerMs = 1e3;
 
 double place_of(const CurveRow& row, CurveAxis axis) {
   switch (axis) {

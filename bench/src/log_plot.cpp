@@ -25,7 +25,7 @@ constexpr double kBelow = 60;
 constexpr double kLegendLeft = kLeft + kFieldWidth + 20;
 constexpr double kLegendText = kLegendLeft + 26;
 constexpr double kLegendStep = 18;
-constexpr double kRight = 10;
+constexpr double kRightMargin = 10;
 constexpr double kWideFont = 1.15;  // fonts that stand in for Helvetica, over Helvetica
 constexpr int kTitleSize = 15;
 
@@ -249,9 +249,11 @@ void LogPlot::draw_legend(Svg& svg) const {
 }
 
 double LogPlot::width() const {
-  double width = std::max(kLeastWidth, kLeft + kWideFont * text_width(title_, kTitleSize) + kRight);
+  double width =
+      std::max(kLeastWidth, kLeft + kWideFont * text_width(title_, kTitleSize) + kRightMargin);
   const auto reserve = [&](const std::string& entry) {
-    width = std::max(width, kLegendText + kWideFont * text_width(entry, Svg::kFontSize) + kRight);
+    width =
+        std::max(width, kLegendText + kWideFont * text_width(entry, Svg::kFontSize) + kRightMargin);
   };
   std::ranges::for_each(bands_, reserve, &Band::name);
   std::ranges::for_each(curves_, reserve, &Curve::name);

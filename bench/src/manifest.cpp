@@ -1,4 +1,5 @@
 #include "suite_json.hpp"
+#include "units.hpp"
 
 #include <emplace/agents/plugin_loader.hpp>
 #include <emplace/bench/checksum.hpp>
@@ -31,7 +32,6 @@ namespace {
 constexpr std::string_view kSchema = "emplace-run";
 constexpr std::int64_t kVersion = 4;
 constexpr std::int64_t kOldestVersion = 3;
-constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
 
 // Returns what follows `key` and its separators on the first line of `path` that begins with it.
 std::string value_in_file(const char* path, std::string_view key, std::string_view separators) {
@@ -171,8 +171,8 @@ std::vector<std::string> differences_of_starts(const Manifest& manifest,
   std::vector<std::string> differences;
   if (!names.empty()) {
     differences.push_back(
-        fmt::format("{}: this run was started with another {}; the cells that are there are kept",
-                    folder, fmt::join(names, ", ")));
+        fmt::format("{}: this run was started with another {}; its finished cells are kept", folder,
+                    fmt::join(names, ", ")));
   }
   BuildInfo same_libraries = now;
   same_libraries.libraries = first.libraries;

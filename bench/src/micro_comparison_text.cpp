@@ -56,9 +56,8 @@ std::string write(const MicroComparison& comparison, TableForm form) {
   text +=
       "\nA, B: time of one iteration, median over repetitions; B / A: median of the ratios of all "
       "repetitions of B and A\n(Hodges and Lehmann), with the interval of that estimate, which "
-      "takes enough repetitions, such as four of each; p: U\ntest, two-sided, with Holm's "
-      "correction "
-      "over all benchmarks.";
+      "needs enough repetitions, such as four of each; p: U\ntest, two-sided, with Holm's "
+      "correction over all benchmarks.";
   if (!comparison.yardstick.empty()) {
     text += fmt::format("\nAll times are multiples of the median of {} in the same file.",
                         escaped(comparison.yardstick, form));

@@ -1,4 +1,5 @@
 #include "training_json.hpp"
+#include "units.hpp"
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/checksum.hpp>
@@ -14,9 +15,8 @@ namespace {
 using agents::AgentRegistry;
 using agents::TrainableAgent;
 
-constexpr std::string_view kSchema = "emplace-trained-policy";
-constexpr std::int64_t kVersion = 1;
-constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
+constexpr std::string_view kPolicySchema = "emplace-trained-policy";
+constexpr std::int64_t kPolicyVersion = 1;
 
 std::string trainable_names() {
   std::vector<std::string> names;
@@ -46,14 +46,14 @@ std::string write_policy_file(const PolicyOrigin& origin, std::string_view polic
   return with_checksum(fmt::format(
       "{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"episodes_played\": {},\n"
       "\"updates\": {},\n\"policy\": {}\n}}\n",
-      kSchema, kVersion, to_json(origin.plan).indented(2), origin.episodes_played, origin.updates,
-      policy.substr(0, policy.find_last_not_of('\n') + 1)));
+      kPolicySchema, kPolicyVersion, to_json(origin.plan).indented(2), origin.episodes_played,
+      origin.updates, policy.substr(0, policy.find_last_not_of('\n') + 1)));
 }
 
 PolicyFile read_policy_file(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor root = document.root();
-  root.expect_schema(kSchema, kVersion);
+  root.expect_schema(kPolicySchema, kPolicyVersion);
   root.expect_only({"schema", "version", "plan", "episodes_played", "updates", "policy", "crc32"});
   PolicyFile file{.origin = {.plan = plan_from_json(root.at("plan")),
                              .episodes_played = root.at("episodes_played").integer(0, kMaxInteger),

@@ -1,3 +1,5 @@
+#include "units.hpp"
+
 #include <emplace/bench/published_steps.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/embedded.hpp>
@@ -17,14 +19,12 @@ std::span<const Document> published();
 namespace emplace::bench {
 namespace {
 
-constexpr std::string_view kSchema = "emplace-published-steps";
-constexpr std::int64_t kVersion = 1;
+constexpr std::string_view kStepsSchema = "emplace-published-steps";
+constexpr std::int64_t kStepsVersion = 1;
 constexpr std::int64_t kMaxBatch = 1'000'000;
 constexpr std::int64_t kMaxDevices = 10'000;
 constexpr double kMaxFigure = 1e12;
 constexpr double kLeastFigure = 1e-6;
-constexpr double kMsPerS = 1e3;
-constexpr double kUsPerMs = 1e3;
 constexpr std::array kMaths = {kFloat32Math, kTf32Math};
 
 std::string text_if_any(const JsonCursor& json, std::string_view key) {
@@ -121,7 +121,7 @@ double PublishedStep::measured_us() const {
 PublishedSteps read_published_steps(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor json = document.root();
-  json.expect_schema(kSchema, kVersion);
+  json.expect_schema(kStepsSchema, kStepsVersion);
   json.expect_only({"schema", "version", "sources", "tables", "speedups"});
   PublishedSteps published;
   for (auto& [name, cursor] : json.at("sources").members()) {

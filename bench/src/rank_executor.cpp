@@ -69,7 +69,7 @@ std::string message_of(const std::exception_ptr& error) {
   } catch (const std::exception& exception) {
     return exception.what();
   } catch (...) {
-    return "something was thrown that is no std::exception";
+    return "something was thrown that is not a std::exception";
   }
 }
 

@@ -39,7 +39,7 @@ bool learned_one_device(const CellResult& result) {
   for (std::size_t device = 0; device < result.peak_bytes.size(); ++device) {
     const Placement placement(static_cast<GroupId>(result.problem_groups),
                               static_cast<DeviceId>(device));
-    if (hash_of(placement) == result.placement_hash) {
+    if (bench::hash_of(placement) == result.placement_hash) {
       return true;
     }
   }
@@ -363,6 +363,13 @@ void add_published(ReportTable& table, const Suite& suite) {
 }
 
 }  // namespace
+
+bool any_interval(const Report& report) {
+  return std::ranges::any_of(report.tables, [](const ReportTable& table) {
+    return std::ranges::any_of(table.rows,
+                               [](const ReportRow& row) { return row.interval_us.has_value(); });
+  });
+}
 
 Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) {
   const Suite& suite = run.manifest.suite;

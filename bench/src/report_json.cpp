@@ -2,6 +2,8 @@
 
 #include "report_json.hpp"
 
+#include "comparison_text.hpp"
+
 #include <emplace/graphs/json.hpp>
 
 #include <optional>
@@ -9,21 +11,15 @@
 namespace emplace::bench {
 namespace {
 
-Json if_any(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-Json if_any(const std::optional<std::pair<double, double>>& interval) {
-  return interval ? Json::array({interval->first, interval->second}) : Json(nullptr);
-}
-
-Json if_any(const std::optional<FamilyMeans>& means) {
+Json means_json(const std::optional<FamilyMeans>& means) {
   return means ? Json{{"mean_us", means->mean_us}, {"over_best", means->over_best}} : Json(nullptr);
 }
 
 Json to_json(const PublishedFigure& figure, const BaselineComparison& against_baseline) {
-  return {{"step_time_s", if_any(figure.step_time_s)},
+  return {{"step_time_s", figure.step_time_s},
           {"evaluations", figure.evaluations ? Json(*figure.evaluations) : Json(nullptr)},
-          {"gain", if_any(against_baseline.gain)},
-          {"sampling_speedup", if_any(against_baseline.sampling_speedup)}};
+          {"gain", against_baseline.gain},
+          {"sampling_speedup", against_baseline.sampling_speedup}};
 }
 
 Json to_json(const ReportRow& row, WallTimes wall_times) {
@@ -35,24 +31,24 @@ Json to_json(const ReportRow& row, WallTimes wall_times) {
                {"on_one_device", row.on_one_device},
                {"message", row.message},
                {"step_time_us", if_ok(row.step_time_us)},
-               {"interval_us", if_any(row.interval_us)},
+               {"interval_us", interval_json(row.interval_us)},
                {"least_us", if_ok(row.least_us)},
                {"largest_us", if_ok(row.largest_us)},
                {"gap", if_ok(row.gap)},
-               {"above_best_known", if_any(row.above_best_known)},
+               {"above_best_known", row.above_best_known},
                {"new_best", row.new_best},
-               {"slower_share", if_any(row.slower_share)},
+               {"slower_share", row.slower_share},
                {"within_uncertainty", row.within_uncertainty()},
                {"speedup", row.speedup > 0 ? Json(row.speedup) : Json(nullptr)},
                {"decision_groups", row.decision_groups},
                {"evaluations", row.evaluations},
                {"evaluations_to_best", row.evaluations_to_best},
-               {"evaluations_to_near_best", if_any(row.evaluations_to_near_best)},
-               {"episodes_to_near_best", if_any(row.episodes_to_near_best)},
-               {"gain", if_any(row.against_baseline.gain)},
-               {"sampling_speedup", if_any(row.against_baseline.sampling_speedup)},
-               {"evaluations_to_baseline", if_any(row.against_baseline.evaluations_to_baseline)},
-               {"speedup_to_baseline", if_any(row.against_baseline.speedup_to_baseline)},
+               {"evaluations_to_near_best", row.evaluations_to_near_best},
+               {"episodes_to_near_best", row.episodes_to_near_best},
+               {"gain", row.against_baseline.gain},
+               {"sampling_speedup", row.against_baseline.sampling_speedup},
+               {"evaluations_to_baseline", row.against_baseline.evaluations_to_baseline},
+               {"speedup_to_baseline", row.against_baseline.speedup_to_baseline},
                {"peak_bytes", row.peak_bytes}};
   if (row.published) {
     Json published = to_json(*row.published, row.published_against_baseline);
@@ -60,8 +56,8 @@ Json to_json(const ReportRow& row, WallTimes wall_times) {
     for (const PublishedRatio& ratio : row.published_ratios) {
       ratios.push_back(
           {{"reference", ratio.reference.empty() ? Json(nullptr) : Json(ratio.reference)},
-           {"ours", if_any(ratio.ours)},
-           {"published", if_any(ratio.published)}});
+           {"ours", ratio.ours},
+           {"published", ratio.published}});
     }
     if (!ratios.empty()) {
       published.add("ratios", ratios);
@@ -78,8 +74,8 @@ Json to_json(const FamilyRow& row) {
   Json json = {{"agent", row.agent},
                {"graphs", row.graphs},
                {"on_one_device", row.on_one_device},
-               {"all_graphs", if_any(row.all)},
-               {"common_graphs", if_any(row.common)},
+               {"all_graphs", means_json(row.all)},
+               {"common_graphs", means_json(row.common)},
                {"times_best", row.times_best}};
   if (row.against_reference) {
     const PairedComparison& pairs = *row.against_reference;
@@ -87,7 +83,7 @@ Json to_json(const FamilyRow& row) {
                                    {"faster", pairs.less},
                                    {"slower", pairs.greater},
                                    {"ratio", pairs.ratio},
-                                   {"interval", if_any(pairs.interval)},
+                                   {"interval", interval_json(pairs.interval)},
                                    {"p", pairs.p},
                                    {"corrected_p", row.corrected_p}});
   }
@@ -126,7 +122,7 @@ Json report_json(const Report& report, WallTimes wall_times) {
                       {"bound_us", table.bound_us},
                       {"groups", table.groups},
                       {"baseline", table.baseline.empty() ? Json(nullptr) : Json(table.baseline)},
-                      {"best_known_us", if_any(table.best_known_us)},
+                      {"best_known_us", table.best_known_us},
                       {"rows", std::move(rows)}});
   }
   Json json = {{"schema_version", 3},

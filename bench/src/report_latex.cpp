@@ -20,7 +20,7 @@ namespace {
 // Medians with intervals of so many problems fit side by side on a page of one column.
 constexpr std::size_t kProblemsAbreast = 3;
 
-constexpr std::string_view kBlank = "--";
+constexpr std::string_view kLatexBlank = "--";
 
 // Labels have no need to be read, only to be typed.
 std::string label_of(std::string_view text) {
@@ -96,25 +96,18 @@ std::string step_of(const ReportRow& row, const ReportTable& table, const Unit& 
   return row.ok() ? bold_if(is_best(row, table), time_of(row.step_time_us, unit)) + mark : "OOM";
 }
 
-std::string count_of(const std::optional<double>& value) {
+std::string latex_count(const std::optional<double>& value) {
   const double count = value.value_or(0);
-  return count > 0 ? fmt::format("{:.0f}", count) : std::string(kBlank);
+  return count > 0 ? fmt::format("{:.0f}", count) : std::string(kLatexBlank);
 }
 
-std::string percent_of(const std::optional<double>& share) {
-  return share ? fmt::format("{:.1f}", *share * 100) : std::string(kBlank);
+std::string latex_percent(const std::optional<double>& share) {
+  return share ? fmt::format("{:.1f}", *share * 100) : std::string(kLatexBlank);
 }
 
-std::string percent_more(double ratio) { return fmt::format("${:+.1f}$", (ratio - 1) * 100); }
+std::string latex_percent_more(double ratio) { return fmt::format("${:+.1f}$", (ratio - 1) * 100); }
 
 // --- The step times of all agents
-
-bool any_interval(const Report& report) {
-  return std::ranges::any_of(report.tables, [](const ReportTable& table) {
-    return std::ranges::any_of(table.rows,
-                               [](const ReportRow& row) { return row.interval_us.has_value(); });
-  });
-}
 
 std::string write_overview(const Report& report, std::span<const ReportTable* const> tables,
                            std::size_t part) {
@@ -138,7 +131,7 @@ std::string write_overview(const Report& report, std::span<const ReportTable* co
       const auto row = std::ranges::find(table->rows, agent, &ReportRow::agent);
       const bool found = row != table->rows.end();
       const Unit unit = unit_of(*table);
-      cells.push_back(found ? step_of(*row, *table, unit) : std::string(kBlank));
+      cells.push_back(found ? step_of(*row, *table, unit) : std::string(kLatexBlank));
       if (with_intervals) {
         cells.push_back(found ? "{\\scriptsize " + interval_of(*row, unit) + "}" : "");
       }
@@ -203,12 +196,13 @@ std::string write_details(const ReportTable& table, const Report& report) {
     if (with_intervals) {
       cells.push_back(interval_of(row, unit));
     }
-    cells.push_back(row.speedup > 0 ? fmt::format("{:.2f}", row.speedup) : std::string(kBlank));
-    cells.push_back(row.ok() ? percent_of(row.gap) : std::string(kBlank));
-    cells.push_back(count_of(row.evaluations_to_near_best));
+    cells.push_back(row.speedup > 0 ? fmt::format("{:.2f}", row.speedup)
+                                    : std::string(kLatexBlank));
+    cells.push_back(row.ok() ? latex_percent(row.gap) : std::string(kLatexBlank));
+    cells.push_back(latex_count(row.evaluations_to_near_best));
     if (with_baseline) {
-      cells.push_back(percent_of(row.against_baseline.gain));
-      cells.push_back(count_of(row.against_baseline.evaluations_to_baseline));
+      cells.push_back(latex_percent(row.against_baseline.gain));
+      cells.push_back(latex_count(row.against_baseline.evaluations_to_baseline));
     }
     if (with_published) {
       cells.push_back(!row.published ? ""
@@ -258,22 +252,23 @@ std::string write_family(const FamilyTable& table, const Report& report) {
     std::vector<std::string> cells = {escape_latex(row.agent), fmt::format("{}", row.graphs),
                                       row.all
                                           ? bold_if(best && row.all->over_best == best->over_best,
-                                                    percent_more(row.all->over_best))
-                                          : std::string(kBlank)};
+                                                    latex_percent_more(row.all->over_best))
+                                          : std::string(kLatexBlank)};
     if (with_common) {
-      cells.push_back(row.common ? percent_more(row.common->over_best) : std::string(kBlank));
+      cells.push_back(row.common ? latex_percent_more(row.common->over_best)
+                                 : std::string(kLatexBlank));
     }
     if (const auto& pairs = row.against_reference) {
-      cells.push_back(percent_more(pairs->ratio));
+      cells.push_back(latex_percent_more(pairs->ratio));
       cells.push_back(pairs->interval
-                          ? fmt::format("[{}, {}]", percent_more(pairs->interval->first),
-                                        percent_more(pairs->interval->second))
-                          : std::string(kBlank));
+                          ? fmt::format("[{}, {}]", latex_percent_more(pairs->interval->first),
+                                        latex_percent_more(pairs->interval->second))
+                          : std::string(kLatexBlank));
       cells.push_back(fmt::format("{}/{}", pairs->less, pairs->greater));
       cells.push_back(row.corrected_p < 0.001 ? "$<$0.001"
                                               : fmt::format("{:.3f}", row.corrected_p));
     }
-    cells.resize(head.size(), std::string(kBlank));
+    cells.resize(head.size(), std::string(kLatexBlank));
     rows += join(cells);
   }
   const std::string family = table.family.empty() ? "All graphs" : escape_latex(table.family);

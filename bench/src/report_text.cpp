@@ -98,10 +98,6 @@ bool any_row(const Report& report, Predicate predicate) {
   });
 }
 
-bool any_interval(const Report& report) {
-  return any_row(report, [](const ReportRow& row) { return row.interval_us.has_value(); });
-}
-
 TextTable layout(const ReportTable& table, const Report& report) {
   const bool with_best_known = table.best_known_us.has_value();
   const bool with_intervals = any_interval(report);
@@ -261,8 +257,9 @@ TextTable layout_published_evaluations(const Report& report) {
 using Escape = std::string (*)(std::string_view);
 
 std::string title_of(const Published& published, Escape escape) {
-  return escape(fmt::format("Compared with {}{}", published.source,
-                            published.recalled ? " (recalled, not checked against a copy)" : ""));
+  return escape(
+      fmt::format("Compared with {}{}", published.source,
+                  published.recalled ? " (from memory, not checked against a copy)" : ""));
 }
 
 std::string title_of(const ReportTable& table, Escape escape) {
@@ -326,13 +323,13 @@ std::string legend_of(const Report& report, Escape escape) {
   if (any_interval(report)) {
     text +=
         "\n90 % interval: of the median, from order statistics of five repetitions or more; those "
-        "that ran out of memory or\nfailed are not in it.";
+        "that ran out of memory or\nfailed are left out.";
   }
   if (std::ranges::any_of(report.tables, [](const ReportTable& table) {
         return std::ranges::any_of(
             table.rows, [&](const ReportRow& row) { return decides_coarsely(row, table); });
       })) {
-    text += "\nN groups: the agent decided on N groups, into which those of the problem join.";
+    text += "\nN groups: the agent decided on N groups, each made of groups of the problem.";
   }
   if (any_row(report, [](const ReportRow& row) { return row.on_one_device > 0; })) {
     text +=
@@ -452,8 +449,8 @@ std::string legend_of_families(const Report& report, Escape escape) {
       "on some graphs have neither.\n";
   if (std::ranges::any_of(report.families, has_common)) {
     text +=
-        "on common graphs: over best on those that all agents have a step time of which have "
-        "any:\n";
+        "on common graphs: over best, on the graphs where every agent with any step time has "
+        "one:\n";
     for (const FamilyTable& table : report.families) {
       if (has_common(table)) {
         text += escape(fmt::format("  {} on {}: {} of {}", name_of(table), table.cluster,

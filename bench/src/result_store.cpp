@@ -1,3 +1,5 @@
+#include "folders.hpp"
+
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/file_lock.hpp>
 #include <emplace/bench/result_store.hpp>
@@ -33,10 +35,6 @@ namespace fs = std::filesystem;
 
 std::string manifest_path(const std::string& folder) { return folder + "/manifest.json"; }
 std::string cells_path(const std::string& folder) { return folder + "/cells.jsonl"; }
-
-[[noreturn]] void fail_io(const std::string& path, std::string_view what, int error) {
-  throw Error(ErrorCode::kIo, fmt::format("{}: {}: {}", path, what, std::strerror(error)));
-}
 
 // A sync for each line takes longer than the quickest cells; a power cut may undo the lines of so
 // long, a killed program none.
@@ -79,7 +77,7 @@ std::int64_t read_lines(std::string_view text, const std::string& path, const Ma
                   source + ": the cell is not one of the suite in manifest.json");
     }
     if (!seen.insert(*position).second) {
-      throw Error(ErrorCode::kFormat, source + ": the cell is in the file already");
+      throw Error(ErrorCode::kFormat, source + ": the cell is already in the file");
     }
     sink(*position, std::move(result));
     text.remove_prefix(end + 1);
@@ -115,14 +113,6 @@ std::string text_of(const Shard& shard) {
   return shard.is_whole() ? "the whole suite" : "shard " + shard.text();
 }
 
-void make_folder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) {
-    fail_io(path, "cannot make the folder", error.value());
-  }
-}
-
 }  // namespace
 
 Manifest read_store_manifest(const std::string& folder) {
@@ -150,8 +140,7 @@ void check_same_run(const Manifest& stored, const Manifest& wanted, const std::s
   }
   if (stored.num_own_cells() != wanted.num_own_cells()) {
     refuse(folder,
-           fmt::format("the emplace that began it gave {} cells to shard {}, this one "
-                       "gives {}",
+           fmt::format("the emplace that started it gave {} cells to shard {}, this one gives {}",
                        stored.num_own_cells(), stored.shard.text(), wanted.num_own_cells()));
   }
 }
@@ -209,10 +198,9 @@ ResultStore ResultStore::open(const std::string& path, const Manifest& manifest,
   impl->open_cells(path);
   const bool exists = holds_store(path);
   if (exists && !resume) {
-    throw Error(ErrorCode::kUsage,
-                path +
-                    ": the folder holds a run already; finish it with --resume, or choose "
-                    "another folder with --output");
+    throw Error(ErrorCode::kUsage, path +
+                                       ": the folder already contains a run; finish it with "
+                                       "--resume, or choose another folder with --output");
   }
   impl->manifest = manifest;
   if (exists) {
@@ -254,7 +242,7 @@ void ResultStore::append(const CellResult& result) {
       const int error = errno;
       // If this fails too, the torn line is dropped when the store is opened again.
       if (::ftruncate(impl_->file, static_cast<off_t>(impl_->size)) != 0) {
-        fail_io(impl_->path, "cannot write, nor take back what was written", error);
+        fail_io(impl_->path, "cannot write, nor undo what was written", error);
       }
       fail_io(impl_->path, "cannot write", error);
     }

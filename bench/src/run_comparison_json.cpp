@@ -7,9 +7,7 @@
 namespace emplace::bench {
 namespace {
 
-Json if_any(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-Json if_any(const std::optional<Significance>& value) {
+Json significance_json(const std::optional<Significance>& value) {
   return value ? to_json(*value) : Json(nullptr);
 }
 
@@ -23,8 +21,8 @@ Json to_json(const ComparedResult& result) {
   return {{"repetitions", result.repetitions},
           {"out_of_memory", result.out_of_memory},
           {"failed", result.failed},
-          {"step_time_us", if_any(result.step_time_us)},
-          {"evaluations_to_near_best", if_any(result.evaluations_to_near_best)}};
+          {"step_time_us", result.step_time_us},
+          {"evaluations_to_near_best", result.evaluations_to_near_best}};
 }
 
 Json to_json(const AgentComparison& row) {
@@ -40,7 +38,7 @@ Json to_json(const AgentComparison& row) {
     json.add("ratio", row.pairs->ratio);
     json.add("interval", interval_json(row.pairs->interval));
   }
-  json.add("significance", if_any(row.significance));
+  json.add("significance", significance_json(row.significance));
   json.add("verdict", to_json(row.verdict));
   return json;
 }
@@ -56,7 +54,7 @@ Json to_json(const GraphComparison& row) {
           {"exact", row.exact},
           {"ratio", row.ratio ? Json(row.ratio->ratio) : Json(nullptr)},
           {"interval", row.ratio ? interval_json(row.ratio->interval) : Json(nullptr)},
-          {"significance", if_any(row.significance)},
+          {"significance", significance_json(row.significance)},
           {"verdict", to_json(row.verdict)}};
 }
 

@@ -13,13 +13,13 @@ namespace {
 
 using Align = TextTable::Align;
 
-const std::string kBlank = "-";
+const std::string kDash = "-";
 
 // Graphs that are named in a row; the others are counted.
 constexpr std::size_t kNamedGraphs = 3;
 
 std::string p_text(const std::optional<Significance>& significance) {
-  return significance ? fmt::format("{:.2g}", significance->p) : kBlank;
+  return significance ? fmt::format("{:.2g}", significance->p) : kDash;
 }
 
 std::string named(const std::vector<std::string>& graphs) {
@@ -62,7 +62,7 @@ TextTable layout(const std::vector<AgentComparison>& agents) {
       cells.push_back(fmt::format("{}", row.pairs->less));
       cells.push_back(fmt::format("{}", row.pairs->greater));
     }
-    cells.resize(9, kBlank);
+    cells.resize(9, kDash);
     cells.push_back(p_text(row.significance));
     cells.emplace_back(to_string(row.verdict));
     table.add_row(std::move(cells), row.verdict != Verdict::kUnsure);
@@ -78,7 +78,7 @@ std::string step_text(const ComparedResult& result) {
 
 std::string count_text(const ComparedResult& result) {
   const double evaluations = result.evaluations_to_near_best.value_or(0);
-  return evaluations > 0 ? fmt::format("{:.0f}", evaluations) : kBlank;
+  return evaluations > 0 ? fmt::format("{:.0f}", evaluations) : kDash;
 }
 
 // "A: 2 of 5 out of memory"
@@ -122,10 +122,10 @@ TextTable layout(const std::vector<GraphComparison>& graphs) {
     }
     table.add_row({row.graph, row.cluster, row.agent, step_text(row.a), step_text(row.b),
                    fmt::format("{}, {}", row.a.repetitions, row.b.repetitions),
-                   row.ratio ? ratio_text(row.ratio->ratio) : kBlank,
+                   row.ratio ? ratio_text(row.ratio->ratio) : kDash,
                    row.exact   ? "exact"
                    : row.ratio ? interval_text(row.ratio->interval)
-                               : kBlank,
+                               : kDash,
                    p_text(row.significance), count_text(row.a), count_text(row.b), note_of(row)},
                   row.verdict != Verdict::kUnsure);
   }
@@ -145,14 +145,15 @@ constexpr std::string_view kLegendOfAgents =
     "all agents and clusters.\n";
 constexpr std::string_view kLegendOfGraphs =
     "By graph: A, B: median step time over repetitions; B / A: median of the ratios of all "
-    "repetitions of B and A (Hodges\nand Lehmann), with the interval of that estimate, which takes "
+    "repetitions of B and A (Hodges\nand Lehmann), with the interval of that estimate, which needs "
     "enough repetitions, such as four of each, or exact\nfor deterministic agents; p: U test, "
-    "two-sided, "
-    "in which a repetition without a placement that fits is the slowest, with\nHolm's correction "
-    "over all rows; to within 2 %: evaluations until the agent had a placement at most 2 % slower\n"
+    "two-sided, in which a repetition without a placement that fits is the slowest, with\nHolm's "
+    "correction over all rows; to within 2 %: evaluations until the agent had a placement at most "
+    "2 % slower\n"
     "than its own best.\n";
 constexpr std::string_view kLegendOfVerdicts =
-    "Verdict: what is sure beyond the threshold, at a level of 5 % after Holm's correction.\n";
+    "Verdict: differences beyond the threshold, significant at the 5 % level after Holm's "
+    "correction.\n";
 
 std::string write(const RunComparison& comparison, TableForm form) {
   const std::string_view end = form == TableForm::kMarkdown ? "\n\n" : "\n";

@@ -1,3 +1,5 @@
+#include "units.hpp"
+
 #include <emplace/bench/suite_costs.hpp>
 #include <emplace/graphs/check.hpp>
 
@@ -11,8 +13,6 @@
 
 namespace emplace::bench {
 namespace {
-
-constexpr double kUsPerS = 1e6;
 
 // A weight is a double in decimal digits, with what separates it from the next one.
 constexpr std::int64_t kBytesPerWeight = 21;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMaxRepetitions = 10'000;
 constexpr std::int64_t kMaxEvaluations = 1'000'000'000;
 constexpr std::int64_t kMaxEpisodes = 1'000'000;
-constexpr std::int64_t kMaxGroups = 1'000'000;
+constexpr std::int64_t kMaxSuiteGroups = 1'000'000;
 constexpr double kMaxStepTimeS = 1e9;
 // A million cells of the cheapest agents take hours; a longer list is a mistake in the file.
 constexpr std::int64_t kMaxCells = 1'000'000;
@@ -79,7 +79,7 @@ void expect_kebab_case(const JsonCursor& json) {
   if (name.empty() || name.size() > kMaxNameLength || !plain(name.front()) || !plain(name.back()) ||
       !std::ranges::all_of(name, [&](char c) { return plain(c) || c == '-'; }) ||
       name.find("--") != std::string::npos) {
-    json.fail("expected lower-case letters, digits and single '-', at most 64 of them");
+    json.fail("expected lower-case letters, digits and single '-', at most 64 characters");
   }
 }
 
@@ -138,7 +138,7 @@ std::vector<JsonCursor> elements_of(const JsonCursor& list) {
 
 void insert_or_fail(std::set<std::string>& seen, const std::string& name, const JsonCursor& json) {
   if (!seen.insert(name).second) {
-    json.fail("'" + name + "' is in the list already");
+    json.fail("'" + name + "' is already in the list");
   }
 }
 
@@ -147,7 +147,7 @@ void Reader::read_graphs(const JsonCursor& list) {
     SuiteGraph graph;
     if (element.is_object()) {
       element.expect_only({"graph", "groups", "clusters"});
-      graph.groups = integer_of(element.find("groups"), 0, kMaxGroups);
+      graph.groups = integer_of(element.find("groups"), 0, kMaxSuiteGroups);
       graph.clusters = read_clusters_of_graph(element);
     }
     const JsonCursor name = element.is_object() ? element.at("graph") : element;
@@ -168,7 +168,7 @@ std::vector<std::string> Reader::read_clusters_of_graph(const JsonCursor& graph)
       clusters.push_back(name.non_empty_text());
       insert_or_fail(seen, clusters.back(), name);
       if (std::ranges::find(suite_.clusters, clusters.back()) == suite_.clusters.end()) {
-        name.fail("'" + clusters.back() + "' is none of the suite's clusters");
+        name.fail("'" + clusters.back() + "' is not one of the suite's clusters");
       }
     }
   }
@@ -180,7 +180,7 @@ void Reader::read_families(const JsonCursor& list) {
   for (const JsonCursor& element : elements_of(list)) {
     element.expect_only({"name", "groups", "train", "test"});
     SuiteFamily family{.name = element.at("name").non_empty_text(),
-                       .groups = integer_of(element.find("groups"), 0, kMaxGroups)};
+                       .groups = integer_of(element.find("groups"), 0, kMaxSuiteGroups)};
     insert_or_fail(names, family.name, element.at("name"));
     std::set<std::string> seen;
     for (const JsonCursor& name : elements_of(element.at("train"))) {
@@ -235,7 +235,7 @@ void Reader::read_agents(const JsonCursor& list) {
     insert_or_fail(labels, agent.label(), element);
     if (std::ranges::any_of(suite_.agents,
                             [&](const SuiteAgent& other) { return share_a_cell(agent, other); })) {
-      element.fail(fmt::format("'{}' with {} evaluations is in the list already",
+      element.fail(fmt::format("'{}' with {} evaluations is already in the list",
                                agent.agent.text(), suite_.evaluations_of(agent)));
     }
     suite_.agents.push_back(std::move(agent));
@@ -272,7 +272,7 @@ SuiteAgent Reader::read_agent(const JsonCursor& json) const {
   if (const auto learns = json.find("learns")) {
     agent.learns = learns->boolean();
     if (!agent.learns && agent.policy.empty()) {
-      learns->fail("an agent without a policy has nothing to use but what it learns");
+      learns->fail("an agent without a policy must learn");
     }
   }
   return agent;
@@ -282,12 +282,12 @@ SuiteAgent Reader::read_agent(const JsonCursor& json) const {
 void Reader::read_policy_of(const JsonCursor& json, SuiteAgent& agent) const {
   const auto policy = std::ranges::find(suite_.policies, agent.policy, &SuitePolicy::name);
   if (policy == suite_.policies.end()) {
-    json.at("policy").fail("'" + agent.policy + "' is none of the suite's policies");
+    json.at("policy").fail("'" + agent.policy + "' is not one of the suite's policies");
   }
   const auto without_family = std::ranges::find(suite_.graphs, "", &SuiteGraph::family);
   if (without_family != suite_.graphs.end()) {
     json.at("policy").fail("policies are for graphs of families, and '" + without_family->graph +
-                           "' is of none");
+                           "' is not in one");
   }
   agent.agent = policy->agent;
   if (const auto spec = json.find("agent")) {
@@ -313,7 +313,7 @@ void Reader::read_policies(const JsonCursor& list) {
     });
     if (same != suite_.policies.end()) {
       element.fail(
-          fmt::format("it is trained as policy '{}' is: one of them is enough", same->name));
+          fmt::format("it is trained exactly like policy '{}': one of them is enough", same->name));
     }
     suite_.policies.push_back(std::move(policy));
   }
@@ -347,7 +347,7 @@ void Reader::read_baselines(const JsonCursor& list) {
   for (const JsonCursor& name : elements_of(list)) {
     const std::string label = name.non_empty_text();
     if (!has_agent(label)) {
-      name.fail("'" + label + "' is none of the suite's agents");
+      name.fail("'" + label + "' is not one of the suite's agents");
     }
     insert_or_fail(seen, label, name);
     suite_.baselines.push_back(label);
@@ -361,16 +361,16 @@ PublishedFigure Reader::read_figure(const JsonCursor& figure) const {
                        .agent = figure.at("agent").text()};
   const auto graph = std::ranges::find(suite_.graphs, read.graph, &SuiteGraph::graph);
   if (graph == suite_.graphs.end()) {
-    figure.at("graph").fail("'" + read.graph + "' is none of the suite's graphs");
+    figure.at("graph").fail("'" + read.graph + "' is not one of the suite's graphs");
   }
   if (std::ranges::find(suite_.clusters, read.cluster) == suite_.clusters.end()) {
-    figure.at("cluster").fail("'" + read.cluster + "' is none of the suite's clusters");
+    figure.at("cluster").fail("'" + read.cluster + "' is not one of the suite's clusters");
   }
   if (!graph->is_placed_on(read.cluster)) {
     figure.at("cluster").fail("'" + read.graph + "' is not placed on '" + read.cluster + "'");
   }
   if (!has_agent(read.agent)) {
-    figure.at("agent").fail("'" + read.agent + "' is none of the suite's agents");
+    figure.at("agent").fail("'" + read.agent + "' is not one of the suite's agents");
   }
   if (const JsonCursor step = figure.at("step_time_s"); !step.is_text()) {
     read.step_time_s = step.number(0, kMaxStepTimeS);
@@ -393,7 +393,7 @@ void Reader::read_published(const JsonCursor& published) {
     read.figures.push_back(read_figure(figure));
     const PublishedFigure& last = read.figures.back();
     if (!seen.emplace(last.graph, last.cluster, last.agent).second) {
-      figure.fail("this agent has a figure for this graph and cluster already");
+      figure.fail("this agent already has a figure for this graph and cluster");
     }
   }
   suite_.published = std::move(read);
@@ -402,12 +402,12 @@ void Reader::read_published(const JsonCursor& published) {
 void Reader::check_extended() const {
   const std::optional<JsonCursor> name = json_.find("extends");
   if (name && !extended_) {
-    name->fail("expected a suite that is written out in full");
+    name->fail("expected a suite that is written out in full, without extends");
   }
   if (extended_) {
     extended_->expect_schema(kSuiteSchema, kSuiteVersion);
     if (name && extended_->find("extends")) {
-      name->fail("expected a suite that does not extend another itself");
+      name->fail("expected a suite that does not itself extend another");
     }
   }
 }
@@ -437,7 +437,7 @@ Suite Reader::read() {
       integer_of(find("repetitions"), 1, kMaxRepetitions).value_or(suite_.repetitions);
   suite_.max_evaluations =
       integer_of(find("max_evaluations"), 1, kMaxEvaluations).value_or(suite_.max_evaluations);
-  suite_.groups = integer_of(find("groups"), 0, kMaxGroups).value_or(suite_.groups);
+  suite_.groups = integer_of(find("groups"), 0, kMaxSuiteGroups).value_or(suite_.groups);
   read_clusters(at("clusters"));
   const std::optional<JsonCursor> families = find("families");
   if (const auto graphs = find("graphs"); graphs || !families) {

@@ -122,7 +122,7 @@ void SuiteRun::open(const std::string& folder, const std::vector<std::string>& a
   if (remaining_.size() + store_->finished().size() != cells_.size()) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("{}: cannot resume: it has cells that are not of shard {}; the emplace "
-                            "that began it divided the suite otherwise",
+                            "that started it divided the suite differently",
                             folder, shard_.text()));
   }
   trainings_ = needed(std::move(trainings_), remaining_);
@@ -178,7 +178,7 @@ Policies SuiteRun::read_policies() const {
     std::string text = read_plain_file(path);
     PolicyFile file = read_policy_file(text, path);
     if (file.origin.plan != training.plan) {
-      throw Error(ErrorCode::kFormat, path + ": the policy was trained by another plan");
+      throw Error(ErrorCode::kFormat, path + ": the policy was trained with another plan");
     }
     policies.emplace(hash_of(training.plan), PolicyAndText{std::move(file), std::move(text)});
   }

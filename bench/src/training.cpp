@@ -20,8 +20,8 @@
 namespace emplace::bench {
 namespace {
 
-constexpr std::string_view kSchema = "emplace-training-checkpoint";
-constexpr std::int64_t kVersion = 1;
+constexpr std::string_view kCheckpointSchema = "emplace-training-checkpoint";
+constexpr std::int64_t kCheckpointVersion = 1;
 
 void refuse_twice(const std::vector<std::string>& names) {
   std::set<std::string_view> seen;
@@ -70,16 +70,16 @@ std::vector<ProblemName> names_of(const std::vector<Cell>& cells) {
 // Describes the first difference between the plan of a checkpoint and the one that is wanted.
 std::string difference(const TrainingPlan& stored, const TrainingPlan& wanted) {
   const auto numbers = [](std::string_view option, auto was, auto is) {
-    return fmt::format("it was begun with {} {}, not {}", option, was, is);
+    return fmt::format("it was started with {} {}, not {}", option, was, is);
   };
   if (stored.agent != wanted.agent) {
     return fmt::format("it trains {}, not {}", stored.agent.text(), wanted.agent.text());
   }
   if (stored.graphs != wanted.graphs) {
-    return "it was begun with other graphs";
+    return "it was started with other graphs";
   }
   if (stored.clusters != wanted.clusters) {
-    return fmt::format("it was begun with --cluster {}, not {}", fmt::join(stored.clusters, " "),
+    return fmt::format("it was started with --cluster {}, not {}", fmt::join(stored.clusters, " "),
                        fmt::join(wanted.clusters, " "));
   }
   if (stored.groups != wanted.groups) {
@@ -111,11 +111,11 @@ void check_next(const JsonCursor& json, const CurveRow& row, const std::vector<C
   if (!before.empty() &&
       (row.update < before.back().update || row.episodes < before.back().episodes ||
        row.evaluations < before.back().evaluations)) {
-    json.fail("expected updates, episodes and evaluations that do not fall");
+    json.fail("expected updates, episodes and evaluations that do not decrease");
   }
 }
 
-[[noreturn]] void refuse(const std::string& source, std::string_view why) {
+[[noreturn]] void refuse_checkpoint(const std::string& source, std::string_view why) {
   throw Error(ErrorCode::kUsage, fmt::format("{}: cannot resume: {}", source, why));
 }
 
@@ -250,19 +250,19 @@ std::string Training::checkpoint() const {
   return with_checksum(
       fmt::format("{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"problems\": {},\n"
                   "\"sessions\": [{}],\n\"curve\": [{}],\n\"training\": {}}}\n",
-                  kSchema, kVersion, to_json(plan_).indented(2), problems.indented(2), sessions,
-                  curve, agent_->save_training()));
+                  kCheckpointSchema, kCheckpointVersion, to_json(plan_).indented(2),
+                  problems.indented(2), sessions, curve, agent_->save_training()));
 }
 
 void Training::resume(std::string_view checkpoint, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(checkpoint, source);
   const JsonCursor root = document.root();
-  root.expect_schema(kSchema, kVersion);
+  root.expect_schema(kCheckpointSchema, kCheckpointVersion);
   root.expect_only(
       {"schema", "version", "plan", "problems", "sessions", "curve", "training", "crc32"});
   const TrainingPlan stored = plan_from_json(root.at("plan"));
   if (stored != plan_) {
-    refuse(source, difference(stored, plan_));
+    refuse_checkpoint(source, difference(stored, plan_));
   }
   const std::vector<JsonCursor> hashes = root.at("problems").elements();
   const std::vector<JsonCursor> states = root.at("sessions").elements();
@@ -273,7 +273,8 @@ void Training::resume(std::string_view checkpoint, const std::string& source) {
   for (std::size_t i = 0; i < sessions_.size(); ++i) {
     const ProblemHash& problem = problems_.hashes()[i];
     if (hashes[i].at("hash").text() != problem.hash) {
-      refuse(source, fmt::format("{} on {} has changed since", problem.graph, problem.cluster));
+      refuse_checkpoint(source,
+                        fmt::format("{} on {} has changed since", problem.graph, problem.cluster));
     }
     const agents::Session::State state =
         session_state_from_json(states[i], sessions_[i]->problem());

@@ -1,5 +1,7 @@
 #include "training_json.hpp"
 
+#include "units.hpp"
+
 #include <emplace/agents/placement_json.hpp>
 #include <emplace/bench/cell.hpp>
 #include <emplace/graphs/json.hpp>
@@ -17,8 +19,6 @@ namespace {
 
 using agents::EvaluationStatus;
 using agents::Session;
-constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
-constexpr double kMaxNumber = std::numeric_limits<double>::max();
 constexpr std::array<std::string_view, 2> kStatuses = {"ok", "out_of_memory"};
 constexpr std::array<std::string_view, 3> kNotFinite = {"inf", "-inf", "nan"};
 

@@ -15,8 +15,8 @@
 namespace emplace::bench {
 namespace {
 
-constexpr double kTail = 0.025;  // on each side of an interval
-constexpr std::size_t kMostExact = 64;
+constexpr double kSideTail = 0.025;  // on each side of an interval
+constexpr std::size_t kMostExactPairs = 64;
 
 // The ranks of all values together, with the mean rank for ties, doubled so that they are integers.
 struct PooledRanks {
@@ -88,11 +88,11 @@ NormalOfU normal_of_u(std::size_t mine, std::size_t others, double tie_correctio
   return {.mean = n * m / 2, .deviation = std::sqrt(n * m / 12 * (count + 1 - ties))};
 }
 
-// The largest k with P(U < k) <= kTail where no values are tied; 0 if there is none.
+// The largest k with P(U < k) <= kSideTail where no values are tied; 0 if there is none.
 std::size_t rank_of_limit(std::size_t mine, std::size_t others) {
-  if (mine + others > kMostExact) {
+  if (mine + others > kMostExactPairs) {
     const auto [mean, deviation] = normal_of_u(mine, others);
-    const double z = boost::math::quantile(boost::math::normal(), 1 - kTail);
+    const double z = boost::math::quantile(boost::math::normal(), 1 - kSideTail);
     return static_cast<std::size_t>(std::max(0.0, std::floor(mean + 0.5 - z * deviation)));
   }
   const std::size_t count = mine + others;
@@ -101,7 +101,7 @@ std::size_t rank_of_limit(std::size_t mine, std::size_t others) {
   const std::size_t least_sum = mine * (mine + 1) / 2;
   const std::vector<double> ways =
       ways_by_sum(ranks, mine, static_cast<std::int64_t>(least_sum + mine * others / 2));
-  const double most = kTail * ways_to_choose(mine, count);
+  const double most = kSideTail * ways_to_choose(mine, count);
   double below = 0;  // ways with U < k + 1
   std::size_t k = 0;
   while (least_sum + k < ways.size() && below + ways[least_sum + k] <= most) {
@@ -135,7 +135,7 @@ double u_test_greater(std::span<const double> mine, std::span<const double> othe
   EMPLACE_CHECK(!mine.empty() && !others.empty(), "{} and {} values", mine.size(), others.size());
   const PooledRanks ranks = rank(mine, others);
   const std::size_t count = ranks.doubled.size();
-  if (count <= kMostExact) {
+  if (count <= kMostExactPairs) {
     // Mine are the greater, the less the ranks of the others sum up to.
     double ways = 0;
     for (const double of_sum :

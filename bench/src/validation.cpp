@@ -70,8 +70,9 @@ class Validator {
     // Says whether validation is to end; then it leaves out this placement and those after it.
     const auto leaves_out_rest = [&] {
       if (options_.sampling.is_stopped()) {
-        result.left_out.push_back(fmt::format("{} of {} placements: validation was stopped before",
-                                              placements.size() - i, placements.size()));
+        result.left_out.push_back(
+            fmt::format("{} of {} placements: validation was stopped before them",
+                        placements.size() - i, placements.size()));
         return true;
       }
       return false;
@@ -152,7 +153,7 @@ class Validator {
       result.left_out.push_back(fmt::format("{}: {}", modelled.name, why));
     }
     if (measured.not_measured > 0) {
-      result.left_out.push_back(fmt::format("{}: {} ops: validation was stopped before",
+      result.left_out.push_back(fmt::format("{}: {} ops: validation was stopped before them",
                                             modelled.name, measured.not_measured));
     }
     std::map<std::pair<OpClass, CostSource>, ValidatedOps> by_class;

@@ -60,7 +60,7 @@ AttributedGraphReader::AttributedGraphReader(const Params& params)
 void AttributedGraphReader::add_node(const std::string& id, const std::string& name,
                                      const JsonCursor& attributes, const MemberNames& names) {
   if (!op_of_.emplace(id, num_ops(graph_)).second) {
-    attributes.fail(fmt::format("the id '{}' comes twice", excerpt(name)));
+    attributes.fail(fmt::format("the id '{}' appears twice", excerpt(name)));
   }
   Op op = read_foreign_op(attributes, name, names);
   if (op.name.empty()) {

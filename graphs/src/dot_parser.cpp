@@ -321,7 +321,7 @@ class Parser {
       for (const std::size_t source : path[i]) {
         for (const std::size_t target : path[i + 1]) {
           if (is_strict_ && !pairs_.emplace(source, target).second) {
-            cursor_.fail("the edge comes twice, but the graph is strict");
+            cursor_.fail("the edge appears twice, but the graph is strict");
           }
           graph_.edges.push_back({source, target, line, scope.edge, own});
         }

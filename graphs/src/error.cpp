@@ -12,16 +12,6 @@ namespace {
 // Number of names that a message lists where none is near.
 constexpr std::size_t kMaxListed = 12;
 
-std::string to_lower(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) {
-    if (letter >= 'A' && letter <= 'Z') {
-      letter = static_cast<char>(letter - 'A' + 'a');
-    }
-  }
-  return lower;
-}
-
 bool contains(std::string_view text, std::string_view part) {
   return !part.empty() && text.find(part) != std::string_view::npos;
 }
@@ -50,6 +40,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+std::string to_lower(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) {
+    if (letter >= 'A' && letter <= 'Z') {
+      letter = static_cast<char>(letter - 'A' + 'a');
+    }
+  }
+  return lower;
+}
 
 std::string excerpt(std::string_view text, std::size_t max_bytes) {
   std::string shown;

@@ -85,7 +85,7 @@ void attention(GradientStep& step) {
   }
 }
 
-constexpr std::array kRules = {
+constexpr std::array kAttentionRules = {
     NamedRule{"attention", attention},
     NamedRule{"broadcast", broadcast},
     NamedRule{"causal_mask", causal_mask},
@@ -102,6 +102,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const NamedRule> attention_rules() { return kRules; }
+std::span<const NamedRule> attention_rules() { return kAttentionRules; }
 
 }  // namespace emplace

@@ -79,7 +79,7 @@ void shift2d(GradientStep& step) {
   step.give_by_op(0, "shift2d_backward", "grad", 0, {step.gradient()});
 }
 
-constexpr std::array kRules = {
+constexpr std::array kConvolutionRules = {
     NamedRule{"avg_pool", avg_pool},
     NamedRule{"avg_pool_nd", avg_pool},
     NamedRule{"batch_norm", batch_norm},
@@ -97,6 +97,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const NamedRule> convolution_rules() { return kRules; }
+std::span<const NamedRule> convolution_rules() { return kConvolutionRules; }
 
 }  // namespace emplace

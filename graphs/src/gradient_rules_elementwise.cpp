@@ -173,7 +173,7 @@ void dropout(GradientStep& step) {
   give_unary(step, "dropout_backward", elements(step), {step.gradient(), step.output(1)});
 }
 
-constexpr std::array kRules = {
+constexpr std::array kElementwiseRules = {
     NamedRule{"add", pass_on},
     NamedRule{"add_losses", pass_on},
     NamedRule{"broadcast_add", broadcast_add},
@@ -201,6 +201,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const NamedRule> elementwise_rules() { return kRules; }
+std::span<const NamedRule> elementwise_rules() { return kElementwiseRules; }
 
 }  // namespace emplace

@@ -64,7 +64,7 @@ void flat(GradientStep& step) { static_cast<void>(step.gradient()); }
 constexpr std::array kFlat = {NamedRule{"ceil", flat}, NamedRule{"floor", flat},
                               NamedRule{"round", flat}, NamedRule{"sign", flat}};
 
-constexpr auto kRules = [] {
+constexpr auto kFunctionsRules = [] {
   std::array<NamedRule, kDerivatives.size() + kFlat.size()> rules{};
   std::ranges::transform(kDerivatives, rules.begin(), [](const Derivative& derivative) {
     return NamedRule{derivative.kind, function};
@@ -75,6 +75,6 @@ constexpr auto kRules = [] {
 
 }  // namespace
 
-std::span<const NamedRule> function_rules() { return kRules; }
+std::span<const NamedRule> function_rules() { return kFunctionsRules; }
 
 }  // namespace emplace

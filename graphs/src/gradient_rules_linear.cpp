@@ -90,7 +90,7 @@ void softmax_cross_entropy(GradientStep& step) {
              {step.output(1), step.input(1)});
 }
 
-constexpr std::array kRules = {
+constexpr std::array kLinearRules = {
     NamedRule{"batch_matmul", matmul}, NamedRule{"bias_add", bias_add},
     NamedRule{"einsum", einsum},       NamedRule{"matmul", matmul},
     NamedRule{"softmax", softmax},     NamedRule{"softmax_cross_entropy", softmax_cross_entropy},
@@ -98,6 +98,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const NamedRule> linear_rules() { return kRules; }
+std::span<const NamedRule> linear_rules() { return kLinearRules; }
 
 }  // namespace emplace

@@ -127,13 +127,13 @@ void lstm(GradientStep& step) { recurrent(step, 23); }
 void gru(GradientStep& step) { recurrent(step, 15); }
 void rnn(GradientStep& step) { recurrent(step, 3); }
 
-constexpr std::array kRules = {
+constexpr std::array kRecurrentRules = {
     NamedRule{"embedding", embedding}, NamedRule{"gru", gru}, NamedRule{"lstm", lstm},
     NamedRule{"lstm_cell", lstm_cell}, NamedRule{"rnn", rnn},
 };
 
 }  // namespace
 
-std::span<const NamedRule> recurrent_rules() { return kRules; }
+std::span<const NamedRule> recurrent_rules() { return kRecurrentRules; }
 
 }  // namespace emplace

@@ -151,7 +151,7 @@ void grid_sample(GradientStep& step) {
   }
 }
 
-constexpr std::array kRules = {
+constexpr std::array kReductionRules = {
     NamedRule{"cum_sum", cum_sum},
     NamedRule{"depth_to_space", depth_to_space},
     NamedRule{"expand", repeat},
@@ -181,6 +181,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const NamedRule> reduction_rules() { return kRules; }
+std::span<const NamedRule> reduction_rules() { return kReductionRules; }
 
 }  // namespace emplace

@@ -88,7 +88,7 @@ void mean_squared_error(GradientStep& step) {
              {step.input(0), step.input(1)});
 }
 
-constexpr std::array kRules = {
+constexpr std::array kRoutingRules = {
     NamedRule{"balance_loss", balance_loss},
     NamedRule{"embedding_bag", embedding_bag},
     NamedRule{"lower_triangle", lower_triangle},
@@ -101,6 +101,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const NamedRule> routing_rules() { return kRules; }
+std::span<const NamedRule> routing_rules() { return kRoutingRules; }
 
 }  // namespace emplace

@@ -69,7 +69,7 @@ void transpose(GradientStep& step) {
   step.give(0, step.emit(std::move(op), {step.gradient()}));
 }
 
-constexpr std::array kRules = {
+constexpr std::array kShapeRules = {
     NamedRule{"concat", concat},
     NamedRule{"reshape", reshape},
     NamedRule{"split", split},
@@ -78,6 +78,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const NamedRule> shape_rules() { return kRules; }
+std::span<const NamedRule> shape_rules() { return kShapeRules; }
 
 }  // namespace emplace

@@ -72,8 +72,9 @@ class Differentiator {
     if (!trained_[loss]) {
       throw Error(
           ErrorCode::kFormat,
-          fmt::format("graph '{}': loss '{}' depends on no variable, so there is nothing to train",
-                      graph_[boost::graph_bundle].name, graph_[index_of(loss)].name));
+          fmt::format(
+              "graph '{}': loss '{}' does not depend on any variable, so there is nothing to train",
+              graph_[boost::graph_bundle].name, graph_[index_of(loss)].name));
     }
     expect_rules(loss);
     gradients_[loss][0] = {kConstantGradient};

@@ -9,19 +9,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 namespace emplace {
 namespace {
-
-std::string to_lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::tolower(letter));
-  });
-  return lower;
-}
 
 // Names the formats that `is_meant` holds for.
 std::string list_of(const std::map<std::string, GraphFormat, std::less<>>& formats,
@@ -143,7 +134,7 @@ const GraphFormat& GraphFormats::guess(std::string_view bytes, std::string_view 
   }
   refuse_unsupported_ending(source);
   throw Error(ErrorCode::kFormat,
-              fmt::format("{}: neither its name nor its content tells its format; known: {}",
+              fmt::format("{}: its format is not clear from its name or its content; known: {}",
                           source, list_of(formats_, can_read)));
 }
 
@@ -152,8 +143,8 @@ OpGraph GraphFormats::read(const Spec& spec, std::string_view bytes,
   const GraphFormat& format = find(spec.name);
   if (!can_read(format)) {
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: files of format {} are only written; read are: {}", source,
-                            format.name, list_of(formats_, can_read)));
+                fmt::format("{}: files of format {} can only be written; these can be read: {}",
+                            source, format.name, list_of(formats_, can_read)));
   }
   OpGraph graph =
       format.read(bytes, source,
@@ -171,8 +162,8 @@ std::string GraphFormats::write(const Spec& spec, const OpGraph& graph) const {
   const GraphFormat& format = find(spec.name);
   if (!can_write(format)) {
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("files of format {} are only read; written are: {}", format.name,
-                            list_of(formats_, can_write)));
+                fmt::format("files of format {} can only be read; these can be written: {}",
+                            format.name, list_of(formats_, can_write)));
   }
   return format.write(graph, resolve_params(format.write_parameters, spec,
                                             fmt::format("writing format {}", format.name)));

@@ -22,7 +22,7 @@ void read_ops(const JsonCursor& list, OpGraph& graph) {
     Op op = read_op(object);
     const auto [other, is_new] = id_of.emplace(op.name, num_ops(graph));
     if (!is_new) {
-      object.at("name").fail(fmt::format("the name is that of /ops/{} already", other->second));
+      object.at("name").fail(fmt::format("/ops/{} already has this name", other->second));
     }
     boost::add_vertex(std::move(op), graph);
   }

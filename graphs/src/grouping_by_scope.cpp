@@ -8,7 +8,7 @@ namespace emplace {
 namespace {
 
 // Each level is a pass over all scopes; what lies deeper than this is one level.
-constexpr int kMaxDepth = 128;
+constexpr int kMaxScopeDepth = 128;
 
 // Returns the first `depth` elements of a scope.
 std::string_view outer_scope(std::string_view scope, int depth) {
@@ -45,7 +45,7 @@ Grouping group_by_scope(const OpGraph& graph, GroupId target) {
   for (const GroupContent& content : contents) {
     depth = std::max(depth, depth_of(content.scope));
   }
-  depth = std::min(depth, kMaxDepth);
+  depth = std::min(depth, kMaxScopeDepth);
   std::vector<GroupId> group_of = layers(graph, colocated, contents, depth);
   while (count_groups(group_of) > target && depth > 0) {
     group_of = layers(graph, colocated, contents, --depth);

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 // No format of ours is nested deeper than a handful of levels.
-constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxLevels = 64;
 
 std::string child_pointer(const std::string& parent, std::string_view key) {
   std::string pointer = parent + '/';
@@ -78,7 +78,7 @@ class Builder final : public nlohmann::json_sax<json> {
     keys_.back() = name;
     const auto [member, is_new] = open_.back()->emplace(std::move(name), nullptr);
     if (!is_new) {
-      fail_at(source_, pointer(), "the member comes twice");
+      fail_at(source_, pointer(), "the member appears twice");
     }
     member_ = &*member;
     return true;
@@ -123,8 +123,8 @@ class Builder final : public nlohmann::json_sax<json> {
   }
 
   bool open(json container) {
-    if (open_.size() == kMaxDepth) {
-      fail_at(source_, pointer(), fmt::format("nested more than {} levels deep", kMaxDepth));
+    if (open_.size() == kMaxLevels) {
+      fail_at(source_, pointer(), fmt::format("nested more than {} levels deep", kMaxLevels));
     }
     open_.push_back(&place(std::move(container)));
     keys_.emplace_back();
@@ -170,8 +170,8 @@ class RootMembers final : public nlohmann::json_sax<json> {
   bool number_float(double, const std::string&) override { return depth_ > 0; }
   bool string(std::string&) override { return depth_ > 0; }
   bool binary(json::binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return ++depth_ <= kMaxDepth; }
-  bool start_array(std::size_t) override { return depth_ > 0 && ++depth_ <= kMaxDepth; }
+  bool start_object(std::size_t) override { return ++depth_ <= kMaxLevels; }
+  bool start_array(std::size_t) override { return depth_ > 0 && ++depth_ <= kMaxLevels; }
   bool end_object() override { return --depth_ > 0; }
   bool end_array() override { return --depth_ > 0; }
   bool key(std::string& name) override {

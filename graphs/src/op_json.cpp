@@ -161,7 +161,7 @@ std::vector<MeasuredCost> read_measured(const JsonCursor& list) {
       cost.spread = spread->number(0, kMaxCostSpread);
     }
     if (!classes.insert(cost.device_class).second) {
-      device_class.fail("the class comes twice");
+      device_class.fail("the class appears twice");
     }
     measured.push_back(std::move(cost));
   }

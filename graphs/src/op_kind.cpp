@@ -19,7 +19,7 @@ constexpr std::string_view kDepthwise =
     "[N, C, H, W, R, S, U, V, P, Q]: N maps of C x H x W, a filter of R x S for each channel moved "
     "by U down and V across, results P x Q";
 constexpr std::string_view kTransposed =
-    "that of the convolution of which it is the transpose, from its results to its maps";
+    "that of the convolution that it transposes, from its results to its maps";
 constexpr std::string_view kBias =
     "[rows, columns], a number for each column; or [N, C, rest], one for each channel";
 constexpr std::string_view kPool =
@@ -101,7 +101,7 @@ constexpr std::array kKinds = {
     OpKind{"layer_norm", kNormalization, true, kRows, "normalization of each row"},
     OpKind{"layer_norm_backward", kNormalization, true, kRows,
            "gradients of layer_norm: of its input, and of scale and offset"},
-    OpKind{"lower_triangle", kDataMovement, true, kSquares, "what lies below the diagonals"},
+    OpKind{"lower_triangle", kDataMovement, true, kSquares, "the part below the diagonals"},
     OpKind{"lower_triangle_backward", kDataMovement, true, kSquares, "gradient of lower_triangle"},
     OpKind{"lstm_cell", kMatmul, true, kCell, "one step of an LSTM cell, fused"},
     OpKind{"lstm_cell_backward", kMatmul, true, kCell, "gradients of lstm_cell: of all its inputs"},
@@ -168,7 +168,7 @@ constexpr std::array kKinds = {
     OpKind{"top_k_backward", kReduction, true, kChoice, "gradient of top_k, from its choice"},
     OpKind{"transpose", kDataMovement, true, kPermutation, "the same elements, axes reordered"},
     OpKind{"variable", kOther, false, kTensor, "trained numbers"},
-    OpKind{"zeros", kDataMovement, true, kTensor, "a tensor of zeros: a gradient that nobody gave"},
+    OpKind{"zeros", kDataMovement, true, kTensor, "a tensor of zeros: a gradient that is missing"},
 };
 
 static_assert(std::ranges::is_sorted(kKinds, {}, &OpKind::name));
@@ -267,7 +267,7 @@ constexpr std::array kImported = {
     OpKind{"mod", kElementwise, true, kElements, "remainder", kInPlace},
     OpKind{"moe_layers", kMatmul, true,
            "[tokens, k, numbers]: k experts for each token, numbers of weights of one expert",
-           "layers of a mixture of experts, of which each token takes k"},
+           "layers of a mixture of experts; each token takes k"},
     OpKind{"not", kElementwise, true, kElements, "the other truth value", kInPlace},
     OpKind{"one_hot", kDataMovement, true, kMoved, "rows with one number that is not 0"},
     OpKind{"or", kElementwise, true, kElements, "one of two truth values"},

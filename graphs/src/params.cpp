@@ -104,7 +104,7 @@ Spec Spec::parse(std::string_view text) {
     }
     for (const auto& [other, value] : spec.given) {
       if (other == key) {
-        fail(fmt::format("'{}' comes twice", excerpt(key)));
+        fail(fmt::format("'{}' appears twice", excerpt(key)));
       }
     }
     spec.given.emplace_back(key, pair.substr(equals + 1));

@@ -172,7 +172,7 @@ std::vector<Node> read_execution_trace(std::string_view text, const std::string&
   std::ranges::stable_sort(nodes, {}, &Node::id);
   const auto twice = std::ranges::adjacent_find(nodes, {}, &Node::id);
   if (twice != nodes.end()) {
-    list.fail(fmt::format("the id {} comes twice", twice->id));
+    list.fail(fmt::format("the id {} appears twice", twice->id));
   }
   return nodes;
 }

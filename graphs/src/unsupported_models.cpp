@@ -19,8 +19,8 @@ constexpr std::string_view kFromTorch =
     "torch.export.save(torch.export.export(model, example_inputs), 'model.pt2') or "
     "torch.onnx.export() write files that are read";
 constexpr std::string_view kFromKeras =
-    "save the graph: model.export(folder) in Keras 3, tf.saved_model.save(model, folder) before, "
-    "and read the folder";
+    "save the graph: model.export(folder) in Keras 3, tf.saved_model.save(model, folder) in "
+    "earlier versions, and read the folder";
 constexpr std::string_view kFromTensorFlow =
     "read the SavedModel that it was made of, or the model in ONNX";
 constexpr std::string_view kFromSource =
@@ -98,11 +98,11 @@ bool has_entry(std::string_view bytes, std::string_view ending) {
 }
 
 constexpr std::array kModels = {
-    Model{"a Keras file (HDF5) holds layers and weights, but no graph",
+    Model{"a Keras file (HDF5) contains layers and weights, but no graph",
           kFromKeras,
           starts_with_hdf5,
           {".h5", ".hdf5"}},
-    Model{"a Keras file (zip archive) holds layers and weights, but no graph",
+    Model{"a Keras file (zip archive) contains layers and weights, but no graph",
           kFromKeras,
           [](std::string_view bytes) { return has_entry(bytes, "model.weights.h5"); },
           {".keras"}},
@@ -110,14 +110,15 @@ constexpr std::array kModels = {
           kFromTensorFlow,
           [](std::string_view bytes) { return has_identifier(bytes, "TFL3"); },
           {".tflite"}},
-    Model{"a TorchScript file holds code for one interpreter", kFromTorch,
+    Model{"a TorchScript file contains code for one interpreter", kFromTorch,
           [](std::string_view bytes) { return has_entry(bytes, "constants.pkl"); }},
-    Model{"a pickle of PyTorch holds weights or Python objects, but no graph",
+    Model{"a pickle of PyTorch contains weights or Python objects, but no graph",
           kFromTorch,
           [](std::string_view bytes) { return has_entry(bytes, "data.pkl") || is_pickle(bytes); },
           {".pt", ".pth", ".ckpt"}},
-    Model{"safetensors hold weights, but no graph", kFromTorch, is_safetensors, {".safetensors"}},
-    Model{"GGUF holds weights, but no graph",
+    Model{
+        "safetensors contain weights, but no graph", kFromTorch, is_safetensors, {".safetensors"}},
+    Model{"GGUF contains weights, but no graph",
           kFromTorch,
           [](std::string_view bytes) { return bytes.starts_with("GGUF"); },
           {".gguf"}},

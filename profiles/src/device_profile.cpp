@@ -79,7 +79,7 @@ CostCase read_case(const JsonCursor& json, OpClass op_class) {
     for (const JsonCursor& element : kinds->elements()) {
       std::string kind = element.text();
       if (op_class_of(kind) != op_class) {
-        element.fail(fmt::format("'{}' is no kind of op of this class", excerpt(kind)));
+        element.fail(fmt::format("'{}' is not a kind of op of this class", excerpt(kind)));
       }
       which.kinds.push_back(std::move(kind));
     }

@@ -9,15 +9,15 @@
 namespace emplace {
 namespace {
 
-constexpr double kMicrosecondsPerSecond = 1e6;
+constexpr double kUsPerSecond = 1e6;
 
 // Returns the number per second that is read back as `per_us`, a whole one if there is.
 double per_second(double per_us) {
-  const double product = per_us * kMicrosecondsPerSecond;
+  const double product = per_us * kUsPerSecond;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const double candidate : {std::round(product), product, std::nextafter(product, 0.0),
                                  std::nextafter(product, kInfinity)}) {
-    if (candidate / kMicrosecondsPerSecond == per_us) {
+    if (candidate / kUsPerSecond == per_us) {
       return candidate;
     }
   }

@@ -163,7 +163,7 @@ class TopologyReader {
           IdVector<Place, std::string> others = places_;
           others.erase(others.begin() + place);
           elements[at].at("between").elements()[end].fail(
-              fmt::format("'{}' is no device, and no other link ends there{}",
+              fmt::format("'{}' is not a device, and no other link ends there{}",
                           excerpt(name_of(place)), suggest_names(name_of(place), others)));
         }
       }

@@ -6,7 +6,7 @@ namespace emplace {
 void require_perfetto_traces() {
 #ifndef EMPLACE_WITH_PROTOBUF
   throw Error(ErrorCode::kUnsupported,
-              "this build cannot write traces of Perfetto's format: install libprotobuf-dev and "
+              "this build cannot write traces in Perfetto's format: install libprotobuf-dev and "
               "protobuf-compiler and configure it with EMPLACE_WITH_PROTOBUF=ON");
 #endif
 }

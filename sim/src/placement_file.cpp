@@ -133,8 +133,8 @@ Placement read_placement_json(std::string_view text, const std::string& source,
     std::optional<DeviceId>& group_device = device_of_group[problem.grouping().group_of(op)];
     if (group_device && *group_device != device->second) {
       device_name.fail(
-          fmt::format("its group is on '{}' by another op; place all ops of a group on "
-                      "one device, or simulate without groups",
+          fmt::format("another op puts its group on '{}'; place all ops of a group on one device, "
+                      "or simulate without groups",
                       problem.device(*group_device).name));
     }
     group_device = device->second;

@@ -57,7 +57,7 @@ Problem::Problem(std::shared_ptr<const OpGraph> graph, Grouping grouping,
       grouping_(std::move(grouping)),
       cluster_(std::move(cluster)),
       num_ops_(emplace::num_ops(*graph_)) {
-  EMPLACE_CHECK(grouping_.num_ops() == num_ops_, "the grouping is of another graph");
+  EMPLACE_CHECK(grouping_.num_ops() == num_ops_, "the grouping is for another graph");
   order_ = emplace::topological_order(*graph_);
   compile_devices();
   compile_costs();
@@ -69,7 +69,7 @@ Problem::Problem(std::shared_ptr<const OpGraph> graph, Grouping grouping,
 }
 
 Problem Problem::regrouped(Grouping grouping) const {
-  EMPLACE_CHECK(grouping.num_ops() == num_ops_, "the grouping is of another graph");
+  EMPLACE_CHECK(grouping.num_ops() == num_ops_, "the grouping is for another graph");
   Problem problem = *this;
   problem.grouping_ = std::move(grouping);
   problem.compile_groups();

@@ -15,7 +15,7 @@ namespace emplace {
 namespace {
 
 // Largest sum of microseconds for which doubles still count in whole units.
-constexpr double kMaxSum = 9007199254740992.0;
+constexpr double kMaxTransferSum = 9007199254740992.0;
 
 // Returns the channels of the `grappler` model: one for each ordered pair of devices, which
 // transfers pass one after the other.
@@ -136,12 +136,13 @@ void Problem::compile_transfers() {
       }
     }
   }
-  if (!(slowest_us < kMaxSum)) {
+  if (!(slowest_us < kMaxTransferSum)) {
     throw Error(
         ErrorCode::kFormat,
         fmt::format("graph '{}': its tensors take {:g} us to send on cluster '{}'; at most {:g} us "
                     "can be simulated exactly",
-                    (*graph_)[boost::graph_bundle].name, slowest_us, cluster_->name, kMaxSum));
+                    (*graph_)[boost::graph_bundle].name, slowest_us, cluster_->name,
+                    kMaxTransferSum));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::agents {
+namespace emplace::agents::agent_spec_test {
 namespace {
 
 template <class Action>
@@ -61,4 +61,4 @@ TEST(AgentSpec, TellsWhereInAFileItIsMalformed) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::agent_spec_test

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace emplace::agents {
+namespace emplace::agents::baseline_test {
 namespace {
 
 using testing::Each;
@@ -71,4 +71,4 @@ TEST(Random, SpendsTheWholeBudget) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::baseline_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::coarse_agent_test {
 namespace {
 
 constexpr GroupId kGroups = 5;
@@ -201,4 +201,4 @@ INSTANTIATE_TEST_SUITE_P(Learned, CoarseAgent, testing::ValuesIn(coarse_agents()
                          });
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::coarse_agent_test

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::coarse_session_test {
 namespace {
 
 // Returns the placement of each group on the device in its place.
@@ -165,4 +165,4 @@ TEST(CoarseSession, RefusesWhatIsNotItsOwn) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::coarse_session_test

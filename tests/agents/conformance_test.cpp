@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::conformance_test {
 namespace {
 
 struct NamedProblem {
@@ -419,4 +419,4 @@ INSTANTIATE_TEST_SUITE_P(Program, Conformance,
                          });
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::conformance_test

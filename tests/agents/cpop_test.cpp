@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::agents {
+namespace emplace::agents::cpop_test {
 namespace {
 
 using testing::Each;
@@ -48,4 +48,4 @@ TEST(Cpop, FindsTheCriticalPathOfSeveralParts) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::cpop_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::agents {
+namespace emplace::agents::dls_test {
 namespace {
 
 using testing::ElementsAre;
@@ -32,4 +32,4 @@ TEST(Dls, WeighsWaitingAgainstSpeed) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::dls_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::agents {
+namespace emplace::agents::etf_test {
 namespace {
 
 using testing::Each;
@@ -55,4 +55,4 @@ TEST(MEtf, CountsOutputsUntilTheirLastConsumerIsPlaced) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::etf_test

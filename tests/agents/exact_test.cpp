@@ -10,7 +10,7 @@
 #include <limits>
 #include <string>
 
-namespace emplace::agents {
+namespace emplace::agents::exact_test {
 namespace {
 
 // Returns the least step time of all placements that fit; infinity if none does.
@@ -69,4 +69,4 @@ INSTANTIATE_TEST_SUITE_P(Models, Exact,
                          });
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::exact_test

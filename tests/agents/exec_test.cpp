@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::exec_test {
 namespace {
 
 using testing::HasSubstr;
@@ -107,7 +107,7 @@ TEST_F(ExecTest, NeedsAProgram) {
   EXPECT_THAT([] { AgentSpec("exec:./a,time-limt=3").resolve(); },
               testing::ThrowsMessage<Error>(HasSubstr("did you mean 'time-limit'")));
   EXPECT_THAT([] { AgentSpec("exec:./a,program=./b"); },
-              testing::ThrowsMessage<Error>(HasSubstr("'program' comes twice")));
+              testing::ThrowsMessage<Error>(HasSubstr("'program' is given twice")));
 }
 
 TEST_F(ExecTest, TakesTheCommandLineUpToTheFirstComma) {
@@ -137,7 +137,7 @@ TEST_F(ExecTest, TellsHowAProgramEnded) {
 
 TEST_F(ExecTest, KillsAProgramThatHangs) {
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(error_of("sleep 60", "start-limit=1"), "the program said no hello within 1 s");
+  EXPECT_EQ(error_of("sleep 60", "start-limit=1"), "the program sent no hello within 1 s");
   EXPECT_EQ(error_after_hello("echo busy >&2; sleep 60", "time-limit=1"),
             "the program gave no placement within 1 s; its standard error ends with: busy");
   // It asks for more and more, and reads no answer.
@@ -151,11 +151,11 @@ TEST_F(ExecTest, KillsAProgramThatHangs) {
 
 TEST_F(ExecTest, RefusesGarbage) {
   EXPECT_THAT(error_of("echo hello"),
-              StartsWith("the program sent a line that is no JSON object: hello"));
+              StartsWith("the program sent a line that is not a JSON object: hello"));
   EXPECT_THAT(error_of("echo '{}'"), HasSubstr("no hello as its first line"));
   EXPECT_THAT(error_of("echo '{\"hello\": \"emplace-agent\", \"version\": 2}'"),
               HasSubstr("speaks version 2 of the protocol emplace-agent; this emplace speaks"));
-  EXPECT_THAT(error_of("printf '\\377\\000\\001{\\n'"), HasSubstr("no JSON object: \\xff\\x00"));
+  EXPECT_THAT(error_of("printf '\\377\\000\\001{\\n'"), HasSubstr("not a JSON object: \\xff\\x00"));
   for (const char* line : {"[]", "{}", "{\"best\": false}", "{\"bset\": true}",
                            "{\"best\": true, \"placement\": []}", "null", "{\"evaluate\": [[0]"}) {
     EXPECT_THAT(error_after_hello(fmt::format("echo '{}'", line)), StartsWith("the program sent "))
@@ -163,7 +163,7 @@ TEST_F(ExecTest, RefusesGarbage) {
   }
   // Deeper than any stack.
   EXPECT_THAT(error_after_hello("yes '[' | head -n 1000000 | tr -d '\\n'; echo"),
-              HasSubstr("no JSON object"));
+              HasSubstr("not a JSON object"));
 }
 
 TEST_F(ExecTest, RefusesTooMuchOutput) {
@@ -272,8 +272,8 @@ TEST_F(ExecTest, LeavesNothingBehindOnManyThreads) {
       agent("sleep 60", "start-limit=1")};
   const std::vector<std::string> errors = {
       "the program exited with code 3 too early", "the program was killed by SIGKILL (Killed)",
-      "the program sent a line that is no JSON object: garbage", "none",
-      "the program said no hello within 1 s"};
+      "the program sent a line that is not a JSON object: garbage", "none",
+      "the program sent no hello within 1 s"};
   tbb::parallel_for(0, 4, [](int) {});  // its threads may open files
   const int before = num_descriptors();
   std::vector<std::string> found(60);
@@ -387,4 +387,4 @@ TEST_F(ExecTest, TellsTheTimeWhereThatIsTheBudget) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::exec_test

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::agents {
+namespace emplace::agents::heft_test {
 namespace {
 
 using testing::ElementsAre;
@@ -45,4 +45,4 @@ TEST(Heft, PrefersADeviceThatEndsSooner) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::heft_test

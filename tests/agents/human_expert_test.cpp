@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::agents {
+namespace emplace::agents::human_expert_test {
 namespace {
 
 using testing::ElementsAre;
@@ -122,4 +122,4 @@ TEST(HumanExpert, CutsAGraphWithoutScopesInTopologicalOrder) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::human_expert_test

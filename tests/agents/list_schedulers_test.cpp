@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::list_schedulers_test {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -389,4 +389,4 @@ TEST(ListSchedulers, EndWhereTheSessionIsStopped) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::list_schedulers_test

@@ -17,7 +17,7 @@
 #include <set>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::m_sct_test {
 namespace {
 
 using testing::Each;
@@ -146,6 +146,6 @@ TEST(MSct, GoesOnWhereAFavouriteChildDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::m_sct_test
 
 #endif  // EMPLACE_WITH_CLP

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::agents {
+namespace emplace::agents::m_topo_test {
 namespace {
 
 using testing::ElementsAre;
@@ -42,4 +42,4 @@ TEST(MTopo, CountsOutputsToo) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::m_topo_test

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::memory_fit_test {
 namespace {
 
 // A graph at its finest valid grouping, on a shipped cluster whose devices keep a share of their
@@ -88,4 +88,4 @@ INSTANTIATE_TEST_SUITE_P(MemoryFit, Tight,
                          });
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::memory_fit_test

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace emplace::agents {
+namespace emplace::agents::memory_penalty_test {
 namespace {
 
 Evaluation fits(double us) { return {.status = EvaluationStatus::kOk, .step_time_us = us}; }
@@ -119,4 +119,4 @@ TEST(MemoryPenalty, OfWhatWasNotEvaluatedIsInfiniteAndTeachesNothing) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::memory_penalty_test

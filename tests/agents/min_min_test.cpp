@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::agents {
+namespace emplace::agents::min_min_test {
 namespace {
 
 using testing::ElementsAre;
@@ -46,4 +46,4 @@ TEST(MinMin, AndMaxMinCountOnlyReadyTasks) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::min_min_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents::placeto {
+namespace emplace::agents::placeto::move_episode_test {
 namespace {
 
 using Devices = std::vector<DeviceId>;
@@ -227,4 +227,4 @@ TEST(Starts, OfLevelsAddTheLevels) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::placeto
+}  // namespace emplace::agents::placeto::move_episode_test

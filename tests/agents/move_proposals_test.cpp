@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::move_proposals_test {
 namespace {
 
 using Devices = std::vector<DeviceId>;
@@ -181,4 +181,4 @@ TEST(MoveProposals, SwapGroupsOfTwoDevices) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::move_proposals_test

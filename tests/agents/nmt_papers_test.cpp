@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace emplace::agents {
+namespace emplace::agents::nmt_papers_test {
 namespace {
 
 class NmtOnTwoK80s : public ::testing::Test {
@@ -48,4 +48,4 @@ TEST_F(NmtOnTwoK80s, LongerSentencesOverflowTheExpertsAndScotchsPlacementsToo) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::nmt_papers_test

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace emplace::agents::nn {
+namespace emplace::agents::nn::nn_kernels_test {
 namespace {
 
 constexpr std::size_t kWidths[] = {16, 32, 64};
@@ -316,4 +316,4 @@ TEST(NnArena, StaysWhereItIsAndIsUsedAgain) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::nn
+}  // namespace emplace::agents::nn::nn_kernels_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents::nn {
+namespace emplace::agents::nn::nn_number_list_test {
 namespace {
 
 template <class Scalar, class Bits>
@@ -73,4 +73,4 @@ TEST(NnNumberList, TellsWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::nn
+}  // namespace emplace::agents::nn::nn_number_list_test

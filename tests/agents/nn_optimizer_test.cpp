@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-namespace emplace::agents::nn {
+namespace emplace::agents::nn::nn_optimizer_test {
 namespace {
 
 // With both corrections the first step is the rate, whatever the gradient's size; the second after
@@ -70,4 +70,4 @@ TEST(NnOptimizer, ClipsTheNormOfWhatIsTooLong) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::nn
+}  // namespace emplace::agents::nn::nn_optimizer_test

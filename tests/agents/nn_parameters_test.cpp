@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents::nn {
+namespace emplace::agents::nn::nn_parameters_test {
 namespace {
 
 Parameters<float> two_layers() {
@@ -88,4 +88,4 @@ TEST(NnParameters, TellWhatIsWrongInAFile) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::nn
+}  // namespace emplace::agents::nn::nn_parameters_test

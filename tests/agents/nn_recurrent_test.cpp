@@ -13,7 +13,7 @@
 #include <limits>
 #include <vector>
 
-namespace emplace::agents::nn {
+namespace emplace::agents::nn::nn_recurrent_test {
 namespace {
 
 constexpr Layout kLayouts[] = {Layout::kPanels, Layout::kRows};
@@ -304,4 +304,4 @@ TEST(NnAttention, GivesTheSameBitsWithVectorsOfAnyWidth) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::nn
+}  // namespace emplace::agents::nn::nn_recurrent_test

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <vector>
 
-namespace emplace::agents::nn {
+namespace emplace::agents::nn::nn_tape_test {
 namespace {
 
 class NnTape : public testing::Test {
@@ -147,4 +147,4 @@ TEST_F(NnTape, RefusesAMatrixOfTheWrongWidth) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::nn
+}  // namespace emplace::agents::nn::nn_tape_test

@@ -9,7 +9,7 @@
 #include <array>
 #include <vector>
 
-namespace emplace::agents::placeto {
+namespace emplace::agents::placeto::observed_step_test {
 namespace {
 
 using Devices = std::vector<DeviceId>;
@@ -176,4 +176,4 @@ TEST(SignedLog2, IsExactAtPowersOfTwoAndMonotonic) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::placeto
+}  // namespace emplace::agents::placeto::observed_step_test

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace emplace::agents {
+namespace emplace::agents::option_table_test {
 namespace {
 
 enum class Shape : std::uint8_t { kFlat, kRound };
@@ -81,4 +81,4 @@ TEST(OptionTable, NamesWhatShapesTheNetworkAsAUserWritesIt) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::option_table_test

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace emplace::agents {
+namespace emplace::agents::papers_test {
 namespace {
 
 Problem problem_of(const std::string& name, const std::string& cluster, GroupId groups) {
@@ -89,4 +89,4 @@ TEST_P(Papers, SearchBeatsOrEqualsWhatDoesNotSearch) {
 INSTANTIATE_TEST_SUITE_P(Inception, Papers, ::testing::Values("p2-8xlarge-2", "p2-8xlarge-4"));
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::papers_test

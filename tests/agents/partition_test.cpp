@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::partition_test {
 namespace {
 
 class Partition : public testing::TestWithParam<std::string> {};
@@ -92,4 +92,4 @@ INSTANTIATE_TEST_SUITE_P(Libraries, Partition, testing::ValuesIn(built()),
                          });
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::partition_test

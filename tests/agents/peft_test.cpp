@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::agents {
+namespace emplace::agents::peft_test {
 namespace {
 
 using testing::ElementsAre;
@@ -46,4 +46,4 @@ TEST(Peft, LooksAhead) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::peft_test

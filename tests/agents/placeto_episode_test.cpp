@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents::placeto {
+namespace emplace::agents::placeto::placeto_episode_test {
 namespace {
 
 Options options(const std::string& given) {
@@ -218,4 +218,4 @@ TEST(PlacetoEpisode, AddsThePenaltyForMemoryAndCapsTheTime) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::placeto
+}  // namespace emplace::agents::placeto::placeto_episode_test

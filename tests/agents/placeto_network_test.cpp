@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents::placeto {
+namespace emplace::agents::placeto::placeto_network_test {
 namespace {
 
 NetworkOptions network_options(const std::string& given) {
@@ -377,4 +377,4 @@ TEST(PlacetoNetwork, RelatesGroupsByPaths) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::placeto
+}  // namespace emplace::agents::placeto::placeto_network_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::placeto_presets_test {
 namespace {
 
 const AgentInfo& placeto() { return AgentRegistry::global().info("placeto"); }
@@ -122,4 +122,4 @@ TEST(PlacetoPresets, ShareThePoliciesOfNetworksOfTheSameShape) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::placeto_presets_test

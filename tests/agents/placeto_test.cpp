@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::placeto_test {
 namespace {
 
 struct Named {
@@ -376,4 +376,4 @@ TEST(Placeto, ListsItsLayers) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::placeto_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::plan_order_test {
 namespace {
 
 Placement placed(const std::string& agent, const Problem& problem) {
@@ -70,4 +70,4 @@ INSTANTIATE_TEST_SUITE_P(All, PlanOrders,
                          });
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::plan_order_test

@@ -16,7 +16,7 @@
 #include <chrono>
 #include <vector>
 
-namespace emplace::agents::policy_gradient {
+namespace emplace::agents::policy_gradient::policy_gradient_test {
 namespace {
 
 TEST(MovingBaseline, AveragesCostsFromTheFirstOn) {
@@ -162,4 +162,4 @@ TEST(PolicyOptimizer, FollowsTheSchedulesAndClipsGradients) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::policy_gradient
+}  // namespace emplace::agents::policy_gradient::policy_gradient_test

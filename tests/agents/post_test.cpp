@@ -9,7 +9,7 @@
 #include <cmath>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::post_test {
 namespace {
 
 using post::Choices;
@@ -174,4 +174,4 @@ TEST(Post, FindsAPlacementThatFits) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::post_test

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::registry_test {
 namespace {
 
 // Puts everything on the device that its parameter says.
@@ -164,4 +164,4 @@ TEST(AgentRegistry, HoldsTheAgentsOfThisProgram) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::registry_test

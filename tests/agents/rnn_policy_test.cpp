@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents::rnn {
+namespace emplace::agents::rnn::rnn_policy_test {
 namespace {
 
 using testing::ElementsAre;
@@ -266,4 +266,4 @@ TEST(RnnPolicy, HasAsManyWeightsAsItsLayersSay) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::rnn
+}  // namespace emplace::agents::rnn::rnn_policy_test

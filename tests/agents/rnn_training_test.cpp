@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents {
+namespace emplace::agents::rnn_training_test {
 namespace {
 
 // Small networks, which suffice for small problems, with a rate to match.
@@ -397,4 +397,4 @@ TEST(RnnTraining, RefusesAPolicyThatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::rnn_training_test

@@ -12,7 +12,7 @@
 #include <chrono>
 #include <limits>
 
-namespace emplace::agents {
+namespace emplace::agents::search_test {
 namespace {
 
 // The least step time of all 2^groups placements on two devices.
@@ -170,4 +170,4 @@ TEST(Multilevel, PlacesTheCoarsestLevelWithAnyAgent) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::search_test

@@ -12,7 +12,7 @@
 #include <limits>
 #include <tuple>
 
-namespace emplace::agents {
+namespace emplace::agents::session_test {
 namespace {
 
 using Devices = std::vector<DeviceId>;
@@ -302,4 +302,4 @@ TEST(Session, DrawsTheSameRandomNumbersForTheSameSeed) {
 }
 
 }  // namespace
-}  // namespace emplace::agents
+}  // namespace emplace::agents::session_test

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace emplace::agents::placeto {
+namespace emplace::agents::placeto::value_network_test {
 namespace {
 
 using Devices = std::vector<DeviceId>;
@@ -138,4 +138,4 @@ TEST(ValueNetwork, PassesAMessageOneEdgeFurtherInEachRound) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::placeto
+}  // namespace emplace::agents::placeto::value_network_test

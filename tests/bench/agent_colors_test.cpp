@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::agent_colors_test {
 namespace {
 
 TEST(AgentColors, TellFourRoundsOfThePaletteApart) {
@@ -29,4 +29,4 @@ TEST(AgentColors, TellFourRoundsOfThePaletteApart) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::agent_colors_test

@@ -17,7 +17,7 @@
 #include <sstream>
 #include <thread>
 
-namespace emplace::bench {
+namespace emplace::bench::best_known_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -390,4 +390,4 @@ TEST(ShippedBestKnown, IsOfNamesOnly) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::best_known_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::cell_test {
 namespace {
 
 const Cell kCell{.graph = "inception-v3",
@@ -143,4 +143,4 @@ TEST(Cell, GroupingFollowsFromTheGroupsUnlessItIsNamed) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::cell_test

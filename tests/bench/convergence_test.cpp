@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::convergence_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST(Convergence, LeavesOutWhatDoesNotFitOrHasNoHistory) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::convergence_test

@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-namespace emplace::bench {
+namespace emplace::bench::cost_model_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -104,7 +104,7 @@ TEST(CostModel, RefusesFilesThatSayTooLittle) {
     }
   };
   refused("", "expected 'random'");
-  refused(std::string(kAgents) + "," + kAgents, "in the file already");
+  refused(std::string(kAgents) + "," + kAgents, "already in the file");
   refused(R"({"agent": "random", "us": -1, "ops_exponent": 1, "groups_exponent": 0,
         "devices_exponent": 0, "physical": 2, "mb": 0, "kb_per_op": 0, "kb_per_group": 0})",
           "/us");
@@ -172,4 +172,4 @@ TEST(SuiteCosts, HashTheProblemsAsARunDoes) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::cost_model_test

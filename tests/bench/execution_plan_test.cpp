@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::bench {
+namespace emplace::bench::execution_plan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -116,4 +116,4 @@ TEST(ExecutionPlan, GivesSlotsOfAnOptimizerMemoryOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::execution_plan_test

@@ -20,7 +20,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace emplace::bench {
+namespace emplace::bench::executor_test {
 namespace {
 
 const std::atomic<bool> kNeverStop{false};
@@ -243,7 +243,7 @@ TEST_F(ExecutorTest, WhatAnAgentDoesWrongIsTheResultOfItsCell) {
   const std::pair<std::string, std::string> faults[] = {
       {"constructor", "not made"},
       {"throw", "lost"},
-      {"throw-number", "the agent threw something that is no std::exception"},
+      {"throw-number", "the agent threw something that is not a std::exception"},
       {"evaluate", "no device 3 among 3"},
       {"missing", "the agent placed 59 of 60 groups"},
       {"beyond", "the agent put group 0 on device 3 of 3"},
@@ -344,4 +344,4 @@ TEST_F(ExecutorTest, ProblemsAreHashedByContent) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::executor_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::family_report_test {
 namespace {
 
 using ::testing::DoubleNear;
@@ -208,4 +208,4 @@ TEST(FamilyReport, JsonHasTheCurves) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::family_report_test

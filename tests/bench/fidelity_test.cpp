@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace emplace::bench {
+namespace emplace::bench::fidelity_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -204,4 +204,4 @@ TEST(Fidelity, NumbersAreThoseOfTheGraphOrElseTheMath) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::fidelity_test

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace emplace::bench {
+namespace emplace::bench::grouping_comparison_test {
 namespace {
 
 TEST(GroupingNumbers, AreTheGroupsTheCutAndTheLargestShare) {
@@ -79,4 +79,4 @@ TEST(GroupGraph, RefusesANumberForAGroupingThatTakesNone) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::grouping_comparison_test

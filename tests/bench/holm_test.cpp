@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::holm_test {
 namespace {
 
 using ::testing::DoubleEq;
@@ -25,4 +25,4 @@ TEST(Holm, IsAtMostOneAndKeepsASingleTest) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::holm_test

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::improvement_history_test {
 namespace {
 
 using agents::EvaluationStatus;
@@ -97,4 +97,4 @@ TEST(ImprovementHistory, StaysNearTheWholeCurve) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::improvement_history_test

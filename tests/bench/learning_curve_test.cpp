@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::learning_curve_test {
 namespace {
 
 using testing::HasSubstr;
@@ -240,4 +240,4 @@ TEST(LearningCurve, NamesWhatIsWrongWithItsMeans) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::learning_curve_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::bench {
+namespace emplace::bench::log_plot_test {
 namespace {
 
 using testing::HasSubstr;
@@ -122,4 +122,4 @@ TEST(LogPlot, RefusesWhatHasNoLogarithm) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::log_plot_test

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-namespace emplace::bench {
+namespace emplace::bench::manifest_test {
 namespace {
 
 using ::testing::MatchesRegex;
@@ -46,4 +46,4 @@ TEST(Manifest, KnowsProgramMachineAndTime) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::manifest_test

@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-namespace emplace::bench {
+namespace emplace::bench::median_interval_test {
 namespace {
 
 // n values 1, 2, ... n in falling order.
@@ -47,4 +47,4 @@ TEST(MedianInterval, CoversTheMedianAsOftenAsItSays) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::median_interval_test

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <map>
 
-namespace emplace::bench {
+namespace emplace::bench::memory_arena_test {
 namespace {
 
 TEST(MemoryArena, HandsOutRangesThatNeverOverlapAndUsesThemAgain) {
@@ -54,4 +54,4 @@ TEST(MemoryArena, JoinsNeighbours) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::memory_arena_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::merge_stores_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -111,7 +111,7 @@ TEST_F(MergeStores, RefusesDamagedPoliciesAndCurves) {
     std::string damaged = good;
     damaged[good.size() / 2] = static_cast<char>(damaged[good.size() / 2] ^ 1);
     write_text_file(entry.path(), damaged);
-    expect_refused({path("whole")}, ErrorCode::kFormat, "the checksum is not that of the text");
+    expect_refused({path("whole")}, ErrorCode::kFormat, "the checksum does not match");
     write_text_file(entry.path(), good);
     ++files;
   }
@@ -215,4 +215,4 @@ TEST_F(MergeStores, AShardIsResumedAsThatShard) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::merge_stores_test

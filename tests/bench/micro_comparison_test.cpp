@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::micro_comparison_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -140,4 +140,4 @@ TEST(MicroComparison, TellsWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::micro_comparison_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::overall_comparison_test {
 namespace {
 
 using ::testing::AllOf;
@@ -72,4 +72,4 @@ TEST(OverallComparison, OfNothingIsEmpty) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::overall_comparison_test

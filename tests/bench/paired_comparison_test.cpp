@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::paired_comparison_test {
 namespace {
 
 using Numbers = std::vector<double>;
@@ -138,4 +138,4 @@ TEST(PairedComparison, RefusesWhatIsNoPair) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::paired_comparison_test

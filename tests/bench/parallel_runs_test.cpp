@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstddef>
 
-namespace emplace::bench {
+namespace emplace::bench::parallel_runs_test {
 namespace {
 
 // A thread that waits for others inside a sink must not begin a result, whose sink would wait for
@@ -28,4 +28,4 @@ TEST(RunInParallel, ASinkMayComputeInParallelToo) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::parallel_runs_test

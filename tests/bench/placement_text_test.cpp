@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::placement_text_test {
 namespace {
 
 Placement read(const std::string& text, std::int64_t groups, std::int64_t devices) {
@@ -70,4 +70,4 @@ TEST(PlacementText, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::placement_text_test

@@ -15,7 +15,7 @@
 #include <atomic>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::plan_runner_test {
 namespace {
 
 using calibrate::ComputeDevice;
@@ -127,4 +127,4 @@ TEST(PlanRunner, NamesTheOpThatNothingRuns) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::plan_runner_test

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace emplace::bench {
+namespace emplace::bench::policy_file_test {
 namespace {
 
 const PolicyOrigin kOrigin{.plan = {.agent = "placeto:preset=released,rounds=2",
@@ -103,4 +103,4 @@ TEST(PolicyFile, SaysWhereAPolicyIsNotTheAgents) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::policy_file_test

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace emplace::bench {
+namespace emplace::bench::published_steps_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -135,4 +135,4 @@ TEST(PublishedSteps, ShippedOnesHaveTheFiguresOfAnIndependentCopy) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::published_steps_test

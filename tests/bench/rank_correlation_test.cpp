@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::rank_correlation_test {
 namespace {
 
 TEST(KendallTau, CountsPairsThatAreOrderedAlike) {
@@ -29,4 +29,4 @@ TEST(KendallTau, SaysNothingOfTiesAlone) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::rank_correlation_test

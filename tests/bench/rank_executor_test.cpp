@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace emplace::bench {
+namespace emplace::bench::rank_executor_test {
 namespace {
 
 // Cells with and without a policy, and one whose agent throws.
@@ -129,4 +129,4 @@ TEST(RankExecutor, StopsBetweenCells) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::rank_executor_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::bench {
+namespace emplace::bench::report_latex_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -65,4 +65,4 @@ TEST(ReportLatex, MarksAgentsOfWhichSomeRepetitionsOverflowed) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::report_latex_test

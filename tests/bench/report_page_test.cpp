@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::report_page_test {
 namespace {
 
 using nlohmann::json;
@@ -164,4 +164,4 @@ TEST(ReportPage, DescribesAStep) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::report_page_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::bench {
+namespace emplace::bench::report_picture_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -131,4 +131,4 @@ TEST(ReportPicture, NamesOfPlotsAreReadAsTheyAreWritten) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::report_picture_test

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace emplace::bench {
+namespace emplace::bench::report_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -451,7 +451,7 @@ TEST(Report, ComparesPublishedFiguresByTheSameFormulas) {
 TEST(Report, SetsPublishedFiguresBesideOurs) {
   const Report report = make_report(with_baselines());
   EXPECT_THAT(write_terminal(report, false),
-              HasSubstr("Compared with Table 1 (recalled, not checked against a copy)"));
+              HasSubstr("Compared with Table 1 (from memory, not checked against a copy)"));
   const std::string text = write_markdown(report);
   EXPECT_THAT(text, HasSubstr("| g | c | placeto | 0.07 | 1.13 | - | - | 0.88 | 0.95 |"));
   EXPECT_THAT(text, HasSubstr("| g | c | placeto | 300 | - | 5800 | 4.00 | - | 6.17 |"));
@@ -494,4 +494,4 @@ TEST(Report, CsvHasALineForEachAgent) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::report_test

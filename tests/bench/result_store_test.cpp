@@ -15,7 +15,7 @@
 #include <thread>
 #include <tuple>
 
-namespace emplace::bench {
+namespace emplace::bench::result_store_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -150,7 +150,7 @@ TEST(CellResultLine, KeepsPlacementAndHistory) {
 TEST(CellResultLine, RefusesAPlacementOrAHistoryThatIsWrong) {
   const std::string line = write_cell_result(kept_result_of("a", 0));
   const std::tuple<std::string, std::string, std::string> cases[] = {
-      {"0 1*2 0", "0 1*3", "/placement: expected a placement of the hash"},
+      {"0 1*2 0", "0 1*3", "/placement: expected a placement with the hash"},
       {"0 1*2 0", "0 1*2", "/placement: expected the devices of 4 groups, found 3"},
       {"0 1*2 0", "0 1*2 2", "/placement: expected DEVICE"},
       {"\"history\"", "\"histori\"", "histori"},
@@ -449,4 +449,4 @@ TEST_F(ResultStoreTest, HostileManifestsAreRefused) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::result_store_test

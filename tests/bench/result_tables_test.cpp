@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace emplace::bench {
+namespace emplace::bench::result_tables_test {
 namespace {
 
 using testing::HasSubstr;
@@ -104,4 +104,4 @@ TEST(ResultTables, AnEmptyRunHasEmptyTables) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::result_tables_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::run_comparison_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -271,4 +271,4 @@ TEST(RunComparison, WritesNamesAsText) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::run_comparison_test

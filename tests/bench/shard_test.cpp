@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::shard_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -90,4 +90,4 @@ TEST(Shard, MayBeEmptyAndKeepsAPieceWhole) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::shard_test

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::step_picture_test {
 namespace {
 
 using testing::HasSubstr;
@@ -130,4 +130,4 @@ TEST(StepPicture, AThousandOpsAreASmallPicture) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::step_picture_test

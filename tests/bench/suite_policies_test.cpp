@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace emplace::bench {
+namespace emplace::bench::suite_policies_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -202,4 +202,4 @@ TEST(SuitePolicies, StopBetweenUpdates) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::suite_policies_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::suite_run_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -108,4 +108,4 @@ TEST(SuiteRun, RefusesAFolderOfResultsUnlessItIsResumed) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::suite_run_test

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-namespace emplace::bench {
+namespace emplace::bench::suite_test {
 namespace {
 
 using ::testing::Contains;
@@ -318,11 +318,11 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"TwoAgentsThatAGroupingMakesOne",
                 suite_with(R"("random"])", R"("random", {"agent": "random", "name": "again",
                                              "grouping": "heavy-edge"}])"),
-                "/agents/2: 'random' with 5 evaluations is in the list already"},
+                "/agents/2: 'random' with 5 evaluations is already in the list"},
         Hostile{"UnknownClusterOfAGraph",
                 suite_with(R"(["inception-v3:batch=2"])",
                            R"([{"graph": "nmt", "clusters": ["p2-8xlarge-4"]}])"),
-                "/graphs/0/clusters/0: 'p2-8xlarge-4' is none of the suite's clusters"},
+                "/graphs/0/clusters/0: 'p2-8xlarge-4' is not one of the suite's clusters"},
         Hostile{"UnknownGroupingOfAnAgent",
                 suite_with(R"("random"])", R"({"agent": "random", "grouping": "heavy-edges"}])"),
                 "did you mean 'heavy-edge'?"},
@@ -376,7 +376,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "/extends: unknown suite 'paper-table-2'"},
         Hostile{"ExtendsASuiteThatExtendsAnother",
                 suite_with("\"repetitions\": 2", R"("extends": "paper-table-1-quick")"),
-                "/extends: expected a suite that does not extend another"},
+                "/extends: expected a suite that does not itself extend another"},
         Hostile{"ExtendsAndHasNoName",
                 suite_with("\"name\": \"tiny\"", R"("extends": "paper-table-1")"), "'name'"},
         Hostile{"BaselineThatIsNoAgent", suite_with_published("[\"random\"]", "[\"heft\"]"),
@@ -427,7 +427,7 @@ INSTANTIATE_TEST_SUITE_P(
                 suite_of_families(R"([{"name": "net")",
                                   R"([{"name": "same", "agent": "placeto:preset=released,rounds=1",
                                        "episodes": 3}, {"name": "net")"),
-                "/policies/1: it is trained as policy 'same' is"},
+                "/policies/1: it is trained exactly like policy 'same'"},
         Hostile{"UnknownPolicy",
                 suite_of_families(R"({"policy": "net", "learns")", R"({"policy": "nut", "learns")"),
                 "/agents/1/policy"},
@@ -445,4 +445,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& hostile) { return std::string(hostile.param.name); });
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::suite_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace emplace::bench {
+namespace emplace::bench::text_table_test {
 namespace {
 
 TEST(TextTable, AlignsColumns) {
@@ -54,4 +54,4 @@ TEST(TextTable, MarkdownEscapesItsOwnMarks) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::text_table_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::training_test {
 namespace {
 
 // Two graphs of 8 groups, on which an episode is short.
@@ -206,11 +206,11 @@ TEST(Training, RefusesTheCheckpointOfAnotherCommand) {
   TrainingPlan other = kPlan;
   other.episodes = 13;
   EXPECT_EQ(resume_mistake(other, checkpoint),
-            "p.checkpoint: cannot resume: it was begun with --episodes 12, not 13");
+            "p.checkpoint: cannot resume: it was started with --episodes 12, not 13");
   other = kPlan;
   other.root_seed = 4;
   EXPECT_EQ(resume_mistake(other, checkpoint),
-            "p.checkpoint: cannot resume: it was begun with --seed 3, not 4");
+            "p.checkpoint: cannot resume: it was started with --seed 3, not 4");
   other = kPlan;
   other.agent = "placeto";
   EXPECT_EQ(resume_mistake(other, checkpoint),
@@ -220,7 +220,7 @@ TEST(Training, RefusesTheCheckpointOfAnotherCommand) {
   other = kPlan;
   other.graphs.pop_back();
   EXPECT_EQ(resume_mistake(other, checkpoint),
-            "p.checkpoint: cannot resume: it was begun with other graphs");
+            "p.checkpoint: cannot resume: it was started with other graphs");
   other = kPlan;
   other.groups = 9;
   EXPECT_THAT(resume_mistake(other, checkpoint), testing::HasSubstr("--groups 8, not 9"));
@@ -357,4 +357,4 @@ TEST(Training, RefusesAGraphThatComesTwice) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::training_test

@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::two_samples_test {
 namespace {
 
 using Numbers = std::vector<double>;
@@ -200,4 +200,4 @@ TEST(TwoSamples, RefuseWhatIsNoSample) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::two_samples_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::bench::validation_test {
 namespace {
 
 using calibrate::HashingDevice;
@@ -154,4 +154,4 @@ TEST(ValidatedStep, TellsBySignWhetherThePredictionIsTooHigh) {
 }
 
 }  // namespace
-}  // namespace emplace::bench
+}  // namespace emplace::bench::validation_test

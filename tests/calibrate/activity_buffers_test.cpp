@@ -10,7 +10,7 @@
 
 #include <thread>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::activity_buffers_test {
 namespace {
 
 using testing::ElementsAre;
@@ -113,4 +113,4 @@ TEST_F(Buffers, ComeFromAnyThread) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::activity_buffers_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::activity_source_test {
 namespace {
 
 using testing::AnyOf;
@@ -143,4 +143,4 @@ TEST(ActivitySource, OfCuptiTellsHowLongTheWorkOfAnIdOccupiesAGpu) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::activity_source_test

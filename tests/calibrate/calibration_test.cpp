@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::calibration_test {
 namespace {
 
 using testing::ElementsAre;
@@ -69,7 +69,7 @@ TEST(Calibration, KeepsNothingWithoutAnOp) {
     FAIL() << "there is no op";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_THAT(error.what(), HasSubstr("before any op was measured: nothing to keep"));
+    EXPECT_THAT(error.what(), HasSubstr("before any op was measured: there is nothing to keep"));
   }
 }
 
@@ -101,4 +101,4 @@ TEST(Calibration, TellsThatNoCopyConnectsDevicesBeforeItMeasuresOps) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::calibration_test

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::class_fit_test {
 namespace {
 
 // An op of `kind` that compute binds, on a device of 1e6 FLOPs and bytes in each microsecond.
@@ -84,4 +84,4 @@ TEST(ClassFit, TellsOfEachSampleOnce) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::class_fit_test

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::copy_fit_test {
 namespace {
 
 using testing::HasSubstr;
@@ -294,7 +294,7 @@ TEST(ClusterFit, CopyThatWasNotMeasuredGoesByWayOfAThirdDevice) {
       fit_cluster("lab", "a machine", kMeasured, three_devices(), fit_copies(samples));
   EXPECT_NEAR(cluster.topology.latency_us(0, 1), 2 * kAlphaUs, 1e-6);
   EXPECT_THAT(cluster.provenance.notes,
-              HasSubstr("No copy from gpu:0 to gpu:1 was measured: it goes by way of cpu:0."));
+              HasSubstr("No copy from gpu:0 to gpu:1 was measured: it goes through cpu:0."));
 }
 
 TEST(ClusterFit, DevicesThatNoCopyReachesAreNoCluster) {
@@ -325,4 +325,4 @@ TEST(ClusterFit, TakesTheMemoryOfTheHostThatIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::copy_fit_test

@@ -17,7 +17,7 @@
 #include <string>
 #include <utility>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::cpu_coverage_test {
 namespace {
 
 bool is_made_by_library(const Op& op) {
@@ -138,4 +138,4 @@ TEST(CpuDevice, ComputesTheSameBitsOnOneCoreAndOnTwo) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::cpu_coverage_test

@@ -11,7 +11,7 @@
 #include <memory>
 #include <span>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::cpu_device_test {
 namespace {
 
 using testing::Each;
@@ -168,4 +168,4 @@ TEST(CpuDevice, RefusesCoresThatItMayNotUse) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::cpu_device_test

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <vector>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::cpu_library_test {
 namespace {
 
 using testing::ElementsAre;
@@ -159,4 +159,4 @@ TEST(CpuLibrary, ConvolvesByPlainLoops) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::cpu_library_test

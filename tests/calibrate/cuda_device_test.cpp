@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::cuda_device_test {
 namespace {
 
 using testing::AnyOf;
@@ -23,4 +23,4 @@ TEST(CudaDevices, SayWhatIsMissingWhereThereIsNoGpu) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::cuda_device_test

@@ -15,7 +15,7 @@
 
 #include <cstdlib>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::cupti_source_test {
 namespace {
 
 using testing::ElementsAre;
@@ -137,6 +137,6 @@ TEST_F(CuptiSource, RefusesALibraryWhoseRecordsAreNotKnown) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::cupti_source_test
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::device_class_test {
 namespace {
 
 TEST(DeviceClass, IsTheProductInKebabCase) {
@@ -13,4 +13,4 @@ TEST(DeviceClass, IsTheProductInKebabCase) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::device_class_test

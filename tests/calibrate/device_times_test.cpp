@@ -10,7 +10,7 @@
 #include <array>
 #include <set>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::device_times_test {
 namespace {
 
 using testing::ElementsAre;
@@ -205,4 +205,4 @@ TEST(DeviceTimes, AreTheSameInAnyOrderOfRecords) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::device_times_test

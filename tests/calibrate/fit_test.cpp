@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::fit_test {
 namespace {
 
 using testing::HasSubstr;
@@ -307,4 +307,4 @@ TEST(Fit, CarriesWhatIsKnownOfDeviceAndRun) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::fit_test

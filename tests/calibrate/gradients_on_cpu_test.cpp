@@ -19,7 +19,7 @@
 #include <string>
 #include <utility>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::gradients_on_cpu_test {
 namespace {
 
 // A network that ends in its loss. `spread` is how far from zero its variables get.
@@ -307,4 +307,4 @@ INSTANTIATE_TEST_SUITE_P(Choices, GradientsOnCpu, testing::Values(
 // clang-format on
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::gradients_on_cpu_test

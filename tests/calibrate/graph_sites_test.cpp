@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::graph_sites_test {
 namespace {
 
 using testing::ElementsAre;
@@ -46,4 +46,4 @@ TEST(OpSite, StandsOnceForAllOpsOfOneKey) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::graph_sites_test

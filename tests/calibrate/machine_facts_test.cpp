@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::machine_facts_test {
 namespace {
 
 TEST(MachineFacts, TellEachGpuAndLinkOnce) {
@@ -45,4 +45,4 @@ TEST(MachineFacts, AreEmptyWithoutRecords) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::machine_facts_test

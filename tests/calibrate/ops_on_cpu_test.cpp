@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::ops_on_cpu_test {
 namespace {
 
 using testing::ElementsAre;
@@ -339,4 +339,4 @@ TEST_F(OpsOnCpu, RoundBfloat16ToTheNearest) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::ops_on_cpu_test

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::parse_activities_test {
 namespace {
 
 using testing::ElementsAre;
@@ -347,4 +347,4 @@ TEST(ParseActivities, ReadsNothingFromNothing) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::parse_activities_test

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::peak_rates_test {
 namespace {
 
 struct Sheet {
@@ -65,4 +65,4 @@ TEST(PeakRates, OfAnUnknownGenerationAreThoseOfTheOneBefore) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::peak_rates_test

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <array>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::record_walk_test {
 namespace {
 
 using testing::HasSubstr;
@@ -178,4 +178,4 @@ TEST(RecordWalk, StepsFromRecordToRecordAsCuptiItselfDoes) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::record_walk_test

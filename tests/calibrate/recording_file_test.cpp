@@ -12,7 +12,7 @@
 
 #include <fstream>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::recording_file_test {
 namespace {
 
 using testing::ElementsAre;
@@ -191,4 +191,4 @@ TEST_F(RecordingFile, ThatIsNotThereIsAnErrorOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::recording_file_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::refusal_test {
 namespace {
 
 using testing::HasSubstr;
@@ -29,4 +29,4 @@ TEST(Refusal, NamesCallCodeAndCure) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::refusal_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::sample_fit_test {
 namespace {
 
 using testing::HasSubstr;
@@ -307,4 +307,4 @@ TEST(SampleFit, UnknownDeviceOfARowIsRefused) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::sample_fit_test

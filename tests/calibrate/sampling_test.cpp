@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <atomic>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::sampling_test {
 namespace {
 
 using testing::ElementsAre;
@@ -226,4 +226,4 @@ TEST(CopySampling, StopsWhereMemoryEnds) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::sampling_test

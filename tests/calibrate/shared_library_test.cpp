@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::shared_library_test {
 namespace {
 
 using testing::AllOf;
@@ -39,7 +39,7 @@ TEST_F(SharedLibraries, SayWhatIsMissingWhereItWasSearchedAndWhatToInstall) {
           AllOf(HasSubstr("Frobnicator is missing: no libfrob.so.2 or libfrob.so.1 in /first, "
                           "/second, the system's library path"),
                 HasSubstr("/usr/local/cuda/lib64. Install frobnicator, or set "
-                          "EMPLACE_CUDA_LIBRARIES to the folders that hold it"))));
+                          "EMPLACE_CUDA_LIBRARIES to the folders that contain it"))));
 }
 
 TEST_F(SharedLibraries, AreFoundByNameWithTheirFunctions) {
@@ -69,4 +69,4 @@ TEST_F(SharedLibraries, SayWhyAFileThatIsThereDoesNotOpen) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::shared_library_test

@@ -304,7 +304,7 @@ END
   answers 0 import "$model" --format onnx:batch=2 -o again.json --json
   cmp graph.json again.json
   answers 2 place "$model" --cluster p2-8xlarge-2
-  [[ "$stderr" == *"give the sizes of its symbolic dimensions behind the file's name: "*"resnet18.onnx:batch=SIZE" ]]
+  [[ "$stderr" == *"give the sizes of its symbolic dimensions after the file's name: "*"resnet18.onnx:batch=SIZE" ]]
   answers 2 show "$model:bach=2"
   [[ "$stderr" == *"resnet18.onnx:batch=SIZE"* ]]
   answers 2 show "$model:batch=2,trainin=2"

@@ -61,7 +61,7 @@ updated() {
     "$EMPLACE" best-known update inception-v3 $tree --cluster p2-8xlarge-2 --agent random --evaluations 1000000000 \
     --folder best --json
   holds '[u["entry"] for u in d["updates"]] == ["added"]'
-  [[ "$stderr" == *"interrupted in 1 of 2 searches"* ]]
+  [[ "$stderr" == *"interrupted at 1 of 2 searches"* ]]
   output=$(cat best/*)
   holds '0 < d["found"]["evaluations"] < 1000000000' 'd["found"]["comment"] == "stopped early"'
 }
@@ -108,7 +108,7 @@ updated() {
   answers 0 best-known list --folder best --json
   holds 'd["best_known"][0]["valid"] is False and d["best_known"][0]["complaint"].startswith("stale")'
   answers 3 best-known list --folder best --check
-  [[ "$stderr" == "emplace: 1 of 1 best-known placements are not valid; mend them with: emplace best-known update" ]]
+  [[ "$stderr" == "emplace: 1 of 1 best-known placements are not valid; fix them with: emplace best-known update" ]]
   # A worse search keeps the placement that was there.
   updated renewed --agent single-gpu
   cmp $file before.json
@@ -144,7 +144,7 @@ updated() {
   answers 4 best-known update ./tiny.json $tree --cluster p2-8xlarge-2 --agent single-gpu --folder best --json
   holds '[u["entry"] for u in d["updates"]] == ["failed", "added"] and "unknown graph" in d["updates"][0]["message"]'
   answers 4 best-known update $tree --cluster p2-8xlarge-4 --folder best
-  [[ "$output" == *"there is no entry to renew; name an --agent"* ]]
+  [[ "$output" == *"there is no entry to update; give an --agent"* ]]
   sed -i 's/"groups": /"groups": 1/' $file
   refuses 3 "$file: /placement: expected the devices of" best-known list --folder best
 }

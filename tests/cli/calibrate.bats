@@ -44,19 +44,19 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
 }
 
 @test "mistakes are told before anything is measured" {
-  refuses 2 "give one of --output, to calibrate, and --cluster" calibrate --devices cpu
-  refuses 2 "give one of --output, to calibrate, and --cluster" \
+  refuses 2 "give either --output, to calibrate, or --cluster" calibrate --devices cpu
+  refuses 2 "give either --output, to calibrate, or --cluster" \
     calibrate --devices cpu -o a.json --cluster b.json
   refuses 2 "--name" calibrate --devices cpu --cluster b.json --validate "$graph" --name mine
-  refuses 2 "--cluster is of use with --validate only" calibrate --devices cpu --cluster b.json
+  refuses 2 "--cluster works with --validate only" calibrate --devices cpu --cluster b.json
   refuses 3 "inception-v3" calibrate --devices cpu inception-v33 -o a.json
   refuses 3 "inception-v3" calibrate --devices cpu "$graph" --validate inception-v33 -o a.json
   refuses 2 "--devices: expected gpu, cpu, gpu/PARTS or cpu/PARTS, found 'tpu'" \
     calibrate --devices tpu "$graph" -o a.json
   refuses 2 "found 'cpu/0'" calibrate --devices cpu/0 "$graph" -o a.json
-  refuses 2 "--devices: cpu comes twice" calibrate --devices cpu,cpu/2 "$graph" -o a.json
+  refuses 2 "--devices: cpu is given twice" calibrate --devices cpu,cpu/2 "$graph" -o a.json
   refuses 2 "can't be cut into 4096 parts" calibrate --devices cpu/4096 "$graph" -o a.json
-  refuses 2 "--record is of use with GPUs only" calibrate "${quick[@]}" "$graph" --record r.bin -o a.json
+  refuses 2 "--record works with GPUs only" calibrate "${quick[@]}" "$graph" --record r.bin -o a.json
   refuses 2 "--devices: expected gpu, cpu, gpu/PARTS or cpu/PARTS, found ''" \
     calibrate --devices "" "$graph" -o a.json
   refuses 2 "--name: expected a name, found ''" calibrate "${quick[@]}" "$graph" --name "" -o a.json
@@ -115,7 +115,7 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
 @test "calibrate --validate says what its numbers cannot tell" {
   answers 0 calibrate "${quick[@]}" "$graph" -o machine.json
   answers 0 calibrate "${quick[@]:0:4}" --cluster ./machine.json --validate "$graph" --seconds 0.01
-  [[ "$output" == *"Kendall's tau) of no use: one step only"* ]]
+  [[ "$output" == *"Kendall's tau) undefined: only one step"* ]]
   lacks "is a cpu-other\|computes in" <<<"$stderr"
   cat >variable.json <<'JSON'
 {"schema": "emplace-graph", "version": 1, "name": "variable",
@@ -146,8 +146,8 @@ cluster["math"] = "tf32"
 json.dump(cluster, open("other.json", "w"))
 END
   answers 0 calibrate "${quick[@]:0:4}" --cluster ./other.json --validate "$graph" --seconds 0.01
-  [[ "$stderr" == *"warning: cpu:0 of cluster ./other.json is a cpu-other, that of this machine a cpu-"* ]]
-  [[ "$stderr" == *"warning: cpu:0 of cluster ./other.json computes in tf32, that of this machine in float32"* ]]
+  [[ "$stderr" == *"warning: cpu:0 of cluster ./other.json is a cpu-other, but this machine has a cpu-"* ]]
+  [[ "$stderr" == *"warning: cpu:0 of cluster ./other.json computes in tf32, but on this machine it is in float32"* ]]
 }
 
 # A step of Inception-V3 takes a CPU seconds or minutes, and a placement takes several.

@@ -70,7 +70,7 @@ print(json.dumps(cells))')
   local reason
   for reason in 'killed by SIGSEGV (Segmentation fault)' 'killed by SIGKILL (Killed)' \
     'no placement within 1 s' 'exited with code 7 too early; its standard error ends with: no more ideas' \
-    'no JSON object: what' 'a line of more than 16 MiB' 'of 1 groups; expected 4' 'group 3 on device 9' \
+    'not a JSON object: what' 'a line of more than 16 MiB' 'of 1 groups; expected 4' 'group 3 on device 9' \
     'closed its standard output too early' 'exited with code 0 too early' 'no hello within 1 s' \
     "cannot start './missing': No such file or directory"; do
     holds "sum(\"\"\"$reason\"\"\" in c.get('message', '') for c in d) == 2"

@@ -63,7 +63,7 @@ END
 @test "explain --memory draws how a memory fills" {
   local problem=(inception-v3:batch=8 --cluster p2-8xlarge-2 --agent single-gpu)
   answers 0 explain "${problem[@]}" --memory gpu:0
-  [[ "${lines[0]}" == "gpu:0 holds at most "*" of its 11.000 GB"* ]]
+  [[ "${lines[0]}" == "gpu:0 uses at most "*" of its 11.000 GB"* ]]
   [ "${#lines[@]}" -eq 13 ]
   grep -q '#' <<<"${lines[1]}"
   answers 0 explain "${problem[@]}" --memory gpu:0 --json

@@ -117,7 +117,7 @@ END
   export_as torch-fx
   [[ "$output" == *'"stack.0": 0,'*'"relu": 1,'* ]]
   export_as torch-device-map -o map.json --json
-  [[ "$stderr" == *"holds no order: the priorities are left out"* ]]
+  [[ "$stderr" == *"cannot store an order: the priorities are left out"* ]]
   holds 'not d["keeps_order"]'
 }
 
@@ -132,7 +132,7 @@ END
   "$EMPLACE" place fft --cluster p2-8xlarge-2 --agent heft -o place.json
   answers 0 export --placement place.json --format csv
   modules
-  refuses 2 "place.json: /graph: 'net' is none of emplace's own: give GRAPH" export --placement place.json --format csv
+  refuses 2 "place.json: /graph: 'net' is not built into emplace: give GRAPH" export --placement place.json --format csv
   place gpu:9 gpu:0
   refuses 3 "place.json: /devices/~1stack~1stack.0~1Gemm~1bias: the cluster 'p2-8xlarge-2' has no device 'gpu:9'" \
     export net.json --placement place.json --format csv
@@ -144,7 +144,7 @@ END
   modules
   refuses 2 "needs --format, one of csv, onnx" export net.json --placement place.json
   refuses 3 "unknown placement format 'cvs'; did you mean 'csv'?" export net.json --placement place.json --format cvs
-  refuses 2 "csv is one of placements: give --placement" export net.json --format csv
+  refuses 2 "csv is a format of placements: give --placement" export net.json --format csv
   refuses 2 "--cluster requires --placement" export net.json --cluster p2-8xlarge-2 --format dot
   refuses 2 "missing GRAPH or --placement" export --format dot
   sed -i 's/"scope": "[^"]*", //; s/, "scope": "[^"]*"//; s/"scope": "[^"]*",$//' net.json

@@ -131,7 +131,7 @@ finished() {
   run -0 --separate-stderr bash -c 'ulimit -u 1; exec "$@"' bash "${become[@]}" \
     "$EMPLACE" run ./suite.json -o s --json --threads 4
   [ "$output" = "$(cat whole.json)" ]
-  [[ "$stderr" == *"emplace: warning: the system allows 1 of 4 threads; going on with these"* ]]
+  [[ "$stderr" == *"emplace: warning: the system allows 1 of 4 threads; continuing with these"* ]]
   run -3 --separate-stderr timeout 60 bash -c 'ulimit -u 1; exec "$@"' bash "${become[@]}" \
     "$EMPLACE" calibrate in-tree:levels=2 --devices cpu -o c.json --runs 1 --max-copy 1024
   [[ "$stderr" == *"the system allows "*" threads that a device needs: "* ]]
@@ -151,7 +151,7 @@ finished() {
   wait "$first" || true
   # The lock went with the process; the checkpoint did not.
   [ -e p.json.lock ]
-  refuses 2 "p.json.checkpoint: there is a training already" train placeto:preset=released,rounds=1 in-tree:levels=4 \
+  refuses 2 "p.json.checkpoint: a training already exists" train placeto:preset=released,rounds=1 in-tree:levels=4 \
     --cluster p2-8xlarge-2 --episodes 1 -o p.json
   [ ! -e p.json.lock ]
 }

@@ -168,7 +168,7 @@ examples() {
     answers 0 "$command" "${problem[@]}" --json
     holds 'd["status"] == "out_of_memory"'
     [[ "${stderr_lines[0]}" =~ ^"emplace: out of memory: "[0-9.]+" "m?s" into the step gpu:0 needs "[0-9.]+" GB more than its "[0-9.]+" GB. At its peak it needs "[0-9.]+" GB more" ]]
-    [[ "${stderr_lines[1]}" == "  Then it holds "*" GB), weights and optimizer slots ("*" GB)." ]]
+    [[ "${stderr_lines[1]}" == "  Its memory then contains "*" GB), weights and optimizer slots ("*" GB)." ]]
     [[ "${stderr_lines[2]}" == "  Try another agent (--agent), "*"(--cluster)"*"(inception-v3:batch=N)." ]]
     answers 0 "$command" "${problem[@]}" --groups 60
     [[ "${stderr_lines[2]}" == "  Try another agent (--agent), "*"the finest groups (--grouping colocation)." ]]

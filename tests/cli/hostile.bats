@@ -181,8 +181,8 @@ with gzip.open("bomb.json.gz", "wb") as file:
   local profile=$EMPLACE_SOURCE_DIR/tests/graphs/data/pipedream.txt
   cp "$profile" layers.txt
   answers 0 simulate layers.txt --cluster p2-8xlarge-2 --agent heft --json
-  [[ "$stderr" == *"costs measured on pipedream, and no device of p2-8xlarge-2 is of that class; \
-layers.txt:device-class=gpu-k80 takes them for its gpu:0"* ]] || { echo "$stderr"; false; }
+  [[ "$stderr" == *"costs measured on pipedream, but no device of p2-8xlarge-2 is of that class; \
+layers.txt:device-class=gpu-k80 uses them for its gpu:0"* ]] || { echo "$stderr"; false; }
   answers 0 simulate layers.txt:device-class=gpu-k80 --cluster p2-8xlarge-2 --agent single-gpu --json
   [ -z "$stderr" ]
   holds 'd["ops_by_cost_source"]["measured"] == d["ops"]'
@@ -214,7 +214,7 @@ ops: own (1); their costs are guesses" ] || { echo "$stderr"; false; }
 
 @test "models without a graph are told by what they are" {
   printf '\211HDF\r\n\032\n' >weights.bin
-  refuses 3 "weights.bin: a Keras file (HDF5) holds layers and weights, but no graph" import weights.bin
+  refuses 3 "weights.bin: a Keras file (HDF5) contains layers and weights, but no graph" import weights.bin
   echo "no HDF5" >model.h5
   refuses 3 "model.export(folder) in Keras 3" import model.h5
   refuses 3 "model.export(folder) in Keras 3" place model.h5 --cluster p2-8xlarge-2

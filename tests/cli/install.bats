@@ -17,11 +17,11 @@ bare_machine() {
   bare_machine
   PATH="$PWD/bin:$PATH" EMPLACE_NO_INSTALL=0 run --separate-stderr "$EMPLACE_SOURCE_DIR/.ci/setup" build
   [ "$status" -eq 0 ] && [ -z "$output" ]
-  [[ "$stderr" == *"EMPLACE_NO_INSTALL=1 forbids"*" g++ cmake "* ]]
+  [[ "$stderr" == *"EMPLACE_NO_INSTALL=1 prevents"*" g++ cmake "* ]]
   grep -q "install --no-install-recommends.* g++ cmake " asked
 }
 
-@test "EMPLACE_NO_INSTALL forbids to install" {
+@test "EMPLACE_NO_INSTALL prevents installing" {
   bare_machine
   PATH="$PWD/bin:$PATH" EMPLACE_NO_INSTALL=1 run --separate-stderr "$EMPLACE_SOURCE_DIR/.ci/setup" build
   [ "$status" -eq 1 ] && [ -z "$output" ]
@@ -46,4 +46,48 @@ bare_machine() {
   chmod a+w root/lib/libcudnn.so.9
   run -0 "$EMPLACE_SOURCE_DIR/profiles/calibrate/trusted_libraries.sh" "$PWD"
   [ -z "$output" ]
+}
+
+# A tree of the launcher with a program that was built; cmake and dpkg-query are ours.
+built_tree() {
+  mkdir -p tree/build/release tree/graphs tree/profiles tree/sim tree/agents tree/bench bin
+  cp -r "$EMPLACE_SOURCE_DIR/emplace" "$EMPLACE_SOURCE_DIR/.ci" tree/
+  touch tree/CMakeLists.txt tree/CMakePresets.json
+  printf '#!/bin/sh\necho "the program: $*"\n' >tree/build/release/emplace
+  printf '#!/bin/sh\necho "cmake $*" >>%q\nexit "${CMAKE_STATUS-0}"\n' "$PWD/asked" >bin/cmake
+  printf '#!/bin/sh\ncase "$*" in *Status-Status*Package*|*Package*) cat %q;; *) echo installed;; esac\n' \
+    "$PWD/installed" >bin/dpkg-query
+  echo "g++ 12 installed" >installed
+  chmod +x tree/build/release/emplace bin/*
+  PATH="$PWD/bin:$PATH"
+  # The first call builds, as nothing says what the machine offered.
+  run -0 tree/emplace version
+  rm asked
+}
+
+@test "a package that does not matter builds nothing, one that does builds anew" {
+  built_tree
+  run -0 tree/emplace list
+  [ "$output" = "the program: list" ]
+  [ ! -e asked ]
+  touch -d "1 hour ago" tree/build/release/parts  # as if any package was installed since
+  run -0 tree/emplace list
+  [ ! -e asked ]
+  echo "libmetis-dev 5 installed" >>installed
+  touch -d "1 hour ago" tree/build/release/parts
+  run -0 tree/emplace list
+  grep -q -- "--preset release --fresh" asked
+}
+
+@test "after a build that fails the last program runs, and the user knows" {
+  built_tree
+  sleep 0.01
+  touch tree/agents/new.cpp
+  CMAKE_STATUS=1 run -0 --separate-stderr tree/emplace list
+  [ "$output" = "the program: list" ]
+  [[ "$stderr" == *"emplace: building what changed"* ]]
+  [[ "$stderr" == *"the build failed; this is the program of 20"* ]]
+  rm tree/build/release/emplace
+  CMAKE_STATUS=1 run -1 --separate-stderr tree/emplace list
+  [[ "$stderr" == *"emplace: the build failed"* ]]
 }

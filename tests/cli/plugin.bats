@@ -37,7 +37,7 @@ library() {
   lacks @ <my-agent/CMakeLists.txt
   answers 0 new-agent problem
   grep -q 'class ProblemAgent final' problem/problem.cpp
-  refuses 3 'my-agent: is there already' new-agent my-agent
+  refuses 3 'my-agent: already exists' new-agent my-agent
   refuses 2 "emplace has an agent 'heft' already" new-agent heft
   local name
   for name in Mine 1st a--b a- a_b '../a'; do

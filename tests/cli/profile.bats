@@ -167,7 +167,7 @@ END
   refuses 2 "unknown command 'shw'; did you mean 'show'" profile shw h200
   refuses 2 "unknown option '--pictur'; did you mean '--picture'" profile show h200 --pictur x.svg
   refuses 2 "ends in .svg or .html, found 'x.png'" profile show h200 --picture x.png
-  refuses 2 "give --only NAME, of h200, xeon-8480c" profile show dgx-h200 --picture x.svg
+  refuses 2 "choose one with --only NAME: h200, xeon-8480c" profile show dgx-h200 --picture x.svg
   refuses 3 "unknown device profile or cluster 'h20'; did you mean 'h200'" profile show h20
   refuses 3 "did you mean 'h200'" profile show dgx-h200 --only h20
   refuses 3 "none.json" profile show none.json

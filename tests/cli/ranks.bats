@@ -12,7 +12,7 @@ export OMPI_MCA_btl_vader_single_copy_mechanism=none
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
   command -v mpirun || skip "no mpirun"
-  "$EMPLACE" doctor | grep -q "Open MPI *present" || skip "this build lacks Open MPI"
+  "$EMPLACE" doctor | grep -q "Open MPI *present" || skip "this build has no Open MPI"
 }
 
 # ranks CODE N ARGUMENTS...: runs emplace on N ranks.
@@ -101,7 +101,7 @@ END
   kill -INT "$job"
   fails "$job"
   cat err
-  grep "interrupted after .* go on with: emplace run suite.json -o ranks --seed 0 --resume" err
+  grep "interrupted after .* continue with: emplace run suite.json -o ranks --seed 0 --resume" err
 }
 
 @test "a policy is the same bytes on any number of ranks" {
@@ -133,7 +133,7 @@ END
   run -2 --separate-stderr mpirun -n 2 bash -c 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then
       mkdir -p other; cd other; sed "s/: 10}/: 11}/" ../suite.json >suite.json; fi; exec "$@"' - \
     "$EMPLACE" run suite.json -o ranks
-  [[ "$stderr" == *"emplace: rank 1 on "*" has another emplace, other files or other arguments than the root"* ]]
+  [[ "$stderr" == *"emplace: rank 1 on "*" has a different emplace, different files or different arguments than the root"* ]]
 }
 
 @test "other commands, and a job of one rank, are as without mpirun" {

@@ -10,7 +10,7 @@ docs() {
   holds 'True' || return 1
   if ! python3 -c 'import json, sys
 sys.exit(not all(part["present"] for part in json.load(sys.stdin)["optional_parts"][:4]))' <<<"$output"; then
-    skip "this build lacks an optional part"
+    skip "this build is missing an optional part"
   fi
   answers 0 docs --output "$1"
 }

@@ -128,7 +128,7 @@ emplace_on_path() {
   "$EMPLACE" run ./suite.json -o a --quiet >/dev/null
   "$EMPLACE" run ./suite.json -o other --quiet --seed 1 >/dev/null
   refuses 3 "other: cannot merge with a: it was run with seed 1, not 0" merge a other -o merged
-  refuses 2 "the folder holds a run already" merge a -o other
+  refuses 2 "the folder already contains a run" merge a -o other
   refuses 3 "no results here" merge a nowhere -o merged
   [ ! -e merged ]
   answers 2 merge a

@@ -105,7 +105,7 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
    {"graph": "./tiny.json", "cluster": "p2-8xlarge-2", "agent": "random", "step_time_s": 4, "evaluations": 60}]}}
 END
   answers 0 run ./suite.json --quiet -o r
-  [[ "$output" == *"Compared with Someone 2000 (recalled, not checked against a copy)"* ]]
+  [[ "$output" == *"Compared with Someone 2000 (from memory, not checked against a copy)"* ]]
   answers 0 report r --json
   holds 'd["schema_version"] == 3 and d["baselines"] == ["random"] and d["tables"][0]["baseline"] == "random"' \
     '{r["agent"]: r["evaluations"] for r in d["tables"][0]["rows"]} == {"single-gpu": 0, "patient": 50, "random": 5}' \

@@ -85,7 +85,7 @@ training() {
   # What is there can be used, and is less than the whole.
   answers 0 place in-tree:levels=4 --cluster p2-8xlarge-2 --policy half.json
   run -1 cmp -s whole.json half.json
-  refuses 2 "half.json.checkpoint: there is a training already" "${command[@]}" -o half.json
+  refuses 2 "half.json.checkpoint: a training already exists" "${command[@]}" -o half.json
   refuses 2 "--episodes 400, not 500" "${command[@]/400/500}" -o half.json --resume
   refuses 2 "it trains placeto:preset=released,rounds=2,workers=2,start=best, not placeto" \
     "${command[@]/*rounds*/placeto}" -o half.json --resume

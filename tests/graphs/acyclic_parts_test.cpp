@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::acyclic_parts_test {
 namespace {
 
 using testing::ElementsAre;
@@ -66,4 +66,4 @@ TEST(AcyclicParts, PiecesStayWithinTheirPartsAndReadFromEarlierOnes) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::acyclic_parts_test

@@ -16,7 +16,7 @@
 #include <sstream>
 #include <tuple>
 
-namespace emplace {
+namespace emplace::attributed_formats_test {
 namespace {
 
 using test::expect_equal;
@@ -369,4 +369,4 @@ TEST(Dot, BoostReadsTheSameEdges) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::attributed_formats_test

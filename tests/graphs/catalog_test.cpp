@@ -10,7 +10,7 @@
 #include <support/source_path.hpp>
 #include <support/temporary_folder.hpp>
 
-namespace emplace {
+namespace emplace::catalog_test {
 namespace {
 
 using testing::Contains;
@@ -122,4 +122,4 @@ TEST(LoadGraph, TakesParametersOfTheFormatBehindThePath) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::catalog_test

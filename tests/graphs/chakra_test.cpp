@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace emplace {
+namespace emplace::chakra_test {
 namespace {
 
 using testing::HasSubstr;
@@ -64,7 +64,7 @@ TEST(Chakra, DropsDependenciesOnNodesThatAreMissingAndSaysSo) {
   EXPECT_EQ(boost::num_edges(graph), 1U);
   EXPECT_EQ(graph[0].name, "node#1");
   EXPECT_EQ(graph[boost::graph_bundle].source,
-            "Chakra ET; without the dependencies on 2 nodes that the file lacks: 5, 99");
+            "Chakra ET; without the dependencies on 2 nodes that are missing in the file: 5, 99");
 }
 
 TEST(Chakra, DropsDependenciesOfNodesOnThemselvesAndSaysSo) {
@@ -99,7 +99,7 @@ TEST(Chakra, RefusesWhatIsNoTrace) {
       {node(R"("runtime": 1e300)"), "/workload_graph/0/runtime: expected a whole number"},
       {R"({"workload_graph": [{"Id": 1, "NodeType": 9}]})", "/NodeType: expected a whole number"},
       {R"({"workload_graph": [{"Id": 1, "NodeType": 4}, {"Id": 1, "NodeType": 4}]})",
-       "node 1: the id comes twice"},
+       "node 1: the id appears twice"},
       {R"({"workload_graph": [{"Id": 1, "NodeType": 4, "data_deps": [2]},
                               {"Id": 2, "NodeType": 4, "data_deps": [1]}]})",
        "a cycle of ops"},
@@ -232,4 +232,4 @@ TEST(Chakra, WritesDurationsTypesAndSizes) {
 #endif
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::chakra_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::check_test {
 namespace {
 
 using testing::AllOf;
@@ -27,4 +27,4 @@ TEST(Check, ThrowsWithMessageConditionAndPlace) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::check_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::cifar10_test {
 namespace {
 
 using testing::SizeIs;
@@ -152,4 +152,4 @@ TEST(Cifar10, EveryOpOfTheSpacesOccurs) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::cifar10_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::counted_test {
 namespace {
 
 TEST(Counted, TellsOneFromSeveral) {
@@ -14,4 +14,4 @@ TEST(Counted, TellsOneFromSeveral) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::counted_test

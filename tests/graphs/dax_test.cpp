@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace emplace {
+namespace emplace::dax_test {
 namespace {
 
 OpGraph read(std::string_view text) {
@@ -49,4 +49,4 @@ TEST(Dax, FilesAreDependenciesWithoutSayingSo) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::dax_test

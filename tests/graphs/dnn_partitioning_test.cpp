@@ -8,7 +8,7 @@
 
 #include <ostream>
 
-namespace emplace {
+namespace emplace::dnn_partitioning_test {
 namespace {
 
 using testing::StartsWith;
@@ -172,7 +172,7 @@ std::vector<HostileInput> hostile_inputs() {
       {"EdgesMissing", R"({"nodes": [)" + two + "]}", "x.json: the member 'edges' is missing"},
       {"OurOwnFormat", R"({"schema": "emplace-graph", "nodes": []})", "x.json: /schema: "},
       {"IdTwice", file_with(fmt::format("{},{}", node(1), node(1)), ""),
-       "x.json: /nodes/1/id: the id 1 comes twice"},
+       "x.json: /nodes/1/id: the id 1 appears twice"},
       {"IdIsAText", file_with(R"({"id": "1"})", ""), "x.json: /nodes/0/id: "},
       {"NameTwice",
        file_with(fmt::format("{},{}", node(1, R"(, "name": "a")"), node(2, R"(, "name": "a")")),
@@ -194,12 +194,12 @@ std::vector<HostileInput> hostile_inputs() {
        "x.json: /edges/0/sourceId: no node has the id 3"},
       {"EdgeTwice", file_with(two, R"({"sourceId": 1, "destId": 2, "cost": 0, "size": 0},
                          {"sourceId": 1, "destId": 2, "cost": 0, "size": 0})"),
-       "x.json: /edges/1: the edge comes twice"},
+       "x.json: /edges/1: the edge appears twice"},
       {"CostIsNotANumber",
        file_with(two, R"({"sourceId": 1, "destId": 2, "cost": NaN, "size": 0})"),
        "x.json: /edges/0/cost: not valid JSON"},
       {"CostOfAnotherRate", file_with(two, R"({"sourceId": 1, "destId": 2, "cost": 1, "size": 1})"),
-       "x.json: /edges: expected costs of size / 2^31 seconds"},
+       "x.json: /edges: expected costs of size / 2^31 in seconds"},
       {"TwoCostsOfOneSource",
        file_with(fmt::format("{},{}", two, node(3)),
                  R"({"sourceId": 1, "destId": 2, "cost": 1000, "size": 2147483648},
@@ -240,4 +240,4 @@ INSTANTIATE_TEST_SUITE_P(DnnPartitioning, HostileDnnPartitioning,
                          [](const auto& input) { return input.param.name; });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::dnn_partitioning_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace emplace {
+namespace emplace::elementary_test {
 namespace {
 
 // Relative to the C library, which is exact to about 1e-16.
@@ -36,4 +36,4 @@ TEST(Elementary, IsExactWhereItMattersAndFiniteAtTheEnds) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::elementary_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::error_test {
 namespace {
 
 using testing::ElementsAre;
@@ -78,4 +78,4 @@ TEST(Excerpt, ShowsWhatATerminalCouldNot) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::error_test

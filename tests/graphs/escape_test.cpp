@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace emplace {
+namespace emplace::escape_test {
 namespace {
 
 using testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST(Escape, JsonStaysTheSameDocument) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::escape_test

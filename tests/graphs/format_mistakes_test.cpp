@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace emplace {
+namespace emplace::format_mistakes_test {
 namespace {
 
 struct Mistake {
@@ -75,7 +75,7 @@ std::vector<Mistake> mistakes() {
       {"node-link", "LinksMissing", R"({"nodes": [{"id": 1}]})", "the member 'edges' is missing"},
       {"node-link", "NoNodes", node_link("", ""), "x.file: /nodes: expected at least one node"},
       {"node-link", "IdTwice", node_link(R"({"id": 1}, {"id": 1})", ""),
-       "/nodes/1: the id '1' comes twice"},
+       "/nodes/1: the id '1' appears twice"},
       {"node-link", "IdIsAList", node_link(R"({"id": [1]})", ""),
        "/nodes/0/id: expected a text or a whole number"},
       {"node-link", "IdIsAFraction", node_link(R"({"id": 1.5})", ""), "/nodes/0/id: expected"},
@@ -150,7 +150,7 @@ std::vector<Mistake> mistakes() {
       {"dot", "Cycle", "digraph { a -> b -> c -> a }", "a cycle of ops: "},
       {"dot", "NameTwice", "digraph { a b [name=a] }", "two ops are called 'a'"},
       {"dot", "StrictTwice", "strict digraph { a -> b\n a -> b }",
-       "x.file:2: the edge comes twice"},
+       "x.file:2: the edge appears twice"},
       {"dot", "ManyProducts",
        "digraph { " + thousand_and_one("a") + " -> " + thousand_and_one("b") + " }",
        "x.file:1: expected at most 1000000 edges between sets"},
@@ -166,13 +166,13 @@ std::vector<Mistake> mistakes() {
        "x.file:3: expected edgedefault or directed to say that the edge is directed"},
       {"graphml", "NoId", graphml("<node/>"), "x.file:4: expected an attribute 'id' of <node>"},
       {"graphml", "IdTwice", graphml("<node id='a'/>\n<node id='a'/>"),
-       "x.file:5: the id 'a' comes twice"},
+       "x.file:5: the id 'a' appears twice"},
       {"graphml", "UnknownEnd", graphml("<node id='a'/>\n<edge source='a' target='b'/>"),
        "x.file:5: no node has the id 'b'"},
       {"graphml", "SelfLoop", graphml("<node id='a'/>\n<edge source='a' target='a'/>"),
        "x.file:5: op 'a' would wait for itself"},
       {"graphml", "KeyTwice", "<graphml><key id='a'/>\n<key id='a'/></graphml>",
-       "x.file:2: the key 'a' comes twice"},
+       "x.file:2: the key 'a' appears twice"},
       {"graphml", "UnknownKey", graphml("<node id='a'><data key='x'>1</data></node>"),
        "x.file:4: no key has the id 'x'"},
       {"graphml", "FlopsIsAText", graphml("<node id='a'>\n<data key='f'>many</data></node>"),
@@ -226,7 +226,7 @@ std::vector<Mistake> mistakes() {
        "x.file:1: expected four values, found more"},
       {"pipedream", "NoDescription", "a -- forward_compute_time=1", "x.file:1: expected 'id -- "},
       {"pipedream", "OnlyAStage", "a -- stage_id=0", "x.file:1: expected 'id -- "},
-      {"pipedream", "IdTwice", pipedream_pair("a -- A -- x"), "x.file:3: the id 'a' comes twice"},
+      {"pipedream", "IdTwice", pipedream_pair("a -- A -- x"), "x.file:3: the id 'a' appears twice"},
       {"pipedream", "UnknownEnd", pipedream_pair("\ta -- c"),
        "x.file:3: no layer above has the id 'c'"},
       {"pipedream", "HalfAnEdge", pipedream_pair("\ta"), "x.file:3: expected 'id -- id'"},
@@ -239,7 +239,7 @@ std::vector<Mistake> mistakes() {
       {"dax", "NoJobs", "<adag name='w'/>", "expected at least one <job>"},
       {"dax", "NoId", "<adag>\n<job/></adag>", "x.file:2: expected an attribute 'id' of <job>"},
       {"dax", "IdTwice", "<adag><job id='a'/>\n<job id='a'/></adag>",
-       "x.file:2: the job 'a' comes twice"},
+       "x.file:2: the job 'a' appears twice"},
       {"dax", "RuntimeIsAText", "<adag>\n<job id='a' runtime='long'/></adag>",
        "x.file:2: expected runtime to be a number of at most 1000000000000, found 'long'"},
       {"dax", "NoFile", "<adag><job id='a'>\n<uses link='input'/></job></adag>",
@@ -263,7 +263,7 @@ std::vector<Mistake> mistakes() {
        "the member 'name' is missing"},
       {"wfcommons", "NoTasks", wfcommons(""), "/workflow/specification/tasks: expected at least"},
       {"wfcommons", "IdTwice", wfcommons(R"({"name": "a"}, {"name": "b", "id": "a"})"),
-       "/workflow/specification/tasks/1/id: the task 'a' comes twice"},
+       "/workflow/specification/tasks/1/id: the task 'a' appears twice"},
       {"wfcommons", "UnknownParent", wfcommons(R"({"name": "a", "parents": ["b"]})"),
        "/workflow/specification/tasks/0/parents/0: no task has the id 'b'"},
       {"wfcommons", "AmbiguousParent",
@@ -279,7 +279,7 @@ std::vector<Mistake> mistakes() {
        "/outputFiles/0: no file has the id 'f'"},
       {"wfcommons", "FileTwice",
        wfcommons(two_tasks, R"({"id": "f", "sizeInBytes": 1}, {"id": "f", "sizeInBytes": 1})"),
-       "/workflow/specification/files/1/id: the file comes twice"},
+       "/workflow/specification/files/1/id: the file appears twice"},
       {"wfcommons", "NegativeSize", wfcommons(two_tasks, R"({"id": "f", "sizeInBytes": -1})"),
        "/workflow/specification/files/0/sizeInBytes: expected a whole number from 0"},
       {"wfcommons", "UnknownTaskRan",
@@ -288,7 +288,7 @@ std::vector<Mistake> mistakes() {
       {"wfcommons", "RanTwice",
        wfcommons(two_tasks, "",
                  R"({"id": "a", "runtimeInSeconds": 1}, {"id": "a", "runtimeInSeconds": 1})"),
-       "/workflow/execution/tasks/1/runtimeInSeconds: the task 'a' has a runtime already"},
+       "/workflow/execution/tasks/1/runtimeInSeconds: the task 'a' already has a runtime"},
       {"wfcommons", "HugeRuntime",
        wfcommons(two_tasks, "", R"({"id": "a", "runtimeInSeconds": 1e300})"),
        "/runtimeInSeconds: expected a number from 0"},
@@ -321,4 +321,4 @@ INSTANTIATE_TEST_SUITE_P(Formats, FormatMistake, testing::ValuesIn(mistakes()),
                          });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::format_mistakes_test

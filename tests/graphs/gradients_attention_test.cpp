@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::gradients_attention_test {
 namespace {
 
 using test::find;
@@ -162,4 +162,4 @@ TEST(RoutingGradients, ASigmoidsCrossEntropyIsDifferentiatedFromItsLogits) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::gradients_attention_test

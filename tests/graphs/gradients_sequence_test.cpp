@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::gradients_sequence_test {
 namespace {
 
 using test::find;
@@ -201,4 +201,4 @@ TEST(SequenceGradients, NamesAnOutputThatHasNoGradientRule) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::gradients_sequence_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::gradients_test {
 namespace {
 
 using test::find;
@@ -265,7 +265,7 @@ TEST(TrainingGraph, RefusesAGraphThatCannotBeTrained) {
                        [](auto& net) {
                          net.softmax_cross_entropy(net.input("x", {2, 3}), net.input("y", {2}));
                        }),
-              HasSubstr("depends on no variable"));
+              HasSubstr("does not depend on any variable"));
   EXPECT_THAT(error_of(ErrorCode::kFormat,
                        [](auto& net) {
                          const Tensor x = net.dense(net.input("x", {2, 6}), 3);
@@ -313,4 +313,4 @@ TEST(TrainingGraph, RefusesAnOpWithFewerInputsThanItsRuleNeeds) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::gradients_test

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-namespace emplace {
+namespace emplace::graph_family_test {
 namespace {
 
 using testing::ElementsAre;
@@ -122,4 +122,4 @@ TEST(ExpandGraphs, AFamilyStandsForItsMembers) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::graph_family_test

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <functional>
 
-namespace emplace {
+namespace emplace::graph_format_test {
 namespace {
 
 using testing::AllOf;
@@ -87,10 +87,10 @@ TEST(GraphFormats, SaysWhatExistsWhereAFormatIsUnknownOrGoesTheOtherWay) {
             "unknown format 'nmaes'; did you mean 'names'?");
   EXPECT_THAT(
       error_of(ErrorCode::kUnsupported, [&] { formats.read(Spec::parse("count"), "", "x"); }),
-      HasSubstr("read are: names"));
+      HasSubstr("these can be read: names"));
   EXPECT_THAT(
       error_of(ErrorCode::kUnsupported, [&] { formats.write(Spec::parse("names"), OpGraph{}); }),
-      HasSubstr("written are: count"));
+      HasSubstr("these can be written: count"));
 }
 
 TEST(GraphFormats, GuessesFromTheContentAndElseFromTheEnding) {
@@ -140,4 +140,4 @@ TEST(LoadGraph, ReadsAFileOfAnyFormatThatItsContentOrNameTells) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::graph_format_test

@@ -14,7 +14,7 @@
 #include <ostream>
 #include <set>
 
-namespace emplace {
+namespace emplace::graph_json_test {
 namespace {
 
 using test::expect_equal;
@@ -166,7 +166,7 @@ std::vector<HostileInput> hostile_inputs() {
        R"({"schema": "emplace-graph", "version": 1, "ops": [], "edges": [], "devices": 2})",
        "x.json: /devices: "},
       {"DuplicateMember", graph_with_member(R"("name": "b")"),
-       "x.json: /ops/0/name: the member comes twice"},
+       "x.json: /ops/0/name: the member appears twice"},
       {"DuplicateName", graph_with(kTwoOps + R"(, {"name": "a", "kind": "relu"})", ""),
        "x.json: /ops/2/name: the name is that of /ops/0 already"},
       {"NameMissing", graph_with(R"({"kind": "relu"})", ""),
@@ -198,7 +198,7 @@ std::vector<HostileInput> hostile_inputs() {
        "x.json: /ops/0/measured/0/spread: not valid JSON: "},
       {"ClassTwice", graph_with_member(R"("measured": [{"device_class": "gpu", "cost_us": 1},
                                           {"device_class": "gpu", "cost_us": 2}])"),
-       "x.json: /ops/0/measured/1/device_class: the class comes twice"},
+       "x.json: /ops/0/measured/1/device_class: the class appears twice"},
       {"NegativeDimension", graph_with_member(R"("shape": [1, -1])"), "x.json: /ops/0/shape/1: "},
       {"ShapeIsAText", graph_with_member(R"("shape": "1x1")"),
        "x.json: /ops/0/shape: expected an array, found the text '1x1'"},
@@ -253,4 +253,4 @@ TEST(GraphJson, SurvivesBeingCutAnywhere) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::graph_json_test

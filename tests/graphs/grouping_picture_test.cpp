@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace emplace {
+namespace emplace::grouping_picture_test {
 namespace {
 
 using testing::ContainsRegex;
@@ -164,4 +164,4 @@ TEST(GroupingSvg, NeedsAMarkForEachGroup) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::grouping_picture_test

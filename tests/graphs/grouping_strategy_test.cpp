@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <string>
 
-namespace emplace {
+namespace emplace::grouping_strategy_test {
 namespace {
 
 using test::count_parts;
@@ -264,4 +264,4 @@ TEST(MetisGrouping, SplitsAPartThatWaitsForAnother) {
 #endif
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::grouping_strategy_test

@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace emplace {
+namespace emplace::grouping_test {
 namespace {
 
 using testing::ElementsAre;
@@ -212,4 +212,4 @@ TEST(GroupOps, HandlesAHundredThousandOps) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::grouping_test

@@ -16,7 +16,7 @@
 #include <optional>
 #include <ostream>
 
-namespace emplace {
+namespace emplace::hostile_formats_test {
 namespace {
 
 using testing::AnyOf;
@@ -250,4 +250,4 @@ TEST(SmallFiles, DoNotMakeMuchWork) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::hostile_formats_test

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::id_vector_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -38,4 +38,4 @@ TEST(IdSpan, ShowsTheElementsOfAnIdVector) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::id_vector_test

@@ -14,7 +14,7 @@
 #include <set>
 #include <string>
 
-namespace emplace {
+namespace emplace::image_models_test {
 namespace {
 
 using test::count_kinds;
@@ -226,4 +226,4 @@ TEST(ImageModels, ATrainingStepHasEachGradientOnce) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::image_models_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <tuple>
 
-namespace emplace {
+namespace emplace::inception_v3_test {
 namespace {
 
 using testing::ElementsAre;
@@ -222,4 +222,4 @@ TEST(InceptionV3, GroupsNeverMixTwoBranchesOfABlockInOnePass) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::inception_v3_test

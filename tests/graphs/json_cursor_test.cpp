@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-namespace emplace {
+namespace emplace::json_cursor_test {
 namespace {
 
 using testing::AllOf;
@@ -169,7 +169,7 @@ TEST(JsonDocument, RefusesEmptyTextAndAByteOrderMark) {
 
 TEST(JsonDocument, RefusesDuplicateMembers) {
   EXPECT_EQ(parse_error(R"({"a": [0, {"b/c": 1, "b/c": 1}]})"),
-            "x.json: /a/1/b~1c: the member comes twice");
+            "x.json: /a/1/b~1c: the member appears twice");
 }
 
 TEST(JsonDocument, RefusesNumbersThatNoDoubleHolds) {
@@ -208,4 +208,4 @@ TEST(JsonDocument, ThatDoesNotExistIsAnIoError) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::json_cursor_test

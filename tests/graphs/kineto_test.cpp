@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::kineto_test {
 namespace {
 
 using testing::ElementsAre;
@@ -176,4 +176,4 @@ TEST(KinetoMistakes, AreToldWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::kineto_test

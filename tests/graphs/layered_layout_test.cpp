@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-namespace emplace {
+namespace emplace::layered_layout_test {
 namespace {
 
 using testing::ElementsAre;
@@ -180,4 +180,4 @@ TEST(LayeredLayout, RefusesEdgesToNowhere) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::layered_layout_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace emplace {
+namespace emplace::mixed_precision_test {
 namespace {
 
 using test::find;
@@ -136,4 +136,4 @@ TEST(MixedPrecision, OfEveryModelKeepsItsParameters) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::mixed_precision_test

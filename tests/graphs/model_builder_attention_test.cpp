@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::model_builder_attention_test {
 namespace {
 
 using testing::ElementsAre;
@@ -139,4 +139,4 @@ TEST(ModelBuilderAttention, ShapesThatDoNotFitAreRefused) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::model_builder_attention_test

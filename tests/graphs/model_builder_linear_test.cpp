@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::model_builder_linear_test {
 namespace {
 
 using testing::ElementsAre;
@@ -139,4 +139,4 @@ TEST(ModelBuilderLinear, RefusesShapesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::model_builder_linear_test

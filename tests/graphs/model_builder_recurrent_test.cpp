@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::model_builder_recurrent_test {
 namespace {
 
 using testing::ElementsAre;
@@ -105,4 +105,4 @@ TEST(ModelBuilderRecurrent, RefusesShapesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::model_builder_recurrent_test

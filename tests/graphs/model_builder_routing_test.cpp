@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::model_builder_routing_test {
 namespace {
 
 using testing::ElementsAre;
@@ -127,4 +127,4 @@ TEST(ModelBuilderRouting, ShapesThatDoNotFitAreRefused) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::model_builder_routing_test

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::model_builder_shape_test {
 namespace {
 
 using testing::ElementsAre;
@@ -99,4 +99,4 @@ TEST(ModelBuilderShape, RefusesShapesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::model_builder_shape_test

@@ -8,7 +8,7 @@
 #include <functional>
 #include <limits>
 
-namespace emplace {
+namespace emplace::model_builder_test {
 namespace {
 
 using testing::AllOf;
@@ -327,4 +327,4 @@ TEST(ModelBuilder, RefusesSizesThatDoNotFit64Bits) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::model_builder_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace emplace {
+namespace emplace::nmt_family_test {
 namespace {
 
 using testing::SizeIs;
@@ -66,4 +66,4 @@ TEST(NmtFamily, AMemberIsTheNetworkOfItsSize) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::nmt_family_test

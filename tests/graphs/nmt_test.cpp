@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace emplace {
+namespace emplace::nmt_test {
 namespace {
 
 using test::op_named;
@@ -132,4 +132,4 @@ TEST(Nmt, RefusesParametersOutOfBounds) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::nmt_test

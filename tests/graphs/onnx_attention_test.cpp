@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::onnx_attention_test {
 namespace {
 
 using test::count_kinds;
@@ -207,6 +207,6 @@ TEST(OnnxAttention, SaysWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::onnx_attention_test
 
 #endif

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::onnx_expansion_test {
 namespace {
 
 using test::count_kinds;
@@ -99,7 +99,7 @@ TEST(OnnxExpansion, RefusesLoopsThatDataEnds) {
   EXPECT_THAT(error_of(with_loop("g (float[4, 8] x) => (float[N] y) { y = Relu (n, , x) }", kBody,
                                  {integer("n", 2)})
                            .SerializeAsString()),
-              HasSubstr("its body has not as many inputs and results"));
+              HasSubstr("its body has a different number of inputs or results"));
 }
 
 // A condition that the body computes from the number of the step.
@@ -197,7 +197,7 @@ TEST(OnnxExpansion, RefusesSequencesThatGrowTooLong) {
         .SerializeAsString();
   };
   EXPECT_THAT(last_op(import(with_steps(20))).outputs[0].shape, ElementsAre(80, 8));
-  EXPECT_THAT(error_of(with_steps(3000)), HasSubstr("sequences hold more than 4000000 tensors"));
+  EXPECT_THAT(error_of(with_steps(3000)), HasSubstr("sequences contain more than 4000000 tensors"));
 }
 
 // 100 values and a condition through 10,000 steps of a body that computes nothing.
@@ -336,6 +336,6 @@ TEST(OnnxExpansion, BranchesWithinLoopsHaveNamesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::onnx_expansion_test
 
 #endif

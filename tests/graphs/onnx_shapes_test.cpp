@@ -9,7 +9,7 @@
 
 #include <utility>
 
-namespace emplace {
+namespace emplace::onnx_shapes_test {
 namespace {
 
 using test::error_of;
@@ -357,7 +357,7 @@ TEST(OnnxShapes, RefuseAnAxisThatComesTwice) {
       axes = Constant <value_ints = [1, -1]> ()
       y = Slice (x, starts, ends, axes)
     })")),
-              HasSubstr("axis 1 comes twice"));
+              HasSubstr("axis 1 appears twice"));
 }
 
 TEST(OnnxShapes, TakeTheBranchThatIsKnown) {
@@ -466,6 +466,6 @@ TEST(OnnxShapes, OfWindowsAndGroupsThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::onnx_shapes_test
 
 #endif

@@ -20,7 +20,7 @@
 #include <initializer_list>
 #include <map>
 
-namespace emplace {
+namespace emplace::onnx_test {
 namespace {
 
 using test::count_kinds;
@@ -470,4 +470,4 @@ TEST(Onnx, RefusesWhatItCannotRead) {
 #endif
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::onnx_test

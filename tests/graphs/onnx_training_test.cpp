@@ -12,7 +12,7 @@
 
 #include <map>
 
-namespace emplace {
+namespace emplace::onnx_training_test {
 namespace {
 
 using test::count_kinds;
@@ -426,6 +426,6 @@ TEST(OnnxTraining, CountsTheLayersOfOnnxRuntime) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::onnx_training_test
 
 #endif

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::op_graph_test {
 namespace {
 
 using testing::AllOf;
@@ -218,4 +218,4 @@ TEST(DataType, HasASizeAndAName) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::op_graph_test

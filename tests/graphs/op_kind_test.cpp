@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace emplace {
+namespace emplace::op_kind_test {
 namespace {
 
 TEST(OpKind, IsFoundByItsName) {
@@ -127,4 +127,4 @@ TEST(OpKind, OperatorsOfOthersHaveAClass) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::op_kind_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::optimizer_test {
 namespace {
 
 TEST(Optimizer, KeepsAsManyNumbersAsItsUpdateRuleHas) {
@@ -33,4 +33,4 @@ TEST(Optimizer, AnUnknownNameSuggestsTheNearest) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::optimizer_test

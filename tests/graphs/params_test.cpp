@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::params_test {
 namespace {
 
 using testing::ElementsAre;
@@ -55,7 +55,7 @@ TEST(Spec, TellsWhatIsMissing) {
   EXPECT_THAT(parse_error("g:=1"), HasSubstr("a key is missing"));
   EXPECT_THAT(parse_error("g:batch"), HasSubstr("'batch' has no value"));
   EXPECT_THAT(parse_error("g:batch="), HasSubstr("'batch' has no value"));
-  EXPECT_THAT(parse_error("g:batch=1,batch=1"), HasSubstr("'batch' comes twice"));
+  EXPECT_THAT(parse_error("g:batch=1,batch=1"), HasSubstr("'batch' appears twice"));
 }
 
 TEST(ResolveParams, TakesDefaultsForWhatIsNotGiven) {
@@ -110,4 +110,4 @@ TEST(ParamValue, IsWrittenAsAUserWouldWriteIt) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::params_test

@@ -10,7 +10,7 @@
 #include <array>
 #include <map>
 
-namespace emplace {
+namespace emplace::pipedream_test {
 namespace {
 
 using testing::ElementsAre;
@@ -99,4 +99,4 @@ TEST(PipeDream, TheUserNamesTheDeviceClassOfTheTimes) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::pipedream_test

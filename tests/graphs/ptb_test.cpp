@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::ptb_test {
 namespace {
 
 using testing::SizeIs;
@@ -132,4 +132,4 @@ TEST(Ptb, ANodeReadsOneNodeBeforeItAndTheUnreadAreTheResult) {
 TEST(Ptb, FormsGroups) { EXPECT_EQ(group_ops(member(0, "")).size(), kDefaultGroups); }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::ptb_test

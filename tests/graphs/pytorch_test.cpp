@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace emplace {
+namespace emplace::pytorch_test {
 namespace {
 
 using testing::HasSubstr;
@@ -409,7 +409,7 @@ TEST(PyTorch, RefusesWhatIsNoTrace) {
     std::string message;
   } cases[] = {
       {nodes(""), "no node is an operator"},
-      {nodes(node(2, 1, tensor) + "," + node(2, 1, tensor)), "/nodes: the id 2 comes twice"},
+      {nodes(node(2, 1, tensor) + "," + node(2, 1, tensor)), "/nodes: the id 2 appears twice"},
       {nodes(node(2, 5, tensor)), "node 2: expected a parent that began before it, found 5"},
       {nodes(node(-1, 1, tensor)), "/nodes/0/id: expected a whole number from 0"},
       {nodes(node(2, 1, R"([7, 8, 0, -1, 4, "cpu"])")), "/nodes/0/inputs/0/3: expected"},
@@ -424,4 +424,4 @@ TEST(PyTorch, RefusesWhatIsNoTrace) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::pytorch_test

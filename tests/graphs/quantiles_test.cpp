@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::quantiles_test {
 namespace {
 
 TEST(Quantiles, MedianOfAnEvenCountIsTheMeanOfTheTwoInTheMiddle) {
@@ -28,4 +28,4 @@ TEST(Quantiles, NearestRankCountsFromTheLeast) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::quantiles_test

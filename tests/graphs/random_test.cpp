@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-namespace emplace {
+namespace emplace::random_test {
 namespace {
 
 TEST(RandomStream, IsXoshiro256StarStarSeededBySplitMix64) {
@@ -117,4 +117,4 @@ TEST(StableHash, SpreadsSimilarTextsOverAllBits) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::random_test

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace emplace {
+namespace emplace::rnnlm_test {
 namespace {
 
 // Weights of an LSTM layer: four gates, each of which reads input, state and a bias.
@@ -56,4 +56,4 @@ TEST(Rnnlm, CountsTheWorkOfEachWord) {
 TEST(Rnnlm, FormsGroups) { EXPECT_EQ(group_ops(load_graph("rnnlm")).size(), kDefaultGroups); }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::rnnlm_test

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-namespace emplace {
+namespace emplace::svg_test {
 namespace {
 
 using testing::HasSubstr;
@@ -63,4 +63,4 @@ TEST(Svg, ColorsAreDifferentAndTintsRunToWhite) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::svg_test

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::task_graphs_test {
 namespace {
 
 constexpr const char* kGenerators[] = {
@@ -372,4 +372,4 @@ TEST(SeriesParallel, IsAChainWithoutBranchesAndAFanWithoutSeries) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::task_graphs_test

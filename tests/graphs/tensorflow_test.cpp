@@ -16,7 +16,7 @@
 #include <sstream>
 #include <utility>
 
-namespace emplace {
+namespace emplace::tensorflow_test {
 namespace {
 
 using testing::HasSubstr;
@@ -187,7 +187,7 @@ TEST(TensorFlow, RefusesWhatItCannotRead) {
       {"", "expected at least one node"},
       {"node {\n name: 7\n}", "expected a message of type GraphDef; line 2, column 8"},
       {"\x0a\xff", "expected a message of type GraphDef"},
-      {a + a, "node 'a': the name comes twice"},
+      {a + a, "node 'a': the name appears twice"},
       {node(R"(name: "a" input: "b")"), "node 'a': its input 'b' is no node of the file"},
       {a + node(R"(name: "b" input: "a:x")"), "expected an input 'name:number', found 'a:x'"},
       {a + node(R"(name: "b" input: "a:-1")"), "expected an input 'name:number', found 'a:-1'"},
@@ -575,8 +575,9 @@ TEST(TensorFlow, RefusesSavedModelsThatItCannotRead) {
     std::string text = saved_model();
     return text.replace(text.find(part), part.size(), by);
   };
-  EXPECT_THAT(error("tensorflow", replaced("func { name: 'inner' }", "func { name: 'gone' }")),
-              HasSubstr("node 'Call/dense': it calls the function 'gone', which the file lacks"));
+  EXPECT_THAT(
+      error("tensorflow", replaced("func { name: 'inner' }", "func { name: 'gone' }")),
+      HasSubstr("node 'Call/dense': it calls the function 'gone', which is missing in the file"));
   EXPECT_THAT(error("tensorflow", replaced("func { name: 'inner' }", "func { name: 'outer' }")),
               HasSubstr("recursion is not supported"));
   EXPECT_THAT(error("tensorflow", replaced("'BiasAdd:output:0'", "'Sum:output:0'")),
@@ -591,4 +592,4 @@ TEST(TensorFlow, RefusesSavedModelsThatItCannotRead) {
 #endif
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::tensorflow_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::torch_export_test {
 namespace {
 
 using test::archive;
@@ -436,7 +436,7 @@ TEST(TorchExport, SaysWhatIsWrongWithAnArchive) {
     return error_of_reading("torch-export", bytes).value_or("none");
   };
   const std::string text = text_of("convolutions");
-  EXPECT_THAT(error(archive({{"data.pkl", "x"}}, false)), HasSubstr("holds no program"));
+  EXPECT_THAT(error(archive({{"data.pkl", "x"}}, false)), HasSubstr("contains no program"));
   EXPECT_THAT(error(archive({{"models/a.json", text}, {"models/b.json", text}}, true)),
               HasSubstr("several programs"));
   EXPECT_THAT(error(archive({{"models/a.json", text}}, false, 8)), HasSubstr("is compressed"));
@@ -467,4 +467,4 @@ TEST(TorchExport, BrokenFilesAreErrors) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::torch_export_test

@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-namespace emplace {
+namespace emplace::transformer_family_test {
 namespace {
 
 using testing::AllOf;
@@ -120,4 +120,4 @@ TEST(Mixed, TakesMembersOfItsFamiliesInTurn) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::transformer_family_test

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::transformers_test {
 namespace {
 
 using test::count_kinds;
@@ -325,4 +325,4 @@ TEST(Transformers, InferenceHasNeitherLossNorDropout) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::transformers_test

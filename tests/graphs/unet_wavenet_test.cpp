@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::unet_wavenet_test {
 namespace {
 
 using test::count_kinds;
@@ -109,4 +109,4 @@ TEST(UnetAndWavenet, EveryVariableOfATrainingGraphIsUpdatedOnce) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::unet_wavenet_test

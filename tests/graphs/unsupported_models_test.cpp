@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace emplace {
+namespace emplace::unsupported_models_test {
 namespace {
 
 using test::archive;
@@ -52,7 +52,7 @@ TEST(UnsupportedModels, AreToldByTheirNames) {
   EXPECT_THAT(guess("m.KERAS", "text"), HasSubstr("model.export(folder) in Keras 3"));
   EXPECT_THAT(guess("m.mlmodel", "x"), HasSubstr("Core ML"));
   EXPECT_THAT(guess("m.pth", "x"), HasSubstr("emplace.from_torch(model, example_inputs)"));
-  EXPECT_THAT(guess("m.other", "x"), HasSubstr("neither its name nor its content"));
+  EXPECT_THAT(guess("m.other", "x"), HasSubstr("not clear from its name or its content"));
 }
 
 // What is read stays what it is, whatever it is called.
@@ -64,4 +64,4 @@ TEST(UnsupportedModels, LeaveWhatIsRead) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::unsupported_models_test

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::wfcommons_test {
 namespace {
 
 using testing::UnorderedElementsAre;
@@ -80,4 +80,4 @@ TEST(WfCommons, AnEdgeMayStandAtOneEndOnlyAndParentsBeCalledByName) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::wfcommons_test

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::cluster_test {
 namespace {
 
 TEST(ClusterFile, NamesDevicesTheirProfilesAndTheTransferModel) {
@@ -197,4 +197,4 @@ INSTANTIATE_TEST_SUITE_P(Files, HostileCluster, ::testing::ValuesIn(kHostileClus
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::cluster_test

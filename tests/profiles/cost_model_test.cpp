@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::cost_model_test {
 namespace {
 
 DeviceProfile round_numbers() {
@@ -182,4 +182,4 @@ TEST(CostModel, ShippedProfilesGuessNoClassThatTheyCouldKnow) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::cost_model_test

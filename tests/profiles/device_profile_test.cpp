@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::device_profile_test {
 namespace {
 
 TEST(DeviceProfileFile, SaysWhatTensorsMayTake) {
@@ -254,4 +254,4 @@ INSTANTIATE_TEST_SUITE_P(Files, HostileDeviceProfile, ::testing::ValuesIn(kHosti
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::device_profile_test

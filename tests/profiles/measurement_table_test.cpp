@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace emplace {
+namespace emplace::measurement_table_test {
 namespace {
 
 constexpr double kRounding = 1e-4;  // relative, by the 1 that is added
@@ -254,4 +254,4 @@ TEST(MeasurementTable, EstimatesOfARooflineAreAsGoodAsTheirSpreadSays) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::measurement_table_test

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace emplace {
+namespace emplace::profile_writer_test {
 namespace {
 
 using test::below;
@@ -294,4 +294,4 @@ TEST(LoadDeviceProfiles, TakesProfilesAndClustersByName) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::profile_writer_test

@@ -9,7 +9,7 @@
 #include <array>
 #include <cmath>
 
-namespace emplace {
+namespace emplace::roofline_test {
 namespace {
 
 constexpr DeviceRates kRates = {.flops_per_us = 1000, .bytes_per_us = 100, .multiprocessors = 2};
@@ -129,4 +129,4 @@ TEST(MathMode, ClusterNameMaySayIt) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::roofline_test

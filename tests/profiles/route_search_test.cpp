@@ -10,7 +10,7 @@
 #include <optional>
 #include <tuple>
 
-namespace emplace {
+namespace emplace::route_search_test {
 namespace {
 
 Link link_of(double latency_us) {
@@ -98,4 +98,4 @@ TEST(RouteSearch, FindsWhatTryingEveryWayFinds) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::route_search_test

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace emplace {
+namespace emplace::shipped_clusters_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -214,4 +214,4 @@ TEST(ShippedDevices, HaveThePeaksOfTheirDataSheets) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::shipped_clusters_test

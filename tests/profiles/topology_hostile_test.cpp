@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::topology_hostile_test {
 namespace {
 
 class HostileTopology : public ::testing::TestWithParam<HostileText> {};
@@ -171,4 +171,4 @@ INSTANTIATE_TEST_SUITE_P(Files, HostileTopology, ::testing::ValuesIn(kHostileTop
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::topology_hostile_test

@@ -8,7 +8,7 @@
 
 #include <limits>
 
-namespace emplace {
+namespace emplace::topology_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -207,4 +207,4 @@ TEST(Topology, RouteOfTheFileGoesBeforeTheDerivedOne) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::topology_test

@@ -385,7 +385,7 @@ class GoingWrong(unittest.TestCase):
                 ("has no method place", lambda: emplace.agent("py-empty")(object)),
                 ("kind is 'wizard'", lambda: emplace.agent("py-wizard", kind="wizard")(good)),
                 ("default of 'depth'", lambda: emplace.agent("py-deep", parameters={"depth": None})(good)),
-                ("is there already", lambda: emplace.agent("py-raises", deterministic=True)(good)),
+                ("already exists", lambda: emplace.agent("py-raises", deterministic=True)(good)),
                 ("@emplace.agent", lambda: emplace.place(self.problem, object))):
             with self.subTest(text), self.assertRaisesRegex(emplace.UsageError, text):
                 call()
@@ -530,7 +530,7 @@ class Mine:
         self.assertEqual(run(good, "--shard", "3/2").returncode, 2)
         starved = run(good.replace("return", "raise MemoryError\n        return"))
         self.assertEqual(starved.returncode, 4)
-        self.assertRegex(starved.stderr, "3 of 4 cells could not .*; go on with the same command and --resume")
+        self.assertRegex(starved.stderr, "3 of 4 cells could not .*; continue with the same command and --resume")
         for code, text, program in ((4, "results in", good.replace("[0]", "[99]")), (2, "registers no agent", ""),
                                     (2, "mine.py: ZeroDivisionError: division by zero (mine.py, line 1)", "1 / 0"),
                                     (2, "mine.py: SyntaxError: invalid syntax (mine.py, line 2)", "\ndef"),
@@ -573,15 +573,15 @@ class Mine:
         self.assertEqual(self.run_mine("-o", "same", "--shard", "2/2", "-q").returncode, 0)
         self.write_agent(device=1)
         self.assertEqual(self.run_mine("-o", "run", "--resume").stderr,
-                         "emplace: warning: run: this run was started with another Python mine.py; the cells that are "
-                         "there are kept\nresults in run\n")
+                         "emplace: warning: run: this run was started with another Python mine.py; its finished cells "
+                         "are kept\nresults in run\n")
         self.assertEqual(self.run_mine("-o", "run", "--resume", "-q").stderr, "")
         first, same, other, _ = (start["Python mine.py"] for start in libraries(self.folder + "/run"))
         self.assertEqual(first, same)
         self.assertNotEqual(first, other)
         self.assertEqual(self.run_mine("-o", "other", "--shard", "2/2", "-q").returncode, 0)
         self.assertNotIn("warning", self.program("merge", "one", "same", "-o", "good").stderr)
-        self.assertIn("warning: these stores are of several builds",
+        self.assertIn("warning: these stores come from several builds",
                       self.program("merge", "one", "other", "-o", "bad").stderr)
 
     def test_a_run_warns_of_another_file_of_an_agent(self):
@@ -610,7 +610,7 @@ class Mine:
         self.assertRegex(told[0], r"^emplace: warning: this run was started by emplace 0\.0\.1 \(git .*\), and is "
                                   "resumed by ")
         self.assertEqual(told[1:], ["emplace: warning: run/cells.jsonl: 2 cells have no checksum, as from an older "
-                                    "emplace: damage would go unseen", "results in run"])
+                                    "emplace: damage would go unnoticed", "results in run"])
 
     def test_a_run_goes_on_in_a_folder_of_its_own_suite(self):
         self.write_agent()

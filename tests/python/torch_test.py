@@ -140,7 +140,7 @@ class FromTorch(unittest.TestCase):
             graph = emplace.from_torch(model, x, loss=loss, targets=targets, optimizer="sgd")
             self.assertEqual(graph.kinds.count(kind), 1)
             self.assertEqual(graph.kinds.count("optimizer_update"), 2)
-        with self.assertRaisesRegex(emplace.FormatError, "number that is no loss"):
+        with self.assertRaisesRegex(emplace.FormatError, "number that is not a loss"):
             emplace.from_torch(model, x, loss=lambda y: y.sum())
 
     def test_writes_through_views(self):

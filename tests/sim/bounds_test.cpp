@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::bounds_test {
 namespace {
 
 // Returns a problem of the case's graph on devices that take `factors` times as long as written.
@@ -347,4 +347,4 @@ TEST(LowerBounds, GapIsAFractionOfTheBound) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::bounds_test

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::busy_times_test {
 namespace {
 
 TEST(BusyTimes, WorkGoesWhereItFitsFirst) {
@@ -62,4 +62,4 @@ TEST(BusyTimes, FindsWhatASearchThroughAllTimesFinds) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::busy_times_test

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace emplace {
+namespace emplace::case_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -186,4 +186,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& bad) { return std::string(std::get<0>(bad.param)); });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::case_file_test

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::chrome_trace_test {
 namespace {
 
 using nlohmann::json;
@@ -118,4 +118,4 @@ TEST(ChromeTrace, NamesAreEscaped) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::chrome_trace_test

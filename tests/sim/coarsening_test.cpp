@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::coarsening_test {
 namespace {
 
 using testing::ElementsAre;
@@ -203,4 +203,4 @@ TEST(GroupNesting, RefusesGroupsThatAreNotNested) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::coarsening_test

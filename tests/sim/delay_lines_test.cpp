@@ -13,7 +13,7 @@
 #include <limits>
 #include <vector>
 
-namespace emplace::physical {
+namespace emplace::physical::delay_lines_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -86,4 +86,4 @@ TEST(DelayLines, AgreeWithASearchThroughAll) {
 }
 
 }  // namespace
-}  // namespace emplace::physical
+}  // namespace emplace::physical::delay_lines_test

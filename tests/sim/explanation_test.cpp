@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::explanation_test {
 namespace {
 
 using testing::ElementsAre;
@@ -176,4 +176,4 @@ TEST(ChromeTrace, HasARowForTheCriticalPath) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::explanation_test

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::golden_test {
 namespace {
 
 std::vector<std::string> read_lines(const std::string& name) {
@@ -107,4 +107,4 @@ TEST(Golden, PhysicalEngineEqualsSimGrid) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::golden_test

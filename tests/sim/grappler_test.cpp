@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::grappler_test {
 namespace {
 
 using test::make_graph;
@@ -113,4 +113,4 @@ TEST(Grappler, DevicesRunOneOpAtATime) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::grappler_test

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace emplace {
+namespace emplace::lanes_test {
 namespace {
 
 // Against a search through all rows, with many starts and ends at one time.
@@ -34,4 +34,4 @@ TEST(Lanes, GivesTheFirstRowThatIsFree) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::lanes_test

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace {
+namespace emplace::list_schedule_test {
 namespace {
 
 // a(100) sends 40 bytes at 1 byte/us to b(200) and c(200), which send 40 to d(50).
@@ -145,4 +145,4 @@ TEST(ListSchedule, RefusesAGroupBeforeItsProducersOrTwice) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::list_schedule_test

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-namespace emplace {
+namespace emplace::log_normal_test {
 namespace {
 
 // The moments of n standard normal numbers are 0, 1, 0 and 3, give or take 5 standard errors:
@@ -63,4 +63,4 @@ TEST(LogNormal, FactorsOfTheLargestSpreadStayBetweenZeroAnd512) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::log_normal_test

@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-namespace emplace {
+namespace emplace::memory_curve_test {
 namespace {
 
 using test::below;
@@ -69,4 +69,4 @@ TEST(FirstOverflow, AccountsForEveryByte) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::memory_curve_test

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace emplace {
+namespace emplace::memory_estimate_test {
 namespace {
 
 constexpr TransferModel kModels[] = {TransferModel::kPlaceto, TransferModel::kPhysical,
@@ -114,4 +114,4 @@ TEST(MemoryEstimate, MovedGroupByGroupEqualsThatOfTheWholePlacement) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::memory_estimate_test

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-namespace emplace::placeto {
+namespace emplace::placeto::memory_peaks_test {
 namespace {
 
 // Follows the rule to the letter: sort all changes by time, allocations before frees, and add up.
@@ -113,4 +113,4 @@ TEST(MemoryPeaks, StandsTimesThatAreAlmostEqual) {
 }
 
 }  // namespace
-}  // namespace emplace::placeto
+}  // namespace emplace::placeto::memory_peaks_test

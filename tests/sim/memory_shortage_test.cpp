@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::memory_shortage_test {
 namespace {
 
 using Kind = MemoryShortage::Kind;
@@ -136,4 +136,4 @@ TEST(MemoryShortage, IsNeverFoundWhereAPlacementFits) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::memory_shortage_test

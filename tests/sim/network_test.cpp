@@ -16,7 +16,7 @@
 #include <map>
 #include <vector>
 
-namespace emplace::physical {
+namespace emplace::physical::network_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -414,4 +414,4 @@ TEST(Network, IsMaxMinFairAtEveryMoment) {
 }
 
 }  // namespace
-}  // namespace emplace::physical
+}  // namespace emplace::physical::network_test

@@ -25,7 +25,7 @@
 #include <variant>
 #include <vector>
 
-namespace emplace {
+namespace emplace::perfetto_trace_test {
 namespace {
 
 using nlohmann::json;
@@ -326,4 +326,4 @@ TEST(PerfettoTrace, TellsTextsOnce) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::perfetto_trace_test

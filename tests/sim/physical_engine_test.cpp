@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::physical_engine_test {
 namespace {
 
 using test::bus;
@@ -335,4 +335,4 @@ TEST(PhysicalEngine, APairOfDevicesWithoutARouteIsOurMistake) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::physical_engine_test

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::physical_properties_test {
 namespace {
 
 using test::below;
@@ -353,4 +353,4 @@ TEST(PhysicalProperties, RunsHaveTheSameBitsWhateverRanBefore) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::physical_properties_test

@@ -21,7 +21,7 @@
 #include <tuple>
 #include <vector>
 
-namespace emplace {
+namespace emplace::physical_rules_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -521,4 +521,4 @@ INSTANTIATE_TEST_SUITE_P(WithManyCoincidencesAndWithNone, PhysicalRules,
                          ::testing::Values(test::Coincidences::kMany, test::Coincidences::kNone));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::physical_rules_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::placement_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -121,4 +121,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.what); });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::placement_file_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::placement_format_test {
 namespace {
 
 using testing::ElementsAre;
@@ -185,4 +185,4 @@ TEST(TorchFormats, NeedScopes) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::placement_format_test

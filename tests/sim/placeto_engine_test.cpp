@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::placeto_engine_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -217,4 +217,4 @@ TEST(PlacetoEngine, DevicesAreServedInTheByteOrderOfTheirNames) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::placeto_engine_test

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::placeto_incremental_test {
 namespace {
 
 using placeto::PlacetoEngine;
@@ -300,4 +300,4 @@ INSTANTIATE_TEST_SUITE_P(CostsAllZeroOrSomeOrFewOrMany, PlacetoIncrementalOfCoin
                          ::testing::Values(0, 1, 2, 3));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::placeto_incremental_test

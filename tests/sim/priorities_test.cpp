@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-namespace emplace {
+namespace emplace::priorities_test {
 namespace {
 
 // a(100) and b(10) on device 0, c(100) on device 1 after b.
@@ -79,4 +79,4 @@ TEST(Priorities, AreHandedToTheGroupsOfAFinerLevel) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::priorities_test

@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-namespace emplace {
+namespace emplace::problem_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -89,4 +89,4 @@ TEST(Problem, ValuesOfVariablesTakeNoMemoryBesideTheVariables) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::problem_test

@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-namespace emplace {
+namespace emplace::regrouped_test {
 namespace {
 
 std::vector<std::tuple<GroupId, GroupId, std::int64_t>> facts_of(std::span<const GroupEdge> edges) {
@@ -86,4 +86,4 @@ TEST(RegroupedProblem, RefusesAGroupingOfAnotherGraph) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::regrouped_test

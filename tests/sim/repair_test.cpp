@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::repair_test {
 namespace {
 
 using Devices = std::vector<DeviceId>;
@@ -147,4 +147,4 @@ TEST(Repair, FindsMostOfWhatFits) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::repair_test

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::replicas_test {
 namespace {
 
 constexpr std::int64_t kReplicas = 4000;
@@ -345,4 +345,4 @@ TEST(Replicas, WithoutAnyOrTooManyAreOurMistake) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::replicas_test

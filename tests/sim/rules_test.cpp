@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::rules_test {
 namespace {
 
 class RuleBook {
@@ -209,4 +209,4 @@ TEST_P(Rules, AreFollowedToTheLastTie) {
 INSTANTIATE_TEST_SUITE_P(CostsAllZeroOrTenOrFewOrMany, Rules, ::testing::Values(0, 1, 2, 3));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::rules_test

@@ -14,7 +14,7 @@
 #include <memory>
 #include <string>
 
-namespace emplace {
+namespace emplace::scale_test {
 namespace {
 
 constexpr OpId kNumOps = 100'000;
@@ -66,4 +66,4 @@ TEST_P(Scale, AHundredThousandOpsOnAllDevicesKeepToTheBound) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::scale_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace emplace {
+namespace emplace::training_memory_test {
 namespace {
 
 // Compiles a graph for one device of a profile.
@@ -186,4 +186,4 @@ TEST(TrainingMemory, TwiceTheFillingBatchDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::training_memory_test

@@ -30,15 +30,15 @@ class SingleGpu final : public Agent {
 };
 
 EMPLACE_REGISTER_AGENT(
-    SingleGpu, {.name = "single-gpu",
-                .kind = AgentKind::kBaseline,
-                .summary = "everything on the fastest placeable device",
-                .description = "Puts every group on the placeable device whose times for all "
-                               "groups have the least sum; of equal ones on the first. Slots "
-                               "are not looked at. No transfer is needed, so this is the time "
-                               "that a placement on several devices has to beat, as long as "
-                               "the memory of one device suffices.",
-                .reference = "Addanki et al. 2019, single GPU"});
+    SingleGpu,
+    {.name = "single-gpu",
+     .kind = AgentKind::kBaseline,
+     .summary = "everything on the fastest placeable device",
+     .description = "Puts every group on the placeable device with the least total time for all "
+                    "groups, or the first of several such devices. Slots are ignored. No transfer "
+                    "is needed, so this is the time that a placement on several devices has to "
+                    "beat, as long as the memory of one device suffices.",
+     .reference = "Addanki et al. 2019, single GPU"});
 
 }  // namespace
 }  // namespace emplace::agents

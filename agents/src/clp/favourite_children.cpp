@@ -3,6 +3,7 @@
 #include "heuristic/ranks.hpp"
 
 #include <emplace/graphs/check.hpp>
+#include <emplace/graphs/infinity.hpp>
 
 #include <ClpEventHandler.hpp>
 #include <ClpSimplex.hpp>
@@ -15,8 +16,6 @@
 
 namespace emplace::agents {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A linear program: minimize the sum of cost * column over columns of at least 0, whose sums are at
 // least `row_lower`.

@@ -73,7 +73,7 @@ class Exec final : public Agent {
     const Seconds hello_limit = std::min(start_limit_, time_limit_);
     const auto hello = receive(child, session, after(begin, hello_limit));
     if (!hello) {
-      throw Error(ErrorCode::kIo, fmt::format("the program said no hello within {} s{}",
+      throw Error(ErrorCode::kIo, fmt::format("the program sent no hello within {} s{}",
                                               hello_limit.count(), child.last_error()));
     }
     expect_hello(*hello);
@@ -131,14 +131,14 @@ EMPLACE_REGISTER_AGENT(
     Exec,
     {.name = "exec",
      .kind = AgentKind::kSearch,
-     .summary = "a program of yours in any language: exec:./my_agent",
+     .summary = "your own program, in any language: exec:./my_agent",
      .description =
          "Runs a program that speaks the agent protocol: JSON lines on its standard streams. It "
          "gets the problem once, may ask for evaluations of placements in batches, which run in "
-         "parallel, and gives a placement. Its command line stands behind the colon, with words "
-         "parted by blanks and without commas; parameters follow: exec:python3 agent.py --depth "
-         "3,time-limit=60. A program that crashes, hangs, answers nonsense or breaks a limit makes "
-         "a failed cell with the reason, and nothing else is lost.",
+         "parallel, and gives a placement. Its command line follows the colon, with words "
+         "separated by blanks and without commas; then come parameters: exec:python3 agent.py "
+         "--depth 3,time-limit=60. A program that crashes, hangs, answers nonsense or breaks a "
+         "limit fails its cell, with the reason, and nothing else is lost.",
      .reference = "the protocol emplace-agent, docs/reference/agent-protocol.md",
      .parameters =
          {{.name = "time-limit",
@@ -150,18 +150,18 @@ EMPLACE_REGISTER_AGENT(
            .default_value = 30.0,
            .min = 1,
            .max = 1e6,
-           .summary = "seconds until a program that has said no hello is killed"},
+           .summary = "seconds until a program that has sent no hello is killed"},
           {.name = "memory-limit",
            .default_value = 16.0,
            .min = 0,
            .max = 1e6,
-           .summary = "10^9 bytes of data that each of its processes may have; 0 for no limit"},
+           .summary = "data that each of its processes may have, in 10^9 bytes; 0: no limit"},
           {.name = "verbose",
            .default_value = false,
            .summary = "shows its standard error instead of keeping the last line for errors"},
           {.name = kProgramParameter,
            .default_value = std::string(),
-           .summary = "command line of the program, which stands first: exec:COMMAND"}},
+           .summary = "command line of the program, which comes first: exec:COMMAND"}},
      .deterministic = false,
      .needs_program = true});
 

@@ -26,7 +26,7 @@ using Json = nlohmann::json;
 Json parse_object(std::string_view line) {
   Json json = Json::parse(line, nullptr, false);
   if (!json.is_object()) {
-    refuse("a line that is no JSON object", line);
+    refuse("a line that is not a JSON object", line);
   }
   return json;
 }
@@ -321,8 +321,7 @@ AgentMessage read_message(std::string_view line, const Problem& problem) {
       return FinalPlacement{read_placement(value, problem, "a final placement")};
     }
   }
-  refuse("something else than one of \"evaluate\": [...], \"best\": true and \"placement\": [...]",
-         line);
+  refuse("something other than \"evaluate\": [...], \"best\": true and \"placement\": [...]", line);
 }
 
 std::string write_problem(const Problem& problem, std::uint64_t seed, const Session& session) {

@@ -189,8 +189,8 @@ EMPLACE_REGISTER_AGENT(
     HumanExpert,
     {.name = "human-expert",
      .kind = AgentKind::kExpert,
-     .summary = "one recurrent layer or one branch of a block for each "
-                "device, else pieces of equal cost",
+     .summary = "one recurrent layer or one branch of a block on each device, otherwise pieces of "
+                "equal cost",
      .description = "Places a model as a person would, from the names of its "
                     "layers. Layers that are unrolled over time go to one device "
                     "each. Branches of a block go to different devices. Other "

@@ -42,18 +42,19 @@ class Dls final : public Agent {
 };
 
 EMPLACE_REGISTER_AGENT(
-    Dls, {.name = "dls",
-          .kind = AgentKind::kHeuristic,
-          .summary = "list scheduling: the ready group and device of the highest "
-                     "dynamic level",
-          .description = "Dynamic level scheduling: again and again takes the pair of a ready "
-                         "group and a device for which the path to the end of the step, less the "
-                         "start of the group there, is the longest; devices that are fast for the "
-                         "group have an advantage. It is between etf and heft: it weighs urgency "
-                         "against waiting at each step. Where the placement does not fit into "
-                         "memory, devices with room come first, and the placement is repaired.",
-          .reference = "Sih, Lee, IEEE TPDS 4(2), 1993",
-          .parameters = {order_parameter()}});
+    Dls,
+    {.name = "dls",
+     .kind = AgentKind::kHeuristic,
+     .summary = "list scheduling: the ready group and device of the highest "
+                "dynamic level",
+     .description =
+         "Dynamic level scheduling: repeatedly takes the pair of a ready group and a device for "
+         "which the path to the end of the step, less the start of the group there, is the "
+         "longest; devices that are fast for the group have an advantage. It is between etf and "
+         "heft: it weighs urgency against waiting at each step. Where the placement does not fit "
+         "into memory, devices with room come first, and the placement is repaired.",
+     .reference = "Sih, Lee, IEEE TPDS 4(2), 1993",
+     .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

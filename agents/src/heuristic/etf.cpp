@@ -141,19 +141,18 @@ class Etf final : public Agent {
 };
 
 EMPLACE_REGISTER_AGENT(
-    Etf, {.name = "etf",
-          .kind = AgentKind::kHeuristic,
-          .summary = "list scheduling: the ready group and device that can start "
-                     "first",
-          .description = "Earliest task first: list scheduling that again and again "
-                         "takes the pair of a ready group and a device that can start "
-                         "first. Ties go to the group with the longest path to the end "
-                         "of the step. It takes milliseconds. Where the placement "
-                         "does not fit into memory, devices with room come first, "
-                         "and the placement is repaired; m-etf looks at memory "
-                         "always.",
-          .reference = "Hwang, Chow, Anger, Lee, SIAM J. Comput. 18(2), 1989",
-          .parameters = {order_parameter()}});
+    Etf,
+    {.name = "etf",
+     .kind = AgentKind::kHeuristic,
+     .summary = "list scheduling: the ready group and device that can start "
+                "first",
+     .description =
+         "Earliest task first: list scheduling that repeatedly takes the pair of a ready group and "
+         "a device that can start first. Ties go to the group with the longest path to the end of "
+         "the step. It takes milliseconds. Where the placement does not fit into memory, devices "
+         "with room come first, and the placement is repaired; m-etf always considers memory.",
+     .reference = "Hwang, Chow, Anger, Lee, SIAM J. Comput. 18(2), 1989",
+     .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

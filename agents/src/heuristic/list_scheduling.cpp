@@ -23,9 +23,9 @@ ParamSpec order_parameter() {
           .default_value = std::string(kOrders[0]),
           .choices = {kOrders.begin(), kOrders.end()},
           .summary =
-              "in which order devices run their groups: as the cluster says (queue), as in "
-              "the plan, by priorities that the placement then has (plan), or the faster of "
-              "the two by simulation (faster)"};
+              "order in which devices run their groups: that of the cluster (queue), that of the "
+              "plan, stored as priorities of the placement (plan), or the faster of the two in "
+              "simulation (faster)"};
 }
 
 StepOrder order_of(const Params& params) {

@@ -45,11 +45,11 @@ EMPLACE_REGISTER_AGENT(
              .kind = AgentKind::kHeuristic,
              .summary = "list scheduling: the ready group that ends last where it "
                         "ends first",
-             .description = "Again and again takes the ready group whose earliest finish is the "
-                            "latest, and puts it on that device: long groups go first, short ones "
-                            "fill up at the end. It knows nothing of what comes after a group; "
-                            "heft does. Where the placement does not fit into memory, devices "
-                            "with room come first, and the placement is repaired.",
+             .description =
+                 "Repeatedly takes the ready group whose earliest finish is the latest, and puts "
+                 "it on that device: long groups go first, short ones fill up at the end. It "
+                 "ignores what comes after a group; heft does not. Where the placement does not "
+                 "fit into memory, devices with room come first, and the placement is repaired.",
              .reference = "Ibarra, Kim, J. ACM 24(2), 1977; Braun et al., J. Parallel Distrib. "
                           "Comput. 61(6), 2001",
              .parameters = {order_parameter()}});

@@ -34,17 +34,17 @@ class MinMin final : public Agent {
 };
 
 EMPLACE_REGISTER_AGENT(
-    MinMin, {.name = "min-min",
-             .kind = AgentKind::kHeuristic,
-             .summary = "list scheduling: the ready group and device that end first",
-             .description = "Again and again takes, of all ready groups and devices, the pair that "
-                            "ends first: short groups go first, each where it ends soonest. It "
-                            "knows nothing of what comes after a group; heft does. Where the "
-                            "placement does not fit into memory, devices with room come first, "
-                            "and the placement is repaired.",
-             .reference = "Ibarra, Kim, J. ACM 24(2), 1977; Braun et al., J. Parallel Distrib. "
-                          "Comput. 61(6), 2001",
-             .parameters = {order_parameter()}});
+    MinMin,
+    {.name = "min-min",
+     .kind = AgentKind::kHeuristic,
+     .summary = "list scheduling: the ready group and device that end first",
+     .description = "Repeatedly takes, of all ready groups and devices, the pair that ends first: "
+                    "short groups go first, each where it ends soonest. It ignores what comes "
+                    "after a group; heft does not. Where the placement does not fit into memory, "
+                    "devices with room come first, and the placement is repaired.",
+     .reference = "Ibarra, Kim, J. ACM 24(2), 1977; Braun et al., J. Parallel Distrib. "
+                  "Comput. 61(6), 2001",
+     .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

@@ -72,14 +72,12 @@ EMPLACE_REGISTER_AGENT(
      .summary = "graph neural network that improves a placement move by move, and learns from "
                 "each gain",
      .description =
-         "A graph neural network reads graph, placement and step, and predicts what moves of "
-         "groups "
-         "and of clusters gain. An episode evaluates the most promising move, keeps it if the step "
-         "gets shorter (or a little longer, while the temperature is high), and learns from its "
-         "gain. The network was trained on many graphs and comes with emplace; emplace train "
-         "trains "
-         "another. Use it to place a graph with some hundred evaluations. preset=paper is the "
-         "algorithm of the paper, REINFORCE over visits to one group after the other, and "
+         "A graph neural network reads graph, placement and step, and predicts the gain of moving "
+         "groups or clusters. An episode evaluates the most promising move, keeps it if the step "
+         "gets shorter (or only a little longer, while the temperature is high), and learns from "
+         "the gain. The network was trained on many graphs and comes with emplace; emplace train "
+         "trains another. Use it to place a graph with some hundred evaluations. preset=paper is "
+         "the algorithm of the paper, REINFORCE over visits to one group after the other, and "
          "preset=released the authors' code.",
      .reference = "Addanki et al. 2019, arXiv 1906.08879",
      .parameters = option_table().parameters(),

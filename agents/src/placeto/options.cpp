@@ -67,7 +67,7 @@ OptionTable<Options> declare() {
       "unit of times: a second, or the time of all ops in sequence on their fastest devices",
       kForExperts);
   reward.number("memory-limit", &EpisodeOptions::memory_limit_gb, 0, 1e6,
-                "memory limit of a device in 10^9 bytes, each of which over it adds 2 units to a "
+                "memory limit of a device in 10^9 bytes; each 10^9 bytes over it add 2 units to a "
                 "time; 0: the device's own",
                 kForExperts);
 
@@ -81,18 +81,18 @@ OptionTable<Options> declare() {
                 kForExperts);
 
   auto regression = table.group("regression", &Options::regression);
-  regression.number("moves", &RegressionOptions::moves, 1, 4096,
-                    "moves that the network values after a move that is kept; after others, a "
-                    "quarter of that");
+  regression.number(
+      "moves", &RegressionOptions::moves, 1, 4096,
+      "moves that the network rates after a move that is kept; after others, a quarter of that");
   regression.choice("levels", &RegressionOptions::levels, {"learned", "random", "finest"},
                     "how many groups move at once: learned, as many as the move of the highest "
-                    "value has, one or a cluster or a layer; random, drawn; finest, one",
+                    "value has (one, a cluster or a layer); random; finest, one",
                     kForExperts);
   regression.number("epsilon", &RegressionOptions::epsilon, 0, 1, "probability of a random move",
                     kForExperts);
   regression.flag("pretrained", &RegressionOptions::pretrained,
-                  "begins with the policy that comes with emplace and has 2 rounds; otherwise, or "
-                  "with other rounds, with a random one");
+                  "begins with the policy that comes with emplace, which has 2 rounds; if false, "
+                  "or with other rounds, with a random one");
   regression.number("online-learning-rate", &RegressionOptions::online_learning_rate, 0, 1,
                     "learning rate while a graph is placed; 0: the policy stays as it is",
                     kForExperts);

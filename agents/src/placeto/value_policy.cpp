@@ -29,7 +29,7 @@ void ValuePolicy::initialize(RandomStream& random) {
   const std::span<const embedded::Document> policies = embedded::policies();
   const auto shipped =
       std::ranges::find(policies, std::string_view("placeto"), &embedded::Document::name);
-  EMPLACE_CHECK(shipped != policies.end(), "no policy of placeto is compiled in");
+  EMPLACE_CHECK(shipped != policies.end(), "no policy of placeto is built in");
   const JsonDocument document =
       JsonDocument::parse(shipped->text, "the policy that comes with emplace");
   const JsonCursor policy = document.root().at("policy");

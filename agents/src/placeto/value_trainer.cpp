@@ -15,9 +15,9 @@
 namespace emplace::agents::placeto {
 namespace {
 
-constexpr std::size_t kMinibatch = 2;  // trials, of some 50 moves each
-constexpr float kLargestError = 2;     // whose gradient is not clipped
-constexpr double kMaxGradientNorm = 10;
+constexpr std::size_t kMinibatch = 2;    // trials, of some 50 moves each
+constexpr float kLargestValueError = 2;  // whose gradient is not clipped
+constexpr double kMaxValueGradientNorm = 10;
 
 void write_starts(const std::vector<Placement>& starts, ByteWriter& bytes) {
   bytes.write(starts.size());
@@ -194,7 +194,7 @@ double ValueTrainer::fit(std::span<const Episode> episodes) {
         }
       }
       const double norm = optimizer_.clipped_step(network_->parameters().values(), gradients[0],
-                                                  rate, kMaxGradientNorm);
+                                                  rate, kMaxValueGradientNorm);
       if (pass == 0 && begin == 0) {
         first_norm = norm;
       }
@@ -214,7 +214,7 @@ void ValueTrainer::add_gradient(const Neighbourhoods& neighbourhoods, const Tria
   const nn::MatrixView<float> derivatives = tape.seed(values);
   for (std::size_t row = 0; row < trials.values.size(); ++row) {
     derivatives(row, 0) = weight * std::clamp(tape.value(values)(row, 0) - trials.values[row],
-                                              -kLargestError, kLargestError);
+                                              -kLargestValueError, kLargestValueError);
   }
   tape.backward(gradient);
 }

@@ -62,7 +62,7 @@ EMPLACE_REGISTER_AGENT(
      .description = "A portfolio: asks the heuristics, explores by multilevel search and, where "
                     "the budget is large, by annealing, and then anneals the best placement. "
                     "With a time limit it searches on all threads. Use it unless you compare "
-                    "agents; emplace place does.",
+                    "agents; it is the default of emplace place.",
      .reference = "algorithm portfolios: Huberman, Lukose, Hogg, Science 275, 1997",
      .deterministic = false});
 

@@ -1,14 +1,12 @@
 #include "completion_bound.hpp"
 
+#include <emplace/graphs/infinity.hpp>
+
 #include <algorithm>
 #include <limits>
 
 namespace emplace::agents {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 CompletionBound::CompletionBound(const Problem& problem)
     : problem_(problem),

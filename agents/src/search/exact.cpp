@@ -2,6 +2,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/registry.hpp>
+#include <emplace/graphs/infinity.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,8 +16,6 @@
 
 namespace emplace::agents {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // What a bound must come below the best so far for a search to go on: less is rounding.
 constexpr double kWorthwhile = 1 - 1e-9;

@@ -40,8 +40,8 @@ EMPLACE_REGISTER_AGENT(
          "Proposes moves of groups, clusters of groups and layers by their estimated gain, "
          "and accepts worse placements with a probability that falls with the "
          "temperature, from the first evaluation to the last. It starts from the best of "
-         "the heuristics. With thousands of evaluations it escapes local optima in which "
-         "hill-climb stays. multilevel and auto refine placements with it.",
+         "the heuristics. With thousands of evaluations it escapes local optima where hill-climb "
+         "stops. multilevel and auto refine placements with it.",
      .reference = "Kirkpatrick, Gelatt, Vecchi, Science 220, 1983",
      .parameters =
          {{.name = "start",

@@ -79,8 +79,8 @@ void add_presets(MarkdownPage& page, const AgentInfo& info) {
   }
   page.heading(2, "Presets");
   page.paragraph(
-      fmt::format("A preset is a set of defaults: `{}:{}={}`. What the user gives besides goes "
-                  "before it. The first is the default.",
+      fmt::format("A preset is a set of defaults: `{}:{}={}`. Parameters that are given as well "
+                  "override it. The first preset is the default.",
                   info.name, agents::kPresetParameter, info.presets.back().name));
   std::vector<std::string> header = {"parameter"};
   std::vector<std::vector<std::string>> rows;
@@ -114,7 +114,7 @@ std::string page_of(const AgentInfo& info) {
   page.heading(2, "Parameters");
   if (const ParamSpec* shown = shown_parameter(info)) {
     page.paragraph(fmt::format(
-        "Parameters stand after the name: `{}:{}{}={}`; several are joined by commas.", info.name,
+        "Parameters follow the name: `{}:{}{}={}`; several are separated by commas.", info.name,
         info.needs_program ? "COMMAND," : "", shown->name, to_string(shown->default_value)));
     add_parameters(page, info.parameters, 3);
   } else if (info.parameters.empty()) {

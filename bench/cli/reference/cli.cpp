@@ -52,11 +52,11 @@ void add_command(MarkdownPage& page, const CLI::App& command) {
 std::string command_page(const CLI::App& program) {
   MarkdownPage page("The command line");
   page.paragraph(sentence(program.get_description()));
-  page.paragraph(fmt::format(
-      "Usage: `{}`. Answers go to standard output, notes and errors to standard error. "
-      "`emplace help COMMAND` prints what stands here; `emplace man` prints a man page, and "
-      "`emplace completion SHELL` what a shell needs to complete command lines.",
-      usage_of(program)));
+  page.paragraph(
+      fmt::format("Usage: `{}`. Results go to standard output, notes and errors to standard error. "
+                  "`emplace help COMMAND` prints the text below, `emplace man` a man page, and "
+                  "`emplace completion SHELL` a script that completes command lines.",
+                  usage_of(program)));
   std::vector<std::vector<std::string>> rows;
   const std::vector<const CLI::App*> commands = actions_of(program);
   for (const CLI::App* command : commands) {

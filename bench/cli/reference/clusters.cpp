@@ -82,8 +82,7 @@ void add_transfers(MarkdownPage& page, const Cluster& cluster) {
     case TransferModel::kPlaceto:
       page.paragraph(
           fmt::format("Transfers follow the model `placeto`: a channel moves {:.4g} GB/s; a device "
-                      "rests {} us after "
-                      "an op, its channel {} us after a transfer.",
+                      "pauses {} us after an op, its channel {} us after a transfer.",
                       cluster.placeto.bytes_per_us / 1e3, cluster.placeto.gap_after_op_us,
                       cluster.placeto.gap_after_transfer_us));
       break;
@@ -158,8 +157,8 @@ std::string profile_page() {
   page.paragraph(
       "A device profile says what one kind of device can do. The class of an op, or the case of "
       "the class that selects it, decides the fixed time `t0`, the shares of peak and bandwidth "
-      "that it reaches, and the form in which they are combined. `emplace profile show NAME` "
-      "tells the cases, too.");
+      "that it reaches, and the form in which they are combined. `emplace profile show NAME` also "
+      "shows the cases.");
   std::vector<std::vector<std::string>> rows;
   for (const std::string& name : device_profile_names()) {
     const DeviceProfile profile = load_device_profile(name);

@@ -16,10 +16,9 @@ std::string format_page() {
   MarkdownPage page("File formats of graphs and placements");
   page.paragraph(
       "`emplace import FILE` reads a graph and `emplace export GRAPH --format NAME` writes one. A "
-      "graph "
-      "file may stand wherever a graph is named; its content tells the format, or else the ending "
-      "of its "
-      "name. Parameters stand after the name of the format: `--format NAME:key=value`.");
+      "graph file can be given wherever a graph is named; its format is recognized by its content, "
+      "or else by the ending of its name. Parameters follow the name of the format: `--format "
+      "NAME:key=value`.");
   std::vector<std::vector<std::string>> rows;
   for (const std::string& name : GraphFormats::global().names()) {
     const GraphFormat& format = GraphFormats::global().find(name);

@@ -31,12 +31,11 @@ std::string graph_page() {
       "trained, the backward pass and the updates. Use one of these by its name, with parameters "
       "after "
       "it (`inception-v3:batch=32`), or the path of a file ([formats](formats.md)). "
-      "`emplace list graphs` lists them; `emplace show NAME` tells more of one. "
-      "[Kinds of ops](op-kinds.md) says what the ops compute.");
+      "`emplace list graphs` lists them; `emplace show NAME` shows more about one. [Kinds of "
+      "ops](op-kinds.md) explains what the ops compute.");
   page.paragraph(
-      "The table holds for the parameters' defaults. Memory is what a step on one device keeps: "
-      "weights, "
-      "the optimizer's slots and the outputs of the forward pass.");
+      "The table is for the default parameters. Memory is what a step on one device keeps: "
+      "weights, the optimizer's slots and the outputs of the forward pass.");
   std::vector<std::vector<std::string>> rows;
   for (const GraphFacts& facts : facts_of_catalog()) {
     rows.push_back({link(code(facts.name), anchor(facts.name)), fmt::format("{}", facts.ops),
@@ -79,7 +78,7 @@ std::string op_kind_page() {
       "The kind of an op says what it computes. Its class decides by which efficiencies of a "
       "[device profile](profiles.md) its cost is predicted; *shape* says what the numbers in "
       "`shape` are. A view is in the memory of its first input, and what works in place may write "
-      "over an input. Ops of any other kind are legal in a graph; what they cost is then a guess.");
+      "over an input. Ops of any other kind are legal in a graph; their cost is then a guess.");
   const auto list = [&](std::span<const OpKind> kinds) {
     for (const OpKind& kind : kinds) {
       page.item(fmt::format("**`{}`** ({}{}{}): {} Shape: {}", kind.name, to_string(kind.op_class),
@@ -91,8 +90,8 @@ std::string op_kind_page() {
   list(op_kinds());
   page.heading(2, "Kinds of imported graphs");
   page.paragraph(
-      "Only graphs from files have ops of these kinds. What they cost follows from their class. "
-      "The gradient of such an op, `exp_backward` of `exp`, is of the same class and shape.");
+      "Only graphs from files have ops of these kinds. Their cost follows from their class. The "
+      "gradient of such an op, `exp_backward` of `exp`, is of the same class and shape.");
   list(imported_op_kinds());
   return page.text();
 }

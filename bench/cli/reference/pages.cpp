@@ -18,10 +18,11 @@ void require_all_names() {
     }
   }
   if (!missing.empty()) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("the reference has the names of all agents, groupings and formats, but "
-                            "this build lacks {}",
-                            missing));
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format(
+            "the reference lists all agents, groupings and formats, but this build is missing {}",
+            missing));
   }
 }
 
@@ -31,9 +32,9 @@ std::string index_page() {
   };
   MarkdownPage page("Reference");
   page.paragraph("What the program knows, name by name.");
-  page.item(entry("Agents", "agents.md", "who places, with a page for each"));
+  page.item(entry("Agents", "agents.md", "what places graphs, with a page for each"));
   page.item(entry("Agent protocol", "agent-protocol.md",
-                  "what a program in any language says and hears"));
+                  "the messages that a program in any language exchanges with emplace"));
   page.item(entry("Graphs", "graphs.md", "neural networks that are built by name"));
   page.item(entry("Clusters", "clusters.md", "machines to place on"));
   page.item(entry("Device profiles", "profiles.md", "what their devices can do"));
@@ -41,7 +42,7 @@ std::string index_page() {
   page.item(entry("Suites", "suites.md", "comparisons that are ready to run"));
   page.item(entry("Command line", "cli.md", "every command and option, and the exit codes"));
   page.item(entry("Formats", "formats.md", "graph files that are read and written"));
-  page.item(entry("JSON files", "schemas.md", "every member of the files of emplace"));
+  page.item(entry("JSON files", "schemas.md", "every member of emplace's files"));
   page.item(entry("Kinds of ops", "op-kinds.md", "what the ops of a graph compute"));
   return page.text();
 }

@@ -21,7 +21,7 @@ void add_members(MarkdownPage& page, const Rows& rows) {
 void add_problem(MarkdownPage& page) {
   page.heading(2, "The problem");
   page.paragraph(
-      "`{\"problem\": {...}}` is the first line that the program hears. Groups and devices are "
+      "`{\"problem\": {...}}` is the first line that the program receives. Groups and devices are "
       "numbered from 0; arrays of groups or of devices are in that order. Times are in "
       "microseconds.");
   add_members(
@@ -38,18 +38,18 @@ void add_problem(MarkdownPage& page) {
         "name and layer of the first op of each group"},
        {"`groups.ops`", "array", "number of ops of each group"},
        {"`groups.persistent_bytes`", "array", "weights and optimizer state of each group"},
-       {"`groups.output_bytes`", "array", "all outputs of each group, were none freed"},
+       {"`groups.output_bytes`", "array", "all outputs of each group, if none were freed"},
        {"`groups.cost_us`", "array for each device", "cost of each group on that device"},
        {"`groups.order`", "array", "the groups in a topological order"},
        {"`edges`", "array of [producer, consumer, bytes]",
         "what one group hands to another; 0 bytes for pure order"},
        {"`transfers.model`", "text", "the transfer model of the cluster"},
        {"`transfers.latency_us`", "matrix, from by to", "time of a transfer of no bytes"},
-       {"`transfers.us_per_byte`", "matrix, from by to", "time of each byte more"}});
+       {"`transfers.us_per_byte`", "matrix, from by to", "time of each further byte"}});
   page.paragraph(
-      "`placeable` says whether agents should use a device; a host CPU beside GPUs is not. A "
+      "`placeable` says whether agents should use a device; a host CPU next to GPUs is not. A "
       "device runs `slots` ops at the same time. Readers must ignore members that they do not "
-      "know: others may come without a new version.");
+      "know: others may be added without a new version.");
 }
 
 void add_requests(MarkdownPage& page) {
@@ -75,9 +75,10 @@ void add_requests(MarkdownPage& page) {
   page.paragraph(
       "**`{\"best\": true}`** asks for the best placement that was evaluated. The answer has "
       "`best`, an object of `placement`, `step_time_us`, `bytes_over`, `objective_us` and "
-      "`status`, or null before the first evaluation; and what is left of the budget.");
+      "`status`, or null before the first evaluation, and what is left of the budget.");
   page.paragraph(
-      "**`{\"placement\": PLACEMENT}`** ends the talk. There is no answer; standard input ends.");
+      "**`{\"placement\": PLACEMENT}`** ends the exchange. There is no answer; standard input "
+      "ends.");
 }
 
 void add_limits(MarkdownPage& page) {
@@ -98,11 +99,11 @@ void add_limits(MarkdownPage& page) {
         fmt::format("{} s, then it is killed", agents::kEndGraceS)}});
   page.paragraph(
       "The program runs in the working directory of emplace, with its environment, and without "
-      "its other open files. The limits keep mistakes from doing harm; they are no sandbox for a "
-      "program that you do not trust. A process that leaves the group (`setsid`) is not killed.");
+      "its other open files. The limits keep mistakes from doing harm; they are not a sandbox for "
+      "a program that you do not trust. A process that leaves the group (`setsid`) is not killed.");
   page.paragraph(
-      "The same program with the same seed makes the same cell, on any number of threads, if it "
-      "uses nothing but what it hears.");
+      "The same program with the same seed gives the same cell, on any number of threads, if it "
+      "uses nothing but what it receives.");
 }
 
 }  // namespace
@@ -111,14 +112,14 @@ std::string protocol_page() {
   MarkdownPage page(fmt::format("Agent protocol, version {}", agents::kExecProtocolVersion));
   page.paragraph(
       "A program in any language can place: `--agent exec:COMMAND`, and the same in suites. It "
-      "talks with emplace on its standard input and output, one JSON object in a line each, in "
-      "UTF-8. The guide \"Agents in any language\" has examples.");
-  page.paragraph(fmt::format(
-      "The program speaks first: `{{\"hello\": \"{}\", \"version\": {}}}`. It hears the problem, "
-      "sends requests and reads their answers, and gives a placement at the end. Each line has "
-      "exactly the members that stand here. A program must write its lines at once: flush the "
-      "output.",
-      agents::kExecProtocol, agents::kExecProtocolVersion));
+      "exchanges messages with emplace on its standard input and output, one JSON object per line, "
+      "in UTF-8. The guide \"Agents in any language\" has examples.");
+  page.paragraph(
+      fmt::format("The program speaks first: `{{\"hello\": \"{}\", \"version\": {}}}`. It receives "
+                  "the problem, sends requests and reads their answers, and gives a placement at "
+                  "the end. Each line has exactly the members listed here. A program must write "
+                  "its lines at once: flush the output.",
+                  agents::kExecProtocol, agents::kExecProtocolVersion));
   add_problem(page);
   add_requests(page);
   add_limits(page);

@@ -282,8 +282,7 @@ std::string schema_page() {
   page.paragraph(
       "All files of emplace are JSON objects with a `schema` and a `version`. A member that is not "
       "listed here is an error that names the file and the member. JSON Schema files for editors "
-      "and "
-      "validators lie beside each module.");
+      "and validators are in the `schema` folders of the modules.");
   for (const SchemaFile& file : files) {
     page.item(link(file.title(), anchor(file.title())));
   }

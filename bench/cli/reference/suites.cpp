@@ -24,7 +24,7 @@ std::string joined(const Range& range, const ToText& to_text) {
 }
 
 std::string budget_of(const Suite& suite) {
-  return fmt::format("{} per cell, {} of agents that draw at random",
+  return fmt::format("{} per cell, {} of randomized agents",
                      counted(suite.max_evaluations, "evaluation"),
                      counted(suite.repetitions, "repetition"));
 }
@@ -75,7 +75,7 @@ void add_suite(MarkdownPage& page, const Suite& suite) {
             joined(suite.agents, [](const bench::SuiteAgent& agent) { return text_of(agent); }));
   page.item("budget: " + budget_of(suite));
   if (suite.published) {
-    page.item("published figures beside ours: " + plain(suite.published->source));
+    page.item("published figures next to ours: " + plain(suite.published->source));
   }
   page.commands({"emplace run " + suite.name}, "suites take from seconds to a night");
 }
@@ -87,7 +87,7 @@ std::string suite_page() {
   page.paragraph(
       "A suite is a comparison: graphs x clusters x agents x repetitions, under budgets of "
       "evaluations. "
-      "`emplace run NAME` runs one of these, or a file of yours ([schema](schemas.md#suite)). "
+      "`emplace run NAME` runs one of these, or your own file ([schema](schemas.md#suite)). "
       "`emplace list suites` prints this table.");
   std::vector<std::vector<std::string>> rows;
   for (const std::string& name : bench::suite_names()) {

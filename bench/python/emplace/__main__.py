@@ -80,7 +80,7 @@ def _run(options):
     # Who reads no more ends this program as it ends others. Not before: agents may have pipes of their own.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if faults:
-        print(f"emplace: {faults}; go on with the same command and --resume", file=sys.stderr)
+        print(f"emplace: {faults}; continue with the same command and --resume", file=sys.stderr)
         return _SOME_CELLS_FAILED
     if not quiet:
         print(f"results in {folder}", file=sys.stderr)
@@ -96,7 +96,7 @@ def main(arguments=None):
     try:
         return _run(_options(arguments))
     except KeyboardInterrupt:
-        print("emplace: interrupted; go on with the same command and --resume", file=sys.stderr)
+        print("emplace: interrupted; continue with the same command and --resume", file=sys.stderr)
         return _INTERRUPTED
     except Error as error:
         print(f"emplace: {error}", file=sys.stderr)

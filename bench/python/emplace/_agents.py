@@ -1,4 +1,4 @@
-"""Agents that are classes of Python."""
+"""Agents that are Python classes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _described(name: str, key: str, parameter: Any) -> dict[str, Any]:
 
 
 def _paths_of(cls: type, registering: str) -> set[str]:
-    """Returns the files on which results of a class depend: `registering` it, and those of its methods."""
+    """Returns the files that results of a class depend on: `registering`, and those of its methods."""
     members = [member for base in cls.__mro__ for member in vars(base).values()]
     return {registering, *(member.__code__.co_filename for member in members if hasattr(member, "__code__"))}
 
@@ -60,7 +60,7 @@ def add_file(name: str, path: str, text: bytes) -> None:
 
 
 def files_of(names: Iterable[str]) -> list[tuple[str, bytes]]:
-    """Returns name and text of the files of these agents, as far as they are in Python."""
+    """Returns name and text of the files of those of these agents that are in Python."""
     paths = {path: text for name in names for path, text in _files.get(name, {}).items()}
     texts: dict[str, bytes] = {}
     for path, text in sorted(paths.items()):
@@ -74,13 +74,13 @@ def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, des
           groups: Optional[int] = None,
           parameters: Optional[Mapping[str, Union[Parameter, bool, int, float, str]]] = None
           ) -> Callable[[_Class], _Class]:
-    """Registers a class as the agent `name`, beside all others.
+    """Registers a class as the agent `name`, next to all others.
 
     The class has place(problem, session), which returns a device for each group of the problem. It is constructed
     with its parameters as keyword arguments, '-' in their names as '_'. `parameters` has the default, or a Parameter,
     of each. `kind` is "baseline", "expert", "heuristic", "search" or "learned"; `deterministic` says that the
-    placement depends on the problem alone. With `groups`, problems of more groups are decided on a coarser level.
-    Registering a class of the same name again replaces it, if all but its texts is as before.
+    placement depends on the problem alone. With `groups`, problems with more groups are decided on a coarser level.
+    Registering a class of the same name again replaces it, if only its texts differ.
     """
     def register(cls: _Class) -> _Class:
         if not _NAME.fullmatch(name):
@@ -91,7 +91,7 @@ def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, des
         facts = (kind, deterministic, respects_placeable, groups, table)
         if name in _registered:
             if _registered[name] != facts:
-                raise UsageError(f"agent {name} is there already with another kind, other parameters or properties; "
+                raise UsageError(f"agent {name} already exists with another kind, other parameters or properties; "
                                  "these cannot change while Python runs")
         elif name in _core.agents():
             raise UsageError(f"there is an agent {name} already; choose another name")
@@ -147,7 +147,7 @@ def note_failure(error: BaseException, trace: Optional[TracebackType], path: Opt
 
 
 def cause_of(message: str) -> Optional[BaseException]:
-    """Returns the exception of the agent of which `message` tells, and forgets it."""
+    """Returns the exception of the agent that `message` reports, and forgets it."""
     last, _last_failure[0] = _last_failure[0], None
     return last[1] if last and last[0] in message else None
 

@@ -1,4 +1,4 @@
-"""What every agent must do, asked of one agent on tiny problems."""
+"""Checks on tiny problems that an agent does what every agent must do."""
 
 import json
 import os
@@ -39,7 +39,7 @@ _CLUSTERS = ("p2-8xlarge-2", "cpu-gpu", "mixed-v100-p100")
 
 
 def _tiny_problem(graph, cluster):
-    # Of one op in each group: others make one group of all.
+    # One op in each group: other groupings put all ops into one group.
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "tiny.json")
         with open(path, "w") as file:
@@ -48,7 +48,7 @@ def _tiny_problem(graph, cluster):
 
 
 def _placed(problem, agent, **options):
-    """Places and checks what holds for every placement."""
+    """Places, and checks what every placement must satisfy."""
     placed = place_and_tell_best(problem, agent, **options)
     info = _core.agent_info(agent.partition(":")[0])
     if info["respects_placeable"]:
@@ -116,10 +116,10 @@ _CHECKS = (_keeps_budgets, _repeats_itself, _is_deterministic_if_it_says_so, _is
 
 
 def check_agent(agent: Union[str, type]) -> None:
-    """Asks of an agent, a name or a registered class, what every agent must do.
+    """Checks that an agent, a name or a registered class, does what every agent must do.
 
     Placements on placeable devices, budgets kept, one placement for a seed on any number of threads, no step below
-    the lower bound, the best of what was evaluated, parameters at the bounds that they have. Raises AssertionError
+    the lower bound, the best of what was evaluated, parameters at their bounds. Raises AssertionError
     with all that it does not do.
     """
     name = name_of(agent)

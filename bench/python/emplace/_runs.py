@@ -29,7 +29,7 @@ _DEFAULT_TIME_LIMIT = 10.0
 
 
 class Placed(NamedTuple):
-    """What an agent made of a problem."""
+    """The placement that an agent found, and its step."""
 
     agent: str
     placement: numpy.ndarray
@@ -85,7 +85,7 @@ def _place_problem(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, **
 def place_and_tell_best(problem: _core.Problem, agent: AgentName, *, evaluations: Optional[int] = None,
                         time_limit: Optional[float] = None, seed: int = 0, start: Optional[ArrayLike] = None,
                         threads: int = 0) -> dict[str, Any]:
-    """Does the same, and returns a dict that has the objective of the best evaluation, too, to within 0.2 %."""
+    """Does the same, and returns a dict that also has the objective of the best evaluation, to within 0.2 %."""
     name = name_of(agent)
     if time_limit is None and evaluations is None and name == _DEFAULT_AGENT:
         time_limit = _DEFAULT_TIME_LIMIT
@@ -122,7 +122,7 @@ def _frame(rows: list[dict[str, Any]]) -> Any:
 
 
 def report(folder: Path) -> Report:
-    """Returns what `emplace report` and `emplace export-results` tell of the run in `folder`.
+    """Returns what `emplace report` and `emplace export-results` show of the run in `folder`.
 
     `table` has a row for each graph, cluster and agent, `cells` one for each cell, `histories` one for each
     improvement that a cell kept.
@@ -181,12 +181,12 @@ def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = No
         shard: str = "1/1", resume: bool = False, threads: int = 0, progress: Progress = None) -> Report:
     """Runs a suite, as `emplace run` does, and returns its report().
 
-    `suite` is a name, the path of a file, or a dict of what a file holds, whose agents may be registered classes.
-    `agents` are added to those of the suite. `output` is the folder of the results; results/SUITE, then
-    results/SUITE-2 and so on unless told otherwise. `shard`, as "2/8", runs that part of the suite; `emplace merge`
-    unites their folders. `progress(done, total)` is called after each cell. Ctrl-C ends the run; with `resume` it goes
-    on in `output`, or in the last of these folders, and warns where another emplace or other files of agents began.
-    IoError tells of cells for which the machine lacked memory, processes, files or room; `resume` tries them again.
+    `suite` is a name, the path of a file, or a dict with the content of a file, whose agents may be registered classes.
+    `agents` are added to those of the suite. `output` is the folder of the results; results/SUITE, then results/SUITE-2
+    and so on unless told otherwise. `shard`, as "2/8", runs that part of the suite; `emplace merge` joins their
+    folders. `progress(done, total)` is called after each cell. Ctrl-C ends the run; with `resume` it continues in
+    `output`, or in the last of these folders, and warns if another emplace or other files of agents started it. IoError
+    lists cells for which the machine had too little memory, processes, files or disk space; `resume` tries them again.
     """
     folder, faults = run_cells(suite, agents=agents, output=output, seed=seed, shard=shard, resume=resume,
                                threads=threads, warn=warnings.warn, progress=progress)

@@ -1,9 +1,9 @@
 """Lists the operators that a PyTorch model calls, as torch.export writes them; imported by from_torch() only.
 
-Where PyTorch has torch.export, it traces. Else, and where it cannot, the model runs once on tensors without data, and
-what it calls is recorded below autograd: aten operators with the module that calls them. A model whose Python code asks
-for values of tensors runs on its real tensors then, so the list has the branches that the example inputs take.
-docs/concepts/formats.md says what becomes of the list.
+If PyTorch has torch.export, that traces the model. If not, or if it cannot, the model runs once on tensors without
+data, and what it calls is recorded below autograd: aten operators with the module that calls them. A model whose Python
+code asks for values of tensors then runs on its real tensors, so the list has the branches that the example inputs
+take. docs/concepts/formats.md describes what the list is turned into.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from emplace._errors import UnsupportedError, UsageError
 
-# The version of torch.export's schema of which this writes a part: torch/_export/serde/schema.py.
+# The version of torch.export's schema that this writes a part of: torch/_export/serde/schema.py.
 _SCHEMA_VERSION = {"major": 8, "minor": 0}
 
 _SCALAR_TYPES = {torch.uint8: 1, torch.int8: 2, torch.int16: 3, torch.int32: 4, torch.int64: 5, torch.float16: 6,
@@ -140,7 +140,7 @@ class _Recorder:
     def __init__(self, program):
         self.program = program
         self.modules = []  # the paths of those that are being called
-        self.known = {}  # _Known by id; they keep their tensors, so that no id comes twice
+        self.known = {}  # _Known by id; they keep their tensors, so that no id appears twice
         self.is_paused = False
 
     def learn(self, tensor, name, base=None, view=None):

@@ -198,9 +198,9 @@ StepRecord record(PythonProblem& self, const py::object& placement) {
 }
 
 // Names of files may be any path-like object, so what may be one is a path.
-std::shared_ptr<PythonProblem> load(const std::filesystem::path& graph,
-                                    const std::filesystem::path& cluster, std::int64_t groups,
-                                    const std::string& grouping) {
+std::shared_ptr<PythonProblem> load_named(const std::filesystem::path& graph,
+                                          const std::filesystem::path& cluster, std::int64_t groups,
+                                          const std::string& grouping) {
   const py::gil_scoped_release released;
   const std::string strategy(grouping_for(grouping, groups));
   return std::make_shared<PythonProblem>(
@@ -491,7 +491,7 @@ void bind_problem(py::module_& module) {
 
   module.def("problem", compile, py::arg("graph"), py::arg("cluster"), py::arg("groups") = 0,
              py::arg("grouping") = "");
-  module.def("problem", load, py::arg("graph"), py::arg("cluster"), py::arg("groups") = 0,
+  module.def("problem", load_named, py::arg("graph"), py::arg("cluster"), py::arg("groups") = 0,
              py::arg("grouping") = "");
 }
 

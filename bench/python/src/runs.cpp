@@ -115,8 +115,8 @@ std::vector<std::string> warnings_of(const std::string& folder, const bench::Sui
   std::vector<std::string> warnings = bench::differences_of_starts(run.manifest(), folder);
   if (const std::int64_t count = run.finished_without_checksum(); count > 0) {
     warnings.push_back(fmt::format(
-        "{}/cells.jsonl: {} no checksum, as from an older emplace: damage would go unseen", folder,
-        counted(count, "cell has", "cells have")));
+        "{}/cells.jsonl: {} no checksum, as from an older emplace: damage would go unnoticed",
+        folder, counted(count, "cell has", "cells have")));
   }
   return warnings;
 }

@@ -95,7 +95,7 @@ class Reader {
       const std::vector<std::uint64_t> named(
           all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), kMaxNamed)));
       said +=
-          fmt::format("; without the dependencies on {} nodes that the file lacks: {}{}",
+          fmt::format("; without the dependencies on {} nodes that are missing in the file: {}{}",
                       all.size(), fmt::join(named, ", "), all.size() > kMaxNamed ? ", ..." : "");
     }
     if (waits_for_itself_ > 0) {
@@ -124,7 +124,7 @@ class Reader {
 
   void add_op(const Node& node) {
     if (!op_of_.emplace(node.id, num_ops(graph_)).second) {
-      fail(node, "the id comes twice");
+      fail(node, "the id appears twice");
     }
     Op op = whole_op(node);
     if (op.name.empty() || names_.contains(op.name)) {

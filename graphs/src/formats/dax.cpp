@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::dax_format {
 namespace {
 
 constexpr double kMaxSeconds = 1e12;
@@ -100,7 +100,7 @@ class Reader final : private XmlReader {
   void start_job() {
     const std::string id = required_attribute("id");
     if (!op_of_.emplace(id, workflow_.num_tasks()).second) {
-      fail(fmt::format("the job '{}' comes twice", excerpt(id)));
+      fail(fmt::format("the job '{}' appears twice", excerpt(id)));
     }
     in_job_ = true;
     files_ = {};
@@ -187,4 +187,4 @@ const FormatRegistration kRegistration(
      .read = read});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::dax_format

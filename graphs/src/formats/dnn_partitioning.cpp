@@ -34,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::dnn_partitioning_format {
 namespace {
 
 // The format's transfer rate, 2 GiB/s.
@@ -137,7 +137,7 @@ class Reader {
     const JsonCursor id_place = object.at("id");
     const std::int64_t id = id_place.integer(kMinId, kMaxId);
     if (!position_.emplace(id, static_cast<OpId>(nodes_.size())).second) {
-      id_place.fail(fmt::format("the id {} comes twice", id));
+      id_place.fail(fmt::format("the id {} appears twice", id));
     }
     if (!read_flag(object, "supportedOnFpga", true)) {
       object.at("supportedOnFpga").fail("nodes that only a CPU can run are not supported");
@@ -173,7 +173,7 @@ class Reader {
                       .cost = object.at("cost").number(0, kMaxTransfer),
                       .size = object.at("size").number(0, kMaxBytes)});
     if (!pairs_.emplace(edges_.back().producer, edges_.back().consumer).second) {
-      object.fail("the edge comes twice");
+      object.fail("the edge appears twice");
     }
   }
 
@@ -192,7 +192,8 @@ class Reader {
       fit_milliseconds += std::abs(edge.cost / seconds / 1000 - 1) < 1e-6 ? 1 : 0;
     }
     if (costs_any && fit_seconds + fit_milliseconds == 0) {
-      edges.fail("expected costs of size / 2^31 seconds, or that in milliseconds; no edge has it");
+      edges.fail(
+          "expected costs of size / 2^31 in seconds or milliseconds; no edge has such a cost");
     }
     bytes_per_cost_ = fit_seconds > fit_milliseconds ? kBytesPerSecond : kBytesPerSecond / 1000;
   }
@@ -336,4 +337,4 @@ const FormatRegistration kRegistration(
      .read = read});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::dnn_partitioning_format

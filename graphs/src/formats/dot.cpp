@@ -31,7 +31,7 @@
 #include <string_view>
 #include <utility>
 
-namespace emplace {
+namespace emplace::dot_format {
 namespace {
 
 // Boost's own escape_dot_string leaves backslashes and DOT's keywords alone, so that an op called
@@ -143,14 +143,15 @@ bool recognizes(const FileContent& file) {
          text.substr(0, brace).find("digraph") != std::string_view::npos;
 }
 
-const FormatRegistration kRegistration({.name = "dot",
-                                        .summary = "Graphviz, to look at; loses nothing; SimGrid's",
-                                        .reference = "graphviz.org/doc/info/lang.html",
-                                        .endings = {".dot", ".gv"},
-                                        .read_parameters = attribute_parameters("dot"),
-                                        .recognizes = recognizes,
-                                        .read = read,
-                                        .write = write});
+const FormatRegistration kRegistration(
+    {.name = "dot",
+     .summary = "Graphviz, to look at, and SimGrid's; loses nothing",
+     .reference = "graphviz.org/doc/info/lang.html",
+     .endings = {".dot", ".gv"},
+     .read_parameters = attribute_parameters("dot"),
+     .recognizes = recognizes,
+     .read = read,
+     .write = write});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::dot_format

@@ -3,7 +3,7 @@
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/graph_json.hpp>
 
-namespace emplace {
+namespace emplace::emplace_format {
 namespace {
 
 const FormatRegistration kRegistration(
@@ -17,4 +17,4 @@ const FormatRegistration kRegistration(
      .write = [](const OpGraph& graph, const Params&) { return write_graph_json(graph); }});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::emplace_format

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::graphml_format {
 namespace {
 
 // A key is a declared attribute; its default counts for every element without a value.
@@ -99,7 +99,7 @@ class Parser final : private XmlReader {
     key_ = required_attribute("id");
     const std::string domain = attribute("for").value_or("all");
     if (!keys_.try_emplace(key_, Key{attribute("attr.name").value_or(key_), domain}).second) {
-      fail(fmt::format("the key '{}' comes twice", excerpt(key_)));
+      fail(fmt::format("the key '{}' appears twice", excerpt(key_)));
     }
   }
 
@@ -270,4 +270,4 @@ const FormatRegistration kRegistration(
      .write = write});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::graphml_format

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::kineto_format {
 namespace {
 
 using pytorch::Calls;
@@ -182,4 +182,4 @@ const FormatRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::kineto_format

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <utility>
 
-namespace emplace {
+namespace emplace::node_link_format {
 namespace {
 
 // Returns the id as JSON writes it, so that 1 and "1" differ.
@@ -110,4 +110,4 @@ const FormatRegistration kRegistration(
      .write = write});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::node_link_format

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+namespace emplace::onnx_format {
 namespace {
 
 #ifdef EMPLACE_WITH_PROTOBUF
@@ -107,8 +107,8 @@ const FormatRegistration kRegistration({
     .endings = {".onnx"},
     .read_parameters = {{.name = "dimensions",
                          .default_value = std::string(),
-                         .summary = "sizes of symbolic dimensions, batch:32;seq:128; or one "
-                                    "parameter for each, batch=32,seq=128"},
+                         .summary = "sizes of symbolic dimensions, batch:32;seq:128, or as one "
+                                    "parameter each, batch=32,seq=128"},
                         {.name = "training",
                          .default_value = false,
                          .summary =
@@ -122,4 +122,4 @@ const FormatRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::onnx_format

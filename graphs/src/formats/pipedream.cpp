@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::pipedream_format {
 namespace {
 
 constexpr std::string_view kSeparator = " -- ";
@@ -146,7 +146,7 @@ class Reader {
     Layer layer{.id = std::string(line.substr(0, first)),
                 .description = std::string(line.substr(first + 4, last - first - 4))};
     if (!layer_of_.emplace(layer.id, num_layers()).second) {
-      cursor_.fail(fmt::format("the id '{}' comes twice", layer.id));
+      cursor_.fail(fmt::format("the id '{}' appears twice", layer.id));
     }
     std::string_view values = line.substr(last + 4);
     layer.forward_ms = take_value(values, "forward_compute_time", kMaxMs);
@@ -245,4 +245,4 @@ const FormatRegistration kRegistration(
      .read = read});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::pipedream_format

@@ -31,7 +31,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace emplace {
+namespace emplace::pytorch_format {
 namespace {
 
 using pytorch::Calls;
@@ -325,4 +325,4 @@ const FormatRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::pytorch_format

@@ -74,7 +74,7 @@ std::string name_of(const std::string& source) {
   return path.stem() == "saved_model" && !folder.empty() ? folder.string() : path.stem().string();
 }
 
-OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
+OpGraph read_tensorflow(std::string_view bytes, const std::string& source, const Params& params) {
   OpGraph graph =
       tensorflow::read_graph(bytes, source,
                              {.unknown_dimension = params.get<std::int64_t>("unknown-dimension"),
@@ -86,7 +86,7 @@ OpGraph read(std::string_view bytes, const std::string& source, const Params& pa
   return graph;
 }
 
-const FormatRegistration kRegistration({
+const FormatRegistration kTensorflow({
     .name = "tensorflow",
 #ifdef EMPLACE_WITH_PROTOBUF
     .summary = "frozen graphs and SavedModels, with the times of a run",
@@ -115,7 +115,7 @@ const FormatRegistration kRegistration({
                          .default_value = std::string(),
                          .summary = "what a SavedModel runs; serving_default or the only one if "
                                     "empty"}},
-    .read = read,
+    .read = read_tensorflow,
 });
 
 }  // namespace

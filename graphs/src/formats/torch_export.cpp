@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <utility>
 
-namespace emplace {
+namespace emplace::torch_export_format {
 namespace {
 
 OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
@@ -67,4 +67,4 @@ const FormatRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::torch_export_format

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::wfcommons_format {
 namespace {
 
 constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
@@ -84,7 +84,7 @@ class Reader {
       const JsonCursor id = file.at("id");
       if (!bytes_of_.emplace(id.non_empty_text(), file.at("sizeInBytes").integer(0, kMaxBytes))
                .second) {
-        id.fail("the file comes twice");
+        id.fail("the file appears twice");
       }
     }
   }
@@ -95,7 +95,7 @@ class Reader {
     const JsonCursor name = place.at("name");
     const JsonCursor id = place.find("id").value_or(name);
     if (!op_of_.emplace(id.non_empty_text(), task).second) {
-      id.fail(fmt::format("the task '{}' comes twice", excerpt(id.text())));
+      id.fail(fmt::format("the task '{}' appears twice", excerpt(id.text())));
     }
     // Until 1.3 parents were called by their names, which need not be unique.
     const auto [named, is_new] = op_of_name_.emplace(name.non_empty_text(), task);
@@ -137,7 +137,7 @@ class Reader {
 
   static void write_file(const JsonCursor& file, std::int64_t bytes, WorkflowFiles& files, Op& op) {
     if (!add_output(op, files, file.non_empty_text(), bytes)) {
-      file.fail("the file comes twice");
+      file.fail("the file appears twice");
     }
   }
 
@@ -145,7 +145,7 @@ class Reader {
     if (task.find("runtimeInSeconds") || task.find("runtime")) {
       const JsonCursor runtime = either(task, "runtimeInSeconds", "runtime");
       if (!op.measured.empty()) {
-        runtime.fail(fmt::format("the task '{}' has a runtime already", excerpt(op.name)));
+        runtime.fail(fmt::format("the task '{}' already has a runtime", excerpt(op.name)));
       }
       op.measured = {
           {.device_class = device_class_, .cost_us = runtime.number(0, kMaxSeconds) * 1e6}};
@@ -207,4 +207,4 @@ const FormatRegistration kRegistration(
      .read = read});
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::wfcommons_format

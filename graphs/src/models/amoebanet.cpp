@@ -6,7 +6,7 @@
 #include "cell_network.hpp"
 #include "training_model.hpp"
 
-namespace emplace {
+namespace emplace::amoebanet_model {
 namespace {
 
 using enum CellOp;
@@ -60,7 +60,7 @@ const GraphRegistration kRegistration(training_model(
      .parameters = {{.name = "variant",
                      .default_value = std::string("a"),
                      .choices = {"a", "d"},
-                     .summary = "which of the published pairs of cells"},
+                     .summary = "which of the published pairs of cells to use"},
                     {.name = "cells",
                      .default_value = std::int64_t{6},
                      .min = 1,
@@ -79,4 +79,4 @@ const GraphRegistration kRegistration(training_model(
      .forward = forward}));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::amoebanet_model

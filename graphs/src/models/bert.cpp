@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::bert_model {
 namespace {
 
 constexpr std::int64_t kVocabulary = 30522;
@@ -100,4 +100,4 @@ const GraphRegistration kBase(bert_model("base", {.layers = 12, .width = 768, .h
 const GraphRegistration kLarge(bert_model("large", {.layers = 24, .width = 1024, .heads = 16}, 24));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::bert_model

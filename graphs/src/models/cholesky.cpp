@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::cholesky_model {
 namespace {
 
 OpGraph build(const Params& params) {
@@ -57,4 +57,4 @@ const GraphRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::cholesky_model

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace emplace {
+namespace emplace::cifar10_model {
 namespace {
 
 constexpr std::int64_t kMacro = 0;  // the first number of a design
@@ -103,4 +103,4 @@ const GraphRegistration kRegistration(
                   .build = build}));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::cifar10_model

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::dlrm_model {
 namespace {
 
 constexpr std::int64_t kNumbers = 13;
@@ -87,4 +87,4 @@ const GraphRegistration kRegistration(inference_model({
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::dlrm_model

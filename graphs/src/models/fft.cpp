@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::fft_model {
 namespace {
 
 OpGraph build(const Params& params) {
@@ -61,4 +61,4 @@ const GraphRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::fft_model

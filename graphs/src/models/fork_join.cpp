@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::fork_join {
 namespace {
 
 OpGraph build(const Params& params) {
@@ -43,4 +43,4 @@ const GraphRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::fork_join

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::gaussian_elimination {
 namespace {
 
 OpGraph build(const Params& params) {
@@ -47,4 +47,4 @@ const GraphRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::gaussian_elimination

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace emplace {
+namespace emplace::gpt2_model {
 namespace {
 
 constexpr std::int64_t kVocabulary = 50257;
@@ -81,4 +81,4 @@ const GraphRegistration kLarge(gpt2_model("large", {.layers = 36, .width = 1280,
 const GraphRegistration kXl(gpt2_model("xl", {.layers = 48, .width = 1600, .heads = 25}));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::gpt2_model

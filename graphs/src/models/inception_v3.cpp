@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace emplace {
+namespace emplace::inception_v3 {
 namespace {
 
 class InceptionV3 {
@@ -183,4 +183,4 @@ const GraphRegistration kRegistration(training_model(
      }}));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::inception_v3

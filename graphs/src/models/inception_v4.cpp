@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace emplace {
+namespace emplace::inception_v4 {
 namespace {
 
 class InceptionV4 {
@@ -199,4 +199,4 @@ const GraphRegistration kRegistration(
                     }}));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::inception_v4

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::layered_model {
 namespace {
 
 // Each layer has one task, and the others are thrown among the layers.
@@ -77,4 +77,4 @@ const GraphRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::layered_model

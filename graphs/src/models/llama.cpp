@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::llama_model {
 namespace {
 
 constexpr std::int64_t kVocabulary = 32000;
@@ -140,4 +140,4 @@ const GraphRegistration k13b(
     llama_model("13b", {.layers = 40, .width = 5120, .heads = 40, .inner = 13824}));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::llama_model

@@ -11,7 +11,7 @@
 #include <array>
 #include <string>
 
-namespace emplace {
+namespace emplace::mixed_model {
 namespace {
 
 // A list, not all that the catalog has, so that members stay what they are when families are added.
@@ -36,4 +36,4 @@ const GraphRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::mixed_model

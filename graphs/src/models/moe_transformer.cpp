@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::moe_transformer {
 namespace {
 
 constexpr std::int64_t kVocabulary = 32128;
@@ -129,4 +129,4 @@ const GraphRegistration kRegistration(inference_model({
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::moe_transformer

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::montage_model {
 namespace {
 
 constexpr double kImage = 1;       // volume of an image
@@ -87,4 +87,4 @@ const GraphRegistration kRegistration({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::montage_model

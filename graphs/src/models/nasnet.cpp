@@ -6,7 +6,7 @@
 #include "cell_network.hpp"
 #include "training_model.hpp"
 
-namespace emplace {
+namespace emplace::nasnet_model {
 namespace {
 
 using enum CellOp;
@@ -57,4 +57,4 @@ const GraphRegistration kMobile(
            {.pixels = 224, .stem_filters = 32, .filters = 1056 / 24, .cells = 4}));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::nasnet_model

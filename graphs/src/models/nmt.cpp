@@ -39,10 +39,10 @@ namespace {
 constexpr std::int64_t kFirstResidualLayer = 2;
 
 // Looks from the decoder at all of the encoder's results.
-class Attention {
+class DecoderAttention {
  public:
   // `source` has the encoder's result of each step, [batch, width]; a query is [batch, hidden].
-  Attention(ModelBuilder& net, const std::vector<Tensor>& source, std::int64_t hidden)
+  DecoderAttention(ModelBuilder& net, const std::vector<Tensor>& source, std::int64_t hidden)
       : net_(net),
         steps_(static_cast<std::int64_t>(source.size())),
         batch_(net.shape(source.front())[0]),
@@ -87,7 +87,7 @@ class Nmt {
       : layers_(layers), hidden_(sizes.hidden), sizes_(sizes), batch_(batch) {}
 
   OpGraph build() && {
-    Attention attention(net_, encode(), hidden_);
+    DecoderAttention attention(net_, encode(), hidden_);
     const std::vector<Tensor> words = decode(attention);
     add_softmax_losses(net_, words, learned_classifier(net_, hidden_, sizes_.vocabulary));
     return std::move(net_).finish();
@@ -131,7 +131,7 @@ class Nmt {
     return joined;
   }
 
-  std::vector<Tensor> decode(Attention& attention) {
+  std::vector<Tensor> decode(DecoderAttention& attention) {
     std::vector<Tensor> words = embed_words(net_, "decoder/embedding", sizes_, batch_).steps;
     std::vector<LstmLayer> layers;
     for (std::int64_t i = 0; i < layers_; ++i) {

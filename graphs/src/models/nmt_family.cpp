@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace emplace {
+namespace emplace::nmt_family {
 namespace {
 
 constexpr std::int64_t kBatchParts = 16;
@@ -40,10 +40,10 @@ const GraphRegistration kRegistration(family_model({
     .parameters = training_parameters(
         unrolled_parameters(layers_parameter(2),
                             {.hidden = 1024, .vocabulary = 50'000, .steps = 40}),
-        128, "at most so many pairs of sentences", "adam"),
+        128, "largest number of pairs of sentences", "adam"),
     .draw = draw,
     .build = build,
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::nmt_family

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::ptb_model {
 namespace {
 
 using Activation = Tensor (*)(ModelBuilder&, Tensor);
@@ -159,4 +159,4 @@ const GraphRegistration kRegistration(family_model({
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::ptb_model

@@ -11,7 +11,7 @@
 #include <array>
 #include <utility>
 
-namespace emplace {
+namespace emplace::resnet_model {
 namespace {
 
 // The table's bottleneck block: 1x1 down to `width`, 3x3, and 1x1 up to four times as much, added
@@ -65,4 +65,4 @@ const GraphRegistration kResnet50(resnet_model("resnet-50", {3, 4, 6, 3}, 64));
 const GraphRegistration kResnet152(resnet_model("resnet-152", {3, 8, 36, 3}, 32));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::resnet_model

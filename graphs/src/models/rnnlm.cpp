@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::rnnlm_model {
 namespace {
 
 OpGraph forward(const Params& params) {
@@ -49,4 +49,4 @@ const GraphRegistration kRegistration(training_model({
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::rnnlm_model

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::series_parallel {
 namespace {
 
 using Edges = std::vector<std::pair<OpId, OpId>>;
@@ -73,11 +73,11 @@ const GraphRegistration kRegistration({
           .default_value = 0.5,
           .min = 0,
           .max = 1,
-          .summary = "probability that a task goes beside an edge, not on it"},
+          .summary = "probability that a task goes parallel to an edge, not on it"},
          spread_parameter(),
          seed_parameter()}),
     .build = build,
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::series_parallel

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace emplace {
+namespace emplace::t5_model {
 namespace {
 
 constexpr std::int64_t kVocabulary = 32128;
@@ -148,4 +148,4 @@ const GraphRegistration kRegistration(inference_model({
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::t5_model

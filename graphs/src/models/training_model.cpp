@@ -21,8 +21,8 @@ std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int6
        .summary = fmt::format("{} in one step", examples)},
       {.name = "training",
        .default_value = true,
-       .summary = "with backward pass and optimizer; otherwise the forward pass of a training "
-                  "step alone"}};
+       .summary =
+           "with backward pass and optimizer; otherwise only the forward pass of a training step"}};
   std::ranges::move(own, std::back_inserter(parameters));
   parameters.push_back({.name = "dtype",
                         .default_value = std::string("float32"),

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace emplace {
+namespace emplace::transformer_family {
 namespace {
 
 constexpr std::int64_t kVocabulary = 32'000;
@@ -76,11 +76,11 @@ const GraphRegistration kRegistration(family_model({
     .parameters = training_parameters(
         {whole_number("layers", 12, 4, 1000, "at most so many layers"),
          whole_number("heads", 16, 4, 1024, "at most so many heads of 64 numbers"),
-         whole_number("sequence", 512, 16, 1'000'000, "at most so many tokens of a sequence")},
-        32, "at most so many sequences", "adam"),
+         whole_number("sequence", 512, 16, 1'000'000, "largest number of tokens in a sequence")},
+        32, "largest number of sequences", "adam"),
     .draw = draw,
     .build = build,
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::transformer_family

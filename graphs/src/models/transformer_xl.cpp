@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::transformer_xl {
 namespace {
 
 struct Sizes {
@@ -156,4 +156,4 @@ const GraphRegistration kRegistration(inference_model({
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::transformer_xl

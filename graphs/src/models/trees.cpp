@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::trees {
 namespace {
 
 struct Shape {
@@ -105,4 +105,4 @@ const GraphRegistration kOutTree({
 });
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::trees

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::unet_model {
 namespace {
 
 constexpr std::int64_t kClasses = 2;
@@ -90,4 +90,4 @@ const GraphRegistration kRegistration(inference_model({
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::unet_model

@@ -10,7 +10,7 @@
 #include <array>
 #include <utility>
 
-namespace emplace {
+namespace emplace::vgg_16 {
 namespace {
 
 struct Stage {
@@ -56,4 +56,4 @@ const GraphRegistration kRegistration(
                     .forward = forward}));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::vgg_16

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace emplace {
+namespace emplace::vit_model {
 namespace {
 
 constexpr std::int64_t kClasses = 1000;
@@ -79,4 +79,4 @@ const GraphRegistration kRegistration(inference_model({
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::vit_model

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-namespace emplace {
+namespace emplace::wavenet_model {
 namespace {
 
 constexpr std::int64_t kAmplitudes = 256;
@@ -85,4 +85,4 @@ const GraphRegistration kRegistration(inference_model({
 }));
 
 }  // namespace
-}  // namespace emplace
+}  // namespace emplace::wavenet_model

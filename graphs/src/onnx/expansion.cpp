@@ -192,8 +192,7 @@ void Expansion::charge(const onnx::NodeProto& node, std::size_t bytes) {
   made_bytes_ += bytes;
   if (made_bytes_ > kMaxMadeBytes) {
     sink_.unsupported(
-        fmt::format("{}: functions, branches and loops stand for nodes of more than "
-                    "{} bytes",
+        fmt::format("{}: functions, branches and loops expand to nodes of more than {} bytes",
                     describe(node), kMaxMadeBytes));
   }
 }
@@ -218,7 +217,7 @@ void Expansion::expand_branch(const onnx::NodeProto& node, int depth) {
   }
   const auto* branch = find_attribute(node, *chosen != 0 ? "then_branch" : "else_branch");
   if (branch == nullptr || branch->g().output_size() != node.output_size()) {
-    sink_.fail(fmt::format("{}: its branch has not as many results", describe(node)));
+    sink_.fail(fmt::format("{}: its branch has a different number of results", describe(node)));
   }
   Names names{.prefix = path_of(node), .sees_outside = true};
   add_initializers(branch->g(), names);
@@ -240,7 +239,8 @@ void Expansion::expand_loop(const onnx::NodeProto& node, int depth) {
   const int carried = node.input_size() - 2;
   if (attribute == nullptr || carried < 0 || attribute->g().input_size() != carried + 2 ||
       attribute->g().output_size() != node.output_size() + 1 || node.output_size() < carried) {
-    sink_.fail(fmt::format("{}: its body has not as many inputs and results", describe(node)));
+    sink_.fail(
+        fmt::format("{}: its body has a different number of inputs or results", describe(node)));
   }
   const onnx::GraphProto& body = attribute->g();
   const auto refusal = [&](std::string_view why) {
@@ -373,10 +373,9 @@ bool Expansion::expand_sequence(const onnx::NodeProto& node, int depth) {
 void Expansion::keep_sequence(const onnx::NodeProto& node, Sequence result) {
   in_sequences_ += result.size();
   if (in_sequences_ > kMaxInSequences) {
-    sink_.unsupported(
-        fmt::format("{}: sequences hold more than {} tensors, each counted with all "
-                    "that it is made from",
-                    describe(node), kMaxInSequences));
+    sink_.unsupported(fmt::format(
+        "{}: sequences contain more than {} tensors, each counted with all that it is made from",
+        describe(node), kMaxInSequences));
   }
   sequences_[node.output(0)] = std::move(result);
 }

@@ -101,9 +101,9 @@ Tensor Node::read(Op& reader, std::size_t index) {
     return known->second;
   }
   if (value.origin == Origin::kComputed) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("it reads '{}', a result that its maker has for training only", excerpt(name)));
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("it reads '{}', a result that its producer has in training only",
+                            excerpt(name)));
   }
   Op op{.kind = value.origin == Origin::kWeight ? "variable" : "constant",
         .shape = value.output.shape,
@@ -344,7 +344,7 @@ void Importer::add_losses() {
 Tensor Importer::add_loss(const std::string& result) {
   const auto logits = tensors_.find(resolve(result));
   if (logits == tensors_.end()) {
-    fail(fmt::format("the result '{}' is no result of an op that could be trained",
+    fail(fmt::format("the result '{}' does not come from an op that could be trained",
                      excerpt(result)));
   }
   const Output value = value_of(graph_, logits->second);

@@ -193,11 +193,12 @@ class Loader final : public NodeSink {
                 Origin::kInput);
     }
     if (!missing.empty()) {
-      throw Error(ErrorCode::kUsage,
-                  fmt::format("{}: give the sizes of its symbolic dimensions behind the file's "
-                              "name: {}:{}=SIZE",
-                              source_, excerpt(source_, 200),
-                              excerpt(fmt::format("{}", fmt::join(missing, "=SIZE,")), 300)));
+      throw Error(
+          ErrorCode::kUsage,
+          fmt::format(
+              "{}: give the sizes of its symbolic dimensions after the file's name: {}:{}=SIZE",
+              source_, excerpt(source_, 200),
+              excerpt(fmt::format("{}", fmt::join(missing, "=SIZE,")), 300)));
     }
     for (const auto& [symbol, size] : dimensions_) {
       if (!symbols_.contains(symbol)) {
@@ -221,8 +222,8 @@ class Loader final : public NodeSink {
   void add_node(const onnx::NodeProto& node, int depth) override {
     if (depth > kMaxDepth || std::max(model_.nodes.size(), model_.made.size()) > kMaxNodes) {
       unsupported(
-          fmt::format("{}: functions and loops stand more than {} deep, or the model has "
-                      "more than {} nodes",
+          fmt::format("{}: functions and loops are nested more than {} deep, or the model has more "
+                      "than {} nodes",
                       describe(node), kMaxDepth, kMaxNodes));
     }
     if (node.output_size() == 0) {
@@ -322,9 +323,10 @@ class Loader final : public NodeSink {
       }
       const auto shape = info != nullptr ? declared_shape(info->type()) : std::nullopt;
       if (!shape) {
-        throw Error(ErrorCode::kUnsupported,
-                    "this operator is not known, and the file does not say what shape its result "
-                    "has; run shape inference on the model, with the dimensions' sizes, before");
+        throw Error(
+            ErrorCode::kUnsupported,
+            "this operator is not known, and the file does not say what shape its result "
+            "has; first run shape inference on the model, with the sizes of its dimensions");
       }
       results.push_back(make_output(*shape, type_of(name, info->type().tensor_type().elem_type())));
     }

@@ -25,7 +25,7 @@ std::vector<std::size_t> axes_of(const Inference& node, const std::optional<Shap
   for (std::size_t i = 0; i < entries; ++i) {
     const std::size_t place = node.place(axes ? axes->at(i) : static_cast<std::int64_t>(i), rank);
     if (std::ranges::find(places, place) != places.end()) {
-      fail_shape(fmt::format("axis {} comes twice", place));
+      fail_shape(fmt::format("axis {} appears twice", place));
     }
     places.push_back(place);
   }
@@ -392,7 +392,7 @@ void unsqueeze(Inference& node) {
     is_new[node.place(axis, rank)] = true;
   }
   if (std::ranges::count(is_new, true) != std::ssize(*axes)) {
-    fail_shape("an axis comes twice");
+    fail_shape("an axis appears twice");
   }
   Shape shape;
   auto next = from.begin();

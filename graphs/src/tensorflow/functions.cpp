@@ -142,7 +142,7 @@ class Inliner {
     }
     for (const proto::NodeDef& node : nodes) {
       if (!found->second.emplace(node.name(), &node).second) {
-        fail(frame, node.name(), "the name comes twice");
+        fail(frame, node.name(), "the name appears twice");
       }
     }
   }
@@ -153,8 +153,9 @@ class Inliner {
       const auto* called = find_attribute(node, "f");
       name = called != nullptr ? called->func().name() : "";
       if (!functions_.contains(name)) {
-        fail(frame, node.name(),
-             fmt::format("it calls the function '{}', which the file lacks", excerpt(name)));
+        fail(
+            frame, node.name(),
+            fmt::format("it calls the function '{}', which is missing in the file", excerpt(name)));
       }
     }
     const auto found = functions_.find(name);
@@ -246,7 +247,7 @@ class Inliner {
       frame = inner;
       reference = parse(*frame, reference.node, returned(*frame, reference));
     }
-    fail(start, reference.node, "functions hand on a value without end");
+    fail(start, reference.node, "functions pass on a value in an endless circle");
   }
 
   // What a call's result is called within its function.
@@ -435,9 +436,9 @@ SignatureGraph signature_graph(const proto::MetaGraphDef& model, const std::stri
   if (name.empty()) {
     if (names.empty()) {
       throw Error(ErrorCode::kUnsupported,
-                  fmt::format("{}: the model has no signature, so nothing says what it runs; save "
-                              "it with one: model.export(folder), or tf.saved_model.save(model, "
-                              "folder, signatures=f.get_concrete_function(...))",
+                  fmt::format("{}: the model has no signature that says what it runs; save it with "
+                              "one: model.export(folder), or tf.saved_model.save(model, folder, "
+                              "signatures=f.get_concrete_function(...))",
                               source));
     }
     result.name = signatures.contains("serving_default") ? "serving_default" : names.front();

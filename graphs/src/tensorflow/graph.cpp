@@ -93,10 +93,10 @@ class Reader {
               ErrorCode::kUnsupported);
     }
     if (is_one_of(node.op(), {"PartitionedCall", "StatefulPartitionedCall"})) {
-      fail_at(node, "it calls a function that the file lacks");
+      fail_at(node, "it calls a function that is missing in the file");
     }
     if (!op_of_.emplace(node.name(), num_ops(graph_)).second) {
-      fail(node.name(), "the name comes twice");
+      fail(node.name(), "the name appears twice");
     }
     const std::size_t slash = node.name().rfind('/');
     Op op{.name = node.name(), .kind = kind_of(node.op())};
@@ -118,7 +118,7 @@ class Reader {
       }
       const auto producer = op_of_.find(input.node);
       if (producer == op_of_.end()) {
-        fail(node.name(), fmt::format("its input '{}' is no node of the file", excerpt(text)));
+        fail(node.name(), fmt::format("its input '{}' is not a node of the file", excerpt(text)));
       }
       if (input.output != Input::kControl) {
         add_results(graph_[index_of(producer->second)], input.output);
@@ -162,7 +162,7 @@ class Reader {
           }
         }
         throw Error(ErrorCode::kUnknownName,
-                    fmt::format("{}: shapes names '{}', which is no node of the file{}", source_,
+                    fmt::format("{}: shapes names '{}', which is not a node of the file{}", source_,
                                 excerpt(name), suggest_names(name, names)));
       }
     }
@@ -322,7 +322,7 @@ class Reader {
     const proto::NodeDef& node = node_of(cause);
     const std::string reason =
         node.op() == "Placeholder"    ? "it has more open dimensions than the batch"
-        : num_data_inputs(cause) == 0 ? "the file does not say it"
+        : num_data_inputs(cause) == 0 ? "the file does not give it"
         : !has_shape_rule(node.op())  ? "emplace has no shape rule for this operator"
                                       : "it depends on data";
     fail_at(node_of(op),

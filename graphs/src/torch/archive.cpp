@@ -67,12 +67,12 @@ class Archive {
         continue;
       }
       if (program) {
-        fail("it holds several programs, expected one");
+        fail("it contains several programs, expected one");
       }
       program = entry;
     }
     if (!program) {
-      fail("it holds no program of torch.export, models/NAME.json");
+      fail("it contains no program of torch.export, models/NAME.json");
     }
     return content(*program);
   }

@@ -343,7 +343,7 @@ Tensor Importer::read(Op& reader, ValueId id, bool as_stored) {
   const bool is_parameter = value(id).origin == Origin::kParameter;
   if (!is_parameter && value(id).origin != Origin::kConstant) {
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("it reads '{}', a result that its maker has for training only",
+                fmt::format("it reads '{}', a result that its producer has in training only",
                             excerpt(value(id).name)));
   }
   const std::string name = scope_of(value(id).name);
@@ -445,7 +445,7 @@ void Importer::add_loss() {
   if (shape.empty()) {
     fail(
         fmt::format("to be trained, a model must end in a loss or in logits; its result is a "
-                    "number that is no loss of the kinds {}",
+                    "number that is not a loss of the kinds {}",
                     fmt::join(kLosses, ", ")));
   }
   std::vector<Tensor> losses;

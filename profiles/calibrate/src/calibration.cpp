@@ -43,13 +43,13 @@ const OpSample* typical(const std::vector<OpSample>& samples) {
 void tell_left_out(const MeasuredDeviceOps& measured, std::vector<std::string>& left_out) {
   for (const OpSite& site : measured.ops.unsupported) {
     left_out.push_back(
-        fmt::format("{}: {}: nothing here runs it", measured.device, describe(site)));
+        fmt::format("{}: {}: nothing here can run it", measured.device, describe(site)));
   }
   for (const std::string& why : measured.ops.unstable) {
     left_out.push_back(fmt::format("{}: {}", measured.device, why));
   }
   if (measured.ops.not_measured > 0) {
-    left_out.push_back(fmt::format("{}: {} ops: measuring was stopped before", measured.device,
+    left_out.push_back(fmt::format("{}: {} ops: measuring was stopped before them", measured.device,
                                    measured.ops.not_measured));
   }
 }
@@ -141,8 +141,8 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
   CopySamples copies = measure_copies(devices, options.sampling, progress);
   if (!copies.is_complete) {
     throw Error(ErrorCode::kUnsupported,
-                "measuring was stopped before all copies between devices were measured: nothing "
-                "to keep");
+                "measuring was stopped before all copies between devices were measured: there is "
+                "nothing to keep");
   }
   std::ranges::move(copies.unstable, std::back_inserter(result.left_out));
   result.copies = fit_copies(copies.samples);
@@ -198,7 +198,7 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
   });
   if (!has_ops && !result.is_complete) {
     throw Error(ErrorCode::kUnsupported,
-                "measuring was stopped before any op was measured: nothing to keep");
+                "measuring was stopped before any op was measured: there is nothing to keep");
   }
   result.cluster = fit_cluster(
       options.name, fmt::format("{} devices, measured", devices.size()),

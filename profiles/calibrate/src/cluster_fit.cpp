@@ -43,7 +43,7 @@ class LinkBuilder {
         } else {
           const DeviceId by = best_relay(from, to);
           topology.set_route(from, to, relayed(from, by, to));
-          notes += fmt::format(" No copy from {} to {} was measured: it goes by way of {}.",
+          notes += fmt::format(" No copy from {} to {} was measured: it goes through {}.",
                                name(from), name(to), name(by));
         }
       }
@@ -181,7 +181,7 @@ class LinkBuilder {
     }
     if (best < 0) {
       throw Error(ErrorCode::kUnsupported,
-                  fmt::format("no copy from {} to {} was measured, nor by way of another device",
+                  fmt::format("no copy from {} to {} was measured, nor through another device",
                               name(from), name(to)));
     }
     return best;

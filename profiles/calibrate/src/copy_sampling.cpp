@@ -93,7 +93,7 @@ class CopySampler {
     }
     const std::string what =
         fmt::format("copy {}{}{}, {} bytes", name_of(pair), to_string(pair.host),
-                    beside != nullptr ? " beside " + name_of(*beside) : "", bytes);
+                    beside != nullptr ? " together with " + name_of(*beside) : "", bytes);
     progress_({.what = what, .done = done_});
     std::vector<CopyMemory> memory;
     try {

@@ -15,9 +15,9 @@ namespace emplace::calibrate {
 namespace {
 
 constexpr int kMaxSteps = 200;
-constexpr double kConverged = 1e-10;    // of the loss, in one step
-constexpr double kDifference = 1e-6;    // of a logarithm, for derivatives
-constexpr double kFirstDamping = 1e-3;  // of the diagonal
+constexpr double kFormConverged = 1e-10;  // of the loss, in one step
+constexpr double kDifference = 1e-6;      // of a logarithm, for derivatives
+constexpr double kFirstDamping = 1e-3;    // of the diagonal
 constexpr double kMostDamping = 1e8;
 constexpr double kLeastUs = 1e-3;              // of fixed times, whose logarithms are fitted
 constexpr double kMostFloor = 1.0 / 3;         // of the least time that contains it
@@ -103,7 +103,7 @@ class Descent {
       while (!improved && damping < kMostDamping) {
         std::vector<Vector> damped = matrix;
         for (std::size_t at = 0; at < x_.size(); ++at) {
-          damped[at][at] += damping * damped[at][at] + kConverged;
+          damped[at][at] += damping * damped[at][at] + kFormConverged;
         }
         const std::optional<Vector> change = solve(std::move(damped), right);
         Vector next = x_;
@@ -117,7 +117,7 @@ class Descent {
         damping = improved ? damping / 10 : damping * 10;
         if (improved) {
           x_ = std::move(next);
-          if (loss - next_loss <= kConverged * loss) {
+          if (loss - next_loss <= kFormConverged * loss) {
             return at(x_);
           }
           loss = next_loss;

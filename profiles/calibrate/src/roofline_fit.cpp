@@ -15,8 +15,8 @@ namespace {
 // Which samples are bound by compute is a question of their FLOPs per byte: those above some
 // threshold are. The starting points are thresholds at this many quantiles of the samples.
 constexpr std::size_t kStarts = 16;
-constexpr int kMaxRounds = 100;
-constexpr double kConverged = 1e-12;
+constexpr int kMaxRooflineRounds = 100;
+constexpr double kRooflineConverged = 1e-12;
 
 // The unknowns are t0, 1 / e_c and 1 / e_m, so that all but the maximum is linear in them.
 constexpr std::size_t kCompute = 1;
@@ -32,9 +32,9 @@ double peak_memory_us(const WorkSample& sample) {
 }
 
 // A fit under way: the samples as equations, and the best unknowns so far.
-class Descent {
+class RooflineDescent {
  public:
-  explicit Descent(std::span<const WorkSample> samples)
+  explicit RooflineDescent(std::span<const WorkSample> samples)
       : equations_(samples.size()), weights_(samples.size()), computes_(samples.size()) {
     for (const WorkSample& sample : samples) {
       full_.push_back(
@@ -68,7 +68,7 @@ class Descent {
   void descend() {
     std::fill(weights_.begin(), weights_.end(), 1.0);
     double last_loss = std::numeric_limits<double>::infinity();
-    for (int round = 0; round < kMaxRounds; ++round) {
+    for (int round = 0; round < kMaxRooflineRounds; ++round) {
       for (std::size_t at = 0; at < full_.size(); ++at) {
         equations_[at] = full_[at];
         equations_[at][computes_[at] ? kMemory : kCompute] = 0;
@@ -88,7 +88,7 @@ class Descent {
         least_ = loss;
         best_ = x;
       }
-      if (same_branches && std::abs(last_loss - loss) <= kConverged * loss) {
+      if (same_branches && std::abs(last_loss - loss) <= kRooflineConverged * loss) {
         break;
       }
       last_loss = loss;
@@ -132,7 +132,7 @@ Roofline fit_roofline(std::span<const WorkSample> samples) {
                                            : std::numeric_limits<double>::max());
   }
   std::sort(ratios.begin(), ratios.end());
-  Descent descent(samples);
+  RooflineDescent descent(samples);
   for (std::size_t start = 0; start < kStarts; ++start) {
     descent.start_at(ratios[start * (ratios.size() - 1) / (kStarts - 1)]);
   }
@@ -141,7 +141,7 @@ Roofline fit_roofline(std::span<const WorkSample> samples) {
 }
 
 Roofline refit_roofline(std::span<const WorkSample> samples, const Roofline& start) {
-  Descent descent(samples);
+  RooflineDescent descent(samples);
   descent.start_at(start.compute_efficiency / start.memory_efficiency);
   return to_roofline(descent.best());
 }

@@ -89,11 +89,11 @@ class Reader {
     }
     for (std::size_t at = 1; at < parts.size(); ++at) {
       if (parts[at].empty()) {
-        fail("a source has no empty part");
+        fail("no part of a source may be empty");
       }
     }
     if (has_columns_) {
-      fail("sources stand before the first row");
+      fail("sources must come before the first row");
     }
     SampleSource source{.name = std::string(parts[1]),
                         .location = std::string(parts[2]),

@@ -300,7 +300,7 @@ class ProfileFit {
     }
     for (const auto& [kind, count] : counts) {
       if (count > 0) {
-        fit_.unused.push_back(fmt::format("{} of the kind '{}': it is of no class",
+        fit_.unused.push_back(fmt::format("{} of the kind '{}': it belongs to no class",
                                           counted(count, "sample"), excerpt(kind)));
       }
     }

@@ -1,5 +1,7 @@
 #include "earliest_starts.hpp"
 
+#include <emplace/graphs/infinity.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,7 +15,6 @@
 namespace emplace::bounds {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnrelated = -kInfinity;  // no path leads from one to the other
 
 // Returns all ops in the topological order in which they must start at the latest for the longest

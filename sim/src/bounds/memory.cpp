@@ -4,6 +4,8 @@
 #include "repair/resident_bytes.hpp"
 #include "work.hpp"
 
+#include <emplace/graphs/infinity.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -13,8 +15,6 @@
 
 namespace emplace::bounds {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // With these, 200 steps come within 1 % of 3,000 steps on large networks (gpt2, bert-large,
 // llama-7b) on a GPU and a CPU.

@@ -1,5 +1,7 @@
 #include "precedence.hpp"
 
+#include <emplace/graphs/infinity.hpp>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -7,8 +9,6 @@
 
 namespace emplace::bounds {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Knows the least time that an output takes between any two of some devices.
 class LeastTransfer {

@@ -1,5 +1,6 @@
 #include "work.hpp"
 
+#include <emplace/graphs/infinity.hpp>
 #include <emplace/sim/bounds.hpp>
 
 #include <algorithm>
@@ -9,16 +10,12 @@
 #include <utility>
 
 namespace emplace {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 namespace bounds {
 namespace {
 
-constexpr int kSteps = 100;
+constexpr int kWorkSteps = 100;
 constexpr double kMinAllUs = 1e-100;  // in place of 0, which has no inverse
 
 // Returns how long `op` would keep all slots of `device`.
@@ -73,7 +70,7 @@ IdVector<OpId, double> shares_us(const Problem& problem, std::span<const DeviceI
   std::vector<double> best_weights = weights;
   double best_us = 0;
   std::vector<double> loads_us(kinds.size());
-  for (int step = 0; step < (kinds.size() > 1 ? kSteps : 1); ++step) {
+  for (int step = 0; step < (kinds.size() > 1 ? kWorkSteps : 1); ++step) {
     double bound_us = 0;
     std::fill(loads_us.begin(), loads_us.end(), 0.0);
     for (OpId op = 0; op < problem.num_ops(); ++op) {

@@ -1,11 +1,11 @@
 #include "network.hpp"
 
+#include <emplace/graphs/infinity.hpp>
+
 #include <algorithm>
 
 namespace emplace::physical {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Removes from a list the element at `position` by moving the last one there.
 template <class Owner>

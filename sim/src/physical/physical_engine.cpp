@@ -1,12 +1,12 @@
 #include "physical_engine.hpp"
 
+#include <emplace/graphs/infinity.hpp>
+
 #include <algorithm>
 #include <limits>
 
 namespace emplace::physical {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Until when events belong to the instant that begins at `us` (rule 3): sums of the same times in
 // another order differ by rounding, and ties must not depend on that.

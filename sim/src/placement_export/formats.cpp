@@ -22,7 +22,7 @@ constexpr std::array<PlacementFormat, 5> kFormats = {{
      .write = write_onnx},
     {.name = "tensorflow",
      .summary = "a device string for each node of a GraphDef, and control dependencies that keep "
-                "an order, in JSON",
+                "the order, in JSON",
      .reference = "tf.device, NodeDef.device",
      .write = write_tensorflow},
     {.name = "torch-device-map",

@@ -146,8 +146,8 @@ std::string describe(const Problem& problem, const MemoryShortage& shortage) {
                          gigabytes(shortage.memory_bytes));
     case MemoryShortage::Kind::kPacking:
       return fmt::format(
-          "{} groups have weights and optimizer slots of {} or more each; the devices hold {} of "
-          "them",
+          "{} groups have weights and optimizer slots of {} or more each; the devices have room "
+          "for {} of them",
           shortage.num_groups, gigabytes(shortage.needed_bytes), shortage.max_groups);
   }
   return {};

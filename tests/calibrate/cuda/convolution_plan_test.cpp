@@ -14,7 +14,7 @@
 #include <memory>
 #include <ostream>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::convolution_plan_test {
 namespace {
 
 struct Gpu {
@@ -118,4 +118,4 @@ INSTANTIATE_TEST_SUITE_P(Gpus, ConvolutionPlans,
                          });
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::convolution_plan_test

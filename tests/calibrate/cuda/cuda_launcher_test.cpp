@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::cuda_launcher_test {
 namespace {
 
 struct TwoSums {
@@ -32,4 +32,4 @@ TEST(CudaLauncher, CutsLongColumnsByBlocksOf32) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::cuda_launcher_test

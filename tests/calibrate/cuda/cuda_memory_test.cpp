@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace emplace::calibrate {
+namespace emplace::calibrate::cuda_memory_test {
 namespace {
 
 TEST(CudaMemory, PageableMemoryThatIsNotThereIsAFailureOfTheDevice) {
@@ -14,4 +14,4 @@ TEST(CudaMemory, PageableMemoryThatIsNotThereIsAFailureOfTheDevice) {
 }
 
 }  // namespace
-}  // namespace emplace::calibrate
+}  // namespace emplace::calibrate::cuda_memory_test

@@ -18,8 +18,8 @@
 //
 // It is then in `emplace list agents`, in every suite that says "agents": "*", in the reports and
 // in the conformance suite (tests/agents/conformance_test.cpp), which every agent must pass. An
-// agent gets everything through its arguments: it reads no clock, no files and no globals, and
-// draws random numbers from its session only.
+// agent gets everything through its arguments: it reads no clock, files or globals, and takes
+// random numbers only from its session.
 
 #include <emplace/agents/session.hpp>
 #include <emplace/graphs/params.hpp>
@@ -42,7 +42,7 @@ class JsonCursor;
 
 namespace emplace::agents {
 
-/// Says how an agent decides.
+/// How an agent decides.
 enum class AgentKind : std::uint8_t {
   kBaseline,   ///< a rule that ignores the graph
   kExpert,     ///< what a person would do by hand
@@ -54,14 +54,14 @@ enum class AgentKind : std::uint8_t {
 /// Returns "baseline", "expert", "heuristic", "search" or "learned".
 std::string_view to_string(AgentKind kind);
 
-/// Holds other defaults for some parameters, by name.
+/// Other defaults for some parameters, by name.
 using ParamDefaults = std::map<std::string, ParamValue, std::less<>>;
 
-/// Returns `table` with `defaults` in the place of its own. Requires: it has all these parameters,
-/// and with these types.
+/// Returns `table` with `defaults` in place of its own. Requires: it has all these parameters, with
+/// these types.
 std::vector<ParamSpec> with_defaults(std::vector<ParamSpec> table, const ParamDefaults& defaults);
 
-/// Is a set of defaults of an agent that users choose by name (kPresetParameter).
+/// A set of defaults of an agent that users choose by name (kPresetParameter).
 struct Preset {
   std::string name{};        ///< kebab-case, stable
   std::string summary{};     ///< one line
@@ -76,34 +76,34 @@ struct AgentInfo {
   std::string description{};            ///< a paragraph: what it does and when to use it
   std::string reference{};              ///< paper or library
   std::vector<ParamSpec> parameters{};  ///< in the order in which they are listed
-  /// Says that the placement depends on the problem alone, not on the seed or the budget.
+  /// Whether the placement depends on the problem alone, not on the seed or the budget.
   bool deterministic = true;
-  /// Says that the agent uses placeable devices only; cpu-only does not.
+  /// Whether the agent uses placeable devices only; cpu-only does not.
   bool respects_placeable = true;
-  /// Says that the agent is a TrainableAgent.
+  /// Whether the agent is a TrainableAgent.
   bool trainable = false;
-  /// Says that the name alone makes no agent: users write the command line of a program behind it
+  /// Whether the name alone is not enough: users add the command line of a program
   /// (kProgramParameter), `exec:./my_agent`. "All agents" do not include it.
   bool needs_program = false;
-  /// Groups of ops on which the agent decides unless told otherwise, for one that cannot make good
-  /// use of more: it then has the parameter `groups` (kGroupsParameter), and gets problems with
-  /// more groups at a coarser level (sim/coarsening.hpp). None: it decides on all groups.
+  /// Default number of groups to decide on, for an agent that cannot make good use of more: it then
+  /// has the parameter `groups` (kGroupsParameter), and gets problems with more groups at a coarser
+  /// level (sim/coarsening.hpp). None: it decides on all groups.
   std::optional<GroupId> default_groups{};
-  /// The presets, the default first; none for most agents. Once registered, each of them has a
+  /// The presets, the default first; most agents have none. Once registered, each preset has a
   /// value for every parameter that any of them changes, `parameters` have the defaults of the
-  /// first, and the parameter `preset` (kPresetParameter) is among them.
+  /// first, and include the parameter `preset` (kPresetParameter).
   std::vector<Preset> presets{};
 };
 
-/// Names the parameter of an agent with AgentInfo::default_groups: the most groups on which it
-/// decides; 0 for all groups of a problem.
+/// The parameter of an agent with AgentInfo::default_groups: the most groups to decide on; 0 for
+/// all groups of a problem.
 inline constexpr const char* kGroupsParameter = "groups";
 
-/// Names the parameter of an agent with presets that says which one is used. Values that the user
-/// gives for other parameters go before those of the preset.
+/// The parameter that selects a preset. Values that the user gives for other parameters override
+/// those of the preset.
 inline constexpr const char* kPresetParameter = "preset";
 
-/// Names the parameter of an agent with AgentInfo::needs_program that holds the command line.
+/// The parameter of an agent with AgentInfo::needs_program: the command line.
 inline constexpr const char* kProgramParameter = "program";
 
 /// Proposes placements. An instance belongs to one thread and one call of place().
@@ -115,8 +115,8 @@ class Agent {
   /// spent.
   virtual Placement place(const Problem& problem, Session& session) = 0;
 
-  /// Returns the number of groups of `problem` for each of which the agent chooses a device: all,
-  /// but fewer for an agent that decides on a coarser level.
+  /// Returns for how many groups of `problem` the agent chooses a device: all, or fewer for an
+  /// agent that decides on a coarser level.
   virtual GroupId decision_groups(const Problem& problem) const { return problem.num_groups(); }
 };
 
@@ -153,9 +153,9 @@ class TrainableAgent : public Agent {
  public:
   /// Learns from the problems of all sessions in turn until their budgets are spent or `callback`,
   /// which may be empty, returns false. Starts from the present policy, if there is one, with a new
-  /// optimizer, and with schedules that run from now to the end of the budgets. The first call
-  /// after load_training() resumes that training instead. Throws kUnsupported where a problem has
-  /// another number of placeable devices than the policy; policies of agents that know devices by
+  /// optimizer and with schedules that run until the end of the budgets. The first call after
+  /// load_training() resumes that training instead. Throws kUnsupported if a problem has a
+  /// different number of placeable devices than the policy; policies of agents that know devices by
   /// their features fit any number.
   virtual void train(std::span<Session* const> sessions, const TrainingCallback& callback) = 0;
 
@@ -169,18 +169,19 @@ class TrainableAgent : public Agent {
   /// Returns the policy as JSON that load() reads. Requires: there is a policy.
   virtual std::string save() const = 0;
 
-  /// Replaces the policy by a saved one. Throws kFormat, with its place in the file, if it is not a
-  /// policy of this agent with these parameters.
+  /// Replaces the policy with a saved one. Throws kFormat, with the place in the file, if it is not
+  /// a policy of this agent with these parameters.
   virtual void load(const JsonCursor& policy) = 0;
 
-  /// Returns a checkpoint as JSON: all that train() needs to continue with the same bits, besides
-  /// the states of the sessions. Requires: train() was called; `callback` may call this.
+  /// Returns a checkpoint as JSON: all that train() needs, besides the states of the sessions, to
+  /// continue with exactly the same results. Requires: train() was called; `callback` may call
+  /// this.
   virtual std::string save_training() const = 0;
 
-  /// Restores what save_training() of this agent with the same parameters returned, and keeps what
-  /// it needs of it. Throws kFormat, with its place in the file, if it is something else; what is
-  /// wrong with its details, the next train() may throw. That needs sessions of the same problems
-  /// and options, in the same order, restored to their states.
+  /// Restores what save_training() of this agent with the same parameters returned. Throws kFormat,
+  /// with the place in the file, if it is something else; the next train() may throw for errors in
+  /// the details. It needs sessions of the same problems and options, in the same order, restored
+  /// to their states.
   virtual void load_training(const JsonCursor& training) = 0;
 
   /// Returns the layers of a policy for `num_devices` placeable devices.

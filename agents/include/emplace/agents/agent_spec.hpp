@@ -14,21 +14,21 @@
 
 namespace emplace::agents {
 
-/// Holds the name of an agent with the parameters that a user gave it.
+/// The name of an agent with the parameters that a user gave it.
 class AgentSpec {
  public:
   /// Names no agent.
   AgentSpec() = default;
 
-  /// Parses `text`; throws kUsage if it is malformed. What stands between the colon and the first
-  /// comma behind the name of an agent that needs a program is its command line. Whether this
-  /// program has such an agent is asked by the functions below: a report shows results of agents
-  /// that it does not have.
+  /// Parses `text`; throws kUsage if it is malformed. For an agent that needs a program, the
+  /// command line is the text between the colon and the first comma. Whether the agent exists is
+  /// checked only by the functions below: a report can show results of agents that this program
+  /// does not have.
   template <std::convertible_to<std::string_view> Text>
   // NOLINTNEXTLINE(google-explicit-constructor): the text and the value stand for the same agent
   AgentSpec(const Text& text) : AgentSpec(Parse(), text) {}
 
-  /// Parses the text at `json`; throws kFormat, with its place in the file, if it is malformed.
+  /// Parses the text at `json`; throws kFormat, with the place in the file, if it is malformed.
   static AgentSpec from_json(const JsonCursor& json);
 
   /// Returns the text as the user wrote it. Equal texts are equal agents; it names the agent in
@@ -48,11 +48,11 @@ class AgentSpec {
   /// kUnknownName for an unknown agent and kUsage for an unknown parameter or a bad value.
   Params resolve() const;
 
-  /// Makes the agent, which decides on all groups of its problems where the user said how many
-  /// there are (AgentRegistry::make()). Throws as resolve() does.
+  /// Makes the agent, which decides on all groups of its problems if the user chose their number
+  /// (AgentRegistry::make()). Throws as resolve() does.
   std::unique_ptr<Agent> make(bool groups_are_given = false) const;
 
-  /// Says whether both have the same text.
+  /// Whether both have the same text.
   bool operator==(const AgentSpec& other) const { return text_ == other.text_; }
 
  private:

@@ -9,18 +9,18 @@
 
 namespace emplace::agents {
 
-/// Names the protocol, and the version that this program speaks.
+/// The name of the protocol, and the version that this program speaks.
 inline constexpr std::string_view kExecProtocol = "emplace-agent";
 inline constexpr std::int64_t kExecProtocolVersion = 1;
 
-/// Limits the placements of one request.
+/// The most placements in one request.
 inline constexpr std::size_t kMaxBatch = 65'536;
 
-/// Limits a line that a program writes, and all that it writes on standard error, in bytes.
+/// The most bytes of a line that a program writes, and of all that it writes to standard error.
 inline constexpr std::size_t kMaxLineBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kMaxErrorBytes = std::size_t{64} << 20;
 
-/// Limits how long a program may go on after the user stopped the search, and after it gave its
+/// How long a program may continue after the user stopped the search, and after it gave its
 /// placement, in seconds.
 inline constexpr double kStopGraceS = 2;
 inline constexpr double kEndGraceS = 1;

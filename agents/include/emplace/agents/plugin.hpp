@@ -8,9 +8,9 @@
 //     EMPLACE_PLUGIN_AGENT(Mine, {.name = "mine", ...});
 //
 // A plug-in is compiled with the target emplace::plugin and links no library of emplace: the
-// program that loads it has them. `emplace new-agent NAME` writes such a project. A plug-in that
-// was built for another version is refused (plugin_abi.hpp). One that crashes takes the program
-// with it; a program that speaks the agent protocol (the agent `exec`) does not.
+// program that loads it provides them. `emplace new-agent NAME` writes such a project. A plug-in
+// that was built for another version is refused (plugin_abi.hpp). One that crashes takes the
+// program with it; a program that speaks the agent protocol (the agent `exec`) does not.
 //
 // Only plug-ins include this header.
 
@@ -27,8 +27,8 @@ namespace emplace::agents::plugin {
 /// Adds one agent to a registry.
 using AddAgent = void (*)(AgentRegistry& to);
 
-/// Is one agent of this library in the chain of all. Loading only links the chain; agents are made
-/// known when the program has checked that it may call their code.
+/// One agent in the chain of all agents of this library. Loading only links the chain; agents are
+/// registered once the program has checked that it may call their code.
 struct __attribute__((visibility("hidden"))) Link {
   explicit Link(AddAgent add_agent) : add(add_agent), next(first) { first = this; }
   AddAgent add;
@@ -36,7 +36,7 @@ struct __attribute__((visibility("hidden"))) Link {
   static inline constinit Link* first = nullptr;
 };
 
-/// Adds an agent of a plug-in. Throws kUnsupported where its name is taken.
+/// Adds an agent of a plug-in. Throws kUnsupported if its name is taken.
 inline void add_agent(AgentRegistry& to, AgentInfo info, AgentRegistry::Factory factory) {
   if (to.find(info.name) != nullptr) {
     throw Error(ErrorCode::kUnsupported, "two agents are called '" + info.name + "'");
@@ -51,20 +51,21 @@ __attribute__((visibility("hidden"))) inline void add_all(AgentRegistry& to) {
   }
 }
 
-/// Describes this library; hidden, since two plug-ins would else share one description.
+/// Describes this library; hidden, because otherwise two plug-ins would share one description.
 __attribute__((visibility("hidden"))) inline constexpr PluginDescription kDescription{
     .abi = kPluginAbi.data(), .add_agents = add_all};
 
 }  // namespace emplace::agents::plugin
 
-/// Tells the program what this library is. Each source with agents has one; the linker keeps one.
+/// Returns the description of this library to the program. Each source with agents has one; the
+/// linker keeps one.
 extern "C"
     __attribute__((visibility("default"), used)) inline const ::emplace::agents::PluginDescription*
     emplace_plugin() {
   return &::emplace::agents::plugin::kDescription;
 }
 
-// It would run before the program has checked that it may.
+// It would run before the program has checked that it may call this library.
 #undef EMPLACE_REGISTER_AGENT
 #define EMPLACE_REGISTER_AGENT(Class, ...) \
   static_assert(false, "a plug-in registers " #Class " by EMPLACE_PLUGIN_AGENT")

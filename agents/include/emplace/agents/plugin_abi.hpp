@@ -1,8 +1,8 @@
 #pragma once
 
 // What a plug-in (plugin.hpp) and the program that loads it must have in common. Both make the text
-// kPluginAbi from the headers that they were compiled with; where the texts differ, their classes
-// differ or may differ, and the plug-in is refused before any code of it uses a class of ours.
+// kPluginAbi from the headers that they were compiled with; if the texts differ, their classes
+// differ or may differ, and the plug-in is refused before its code uses any class of emplace.
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/session.hpp>
@@ -18,7 +18,7 @@
 #include <tuple>
 #include <type_traits>
 
-/// Names the version of emplace in kPluginAbi, and the symbol that a plug-in exports.
+/// The version of emplace in kPluginAbi, and the symbol that a plug-in exports.
 #define EMPLACE_PLUGIN_VERSION "0.2"
 #define EMPLACE_PLUGIN_SYMBOL "emplace_plugin"
 
@@ -26,8 +26,8 @@ namespace emplace::agents {
 
 class AgentRegistry;
 
-/// Is what the symbol EMPLACE_PLUGIN_SYMBOL, a C function without arguments, returns a pointer to.
-/// The first member stays the first in all versions.
+/// What the symbol EMPLACE_PLUGIN_SYMBOL, a C function without arguments, returns a pointer to. The
+/// first member stays the first in all versions.
 struct PluginDescription {
   const char* abi;                        ///< kPluginAbi of the plug-in
   void (*add_agents)(AgentRegistry& to);  ///< adds its agents
@@ -77,7 +77,7 @@ constexpr auto make_plugin_abi() {
   return text;
 }
 
-/// Holds that text, with a zero at its end. Hidden, since a plug-in would else find the program's
+/// That text, with a zero at its end. Hidden, because otherwise a plug-in would find the program's
 /// text under this name, and compare it with itself.
 __attribute__((visibility("hidden"))) inline constexpr auto kPluginAbi = make_plugin_abi();
 

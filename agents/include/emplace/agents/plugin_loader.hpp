@@ -15,8 +15,8 @@ struct LoadedPlugin {
 };
 
 /// Loads the library at `path` and adds its agents to the global registry. It stays loaded. Throws
-/// kUnsupported where it is no library, no plug-in, was built for another emplace or has an agent
-/// whose name is taken.
+/// kUnsupported if it is not a library or not a plug-in, was built for another emplace, or has an
+/// agent whose name is taken.
 void load_plugin(const std::string& path);
 
 /// Returns the plug-ins that were loaded, in order.

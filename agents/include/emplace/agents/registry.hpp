@@ -15,7 +15,7 @@
 
 namespace emplace::agents {
 
-/// Holds agents, sorted by name whatever the order of registration.
+/// Agents, sorted by name whatever the order of registration.
 class AgentRegistry {
  public:
   using Factory = std::function<std::unique_ptr<Agent>(const Params&)>;
@@ -23,9 +23,9 @@ class AgentRegistry {
   /// Returns the registry that EMPLACE_REGISTER_AGENT fills.
   static AgentRegistry& global();
 
-  /// Adds an agent, with the parameters `groups` where `info` has default groups and `preset` where
-  /// it has presets. Throws InternalError if its name is taken or a preset changes what is no
-  /// parameter.
+  /// Adds an agent, with the parameter `groups` if `info` has default groups, and `preset` if it
+  /// has presets. Throws InternalError if its name is taken or a preset changes something that is
+  /// not a parameter.
   void add(AgentInfo info, Factory factory);
 
   /// Returns the names, sorted.
@@ -38,14 +38,13 @@ class AgentRegistry {
   /// Returns the same, or null where there is no such agent.
   const AgentInfo* find(std::string_view name) const;
 
-  /// Returns a value for each parameter of the agent of `spec`: what it gives, else what its preset
-  /// has, else the default.
-  /// Throws kUnknownName or kUsage.
+  /// Returns a value for each parameter of the agent of `spec`: the value that `spec` gives, or
+  /// that of its preset, or the default. Throws kUnknownName or kUsage.
   Params resolve(const Spec& spec) const;
 
-  /// Returns on how many groups the agent of `spec` decides at most, 0 for any number. Where the
-  /// user said into how many groups problems are grouped (`groups_are_given`), an agent decides on
-  /// all of them unless `spec` gives it `groups`. Throws kUnknownName or kUsage.
+  /// Returns the most groups on which the agent of `spec` decides, 0 for any number. If the user
+  /// chose the number of groups of problems (`groups_are_given`), an agent decides on all of them
+  /// unless `spec` gives it `groups`. Throws kUnknownName or kUsage.
   GroupId most_groups(const Spec& spec, bool groups_are_given) const;
 
   /// Makes the agent of `spec` (`NAME[:key=value,...]`), which decides on most_groups(). Throws

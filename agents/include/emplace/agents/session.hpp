@@ -10,8 +10,8 @@
 // belongs to one thread; evaluating many placements uses the threads of the present TBB arena.
 //
 // A session may have sessions on coarser levels of its problem (sim/coarsening.hpp), for agents
-// that decide coarsely. They share its budget and its randomness, and what they evaluate counts for
-// it, so its best placement is the best that any of them found.
+// that decide coarsely. They share its budget and its random numbers, and what they evaluate counts
+// for it, so its best placement is the best that any of them found.
 //
 // A search may split a part of its budget among searches that run side by side (run_in_parallel):
 // each has a session of its own, so that the result does not depend on the number of threads.
@@ -45,7 +45,7 @@ class ByteReader;
 class ByteWriter;
 class Team;
 
-/// Says how an evaluation ended.
+/// How an evaluation ended.
 enum class EvaluationStatus : std::uint8_t {
   kOk,
   kOutOfMemory,
@@ -53,7 +53,7 @@ enum class EvaluationStatus : std::uint8_t {
   kBudgetSpent,
 };
 
-/// Holds the result of one evaluation: the simulation of one step.
+/// The result of one evaluation: the simulation of one step.
 struct Evaluation {
   EvaluationStatus status = EvaluationStatus::kBudgetSpent;
   double step_time_us = 0;
@@ -62,18 +62,18 @@ struct Evaluation {
   /// Returns what agents minimize; infinity if it was cut off or the budget was spent.
   double objective_us() const;
 
-  /// Says whether this one is preferred: one that fits before one that does not, then the lower
+  /// Returns whether this one is preferred: one that fits before one that does not, then the lower
   /// objective.
   bool better_than(const Evaluation& other) const;
 };
 
-/// Holds more details of a simulated step.
+/// More details of a simulated step.
 struct StepOutline {
   IdVector<GroupId, double> group_start_us{};     ///< when the first op of each group starts
   IdVector<DeviceId, std::int64_t> peak_bytes{};  ///< peak memory of each device
 };
 
-/// Gives an agent its budget and its randomness.
+/// Gives an agent its budget and its random numbers.
 class Session {
  public:
   /// Counts the evaluations between two reports of progress.
@@ -85,7 +85,7 @@ class Session {
     Evaluation evaluation{};
   };
 
-  /// Stands for any number of evaluations, where time is the budget.
+  /// No limit on evaluations, if time is the budget.
   static constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;
 
   struct Options {
@@ -93,8 +93,8 @@ class Session {
     std::int64_t max_evaluations = 1000;
     /// Ends the session when it has lasted that long.
     std::optional<std::chrono::duration<double>> max_time{};
-    /// Ends the session when a placement that fits takes no longer; 0 for never. Give a lower
-    /// bound: then that placement is optimal.
+    /// Ends the session when a placement that fits takes no longer than this; 0 for never. With a
+    /// lower bound as value, that placement is optimal.
     double enough_us = 0;
     /// Ends the session early when it turns true (Ctrl-C); may be null.
     const std::atomic<bool>* stop = nullptr;
@@ -103,11 +103,11 @@ class Session {
     std::function<void(std::int64_t)> progress{};
     /// Receives improvements as they come; may be empty. One call at a time, of any thread.
     std::function<void(const Improvement&)> improved{};
-    /// Trains together with this process, which only trainings use; may be null.
+    /// The processes that train together with this one; used only in training; may be null.
     Team* team = nullptr;
   };
 
-  /// Holds what changes while a session runs, so that it can be saved and resumed.
+  /// What changes while a session runs, so that it can be saved and resumed.
   struct State {
     RandomStream::State random{};
     std::int64_t evaluations = 0;
@@ -119,11 +119,11 @@ class Session {
   /// Starts a session. Requires: `problem` outlives it.
   Session(const Problem& problem, Options options);
 
-  /// Starts a session on a coarser level: evaluate() is that of `parent` with the same devices, bit
-  /// for bit, and is charged to it. Random numbers, the evaluations so far and those left, stop and
-  /// progress are the parent's. The best placement is the best of this level; it starts with that
-  /// of the parent where the level can express it. Requires: `level` is the parent's problem with
-  /// each group within one group of `level`; both outlive it.
+  /// Starts a session on a coarser level: evaluate() returns exactly what that of `parent` does for
+  /// the same devices, and is charged to it. Random numbers, the evaluations so far and those left,
+  /// stop and progress are the parent's. The best placement is the best of this level; it starts
+  /// with that of the parent if the level can express it. Requires: `level` is the parent's problem
+  /// with each group within one group of `level`; both outlive it.
   Session(Session& parent, const Problem& level);
   ~Session();
 
@@ -137,7 +137,7 @@ class Session {
   /// Returns Options::team.
   Team* team() const { return parent_ == nullptr ? options_.team : parent_->team(); }
 
-  /// Writes all that changes while the session runs, that of its parent included; or takes that
+  /// Writes all that changes while the session runs, including its parent's state; or takes that
   /// over from the session of another process for the same problem.
   void write_progress(ByteWriter& bytes) const;
   void read_progress(ByteReader& bytes);
@@ -149,8 +149,8 @@ class Session {
   /// Does the same, and sets the outline of the step if it is within the budget.
   Evaluation evaluate(const Placement& placement, StepOutline& outline);
 
-  /// Does the same for a search that refuses steps of `cutoff_us` or longer, which may take less
-  /// time. Such a step is kCutOff, unless it is the best so far.
+  /// Does the same, possibly faster, for a search that rejects steps of `cutoff_us` or longer. Such
+  /// a step is kCutOff, unless it is the best so far.
   Evaluation evaluate(const Placement& placement, double cutoff_us);
 
   /// Evaluates many in parallel and counts them in the order given; those beyond the budget are
@@ -172,8 +172,8 @@ class Session {
   void run_in_parallel(std::size_t count, double share,
                        const std::function<void(std::size_t, Session&)>& search);
 
-  /// Returns how many searches run side by side in no more time than one. 1 where the budget is
-  /// evaluations alone: the result must not depend on the number of threads.
+  /// Returns how many searches can run in parallel in the time of one. 1 if only evaluations are
+  /// limited, because the result must not depend on the number of threads.
   std::size_t concurrency() const;
 
   /// Returns the problem to place.
@@ -186,13 +186,13 @@ class Session {
   /// start, 1 at the end.
   double share_used() const;
 
-  /// Returns the seconds that are left, or nothing where time is not the budget.
+  /// Returns the seconds that are left, or nothing if time is not the budget.
   std::optional<double> seconds_left() const;
 
-  /// Says whether the session was told to stop (Options::stop).
+  /// Returns whether the session was told to stop (Options::stop).
   bool stopped() const;
 
-  /// Says whether no evaluation is left.
+  /// Returns whether no evaluation is left.
   bool exhausted() const { return evaluations_left() == 0; }
 
   /// Returns the number of evaluations so far.
@@ -218,11 +218,11 @@ class Session {
   std::int64_t evaluations_to_best() const { return evaluations_to_within(0); }
 
   /// Returns the number of evaluations until a placement was found whose objective is within
-  /// `share` of the best one (0.02 for 2 %). Where the best fits, so does that placement.
+  /// `share` of the best one (0.02 for 2 %). If the best fits, so does that placement.
   std::int64_t evaluations_to_within(double share) const;
 
-  /// Records a proof that no placement which fits the placeable devices takes less than `us`
-  /// microseconds. The best placement is optimal where it takes no longer.
+  /// Records a proof that no placement that fits the placeable devices takes less than `us`
+  /// microseconds. The best placement is optimal if it takes no longer.
   void prove_bound(double us) { proven_bound_us_ = std::max(proven_bound_us_, us); }
 
   /// Returns the largest bound that was proven; 0 if none.

@@ -1,9 +1,9 @@
 #pragma once
 
 // Processes that train one policy together. Each runs the whole training on the same problems with
-// the same random streams, so all are in the same state. What can be computed apart, such as the
-// episodes of several problems, each computes a part of, and then all get all of it. So a policy's
-// bits depend neither on the number of processes nor on which of them computed what.
+// the same random streams, so all are in the same state. Work that can be divided, such as the
+// episodes of several problems, is divided among them, and all get all results. So a policy
+// depends, to the last bit, neither on the number of processes nor on which of them computed what.
 
 #include <cstddef>
 #include <string>
@@ -23,8 +23,8 @@ class Team {
   /// Returns the number of processes.
   virtual std::size_t size() const = 0;
 
-  /// Returns the bytes of all processes, by rank. All call it, in the same order of calls; it
-  /// returns when each has.
+  /// Returns the bytes of all processes, by rank. All processes call it, in the same order of
+  /// calls; it returns when each has.
   virtual std::vector<std::string> all_gather(std::string_view bytes) = 0;
 };
 

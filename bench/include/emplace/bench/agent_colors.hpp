@@ -11,8 +11,8 @@
 
 namespace emplace::bench {
 
-/// Returns the pen of one of `agents`, the labels of a suite in its order: their colours are those
-/// of kPictureColors in turn; four rounds of them differ by how their curves are dashed.
+/// Returns the pen of one of `agents`, the labels of a suite in its order: they take the colours of
+/// kPictureColors in turn; up to four rounds of colours differ in their dashes.
 LogPlot::Pen agent_pen(std::span<const std::string> agents, std::string_view agent);
 
 }  // namespace emplace::bench

@@ -2,13 +2,14 @@
 
 // The best placements known, one JSON file for each graph and cluster
 // (bench/schema/best_known.schema.json). Those of bench/best_known are compiled into the library.
-// Reports show them beside the lower bound, since the optimum lies between the two:
+// Reports show them next to the lower bound, because the optimum lies between the two:
 //
 //     lower bound <= optimum <= best known
 //
-// A placement is kept at the finest grouping, in which any other can be written. An entry holds for
-// problems with its step hash, whatever their grouping. Where costs, graph or cluster have changed
-// it is stale until it is renewed. Step times are exact: a simulation gives the same bits again.
+// A placement is kept at the finest grouping, in which any other can be written. An entry is valid
+// for problems with its step hash, whatever their grouping. If costs, graph or cluster have
+// changed, it is stale until it is renewed. Step times are exact: a simulation gives the same value
+// again, to the last bit.
 //
 // Functions may be called from any thread. Checking an entry costs one simulation and a hash of the
 // problem, O(ops * devices + edges).
@@ -26,10 +27,10 @@
 
 namespace emplace::bench {
 
-/// Names the grouping strategy of all best-known placements: what must share a device, no more.
+/// The grouping strategy of all best-known placements: only what must share a device.
 inline constexpr std::string_view kFinestGrouping = "colocation";
 
-/// Says how a placement was found.
+/// How a placement was found.
 struct HowFound {
   std::string by{};                           ///< an agent with its parameters, or other words
   std::optional<std::int64_t> evaluations{};  ///< budget of the agent
@@ -43,7 +44,7 @@ struct HowFound {
 /// Returns how a placement was found as JSON.
 Json to_json(const HowFound& found);
 
-/// Holds the best placement known of one graph on one cluster. It fits into all memories.
+/// The best placement known of one graph on one cluster. It fits into all memories.
 struct BestKnown {
   std::string graph{};      ///< of the catalog, as for load_graph()
   std::string cluster{};    ///< a shipped one
@@ -63,11 +64,11 @@ struct BestKnown {
 std::string write_best_known(const BestKnown& entry);
 
 /// Reads such text; `source` names it in errors. Throws kFormat. Whether graph and cluster exist is
-/// not asked.
+/// not checked.
 BestKnown read_best_known(std::string_view text, const std::string& source);
 
-/// Returns all entries in the folder `path`, sorted by file name. Throws kIo or kFormat, also where
-/// a file does not have the name of its entry.
+/// Returns all entries in the folder `path`, sorted by file name. Throws kIo or kFormat, also if a
+/// file does not have the name of its entry.
 std::vector<BestKnown> read_best_known_folder(const std::string& path);
 
 /// Returns the entry of a graph and cluster in the folder `path`, if there is one; it may be stale.
@@ -82,7 +83,7 @@ std::vector<BestKnown> shipped_best_known();
 std::optional<BestKnown> find_best_known(std::string_view graph, std::string_view cluster);
 
 /// Loads a graph and a cluster with the groups of best-known placements. Throws kUnknownName unless
-/// the graph is of the catalog and the cluster a shipped one.
+/// the graph is in the catalog and the cluster is shipped.
 Problem load_finest_problem(std::string_view graph, std::string_view cluster);
 
 /// Writes a placement of `problem`, whatever its grouping, in the groups of `finest`; nothing if
@@ -96,7 +97,7 @@ std::optional<BestKnown> make_best_known(std::string_view graph, std::string_vie
                                          const Problem& problem, const Placement& placement,
                                          HowFound found);
 
-/// Holds what an entry is worth today.
+/// Whether an entry is still valid.
 struct BestKnownCheck {
   std::string complaint{};             ///< why the entry is not valid; empty if it is
   std::optional<BestKnown> renewed{};  ///< the same placement, simulated again, if it still fits
@@ -108,7 +109,7 @@ struct BestKnownCheck {
 /// load_finest_problem() for its graph and cluster.
 BestKnownCheck check_best_known(const BestKnown& entry, const Problem& problem);
 
-/// Says what an update did with an entry.
+/// What an update did with an entry.
 enum class BestKnownUpdate : std::uint8_t {
   kAdded,     ///< there was none
   kImproved,  ///< the candidate is faster
@@ -120,18 +121,17 @@ enum class BestKnownUpdate : std::uint8_t {
 /// Returns "added", "improved", "renewed", "kept" or "none fits".
 std::string_view to_string(BestKnownUpdate update);
 
-/// Says what an update did.
+/// What an update did.
 struct BestKnownUpdateResult {
   BestKnownUpdate update = BestKnownUpdate::kKept;
-  std::optional<BestKnown> before{};  ///< that was in the folder, valid or not
-  std::optional<BestKnown> now{};     ///< that is in the folder; nothing if none fits
+  std::optional<BestKnown> before{};  ///< what was in the folder, valid or not
+  std::optional<BestKnown> now{};     ///< what is in the folder now; nothing if none fits
 };
 
-/// Writes the better of `candidate` and what the folder `path` holds of this graph and cluster. An
-/// entry that is not valid counts with its placement as it is simulated today. The folder is made
-/// if there is none. Other processes may update it at the same time: it is locked while entries are
-/// compared, and each is replaced as a whole. Throws kIo or kFormat. Requires: as
-/// check_best_known().
+/// Writes the better of `candidate` and the entry in the folder `path` for this graph and cluster.
+/// For an entry that is not valid, its placement is simulated again. The folder is made if there is
+/// none. Other processes may update it at the same time: it is locked while entries are compared,
+/// and each is replaced as a whole. Throws kIo or kFormat. Requires: as check_best_known().
 BestKnownUpdateResult update_best_known(const std::string& path, std::string_view graph,
                                         std::string_view cluster, const Problem& problem,
                                         const std::optional<BestKnown>& candidate);

@@ -1,8 +1,8 @@
 #pragma once
 
 // A cell is one run of one agent on one graph and one cluster. Its id and the seed of its random
-// numbers are hashes of its coordinates alone, so the result is the same bits whatever the order,
-// the thread or the process in which it is computed.
+// numbers are hashes of its coordinates alone, so the result is the same, to the last bit, whatever
+// the order, thread or process in which it is computed.
 
 #include <emplace/agents/session.hpp>
 #include <emplace/bench/suite.hpp>
@@ -15,7 +15,7 @@
 
 namespace emplace::bench {
 
-/// The largest root seed: every JSON reader holds it exactly.
+/// The largest root seed: every JSON reader represents it exactly.
 inline constexpr std::int64_t kMaxRootSeed = (std::int64_t{1} << 53) - 1;
 
 /// Names one cell.
@@ -28,12 +28,12 @@ struct Cell {
   std::int64_t groups = 0;
   std::string grouping{kDefaultGrouping};
   std::uint64_t root_seed = 0;  ///< at most kMaxRootSeed
-  std::string policy{};         ///< that the agent starts from, a name in the suite; or empty
-  std::string training{};       ///< hash of the plan by which that policy was trained
-  bool learns = true;           ///< false: it uses the policy as it is
+  std::string policy{};    ///< name in the suite of the policy that the agent starts from; or empty
+  std::string training{};  ///< hash of the plan by which that policy was trained
+  bool learns = true;      ///< false: it uses the policy as it is
 
-  /// Says whether the user fixed the groups of the problem, on all of which agents then decide
-  /// unless they are told otherwise themselves.
+  /// Returns whether the user fixed the groups of the problem. Agents then decide on all of them
+  /// unless their own parameters say otherwise.
   bool groups_are_given() const { return grouping != kDefaultGrouping; }
 
   /// Returns 16 hexadecimal digits, the hash of all coordinates.
@@ -82,8 +82,8 @@ struct Improvement {
 /// The share by which an improvement must lower the objective to be kept in CellResult::history.
 inline constexpr double kHistoryStep = 0.002;
 
-/// Holds the result of a cell. All but `wall_s` and the seconds of the history is a function of the
-/// cell and its problem alone.
+/// The result of a cell. All but `wall_s` and the seconds of the history is a function of the cell
+/// and its problem alone.
 struct CellResult {
   Cell cell{};
   CellStatus status = CellStatus::kOk;

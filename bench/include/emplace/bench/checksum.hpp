@@ -14,10 +14,10 @@ namespace emplace::bench {
 /// members.
 std::string with_checksum(std::string_view text);
 
-/// Says whether the JSON object `text` has a checksum; older versions of emplace wrote none.
+/// Returns whether the JSON object `text` has a checksum; older versions of emplace wrote none.
 bool has_checksum(std::string_view text);
 
-/// Throws kFormat if the JSON object `text` has a checksum that is not its own; `source` names it
+/// Throws kFormat if the JSON object `text` has a checksum that does not match; `source` names it
 /// in errors.
 void check_checksum(std::string_view text, const std::string& source);
 

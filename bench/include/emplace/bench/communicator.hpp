@@ -1,7 +1,7 @@
 #pragma once
 
 // The ranks of a job: processes of this program, on one machine or many, that were started together
-// and send one another texts. Open MPI implements it (bench/mpi); nothing else here knows MPI.
+// and send one another texts. Open MPI implements it (bench/mpi); no other code here uses MPI.
 
 #include <emplace/agents/team.hpp>
 
@@ -15,7 +15,7 @@ namespace emplace::bench {
 /// Joins the ranks of a job. Used by one thread.
 class Communicator : public agents::Team {
  public:
-  /// Names the rank that keeps results and talks to people.
+  /// The rank that keeps the results and reports to the user.
   static constexpr std::size_t kRoot = 0;
 
   struct Message {
@@ -37,13 +37,14 @@ class Communicator : public agents::Team {
   /// Returns the next text that has arrived for this rank; nothing if none has.
   virtual std::optional<Message> receive() = 0;
 
-  /// Ends the job in good order; returns when all ranks have called it. Nothing may be sent then.
+  /// Ends the job in good order; returns when all ranks have called it. Nothing may be sent after
+  /// that.
   virtual void finish() = 0;
 
   /// Ends all ranks at once; the job's exit code is `code`.
   [[noreturn]] virtual void abort(int code) = 0;
 
-  /// Says whether this is the root.
+  /// Returns whether this is the root.
   bool is_root() const { return rank() == kRoot; }
 };
 

@@ -2,7 +2,7 @@
 
 // How the best placement of each agent came about: the best step time so far, over evaluations and
 // over seconds, summarized over the repetitions of a cell. Before a repetition has a placement that
-// fits, its step time is infinite; after its end it stays what it was. So with r repetitions
+// fits, its step time is infinite; after its end it stays constant. So with r repetitions
 //
 //     least(x)   = min over repetitions of best(x)      finite from the first that has one
 //     median(x)  = median of best(x)                    finite from more than half on
@@ -20,8 +20,7 @@
 
 namespace emplace::bench {
 
-/// Holds the best step times so far from `at` on, up to the next point; infinity where there is
-/// none yet.
+/// The best step times so far from `at` on, up to the next point; infinity where there is none yet.
 struct ConvergencePoint {
   double at = 0;  ///< evaluations, or seconds
   double median_us = 0;
@@ -31,22 +30,23 @@ struct ConvergencePoint {
   bool operator==(const ConvergencePoint&) const = default;
 };
 
-/// Describes one agent's way to its best. A point stands where median, least or largest change, and
-/// the last one at the end of the longest repetition. An agent that evaluates nothing has one point
-/// at 0 evaluations.
+/// Describes one agent's way to its best. There is a point wherever median, least or largest
+/// change, and a last one at the end of the longest repetition. An agent that evaluates nothing has
+/// one point at 0 evaluations.
 struct ConvergenceCurve {
   std::string agent{};           ///< label
-  std::int64_t repetitions = 0;  ///< that are ok and have a history
+  std::int64_t repetitions = 0;  ///< those that are ok and have a history
   std::vector<ConvergencePoint> by_evaluations{};
   std::vector<ConvergencePoint> by_seconds{};
 };
 
-/// Holds the curves of one graph and cluster, agents in the order of the suite.
+/// The curves of one graph and cluster, agents in the order of the suite.
 struct Convergence {
   std::string graph{};
   std::string cluster{};
   std::vector<ConvergenceCurve> curves{};
-  /// Repetitions that evaluated placements but have no history: an older emplace wrote them.
+  /// Repetitions that evaluated placements but have no history, because an older emplace wrote
+  /// them.
   std::int64_t without_history = 0;
 };
 

@@ -8,10 +8,10 @@
 //     bytes = 10^6 * mb + 10^3 * (kb_per_op * ops + kb_per_group * groups)
 //
 // `work` is the budget of evaluations, or 1 for an agent that spends none; `groups` are those on
-// which the agent decides. Where costs have spreads, the draws in which placements are compared
-// (kCellReplicas) come on top, each as one evaluation of `random`, which does nothing but simulate.
-// The same numbers balance shards (shard.hpp) and tell what a sweep takes (`emplace run
-// --dry-run`). They have the same bits on every machine.
+// which the agent decides. If costs have spreads, the draws in which placements are compared
+// (kCellReplicas) are added, each as one evaluation of `random`, which only simulates. The same
+// numbers balance shards (shard.hpp) and estimate what a run takes (`emplace run --dry-run`). They
+// are the same, to the last bit, on every machine.
 
 #include <emplace/agents/agent_spec.hpp>
 #include <emplace/bench/cell.hpp>
@@ -27,7 +27,7 @@
 
 namespace emplace::bench {
 
-/// Holds what of a problem counts for time and room.
+/// The properties of a problem that decide on time and memory.
 struct ProblemSize {
   std::int64_t ops = 0;
   std::int64_t groups = 0;
@@ -39,23 +39,23 @@ struct ProblemSize {
 /// Returns the size of `problem`.
 ProblemSize size_of(const Problem& problem);
 
-/// Says what an agent takes; see the head of this file.
+/// The time and memory that an agent takes; see the head of this file.
 struct AgentCosts {
   double us = 0;  ///< of one evaluation, or of the whole cell; 1,000 ops, 128 groups, 4 devices
   double ops_exponent = 0;
   double groups_exponent = 0;
   double devices_exponent = 0;
   double physical = 1;  ///< factor
-  double mb = 0;        ///< of memory, beside the problem
+  double mb = 0;        ///< of memory, in addition to the problem
   double kb_per_op = 0;
   double kb_per_group = 0;
 };
 
-/// Says how well the speed of an agent is known.
+/// How well the speed of an agent is known.
 enum class SpeedSource : std::uint8_t {
   kRecorded,         ///< of this agent
   kOtherParameters,  ///< of this agent with fewer of the parameters that were given
-  kGuessed,          ///< of no such agent: the median of all agents that evaluate, or that do not
+  kGuessed,          ///< agent not recorded: the median of all agents that evaluate, or that do not
 };
 
 /// Returns "recorded", "other parameters" or "guessed".
@@ -74,7 +74,7 @@ class CostModel {
   const std::string& machine() const { return machine_; }
   const std::string& time() const { return time_; }
 
-  /// Says how well the speed of `agent` is known.
+  /// Returns how well the speed of `agent` is known.
   SpeedSource source_of(const agents::AgentSpec& agent) const;
 
   /// Returns the expected seconds of one core for `evaluations` of `agent`; `groups_are_given` as
@@ -87,7 +87,7 @@ class CostModel {
   /// above.
   double seconds(const Cell& cell, const ProblemSize& size) const;
 
-  /// Returns the bytes of memory that `agent` is expected to take at most, beside the problem.
+  /// Returns the most bytes of memory that `agent` is expected to take, in addition to the problem.
   /// Throws as above.
   std::int64_t bytes(const agents::AgentSpec& agent, const ProblemSize& size,
                      bool groups_are_given) const;
@@ -100,7 +100,7 @@ class CostModel {
   std::string machine_;
   std::string time_;
   std::map<std::string, AgentCosts, std::less<>> costs_;  // by the text of the agent
-  // By its name: with the parameters that were given, those with most of them first.
+  // By name: with the parameters that were given, those with the most parameters first.
   std::map<std::string, std::vector<std::pair<Spec, AgentCosts>>, std::less<>> variants_;
   AgentCosts guessed_search_;
   AgentCosts guessed_heuristic_;

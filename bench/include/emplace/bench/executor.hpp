@@ -20,42 +20,41 @@
 
 namespace emplace::bench {
 
-/// Says what else a session of a cell may have; see agents::Session::Options. With a time, a start,
-/// or a bound that ends it, the result is not that of the cell alone.
+/// Further options of a cell's session; see agents::Session::Options. With a time, a start, or a
+/// bound that ends it, the result does not depend on the cell alone.
 struct CellWatch {
   std::optional<std::chrono::duration<double>> max_time{};
-  std::optional<Placement> start{};  ///< which the session has evaluated before the agent places
+  std::optional<Placement> start{};  ///< evaluated by the session before the agent places
   bool ends_at_bound = false;        ///< the session ends at a placement that meets the lower bound
   std::function<void(std::int64_t)> progress{};
   std::function<void(const agents::Session::Improvement&)> improved{};
 };
 
 /// Runs one cell, whose agent may start from one of `policies`. The cell is kFailed if the agent
-/// throws or returns a placement that is not complete. `stop` ends it early; the result is then
-/// the best so far, which differs from run to run. Where the machine fails, for want of memory,
-/// threads, processes or files, there is no result: std::bad_alloc and std::system_error are passed
-/// on.
+/// throws or returns a placement that is not complete. `stop` ends it early; the result is then the
+/// best so far, which differs from run to run. If the machine runs out of memory, threads,
+/// processes or files, there is no result: std::bad_alloc and std::system_error are passed on.
 CellResult run_cell(const Cell& cell, const ProblemSet::Entry& entry, const Policies& policies,
                     const std::atomic<bool>& stop, const CellWatch& watch = {});
 
-/// Names a cell that the machine could not run.
+/// A cell that the machine could not run.
 struct CellFault {
   Cell cell{};
   std::string reason{};
 };
 
-/// Says for people which of `num_cells` cells could not be run. Requires: there are some.
+/// Returns a sentence about which of `num_cells` cells could not be run. Requires: there are some.
 std::string describe(std::span<const CellFault> faults, std::size_t num_cells);
 
-/// Runs many cells or trainings at a time.
+/// Runs many cells or trainings at the same time.
 class Executor {
  public:
   virtual ~Executor() = default;
 
   /// Runs every cell and passes each result to `sink`, one at a time but from any thread and in any
-  /// order. When `stop` turns true no further cell starts, and those that run end early without a
+  /// order. When `stop` turns true no further cell starts, and running cells end early without a
   /// result. An exception of `sink` ends the run and is rethrown. Cells that the machine could not
-  /// run are run again at the end, one after the other; returns those for which that did not help.
+  /// run are run again at the end, one after the other; returns those that failed again.
   virtual std::vector<CellFault> run_cells(std::span<const Cell> cells, const ProblemSet& problems,
                                            const Policies& policies, const std::atomic<bool>& stop,
                                            const std::function<void(const CellResult&)>& sink) = 0;
@@ -66,7 +65,7 @@ class Executor {
       const std::function<void(const SuiteTraining&, const TrainedPolicy&)>& sink) = 0;
 };
 
-/// Runs them on threads of this process.
+/// Runs cells and trainings on threads of this process.
 class ThreadExecutor final : public Executor {
  public:
   /// `threads` of 0 means all cores.

@@ -6,8 +6,9 @@
 //     error of a step = |predicted - measured| / measured
 //
 // A step on one device is simulated on a cluster of one device of its profile, in the `physical`
-// model. A step that runs out of memory has a time all the same, which is judged. Steps to which a
-// profile was fitted are shown but judge nothing. What cannot be simulated says why and is counted.
+// model. A step that runs out of memory still has a time, which counts. Steps to which a profile
+// was fitted are shown but do not count in errors. Steps that cannot be simulated are counted, with
+// the reason.
 //
 // Deterministic. Complexity: one compiled problem and one simulation for each step, two for each
 // speed-up.
@@ -25,7 +26,7 @@
 
 namespace emplace::bench {
 
-/// Holds what the simulator says of a step.
+/// What the simulator predicts for a step.
 struct StepPrediction {
   std::optional<double> us{};           ///< nothing if it could not be simulated
   StepStatus status = StepStatus::kOk;  ///< of the simulation
@@ -35,7 +36,7 @@ struct StepPrediction {
   bool operator==(const StepPrediction&) const = default;
 };
 
-/// Holds what the simulator says of a speed-up.
+/// What the simulator predicts for a speed-up.
 struct SpeedupPrediction {
   StepPrediction one{};     ///< on one device
   StepPrediction placed{};  ///< on several
@@ -46,7 +47,7 @@ struct SpeedupPrediction {
   bool operator==(const SpeedupPrediction&) const = default;
 };
 
-/// Holds published steps with what the simulator says of each.
+/// Published steps with the prediction for each.
 struct Fidelity {
   PublishedSteps published{};
   std::vector<StepPrediction> steps{};        ///< of each step
@@ -55,7 +56,8 @@ struct Fidelity {
   /// Returns predicted over measured of a step, if there is a prediction.
   std::optional<double> ratio(std::size_t step) const;
 
-  /// Says whether a step counts in the errors: it was simulated, and no profile was fitted to it.
+  /// Returns whether a step counts in the errors: it was simulated, and no profile was fitted to
+  /// it.
   bool judges(std::size_t step) const;
 };
 
@@ -65,7 +67,7 @@ Fidelity predict_published(
     PublishedSteps published,
     const std::function<void(std::size_t, std::size_t, const std::string&)>& progress);
 
-/// Sums up how good predictions of steps are.
+/// Summarizes how good predictions of steps are.
 struct Accuracy {
   std::string profile{};           ///< of the steps; empty: of any
   std::string numbers{};           ///< in which they compute (numbers_of()); empty: in any
@@ -73,8 +75,8 @@ struct Accuracy {
   std::int64_t not_simulated = 0;  ///< among them
   std::int64_t out_of_memory = 0;  ///< among them
   std::int64_t used_for_fit = 0;   ///< among them
-  std::int64_t judging = 0;        ///< steps in what follows
-  /// Of the steps that judge; nothing if there is none.
+  std::int64_t judging = 0;        ///< steps that the following figures are over
+  /// Over the steps that count; nothing if there is none.
   std::optional<double> median_ratio{};
   std::optional<double> median_error{};
   std::optional<double> mean_error{};
@@ -87,8 +89,8 @@ struct Accuracy {
 /// each kind of numbers, and at the end that of all.
 std::vector<Accuracy> accuracy_of(const Fidelity& fidelity);
 
-/// Returns in what numbers a step computes: the `dtype` of its graph, or else its math, as of
-/// a graph that cannot be parsed.
+/// Returns in which numbers a step computes: the `dtype` of its graph, or its math if the graph
+/// cannot be parsed.
 std::string numbers_of(const PublishedStep& step);
 
 /// Returns the report for a terminal, as Markdown, as JSON, or as comma-separated values with one
@@ -99,7 +101,7 @@ std::string write_json(const Fidelity& fidelity);
 std::string write_csv(const Fidelity& fidelity);
 
 /// Returns the scatter plot as SVG: predicted against measured on logarithmic axes, with the
-/// identity and bands of 10 % and 25 %. Viewers name a point where one points at it.
+/// identity and bands of 10 % and 25 %. Viewers show the name of a point when the pointer is on it.
 std::string draw_fidelity(const Fidelity& fidelity);
 
 /// Returns a page of HTML that needs no other file: the plot, tables and sources.

@@ -1,18 +1,18 @@
 #pragma once
 
 // Keeps two processes from writing the same files. The lock is the system's (flock), so it ends
-// with the process, however that ends.
+// with the process, however the process ends.
 
 #include <string>
 
 namespace emplace::bench {
 
-/// Holds the lock of a file as long as it lives.
+/// The lock of a file as long as it lives.
 class FileLock {
  public:
-  /// Makes the file `path`.lock, beside what `path` links to, and locks it. Throws kUsage, "<path>:
-  /// another <who> is writing here", if a process has locked it, and kIo if it cannot be made or
-  /// locked.
+  /// Makes the file `path`.lock, next to what `path` links to, and locks it. Throws kUsage,
+  /// "<path>: another <who> is writing here", if a process has locked it, and kIo if it cannot be
+  /// made or locked.
   FileLock(const std::string& path, const std::string& who);
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where many hypotheses are tested at once, some p-values are small by chance. Holm's correction
+// When many hypotheses are tested at once, some p-values are small by chance. Holm's correction
 // (1979) raises them so that the chance of any false rejection among all tests stays below the
 // level at which they are compared, whatever the tests have to do with one another:
 //

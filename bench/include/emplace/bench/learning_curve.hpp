@@ -20,18 +20,18 @@ struct ProblemName {
   std::string cluster{};
 };
 
-/// Describes an update, with what had been spent on the training by then.
+/// Describes an update, with the evaluations that had been spent by then.
 struct CurveRow : agents::TrainingUpdate {
   std::int64_t evaluations = 0;  ///< over all sessions
 };
 
-/// Holds step times with which those of a training are compared, such as a lower bound.
+/// Step times with which those of a training are compared, such as a lower bound.
 struct CurveReference {
   std::string name{};
   std::vector<double> us{};  ///< by problem; 0 where there is none
 };
 
-/// Names what a picture shows times over.
+/// The horizontal axis of a picture of times.
 enum class CurveAxis : std::uint8_t { kEvaluations, kEpisodes, kUpdates };
 
 /// Returns "evaluations", "episodes" or "updates".
@@ -43,7 +43,7 @@ std::vector<std::string> curve_axis_names();
 /// Returns the axis called `name`; throws kUnknownName.
 CurveAxis curve_axis_of(std::string_view name);
 
-/// Holds the mean over the problems of a training.
+/// The mean over the problems of a training.
 struct CurveMean {
   double at = 0;       ///< on the axis
   double last = 0;     ///< step time at the end of episodes
@@ -74,7 +74,7 @@ class LearningCurve {
   std::int64_t episodes_without_gain() const;
 
   /// Returns a table with a header line: update, episodes, evaluations, graph, cluster, last_us,
-  /// best_us, entropy, gradient_norm, as in CurveRow. Numbers read back as the same bits.
+  /// best_us, entropy, gradient_norm, as in CurveRow. Numbers are read back exactly.
   std::string to_csv() const;
 
   /// Returns the course of the whole training: times relative to the best of the training, as

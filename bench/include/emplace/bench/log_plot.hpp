@@ -24,19 +24,19 @@ class LogPlot {
     bool linear = false;
   };
 
-  /// Holds a position in the units of the axes.
+  /// A position in the units of the axes.
   struct Place {
     double x = 1;
     double y = 1;
   };
 
-  /// Holds the style of a curve.
+  /// The style of a curve.
   struct Pen {
     std::string color{};   ///< as in SVG: "#0072b2"
     std::string dashes{};  ///< lengths of strokes and gaps, as in SVG; empty: a solid line
   };
 
-  /// Says how a point is drawn.
+  /// How a point is drawn.
   enum class Mark : std::uint8_t { kFilled, kHollow };
 
   /// Dashes that suit most curves.
@@ -51,15 +51,15 @@ class LogPlot {
   /// Adds a series of points to the legend and returns its index.
   std::size_t add_series(std::string name, std::string color);
 
-  /// Adds a point with a tooltip. Requires: coordinates that are positive on logarithmic axes. What
-  /// lies outside the axes is cut off.
+  /// Adds a point with a tooltip. Requires: coordinates that are positive on logarithmic axes.
+  /// Points outside the axes are cut off.
   void add_point(std::size_t series, Place at, std::string text, Mark mark = Mark::kFilled);
 
   /// Adds a polyline; it is in the legend unless `name` is empty.
   void add_curve(std::string name, std::vector<Place> places, Pen pen);
 
-  /// Adds a filled area to the legend. Areas lie below curves and points, later ones on earlier
-  /// ones.
+  /// Adds a filled area to the legend. Areas are drawn below curves and points, later ones over
+  /// earlier ones.
   void add_band(std::string name, std::vector<Place> outline, std::string color);
 
   /// Adds a line of text below the legend.

@@ -22,7 +22,7 @@ using Libraries = std::vector<std::pair<std::string, std::string>>;
 /// Describes the program.
 struct BuildInfo {
   std::string version{};
-  std::string git_revision{};  ///< with "-dirty" where the tree had changes; "unknown" outside git
+  std::string git_revision{};  ///< with "-dirty" if the tree had changes; "unknown" outside git
   std::string compiler{};
   std::string build_type{};
   Libraries libraries{};
@@ -56,13 +56,13 @@ struct Start {
 /// libraries, with a hash of their content as the version. Throws kIo if one cannot be read.
 Start start_now(std::vector<std::string> arguments);
 
-/// Holds manifest.json.
+/// The content of manifest.json.
 struct Manifest {
   Suite suite{};
   std::uint64_t root_seed = 0;
   std::int64_t num_cells = 0;        ///< of the suite, finished or not
-  Shard shard{};                     ///< the part of the suite that the store is of
-  std::int64_t num_shard_cells = 0;  ///< of a part; not used of the whole suite
+  Shard shard{};                     ///< the part of the suite that the store is for
+  std::int64_t num_shard_cells = 0;  ///< of a part; not used for the whole suite
   std::vector<ProblemHash> problems{};
   std::vector<Start> starts{};
 
@@ -70,23 +70,24 @@ struct Manifest {
   std::int64_t num_own_cells() const { return shard.is_whole() ? num_cells : num_shard_cells; }
 };
 
-/// Says why results of `stored` and `wanted` do not belong together: another suite, seed or problem
-/// (as a clause about the run of `stored`); or nothing. Shards of one suite belong together.
+/// Returns why results of `stored` and `wanted` do not belong together: another suite, seed or
+/// problem (as a clause about the run of `stored`); or nothing. Shards of one suite belong
+/// together.
 std::optional<std::string> difference(const Manifest& stored, const Manifest& wanted);
 
-/// Tells in what the program of the last start differs from that of the first, whose results are
-/// kept: other libraries, plug-ins and files of agents among them, or another build. A line each;
-/// `folder` is that of the run.
+/// Returns how the program of the last start differs from that of the first, whose results are
+/// kept: libraries, plug-ins and files of agents, or the build. One line each; `folder` is that of
+/// the run.
 std::vector<std::string> differences_of_starts(const Manifest& manifest, const std::string& folder);
 
-/// Says whether the run had this problem under these names, with the same contents.
+/// Returns whether the run had this problem under these names, with the same contents.
 bool had_problem(const Manifest& manifest, std::string_view graph, std::string_view cluster,
                  const Problem& problem);
 
 /// Returns the manifest as JSON text.
 std::string write_manifest(const Manifest& manifest);
 
-/// Reads a manifest, also one of the format before, whose results have neither placements nor
+/// Reads a manifest, also one of the previous format, whose results have neither placements nor
 /// histories; `source` names it in errors. Throws kFormat. Its suite may have agents that this
 /// program does not know.
 Manifest read_manifest(std::string_view text, const std::string& source);

@@ -6,11 +6,12 @@
 //
 //     ratio = time of B / time of A, with its interval and U test (two_samples.hpp)
 //
-// What counts is processor time, or real time for benchmarks that are timed by it (their names end
-// in "/real_time" or "/manual_time"). Tests are corrected over all benchmarks (significance.hpp).
+// The time compared is processor time, or real time for benchmarks that are timed by it (their
+// names end in "/real_time" or "/manual_time"). Tests are corrected over all benchmarks
+// (significance.hpp).
 //
-// Files of two machines can be compared where a yardstick is named, a benchmark of both: all times
-// are then divided by its median in the same file, which is taken as exact.
+// Files of two machines can be compared through a benchmark of both, `yardstick`: all times are
+// then divided by its median in the same file, which is taken as exact.
 
 #include <emplace/bench/run_comparison.hpp>
 #include <emplace/bench/significance.hpp>
@@ -25,21 +26,21 @@
 
 namespace emplace::bench {
 
-/// Holds the repetitions of one benchmark.
+/// The repetitions of one benchmark.
 struct MicroBenchmark {
   std::string name{};
   std::vector<double> times_ns{};  ///< of one iteration, by repetition
   std::int64_t failed = 0;         ///< repetitions that ended with an error
 };
 
-/// Holds a file of Google Benchmark.
+/// A file of Google Benchmark.
 struct MicroRun {
   std::vector<std::pair<std::string, std::string>> machine{};  ///< facts of it and of the build
   std::vector<MicroBenchmark> benchmarks{};                    ///< in the order of the file
 };
 
-/// Reads a file of Google Benchmark in JSON; `source` names it in errors. Throws kFormat, also
-/// where it has no times but only aggregates.
+/// Reads a file of Google Benchmark in JSON; `source` names it in errors. Throws kFormat, also if
+/// it has only aggregates and no times.
 MicroRun read_micro_run(std::string_view text, const std::string& source);
 
 /// Compares a benchmark of two files.
@@ -47,18 +48,18 @@ struct MicroRow {
   std::string name{};
   std::int64_t repetitions_a = 0;
   std::int64_t repetitions_b = 0;
-  double a = 0;  ///< median: ns, or as a multiple of the yardstick
+  double a = 0;  ///< median: ns, or as a multiple of `yardstick`
   double b = 0;
   SampleRatio ratio{};
   Significance significance{};
 };
 
-/// Holds the comparison of two files.
+/// The comparison of two files.
 struct MicroComparison {
   double threshold = 0;
   std::string yardstick{};                     ///< empty: none
   std::vector<InputDifference> differences{};  ///< of machines and builds
-  std::vector<std::string> only_a{};           ///< benchmarks that only A has times of
+  std::vector<std::string> only_a{};           ///< benchmarks for which only A has times
   std::vector<std::string> only_b{};
   std::vector<MicroRow> rows{};  ///< in the order of A
 
@@ -67,7 +68,7 @@ struct MicroComparison {
 };
 
 /// Compares two files, in multiples of the benchmark `yardstick` unless that is empty. Throws
-/// kUnknownName if a file lacks it, and kFormat if they have no benchmark in common.
+/// kUnknownName if it is missing in a file, and kFormat if they have no benchmark in common.
 MicroComparison compare_micro(const MicroRun& a, const MicroRun& b, double threshold,
                               const std::string& yardstick = {});
 

@@ -32,8 +32,8 @@ struct PairedComparison {
   double p = 1;                                       ///< see the head of this file
 };
 
-/// Returns the time, or a picosecond where it is less: ops may cost nothing, and then only such
-/// times have ratios.
+/// Returns the time, or a picosecond if it is less: ops may cost nothing, and ratios need positive
+/// times.
 double positive_time(double us);
 
 /// Returns the ratio of positive_time() of both.

@@ -1,8 +1,8 @@
 #pragma once
 
 // A trained policy in a file: what `emplace train` writes and `emplace place --policy` reads. The
-// file names the agent with its parameters and holds the plan by which the policy was trained. The
-// format is schema/policy.schema.json.
+// file names the agent with its parameters and contains the plan by which the policy was trained.
+// The format is schema/policy.schema.json.
 
 #include <emplace/agents/agent_spec.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
@@ -27,7 +27,7 @@ struct TrainingPlan {
   std::int64_t episodes = 1;               ///< on each graph and cluster
   std::int64_t patience = 0;               ///< see Training; 0: none
 
-  /// Says whether the user fixed the groups of the problems, as of a cell (cell.hpp).
+  /// Returns whether the user fixed the groups of the problems, as for a cell (cell.hpp).
   bool groups_are_given() const { return grouping != kDefaultGrouping; }
 
   bool operator==(const TrainingPlan&) const = default;
@@ -40,7 +40,7 @@ struct PolicyOrigin {
   std::int64_t updates = 0;
 };
 
-/// Holds the contents of a policy file.
+/// The contents of a policy file.
 struct PolicyFile {
   PolicyOrigin origin{};
   JsonDocument policy;  ///< for load() of the agent
@@ -54,8 +54,8 @@ std::unique_ptr<agents::TrainableAgent> make_trainable(const agents::AgentSpec& 
 /// Returns the text of a policy file; `policy` is what save() of the agent returned.
 std::string write_policy_file(const PolicyOrigin& origin, std::string_view policy);
 
-/// Reads a policy file; `source` is its name in errors. Throws kFormat, also for a checksum that is
-/// not that of the text. The policy itself is checked by its agent.
+/// Reads a policy file; `source` is its name in errors. Throws kFormat, also if the checksum does
+/// not match. The policy itself is checked by its agent.
 PolicyFile read_policy_file(std::string_view text, const std::string& source);
 
 /// Makes the agent of a policy file with its policy, for problems whose groups the user fixed or

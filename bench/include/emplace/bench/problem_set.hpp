@@ -17,7 +17,7 @@
 namespace emplace::bench {
 
 /// Groups the ops of a graph by the strategy `grouping`; `groups` is the target count, 0 for the
-/// default. An empty `grouping` is that of grouping_for(). Throws Error.
+/// default. An empty `grouping` means that of grouping_for(). Throws Error.
 Grouping group_graph(const OpGraph& graph, std::int64_t groups, std::string_view grouping = {});
 
 /// Loads a graph and a cluster by name or path and compiles them, with the ops grouped as by
@@ -34,7 +34,7 @@ std::string hash_of(const Problem& problem);
 /// step times of two runs may be compared if it is the same.
 std::string step_hash_of(const Problem& problem);
 
-/// Names a problem and holds the hashes of its contents.
+/// A problem and the hashes of its contents.
 struct ProblemHash {
   std::string graph{};
   std::string cluster{};
@@ -47,19 +47,19 @@ struct ProblemHash {
 /// Returns a text that is the same for cells of one problem: graph, cluster and grouping.
 std::string problem_key(const Cell& cell);
 
-/// Compiles each problem of `cells`, in the order in which they name them first, and hands it to
-/// `visit` with the first cell that has it. One graph is held at a time, so cells of a graph should
-/// stand together, as those of a suite do. Throws Error.
+/// Compiles each problem of `cells`, in the order of their first cells, and passes it to `visit`
+/// with that cell. One graph is kept in memory at a time, so cells of a graph should be next to
+/// each other, as those of a suite are. Throws Error.
 void for_each_problem(const std::vector<Cell>& cells,
                       const std::function<void(const Cell&, Problem)>& visit);
 
-/// Holds the problems of a list of cells.
+/// The problems of a list of cells.
 class ProblemSet {
  public:
   /// Loads every graph and cluster of `cells` and compiles each pair that occurs; throws Error.
   explicit ProblemSet(const std::vector<Cell>& cells);
 
-  /// Holds one problem with its lower bounds.
+  /// One problem with its lower bounds.
   struct Entry {
     Problem problem;
     LowerBounds bounds;
@@ -68,7 +68,7 @@ class ProblemSet {
   /// Returns the problem of a cell. Requires: its graph and cluster were among the cells.
   const Entry& find(const Cell& cell) const;
 
-  /// Returns the hashes of all problems, in the order in which the cells name them first.
+  /// Returns the hashes of all problems, in the order of their first cells.
   const std::vector<ProblemHash>& hashes() const { return hashes_; }
 
  private:

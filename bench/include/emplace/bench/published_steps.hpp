@@ -1,7 +1,7 @@
 #pragma once
 
-// Training steps that others measured on real machines and published: what the simulator is judged
-// by (fidelity.hpp). A file lists tables of steps with their sources
+// Training steps that others measured on real machines and published; the simulator is judged by
+// them (fidelity.hpp). A file lists tables of steps with their sources
 // (bench/schema/published_steps.schema.json); that of bench/published is compiled into the library.
 //
 // Published figures are samples per second or milliseconds. A step on one device takes
@@ -39,22 +39,23 @@ struct PublishedGraph {
   bool operator==(const PublishedGraph&) const = default;
 };
 
-/// Says how a device multiplies numbers of float32: in float32, or rounded to TF32.
+/// How a device multiplies numbers of float32: in float32, or rounded to TF32.
 inline constexpr std::string_view kFloat32Math = "float32";
 inline constexpr std::string_view kTf32Math = "tf32";
 
-/// Holds one step on one device.
+/// One step on one device.
 struct PublishedStep {
   std::size_t source = 0;  ///< index into PublishedSteps::sources
   std::string software{};  ///< framework and libraries with their versions
   std::string device{};    ///< as published
-  std::string profile{};   ///< device profile that stands for it
+  std::string profile{};   ///< device profile used for it
   std::string math{};      ///< kFloat32Math or kTf32Math
-  std::string note{};      ///< what to know of it; may be empty
+  std::string note{};      ///< remarks; may be empty
   PublishedGraph graph{};
   std::optional<double> samples_per_s{};  ///< as published, or
   std::optional<double> ms{};             ///< as published
-  bool used_for_fit = false;  ///< a shipped profile was fitted to it, so it judges nothing
+  bool used_for_fit =
+      false;  ///< a shipped profile was fitted to it, so it does not count in errors
 
   /// Returns the time of the step.
   double measured_us() const;
@@ -62,14 +63,14 @@ struct PublishedStep {
   bool operator==(const PublishedStep&) const = default;
 };
 
-/// Holds how much faster a placed step was than the step on one device.
+/// How much faster a placed step was than the step on one device.
 struct PublishedSpeedup {
   std::size_t source = 0;  ///< index into PublishedSteps::sources
   std::string software{};
   std::string device{};      ///< as published
-  std::string cluster{};     ///< cluster that stands for the machine
-  std::int64_t devices = 1;  ///< the first so many of the cluster that agents may choose
-  std::string agent{};       ///< who places alike: NAME[:key=value,...]
+  std::string cluster{};     ///< cluster used for the machine
+  std::int64_t devices = 1;  ///< the first devices of the cluster that agents may choose, this many
+  std::string agent{};       ///< the agent that places in the same way: NAME[:key=value,...]
   std::string note{};
   PublishedGraph graph{};
   double one_ms = 0;     ///< on one device
@@ -81,7 +82,7 @@ struct PublishedSpeedup {
   bool operator==(const PublishedSpeedup&) const = default;
 };
 
-/// Holds a file.
+/// A file.
 struct PublishedSteps {
   std::vector<PublishedSource> sources{};  ///< sorted by name
   std::vector<PublishedStep> steps{};      ///< in the order of the file
@@ -91,7 +92,7 @@ struct PublishedSteps {
 };
 
 /// Reads such a file; `source` names it in errors. Throws kFormat. Whether graphs, profiles,
-/// clusters and agents exist is not asked.
+/// clusters and agents exist is not checked.
 PublishedSteps read_published_steps(std::string_view text, const std::string& source);
 
 /// Returns the steps that this program was built with.

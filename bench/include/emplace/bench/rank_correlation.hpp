@@ -1,7 +1,7 @@
 #pragma once
 
-// Measures whether two quantities order the same items alike. A search needs a simulator that
-// orders placements as the real machine does.
+// Measures whether two quantities order the same items in the same way. A search needs a simulator
+// that orders placements as the real machine does.
 
 #include <optional>
 #include <span>

@@ -1,37 +1,37 @@
 #pragma once
 
-// One model of a finished run, from which every format is written, so that numbers cannot differ
-// between them. The repetitions of a cell are summarized by their median, its interval
+// The model of a finished run from which every format is written, so that numbers cannot differ
+// between formats. The repetitions of a cell are summarized by their median, its interval
 // (median_interval.hpp), least and largest step time. Those that ran out of memory or failed are
-// counted and are in none of these.
+// counted, but not included in these.
 //
 //     gap              = (median - lower bound) / lower bound
 //     above best known = (median - best known) / best known; absent where none is known
 //     speed-up         = median of single-gpu / median
 //     to near the best = evaluations until a placement was at most 2 % slower than the agent's best
 //
-// Where a suite has baselines, every agent is compared with the fastest of them, as Table 1 of
-// Addanki et al. 2019 does with the RNN-based agent, for our figures and for published ones alike:
+// If a suite has baselines, every agent is compared with the fastest of them, as in Table 1 of
+// Addanki et al. 2019 with the RNN-based agent, both for our figures and for published ones:
 //
 //     gain              = (baseline's step time - step time) / baseline's step time
 //     sampling speed-up = baseline's evaluations to near its best / evaluations to near the best
 //
-// Near the best is near an agent's own best, however slow. So agents are also compared by how soon
-// they are as fast as the baseline in the end, that is as its median step time:
+// "Near the best" refers to an agent's own best, however slow. So agents are also compared by how
+// soon they are as fast as the baseline's final median step time:
 //
 //     evaluations to baseline = median over repetitions of the evaluations until a placement that
 //                               fits was at most as slow; none if fewer than half ever had one
 //     speed-up to baseline    = that of the baseline itself / that of the agent
 //
-// Where costs have spreads, an agent that is not the fastest says in which share of draws of the
-// costs (replicas.hpp) its step is longer than that of the fastest. Below kSurelySlower, the two
-// are within the uncertainty of costs. Of several repetitions, that with the upper median step time
-// counts.
+// If costs have spreads, each agent but the fastest has the share of draws of the costs
+// (replicas.hpp) in which its step is longer than that of the fastest. Below kSurelySlower, the
+// difference is within the uncertainty of costs. Of several repetitions, the one with the upper
+// median step time counts.
 //
 // The median of an even count is the mean of the two in the middle.
 //
 // On each cluster, agents are also compared over graphs: over the test graphs of each family, and
-// over all graphs that are of none, if there are several. They are compared in pairs with a
+// over all graphs without a family, if there are several. They are compared in pairs with a
 // reference on the same graph (paired_comparison.hpp), and with the fastest of all agents:
 //
 //     over best = geometric mean over graphs of median / least median of any agent
@@ -41,8 +41,8 @@
 // are also corrected (holm.hpp) over all agents of the table.
 //
 // Means are never taken over different graphs. An agent that ran out of memory or failed on some
-// has none. Such agents are compared on the common graphs, on which all agents have a step time
-// that have one on any.
+// graphs has no mean. Such agents are compared on the common graphs: those on which every agent
+// with any step time has one.
 
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/paired_comparison.hpp>
@@ -65,23 +65,23 @@ struct BaselineComparison {
   std::optional<double> speedup_to_baseline{};
 };
 
-/// The share of draws from which on an agent is told to be slower than another one.
+/// The share of draws from which an agent counts as slower than another one.
 inline constexpr double kSurelySlower = 0.95;
 
-/// Compares step times with that of a reference, ours with ours and published with published.
+/// Compares step times with those of a reference, ours with ours and published with published.
 struct PublishedRatio {
   std::string reference{};            ///< an agent; empty if it is the fastest baseline
   std::optional<double> ours{};       ///< step time / that of the reference
   std::optional<double> published{};  ///< the same of published figures alone
 };
 
-/// Holds one agent's result on one graph and cluster.
+/// One agent's result on one graph and cluster.
 struct ReportRow {
   std::string agent{};             ///< label
   std::int64_t repetitions = 0;    ///< finished ones, failed ones included
   std::int64_t out_of_memory = 0;  ///< of these
   std::int64_t failed = 0;         ///< of these
-  /// Of these: an agent that learns put all groups on one device, as single-gpu does.
+  /// Of these, how often an agent that learns put all groups on one device, as single-gpu does.
   std::int64_t on_one_device = 0;
   std::string message{};    ///< why the first of those failed
   double step_time_us = 0;  ///< median over the repetitions that are ok; 0 if none is
@@ -91,7 +91,7 @@ struct ReportRow {
   double gap = 0;  ///< see the head of this file; 0 if no repetition is ok
   std::optional<double> above_best_known{};  ///< see the head of this file; negative if below
   bool new_best = false;                     ///< a repetition is faster than the best known
-  double speedup = 0;                        ///< 0 where this one or single-gpu has no step time
+  double speedup = 0;                        ///< 0 if this agent or single-gpu has no step time
   double evaluations = 0;                    ///< median
   double evaluations_to_best = 0;            ///< median
   std::optional<double> evaluations_to_near_best{};  ///< median; nothing if it evaluated nothing
@@ -103,19 +103,19 @@ struct ReportRow {
   std::int64_t decision_groups = 0;                 ///< on which it decided; 0 if all failed
   double wall_s = 0;                                ///< median
   std::int64_t peak_bytes = 0;                      ///< largest of any device and repetition
-  /// The share of draws in which the fastest agent is faster, ties by half; nothing for that agent,
-  /// where costs are exact, and if no repetition is ok.
+  /// The share of draws in which the fastest agent is faster, ties counting half; nothing for that
+  /// agent, if costs are exact, or if no repetition is ok.
   std::optional<double> slower_share{};
 
-  /// Says whether the agent is as fast as the fastest within the uncertainty of costs.
+  /// Returns whether the agent is as fast as the fastest within the uncertainty of costs.
   bool within_uncertainty() const { return slower_share && *slower_share < kSurelySlower; }
 
-  /// Says whether any repetition gave a placement that fits.
+  /// Returns whether any repetition gave a placement that fits.
   bool ok() const { return repetitions > out_of_memory + failed; }
 };
 
-/// Holds the comparison on one graph and cluster: rows from fastest to slowest, then those out of
-/// memory, then those that failed.
+/// The comparison on one graph and cluster: rows from fastest to slowest, then those out of memory,
+/// then those that failed.
 struct ReportTable {
   std::string graph{};
   std::string cluster{};
@@ -127,21 +127,21 @@ struct ReportTable {
   std::vector<ReportRow> rows{};
 };
 
-/// Holds means over graphs; see the head of this file.
+/// Means over graphs; see the head of this file.
 struct FamilyMeans {
   double mean_us = 0;    ///< of step times
   double over_best = 0;  ///< 1 is the best
 };
 
-/// Holds one agent's results on several graphs.
+/// One agent's results on several graphs.
 struct FamilyRow {
   std::string agent{};               ///< label
-  std::int64_t graphs = 0;           ///< of which there is a step time
+  std::int64_t graphs = 0;           ///< those with a step time
   std::int64_t on_one_device = 0;    ///< graphs that it put on one device at least once; see rows
-  std::optional<FamilyMeans> all{};  ///< nothing unless there is a step time of every graph
+  std::optional<FamilyMeans> all{};  ///< nothing unless every graph has a step time
   std::optional<FamilyMeans> common{};  ///< over the common graphs; nothing if there is none
   std::vector<double> times_best{};     ///< step time over the least of any agent, sorted
-  /// With the reference, where both have a step time; nothing for the reference itself.
+  /// Comparison with the reference, where both have a step time; nothing for the reference itself.
   std::optional<PairedComparison> against_reference{};
   double corrected_p = 1;  ///< of that comparison
 };
@@ -149,25 +149,25 @@ struct FamilyRow {
 /// Compares agents over graphs on one cluster: the rows nearest to the best come first, those with
 /// fewer graphs last.
 struct FamilyTable {
-  std::string family{};  ///< empty for the graphs that are of none
+  std::string family{};  ///< empty for the graphs without a family
   std::string cluster{};
   std::int64_t graphs = 0;
-  std::int64_t common_graphs = 0;  ///< fewer if an agent has no step time of some
+  std::int64_t common_graphs = 0;  ///< fewer if an agent has no step time on some
   std::string reference{};  ///< an agent; empty if it is the fastest baseline, or if there is none
   std::vector<FamilyRow> rows{};
 
-  /// Says whether any agent is compared with a reference.
+  /// Returns whether any agent is compared with a reference.
   bool is_compared() const;
 };
 
-/// Holds a whole run.
+/// A whole run.
 struct Report {
   std::string suite{};
   std::uint64_t root_seed = 0;
   std::int64_t cells_finished = 0;
   std::int64_t cells_total = 0;  ///< of the suite, or of the part of it that was to run
   std::int64_t cells_failed = 0;
-  Shard shard{};                         ///< the part of the suite that the run is of
+  Shard shard{};                         ///< the part of the suite that was run
   std::int64_t cells_suite = 0;          ///< of the whole suite
   std::vector<std::string> agents{};     ///< labels, in the suite's order
   std::vector<std::string> baselines{};  ///< labels
@@ -176,11 +176,14 @@ struct Report {
   std::vector<FamilyTable> families{};
 };
 
-/// Summarizes a run. Entries of `best_known` count where they are of its problems.
+/// Summarizes a run. Entries of `best_known` are used if they are for its problems.
 Report make_report(const StoredRun& run, std::span<const BestKnown> best_known = {});
 
-/// Returns the report for a terminal; `color` marks the best with escape codes. The graphs of
-/// families have no tables of their own.
+/// Says whether any row has an interval.
+bool any_interval(const Report& report);
+
+/// Returns the report for a terminal; `color` marks the best with escape codes. Graphs of families
+/// get no separate tables.
 std::string write_terminal(const Report& report, bool color);
 
 /// Returns the report as Markdown.
@@ -190,8 +193,8 @@ std::string write_markdown(const Report& report);
 /// equal runs give equal text.
 std::string write_json(const Report& report);
 
-/// Returns the report as LaTeX, to be read by \input: tables that need the packages booktabs and
-/// graphicx. Names with letters that are not Latin need LuaLaTeX or XeLaTeX.
+/// Returns the report as LaTeX, for \input: tables that need the packages booktabs and graphicx.
+/// Names with letters that are not Latin need LuaLaTeX or XeLaTeX.
 std::string write_latex(const Report& report);
 
 /// Returns a line of CSV for each agent, graph and cluster.

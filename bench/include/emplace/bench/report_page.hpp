@@ -2,9 +2,9 @@
 
 // A run as one HTML page that needs no network and no other file: tables that sort and filter,
 // convergence curves, a performance profile, paired comparisons, and the step of the fastest
-// placement of each graph and cluster as a timeline beside its graph. All numbers are computed
-// here; they stand in the page as JSON, and its script (bench/page) only shows them. Names are text
-// to the page, whatever they hold.
+// placement of each graph and cluster as a timeline next to its graph. All numbers are computed
+// here and stored in the page as JSON; its script (bench/page) only shows them. The page treats
+// names as text, whatever they contain.
 
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/report.hpp>
@@ -20,23 +20,23 @@
 
 namespace emplace::bench {
 
-/// Holds the step of the fastest placement of one graph and cluster.
+/// The step of the fastest placement of one graph and cluster.
 struct PageStep {
   std::string graph{};
   std::string cluster{};
   std::string agent{};    ///< label of the agent that placed it; empty if no placement fits
   std::string cell{};     ///< id
-  std::string data{};     ///< what describe_step() returned; empty if there is none
-  std::string missing{};  ///< why there is none
+  std::string data{};     ///< what describe_step() returned; empty if there is no step
+  std::string missing{};  ///< why there is no step
 };
 
-/// Steps of more ops are left out of a page, which a browser could hardly open.
+/// Steps of more ops are left out of a page, because a browser could hardly open it.
 inline constexpr OpId kMostPageOps = 200'000;
 
-/// Says that the page leaves out the step of a cell, why, and how to look at it.
+/// Returns a sentence that the page leaves out the step of a cell, why, and how to look at it.
 std::string left_out(std::string_view why, std::string_view cell);
 
-/// Holds the course of the training of one of the run's policies.
+/// The course of the training of one of the run's policies.
 struct PageTraining {
   std::string policy{};
   std::string family{};

@@ -3,11 +3,11 @@
 // Pictures of a run. Each agent has the same colour in all of them (agent_colors.hpp).
 //
 // A performance profile (Dolan and Moré 2002) shows, for each family and cluster, and over all
-// graphs that are of none, the share of graphs on which an agent's step time is at most so many
-// times that of the fastest agent.
+// graphs without a family, the share of graphs on which an agent's step time is at most a given
+// multiple of that of the fastest agent.
 //
 // Convergence shows, for each graph and cluster, the median over repetitions of the best step time
-// so far (convergence.hpp), over evaluations or over seconds. Agents that search nothing, such as
+// so far (convergence.hpp), over evaluations or over seconds. Agents that do not search, such as
 // heuristics, are level lines. Published figures with a number of evaluations are rings.
 
 #include <emplace/bench/log_plot.hpp>
@@ -21,9 +21,9 @@
 
 namespace emplace::bench {
 
-/// Names what a picture shows.
+/// The contents of a picture.
 enum class ReportPlots : std::uint8_t {
-  kAll,          ///< profiles, and convergence over evaluations of graphs that are of no family
+  kAll,          ///< profiles, and convergence over evaluations for graphs without a family
   kProfiles,     ///< performance profiles
   kEvaluations,  ///< convergence over evaluations, of all graphs
   kSeconds,      ///< convergence over seconds, of all graphs
@@ -35,7 +35,7 @@ std::string_view to_string(ReportPlots plots);
 /// Returns the names of all, in their order.
 std::vector<std::string> report_plots_names();
 
-/// Returns what `name` stands for; throws kUnknownName.
+/// Returns the value with this name; throws kUnknownName.
 ReportPlots report_plots_of(std::string_view name);
 
 /// Returns the picture of a run and its report as SVG, plots one below the other. Throws kUsage if

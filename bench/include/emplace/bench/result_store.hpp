@@ -3,8 +3,8 @@
 // Results are kept in a folder with `manifest.json` (what was run, on which machine) and
 // `cells.jsonl`, which has one line for each finished cell, appended as it finishes. A run that is
 // killed loses at most the cells that were running: a last line without its newline is dropped when
-// the store is opened again. Each line ends with a checksum, so damage is told. Lines are synced to
-// the disk once a second, so a power cut loses at most those of the last second.
+// the store is opened again. Each line ends with a checksum, so damage is detected. Lines are
+// synced to the disk once a second, so a power cut loses at most those of the last second.
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/manifest.hpp>
@@ -18,7 +18,7 @@
 
 namespace emplace::bench {
 
-/// Says whether the folder `path` holds a store, complete or not.
+/// Returns whether the folder `path` has a store, complete or not.
 bool holds_store(const std::string& path);
 
 /// Returns the manifest of the store in `folder`. Throws kIo or kFormat.
@@ -28,13 +28,13 @@ Manifest read_store_manifest(const std::string& folder);
 /// whose manifest is `wanted`: of the same suite, seed, problems and shard.
 void check_same_run(const Manifest& stored, const Manifest& wanted, const std::string& folder);
 
-/// Writes results as they come. append() may be called from any thread. One process at a time may
+/// Writes results as they arrive. append() may be called from any thread. One process at a time may
 /// have a store open for writing.
 class ResultStore {
  public:
-  /// Starts a store in the folder `path`, which is made if it does not exist. A store that exists
-  /// is continued if `resume` is true and its suite, seed and problems are those of `manifest`.
-  /// Throws kUsage, kIo or kFormat.
+  /// Starts a store in the folder `path`, which is made if it does not exist. An existing store is
+  /// continued if `resume` is true and its suite, seed and problems are those of `manifest`. Throws
+  /// kUsage, kIo or kFormat.
   static ResultStore open(const std::string& path, const Manifest& manifest, bool resume);
 
   ResultStore(ResultStore&&) noexcept;
@@ -48,7 +48,7 @@ class ResultStore {
   /// cells_of().
   const std::vector<Cell>& finished() const;
 
-  /// Returns how many of them have no checksum, as those of an older emplace.
+  /// Returns how many of them have no checksum, such as those of an older emplace.
   std::int64_t finished_without_checksum() const;
 
   /// Appends one result with a single write; throws kIo and leaves the file as it was if it fails.
@@ -60,11 +60,12 @@ class ResultStore {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Holds a store read back.
+/// The content of a store.
 struct StoredRun {
   Manifest manifest{};
   std::vector<CellResult> results{};  ///< in the order of cells_of(); unfinished cells are absent
-  std::int64_t without_checksum = 0;  ///< how many results have none, as those of an older emplace
+  std::int64_t without_checksum =
+      0;  ///< how many results have none, such as those of an older emplace
 };
 
 /// Reads the store in the folder `path`; throws kIo or kFormat. A run in progress may be read.
@@ -74,12 +75,12 @@ StoredRun read_store(const std::string& path);
 /// none.
 StoredRun read_store(const std::string& path, const std::function<void(CellResult)>& sink);
 
-/// Returns one result as a line of JSON without its newline; `wall_s` stands apart from the
-/// deterministic fields, under "measured", and a checksum ends it.
+/// Returns one result as a line of JSON without its newline; `wall_s` is separate from the
+/// deterministic fields, under "measured", and a checksum ends the line.
 std::string write_cell_result(const CellResult& result);
 
 /// Reads such a line; `source` names it in errors. Throws kFormat, also if the id is not the hash
-/// of the coordinates, or the checksum, which an older emplace left out, not that of the line.
+/// of the coordinates, or if the checksum, which an older emplace left out, does not match.
 CellResult read_cell_result(std::string_view line, const std::string& source);
 
 }  // namespace emplace::bench

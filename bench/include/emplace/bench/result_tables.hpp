@@ -1,10 +1,11 @@
 #pragma once
 
 // The results of a run as two tables for other programs: `cells` has one row for each finished
-// cell, `histories` one for each improvement that a cell kept; `id` joins them. Both go out as CSV
-// (RFC 4180) or into one SQLite database. What a cell lacks is NULL, in CSV an empty field.
+// cell, `histories` one for each improvement that a cell kept; `id` joins them. Both are written as
+// CSV (RFC 4180) or into one SQLite database. What a cell does not have is NULL, in CSV an empty
+// field.
 //
-// Rows are made one at a time, so memory beyond the run is that of the text that is written.
+// Rows are made one at a time, so the only memory beyond the run is the text that is written.
 
 #include <emplace/bench/result_store.hpp>
 
@@ -17,8 +18,7 @@
 
 namespace emplace::bench {
 
-/// Holds one field: nothing, a number or a text. The text lives as long as the row is being
-/// written.
+/// One field: nothing, a number or a text. The text lives as long as the row is being written.
 using FieldValue = std::variant<std::monostate, std::int64_t, double, std::string_view>;
 
 /// Receives one row: a field for each column.
@@ -34,7 +34,7 @@ struct ResultTable {
 
   std::string_view name{};
   std::span<const Column> columns{};
-  std::string_view key{};  ///< the columns that tell rows apart, as SQL lists them
+  std::string_view key{};  ///< the columns that distinguish rows, as SQL lists them
   /// Makes the rows of a run, in the order of its results.
   void (*write_rows)(const StoredRun& run, const RowSink& sink) = nullptr;
 };
@@ -42,7 +42,7 @@ struct ResultTable {
 /// Returns the tables: cells, then histories.
 std::span<const ResultTable> result_tables();
 
-/// Returns a table as CSV, names of columns first; numbers are the same bits when read back.
+/// Returns a table as CSV, names of columns first; numbers are read back exactly.
 std::string write_csv(const ResultTable& table, const StoredRun& run);
 
 /// Returns the bytes of an SQLite database that holds all tables.

@@ -1,20 +1,20 @@
 #pragma once
 
 // Compares two runs A and B, such as those of a program before and after a change. Results belong
-// together if graph, cluster and label of the agent are the same; where anything else about them
-// differs (parameters, budget, grouping, policy, costs, program, seed), that is told.
+// together if graph, cluster and label of the agent are the same; any other difference between them
+// (parameters, budget, grouping, policy, costs, program, seed) is reported.
 //
 //     ratio = step time of B / step time of A
 //
-// On one graph, the repetitions of A and B are independent samples (two_samples.hpp). Agents that
-// are deterministic have one repetition, and their ratio is without chance. In tests, a repetition
-// that is out of memory or failed is slower than all that fit. Over graphs, the medians on one
-// graph are a pair (paired_comparison.hpp); only graphs on which both runs have a step time are,
-// and how many others there are is told beside them. Tests are corrected over all agents and
-// clusters, and apart from these over all rows by graph (significance.hpp).
+// On one graph, the repetitions of A and B are independent samples (two_samples.hpp). Deterministic
+// agents have one repetition, and their ratio is exact. In tests, a repetition that is out of
+// memory or failed is slower than all that fit. Over graphs, the medians on one graph are a pair
+// (paired_comparison.hpp); only graphs on which both runs have a step time count, and the number of
+// others is reported as well. Tests are corrected over all agents and clusters, and separately over
+// all rows by graph (significance.hpp).
 //
-// Step times can be compared only if the problems have the same step hash. Where they do not, a row
-// has its ratio, but no test and no verdict.
+// Step times can be compared only if the problems have the same step hash. If not, a row has its
+// ratio, but no test and no verdict.
 
 #include <emplace/bench/paired_comparison.hpp>
 #include <emplace/bench/result_store.hpp>
@@ -28,14 +28,14 @@
 
 namespace emplace::bench {
 
-/// Names what two runs, or two files of measurements, do not have in common.
+/// A difference between the inputs of two runs, or of two files of measurements.
 struct InputDifference {
   std::string what{};
   std::string a{};
   std::string b{};
 };
 
-/// Holds what one run says of an agent on one graph and cluster.
+/// One run's results for an agent on one graph and cluster.
 struct ComparedResult {
   std::int64_t repetitions = 0;                      ///< finished ones
   std::int64_t out_of_memory = 0;                    ///< of these
@@ -85,7 +85,7 @@ struct ComparedRun {
   std::int64_t cells_total = 0;
 };
 
-/// Holds the comparison of two runs.
+/// The comparison of two runs.
 struct RunComparison {
   ComparedRun a{};
   ComparedRun b{};

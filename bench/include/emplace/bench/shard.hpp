@@ -1,13 +1,14 @@
 #pragma once
 
 // A shard is a part of a suite that one machine runs: `--shard 2/8` is the second of eight. Every
-// machine divides the suite for itself, and in the same way: the parts depend on the suite, the
-// seed and the expected costs (cost_model.hpp) alone, which are whole microseconds.
+// machine divides the suite by itself, and in the same way: the parts depend only on the suite, the
+// seed and the expected costs (cost_model.hpp), which are whole microseconds.
 //
-// What is divided are pieces. A policy of the suite and all cells that start from it are one piece,
-// so each policy is trained once. Every other cell is a piece of its own. The piece that costs most
-// goes first, and each to the shard with the least cost so far ("longest processing time", Graham
-// 1969): the longest shard takes at most 4/3 - 1/(3 count) of what the best division would.
+// The suite is divided into pieces. A policy of the suite and all cells that start from it are one
+// piece, so each policy is trained once. Every other cell is a piece of its own. Pieces are
+// assigned in order of decreasing cost, each to the shard with the least cost so far ("longest
+// processing time", Graham 1969): the longest shard takes at most 4/3 - 1/(3 count) of what the
+// best division would.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,13 +26,13 @@ struct Shard {
   std::int64_t index = 1;  ///< from 1 to `count`
   std::int64_t count = 1;
 
-  /// Says whether it is the whole suite.
+  /// Returns whether it is the whole suite.
   bool is_whole() const { return count == 1; }
 
   /// Returns "INDEX/COUNT".
   std::string text() const;
 
-  /// Returns the name of a run of this part of `suite`, after which its folder is named by default.
+  /// Returns the name of a run of this part of `suite`, the default name of its folder.
   std::string name_of_run(const std::string& suite) const;
 
   bool operator==(const Shard&) const = default;
@@ -40,14 +41,14 @@ struct Shard {
 /// Reads "INDEX/COUNT"; throws kUsage.
 Shard read_shard(std::string_view text);
 
-/// Is what no two shards share: some cells, and the training that they need.
+/// What cannot be divided between shards: some cells, and the training that they need.
 struct Piece {
   std::vector<std::size_t> cells{};      ///< positions among the cells of the suite, in order
   std::vector<std::size_t> trainings{};  ///< among its trainings: one, or none
   std::int64_t cost_us = 0;
 };
 
-/// Holds what a shard runs: positions among the cells and the trainings of the suite, in order.
+/// What a shard runs: positions among the cells and the trainings of the suite, in order.
 struct ShardWork {
   std::vector<std::size_t> cells{};
   std::vector<std::size_t> trainings{};

@@ -6,7 +6,7 @@
 //
 // To compare policies on graphs that they were not trained on, a suite has families and policies. A
 // family has training graphs and test graphs. Each policy is trained once for every family, cluster
-// and repetition, on all training graphs of the family together. Cells are of the test graphs only.
+// and repetition, on all training graphs of the family together. Only test graphs have cells.
 
 #include <emplace/agents/agent_spec.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
@@ -22,17 +22,17 @@ namespace emplace::bench {
 /// Names a graph of a suite.
 struct SuiteGraph {
   std::string graph{};                   ///< as for load_graph()
-  std::optional<std::int64_t> groups{};  ///< target of its grouping; that of the suite if none
-  std::string family{};                  ///< whose test graph it is; empty if of none
+  std::optional<std::int64_t> groups{};  ///< target of its grouping; the suite's if none
+  std::string family{};                  ///< the family whose test graph it is, if any
   std::vector<std::string> clusters{};   ///< on which it is placed; all of the suite if empty
 
-  /// Says whether the suite places it on `cluster`, one of its own.
+  /// Returns whether the suite places it on `cluster`, one of its own.
   bool is_placed_on(const std::string& cluster) const;
 
   bool operator==(const SuiteGraph&) const = default;
 };
 
-/// Names graphs of one kind: those of `train` here, test graphs among Suite::graphs.
+/// Graphs of one kind: those for training here, test graphs among Suite::graphs.
 struct SuiteFamily {
   std::string name{};
   std::vector<std::string> train{};      ///< training graphs, as for load_graph()
@@ -65,7 +65,7 @@ struct SuiteAgent {
   bool operator==(const SuiteAgent&) const = default;
 };
 
-/// Holds what someone else measured for one agent on one graph and cluster of a suite.
+/// What someone else measured for one agent on one graph and cluster of a suite.
 struct PublishedFigure {
   std::string graph{};
   std::string cluster{};
@@ -76,7 +76,7 @@ struct PublishedFigure {
   bool operator==(const PublishedFigure&) const = default;
 };
 
-/// Holds published figures to stand beside those of a run.
+/// Published figures to show next to those of a run.
 struct Published {
   std::string source{};   ///< the publication
   bool recalled = false;  ///< from memory, not checked against a copy
@@ -90,7 +90,7 @@ struct Published {
 struct Suite {
   std::string name{};                ///< kebab-case
   std::string summary{};             ///< one line
-  std::vector<SuiteGraph> graphs{};  ///< those of families stand last
+  std::vector<SuiteGraph> graphs{};  ///< those of families come last
   std::vector<SuiteFamily> families{};
   std::vector<std::string> clusters{};  ///< as for load_cluster()
   std::vector<SuitePolicy> policies{};
@@ -126,9 +126,9 @@ struct Suite {
   bool operator==(const Suite&) const = default;
 };
 
-/// Reads a suite; `source` names it in errors. Throws kFormat, with the nearest names where a
-/// graph, cluster, agent or parameter does not exist. Of the files that it names, only a suite that
-/// it extends is opened.
+/// Reads a suite; `source` names it in errors. Throws kFormat, with the nearest names if a graph,
+/// cluster, agent or parameter does not exist. Of the files that it names, only a suite that it
+/// extends is opened.
 Suite read_suite(std::string_view text, const std::string& source);
 
 /// Returns the suite as JSON text, which read_suite() accepts. It is complete: agents are listed

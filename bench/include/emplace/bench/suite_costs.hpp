@@ -1,7 +1,7 @@
 #pragma once
 
-// What the cells and trainings of a suite are expected to cost, for those who divide it or tell
-// how long it takes. All problems are compiled for that, one after the other, and none is kept.
+// What the cells and trainings of a suite are expected to cost, to divide it or to estimate its
+// time. All problems are compiled for that, one after the other, and none is kept.
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/cost_model.hpp>
@@ -15,15 +15,15 @@
 
 namespace emplace::bench {
 
-/// Holds all that a suite runs, with costs on one core.
+/// All that a suite runs, with costs on one core.
 struct SuiteCosts {
   std::vector<Cell> cells{};                ///< as cells_of()
   std::vector<ProblemSize> sizes{};         ///< of the problem of each cell
   std::vector<std::int64_t> cells_us{};     ///< of each cell
-  std::vector<std::int64_t> cells_bytes{};  ///< of memory, beside the problem
+  std::vector<std::int64_t> cells_bytes{};  ///< of memory, in addition to the problem
   std::vector<SuiteTraining> trainings{};   ///< as trainings_of()
   std::vector<std::int64_t> trainings_us{};
-  std::vector<std::int64_t> trainings_bytes{};  ///< of memory, beside the problems
+  std::vector<std::int64_t> trainings_bytes{};  ///< of memory, in addition to the problems
   std::vector<std::int64_t> policies_bytes{};   ///< of the file that each training writes
   std::vector<ProblemHash> problems{};          ///< of the cells, then of the trainings
 

@@ -15,7 +15,7 @@
 
 namespace emplace::bench {
 
-/// Holds the indices of a cell in the lists of its suite. They sort in the order of cells_of().
+/// The indices of a cell in the lists of its suite. They sort in the order of cells_of().
 struct CellPosition {
   std::size_t graph = 0;
   std::size_t cluster = 0;

@@ -24,7 +24,7 @@ namespace emplace::bench {
 TrainingPlan plan_of(const Suite& suite, const SuitePolicy& policy, const SuiteFamily& family,
                      const std::string& cluster, std::int64_t repetition, std::uint64_t root_seed);
 
-/// Returns 16 hexadecimal digits, the hash of all that a plan says.
+/// Returns 16 hexadecimal digits, the hash of everything in a plan.
 std::string hash_of(const TrainingPlan& plan);
 
 /// Names one training of a suite.
@@ -40,7 +40,7 @@ struct SuiteTraining {
   std::string curve_file_name() const;
 };
 
-/// Holds the texts of two files.
+/// The texts of two files.
 struct TrainedPolicy {
   std::string policy{};
   std::string curve{};  ///< see LearningCurve::means_json()
@@ -52,7 +52,7 @@ std::vector<SuiteTraining> trainings_of(const Suite& suite, std::uint64_t root_s
 
 /// Returns the hashes of all training problems, each once. `visit`, which may be empty, gets each
 /// training (its position) with each of its problems. Throws kFormat if one of them is among the
-/// test problems `tested`, even under another name; and as for_each_problem() does.
+/// test problems `tested`, even under another name, and what for_each_problem() throws.
 std::vector<ProblemHash> hash_trained(
     const Suite& suite, std::span<const SuiteTraining> trainings,
     std::span<const ProblemHash> tested,
@@ -63,13 +63,13 @@ std::vector<ProblemHash> hash_trained(
 TrainedPolicy train_policy(const SuiteTraining& training, int threads,
                            const std::atomic<bool>& stop);
 
-/// Holds the file of a trained policy: what it says, and its text.
+/// The file of a trained policy: its content and its text.
 struct PolicyAndText {
   PolicyFile file;
   std::string text{};
 };
 
-/// Holds trained policies by the hashes of their plans.
+/// Trained policies by the hashes of their plans.
 using Policies = std::map<std::string, PolicyAndText>;
 
 }  // namespace emplace::bench

@@ -1,8 +1,8 @@
 #pragma once
 
 // One run of a suite in a folder of results, for programs that run suites: which cells are left,
-// the policies that they need, and the cells themselves. What is there already is kept, so a run
-// that was stopped goes on where it was.
+// the policies that they need, and the cells themselves. Existing results are kept, so a stopped
+// run continues where it was.
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/executor.hpp>
@@ -30,12 +30,12 @@ std::string policy_path(const std::string& folder, const SuiteTraining& training
 /// Runs a suite; see the head of this file. Used by one thread.
 class SuiteRun {
  public:
-  /// Loads the graphs and clusters of `suite`, of which `shard` is run. Throws as cells_of(),
+  /// Loads the graphs and clusters of `suite`; only `shard` of it is run. Throws as cells_of(),
   /// ProblemSet and hash_trained() do.
   SuiteRun(const Suite& suite, std::uint64_t root_seed, Shard shard = {});
 
-  /// Opens the store in `folder`; `arguments` are those of the program, `libraries` what results
-  /// depend on besides those that start_now() knows. Throws as ResultStore::open() does.
+  /// Opens the store in `folder`; `arguments` are those of the program, `libraries` those that
+  /// results depend on in addition to what start_now() records. Throws as ResultStore::open() does.
   void open(const std::string& folder, const std::vector<std::string>& arguments, bool resume,
             const Libraries& libraries = {});
 
@@ -52,29 +52,29 @@ class SuiteRun {
   /// Returns the manifest of the store, the present start last. Requires: as remaining().
   const Manifest& manifest() const { return store_->manifest(); }
 
-  /// Returns how many of the results that were there have no checksum. Requires: as remaining().
+  /// Returns how many of the existing results have no checksum. Requires: as remaining().
   std::int64_t finished_without_checksum() const { return store_->finished_without_checksum(); }
 
   /// Returns the trainings whose policies the remaining cells need. Requires: as remaining().
   const std::vector<SuiteTraining>& trainings() const { return trainings_; }
 
-  /// Returns those of trainings() whose policies the folder lacks. Requires: as remaining().
+  /// Returns those of trainings() whose policies are not in the folder. Requires: as remaining().
   std::vector<SuiteTraining> untrained() const;
 
-  /// Trains these policies, keeps each and tells `sink`, one at a time but from any thread. `stop`
-  /// and errors are as of Executor::train_policies().
+  /// Trains these policies, stores each and passes it to `sink`, one at a time but from any thread.
+  /// `stop` and errors are as of Executor::train_policies().
   void train(const std::vector<SuiteTraining>& trainings, Executor& executor,
              const std::atomic<bool>& stop, const std::function<void(const SuiteTraining&)>& sink);
 
-  /// Runs the remaining cells with the policies in the folder, keeps each result and tells `sink`,
-  /// one at a time but from any thread. `stop` is as of Executor::run_cells(). Throws kIo or
-  /// kFormat for a policy file that is not what it should be. Returns the cells that the machine
-  /// could not run, which have no result. Requires: untrained() is empty, or `stop` is true: then
-  /// it does nothing.
+  /// Runs the remaining cells with the policies in the folder, stores each result and passes it to
+  /// `sink`, one at a time but from any thread. `stop` is as of Executor::run_cells(). Throws kIo
+  /// or kFormat for a policy file that is not valid. Returns the cells that the machine could not
+  /// run, which have no result. Requires: untrained() is empty, or `stop` is true: then it does
+  /// nothing.
   std::vector<CellFault> run(Executor& executor, const std::atomic<bool>& stop,
                              const std::function<void(const CellResult&)>& sink);
 
-  /// Returns a hash of all that decides on results: program, suite, seed and problems. Requires:
+  /// Returns a hash of all that affects results: program, suite, seed and problems. Requires:
   /// open() was not called.
   std::string fingerprint() const;
 

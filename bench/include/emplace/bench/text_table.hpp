@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes tables as text: aligned columns for a terminal, Markdown or HTML. Cells may hold names
+// Writes tables as text: aligned columns for a terminal, Markdown or HTML. Cells may contain names
 // from users' files, so control characters are replaced and Markdown and HTML are escaped.
 
 #include <cstdint>

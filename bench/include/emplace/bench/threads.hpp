@@ -9,9 +9,8 @@
 
 namespace emplace::bench {
 
-/// Returns how many threads of the `wanted` ones (0: as many as there are cores) the system lets
-/// this process have now, this one among them; oneTBB ends the process where it can make none. At
-/// least 1.
+/// Returns how many of the `wanted` threads (0: one per core) the system allows this process now,
+/// including the calling one; oneTBB ends the process if it cannot make a thread. At least 1.
 int available_threads(int wanted);
 
 /// Calls `body` and returns what it returns; what it does in parallel uses available_threads().

@@ -1,15 +1,15 @@
 #pragma once
 
 // Trains one policy on many problems: each graph of a plan on each of its clusters. A training can
-// be stopped after any update and resumed with the same bits: a checkpoint holds the state of the
-// agent's training, of the sessions and of the learning curve.
+// be stopped after any update and resumed with the same result, to the last bit: a checkpoint has
+// the state of the agent's training, of the sessions and of the learning curve.
 //
 // A session is seeded like the first repetition of a cell (cell.hpp) of the same agent, graph,
-// cluster, grouping and root seed. Its budget is what the plan's episodes need at most. If they
-// need less, training ends with the last episode.
+// cluster, grouping and root seed. Its budget is the most that the plan's episodes can need. If
+// they need less, training ends with the last episode.
 //
 // Several processes may train together (agents/team.hpp): all make the same Training, with a team,
-// and leave the same bits as one. They stop together.
+// and give the same result as one, to the last bit. They stop together.
 //
 // With patience P and N problems, training ends after the first update at which P x N episodes have
 // passed since a better placement was found for any of them.
@@ -28,7 +28,7 @@
 
 namespace emplace::bench {
 
-/// Names the reasons for which a training ends.
+/// The reasons for which a training ends.
 enum class TrainingEnd {
   kEpisodes,  ///< all episodes of the plan were run
   kPatience,  ///< no better placement was found for as long as the plan allows
@@ -42,14 +42,14 @@ std::string_view to_string(TrainingEnd end);
 class Training {
  public:
   /// Loads what `plan` names. Throws Error: kUsage for an agent that trains no policy, and for a
-  /// graph or a cluster that comes twice. Requires: `team`, which may be null, outlives this.
+  /// graph or a cluster that appears twice. Requires: `team`, which may be null, outlives this.
   explicit Training(TrainingPlan plan, agents::Team* team = nullptr);
 
-  /// Returns a hash of all that decides on the result: program, plan and problems.
+  /// Returns a hash of all that affects the result: program, plan and problems.
   std::string fingerprint() const;
 
-  /// Continues from a checkpoint; `source` is its name in errors. Throws kUsage if its plan is
-  /// another or if a graph or a cluster has changed since, and kFormat if it is no checkpoint.
+  /// Continues from a checkpoint; `source` is its name in errors. Throws kUsage if its plan differs
+  /// or if a graph or a cluster has changed since, and kFormat if it is not a checkpoint.
   void resume(std::string_view checkpoint, const std::string& source);
 
   /// Trains until the plan is done or `after_update` returns false. It is called after each update

@@ -10,12 +10,12 @@
 //     p        = of the U test (Wilcoxon 1945, Mann and Whitney 1947)
 //
 // The test assumes that values are independent; its null hypothesis is that both samples come from
-// one distribution. Ratio and interval also assume that the two distributions are the same but for
-// a factor. Up to 64 values in all, p is exact, with mean ranks for ties: the share of all ways to
-// choose which of the values are mine that are at least as extreme. Beyond, it comes from the
+// one distribution. Ratio and interval also assume that the two distributions are the same except
+// for a factor. Up to 64 values in all, p is exact, with mean ranks for ties: the share of all ways
+// to choose which of the values are mine that are at least as extreme. Beyond, it comes from the
 // normal approximation with corrections for ties and continuity. Values of the test may be
-// infinite, which stands for no time at all. Thread-safe. O(n m) for the ratio, O(n m (n + m)^2)
-// for an exact p.
+// infinite, which means no time at all. Thread-safe. O(n m) for the ratio, O(n m (n + m)^2) for an
+// exact p.
 
 #include <optional>
 #include <span>
@@ -23,7 +23,7 @@
 
 namespace emplace::bench {
 
-/// Says how much greater the values of one sample are than those of another.
+/// How much greater the values of one sample are than those of another.
 struct SampleRatio {
   double ratio = 1;                                     ///< see the head of this file
   std::optional<std::pair<double, double>> interval{};  ///< see the head of this file

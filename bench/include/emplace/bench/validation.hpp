@@ -20,7 +20,7 @@
 
 namespace emplace::bench {
 
-/// Says how much to run.
+/// How much to run.
 struct ValidationOptions {
   std::int32_t random_placements = 8;
   std::uint64_t seed = 0;
@@ -31,7 +31,7 @@ struct ValidationOptions {
   calibrate::SamplingOptions sampling{};  ///< of ops
 };
 
-/// Holds a placement and where it comes from.
+/// A placement and where it comes from.
 struct NamedPlacement {
   std::string name{};
   Placement placement{};
@@ -45,7 +45,7 @@ std::vector<NamedPlacement> validation_placements(const Problem& problem,
                                                   std::int32_t random_placements,
                                                   std::uint64_t seed);
 
-/// Holds what one placement was predicted to take and took.
+/// The predicted and the measured time of one placement.
 struct ValidatedStep {
   std::string placement{};
   double predicted_us = 0;
@@ -57,7 +57,7 @@ struct ValidatedStep {
   double error() const { return predicted_us / measured_us - 1; }
 };
 
-/// Holds how far predicted costs of distinct ops lie from what was measured anew.
+/// How far predicted costs of distinct ops are from new measurements.
 struct ValidatedOps {
   std::string device{};
   OpClass op_class = OpClass::kOther;
@@ -67,7 +67,7 @@ struct ValidatedOps {
   double max_error = 0;
 };
 
-/// Holds what validation of one graph gave.
+/// The result of validating one graph.
 struct Validation {
   std::string graph{};
   std::vector<ValidatedStep> steps{};
@@ -79,15 +79,15 @@ struct Validation {
 };
 
 /// Simulates and runs `placements` of `problem`. `devices` are those of the problem's cluster, in
-/// its order. A placement that does not fit a memory, or whose simulated step takes no time, is
-/// left out.
+/// its order. A placement that does not fit into a memory, or whose simulated step takes no time,
+/// is left out.
 Validation validate_steps(const std::string& graph, const Problem& problem,
                           std::span<const NamedPlacement> placements,
                           std::span<calibrate::ComputeDevice* const> devices,
                           const ValidationOptions& options, const calibrate::Progress& progress);
 
-/// Measures the distinct ops of `problem` and adds to `validation` how far the predicted costs lie
-/// off. Apart from the steps, since a profiler that times ops slows steps down.
+/// Measures the distinct ops of `problem` and adds to `validation` how far off the predicted costs
+/// are. Separate from the steps, because a profiler that times ops slows steps down.
 void validate_ops(const Problem& problem, std::span<calibrate::ComputeDevice* const> devices,
                   const ValidationOptions& options, const calibrate::Progress& progress,
                   Validation& validation);

@@ -21,11 +21,11 @@ struct GraphModel {
   std::string summary{};                          ///< one line
   std::string reference{};                        ///< paper
   std::vector<ParamSpec> parameters{};            ///< in the order in which they are listed
-  std::function<OpGraph(const Params&)> build{};  ///< makes the graph; it is validated after
+  std::function<OpGraph(const Params&)> build{};  ///< makes the graph, which is then validated
   bool is_family = false;                         ///< has members to choose from (graph_family.hpp)
 };
 
-/// Holds the known models by name.
+/// The known models by name.
 class GraphCatalog {
  public:
   /// Returns the catalog of all registered models.
@@ -52,13 +52,13 @@ struct GraphRegistration {
   explicit GraphRegistration(GraphModel model) { GraphCatalog::global().add(std::move(model)); }
 };
 
-/// Holds the path of a graph's file, and the parameters of its format that a user wrote behind it.
+/// The path of a graph's file, and the parameters of its format that a user wrote after it.
 struct GraphFile {
   std::string path{};
   std::string parameters{};  ///< `key=value,key=value`, or nothing
 };
 
-/// Takes `PATH[:key=value,...]` apart. A ':' before which no file is found is part of the path.
+/// Splits `PATH[:key=value,...]`. A ':' is part of the path if the text before it is not a file.
 GraphFile find_graph_file(std::string_view path_and_parameters);
 
 /// Returns the graph that a user named: `NAME[:key=value,...]` of the catalog, or
@@ -66,10 +66,9 @@ GraphFile find_graph_file(std::string_view path_and_parameters);
 /// its content or ending identifies, with parameters of that format: "model.onnx:batch=32".
 OpGraph load_graph(std::string_view name_or_path);
 
-/// Returns the graphs that a user means by `name_or_path` where many may be meant: the members of a
-/// family of which no member is chosen (graph_family.hpp), and else the graph itself. Each is a
-/// name for load_graph(). Throws kUsage or kUnknownName where load_graph() would for a name; files
-/// are not opened.
+/// Returns the graphs that `name_or_path` stands for in a list: the members of a family without a
+/// chosen member (graph_family.hpp), otherwise the graph itself. Each is a name for load_graph().
+/// Throws kUsage or kUnknownName if load_graph() would for a name; files are not opened.
 std::vector<std::string> expand_graphs(std::string_view name_or_path);
 
 }  // namespace emplace

@@ -1,8 +1,8 @@
 #pragma once
 
-// Checks of what only a mistake of ours could break. EMPLACE_CHECK is on in every build; its
-// arguments after the condition are a fmt format string and values. EMPLACE_DCHECK is the same for
-// inner loops and vanishes when NDEBUG is defined.
+// Checks that only a bug in emplace can break. EMPLACE_CHECK is on in every build; its arguments
+// after the condition are a fmt format string and values. EMPLACE_DCHECK is the same for inner
+// loops and vanishes when NDEBUG is defined.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// Throws InternalError with the condition, its place and `message`.
+/// Throws InternalError with the condition, its location and `message`.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line,
                                const std::string& message);
 

@@ -1,13 +1,13 @@
 #pragma once
 
-// A directed acyclic graph in which two neighbours may become one as long as no cycle appears.
+// A directed acyclic graph in which two neighbours can be merged if that makes no cycle.
 //
-// Contracting u -> v makes a cycle exactly if there is a second path from u to v. The nodes stand
-// in a list in topological order, so such a path lies between u and v in the list; it is sought
-// from both ends at once, and the end that first runs out of nodes shows that there is none. What
-// it found is then moved out of the way: the descendants of u behind v, or the ancestors of v
+// Contracting u -> v makes a cycle exactly if there is a second path from u to v. The nodes are in
+// a list in topological order, so such a path lies between u and v in the list; it is searched from
+// both ends at once, and the end that first runs out of nodes shows that there is none. The nodes
+// that it found are then moved out of the way: the descendants of u behind v, or the ancestors of v
 // before u, which keeps the order topological (compare Pearce, Kelly 2007; Bender, Fineman,
-// Gilbert, Tarjan 2016). Labels with gaps answer which of two nodes comes first.
+// Gilbert, Tarjan 2016). Labels with gaps show which of two nodes comes first.
 
 #include <emplace/graphs/id_vector.hpp>
 
@@ -21,7 +21,8 @@
 
 namespace emplace {
 
-/// Holds a DAG whose edges can be contracted. Contracted nodes answer to any of their members' ids.
+/// A DAG whose edges can be contracted. A contracted node can be referred to by any of its members'
+/// ids.
 class ContractibleDag {
  public:
   using Node = std::int32_t;
@@ -33,25 +34,26 @@ class ContractibleDag {
   ContractibleDag(std::span<const Edge> edges, std::span<const std::int64_t> weights,
                   std::span<const Node> order, std::size_t max_search);
 
-  /// Returns the node that `member` is part of by now.
+  /// Returns the node that `member` is now part of.
   Node find(Node member);
 
-  /// Returns the successors of a present node, with the weights of the edges to them.
+  /// Returns the successors of a current node, with the weights of the edges to them.
   const std::map<Node, std::int64_t>& successors(Node node) const { return successors_[node]; }
 
-  /// Makes one node of `from` and its successor `to` and returns it (one of the two ids), or
-  /// nothing if that would make a cycle or the search gave up. Requires: present nodes and an edge
-  /// between them. A node with one successor, or a successor with one predecessor, needs no search.
+  /// Merges `from` and its successor `to` and returns the node (one of the two ids), or nothing if
+  /// that would make a cycle or the search gave up. Requires: current nodes and an edge between
+  /// them. A node with one successor, or a successor with one predecessor, needs no search.
   std::optional<Node> contract(Node from, Node to);
 
   /// Returns the nodes that the last contraction left with one successor, except the contracted
   /// one.
   const std::vector<Node>& narrowed() const { return narrowed_; }
 
-  /// Returns the present nodes in topological order.
+  /// Returns the current nodes in topological order.
   std::vector<Node> order() const;
 
-  /// Returns the edges that gained weight by the last contraction, as one with another.
+  /// Returns the edges that gained weight in the last contraction, by becoming one with another
+  /// edge.
   const std::vector<Edge>& thickened() const { return thickened_; }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace emplace {
 
-/// Returns "1 cell" or "3 cells". Requires: `several` where the plural is not `one` with an s.
+/// Returns "1 cell" or "3 cells". Requires: `several` if the plural is not `one` with an s.
 template <std::integral Number>
 std::string counted(Number number, std::string_view one, std::string_view several = "") {
   std::string text = std::to_string(number) + ' ';

@@ -1,9 +1,9 @@
 #pragma once
 
-// Elementary functions that return the same bits on every machine. They are made of basic
-// operations (+ - * /), which IEEE 754 defines to the last bit; those of the C library differ in
-// the last bits between its versions and processors, and one bit can change a decision. The
-// relative error is below 2e-15. Thread-safe.
+// Elementary functions that return the same value, to the last bit, on every machine. They use only
+// basic operations (+ - * /), which IEEE 754 defines exactly; those of the C library differ in the
+// last bits between versions and processors, and one bit can change a decision. The relative error
+// is below 2e-15. Thread-safe.
 
 namespace emplace {
 

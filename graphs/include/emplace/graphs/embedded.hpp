@@ -7,7 +7,7 @@
 
 namespace emplace::embedded {
 
-/// Holds one file: its name without folder and ending, and its text.
+/// One file: its name without folder and ending, and its text.
 struct Document {
   const char* name;
   const char* text;

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a user did wrong, told so that it can be mended. Every message names the file and the place
-// in it, or the name that was not found with the nearest names that exist. Outcomes such as an
-// out-of-memory placement are values, not errors; our own mistakes are in check.hpp.
+// User errors, reported so that they can be fixed. Every message names the file and the place in
+// it, or the name that was not found with the nearest names that exist. Outcomes such as an
+// out-of-memory placement are values, not errors; bugs in emplace itself are in check.hpp.
 
 #include <span>
 #include <stdexcept>
@@ -12,11 +12,11 @@
 
 namespace emplace {
 
-/// Says what kind of mistake an Error reports.
+/// What kind of mistake an Error reports.
 enum class ErrorCode {
   kUsage,        ///< a wrong flag, argument or parameter
   kIo,           ///< a file that cannot be read or written
-  kFormat,       ///< a file whose content is not what it should be
+  kFormat,       ///< a file with invalid content
   kUnknownName,  ///< a graph, cluster, agent, suite or device that does not exist
   kUnsupported,  ///< a valid request that this build or version cannot serve
 };
@@ -34,8 +34,8 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// Returns a piece of a user's text for an error message: at most about `max_bytes` long, and with
-/// control characters and bytes that are not UTF-8 written as \xNN.
+/// Returns an excerpt of a user's text for an error message: at most about `max_bytes` long, and
+/// with control characters and bytes that are not UTF-8 written as \xNN.
 std::string excerpt(std::string_view text, std::size_t max_bytes = 60);
 
 /// Returns at most `count` of `names`, nearest first: by the number of letters to insert, delete,
@@ -43,6 +43,9 @@ std::string excerpt(std::string_view text, std::size_t max_bytes = 60);
 /// longer one would have to change and neither contains the other.
 std::vector<std::string> nearest_names(std::string_view name, std::span<const std::string> names,
                                        std::size_t count = 3);
+
+/// Returns `text` with the letters A to Z in lower case.
+std::string to_lower(std::string_view text);
 
 /// Returns the end of a message about an unknown name: "; did you mean 'a' or 'b'?", or the first
 /// names if none is near.

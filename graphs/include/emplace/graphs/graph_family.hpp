@@ -9,10 +9,10 @@
 //     cifar10:split=test             where many graphs are meant: the 32 to test on
 //     cifar10:members=100            where many graphs are meant: 100 to train on
 //
-// The members of a family differ in their Design, a list of integers. Designs are drawn one
-// after the other from the seed; one that was drawn before is skipped. A hash of the design, not of
-// the draw, decides its side of the split: three of four are for training. So no graph is ever on
-// both sides, whatever the seed and the number of members, and every member of a split is another.
+// The members of a family differ in their Design, a list of integers. Designs are drawn one after
+// the other from the seed; one that was drawn before is skipped. A hash of the design, not of the
+// draw, decides its side of the split: three of four are for training. So no graph is ever on both
+// sides, whatever the seed and the number of members, and all members of a split are different.
 
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/random.hpp>
@@ -40,15 +40,15 @@ struct GraphFamily {
   std::function<OpGraph(const Params&, const Design&)> build{};
 };
 
-/// The number of graphs of a split where a user names a family and no number.
+/// The number of graphs of a split if a user names a family and no number.
 inline constexpr std::int64_t kDefaultMembers = 32;
 
 /// Returns `parameters` and, after them, those that choose members: `split` ("train" or "test"),
 /// `member` (counted from 0), `members` (how many where many are meant) and `seed`.
 std::vector<ParamSpec> with_members(std::vector<ParamSpec> parameters);
 
-/// Returns the design of the member that `params` choose. Throws kUsage where the family has fewer
-/// designs on that side: where kMaxDraws draws in a row bring no new one.
+/// Returns the design of the member that `params` choose. Throws kUsage if the family has fewer
+/// designs on that side, that is if kMaxDraws draws in a row give no new one.
 Design member_design(const GraphFamily& family, const Params& params);
 
 /// The number of draws without a new design after which a family has no further members.

@@ -1,10 +1,10 @@
 #pragma once
 
-// The file formats in which graphs come and go. A format is one file in graphs/src/formats that
-// defines a FormatRegistration at namespace scope; nothing else needs an edit. `emplace import`,
-// `emplace export`, `emplace list formats` and load_graph() all work from its GraphFormat. A format
-// may be read only or written only. What a reader returns is named after its file unless the file
-// has a name for it, and validated.
+// The file formats in which graphs are read and written. A format is one file in graphs/src/formats
+// that defines a FormatRegistration at namespace scope; nothing else needs an edit. `emplace
+// import`, `emplace export`, `emplace list formats` and load_graph() all work from its GraphFormat.
+// A format may be read only or written only. The graph that a reader returns is named after its
+// file unless the file has a name for it, and is validated.
 
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/graphs/params.hpp>
@@ -18,12 +18,12 @@
 
 namespace emplace {
 
-/// Holds what a format may recognize a file by.
+/// The content of a file, by which a format may recognize it.
 struct FileContent {
   std::string_view bytes{};                 ///< all of the file
   std::vector<std::string> json_members{};  ///< see json_root_members()
 
-  /// Says whether the file is a JSON object with a member `name`.
+  /// Returns whether the file is a JSON object with a member `name`.
   bool has(std::string_view name) const;
 };
 
@@ -32,16 +32,16 @@ struct GraphFormat {
   std::string name{};       ///< kebab-case, stable
   std::string summary{};    ///< one line
   std::string reference{};  ///< where the format is described
-  /// Ends of the file names that are of this format and no other, in lower case: ".dot"
+  /// File name endings of this format and no other, in lower case: ".dot"
   std::vector<std::string> endings{};
-  /// The files of which a folder holds one where it is a graph of this format.
+  /// Names of files: a folder that contains one of them is a graph of this format.
   std::vector<std::string> folder_files{};
   std::vector<ParamSpec> read_parameters{};  ///< in the order in which they are listed
-  /// The text among `read_parameters` that takes the parameters which have no row, as
-  /// `key:value;key:value`: sizes of dimensions that only the file names. Empty: none are taken.
+  /// The text among `read_parameters` that collects all other parameters, as `key:value;key:value`:
+  /// sizes of dimensions that only the file names. Empty: there are no others.
   std::string other_parameters{};
   std::vector<ParamSpec> write_parameters{};  ///< in the order in which they are listed
-  /// Says whether a file is of this format and no other; null if its content does not show it.
+  /// Returns whether a file is of this format and no other; null if the content does not show that.
   std::function<bool(const FileContent&)> recognizes{};
   /// Reads a graph; `source` is the name of the file in errors. Throws kFormat. Null if the format
   /// is only written.
@@ -50,7 +50,7 @@ struct GraphFormat {
   std::function<std::string(const OpGraph&, const Params&)> write{};
 };
 
-/// Holds the known formats by name.
+/// The known formats by name.
 class GraphFormats {
  public:
   /// Returns the table of all registered formats.
@@ -69,12 +69,12 @@ class GraphFormats {
   /// Returns the format that a file name's ending identifies, or null.
   const GraphFormat* find_by_ending(std::string_view path) const;
 
-  /// Returns the file of a graph that `path` names: itself, or where it is a folder, the first of
-  /// the formats' folder files in it.
+  /// Returns the file of the graph at `path`: itself, or if it is a folder, the first of the
+  /// formats' folder files in it.
   std::string file_of(const std::string& path) const;
 
-  /// Returns the format that the file's content identifies, else the one that its ending does;
-  /// throws kFormat if neither does or several formats recognize the content.
+  /// Returns the format identified by the file's content, or else by its ending; throws kFormat if
+  /// neither identifies one or several formats recognize the content.
   const GraphFormat& guess(std::string_view bytes, std::string_view source) const;
 
   /// Reads and validates a graph in the format and with the parameters that `spec` names; `source`
@@ -84,7 +84,7 @@ class GraphFormats {
 
   /// Returns the file of `graph` in the format and with the parameters that `spec` names. Throws
   /// kUnknownName, kUsage for a parameter, and kUnsupported if the format is only read or cannot
-  /// hold the graph. Requires: validate() accepts the graph.
+  /// represent the graph. Requires: validate() accepts the graph.
   std::string write(const Spec& spec, const OpGraph& graph) const;
 
  private:

@@ -9,11 +9,11 @@
 //      "edges": [
 //     [0, 0, 1]
 //     ]}
-// An edge is [producer, output index or -1 for control, consumer]; ops are numbered from 0. What is
-// not written has the default that Op, Output and GraphInfo give it; an op's name and kind must
-// stand. Edges are written in the order in which they were added to the graph, so that writing a
-// graph and reading it back gives the same graph, the order of every op's inputs and of its
-// consumers included. Reading is linear; a graph of 100,000 ops takes about a second.
+// An edge is [producer, output index or -1 for control, consumer]; ops are numbered from 0. Members
+// that are not written have the defaults of Op, Output and GraphInfo; an op's name and kind are
+// required. Edges are written in the order in which they were added to the graph, so that writing a
+// graph and reading it back gives the same graph, including the order of every op's inputs and
+// consumers. Reading is linear; a graph of 100,000 ops takes about a second.
 
 #include <emplace/graphs/op_graph.hpp>
 

@@ -3,25 +3,24 @@
 // Agents place groups of ops, not ops: a training graph has thousands of ops, and most of them
 // belong together. A Grouping says which op is in which group (docs/concepts/grouping.md).
 //
-// There are several ways to group ops (grouping_strategy.hpp). The default, group_ops(), follows
-// three rules (Mirhoseini et al. 2017; Addanki et al. 2019, whose code for the
-// last one was not released):
-//   1. ops with the same colocation label form one group, along with all ops on a way from one of
-//      them to another, for else the group would wait for itself;
-//   2. a group consumed by one other group only joins it;
+// There are several ways to group ops (grouping_strategy.hpp). group_ops() follows three rules
+// (Mirhoseini et al. 2017; Addanki et al. 2019, whose code for the last one was not released):
+//   1. ops with the same colocation label form one group, along with all ops on a path from one of
+//      them to another, because otherwise the group would wait for itself;
+//   2. a group consumed by only one other group joins it;
 //   3. neighbours merge, unless that makes a cycle.
 // Rules 2 and 3 stop as soon as the target is reached, and take pairs of neighbours in this order:
 // pairs of one pass (forward, or backward and update) before pairs across passes; pairs deep in a
 // common scope before pairs that share less of it, so that one branch of a layer is together before
 // branches are mixed; pairs no heavier than an average group at the target before heavier ones, by
 // order of magnitude, so that groups stay balanced; rule 2 before rule 3; light before heavy; low
-// ids first. Weight is bytes moved and FLOPs / 50, since a graph knows no times.
+// ids first. Weight is bytes moved and FLOPs / 50, because a graph has no times.
 //
 // No merge makes a cycle: groups and the edges between them form a DAG, so "ancestors" and
-// "descendants" of a group mean something and list schedulers apply.
+// "descendants" of a group are well defined and list schedulers apply.
 //
-// Complexity: near-linear in ops and edges, and for each test of rule 3 a search that is bounded by
-// kMaxCycleSearch edges.
+// Complexity: near-linear in ops and edges, plus a search of at most kMaxCycleSearch edges for each
+// test of rule 3.
 
 #include <emplace/graphs/ids.hpp>
 #include <emplace/graphs/op_graph.hpp>
@@ -65,8 +64,8 @@ inline constexpr GroupId kDefaultGroups = 128;
 /// mergeable, in group_ops() and in every other strategy.
 inline constexpr std::size_t kMaxCycleSearch = 4096;
 
-/// Returns a grouping into `target` groups: fewer where rule 1 alone makes fewer, more where no two
-/// neighbours are left that can merge (the parts of a graph that is not connected stay apart).
+/// Returns a grouping into `target` groups: fewer if rule 1 alone makes fewer, more if no two
+/// neighbours are left that can merge (the parts of a graph that is not connected stay separate).
 /// Throws kFormat if the graph has a cycle, and kUsage if `target` is below 1.
 Grouping group_ops(const OpGraph& graph, GroupId target = kDefaultGroups);
 
@@ -79,8 +78,8 @@ Grouping ungrouped(const OpGraph& graph);
 /// grouping of this graph.
 std::vector<std::int64_t> handed_on_bytes(const OpGraph& graph, const Grouping& grouping);
 
-/// Returns the sum of handed_on_bytes(): what would leave its device at least once if each group
-/// had a device of its own.
+/// Returns the sum of handed_on_bytes(): the bytes that would leave their device at least once if
+/// each group had its own device.
 std::int64_t cut_bytes(const OpGraph& graph, const Grouping& grouping);
 
 }  // namespace emplace

@@ -1,11 +1,11 @@
 #pragma once
 
 // The ways to put ops into groups, by name. All of them respect colocation: ops with one label are
-// in one group, along with all ops on a way from one of them to another. All of them give groups
+// in one group, along with all ops on a path from one of them to another. All of them give groups
 // that form a DAG, in topological order, and are deterministic (docs/concepts/grouping.md).
 //
-// Most aim at a number of groups and give at most that many, save where no two neighbours are left
-// that can merge: parts of a graph that nothing connects stay apart.
+// Most aim at a number of groups and give at most that many, unless no two neighbours are left that
+// can merge: unconnected parts of a graph stay separate.
 
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/op_graph.hpp>
@@ -28,14 +28,14 @@ struct GroupingStrategy {
   Grouping (*group)(const OpGraph&, GroupId target) = nullptr;
 };
 
-/// Names the strategy that is used unless told otherwise: what must be together, and nothing else.
+/// The default strategy: only ops that must be together share a group.
 inline constexpr std::string_view kDefaultGrouping = "colocation";
 
-/// Names the strategy that makes a number of groups where only a number is asked for: group_ops().
+/// The strategy that is used if only a number of groups is given: group_ops().
 inline constexpr std::string_view kTargetGrouping = "neighbours";
 
-/// Returns the name of the strategy that a user means who gave the name `given`, or none, and asked
-/// for `groups` groups, or, by 0, for no number.
+/// Returns the name of the strategy for a user's choice: the name `given`, which may be empty, and
+/// `groups` groups, 0 if no number was given.
 constexpr std::string_view grouping_for(std::string_view given, std::int64_t groups) {
   return !given.empty() ? given : groups == 0 ? kDefaultGrouping : kTargetGrouping;
 }

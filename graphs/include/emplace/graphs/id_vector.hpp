@@ -12,14 +12,14 @@
 
 namespace emplace {
 
-/// Returns `id` as an index of what is not indexed by ids, for example a vertex of an OpGraph.
-/// Requires: id >= 0.
+/// Returns `id` as an index of something that is not indexed by ids, for example a vertex of an
+/// OpGraph. Requires: id >= 0.
 template <typename Id>
 constexpr std::size_t index_of(Id id) {
   return static_cast<std::size_t>(id);
 }
 
-/// Is a std::vector with an element for each id from 0.
+/// A std::vector with an element for each id from 0.
 template <typename Id, typename T>
 class IdVector : public std::vector<T> {
   using Base = std::vector<T>;
@@ -43,7 +43,7 @@ class IdVector : public std::vector<T> {
   Id end_id() const { return static_cast<Id>(Base::size()); }
 };
 
-/// Is a std::span with an element for each id from 0.
+/// A std::span with an element for each id from 0.
 template <typename Id, typename T>
 class IdSpan : public std::span<T> {
   using Base = std::span<T>;

@@ -1,9 +1,9 @@
 #pragma once
 
 // Kinds of ops that only imported graphs have. `emplace calibrate` does not run them, so profiles
-// have no measurements of them: their costs follow from their class, which op_class_of() tells as
-// it does that of our own kinds (op_kind.hpp). The gradient of such a kind, "exp_backward", has no
-// row: it is of its forward op's class and shape.
+// have no measurements of them: their costs follow from their class, which op_class_of() returns as
+// for our own kinds (op_kind.hpp). The gradient of such a kind, "exp_backward", is not listed: it
+// has its forward op's class and shape.
 
 #include <emplace/graphs/op_kind.hpp>
 

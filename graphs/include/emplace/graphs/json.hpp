@@ -6,8 +6,8 @@
 //     Json json = {{"agent", row.agent}, {"interval_us", Json::array({low, high})}};
 //     json.add("message", message);
 //     write_text_file(path, json.indented(2) + "\n");
-// It replaces nlohmann::ordered_json where JSON is only written: those templates took three tenths
-// of a build. JsonCursor reads. Thread-safety: that of std::string.
+// It replaces nlohmann::ordered_json where JSON is only written, because those templates took 30 %
+// of the build time. JsonCursor reads. Thread-safety: that of std::string.
 
 #include <concepts>
 #include <cstddef>
@@ -24,13 +24,13 @@ namespace emplace {
 /// Returns `text` as a JSON string, quoted and escaped; bytes that are not UTF-8 become U+FFFD.
 std::string json_text(std::string_view text);
 
-/// Is a JSON value, as text.
+/// A JSON value, as text.
 class Json {
  public:
   struct Member;
 
-  /// Are null, a truth value, a number or a text. A double is the shortest text that is read back
-  /// as the same; it is null if it is not finite.
+  /// Make null, a truth value, a number or a text. A double becomes the shortest text that is read
+  /// back as the same value, or null if it is not finite.
   Json(std::nullptr_t = nullptr) : text_("null") {}
   template <std::integral Number>
   Json(Number value) {
@@ -45,11 +45,11 @@ class Json {
   Json(const std::string& text) : text_(json_text(text)) {}
   Json(const char* text) : text_(json_text(text)) {}
 
-  /// Is the value, or null if there is none.
+  /// The value, or null if there is none.
   template <class Value>
   Json(const std::optional<Value>& value) : Json(value ? Json(*value) : Json()) {}
 
-  /// Is an array of the values.
+  /// An array of the values.
   template <std::ranges::input_range Values>
     requires(!std::convertible_to<const Values&, std::string_view>)
   Json(const Values& values) : text_("[]") {
@@ -58,7 +58,7 @@ class Json {
     }
   }
 
-  /// Is an object of the members, in this order.
+  /// An object of the members, in this order.
   Json(std::initializer_list<Member> members);
 
   /// Returns an object without members, an array of `values`.
@@ -77,7 +77,7 @@ class Json {
   /// Adds a value to the end of this array.
   void push_back(const Json& value);
 
-  /// Says whether this is null, or an object or array without anything in it.
+  /// Returns whether this is null, or an empty object or array.
   bool empty() const { return text_ == "null" || text_ == "[]" || text_ == "{}"; }
 
   /// Returns the compact text: {"a":1,"b":[2,3]}.
@@ -87,30 +87,30 @@ class Json {
   /// Returns the text with each member and value on a line of its own.
   std::string indented(int spaces) const;
 
-  /// Returns the text for people to read, with a newline at its end: a value that holds no object
-  /// is one line, so that a profile has one measurement, link or roofline on each. Numbers are
-  /// written as fmt does: 5, not 5.0.
+  /// Returns the text for people to read, with a newline at its end: a value that contains no
+  /// object is one line, so that a profile has one measurement, link or roofline per line. Numbers
+  /// are written as fmt does: 5, not 5.0.
   std::string laid_out() const;
 
  private:
   std::string text_;
 };
 
-/// Is a member of an object.
+/// A member of an object.
 struct Json::Member {
   std::string_view key;
   Json value;
 };
 
-/// Is an object of arrays, filled row by row: {"start":[1,2],"end":[3,4]}.
+/// An object of arrays, filled row by row: {"start":[1,2],"end":[3,4]}.
 class JsonColumns {
  public:
   JsonColumns() = default;
 
-  /// Has these columns, in this order, even if no row comes.
+  /// Makes these columns, in this order, even if there are no rows.
   JsonColumns(std::initializer_list<std::string_view> names);
 
-  /// Returns the array of that name, which is new and empty at its first mention.
+  /// Returns the array of that name, which is new and empty at its first use.
   Json& operator[](std::string_view name);
 
   /// Returns the object, null without columns.

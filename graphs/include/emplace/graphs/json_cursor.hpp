@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads JSON so that a mistake in it is told with file, JSON pointer and what was expected:
+// Reads JSON so that a mistake in it is reported with file, JSON pointer and what was expected:
 //     cluster.json: /devices/2/profile: expected a text, found the number 7
 // A JsonDocument owns the parsed text; a JsonCursor is one value in it and must not outlive it.
 // Duplicate members, unknown members, NaN, text that is not UTF-8 and numbers out of range are all
@@ -22,35 +22,35 @@ namespace emplace {
 
 class JsonDocument;
 
-/// Points at one value of a JSON document, and knows where it stands.
+/// Points at one value of a JSON document, and knows its place.
 class JsonCursor {
  public:
-  /// Points at `value`, which stands at `pointer` in `source` (a file name, for errors).
+  /// Points at `value`, which is at `pointer` in `source` (a file name, for errors).
   JsonCursor(const nlohmann::json& value, std::string_view source, std::string pointer)
       : value_(&value), source_(source), pointer_(std::move(pointer)) {}
 
-  /// Returns the member `key` of this object; fails if this is no object or has no such member.
+  /// Returns the member `key` of this object; fails if this is not an object or has no such member.
   JsonCursor at(std::string_view key) const;
 
   /// Returns the member `key`, or nothing if this object has none.
   std::optional<JsonCursor> find(std::string_view key) const;
 
-  /// Returns the elements of this array in order; fails if it is no array.
+  /// Returns the elements of this array in order; fails if it is not an array.
   std::vector<JsonCursor> elements() const;
 
-  /// Returns the members of this object, sorted by name; fails if it is no object.
+  /// Returns the members of this object, sorted by name; fails if it is not an object.
   std::vector<std::pair<std::string, JsonCursor>> members() const;
 
-  /// Fails if this is no object or has a member not among `keys`, naming the nearest of them.
+  /// Fails if this is not an object or has a member not among `keys`, naming the nearest of them.
   void expect_only(std::initializer_list<std::string_view> keys) const;
 
-  /// Fails unless this object says `"schema": schema` and a `"version"` from 1 to `version`.
+  /// Fails unless this object has `"schema": schema` and a `"version"` from 1 to `version`.
   void expect_schema(std::string_view schema, std::int64_t version) const;
 
   /// Returns this text; fails for anything else.
   std::string text() const;
 
-  /// Returns this text; fails if it is empty too.
+  /// Returns this text; also fails if it is empty.
   std::string non_empty_text() const;
 
   /// Returns the index of this text among `choices`; fails if it is none of them.
@@ -65,11 +65,10 @@ class JsonCursor {
   /// Returns this truth value.
   bool boolean() const;
 
-  /// Returns a document of its own that holds a copy of this value and names the same place in
-  /// errors.
+  /// Returns a separate document with a copy of this value, which names the same place in errors.
   JsonDocument copy() const;
 
-  /// Says whether this is an array, an object, a text, a truth value, a whole number written
+  /// Returns whether this is an array, an object, a text, a truth value, a whole number written
   /// without a point.
   bool is_array() const;
   bool is_object() const;
@@ -91,8 +90,8 @@ class JsonCursor {
 /// Owns a parsed JSON value.
 class JsonDocument {
  public:
-  /// Parses `text`; `source` is its name in errors. Throws kFormat with line and column where it is
-  /// no JSON in UTF-8, and where it has a duplicate member, a number that no double holds or more
+  /// Parses `text`; `source` is its name in errors. Throws kFormat with line and column if it is
+  /// not JSON in UTF-8, or has a duplicate member, a number that no double can represent, or more
   /// than 64 levels.
   static JsonDocument parse(std::string_view text, std::string source);
 
@@ -117,8 +116,8 @@ class JsonDocument {
   std::unique_ptr<Place> place_;
 };
 
-/// Returns the names of the members of the object that `text` is, in order, up to the first mistake
-/// in it; nothing if it is no object.
+/// Returns the names of the members of the object `text`, in order, up to the first mistake in it;
+/// nothing if it is not an object.
 std::vector<std::string> json_root_members(std::string_view text);
 
 }  // namespace emplace

@@ -1,7 +1,7 @@
 #pragma once
 
 // Places the nodes of a directed graph in layers, so that edges run down (Sugiyama, Tagawa and Toda
-// 1981). Any graph will do; a grouped graph is what it is for.
+// 1981). It works for any graph, but is made for grouped graphs.
 //   1. Edges that close a cycle are turned around, found by a depth-first search.
 //   2. Each node is in the layer after its last predecessor, then moves down or up where that
 //      shortens at least as many edges as it lengthens.
@@ -32,7 +32,7 @@ struct LayeredEdge {
   double weight = 1;  ///< how hard it pulls its ends onto one vertical line; positive
 };
 
-/// Says how large nodes are and how much room is between them, in pixels.
+/// How large nodes are and how much room is between them, in pixels.
 struct LayeredSizes {
   double node_width = 144;
   double node_height = 34;
@@ -41,12 +41,12 @@ struct LayeredSizes {
   double layer_gap = 34;  ///< between layers
 };
 
-/// Holds where everything is; the upper left corner is (0, 0).
+/// Where everything is; the upper left corner is (0, 0).
 struct LayeredLayout {
   /// Most waypoints of all routes together.
   static constexpr std::size_t kMaxWaypoints = 100'000;
 
-  /// Holds a place in pixels.
+  /// A place in pixels.
   struct Point {
     double x = 0;
     double y = 0;

@@ -1,10 +1,11 @@
 #pragma once
 
-// Mixed precision: a forward graph in float32 becomes one that computes in 16 bits, as frameworks
-// do it automatically (Micikevicius et al., Mixed Precision Training, ICLR 2018, arXiv 1710.03740):
+// Mixed precision: turns a forward graph in float32 into one that computes in 16 bits, as
+// frameworks do automatically (Micikevicius et al., Mixed Precision Training, ICLR 2018, arXiv
+// 1710.03740):
 //   - variables, optimizer slots and the inputs of the step stay float32; one cast for each, which
 //     all its readers share, makes the 16-bit numbers of a step;
-//   - parameters of normalizations are read as they are, and so are tables of embeddings, of which
+//   - parameters of normalizations are read as they are, and so are tables of embeddings, where
 //     only the rows that are looked up become 16 bits;
 //   - losses compute in float32, from a cast of what they read; statistics of normalizations are
 //     float32;

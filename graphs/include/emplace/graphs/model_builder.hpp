@@ -1,10 +1,11 @@
 #pragma once
 
-// Writes a network down as its forward layers, with real shapes; FLOPs, bytes, parameters and
-// memory follow from them. Feature maps are NCHW. A layer that has parameters is one `variable` op
-// for each tensor of them (float32 by default) and the op that reads it; both share a device.
-// Weights that several ops read, as in an unrolled network, are a `variable` of the caller's; it
-// shares the device of its first reader only, for else a whole unrolled layer would be one lump.
+// Describes a network by its forward layers, with real shapes; FLOPs, bytes, parameters and memory
+// follow from them. Feature maps are NCHW. A layer that has parameters is one `variable` op for
+// each tensor of them (float32 by default) and the op that reads it; both share a device. Weights
+// that several ops read, as in an unrolled network, are a `variable` of the caller; it shares only
+// the device of its first reader, because otherwise a whole unrolled layer would have to be on one
+// device.
 //
 //     ModelBuilder net("tiny");
 //     Tensor x = net.input("image", {64, 3, 32, 32});
@@ -17,11 +18,11 @@
 //     OpGraph forward = std::move(net).finish();
 //     OpGraph training = training_graph(forward, find_optimizer("adam"));
 //
-// What is counted: a multiply-add is 2 FLOPs, any other operation on a number 1. Bytes are what an
-// ideal kernel must move: every input read once, every output written once, and batch_norm's input
-// read a second time, because the mean must be known before it can be applied. No op needs
-// workspace. Ops are called scope/kind, from the second of a kind in a scope on with a number:
-// "block/conv2d_2". Shapes that do not fit each other throw kUsage, naming the graph and the scope.
+// A multiply-add counts as 2 FLOPs, any other operation on a number as 1. Bytes are what an ideal
+// kernel must move: every input read once, every output written once, and batch_norm's input read a
+// second time, because the mean must be known before it can be applied. No op needs workspace. Ops
+// are called scope/kind, with a number from the second of a kind in a scope on: "block/conv2d_2".
+// Shapes that do not fit each other throw kUsage, naming the graph and the scope.
 
 #include <emplace/graphs/op_graph.hpp>
 
@@ -44,15 +45,15 @@ struct Tensor {
   std::int32_t output = 0;
 };
 
-/// Says how a window is moved over a feature map of height x width.
+/// How a window is moved over a feature map of height x width.
 enum class Padding : std::uint8_t { kValid, kSame };
 
-/// Says how far a window moves at a time.
+/// How far a window moves at a time.
 struct Stride2d {
   std::int64_t down;
   std::int64_t across;
 
-  /// Moves alike both ways; not explicit, because most windows do.
+  /// Moves by the same distance both ways; not explicit, because most windows do.
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr Stride2d(std::int64_t both) : Stride2d(both, both) {}
 
@@ -60,7 +61,7 @@ struct Stride2d {
   constexpr Stride2d(std::int64_t rows, std::int64_t columns) : down(rows), across(columns) {}
 };
 
-/// Holds the attributes of a convolution.
+/// The attributes of a convolution.
 struct Conv2d {
   std::int64_t filters = 1;
   std::array<std::int64_t, 2> kernel{1, 1};  ///< height, width
@@ -69,36 +70,36 @@ struct Conv2d {
   std::int64_t dilation = 1;  ///< distance between neighbours under the window
 };
 
-/// Holds the attributes of a depthwise convolution.
+/// The attributes of a depthwise convolution.
 struct DepthwiseConv2d {
   std::array<std::int64_t, 2> kernel{1, 1};  ///< height, width
   Stride2d stride = 1;
   Padding padding = Padding::kSame;
 };
 
-/// Holds the attributes of a pooling window.
+/// The attributes of a pooling window.
 struct Pool2d {
   std::int64_t kernel = 2;  ///< height and width
   std::int64_t stride = 2;
   Padding padding = Padding::kValid;
 };
 
-/// Says which sides of a matrix product are stored transposed.
+/// Which sides of a matrix product are stored transposed.
 struct Transposed {
   bool left = false;
   bool right = false;
 };
 
-/// Says whether a dense layer learns a bias.
+/// Whether a dense layer learns a bias.
 enum class Bias : std::uint8_t { kNone, kLearned };
 
-/// Names what an LSTM cell carries from one step to the next.
+/// The state that an LSTM cell passes from one step to the next.
 struct LstmState {
   Tensor h;  ///< its result, [N, H]
   Tensor c;  ///< its memory, [N, H]
 };
 
-/// Says which experts the tokens go to.
+/// Which experts the tokens go to.
 struct Routing {
   Tensor weights;  ///< of each token's experts, [tokens, k]
   Tensor experts;  ///< their numbers, [tokens, k]
@@ -178,7 +179,7 @@ class ModelBuilder {
   /// Applies 1 / (1 + exp(-x)).
   Tensor sigmoid(Tensor x);
 
-  /// Multiplies by a constant, which changes no size and no cost, so a graph does not know it.
+  /// Multiplies by a constant, which changes no size and no cost and is not stored in the graph.
   Tensor scale(Tensor x);
 
   /// Adds two tensors of one shape.
@@ -193,10 +194,10 @@ class ModelBuilder {
   /// Joins tensors that differ along `axis` only; by default [N, C, ...] along the channels.
   Tensor concat(std::span<const Tensor> parts, std::size_t axis = 1);
 
-  /// Cuts a tensor along `axis` in so many equal parts.
+  /// Cuts a tensor along `axis` into this many equal parts.
   std::vector<Tensor> split(Tensor x, std::int64_t parts, std::size_t axis);
 
-  /// Says that the same elements have another shape, without moving anything.
+  /// Gives the same elements another shape, without moving anything.
   Tensor reshape(Tensor x, std::vector<std::int64_t> shape);
 
   /// Reshapes [N, ...] to [N, rest].
@@ -239,7 +240,7 @@ class ModelBuilder {
   Tensor softmax(Tensor x);
 
   /// Returns the weighted sum of scalar losses, a scalar. Weights are constants that change no size
-  /// and no cost, so a graph does not know them.
+  /// and no cost and are not stored in the graph.
   Tensor add_losses(std::span<const Tensor> losses);
 
   // --- Transformers (model_builder_attention.cpp) ---
@@ -263,14 +264,14 @@ class ModelBuilder {
   /// (Su et al. 2021). FLOPs: 3 for each element. Reads a table of cosines and sines.
   Tensor rotary_embedding(Tensor x);
 
-  /// Sets what scores, [..., queries, keys], say of later keys to minus infinity; softmax follows.
+  /// Sets the scores, [..., queries, keys], of later keys to minus infinity; softmax follows.
   Tensor causal_mask(Tensor scores);
 
   /// Moves each row of scores, [..., queries, distances], so that its columns become keys (Dai et
   /// al. 2019, appendix B).
   Tensor relative_shift(Tensor scores);
 
-  /// Takes a block of these extents out of a tensor; where it lies does not matter here.
+  /// Takes a block of these extents out of a tensor; its position does not matter here.
   Tensor slice(Tensor x, std::vector<std::int64_t> extents);
 
   /// Repeats a tensor: [...] -> [copies, ...].
@@ -282,7 +283,7 @@ class ModelBuilder {
   /// k comparisons for each probability.
   Routing top_k(Tensor probabilities, std::int64_t k);
 
-  /// Copies each token of x, [tokens, width], to its experts, of which each takes `capacity`.
+  /// Copies each token of x, [tokens, width], to its experts, each of which takes `capacity`.
   /// Returns what each expert receives, [capacity, width].
   std::vector<Tensor> dispatch(Tensor x, const Routing& routing, std::int64_t experts,
                                std::int64_t capacity);
@@ -299,7 +300,7 @@ class ModelBuilder {
   /// is that of the rows that were looked up, and only they are updated.
   Tensor embedding_bag(Tensor table, Tensor ids);
 
-  /// Takes what lies below the diagonals of [N, F, F]: [N, F (F - 1) / 2].
+  /// Takes the elements below the diagonals of [N, F, F]: [N, F (F - 1) / 2].
   Tensor lower_triangle(Tensor x);
 
   /// Returns the mean cross entropy of sigmoid(logits) against labels of the same shape.
@@ -315,7 +316,7 @@ class ModelBuilder {
   OpGraph finish() &&;
 
  private:
-  // What the dimensions of a window over a feature map come to.
+  // The resulting dimensions of a window over a feature map.
   struct Window {
     std::int64_t n, c, h, w, p, q;
   };

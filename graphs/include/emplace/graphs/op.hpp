@@ -1,7 +1,7 @@
 #pragma once
 
 // One operation of a neural network and the tensors that it makes; op_graph.hpp joins operations to
-// a graph. They are apart because Boost.Graph costs a file that includes it over a second of
+// a graph. They are separate because Boost.Graph costs a file that includes it over a second of
 // compile time, and a file of CUDA kernels four.
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace emplace {
 
-/// Says in which part of a step an op runs.
+/// The part of a step in which an op runs.
 enum class Phase : std::uint8_t { kForward, kBackward, kUpdate };
 
 /// Names the type of a tensor's elements.
@@ -33,7 +33,7 @@ std::int64_t size_of(DataType type);
 /// Returns "forward", "backward" or "update".
 std::string_view to_string(Phase phase);
 
-/// Returns the name as our format writes it, for example "float32".
+/// Returns the name as in our format, for example "float32".
 std::string_view to_string(DataType type);
 
 /// Describes one tensor that an op produces.
@@ -41,7 +41,7 @@ struct Output {
   std::vector<std::int64_t> shape{};   ///< outermost dimension first; empty for a scalar
   DataType type = DataType::kFloat32;  ///< of the elements
   std::int64_t bytes = 0;              ///< what a transfer of it moves
-  /// Says that the tensor is the op's persistent storage (a variable's value): it takes no memory
+  /// Whether the tensor is the op's persistent storage (a variable's value), which takes no memory
   /// beyond `Op::persistent_bytes`.
   bool persistent = false;
 };
@@ -49,7 +49,7 @@ struct Output {
 /// The largest relative standard deviation of a cost: as much as the cost itself.
 inline constexpr double kMaxCostSpread = 1;
 
-/// Holds a cost that was measured elsewhere, for one class of devices.
+/// A cost that was measured elsewhere, for one class of devices.
 struct MeasuredCost {
   std::string device_class{};  ///< as in DeviceProfile::device_class
   double cost_us = 0;          ///< microseconds, at least 0
@@ -66,7 +66,7 @@ struct Op {
   std::int64_t bytes_read = 0;        ///< from the device's memory
   std::int64_t bytes_written = 0;     ///< to the device's memory
   std::vector<Output> outputs{};      ///< tensors it produces, by output index
-  std::int64_t parameters = 0;        ///< trained numbers that it holds (variables only)
+  std::int64_t parameters = 0;        ///< trained numbers that it stores (variables only)
   std::int64_t persistent_bytes = 0;  ///< weights and optimizer slots, kept between steps
   std::int64_t workspace_bytes = 0;   ///< scratch memory while it runs
   std::string colocation{};           ///< ops with the same non-empty label share a device

@@ -5,8 +5,8 @@
 // OpGraph is a Boost.Graph adjacency_list with bundled properties, so every algorithm, reader and
 // writer of Boost.Graph works on it. Vertices are added once and never removed: a vertex descriptor
 // is an OpId. Parallel edges are meaningful (an op may read two outputs of one producer, or one
-// twice), and an op's in-edges stand in the order of its inputs. A graph says what is computed; it
-// knows neither times nor devices, except for costs that were measured elsewhere and came with the
+// twice), and an op's in-edges are in the order of its inputs. A graph describes what is computed;
+// it has neither times nor devices, except for costs that were measured elsewhere and came with the
 // graph.
 
 #include <emplace/graphs/ids.hpp>
@@ -42,10 +42,10 @@ using OpGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirecti
 /// Returns the number of ops, as an OpId.
 inline OpId num_ops(const OpGraph& graph) { return static_cast<OpId>(boost::num_vertices(graph)); }
 
-/// Adds an edge that hands `producer`'s output (or kControl) to `consumer` as its next input.
+/// Adds an edge that passes `producer`'s output (or kControl) to `consumer` as its next input.
 void add_dependency(OpGraph& graph, OpId producer, std::int32_t output, OpId consumer);
 
-/// Returns every op after all of its producers, the op with the least id first where there is a
+/// Returns every op after all of its producers, the op with the least id first if there is a
 /// choice. Throws kFormat, naming some of the ops on a cycle, if there is one. O(ops log ops +
 /// edges).
 std::vector<OpId> topological_order(const OpGraph& graph);
@@ -55,11 +55,11 @@ std::vector<OpId> topological_order(const OpGraph& graph);
 /// `source` begins the message.
 void validate(const OpGraph& graph, std::string_view source);
 
-/// Holds sums over all ops of a graph.
+/// Sums over all ops of a graph.
 struct GraphTotals {
   std::int64_t flops = 0;             ///< of one step
   std::int64_t parameters = 0;        ///< trained numbers
-  std::int64_t parameter_bytes = 0;   ///< what the variables hold
+  std::int64_t parameter_bytes = 0;   ///< of the variables
   std::int64_t persistent_bytes = 0;  ///< parameters and optimizer slots
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// The kinds of ops that emplace knows, what their `shape` means, and the class by which a device
-// profile states how efficiently it runs them, and whether its result needs memory of its own. An
-// op of any other kind is legal in a graph; its class is kOther and its cost a guess.
+// The kinds of ops that emplace knows, what their `shape` means, the class by which a device
+// profile states how efficiently it runs them, and whether the result needs its own memory. An op
+// of any other kind is legal in a graph; its class is kOther and its cost a guess.
 
 #include <cstdint>
 #include <span>
@@ -30,7 +30,7 @@ inline constexpr std::size_t kNumOpClasses = 10;
 /// Returns the name used in profiles, for example "convolution".
 std::string_view to_string(OpClass op_class);
 
-/// Says where frameworks keep the first result of an op.
+/// Where frameworks keep the first result of an op.
 enum class ResultMemory : std::uint8_t {
   kOwn,      ///< in memory that is taken for it
   kView,     ///< where its first input is: the same elements, described in another way
@@ -59,7 +59,7 @@ OpClass op_class_of(std::string_view kind);
 /// Returns where the first result of ops of `kind` is; kOwn if the kind is unknown.
 ResultMemory result_memory_of(std::string_view kind);
 
-/// Says whether ops of `kind` occupy a device at all; unknown kinds do.
+/// Returns whether ops of `kind` occupy a device at all; unknown kinds do.
 bool launches(std::string_view kind);
 
 }  // namespace emplace

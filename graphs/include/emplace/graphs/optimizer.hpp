@@ -13,7 +13,7 @@ namespace emplace {
 /// Describes an update rule, counted per parameter.
 struct Optimizer {
   std::string_view name;     ///< as users type it
-  std::int64_t slots;        ///< numbers kept between steps beside the parameter itself
+  std::int64_t slots;        ///< numbers kept between steps in addition to the parameter itself
   std::int64_t flops;        ///< operations per parameter and update
   std::string_view summary;  ///< one line, with reference
 };

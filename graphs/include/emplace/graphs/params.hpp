@@ -16,7 +16,7 @@
 
 namespace emplace {
 
-/// Holds the value of one parameter.
+/// The value of one parameter.
 using ParamValue = std::variant<bool, std::int64_t, double, std::string>;
 
 /// Describes one parameter: what it is called, what it is by default and what it may be.
@@ -27,15 +27,15 @@ struct ParamSpec {
   double max = 0;                      ///< largest value of a number
   std::vector<std::string> choices{};  ///< what a text may be
   std::string summary{};               ///< one line, with the unit
-  std::string group{};                 ///< what it shapes ("network"); listings keep such together
-  bool expert = false;                 ///< few users need it, so listings show it last
+  std::string group{};  ///< what it affects ("network"); listings keep groups together
+  bool expert = false;  ///< few users need it, so listings show it last
 };
 
 /// Describes a whole number from `min` to `max`, by default `value`.
 ParamSpec whole_number(std::string name, std::int64_t value, std::int64_t min, std::int64_t max,
                        std::string summary);
 
-/// Holds a value for each parameter of one table.
+/// A value for each parameter of one table.
 class Params {
  public:
   /// Returns the value of `name`. Requires: the table has `name` with type T (bool, std::int64_t,
@@ -48,7 +48,7 @@ class Params {
   /// Returns the values by name.
   const std::map<std::string, ParamValue, std::less<>>& values() const { return values_; }
 
-  /// Sets `name` to `value`, whatever it was.
+  /// Sets `name` to `value`.
   void set(std::string name, ParamValue value) { values_[std::move(name)] = std::move(value); }
 
  private:
@@ -57,19 +57,18 @@ class Params {
   std::map<std::string, ParamValue, std::less<>> values_;
 };
 
-/// Holds a name with the parameters that a user wrote after it.
+/// A name with the parameters that a user wrote after it.
 struct Spec {
   std::string name{};
   std::vector<std::pair<std::string, std::string>> given{};
 
   /// Reads `name:key=value,key=value`; throws kUsage where a key or a value is missing or a key
-  /// comes twice.
+  /// appears twice.
   static Spec parse(std::string_view text);
 };
 
-/// Returns the table's defaults with what `spec` gives put in their place. `what` is for errors:
-/// "agent hill-climb". Throws kUsage for an unknown parameter, a wrong type or a value out of
-/// bounds.
+/// Returns the table's defaults, replaced by the values in `spec`. `what` is for errors: "agent
+/// hill-climb". Throws kUsage for an unknown parameter, a wrong type or a value out of bounds.
 Params resolve_params(std::span<const ParamSpec> table, const Spec& spec, std::string_view what);
 
 /// Returns `value` as a user would write it.

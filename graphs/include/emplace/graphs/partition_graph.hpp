@@ -1,7 +1,7 @@
 #pragma once
 
-// Graphs as partitioning libraries read them: without direction, and with integer weights. A
-// partitioner balances work and cuts few bytes, and knows nothing of order in time.
+// Graphs as partitioning libraries read them: undirected, and with integer weights. A partitioner
+// balances work and cuts few bytes, and ignores the order in time.
 
 #include <emplace/graphs/id_vector.hpp>
 
@@ -11,8 +11,8 @@
 
 namespace emplace {
 
-/// Holds a graph in CSR form; each edge stands in the lists of both of its ends. No sum of weights
-/// leaves 31 bits.
+/// A graph in CSR form; each edge is in the lists of both of its ends. No sum of weights exceeds 31
+/// bits.
 struct PartitionGraph {
   using Vertex = std::int32_t;
 
@@ -34,9 +34,10 @@ struct PartitionEdge {
 PartitionGraph partition_graph(std::span<const double> weights,
                                std::span<const PartitionEdge> edges);
 
-/// Parts the vertices by recursive bisection with METIS: part i has the share `shares[i]` of the
-/// weight, about, and edges between parts weigh little. Returns the part of each vertex; some parts
-/// may be empty. Any thread may call it, one is served at a time. Only in a build with METIS.
+/// Partitions the vertices by recursive bisection with METIS: part i has about the share
+/// `shares[i]` of the weight, and edges between parts have little weight. Returns the part of each
+/// vertex; some parts may be empty. Any thread may call it; one is served at a time. Only in a
+/// build with METIS.
 std::vector<std::int32_t> metis_parts(const PartitionGraph& graph, std::span<const double> shares);
 
 }  // namespace emplace

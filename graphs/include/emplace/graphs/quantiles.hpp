@@ -1,7 +1,7 @@
 #pragma once
 
 // The order statistics of the project, one definition each. They differ only in which value they
-// take where the count of values leaves a choice. All are exact: no value is rounded on the way.
+// take if the count of values leaves a choice. All are exact: no value is rounded on the way.
 // Thread-safe.
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace emplace {
 /// O(n).
 double median(std::vector<double> values);
 
-/// Returns the larger of the two in the middle of an even count, and else the median: a value that
+/// Returns the larger of the two in the middle of an even count, otherwise the median: a value that
 /// occurs. Requires: not empty. O(n).
 double upper_median(std::vector<double> values);
 

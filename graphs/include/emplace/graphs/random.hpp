@@ -1,10 +1,10 @@
 #pragma once
 
 // Deterministic random numbers: equal on every machine, compiler and thread count
-// (docs/concepts/determinism.md). The standard library fixes its generators but not its
-// distributions, so both are implemented here.
-// Generator: xoshiro256** 1.0 (Blackman, Vigna 2018), seeded by SplitMix64.
-// A stream belongs to one thread; independent streams come from `stable_hash` of their coordinates.
+// (docs/concepts/determinism.md). The C++ standard defines its generators exactly, but not its
+// distributions, so both are implemented here. Generator: xoshiro256** 1.0 (Blackman, Vigna 2018),
+// seeded by SplitMix64. A stream belongs to one thread; independent streams come from `stable_hash`
+// of their coordinates.
 
 #include <array>
 #include <cstdint>
@@ -23,14 +23,14 @@ class RandomStream {
   /// Starts the stream of `seed`; different seeds give unrelated streams.
   explicit RandomStream(std::uint64_t seed);
 
-  /// Says where a stream is.
+  /// The state of a stream.
   using State = std::array<std::uint64_t, 4>;
 
-  /// Goes on from where another stream was. Requires: `state` comes from state(), so that not all
-  /// of it is 0.
+  /// Continues from the state of another stream. Requires: `state` comes from state(), so that not
+  /// all of it is 0.
   explicit RandomStream(const State& state) : state_(state) {}
 
-  /// Returns where the stream is.
+  /// Returns the state of the stream.
   const State& state() const { return state_; }
 
   /// Returns 64 random bits.

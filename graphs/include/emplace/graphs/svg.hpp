@@ -1,9 +1,9 @@
 #pragma once
 
-// Pictures in SVG 1.1 that need no font, style sheet or script of their own: a white card on which
-// shapes and text are drawn. Text may come from users' files: it is escaped, and characters that
-// XML forbids or that change the direction of reading become U+FFFD. Numbers have one decimal, so
-// that the same picture is the same bytes everywhere.
+// Pictures in SVG 1.1 without fonts, style sheets or scripts: a white card on which shapes and text
+// are drawn. Text may come from users' files: it is escaped, and characters that XML forbids or
+// that change the direction of reading become U+FFFD. Numbers have one decimal, so that the same
+// picture is the same bytes everywhere.
 
 #include <emplace/graphs/escape.hpp>
 
@@ -20,7 +20,7 @@ std::string svg_number(double value);
 /// Returns about how wide `text` is in a sans-serif font of `font_size` pixels.
 double text_width(std::string_view text, double font_size);
 
-/// Says which end of a text that is too long is left out.
+/// Which end of an overlong text is left out.
 enum class CutEnd { kFront, kBack };
 
 /// Returns the text, cut to `width` pixels with an ellipsis where it is longer; empty if no
@@ -28,7 +28,7 @@ enum class CutEnd { kFront, kBack };
 std::string fitted_text(std::string_view text, double width, double font_size,
                         CutEnd cut = CutEnd::kBack);
 
-/// Colours that colour-blind readers tell apart (Okabe and Ito 2008, without black and yellow;
+/// Colours that colour-blind readers can distinguish (Okabe and Ito 2008, without black and yellow;
 /// then darker ones in the order of Tol 2021). Pictures with more colours start again.
 inline constexpr std::array<std::string_view, 12> kPictureColors = {
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
@@ -37,14 +37,14 @@ inline constexpr std::array<std::string_view, 12> kPictureColors = {
 /// Returns a colour of kPictureColors, any index, mixed with white: 0 is white, 1 the colour.
 std::string tinted_color(std::size_t color, double strength);
 
-/// Writes a picture shape by shape. `attributes` are SVG as it is, such as `fill="#fff"`; text and
-/// titles, which viewers show where one points, are escaped.
+/// Writes a picture shape by shape. `attributes` are plain SVG, such as `fill="#fff"`; text and
+/// titles, which viewers show at the pointer, are escaped.
 class Svg {
  public:
-  /// Pixels of a text whose attributes name no other size.
+  /// Font size in pixels of a text without its own size.
   static constexpr double kFontSize = 12;
 
-  /// Starts a picture of so many pixels.
+  /// Starts a picture of this size in pixels.
   Svg(double width, double height);
 
   /// Draws a rectangle with its upper left corner at (x, y).
@@ -67,8 +67,8 @@ class Svg {
   /// Writes a text whose baseline starts at (x, y).
   void text(double x, double y, std::string_view content, std::string_view attributes = {});
 
-  /// Opens a `<g>` or the element that is named; close() ends the one opened last. What a group
-  /// holds shares its attributes and title.
+  /// Opens a `<g>` or the named element; close() ends the one opened last. The content of a group
+  /// shares its attributes and title.
   void open(std::string_view attributes, std::string_view title = {},
             std::string_view element = "g");
   void close(std::string_view element = "g");

@@ -10,8 +10,8 @@
 
 namespace emplace {
 
-/// Returns the kinds of ops whose work nobody counted, and how many ops of each there are: kinds
-/// that no table knows, of ops without FLOPs and without measured costs. O(ops).
+/// Returns the kinds of ops whose work was not counted, and the number of ops of each: kinds that
+/// are in no table, of ops without FLOPs and without measured costs. O(ops).
 std::map<std::string, std::int64_t> uncounted_kinds(const OpGraph& graph);
 
 /// Returns the kinds and numbers that uncounted_kinds() returns as a sentence for people; empty if

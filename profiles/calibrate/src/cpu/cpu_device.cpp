@@ -284,7 +284,7 @@ std::vector<int> usable_cores() {
   CPU_ZERO(&set);
   std::vector<int> cores;
   if (sched_getaffinity(0, sizeof(set), &set) != 0) {
-    throw DeviceFailure("sched_getaffinity: the system does not tell which cores may be used");
+    throw DeviceFailure("sched_getaffinity: the system does not report which cores may be used");
   }
   for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &set)) {

@@ -136,7 +136,7 @@ CudaDevices cuda_devices(const CudaOptions& options) {
 
 double replayed_launch_us(ComputeDevice& device) {
   auto* found = dynamic_cast<CudaDevice*>(&device);
-  EMPLACE_CHECK(found != nullptr, "{} is no CUDA device", device.facts().name);
+  EMPLACE_CHECK(found != nullptr, "{} is not a CUDA device", device.facts().name);
   return found->timer().replayed_launch_us();
 }
 

@@ -90,7 +90,8 @@ std::string why_no_gpu(cudaError_t status) {
   switch (status) {
     case cudaSuccess:
     case cudaErrorNoDevice:
-      return "no NVIDIA GPU was found: is one there, and is CUDA_VISIBLE_DEVICES not hiding it?";
+      return "no NVIDIA GPU was found: is one installed, and is it not hidden by "
+             "CUDA_VISIBLE_DEVICES?";
     case cudaErrorInsufficientDriver: {
       int version = 0;
       cudaDriverGetVersion(&version);

@@ -69,7 +69,7 @@ SharedLibrary::SharedLibrary(LibraryRequest request) : request_(std::move(reques
     }
   }
   throw DeviceFailure(
-      fmt::format("{} is missing: no {} in {}{}. {}, or set {} to the folders that hold it",
+      fmt::format("{} is missing: no {} in {}{}. {}, or set {} to the folders that contain it",
                   request_.what, fmt::join(request_.names, " or "), fmt::join(searched, ", "),
                   complaint, request_.remedy, kFoldersVariable));
 }

@@ -27,7 +27,7 @@ void CuptiLibrary::check(CUptiResult result, std::string_view call) const {
   if (result != CUPTI_SUCCESS) {
     const char* text = nullptr;
     if (get_result_string(result, &text) != CUPTI_SUCCESS || text == nullptr) {
-      text = "an error that it has no name for";
+      text = "an error without a name";
     }
     throw DeviceFailure(explain_refusal(call, static_cast<std::uint32_t>(result), text));
   }

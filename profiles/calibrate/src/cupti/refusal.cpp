@@ -14,7 +14,7 @@ struct Cause {
 };
 
 constexpr std::string_view kOtherProfiler =
-    "another profiler holds CUPTI, which serves one in a process: run without Nsight, "
+    "another profiler is using CUPTI, which serves one in a process: run without Nsight, "
     "compute-sanitizer, DCGM's counters and the like";
 constexpr std::string_view kPrivileges =
     "profiling is reserved for administrators: run as root (in a container with CAP_SYS_ADMIN), or "

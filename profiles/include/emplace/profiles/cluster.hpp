@@ -14,20 +14,20 @@
 
 namespace emplace {
 
-/// Says which rules a step on a cluster follows (docs/concepts/simulation.md).
+/// Which rules a step on a cluster follows (docs/concepts/simulation.md).
 enum class TransferModel : std::uint8_t { kPlaceto, kPhysical, kGrappler };
 
 /// Returns "placeto", "physical" or "grappler".
 std::string_view to_string(TransferModel model);
 
-/// Says which of the ready ops a device runs next in the `physical` model: the one that was ready
-/// first, or the one with the longest path of costs to the end of the step.
+/// Which of the ready ops a device runs next in the `physical` model: the one that was ready first,
+/// or the one with the longest path of costs to the end of the step.
 enum class QueueOrder : std::uint8_t { kFifo, kCriticalPath };
 
 /// Returns "fifo" or "critical-path".
 std::string_view to_string(QueueOrder order);
 
-/// Holds the constants of the `grappler` transfer model: a serial channel for each ordered pair of
+/// The constants of the `grappler` transfer model: a serial channel for each ordered pair of
 /// devices, which each transfer occupies for `latency_us + bytes / bytes_per_us`.
 struct GrapplerModel {
   double latency_us = 0;
@@ -36,11 +36,11 @@ struct GrapplerModel {
   bool operator==(const GrapplerModel&) const = default;
 };
 
-/// Holds the constants of the `placeto` transfer model (docs/concepts/simulation.md).
+/// The constants of the `placeto` transfer model (docs/concepts/simulation.md).
 struct PlacetoModel {
-  double gap_after_op_us = 5.7;  ///< a device rests this long after an op
+  double gap_after_op_us = 5.7;  ///< a device pauses this long after an op
   double gap_after_transfer_us =
-      25;                      ///< a device's outgoing channel rests this long after a transfer
+      25;                      ///< a device's outgoing channel pauses this long after a transfer
   double bytes_per_us = 7600;  ///< speed of a channel
 
   bool operator==(const PlacetoModel&) const = default;
@@ -50,8 +50,8 @@ struct PlacetoModel {
 struct Device {
   std::string name{};       ///< for example "gpu:0"
   std::size_t profile = 0;  ///< index into Cluster::profiles
-  /// Says whether agents choose this device unasked. A host CPU beside GPUs is there for placements
-  /// that name it, such as cpu-only, but is no choice for the others.
+  /// Whether agents choose this device by default. A host CPU next to GPUs is available to
+  /// placements that name it, such as cpu-only, but not to the others.
   bool placeable = true;
 
   bool operator==(const Device&) const = default;
@@ -79,18 +79,18 @@ struct Cluster {
 /// one.
 Cluster read_cluster(std::string_view text, const std::string& source);
 
-/// Returns a file of which read_cluster() makes `cluster` (see write_device_profile_json() for the
-/// peaks). Profiles are written whole at the first device that has them; requires that each has
-/// one, in the order of the devices. Links of a `physical` cluster are written one by one, without
-/// ends, and the routes of all pairs. Throws kUnsupported where a name or route is longer than a
-/// file may have.
+/// Returns a file from which read_cluster() makes `cluster` (see write_device_profile_json() for
+/// the peaks). Profiles are written in full at the first device that has them; requires that each
+/// profile has a device, in the order of the devices. Links of a `physical` cluster are written one
+/// by one, without ends, and the routes of all pairs. Throws kUnsupported if a name or route is
+/// longer than a file may have.
 std::string write_cluster_json(const Cluster& cluster);
 
 /// Returns the names of the shipped clusters, sorted.
 std::vector<std::string> cluster_names();
 
 /// Returns the shipped cluster called `name`, or reads the file that it names (anything with a '/'
-/// or ending in ".json"). An ending ":math=float32" or ":math=tf32" sets Cluster::math. Throws
+/// or ending in ".json"). A suffix ":math=float32" or ":math=tf32" sets Cluster::math. Throws
 /// kUnknownName, kIo or kFormat.
 Cluster load_cluster(std::string_view name_or_path);
 
@@ -101,7 +101,7 @@ std::vector<std::string> device_profile_names();
 DeviceProfile load_device_profile(std::string_view name);
 
 /// Returns the shipped device profile called `name`, or the profiles of the shipped cluster, or
-/// those that the profile or cluster file holds that it names. Throws kUnknownName, kIo or kFormat.
+/// those in the profile or cluster file that it names. Throws kUnknownName, kIo or kFormat.
 std::vector<DeviceProfile> load_device_profiles(std::string_view name_or_path);
 
 }  // namespace emplace

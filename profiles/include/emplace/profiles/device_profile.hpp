@@ -2,12 +2,12 @@
 
 // What one kind of device can do, and what an op costs on it.
 //
-// A cost comes from the first of these sources that has one, and says from which
+// A cost comes from the first of these sources that has one, and records which
 // (docs/concepts/costs.md):
 //   1. kMeasured      measured for exactly this op: by the graph's own file, else by the profile;
 //   2. kInterpolated  between measurements of the same kind and type (measurement_table.hpp);
 //   3. kRoofline      of the op's FLOPs, bytes and sizes (roofline.hpp), with the numbers of the
-//                     first case of its class that is the op's, else of the class;
+//                     first case of its class that selects the op, otherwise of the class;
 //   4. kGuess         the same with the profile's fallback, for unknown kinds.
 // Peaks are those of the arithmetic in which the op multiplies. Thread-safe: a profile never
 // changes.
@@ -27,13 +27,13 @@
 
 namespace emplace {
 
-/// Says how sure a cost is; see the head of this file.
+/// How certain a cost is; see the head of this file.
 enum class CostSource : std::uint8_t { kMeasured, kInterpolated, kRoofline, kGuess };
 
 /// Returns "measured", "interpolated", "roofline" or "guess".
 std::string_view to_string(CostSource source);
 
-/// Holds a cost and where it came from.
+/// A cost and where it came from.
 struct Cost {
   double us = 0;
   CostSource source = CostSource::kGuess;
@@ -43,16 +43,16 @@ struct Cost {
 /// Selects ops of a class that have a roofline of their own.
 struct CostCase {
   std::vector<std::string> kinds{};  ///< of ops; empty: all of the class
-  /// Selects convolutions by windows of so many rows and columns, moved by 1, undilated; 0: any.
+  /// Selects convolutions by windows of this many rows and columns, moved by 1, undilated; 0: any.
   std::int64_t window = 0;
   std::optional<Arithmetic> arithmetic{};  ///< in which they multiply; none: any
   Roofline roofline{};
-  std::string proxy{};  ///< of what its numbers are, if not of this device; else empty
+  std::string proxy{};  ///< the device that its numbers are from, if not this one
 
   bool operator==(const CostCase&) const = default;
 };
 
-/// Says where the numbers of a file come from.
+/// Where the numbers of a file come from.
 struct Provenance {
   std::string kind{};    ///< "spec-sheet", "fitted" or "measured"
   std::string source{};  ///< what was read, fitted to or run
@@ -62,8 +62,8 @@ struct Provenance {
   bool operator==(const Provenance&) const = default;
 };
 
-/// Says how well a cost source predicts ops that it has not seen: each shape is left out in turn
-/// and predicted from the others. An error is |predicted - measured| / measured.
+/// How well a cost source predicts ops that it has not seen: each shape is left out in turn and
+/// predicted from the others. An error is |predicted - measured| / measured.
 struct PredictionError {
   std::int32_t predicted = 0;  ///< measurements that it could predict
   double mean = 0;
@@ -73,7 +73,7 @@ struct PredictionError {
   bool operator==(const PredictionError&) const = default;
 };
 
-/// Sums up the measurements of one class of ops.
+/// Summarizes the measurements of one class of ops.
 struct ClassCalibration {
   std::int32_t measurements = 0;
   PredictionError interpolated{};
@@ -83,14 +83,14 @@ struct ClassCalibration {
   bool operator==(const ClassCalibration&) const = default;
 };
 
-/// Says how the measurements of a profile were made, and how good they are.
+/// How the measurements of a profile were made, and how good they are.
 struct Calibration {
   std::string product{};            ///< what the device calls itself: "NVIDIA H200"
   std::string software{};           ///< driver, libraries and their versions
   std::string clocks{};             ///< at which it ran, in words; empty if unknown
   std::string date{};               ///< ISO 8601
-  std::int64_t runs_throttled = 0;  ///< dropped since the device was below its clock
-  std::int64_t runs_lost = 0;       ///< dropped since the profiler lost their records
+  std::int64_t runs_throttled = 0;  ///< dropped because the device was below its clock
+  std::int64_t runs_lost = 0;       ///< dropped because the profiler lost their records
   std::array<std::optional<ClassCalibration>, kNumOpClasses> classes{};  ///< by OpClass
   /// Of all classes together; its `roofline` is the fallback, for all ops.
   ClassCalibration all{};
@@ -108,7 +108,7 @@ struct DeviceProfile {
   double float16_flops_per_us = 0;   ///< P in float16 and bfloat16; 0: as in float32
   std::int32_t multiprocessors = 0;  ///< 0: unknown
   double memory_bytes_per_us = 0;    ///< W
-  std::int64_t memory_bytes = 0;     ///< that the driver reports, or a program may use
+  std::int64_t memory_bytes = 0;     ///< reported by the driver, or available to a program
   std::int64_t context_bytes = 0;    ///< of these, what driver context and libraries occupy
   std::int64_t reserve_bytes = 0;    ///< of these, what a framework's allocator cannot hand out
   std::int32_t slots = 1;            ///< ops that run at the same time (`physical` model)
@@ -130,14 +130,14 @@ struct DeviceProfile {
 Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math = MathMode::kFramework);
 
 /// Returns the arithmetic in which an op of `kind` on numbers of `type` multiplies on a device of
-/// `profile`: only convolutions and products use another than kFloat32.
+/// `profile`: only convolutions and products use any other than kFloat32.
 Arithmetic arithmetic_of(const DeviceProfile& profile, std::string_view kind, DataType type,
                          MathMode math = MathMode::kFramework);
 
 /// Returns the rates of a device of `profile` in `arithmetic`.
 DeviceRates rates_of(const DeviceProfile& profile, Arithmetic arithmetic);
 
-/// Says whether `which` selects ops of this kind, shape and arithmetic, which are of its class.
+/// Returns whether `which` selects ops of this kind, shape and arithmetic, which are of its class.
 bool selects(const CostCase& which, std::string_view kind, std::span<const std::int64_t> shape,
              Arithmetic arithmetic);
 
@@ -145,16 +145,16 @@ bool selects(const CostCase& which, std::string_view kind, std::span<const std::
 const Roofline& roofline_of(const DeviceProfile& profile, std::string_view kind,
                             std::span<const std::int64_t> shape, Arithmetic arithmetic);
 
-/// Returns what the profile's roofline says of an op that was measured: microseconds.
+/// Returns the time that the profile's roofline predicts for an op that was measured: microseconds.
 double roofline_us(const DeviceProfile& profile, const OpMeasurement& measurement);
 
 /// Reads a device profile (profiles/schema/device_profile.schema.json); `source` names it in
 /// errors.
 DeviceProfile read_device_profile(std::string_view text, const std::string& source);
 
-/// Returns the file of which read_device_profile() makes `profile`. The peaks, which a file gives
-/// per second, come back exactly where that is a whole number below 2^50, and else within a unit of
-/// the last place.
+/// Returns the file from which read_device_profile() makes `profile`. The peaks, which a file gives
+/// per second, are read back exactly if they are whole numbers below 2^50, and otherwise within a
+/// unit of the last place.
 std::string write_device_profile_json(const DeviceProfile& profile);
 
 }  // namespace emplace

@@ -1,7 +1,7 @@
 #pragma once
 
-// The key under which a profile keeps what an op cost when it was measured: ops of one key run the
-// same kernels on tensors of the same sizes, whatever graph they stand in.
+// The key under which a profile keeps the measured cost of an op: ops of one key run the same
+// kernels on tensors of the same sizes, whatever graph they are in.
 
 #include <emplace/graphs/op_graph.hpp>
 
@@ -16,7 +16,7 @@ namespace emplace {
 struct OpKey {
   std::string kind{};                  ///< as in Op::kind
   std::vector<std::int64_t> shape{};   ///< as in Op::shape
-  DataType type = DataType::kFloat32;  ///< of the first output; kFloat32 where there is none
+  DataType type = DataType::kFloat32;  ///< of the first output; kFloat32 if there is none
 
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
   auto operator<=>(const OpKey&) const = default;

@@ -1,7 +1,7 @@
 #pragma once
 
-// How long an op takes by what it computes and moves: the forms that a device profile may use, of
-// which each class of ops (or each case of a class) has one. With the peak P in FLOP/us of the op's
+// How long an op takes for what it computes and moves: the forms that a device profile may use;
+// each class of ops (or each case of a class) has one. With the peak P in FLOP/us of the op's
 // arithmetic, the bandwidth W in bytes/us, F FLOPs and B bytes,
 //
 //     a = F / (e_c P)        b = B / (e_m W)
@@ -12,13 +12,13 @@
 //
 // A product of M x K by K x N matrices, B of them, is computed in squares of T x T results, one at
 // a time on each of S multiprocessors. There are n = ceil(M / T) ceil(N / T) B / S rounds of tiles;
-// at least one, though a deep product is cut along K where there are fewer tiles than
+// at least one, although a deep product is cut along K if there are fewer tiles than
 // multiprocessors. So
 //
 //     a = min over T = 128, 64, 32 of  sqrt(n^2 + min(1, 256 / K)^2) 2 T^2 K S / (e_T e_c P)
 //
-// with e_128 = 1: small tiles waste less on edges, but read each number more often. Ops that
-// are no products take the smooth form.
+// with e_128 = 1: small tiles waste less on edges, but read each number more often. Ops that are
+// not products use the smooth form.
 //
 // e_c may exceed 1 where an algorithm saves multiplications (Winograd's convolutions), and P
 // depends on the arithmetic: float32, TF32 or float16. All functions are thread-safe and O(1).
@@ -45,9 +45,9 @@ inline constexpr std::size_t kNumArithmetics = 3;
 /// Returns "float32", "tf32" or "float16".
 std::string_view to_string(Arithmetic arithmetic);
 
-/// Says in which arithmetic ops on float32 tensors multiply, on devices that have TF32.
+/// In which arithmetic ops on float32 tensors multiply, on devices that have TF32.
 enum class MathMode : std::uint8_t {
-  kFramework,  ///< as frameworks do unasked: convolutions in TF32, products in float32
+  kFramework,  ///< as frameworks do by default: convolutions in TF32, products in float32
   kFloat32,    ///< all in float32
   kTf32,       ///< convolutions and products in TF32
 };
@@ -55,7 +55,7 @@ enum class MathMode : std::uint8_t {
 /// Returns "framework", "float32" or "tf32".
 std::string_view to_string(MathMode math);
 
-/// Holds the sizes of matrix products: `batches` of rows x depth times depth x columns.
+/// The sizes of matrix products: `batches` of rows x depth times depth x columns.
 struct MatrixProduct {
   std::int64_t batches = 0;  ///< 0: the op is no matrix product
   std::int64_t rows = 0;
@@ -63,21 +63,21 @@ struct MatrixProduct {
   std::int64_t depth = 0;
 };
 
-/// Holds what an op does.
+/// What an op does.
 struct OpWork {
   double flops = 0;
   double bytes = 0;  ///< read and written
   MatrixProduct product{};
 };
 
-/// Returns the work of an op of `kind` and `shape` (op_kind.hpp), of so many FLOPs and bytes.
+/// Returns the work of an op of `kind` and `shape` (op_kind.hpp) with these FLOPs and bytes.
 OpWork op_work(std::string_view kind, std::span<const std::int64_t> shape, double flops,
                double bytes);
 
 /// Returns the work of `op`.
 OpWork op_work(const Op& op);
 
-/// Holds what a device does at most in some arithmetic.
+/// The peak rates of a device in some arithmetic.
 struct DeviceRates {
   double flops_per_us = 0;           ///< P
   double bytes_per_us = 0;           ///< W
@@ -94,12 +94,12 @@ std::string_view to_string(CostForm form);
 /// as often.
 inline constexpr double kMaxComputeEfficiency = 4;
 
-/// The least efficiency and the longest fixed time of any op. No real device comes near: what lies
-/// outside is a wrong unit.
+/// The least efficiency and the longest fixed time of any op. No real device comes near: a value
+/// outside has a wrong unit.
 inline constexpr double kMinEfficiency = 1e-6;
 inline constexpr double kMaxFixedUs = 1e6;
 
-/// Holds the numbers of a form for one class of ops, and how far they may be wrong.
+/// The numbers of a form for one class of ops, and how far they may be wrong.
 struct Roofline {
   double fixed_us = 0;            ///< t0, in [0, kMaxFixedUs]
   double compute_efficiency = 1;  ///< e_c, in [kMinEfficiency, kMaxComputeEfficiency]
@@ -111,7 +111,7 @@ struct Roofline {
   bool operator==(const Roofline&) const = default;
 };
 
-/// Returns what `roofline` says of `work` on a device of `rates`: microseconds.
+/// Returns the time that `roofline` predicts for `work` on a device of `rates`: microseconds.
 double roofline_us(const Roofline& roofline, const OpWork& work, const DeviceRates& rates);
 
 }  // namespace emplace

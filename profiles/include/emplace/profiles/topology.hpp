@@ -5,7 +5,7 @@
 //
 // A link is what transfers compete for: one direction of a cable, both directions where they share
 // its bandwidth, a bus, a copy engine. A route is the set of links that a transfer occupies at the
-// same time. docs/concepts/simulation.md says how the `physical` engine serves them.
+// same time. docs/concepts/simulation.md explains how the `physical` engine serves them.
 
 #include <emplace/graphs/ids.hpp>
 
@@ -19,17 +19,16 @@
 
 namespace emplace {
 
-/// Bounds of bandwidths and latencies in files; what lies outside is a wrong unit.
+/// Bounds of bandwidths and latencies in files; a value outside has a wrong unit.
 inline constexpr double kMinBytesPerUs = 1e-3;
 inline constexpr double kMaxBytesPerUs = 1e15;
 inline constexpr double kMaxLatencyUs = 1e9;
 
-/// Says how a link serves transfers that want it at the same time: it shares its bandwidth among
-/// them max-min fairly, serves them one after the other in order of arrival, or gives each all of
-/// its bandwidth.
+/// How a link serves simultaneous transfers: it shares its bandwidth among them max-min fairly,
+/// serves them one after the other in order of arrival, or gives each all of its bandwidth.
 enum class LinkSharing : std::uint8_t { kFair, kFifo, kFatpipe };
 
-/// Holds the names of the policies, in the order of LinkSharing.
+/// The names of the policies, in the order of LinkSharing.
 inline constexpr std::array<std::string_view, 3> kLinkSharings = {"fair", "fifo", "fatpipe"};
 
 /// Returns the name of a policy.
@@ -49,7 +48,7 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
-/// Holds the links of a cluster and a route for each ordered pair of devices.
+/// The links of a cluster and a route for each ordered pair of devices.
 class Topology {
  public:
   /// Makes a topology without links, of no devices.
@@ -67,7 +66,7 @@ class Topology {
   /// Returns the links.
   const std::vector<Link>& links() const { return links_; }
 
-  /// Returns the links of a route, in order; empty for a device to itself, and where there is none.
+  /// Returns the links of a route, in order; empty for a device to itself, and if there is none.
   std::span<const std::int32_t> route(DeviceId from, DeviceId to) const {
     return routes_[cell(from, to)];
   }
@@ -75,7 +74,7 @@ class Topology {
   /// Returns the sum of the latencies of a route.
   double latency_us(DeviceId from, DeviceId to) const;
 
-  /// Returns the bandwidth of the slowest link of a route; infinity where there is none.
+  /// Returns the bandwidth of the slowest link of a route; infinity if there is none.
   double bytes_per_us(DeviceId from, DeviceId to) const;
 
   bool operator==(const Topology&) const = default;

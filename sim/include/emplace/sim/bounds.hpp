@@ -1,9 +1,9 @@
 #pragma once
 
-// What no placement of a problem can beat: the yardstick next to every result. Each bound holds for
-// every placement on the devices that it is told, by the rules of the cluster's transfer model
-// (docs/concepts/lower-bounds.md has the arguments). Two hold only for placements that fit into
-// memory: memory_us and search_us.
+// Bounds that no placement of a problem can beat, shown next to every result. Each bound is valid
+// for every placement on the given devices, by the rules of the cluster's transfer model
+// (docs/concepts/lower-bounds.md has the arguments). Two are valid only for placements that fit
+// into memory: memory_us and search_us.
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
@@ -15,9 +15,9 @@
 
 namespace emplace {
 
-/// Holds lower bounds on the makespan of placements, in microseconds.
+/// Lower bounds on the makespan of placements, in microseconds.
 struct LowerBounds {
-  /// Names the bounds in the order in which they get stronger and dearer.
+  /// The bounds, from the weakest and cheapest to the strongest and most expensive.
   enum class Part : std::uint8_t {
     kCriticalPath,
     kTotalWork,
@@ -35,23 +35,23 @@ struct LowerBounds {
   /// of the fractional assignment; the weights are improved by a fixed number of multiplicative
   /// updates.
   double total_work_us = 0;
-  /// Longest path on which ops side by side either share a device, one after the other, or pay for
-  /// the transfers that take them to others.
+  /// Longest path on which parallel ops either share a device, one after the other, or pay for the
+  /// transfers to other devices.
   double stay_or_leave_us = 0;
   /// Work that starts after some time and ends before another, shared by all devices, and that of
   /// the ops of one group on one device, with both times by kStayOrLeave: release dates and tails.
   double work_in_between_us = 0;
-  /// Longest path and total work together of placements that fit: what the fast devices have no
-  /// memory for runs on slow ones. 0 where devices are alike, where all fits on any of them, and
-  /// where nothing fits. See sim/src/bounds/memory.hpp.
+  /// Longest path and total work together, for placements that fit: work for which the fast devices
+  /// have no memory runs on slow ones. 0 if devices are alike, if everything fits on any of them,
+  /// and if nothing fits. See sim/src/bounds/memory.hpp.
   double memory_us = 0;
-  /// What a search proved of all placements that fit; 0 if none did.
+  /// What a search proved for all placements that fit; 0 if none did.
   double search_us = 0;
 
   /// Returns the largest.
   double best_us() const;
 
-  /// Says which one that is; the first of equals.
+  /// Returns which one that is; the first of equals.
   Part binding_part() const;
 };
 
@@ -59,7 +59,7 @@ struct LowerBounds {
 std::string_view to_string(LowerBounds::Part part);
 
 /// Computes the bounds for placements on `devices`. O(ops * (devices + window)) for a window that
-/// is smaller where there are more ops, and none above a million ops; see
+/// shrinks with the number of ops, and is 0 above a million ops; see
 /// sim/src/bounds/earliest_starts.hpp. Requires: at least one device.
 LowerBounds lower_bounds(const Problem& problem, std::span<const DeviceId> devices);
 
@@ -68,17 +68,17 @@ inline LowerBounds lower_bounds(const Problem& problem) {
   return lower_bounds(problem, problem.placeable_devices());
 }
 
-/// Holds what every placement keeps of each op, in microseconds.
+/// Bounds for each op that every placement keeps, in microseconds.
 struct OpBounds {
   IdVector<OpId, double> start_us{};  ///< from the start of the step to that of the op, at least
   IdVector<OpId, double> tail_us{};   ///< from its end, gap included, to the end of the step
-  /// What it takes of the step of all devices together: a share of any ops adds up to a time that
-  /// the devices need for them.
+  /// Its part of the work of all devices together: the shares of any set of ops add up to a time
+  /// that the devices need for them.
   IdVector<OpId, double> share_us{};
 };
 
-/// Computes the bounds of all ops, from which lower_bounds() follow. Complexity and requirement are
-/// the same.
+/// Computes the bounds of all ops, from which lower_bounds() follows. Complexity and requirement
+/// are the same.
 OpBounds op_bounds(const Problem& problem, std::span<const DeviceId> devices);
 
 /// Describes work that cannot start before `release_us` and after whose end `tail_us` must pass.
@@ -93,8 +93,8 @@ struct Job {
 /// O(n log n).
 double one_machine_us(std::vector<Job>& jobs);
 
-/// The share by which a makespan may be above a bound and still meet it: more than bounds leave out
-/// for rounding.
+/// The share by which a makespan may be above a bound and still meet it: more than rounding errors
+/// of bounds.
 inline constexpr double kBoundRounding = 1e-8;
 
 /// Returns how far a makespan is above a bound, as a fraction of the bound: 0.25 for 25 % above.

@@ -6,8 +6,8 @@
 //      "nodes": [{"id": 0, "cost_us": 10, "outputs": [7600], "name": "a"}, ...],
 //      "edges": [[producer, output index or -1 for control, consumer], ...],
 //      "placements": [[device of each node], ...]}
-// Such a case is of the `placeto` model. One of the `physical` model also has links and, for each
-// ordered pair of devices, a route over them, by their indices:
+// Such a case uses the `placeto` model. A case for the `physical` model also has links and, for
+// each ordered pair of devices, a route over them, by their indices:
 //      "links": [{"bandwidth_bytes_per_us": 12000, "latency_us": 1.5, "sharing": "fair"}, ...],
 //      "routes": [{"src": 0, "dst": 1, "links": [0, 2]}, ...]
 // A node without a name is called "n" and its id, zero-padded to the width of the largest. An
@@ -24,7 +24,7 @@
 
 namespace emplace {
 
-/// Holds one case, ready to simulate; each op is a group of its own.
+/// One case, ready to simulate; each op is a group of its own.
 struct SimulationCase {
   std::string name{};
   Problem problem;

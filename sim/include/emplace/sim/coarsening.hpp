@@ -2,11 +2,11 @@
 
 // Fewer, larger groups of the same problem, for agents that decide coarsely. Groups join two at a
 // time, and each join takes one group away, so a coarsening has every number of groups from all
-// down to a few, and any two of these groupings are nested: a placement of the coarser one is a
-// placement of the finer one, too. No join makes a cycle (ContractibleDag).
+// down to a few, and any two of these groupings are nested: a placement of the coarser one is also
+// a placement of the finer one. No join makes a cycle (ContractibleDag).
 //
 // The levels halve the number of groups, from all down to kCoarsestPerDevice for each placeable
-// device. Towards a level of m groups, pairs of neighbours join in this order (heavy-edge
+// device. To reach a level of m groups, pairs of neighbours join in this order (heavy-edge
 // coarsening of Karypis, Kumar 1998, on acyclic groups as in Herrmann et al. 2017 and Moreira,
 // Popp, Schulz 2017):
 //   1. pairs no heavier than an average group of the level before heavier ones, those by powers of
@@ -18,7 +18,7 @@
 //          transfer + max(0, transfer - slack)
 //      where slack is how much the longest path through the edge is shorter than the longest path
 //      of all, without transfers.
-// Parts of a graph that nothing connects join last, as if ordered one after the other.
+// Unconnected parts of a graph join last, as if ordered one after the other.
 //
 // Complexity: near-linear in groups and edges, times the number of levels; each join of a group
 // with several consumers searches at most kMaxCycleSearch edges. Immutable and deterministic.
@@ -36,8 +36,8 @@ namespace emplace {
 
 class Problem;
 
-/// Holds how the groups of a problem join; see the head of this file. Problem::coarsening() makes
-/// one that all users of the problem share.
+/// How the groups of a problem join; see the head of this file. Problem::coarsening() makes one
+/// that all users of the problem share.
 class Coarsening {
  public:
   /// Least number of groups for each placeable device on the coarsest level.
@@ -67,7 +67,7 @@ class Coarsening {
   std::vector<GroupId> levels_;
 };
 
-/// Says which groups of a finer grouping make up each group of a coarser one.
+/// Which groups of a finer grouping make up each group of a coarser one.
 class GroupNesting {
  public:
   /// Requires: groupings of the same ops, and every group of `fine` is within one group of
@@ -77,21 +77,21 @@ class GroupNesting {
   GroupId num_fine() const { return coarse_of_.end_id(); }
   GroupId num_coarse() const { return num_coarse_; }
 
-  /// Returns the coarse group that holds a fine one.
+  /// Returns the coarse group that contains a fine one.
   GroupId coarse_of(GroupId fine) const { return coarse_of_[fine]; }
 
-  /// Returns the placement of the fine groups that does what `coarse` does.
+  /// Returns the placement of the fine groups that is equivalent to `coarse`.
   Placement expand(const Placement& coarse) const;
 
   /// Returns the placement of the coarse groups that is nearest to `fine`: each group goes where
-  /// most of its time is spent, among equals to the least device. Requires: the problem of the fine
-  /// groups.
+  /// most of its time is spent, and to the lowest device id in case of ties. Requires: the problem
+  /// of the fine groups.
   Placement project(const Problem& problem, const Placement& fine) const;
 
   /// Returns the least value among the fine groups of each coarse group.
   IdVector<GroupId, double> least(IdSpan<GroupId, const double> fine) const;
 
-  /// Says whether some placement of the coarse groups does what `fine` does.
+  /// Returns whether some placement of the coarse groups is equivalent to `fine`.
   bool can_express(const Placement& fine) const;
 
  private:

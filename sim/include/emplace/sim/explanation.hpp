@@ -4,14 +4,14 @@
 //
 // The critical path is found by going back from the last event of the step. An op started when it
 // did because its last input came, or, if it was ready before, because its device ended another op.
-// A transfer ended when it did because of its latency, its bytes, and others on its links; it set
-// out when its producer ended, or was admitted when the transfer before it was through. So the
-// path is a chain of ops and transfers of which each waited for the one before, and its segments
+// A transfer ended when it did because of its latency, its bytes, and others on its links; it
+// started when its producer ended, or was admitted when the transfer before it was done. So the
+// path is a chain of ops and transfers, each of which waited for the one before, and its segments
 // cover [0, makespan] without a gap.
 //
 // Had a device, a link or the launches taken no time, and everything kept its order, the step would
-// have been shorter by at most the time that they spend on the path; less where another path is
-// then the longest. Complexity: O((ops + transfers x links of a route) log).
+// have been shorter by at most the time that they spend on the path; by less if another path then
+// becomes the longest. Complexity: O((ops + transfers x links of a route) log).
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/memory_curve.hpp>
@@ -27,11 +27,11 @@
 
 namespace emplace {
 
-/// Says what went on during a segment of the critical path.
+/// What happened during a segment of the critical path.
 enum class PathKind : std::uint8_t {
   kCompute,   ///< an op ran
   kLaunch,    ///< an op was launched
-  kGap,       ///< a device or channel rested (`placeto`)
+  kGap,       ///< a device or channel paused (`placeto`)
   kLatency,   ///< a transfer waited for its first byte
   kTransfer,  ///< its bytes moved, at the speed of the slowest link of its route
   kLinkWait,  ///< it moved more slowly, because others shared a link
@@ -43,17 +43,18 @@ inline constexpr std::size_t kNumPathKinds = 6;
 /// Returns "compute", "launch", "gap", "latency", "transfer" or "link-wait".
 std::string_view to_string(PathKind kind);
 
-/// Describes a stretch of the critical path. Exactly one of `device` and `link` is set.
+/// Describes a segment of the critical path. Exactly one of `device` and `link` is set.
 struct PathSegment {
   static constexpr std::int32_t kNone = -1;
 
   PathKind kind = PathKind::kCompute;
-  /// Says that what follows on the path was ready all the time and queued for the device or link.
+  /// Whether the next op or transfer on the path was ready all the time and queued for the device
+  /// or link.
   bool is_queued = false;
   double from_us = 0;
   double to_us = 0;
-  OpId op = 0;                    ///< that ran, or whose output was sent
-  DeviceId device = kNone;        ///< that ran it
+  OpId op = 0;                    ///< the op that ran, or whose output was sent
+  DeviceId device = kNone;        ///< the device that ran it
   std::int32_t link = kNone;      ///< an index into Explanation::links: the slowest link of the
                                   ///< route, or the most loaded one while others shared it
   std::int32_t transfer = kNone;  ///< an index into StepRecord::transfers
@@ -62,11 +63,11 @@ struct PathSegment {
   double length_us() const { return to_us - from_us; }
 };
 
-/// Returns the critical path in the order of time; only segments that last. Requires: `record` is a
-/// run on `problem`.
+/// Returns the critical path in the order of time; only segments longer than 0. Requires: `record`
+/// is a run on `problem`.
 std::vector<PathSegment> critical_path(const Problem& problem, const StepRecord& record);
 
-/// Says how much of the critical path is of one kind.
+/// How much of the critical path is of one kind.
 struct PathShare {
   double path_us = 0;
   double queued_us = 0;  ///< of it, in segments that are queued
@@ -77,7 +78,7 @@ struct DeviceLoad {
   double path_us = 0;      ///< on the critical path
   double busy_us = 0;      ///< sum over its ops
   double utilization = 0;  ///< busy time by makespan and slots
-  /// Time in which it ran nothing while an output that it wanted was on its way.
+  /// Time in which it ran nothing while an output that it needed was being transferred.
   double transfer_wait_us = 0;
   std::int64_t ops = 0;
   std::int32_t most_at_once = 0;  ///< ops that ran at the same time
@@ -90,18 +91,19 @@ struct LinkLoad {
   double path_us = 0;  ///< on the critical path
   std::int64_t transfers = 0;
   std::int64_t bytes = 0;
-  /// Bytes by bandwidth and makespan; of a fatpipe link, the share of time in which any move.
+  /// Bytes over bandwidth times makespan; for a fatpipe link, the share of time in which any bytes
+  /// move.
   double utilization = 0;
 };
 
-/// Describes what ops of one kind took of the critical path.
+/// Describes the share of ops of one kind in the critical path.
 struct OpKindShare {
   std::string kind{};
   double path_us = 0;
   std::int64_t ops = 0;  ///< on the path
 };
 
-/// Says by how much the step could be shorter at most if something took no time.
+/// The most by which the step could be shorter if something took no time.
 struct Gain {
   enum class What : std::uint8_t { kDevice, kLink, kAllLinks, kLaunches, kGaps };
 
@@ -113,7 +115,7 @@ struct Gain {
 /// Returns "device", "link", "all-links", "launches" or "gaps".
 std::string_view to_string(Gain::What what);
 
-/// Holds what bounded a step.
+/// What bounded a step.
 struct Explanation {
   double makespan_us = 0;
   std::vector<PathSegment> path{};

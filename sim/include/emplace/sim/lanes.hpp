@@ -11,11 +11,11 @@
 
 namespace emplace {
 
-/// Gives intervals rows in which they do not overlap.
+/// Assigns intervals to rows in which they do not overlap.
 class Lanes {
  public:
   /// Returns the first row that is free at `start_us`, and keeps it busy until `end_us`. Requires:
-  /// no call before had a later start.
+  /// no earlier call had a later start.
   int take(double start_us, double end_us) {
     while (!busy_.empty() && busy_.top().first <= start_us) {
       free_.push(busy_.top().second);

@@ -1,17 +1,17 @@
 #pragma once
 
-// A schedule built group by group, as list schedulers do (HEFT, ETF, m-TOPO and their kin): what a
-// heuristic believes while it decides, not what the simulator will find. Groups are tasks, and
+// A schedule built group by group, as by list schedulers (HEFT, ETF, m-TOPO and similar): a
+// heuristic's estimate while it decides, not what the simulator will find. Groups are tasks, and
 //     start(g, d)  = max(ready(g, d), earliest free time of d)
 //     ready(g, d)  = max over producers p of finish(p) + (device(p) == d ? 0 : bytes(p, g) / speed)
 // Transfers do not contend (as in Topcuoglu et al. 2002), an edge of pure order takes no time, and
-// a group starts when all it reads has come although its first op may need less.
+// a group starts when all its inputs have arrived, although its first op may need fewer.
 //
-// A ledger of memory goes with it. A group takes its persistent bytes for good and its outputs
+// It also keeps a ledger of memory. A group takes its persistent bytes permanently, and its outputs
 // until all of its consumers are assigned, which is when Baechi frees them (Jeon et al. 2020). That
-// is a guess as well: the simulator frees outputs op by op, and knows of workspace, copies and
-// times. What it finds beyond the ledger can be kept free (reserve()). Complexity: queries O(1), or
-// as in busy_times.hpp where idle slots are filled; assign() O(edges of the group * devices);
+// is an estimate as well: the simulator frees outputs op by op, and counts workspace, copies and
+// times. Memory that it needs beyond the ledger can be kept free (reserve()). Complexity: queries
+// O(1), or as in busy_times.hpp if idle slots are filled; assign() O(edges of the group * devices);
 // ready_groups() O(ready groups) after an assign(). One thread.
 
 #include <emplace/graphs/id_vector.hpp>
@@ -25,7 +25,7 @@
 
 namespace emplace {
 
-/// Says where a group may run on a device.
+/// Where a group may run on a device.
 enum class IdleSlots : std::uint8_t {
   kLeave,  ///< after everything assigned there before
   kFill,   ///< also between two groups where it fits (HEFT's insertion)
@@ -41,7 +41,7 @@ class ListSchedule {
   /// problem.group_order(). The view is valid until the next assign().
   std::span<const GroupId> ready_groups() const;
 
-  /// Says whether `group` is among them.
+  /// Returns whether `group` is among them.
   bool is_ready(GroupId group) const { return waiting_for_[group] == 0 && !is_assigned_[group]; }
 
   /// Returns the position of `group` in problem.group_order().
@@ -58,7 +58,7 @@ class ListSchedule {
     return start_if(group, device) + problem_.group_cost_us(group, device);
   }
 
-  /// Says whether `device` has memory left for `group` by the ledger.
+  /// Returns whether `device` has memory left for `group` by the ledger.
   bool fits(GroupId group, DeviceId device) const {
     return needed_bytes(group) <= free_bytes(device);
   }
@@ -68,10 +68,10 @@ class ListSchedule {
     return problem_.group_persistent_bytes(group) + problem_.group_output_bytes(group);
   }
 
-  /// Returns the memory of `device` less what the ledger holds; negative where more was assigned.
+  /// Returns the memory of `device` less what the ledger has assigned; negative if that is more.
   std::int64_t free_bytes(DeviceId device) const { return free_bytes_[device]; }
 
-  /// Takes so many bytes of each device out of the ledger, for what it does not know of.
+  /// Reserves this many bytes of each device, for memory that the ledger does not count.
   void reserve(IdSpan<DeviceId, const std::int64_t> bytes) {
     for (DeviceId device = 0; device < bytes.end_id(); ++device) {
       free_bytes_[device] -= bytes[device];
@@ -92,8 +92,8 @@ class ListSchedule {
   Placement take() &&;
 
   /// Returns priorities by which devices run groups in the order of this schedule: the earlier a
-  /// group starts, the higher. Groups that start at one time are in topological order. Requires:
-  /// all groups are assigned. O(groups * log(groups)).
+  /// group starts, the higher. Groups that start at the same time are in topological order.
+  /// Requires: all groups are assigned. O(groups * log(groups)).
   IdVector<GroupId, Priority> priorities() const;
 
  private:

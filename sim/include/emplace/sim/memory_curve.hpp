@@ -12,7 +12,7 @@
 
 namespace emplace {
 
-/// Says how many bytes are taken from a time on.
+/// The bytes that are taken from some time on.
 struct MemoryPoint {
   double at_us = 0;
   std::int64_t bytes = 0;
@@ -27,11 +27,11 @@ struct MemoryPoint {
 std::vector<MemoryPoint> memory_curve(const Problem& problem, const StepRecord& record,
                                       DeviceId device);
 
-/// Returns those of all devices in one pass: O(groups + allocations * log allocations).
+/// Returns the curves of all devices in one pass: O(groups + allocations * log allocations).
 IdVector<DeviceId, std::vector<MemoryPoint>> memory_curves(const Problem& problem,
                                                            const StepRecord& record);
 
-/// Describes the first time at which more is taken than a device has.
+/// Describes the first time at which more memory is taken than a device has.
 struct MemoryOverflow {
   DeviceId device = 0;
   double at_us = 0;
@@ -41,7 +41,7 @@ struct MemoryOverflow {
   std::int64_t other_bytes = 0;       ///< alive, and not among the largest
 };
 
-/// Returns the first overflow of the step, with up to `max_tensors` of what was alive; nothing if
+/// Returns the first overflow of the step, with up to `max_tensors` of the live tensors; nothing if
 /// all memories suffice.
 std::optional<MemoryOverflow> first_overflow(const Problem& problem, const StepRecord& record,
                                              std::size_t max_tensors = 10);

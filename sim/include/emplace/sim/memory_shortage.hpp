@@ -1,13 +1,15 @@
 #pragma once
 
 // Proofs that no placement of a problem on its placeable devices fits into memory, whatever its
-// times. Each holds for the memory rules of all models (docs/concepts/simulation.md):
-// - all devices together: weights and optimizer slots, and what is there while some op runs in any
-//   step, which is its own memory and every tensor that an op before it produces and it or an op
-//   after it reads;
+// times. Each is valid for the memory rules of all models (docs/concepts/simulation.md):
+// - all devices together: weights and optimizer slots, and what is present while some op runs in
+//   any step, which is its own memory and every tensor that an op before it produces and it or an
+//   op after it reads;
 // - one device: the same for a group, whose ops are all on one;
-// - packing: a device holds at most floor(memory / s) groups with weights of s bytes or more each.
-// No proof does not mean that something fits: that is as hard as bin packing.
+// - packing: a device has room for at most floor(memory / s) groups with weights of s bytes or more
+//   each.
+// Without a proof, there may still be no placement that fits: deciding that is as hard as bin
+// packing.
 
 #include <emplace/sim/problem.hpp>
 
@@ -17,7 +19,7 @@
 
 namespace emplace {
 
-/// Says what is short for every placement.
+/// The memory that is missing for every placement.
 struct MemoryShortage {
   enum class Kind : std::uint8_t { kAllDevices, kOneDevice, kPacking };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// A simulated step as a trace of Perfetto's own format (track events in Protocol Buffers), for
+// A simulated step as a trace in Perfetto's own format (track events in Protocol Buffers), for
 // ui.perfetto.dev: the same processes, rows, arrows and counters as chrome_trace.hpp, in a third of
-// the bytes or less, since names and categories stand in the file once. Use it for large steps.
+// the bytes or less, because names and categories are in the file once. Use it for large steps.
 // Times are whole nanoseconds.
 
 #include <emplace/sim/problem.hpp>
@@ -13,7 +13,7 @@
 
 namespace emplace {
 
-/// Is how names of such files end.
+/// The suffix of such file names.
 inline constexpr std::string_view kPerfettoSuffix = ".pftrace";
 
 /// Returns the trace of `record`, which is a run on `problem`. Throws Error of kUnsupported if this

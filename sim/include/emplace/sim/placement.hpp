@@ -1,11 +1,11 @@
 #pragma once
 
-// A device for every group of a problem, and perhaps an order in which devices run the groups.
+// A device for every group of a problem, and optionally an order in which devices run the groups.
 //
-// Without an order, ready ops run as the cluster says, by default in the order in which they became
-// ready. With one, each group has a priority: of the ready ops of a device, one of the highest
-// priority runs next. A device never waits for an op that is not ready, so that every order of
-// priorities gives a step (list scheduling).
+// Without an order, ready ops run in the order that the cluster sets, by default that in which they
+// became ready. With one, each group has a priority: of the ready ops of a device, one of the
+// highest priority runs next. A device never waits for an op that is not ready, so every assignment
+// of priorities gives a step (list scheduling).
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/ids.hpp>
@@ -18,11 +18,11 @@
 
 namespace emplace {
 
-/// Says which of two ready ops runs first: that of the larger number.
+/// Of two ready ops, the one with the larger number runs first.
 using Priority = std::int32_t;
 
-/// Holds the device of each group, and perhaps its priority. It is complete from the start: every
-/// group has a device.
+/// The device of each group, and optionally its priority. It is always complete: every group has a
+/// device.
 class Placement {
  public:
   Placement() = default;
@@ -42,7 +42,7 @@ class Placement {
   /// Returns the devices by group.
   std::span<const DeviceId> devices() const { return devices_; }
 
-  /// Says whether groups have priorities.
+  /// Returns whether groups have priorities.
   bool has_priorities() const { return !priorities_.empty(); }
 
   /// Returns the priority of each group; empty if they have none.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Placements as JSON files: a device name, and perhaps a priority, for each op name, so that they
-// survive a change of grouping. Format: sim/schema/placement.schema.json.
+// Placements as JSON files: a device name, and optionally a priority, for each op name, so that
+// they survive a change of grouping. Format: sim/schema/placement.schema.json.
 
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -16,8 +16,8 @@ namespace emplace {
 std::string write_placement_json(const Problem& problem, const Placement& placement);
 
 /// Reads a placement for `problem`; `source` names the text in errors. Throws kFormat if an op or
-/// device is unknown or missing, or if the file parts the members of a group (an ungrouped problem
-/// has none). A group has the highest priority of its members.
+/// device is unknown or missing, or if the file puts the members of a group on different devices
+/// (an ungrouped problem has no such members). A group has the highest priority of its members.
 Placement read_placement_json(std::string_view text, const std::string& source,
                               const Problem& problem);
 

@@ -1,11 +1,11 @@
 #pragma once
 
-// Placements as files of other programs: PyTorch, TensorFlow, ONNX, spreadsheets. Each format says
-// what it can hold. What it cannot hold is changed in the placement, at the least loss that
-// simulations find, and told: a device map of PyTorch has one device for a module that has
-// parameters, and what autograd computes runs where its forward op ran. Names are those of the
-// imported file; modules of PyTorch are the scopes of ops (module_tree.hpp).
-// docs/guide/use-a-placement.md shows how each file is used.
+// Placements as files of other programs: PyTorch, TensorFlow, ONNX, spreadsheets. What a format
+// cannot express is changed in the placement, at the least loss that simulations find, and
+// reported: a device map of PyTorch has one device for a module that has parameters, and what
+// autograd computes runs where its forward op ran. Names are those of the imported file; modules of
+// PyTorch are the scopes of ops (module_tree.hpp). docs/guide/use-a-placement.md shows how each
+// file is used.
 
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -17,7 +17,7 @@
 
 namespace emplace {
 
-/// Describes ops that were on several devices, where the format has one for all of them.
+/// Describes ops that were on several devices, for which the format has only one.
 struct JoinedOps {
   std::string what{};               ///< path of a module, or name of an op
   std::vector<DeviceId> devices{};  ///< where they were, ascending
@@ -27,12 +27,13 @@ struct JoinedOps {
 /// Returns the same placement for the problem in which each op is a group.
 Placement op_by_op(const Problem& problem, const Placement& placement);
 
-/// Holds the file of a placement for another program.
+/// The file of a placement for another program.
 struct PlacementExport {
   std::string text{};
-  Placement placement{};            ///< what the other program runs, op by op
-  std::vector<JoinedOps> joined{};  ///< how that differs, in the order of the decisions
-  bool keeps_order = true;          ///< whether priorities are in the file, if there are any
+  Placement placement{};  ///< what the other program runs, op by op
+  std::vector<JoinedOps>
+      joined{};             ///< how that differs from the placement, in the order of the decisions
+  bool keeps_order = true;  ///< whether priorities are in the file, if there are any
 };
 
 /// Describes a format.
@@ -40,8 +41,8 @@ struct PlacementFormat {
   std::string_view name;       ///< kebab-case, stable
   std::string_view summary;    ///< one line
   std::string_view reference;  ///< where the format is described
-  /// Writes a placement. Throws kUnsupported where the format has no name for a device, and
-  /// where it needs scopes and no op has one. Requires: each op is a group.
+  /// Writes a placement. Throws kUnsupported if the format has no name for a device, or if it needs
+  /// scopes and no op has one. Requires: each op is a group.
   PlacementExport (*write)(const Problem& problem, const Placement& placement);
 };
 

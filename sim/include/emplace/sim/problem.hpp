@@ -2,10 +2,10 @@
 
 // A graph, a grouping and a cluster compiled into flat arrays: everything that a simulation or an
 // agent reads, and nothing that it would have to look up. Immutable, so any number of threads may
-// share it; only whoever has a copy of their own may replace its costs.
+// share it; only an unshared copy may have its costs replaced.
 //
 // Two views of the same problem:
-// - ops, on which the simulator works. An op's children stand in the order of the graph, one entry
+// - ops, on which the simulator works. An op's children are in the order of the graph, one entry
 //   for each consumer, with the output that it reads (rules 1 and 2 of
 //   docs/concepts/simulation.md);
 // - groups, which agents place: a DAG with costs, bytes and memory summed over the members.
@@ -30,7 +30,7 @@ using OutputId = std::int32_t;
 /// Index into the uses of all outputs of a problem.
 using UseId = std::int32_t;
 
-/// Describes the data that one group hands to another in a step.
+/// Describes the data that one group passes to another in a step.
 struct GroupEdge {
   GroupId producer = 0;
   GroupId consumer = 0;
@@ -42,17 +42,17 @@ class Coarsening;
 /// A placement problem; see the head of this file.
 class Problem {
  public:
-  /// Compiles `graph` for `cluster`. Throws kFormat where times or bytes add up to more than a
-  /// double counts exactly. Requires: `graph` is valid (validate() in op_graph.hpp).
+  /// Compiles `graph` for `cluster`. Throws kFormat if times or bytes add up to more than a double
+  /// represents exactly. Requires: `graph` is valid (validate() in op_graph.hpp).
   Problem(std::shared_ptr<const OpGraph> graph, Grouping grouping,
           std::shared_ptr<const Cluster> cluster);
 
-  /// Returns the same problem with its ops in other groups: what a Problem of that grouping would
-  /// be, without compiling the graph again. Costs are those of this problem, also where they were
+  /// Returns the same problem with its ops in other groups, equal to a Problem with that grouping,
+  /// without compiling the graph again. Costs are those of this problem, also if they were
   /// replaced. Requires: a grouping of the same graph.
   Problem regrouped(Grouping grouping) const;
 
-  /// Returns how the groups join to fewer, for agents that decide coarsely. It is made from the
+  /// Returns how the groups join into fewer, for agents that decide coarsely. It is made from the
   /// expected costs at the first call, by any thread, and shared with copies of this problem.
   const Coarsening& coarsening() const;
 
@@ -97,7 +97,7 @@ class Problem {
     return {cost_us_.data() + cost_cell(0, device), static_cast<std::size_t>(num_ops_)};
   }
 
-  /// Says from which source that cost comes.
+  /// Returns the source of that cost.
   CostSource cost_source(OpId op, DeviceId device) const {
     return cost_source_[cost_cell(op, device)];
   }
@@ -105,16 +105,16 @@ class Problem {
   /// Returns the standard deviation of that cost over the cost; 0 if it is taken as exact.
   double cost_spread(OpId op, DeviceId device) const { return cost_spread_[cost_cell(op, device)]; }
 
-  /// Replaces the costs of all ops on `device` and the others of its profile, in a copy that
-  /// is not shared (replicas.hpp). Everything else stays what the expected costs made it:
-  /// priorities and groups' costs are plans. Requires: a cost for each op, not negative, that sums
-  /// allow.
+  /// Replaces the costs of all ops on `device` and the others of its profile, in a copy that is not
+  /// shared (replicas.hpp). Everything else stays as computed from the expected costs: priorities
+  /// and groups' costs are plans. Requires: a cost for each op, not negative, small enough for
+  /// exact sums.
   void replace_costs(DeviceId device, std::span<const double> costs_us);
 
-  /// Counts the calls of replace_costs(), for those who keep results.
+  /// Returns the number of calls of replace_costs(), for callers that cache results.
   std::int64_t cost_revision() const { return cost_revision_; }
 
-  /// Returns how long a device rests after `op` in the `placeto` model: the cluster's gap, or 0 if
+  /// Returns how long a device pauses after `op` in the `placeto` model: the cluster's gap, or 0 if
   /// the op launches nothing.
   double gap_us(OpId op) const { return gap_us_[op]; }
 
@@ -124,7 +124,7 @@ class Problem {
     return launches_[op] ? launch_us_[device] : 0.0;
   }
 
-  /// Returns how long `op` keeps one slot of `device`: launch, cost and gap.
+  /// Returns how long `op` occupies one slot of `device`: launch, cost and gap.
   double busy_us(OpId op, DeviceId device) const {
     return launch_us(op, device) + cost_us(op, device) + gap_us(op);
   }
@@ -178,8 +178,8 @@ class Problem {
     return {inputs_.data() + input_begin_[op], inputs_.data() + input_begin_[op + 1]};
   }
 
-  /// Returns the longest sum of costs from the start of `op` to the end of the step, each op on the
-  /// device that runs it fastest and transfers not counted, in microseconds: its priority where
+  /// Returns the longest sum of costs from the start of `op` to the end of the step, with each op
+  /// on the device that runs it fastest and without transfers, in microseconds: its priority if
   /// devices run the critical path first.
   double priority_us(OpId op) const { return priority_us_[op]; }
 
@@ -189,8 +189,8 @@ class Problem {
   /// Returns the bytes that a transfer of the output moves.
   std::int64_t output_bytes(OutputId output) const { return output_bytes_[output]; }
 
-  /// Returns the bytes of memory that the output takes on the device of its producer: none where it
-  /// is a variable's value, which is persistent, or a view.
+  /// Returns the bytes of memory that the output takes on the device of its producer: none if it is
+  /// a variable's value, which is persistent, or a view.
   std::int64_t output_allocated_bytes(OutputId output) const {
     return output_allocated_bytes_[output];
   }
@@ -200,23 +200,24 @@ class Problem {
 
   static constexpr UseId kNoUse = -1;
 
-  /// Returns which of inputs() the result of `op` is a view of: it has no memory of its own, and
-  /// its input stays as long as it is read. kNoUse of other ops, and in the `placeto` model.
+  /// Returns which of inputs() the result of `op` is a view of: the view has no memory of its own,
+  /// and the input stays as long as the view is read. kNoUse for other ops, and in the `placeto`
+  /// model.
   UseId viewed_input(OpId op) const { return viewed_input_[op]; }
 
-  /// Returns the output in whose memory an output is: that of which it is a view, directly or by
-  /// other views, or else itself.
+  /// Returns the output in whose memory an output is stored: the one that it is a view of, directly
+  /// or through other views, or else itself.
   OutputId storage(OutputId output) const { return storage_[output]; }
 
-  /// Says whether `op` may write its first output over one of its inputs: one as large, that
-  /// nothing else will read. False in the `placeto` model.
+  /// Returns whether `op` may write its first output over one of its inputs, which must be as large
+  /// and not be read by any later op. False in the `placeto` model.
   bool may_overwrite(OpId op, UseId input) const {
     const OutputId read = uses_[input].output;
     return works_in_place_[op] && read >= 0 && output_bytes_[read] == first_output_bytes(op) &&
            output_allocated_bytes_[storage_[read]] > 0;
   }
 
-  /// Says whether `op` may write its first output over an input at all.
+  /// Returns whether `op` may write its first output over an input at all.
   bool works_in_place(OpId op) const { return works_in_place_[op]; }
 
   /// Returns the position of the op's name among all names in byte order; it breaks ties in time.
@@ -230,7 +231,7 @@ class Problem {
   /// Returns the memory of a device that tensors may take, in bytes.
   std::int64_t memory_bytes(DeviceId device) const;
 
-  /// Returns how many ops the device runs at the same time; 1 but in the `physical` model.
+  /// Returns how many ops the device runs at the same time; 1 except in the `physical` model.
   std::int32_t slots(DeviceId device) const;
 
   // --- Transfers -------------------------------------------------------------------------------
@@ -238,7 +239,7 @@ class Problem {
   /// Returns the links and routes of the `physical` and `grappler` models; empty in `placeto`.
   const Topology& topology() const { return topology_; }
 
-  /// Returns how long `bytes` take from one device to another if nothing else moves, in
+  /// Returns how long `bytes` take from one device to another without other transfers, in
   /// microseconds; 0 from a device to itself.
   double transfer_us(std::int64_t bytes, DeviceId from, DeviceId to) const;
 
@@ -257,7 +258,7 @@ class Problem {
     return group_persistent_bytes_[group];
   }
 
-  /// Returns the bytes of all outputs that the members allocate, were none freed in the step.
+  /// Returns the bytes of all outputs that the members allocate, if none were freed in the step.
   std::int64_t group_output_bytes(GroupId group) const { return group_output_bytes_[group]; }
 
   /// Returns the edges between groups, sorted by producer, then consumer; one for each pair.
@@ -316,7 +317,7 @@ class Problem {
   std::vector<OpId> order_;
   IdVector<OpId, std::size_t> child_begin_;
   std::vector<Child> children_;
-  std::vector<Child> children_by_name_;  // empty where it would be the same
+  std::vector<Child> children_by_name_;  // empty if it would be the same
   IdVector<OpId, std::int32_t> num_parents_;
   IdVector<OpId, OutputId> output_begin_;
   IdVector<OutputId, std::int64_t> output_bytes_;

@@ -1,24 +1,24 @@
 #pragma once
 
-// How far the time of a step may lie from the simulated one, because costs are not exact.
+// How far the time of a step may be from the simulated one, because costs are not exact.
 //
-// A cost may carry a spread s, its standard deviation over the cost. A replica is a simulation in
+// A cost may have a spread s, its standard deviation over the cost. A replica is a simulation in
 // which every such cost c is drawn anew, log-normally with mean c and standard deviation s c:
 //
 //     c F,   ln F normal with variance v = ln(1 + s^2) and mean -v / 2.
 //
-// Errors of times are ratios (an efficiency that is off, a clock that is slower), so what is drawn
-// is a product and never negative. What errs together is drawn together: a measured cost has a
-// factor of its own, but all costs of one roofline share one, since a wrong efficiency is wrong for
-// all its ops. Otherwise the errors of a thousand ops would cancel out. Devices of one class share
-// their factors, so two placements are compared by where they put ops, not by luck (common random
-// numbers). Launches, gaps and transfers are exact, and so are priorities: they are set before the
-// step. What replicas do not show is how wrong the rules of the simulation are.
+// Errors of times are ratios (an efficiency that is off, a clock that is slower), so costs are
+// multiplied by a factor and never become negative. Errors with a common cause share a factor: a
+// measured cost has its own, but all costs of one roofline share one, because a wrong efficiency is
+// wrong for all its ops. Otherwise the errors of a thousand ops would cancel out. Devices of one
+// class share their factors, so two placements are compared by where they put ops, not by luck
+// (common random numbers). Launches, gaps and transfers are exact, and so are priorities: they are
+// set before the step. Replicas do not show how wrong the rules of the simulation are.
 //
-// Deterministic: each replica has a stream of its own, derived from the seed and its number, so
-// neither the threads nor the number of replicas change what it draws. Complexity: one simulation
-// for each replica and placement, in parallel in the caller's oneTBB arena; each thread has a copy
-// of the problem and a Simulator, and allocates nothing more.
+// Deterministic: each replica has its own random stream, derived from the seed and its number, so
+// neither the threads nor the number of replicas change its random numbers. Complexity: one
+// simulation for each replica and placement, in parallel in the caller's oneTBB arena; each thread
+// has a copy of the problem and a Simulator, and allocates nothing more.
 
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -33,13 +33,13 @@ namespace emplace {
 /// The largest number of replicas.
 inline constexpr std::int64_t kMaxReplicas = 1'000'000;
 
-/// Says how many replicas there are, and of which draws.
+/// The number of replicas, and the seed of their draws.
 struct ReplicaOptions {
   std::int64_t replicas = 1000;  ///< 1 to kMaxReplicas
   std::uint64_t seed = 0;        ///< different seeds give unrelated draws
 };
 
-/// Holds what became of one placement, by replica.
+/// The results of one placement, by replica.
 struct Replicas {
   std::vector<double> makespan_us{};
   std::vector<StepStatus> status{};  ///< memory depends on times too
@@ -62,15 +62,14 @@ struct ReplicaSummary {
   double median_us = 0;
   double p05_us = 0;               ///< the 5 % quantile
   double p95_us = 0;               ///< the 95 % quantile
-  std::int64_t out_of_memory = 0;  ///< replicas that did not fit; their times count all the same
+  std::int64_t out_of_memory = 0;  ///< replicas that did not fit; their times still count
 };
 
-/// Sums up the replicas of one placement. Requires: at least one.
+/// Summarizes the replicas of one placement. Requires: at least one.
 ReplicaSummary summarize(const Replicas& replicas);
 
-/// Says how two placements compare. One beats the other in a replica if its step is shorter, or if
-/// only the other is out of memory; the probability counts ties, and replicas in which both are, by
-/// half.
+/// How two placements compare. One beats the other in a replica if its step is shorter, or if only
+/// the other is out of memory; ties, and replicas in which both are out of memory, count half.
 struct ReplicaComparison {
   double probability = 0;         ///< that the first beats the second
   double probability_low = 0;     ///< its 95 % interval (Wilson 1927): narrower with more replicas

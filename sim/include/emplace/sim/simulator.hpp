@@ -5,9 +5,9 @@
 // The cluster chooses the rules (docs/concepts/simulation.md): `placeto` reproduces the simulator
 // released with Placeto (Addanki et al. 2019) bit for bit; `physical` is a machine of links that
 // transfers share, copy engines, launches and hard memory limits; `grappler` has a serial channel
-// for each pair of devices. A Simulator is one thread's workspace: make one for each thread and use
-// it again and again. After the first runs it allocates nothing. An out-of-memory placement is a
-// result, not an error, and its time is still computed.
+// for each pair of devices. A Simulator is one thread's workspace: make one for each thread and
+// reuse it. After the first runs it allocates nothing. An out-of-memory placement is a result, not
+// an error, and its time is still computed.
 //
 // Complexity: O(ops + edges) for a fixed number of devices, plus O(devices) for each event of
 // `placeto`, or O(busy links x busy routes) for each transfer of `physical`.
@@ -22,7 +22,7 @@
 
 namespace emplace {
 
-/// Holds the result of one run: views into the Simulator's workspace, valid until its next run.
+/// The result of one run: views into the Simulator's workspace, valid until its next run.
 struct SimResult {
   StepStatus status = StepStatus::kOk;
   double makespan_us = 0;  ///< duration of the step
@@ -49,8 +49,8 @@ class Simulator {
   const SimResult& run(const Placement& placement);
 
   /// Does the same if the step takes less than `cutoff_us`. If not, the result `is_cut_off`, its
-  /// makespan is `cutoff_us`, and nothing else of it holds. That takes less time: for searches that
-  /// ask only whether a placement is better than another one.
+  /// makespan is `cutoff_us`, and nothing else in it is valid. That takes less time, for searches
+  /// that only need to know whether a placement is better than another one.
   const SimResult& run(const Placement& placement, double cutoff_us);
 
   /// Simulates one step and returns everything that happened in it. Requires: as run().

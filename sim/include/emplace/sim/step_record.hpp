@@ -12,14 +12,14 @@
 
 namespace emplace {
 
-/// Says how a simulated step ended.
+/// How a simulated step ended.
 enum class StepStatus : std::uint8_t { kOk, kOutOfMemory };
 
 /// Returns "ok" or "out_of_memory".
 std::string_view to_string(StepStatus status);
 
 /// Describes one output on its way from one device to another. In the `placeto` model one transfer
-/// serves all devices that want the output.
+/// serves all devices that need the output.
 struct Transfer {
   static constexpr DeviceId kToAll = -1;
 
@@ -28,20 +28,20 @@ struct Transfer {
   DeviceId from = 0;
   DeviceId to = 0;       ///< or kToAll
   double wanted_us = 0;  ///< when its producer had it
-  double start_us = 0;   ///< when it set out; its latency is part of the transfer
+  double start_us = 0;   ///< when it started; its latency is part of the transfer
   double end_us = 0;     ///< when its consumers had it
 
   bool operator==(const Transfer&) const = default;
 };
 
-/// Describes memory that was taken for a time. What weights and optimizer slots take for the whole
-/// step is not among these.
+/// Describes memory that was taken for some time. Weights and optimizer slots, which take memory
+/// for the whole step, are not included.
 struct Allocation {
   enum class Kind : std::uint8_t { kOutput, kCopy, kWorkspace };
   /// Stands for all outputs of an op together, which the `placeto` model frees at once.
   static constexpr std::int32_t kAllOutputs = -1;
 
-  OpId op = 0;              ///< that produced it, or works in it
+  OpId op = 0;              ///< the op that produced it, or works in it
   std::int32_t output = 0;  ///< an index into all outputs, or kAllOutputs; of no use to workspaces
   Kind kind = Kind::kOutput;
   DeviceId device = 0;
@@ -52,7 +52,7 @@ struct Allocation {
   bool operator==(const Allocation&) const = default;
 };
 
-/// Holds one run, by value.
+/// One run, by value.
 struct StepRecord {
   Placement placement{0};
   StepStatus status = StepStatus::kOk;

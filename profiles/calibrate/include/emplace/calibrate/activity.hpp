@@ -12,8 +12,8 @@
 // they all count under the external id in force when the graph was launched.
 //
 // Times are nanoseconds of one clock, that of the CPU; those of a GPU are interpolated onto it, so
-// a kernel may seem to start before its launch: order of times does not tell cause from effect.
-// Functions here are thread-safe. All are linear in the records but for sorting.
+// a kernel may seem to start before its launch: the order of times does not show cause and effect.
+// Functions here are thread-safe. All are linear in the records except for sorting.
 
 #include <array>
 #include <cstdint>
@@ -24,11 +24,12 @@
 
 namespace emplace::calibrate {
 
-/// Holds what CUPTI wrote, as it came.
+/// What CUPTI wrote, as it came.
 struct ActivityRecording {
-  std::string origin{};               ///< of whom errors speak: a file's name, or "CUPTI"
-  std::uint32_t cupti_version = 0;    ///< cuptiGetVersion() of who wrote the buffers: 130001
-  std::uint64_t dropped_records = 0;  ///< that CUPTI had no buffer for
+  std::string origin{};  ///< the source that errors name: a file, or "CUPTI"
+  std::uint32_t cupti_version =
+      0;  ///< cuptiGetVersion() of the CUPTI that wrote the buffers: 130001
+  std::uint64_t dropped_records = 0;                 ///< that CUPTI had no buffer for
   std::vector<std::vector<std::uint8_t>> buffers{};  ///< the valid bytes of each
   /// The texts at which records point, by address in the recorded process.
   std::map<std::uint64_t, std::string> strings{};
@@ -38,10 +39,10 @@ struct ActivityRecording {
 void write_recording(const ActivityRecording& recording, const std::string& path);
 
 /// Reads what write_recording() wrote; throws kIo, and kFormat, naming file and byte, if `path`
-/// holds anything else.
+/// contains anything else.
 ActivityRecording read_recording(const std::string& path);
 
-/// Tells when and where a GPU was at work, and for which call: start_ns <= end_ns, start_ns > 0.
+/// When and where a GPU was at work, and for which call: start_ns <= end_ns, start_ns > 0.
 struct DeviceWork {
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
@@ -76,7 +77,7 @@ enum class MemoryKind : std::uint8_t {
   kManagedStatic,
 };
 
-/// Describes a copy. From one GPU to another, `work` tells the one that made it.
+/// Describes a copy. Between two GPUs, `work` names the GPU that made it.
 struct CopyActivity {
   DeviceWork work{};
   MemoryKind from = MemoryKind::kUnknown;
@@ -116,14 +117,14 @@ struct ExternalLink {
 /// The kind of external ids that ActivitySource::push() gives: CUSTOM0.
 inline constexpr std::uint32_t kExternalKind = 3;
 
-/// Says when the profiler or driver did work of its own, such as loading a module.
+/// When the profiler or driver did work of its own, such as loading a module.
 struct OverheadActivity {
   std::uint32_t kind = 0;  ///< CUpti_ActivityOverheadKind
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
 };
 
-/// Says when the host waited for a device.
+/// When the host waited for a device.
 struct WaitActivity {
   std::uint32_t kind = 0;  ///< CUpti_ActivitySynchronizationType
   std::uint64_t start_ns = 0;
@@ -177,7 +178,7 @@ struct DeviceActivity {
   std::uint32_t capability_minor = 0;
 };
 
-/// Describes how a GPU or a bridge hangs on the PCIe tree.
+/// Describes how a GPU or a bridge is connected to the PCIe tree.
 struct PcieActivity {
   bool bridge = false;
   std::uint32_t id = 0;  ///< the device, or a number of the bridge
@@ -205,7 +206,7 @@ struct NvlinkActivity {
   bool through_switch = false;
 };
 
-/// Holds the records of one recording by kind, each in the order of the buffers (not of time).
+/// The records of one recording by kind, each in the order of the buffers (not of time).
 struct ActivityLog {
   std::vector<std::string> names{""};  ///< what `name` members index; the first stands for none
   std::vector<KernelActivity> kernels{};
@@ -222,30 +223,31 @@ struct ActivityLog {
   std::vector<PcieActivity> pcie{};
   std::vector<NvlinkActivity> nvlinks{};
 
-  /// Kernels, copies and fills without a believable time, which stand nowhere above: start or end 0
-  /// (CUPTI's device buffers were full) or end before start. One correlation id each.
+  /// Kernels, copies and fills without a plausible time, which are not listed above: start or end
+  /// is 0 (CUPTI's device buffers were full), or end is before start. One correlation id each.
   std::vector<std::uint32_t> untimed{};
-  std::int64_t untimed_others = 0;  ///< calls, overheads, waits and samples, dropped likewise
+  std::int64_t untimed_others =
+      0;  ///< calls, overheads, waits and samples dropped for the same reasons
   std::map<std::uint32_t, std::int64_t> skipped{};  ///< records of other kinds, by kind
-  std::uint64_t dropped_records = 0;  ///< as in ActivityRecording: of which op, nobody knows
-  /// Bytes after a record that was not finished, as a forced flush may leave; likewise nobody's.
+  std::uint64_t dropped_records = 0;  ///< as in ActivityRecording; their ops are unknown
+  /// Bytes after an unfinished record, as a forced flush may leave; their ops are unknown, too.
   std::uint64_t unread_bytes = 0;
 };
 
-/// Returns the records of `recording`. Throws kUnsupported for a version of CUPTI whose records are
-/// not known, naming it, and kFormat, naming buffer and byte, where a record does not fit or has a
-/// kind that this version does not know.
+/// Returns the records of `recording`. Throws kUnsupported, naming the version, for a version of
+/// CUPTI with unknown records, and kFormat, naming buffer and byte, if a record does not fit or has
+/// a kind that this version does not know.
 ActivityLog parse_activities(const ActivityRecording& recording);
 
-/// Tells how long what was launched under one external id took on the devices.
+/// How long what was launched under one external id took on the devices.
 struct DeviceTime {
   double sum_us = 0;         ///< of the durations of its kernels, copies and fills
   double busy_us = 0;        ///< length of the union of their intervals
-  std::int32_t records = 0;  ///< of which there were so many
+  std::int32_t records = 0;  ///< number of these records
   std::int32_t lost = 0;     ///< further ones whose times CUPTI lost, so that the sums are too low
-  /// A device at work ran below its clock, as told by the last sample before, those during, and the
-  /// first after the work: for heat or power, or at less than kFullClock of its top clock though
-  /// neither idle nor told so by the user. Without clock samples it stays false.
+  /// A device at work ran below its clock, according to the last sample before, those during, and
+  /// the first after the work: for heat or power, or at less than kFullClock of its top clock
+  /// although it was neither idle nor set so by the user. Without clock samples it stays false.
   bool throttled = false;
 };
 
@@ -257,9 +259,9 @@ inline constexpr double kFullClock = 0.9;
 /// both.
 std::map<std::uint64_t, DeviceTime> device_times(const ActivityLog& log);
 
-/// Does the same for `ids`, under each of which the same was launched. So records that one has
-/// fewer than another are lost. If CUPTI dropped records, one of each id counts as lost, because
-/// nobody knows whose they were.
+/// Does the same for `ids`, under each of which the same work was launched, so records that are
+/// missing for one of them are lost. If CUPTI dropped records, one of each id counts as lost,
+/// because their ids are unknown.
 std::map<std::uint64_t, DeviceTime> times_of_runs(const ActivityLog& log,
                                                   std::span<const std::uint64_t> ids);
 

@@ -8,10 +8,10 @@
 //   const auto times = device_times(parse_activities(source->take()));
 //   times.at(42).busy_us;
 //
-// CUPTI allows one profiler in a process: under Nsight, compute-sanitizer or another tool there is
-// none, and the source says so and records nothing; the program goes on without. Reading counters
-// would need privileges; nothing here does. A process that was traced stays slower even after the
-// source is gone, so what the host does (launches) is to be timed in a run without one.
+// CUPTI allows one profiler in a process: under Nsight, compute-sanitizer or another tool the
+// source records nothing and says so, and the program continues without. Reading counters would
+// need privileges; nothing here does. A process that was traced stays slower even after the source
+// is gone, so time the host's work (launches) in a run without one.
 
 #include <emplace/calibrate/activity.hpp>
 
@@ -28,16 +28,16 @@ class ActivitySource {
   virtual ~ActivitySource() = default;
   /// Returns why nothing is recorded, or nothing if all is well.
   virtual std::string_view why_none() const = 0;
-  /// Gives what the calling thread launches the external id `id` until the matching pop(); throws
+  /// Gives the calling thread's launches the external id `id` until the matching pop(); throws
   /// DeviceFailure (compute_device.hpp) if CUPTI refuses, as take() does.
   virtual void push(std::uint64_t id) = 0;
   virtual void pop() = 0;
-  /// Returns what was recorded since the last call. Requires: the devices have been synchronised,
-  /// or work in flight is missing.
+  /// Returns what was recorded since the last call. Requires: the devices have been synchronised;
+  /// otherwise work in flight is missing.
   virtual ActivityRecording take() = 0;
 };
 
-/// Gives what its thread launches an external id while it lives.
+/// Gives its thread's launches an external id while it lives.
 class ExternalId {
  public:
   ExternalId(ActivitySource& source, std::uint64_t id) : source_(source) { source_.push(id); }
@@ -53,8 +53,8 @@ class ExternalId {
 /// and says why. One at a time in a process.
 std::unique_ptr<ActivitySource> open_cupti();
 
-/// Returns `source`, which adds what is taken of it to `kept` as well until that has `max_bytes`; a
-/// take that would not fit is left out. `kept` must outlive it.
+/// Returns `source` so that what is taken from it is also added to `kept`, until that has
+/// `max_bytes`; a take that would not fit is left out. `kept` must outlive it.
 std::unique_ptr<ActivitySource> keep_activities(std::unique_ptr<ActivitySource> source,
                                                 std::size_t max_bytes, ActivityRecording& kept);
 

@@ -15,17 +15,17 @@
 
 namespace emplace::calibrate {
 
-/// Holds what launching an op takes.
+/// What launching an op takes.
 struct Launch {
   double us = 0;         ///< of a whole step: from a CUDA graph on GPUs
   double stream_us = 0;  ///< by the host, one by one
 };
 
-/// Measures launches on each of `devices`. To be done before anything profiles them, because that
+/// Measures launches on each of `devices`. Call it before anything profiles them, because profiling
 /// slows launches down for the rest of the process.
 std::vector<Launch> measure_launches(std::span<ComputeDevice* const> devices);
 
-/// Says how the cluster is called and how long to measure.
+/// The name of the cluster, and how long to measure.
 struct CalibrationOptions {
   std::string name{};  ///< of the cluster, kebab-case
   std::string date{};  ///< ISO 8601
@@ -34,7 +34,7 @@ struct CalibrationOptions {
   SamplingOptions sampling{};
 };
 
-/// Holds what was measured on one device, or on the first of several that are alike.
+/// What was measured on one device, or on the first of several that are alike.
 struct MeasuredDeviceOps {
   std::string device{};
   OpSamples ops{};
@@ -44,7 +44,7 @@ struct MeasuredDeviceOps {
   std::optional<double> overlap{};
 };
 
-/// Holds the outcome of a calibration.
+/// The outcome of a calibration.
 struct CalibratedMachine {
   Cluster cluster{};
   std::vector<MeasuredDeviceOps> devices{};
@@ -54,11 +54,11 @@ struct CalibratedMachine {
 };
 
 /// Measures `sites` on `devices` and copies between them. Devices of one class, product and number
-/// of compute units are alike: the ops are measured on the first. Beside GPUs, a CPU is not
-/// placeable. Where measuring is stopped, the cluster is made of what was measured, and of guesses
-/// on devices without an op; throws kUnsupported if there are not at least all copies and an op.
-/// Throws kUnsupported, too, before it measures ops, if no copy connects two of the devices. Throws
-/// DeviceFailure where a device can't be used at all.
+/// of compute units are alike: the ops are measured on the first. A CPU next to GPUs is not
+/// placeable. If measuring is stopped, the cluster consists of what was measured, and of guesses on
+/// devices without an op; throws kUnsupported unless all copies and at least one op were measured.
+/// Also throws kUnsupported, before it measures ops, if no copy connects two of the devices. Throws
+/// DeviceFailure if a device can't be used at all.
 CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<const OpSite> sites,
                             const CalibrationOptions& options, const Progress& progress);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// A device that runs ops for real, behind one interface: some cores of the CPU, a GPU, or a part of
-// a GPU. What is run is an OpProgram, made once for an op and then enqueued any number of times.
-// Queues are in order, as CUDA streams are; events order work of different queues.
+// A device that really runs ops, behind one interface: some cores of the CPU, a GPU, or a part of a
+// GPU. It runs OpPrograms, each made once for an op and then enqueued any number of times. Queues
+// are in order, like CUDA streams; events order work of different queues.
 //
 // Nothing here is thread-safe, except that queues of one device may be used by different threads.
 // A failure of the hardware or a library throws DeviceFailure; the caller drops the sample or ends.
@@ -28,7 +28,7 @@ class DeviceFailure : public std::runtime_error {
 /// Distinguishes a GPU, which has its own memory, from CPU cores, which use the host's.
 enum class DeviceKind : std::uint8_t { kCpu, kGpu };
 
-/// Describes a device, as far as its makers and drivers say.
+/// Describes a device, as its makers and drivers specify it.
 struct DeviceFacts {
   DeviceKind kind = DeviceKind::kCpu;
   std::string name{};               ///< in clusters: "gpu:0", "cpu:0"
@@ -54,7 +54,7 @@ class Memory {
   virtual std::int64_t bytes() const = 0;
 };
 
-/// Holds what a program reads and writes: addresses in the device's memory.
+/// What a program reads and writes: addresses in the device's memory.
 struct OpBuffers {
   std::vector<const void*> inputs{};  ///< as OpSite::inputs
   std::vector<void*> outputs{};       ///< as Op::outputs
@@ -68,8 +68,8 @@ class OpProgram {
   virtual ~OpProgram() = default;
   /// Returns the scratch memory that a run needs.
   virtual std::int64_t workspace_bytes() const = 0;
-  /// Returns who computes it: "cudnn", "cublas", "onednn", "emplace", or "reference" for plain
-  /// loops that are not made for speed.
+  /// Returns what computes it: "cudnn", "cublas", "onednn", "emplace", or "reference" for plain
+  /// loops that are not optimized.
   virtual std::string_view library() const = 0;
 };
 
@@ -98,20 +98,20 @@ class Queue {
   virtual void finish() = 0;
 };
 
-/// Says whether a timed run counts.
+/// Whether a timed run counts.
 enum class RunQuality : std::uint8_t {
   kGood,
-  kThrottled,  ///< the device ran below its clock for heat or power
+  kThrottled,  ///< the device ran below its clock because of heat or power
   kLost,       ///< the profiler dropped its records
 };
 
-/// Holds the time for which one run occupied the device.
+/// The time for which one run occupied the device.
 struct TimedRun {
   double us = 0;
   RunQuality quality = RunQuality::kGood;
 };
 
-/// Says what is copied from where to where.
+/// What is copied from where to where.
 struct Copy {
   void* to = nullptr;
   const void* from = nullptr;
@@ -124,9 +124,9 @@ class ComputeDevice {
   virtual ~ComputeDevice() = default;
   virtual const DeviceFacts& facts() const = 0;
   /// Returns memory of the device, filled with random numbers in [-1, 1) read as float32 if
-  /// `random`, which rates depend on; throws DeviceFailure if it has not so much.
+  /// `random`, because speeds depend on the numbers; throws DeviceFailure if there is not enough.
   virtual std::unique_ptr<Memory> allocate(std::int64_t bytes, bool random) = 0;
-  /// Returns memory of the host, from and to which this device copies: pinned for it, or pageable.
+  /// Returns host memory for copies from and to this device: pinned for it, or pageable.
   virtual std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool pinned) = 0;
   /// Returns a program for `site`, or null if nothing here runs ops of its kind or type.
   virtual std::unique_ptr<OpProgram> compile(const OpSite& site) = 0;
@@ -136,13 +136,13 @@ class ComputeDevice {
   /// may return fewer.
   virtual std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers,
                                           std::int32_t runs) = 0;
-  /// Runs `copies`, of which this device is an end, all at the same time, `runs` times, and returns
-  /// for each copy how long its runs took, without the launch where the device can tell. May stop
-  /// as time_runs() does.
+  /// Runs `copies`, which all start or end at this device, at the same time, `runs` times, and
+  /// returns for each copy how long its runs took, without the launch if the device can separate
+  /// it. May stop as time_runs() does.
   virtual std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
                                                          std::int32_t runs) = 0;
-  /// Returns how long a device is busy beside the kernel for each launch, when launches follow one
-  /// another: microseconds.
+  /// Returns how long a device is busy for each launch in addition to the kernel, when launches
+  /// follow one another: microseconds.
   virtual double launch_us() = 0;
 };
 

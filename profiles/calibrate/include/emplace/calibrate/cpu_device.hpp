@@ -3,9 +3,9 @@
 // Some cores of the CPU as a device that runs ops. Devices of disjoint cores are what a machine
 // without a GPU can place ops on; they share the machine's memory bandwidth.
 //
-// Convolutions and matrix products are oneDNN's where emplace was built with it, else plain loops;
-// all other ops are our own kernels, whose results have the same bits on any number of cores. Each
-// queue is a thread, with a team of threads pinned to the device's cores.
+// Convolutions and matrix products use oneDNN if emplace was built with it, otherwise plain loops;
+// all other ops are our own kernels, whose results are the same, to the last bit, on any number of
+// cores. Each queue is a thread, with a team of threads pinned to the device's cores.
 
 #include <emplace/calibrate/compute_device.hpp>
 
@@ -20,9 +20,9 @@ namespace emplace::calibrate {
 /// Returns the cores that this process may use, in order.
 std::vector<int> usable_cores();
 
-/// Makes a device called `name` of these cores, at least one. Its memory is the part of the host's
-/// that its cores are of the usable ones. Once `stop`, if it is not null, is true, it begins no run
-/// of an op and no copy: what is timed has fewer runs, and queues end. Throws DeviceFailure if this
+/// Makes a device called `name` from these cores, at least one. Its share of the host's memory is
+/// its share of the usable cores. Once `stop`, if it is not null, is true, it begins no run of an
+/// op and no copy: what is timed has fewer runs, and queues end. Throws DeviceFailure if this
 /// process may not use one of them.
 std::unique_ptr<ComputeDevice> make_cpu_device(std::string name, std::span<const int> cores,
                                                const std::atomic<bool>* stop = nullptr);

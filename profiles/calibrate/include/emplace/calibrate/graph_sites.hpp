@@ -1,7 +1,7 @@
 #pragma once
 
-// The sites of a graph's ops. Apart from op_site.hpp, which kernels include, since a graph is
-// costly to compile.
+// The sites of a graph's ops. Separate from op_site.hpp, which kernels include, because graph
+// headers are slow to compile.
 
 #include <emplace/calibrate/op_site.hpp>
 #include <emplace/graphs/op_graph.hpp>
@@ -15,7 +15,8 @@ namespace emplace::calibrate {
 OpSite site_of(const OpGraph& graph, OpId op);
 
 /// Returns one site for each distinct key (profiles/op_key.hpp) among the ops of all `graphs` that
-/// occupy a device, sorted by key; of several ops of one key, that of the first graph and least id.
+/// occupy a device, sorted by key; if several ops have one key, that of the first graph and least
+/// id.
 std::vector<OpSite> distinct_sites(std::span<const OpGraph> graphs);
 
 }  // namespace emplace::calibrate

@@ -8,8 +8,8 @@
 
 namespace emplace::calibrate {
 
-/// Returns a sentence for each GPU, PCIe connection of a GPU and set of NVLinks of which `log` has
-/// a record; empty if there is none. Each is named once, however often it was recorded.
+/// Returns a sentence for each GPU, PCIe connection of a GPU and set of NVLinks that `log` has a
+/// record of; empty if there is none. Each is named once, however often it was recorded.
 std::string describe_machine(const ActivityLog& log);
 
 /// Returns at which clocks the GPUs ran, as sampled: "multiprocessors 1755 to 1980 MHz, memory 3201

@@ -1,7 +1,7 @@
 #pragma once
 
 // What must be known to run an op on a device: the op, and the tensors that it reads. An op of a
-// graph holds only what it writes; what it reads stands on its edges.
+// graph describes only what it writes; its edges describe what it reads.
 
 #include <emplace/graphs/op.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace emplace::calibrate {
 
-/// Holds an op and the shapes and types of its inputs.
+/// An op and the shapes and types of its inputs.
 struct OpSite {
   Op op{};
   std::vector<Output> inputs{};  ///< one for each data edge, in the order of the op's inputs

@@ -1,16 +1,17 @@
 #pragma once
 
-// Reads tables of what ops took, from anywhere: CSV, plain or gzipped.
+// Reads tables of op times, from any source: CSV, plain or gzipped.
 //
-//     #source,NAME,LOCATION,VERSION,LICENCE,FLOOR    any number of these lines, before the first
-//     row # any other comment device,kind,shape,type,flops,bytes,us,source   this line as it stands
+//     #source,NAME,LOCATION,VERSION,LICENCE,FLOOR       any number of these, before the first row
+//     # any other comment
+//     device,kind,shape,type,flops,bytes,us,source      exactly this line
 //     v100-pcie,matmul,512x1024x768,float32,805306368,8912896,78.2,neusight
 //
 // `device` is the name of a device profile, whose peaks scale the row; `kind`, `shape` and `type`
 // are as of an op in a graph (graphs/op_kind.hpp), a gradient's kind telling the phase; `flops` and
-// `bytes` are counted as graphs count them; `us` is the time in microseconds. A source says where
-// its rows come from, in which version, under which licence, and whether its times contain a launch
-// floor: `floor` if what the host took to launch an op stands in each of them, else `none`.
+// `bytes` are counted as in graphs; `us` is the time in microseconds. A source says where its rows
+// come from, in which version, under which licence, and whether its times contain a launch floor:
+// `floor` if each includes the host's time to launch the op, otherwise `none`.
 
 #include <emplace/profiles/op_key.hpp>
 
@@ -21,7 +22,7 @@
 
 namespace emplace::calibrate {
 
-/// Says where rows come from.
+/// Where rows come from.
 struct SampleSource {
   std::string name{};
   std::string location{};  ///< a repository and a path in it, a paper, a machine
@@ -32,7 +33,7 @@ struct SampleSource {
   bool operator==(const SampleSource&) const = default;
 };
 
-/// Holds a row.
+/// A row.
 struct TableSample {
   std::string device{};
   OpKey key{};
@@ -42,7 +43,7 @@ struct TableSample {
   std::size_t source = 0;  ///< index into SampleTable::sources
 };
 
-/// Holds a table; its rows in the order of the file.
+/// A table, with its rows in the order of the file.
 struct SampleTable {
   std::vector<SampleSource> sources{};
   std::vector<TableSample> samples{};

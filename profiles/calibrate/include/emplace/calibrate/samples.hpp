@@ -10,19 +10,19 @@
 
 namespace emplace::calibrate {
 
-/// Sums up repeated measurements of one quantity.
+/// Summarizes repeated measurements of one quantity.
 struct Summary {
   double median_us = 0;
   double spread = 0;      ///< standard deviation over the median: 1.4826 times the median deviation
   std::int32_t runs = 0;  ///< that were kept
   std::int32_t throttled = 0;    ///< runs in which the device was below its clock
-  std::int32_t lost = 0;         ///< runs dropped since the profiler lost their records
-  std::int32_t interrupted = 0;  ///< runs dropped since they took over three times the median
-  /// All runs were throttled: what was kept are these, as a step would see them too.
+  std::int32_t lost = 0;         ///< runs dropped because the profiler lost their records
+  std::int32_t interrupted = 0;  ///< runs dropped because they took over three times the median
+  /// All runs were throttled; these were kept, because a step would be throttled, too.
   bool below_clock = false;
 };
 
-/// Holds what one op took on one device.
+/// What one op took on one device.
 struct OpSample {
   OpSite site{};
   std::string library{};  ///< OpProgram::library()
@@ -32,13 +32,13 @@ struct OpSample {
 /// Names the memory at the host's end of a copy.
 enum class HostMemory : std::uint8_t { kNone, kPinned, kPageable };
 
-/// Holds what copies took that ran at the same time, one or two of them.
+/// The times of one copy, or of two copies that ran at the same time.
 struct CopySample {
   std::string from{};  ///< a device: "gpu:0", "cpu:0"
   std::string to{};
   HostMemory host = HostMemory::kNone;  ///< kNone where no end is the host
   std::int64_t bytes = 0;
-  /// The copy that ran beside it, "from>to", of as many bytes; empty if it ran alone.
+  /// The copy that ran at the same time, "from>to", with as many bytes; empty if it ran alone.
   std::string beside{};
   Summary time{};
 };

@@ -1,10 +1,10 @@
 #pragma once
 
-// How single runs become samples: each op or copy is warmed up, run at least 20 times, and summed
-// up by its median. Runs in which the device was throttled or the profiler lost records are
-// dropped, and counted; but where a device is throttled whenever it runs an op, a step would see
-// the same, so these runs are kept and reported. A sample whose kept runs still differ much is
-// measured again with more runs, and reported as unstable if that does not help.
+// How single runs become samples: each op or copy is warmed up, run at least 20 times, and
+// summarized by its median. Runs in which the device was throttled or the profiler lost records are
+// dropped, and counted; but if a device is throttled whenever it runs an op, a step would be, too,
+// so these runs are kept and reported. A sample whose kept runs still vary a lot is measured again
+// with more runs, and reported as unstable if that does not help.
 
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/samples.hpp>
@@ -19,7 +19,7 @@
 
 namespace emplace::calibrate {
 
-/// Says how long to measure.
+/// How long to measure.
 struct SamplingOptions {
   std::int32_t warm_up_runs = 3;
   std::int32_t runs = 20;      ///< of each op and copy
@@ -29,28 +29,28 @@ struct SamplingOptions {
   /// Ends measuring early when it turns true (Ctrl-C); what was measured is kept. May be null.
   const std::atomic<bool>* stop = nullptr;
 
-  /// Says whether measuring is to end.
+  /// Returns whether measuring should end.
   bool is_stopped() const { return stop != nullptr && *stop; }
 };
 
-/// Sums up runs of one op or copy; `median_us` is 0 if none was kept.
+/// Summarizes runs of one op or copy; `median_us` is 0 if none was kept.
 Summary summarize(std::span<const TimedRun> runs);
 
-/// Tells what is measured next.
+/// What is measured next.
 struct ProgressNote {
   std::string what{};  ///< "cpu:0: op 12 of 340: conv2d [64, 3, 299, 299, ...]"
-  /// The share of the stage's work that is done, about: 0 at its first note, below 1.
+  /// The approximate share of the stage's work that is done: 0 at its first note, below 1.
   double done = 0;
 };
 
-/// Receives each note before what it tells is measured.
+/// Receives each note before the measurement that it announces.
 using Progress = std::function<void(const ProgressNote& note)>;
 
-/// Holds what became of the ops that were to be measured.
+/// The results for the ops to be measured.
 struct OpSamples {
   std::vector<OpSample> samples{};
-  std::vector<OpSite> unsupported{};    ///< that nothing on the device runs
-  std::vector<std::string> unstable{};  ///< what was left out, and why
+  std::vector<OpSite> unsupported{};    ///< those that nothing on the device can run
+  std::vector<std::string> unstable{};  ///< those left out, and why
   std::vector<OpKey> below_clock{};     ///< of samples whose runs were all throttled
   std::int64_t not_measured = 0;        ///< ops that were left when measuring was stopped
 };
@@ -60,7 +60,7 @@ struct OpSamples {
 OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
                       const SamplingOptions& options, const Progress& progress);
 
-/// Holds what became of the copies that were to be measured.
+/// The results for the copies to be measured.
 struct CopySamples {
   std::vector<CopySample> samples{};
   std::vector<std::string> unstable{};
@@ -68,9 +68,9 @@ struct CopySamples {
 };
 
 /// Measures copies within each GPU and between each ordered pair of `devices`, from 4 B by factors
-/// of 4 to `max_copy_bytes` (less where memory is short), alone; and large ones beside a second
-/// copy: the opposite one, and the one from the same device to each other. Where one end is a CPU,
-/// its memory is measured pinned and pageable.
+/// of 4 to `max_copy_bytes` (less where memory is short), alone; and large ones together with a
+/// second copy: the opposite one, and those from the same device to each other device. If one end
+/// is a CPU, its memory is measured pinned and pageable.
 CopySamples measure_copies(std::span<ComputeDevice* const> devices, const SamplingOptions& options,
                            const Progress& progress);
 
