@@ -57,7 +57,6 @@ class Report {
     write_devices();
     write_links();
     write_gains();
-    write_without_effect();
     return std::move(text_);
   }
 
@@ -295,17 +294,6 @@ class Report {
     if (shown > 0) {
       add_table("The most that could be gained; less if another path then becomes the longest",
                 table);
-    }
-  }
-
-  void write_without_effect() {
-    if (explanation_.without_effect.empty()) {
-      return;
-    }
-    say("");
-    say("Without effect in this step");
-    for (const std::string& sentence : explanation_.without_effect) {
-      say("  " + escape_terminal(sentence));
     }
   }
 

@@ -120,7 +120,6 @@ std::string explanation_json(const Problem& problem, const StepRecord& record,
                {"out_of_memory", explanation.overflow
                                      ? overflow_to_json(problem, *explanation.overflow)
                                      : Json(nullptr)},
-               {"without_effect", explanation.without_effect},
                {"path", path_to_json(problem, explanation)}})
       .text();
 }

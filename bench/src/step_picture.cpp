@@ -98,9 +98,7 @@ class StepPicture {
     for (const Row& row : rows_) {
       draw_row(svg, row);
     }
-    if (all_ran()) {
-      draw_critical_path(svg);
-    }
+    draw_critical_path(svg);
     for (const Row& row : rows_) {
       draw_labels(svg, row);
     }
@@ -112,10 +110,6 @@ class StepPicture {
     return kFieldLeft + (kFieldRight - kFieldLeft) * us / length_us_;
   }
   double pixels(double us) const { return across(us) - kFieldLeft; }
-
-  bool all_ran() const {
-    return std::ranges::all_of(record_.start_us, [](double us) { return us >= 0; });
-  }
 
   void read_rows() {
     rows_.clear();

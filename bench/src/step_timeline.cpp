@@ -46,15 +46,11 @@ bool StepTimeline::touches(double end_us, double start_us) const {
 std::vector<TimelineRow> StepTimeline::rows() const {
   std::vector<std::vector<OpId>> ops(index_of(problem_.num_devices()));
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
-    if (record_.start_us[index_of(op)] >= 0) {
-      ops[index_of(record_.placement[problem_.grouping().group_of(op)])].push_back(op);
-    }
+    ops[index_of(record_.placement[problem_.grouping().group_of(op)])].push_back(op);
   }
   std::vector<std::vector<const Transfer*>> transfers(index_of(problem_.num_devices()));
   for (const Transfer& transfer : record_.transfers) {
-    if (transfer.end_us >= 0) {
-      transfers[index_of(transfer.from)].push_back(&transfer);
-    }
+    transfers[index_of(transfer.from)].push_back(&transfer);
   }
   std::vector<TimelineRow> rows;
   for (DeviceId device = 0; device < problem_.num_devices(); ++device) {

@@ -48,23 +48,4 @@ double log_of(double x) {
   return exponent * kLn2High + (2 * s * (1 + sum) + exponent * kLn2Low);
 }
 
-double tanh_of(double x) {
-  if (std::abs(x) < 0.1) {  // where 1 - e^-2x would cancel
-    const double square = x * x;
-    // x (1 + x^2 / (3 + x^2 / (5 + ...))) upside down: Lambert's continued fraction.
-    double fraction = 0;
-    for (int n = 11; n > 1; n -= 2) {
-      fraction = square / (n + fraction);
-    }
-    return x / (1 + fraction);
-  }
-  const double e = exp_of(-2 * std::abs(x));
-  return std::copysign((1 - e) / (1 + e), x);
-}
-
-double sigmoid_of(double x) {
-  const double e = exp_of(-std::abs(x));
-  return x < 0 ? e / (1 + e) : 1 / (1 + e);
-}
-
 }  // namespace emplace

@@ -36,19 +36,13 @@ class TraceWriter {
                    json_text(problem_.cluster().name), record_.makespan_us);
     name_threads();
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
-      if (layout_.has_run(op)) {
-        write_op(op);
-      }
+      write_op(op);
     }
     for (std::size_t transfer = 0; transfer < record_.transfers.size(); ++transfer) {
-      if (TraceLayout::has_run(record_.transfers[transfer])) {
-        write_transfer(record_.transfers[transfer], kSend + layout_.lane_of_transfer(transfer));
-      }
+      write_transfer(record_.transfers[transfer], kSend + layout_.lane_of_transfer(transfer));
     }
     write_memory();
-    if (layout_.is_whole()) {
-      write_critical_path();
-    }
+    write_critical_path();
     return std::move(text_) + "\n]}\n";
   }
 

@@ -1,7 +1,6 @@
 #include <emplace/sim/memory_curve.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace emplace {
@@ -12,16 +11,6 @@ struct Change {
   bool comes_second;  // of the changes of one instant
   std::int64_t bytes;
 };
-
-// Says whether something was taken; a step that was stopped leaves things undone.
-bool is_taken(const Allocation& allocation) {
-  return allocation.bytes > 0 && allocation.from_us >= 0;
-}
-
-// Returns when something is freed; what a stopped step left is never freed.
-double freed_us(const Allocation& allocation) {
-  return allocation.until_us >= 0 ? allocation.until_us : std::numeric_limits<double>::infinity();
-}
 
 bool frees_first(const Problem& problem) {
   return problem.cluster().transfer_model != TransferModel::kPlaceto;
@@ -42,9 +31,9 @@ void add_changes(const Allocation& allocation, const StepRecord& record, bool is
                  std::vector<Change>& changes) {
   // Where frees come first, what is taken and freed at once takes nothing.
   const bool is_moot = is_freed_first && allocation.from_us == allocation.until_us;
-  if (is_taken(allocation) && !is_moot) {
+  if (allocation.bytes > 0 && !is_moot) {
     changes.push_back({allocation.from_us, is_freed_first, allocation.bytes});
-    if (freed_us(allocation) <= record.makespan_us) {
+    if (allocation.until_us <= record.makespan_us) {
       changes.push_back({allocation.until_us, !is_freed_first, -allocation.bytes});
     }
   }
@@ -119,9 +108,9 @@ std::optional<MemoryOverflow> first_overflow(const Problem& problem, const StepR
   }
   // All that was taken at that very time counts as alive: what made it overflow is among it.
   for (const Allocation& allocation : record.allocations) {
-    const bool is_freed = frees_first(problem) ? freed_us(allocation) <= first->at_us
-                                               : freed_us(allocation) < first->at_us;
-    if (allocation.device == first->device && is_taken(allocation) &&
+    const bool is_freed = frees_first(problem) ? allocation.until_us <= first->at_us
+                                               : allocation.until_us < first->at_us;
+    if (allocation.device == first->device && allocation.bytes > 0 &&
         allocation.from_us <= first->at_us && !is_freed) {
       first->largest.push_back(allocation);
     }

@@ -34,11 +34,11 @@ std::string_view to_string(StepStatus status) {
   return status == StepStatus::kOk ? "ok" : "out_of_memory";
 }
 
-Simulator::Simulator(const Problem& problem, Options options) : problem_(problem) {
+Simulator::Simulator(const Problem& problem) : problem_(problem) {
   if (problem.cluster().transfer_model == TransferModel::kPlaceto) {
     engine_ = std::make_unique<placeto::PlacetoEngine>(problem);
   } else {
-    engine_ = std::make_unique<physical::PhysicalEngine>(problem, options);
+    engine_ = std::make_unique<physical::PhysicalEngine>(problem);
   }
 }
 

@@ -48,8 +48,4 @@ TraceLayout::TraceLayout(const Problem& problem, const StepRecord& record)
   send_lanes_ = counts_of(lanes);
 }
 
-bool TraceLayout::is_whole() const {
-  return std::ranges::all_of(record_.start_us, [](double start_us) { return start_us >= 0; });
-}
-
 }  // namespace emplace

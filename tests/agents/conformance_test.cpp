@@ -93,6 +93,10 @@ class Conformance : public testing::TestWithParam<std::string> {
   }
 };
 
+// For those that call themselves so.
+class DeterministicConformance : public Conformance {};
+class TrainableConformance : public Conformance {};
+
 TEST_P(Conformance, DescribesItself) {
   EXPECT_THAT(info().name, testing::MatchesRegex("[a-z0-9]+(-[a-z0-9]+)*"));
   EXPECT_FALSE(info().summary.empty());
@@ -153,10 +157,11 @@ TEST_P(Conformance, IsNeverFasterThanTheLowerBound) {
   }
 }
 
-TEST_P(Conformance, IgnoresSeedAndBudgetIfItCallsItselfDeterministic) {
-  if (!info().deterministic) {
-    GTEST_SKIP() << "not deterministic";
-  }
+TEST_P(Conformance, CanBeTrainedIfItCallsItselfTrainable) {
+  EXPECT_EQ(dynamic_cast<TrainableAgent*>(make().get()) != nullptr, info().trainable);
+}
+
+TEST_P(DeterministicConformance, IgnoresSeedAndBudget) {
   for (const auto& [name, problem] : tiny_problems()) {
     SCOPED_TRACE(name);
     EXPECT_EQ(place(problem, {.seed = 1, .max_evaluations = 10}),
@@ -230,20 +235,16 @@ TEST_P(Conformance, PlacesAtOnceWhenStopped) {
   }
 }
 
-TEST_P(Conformance, TrainsWithinItsBudgetsAndLoadsWhatItSaved) {
+TEST_P(TrainableConformance, TrainsWithinItsBudgetsAndLoadsWhatItSaved) {
   const auto agent = make();
-  auto* const trainable = dynamic_cast<TrainableAgent*>(agent.get());
-  ASSERT_EQ(trainable != nullptr, info().trainable);
-  if (trainable == nullptr) {
-    return;
-  }
+  auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
   const Problem small = test::make_problem(test::diamond_graph(50));
   const Problem large = test::make_problem(test::fork_join_graph(6, 20));
   Session on_small(small, {.seed = 1, .max_evaluations = 30});
   Session on_large(large, {.seed = 2, .max_evaluations = 50});
   Session* const sessions[] = {&on_small, &on_large};
   std::int64_t updates = 0;
-  trainable->train(sessions, [&](const TrainingUpdate& update) {
+  trainable.train(sessions, [&](const TrainingUpdate& update) {
     EXPECT_EQ(update.update, updates + 1);
     updates += update.is_last ? 1 : 0;
     EXPECT_LT(update.session, 2U);
@@ -253,7 +254,7 @@ TEST_P(Conformance, TrainsWithinItsBudgetsAndLoadsWhatItSaved) {
   EXPECT_LE(on_small.evaluations(), 30);
   EXPECT_LE(on_large.evaluations(), 50);
 
-  const std::string policy = trainable->save();
+  const std::string policy = trainable.save();
   const auto other = make();
   dynamic_cast<TrainableAgent&>(*other).load(JsonDocument::parse(policy, "policy").root());
   EXPECT_EQ(dynamic_cast<TrainableAgent&>(*other).save(), policy);
@@ -261,10 +262,7 @@ TEST_P(Conformance, TrainsWithinItsBudgetsAndLoadsWhatItSaved) {
   expect_valid(large, other->place(large, session));
 }
 
-TEST_P(Conformance, PlacesWithAPolicyWithoutChangingIt) {
-  if (!info().trainable) {
-    return;
-  }
+TEST_P(TrainableConformance, PlacesWithAPolicyWithoutChangingIt) {
   const auto agent = make();
   auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
   const Problem problem = test::make_problem(test::fork_join_graph(6, 20));
@@ -278,10 +276,7 @@ TEST_P(Conformance, PlacesWithAPolicyWithoutChangingIt) {
   EXPECT_EQ(trainable.save(), policy);
 }
 
-TEST_P(Conformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
-  if (!info().trainable) {
-    return;
-  }
+TEST_P(TrainableConformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
   const auto agent = make();
   auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
   const Problem problem = test::make_problem(test::fork_join_graph(6, 20));
@@ -299,10 +294,7 @@ TEST_P(Conformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
   }
 }
 
-TEST_P(Conformance, ResumesTrainingWithTheSameBits) {
-  if (!info().trainable) {
-    return;
-  }
+TEST_P(TrainableConformance, ResumesTrainingWithTheSameBits) {
   const Problem small = test::make_problem(test::diamond_graph(50));
   const Problem large = test::make_problem(test::fork_join_graph(6, 20));
   const auto any = make();
@@ -346,10 +338,7 @@ std::string error_of(const std::function<void()>& call) {
   return "none";
 }
 
-TEST_P(Conformance, RefusesPoliciesAndTrainingsThatDoNotFit) {
-  if (!info().trainable) {
-    return;
-  }
+TEST_P(TrainableConformance, RefusesPoliciesAndTrainingsThatDoNotFit) {
   const Problem small = test::make_problem(test::diamond_graph(50));
   const Problem large = test::make_problem(test::fork_join_graph(6, 20));
   Session on_small(small, {.seed = 1, .max_evaluations = 100});
@@ -401,13 +390,25 @@ std::vector<std::string> specs() {
   return specs;
 }
 
-INSTANTIATE_TEST_SUITE_P(Registered, Conformance, testing::ValuesIn(specs()),
-                         [](const testing::TestParamInfo<std::string>& agent) {
-                           std::string name = agent.param;
-                           std::ranges::replace_if(
-                               name, [](char c) { return c == '-' || c == ':' || c == '='; }, '_');
-                           return name;
-                         });
+// Those of them whose info says so.
+std::vector<std::string> specs_that_are(bool AgentInfo::*trait) {
+  std::vector<std::string> those = specs();
+  std::erase_if(those, [&](const std::string& spec) { return !(AgentSpec(spec).info().*trait); });
+  return those;
+}
+
+std::string name_of(const testing::TestParamInfo<std::string>& agent) {
+  std::string name = agent.param;
+  std::ranges::replace_if(
+      name, [](char c) { return c == '-' || c == ':' || c == '='; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registered, Conformance, testing::ValuesIn(specs()), name_of);
+INSTANTIATE_TEST_SUITE_P(Registered, DeterministicConformance,
+                         testing::ValuesIn(specs_that_are(&AgentInfo::deterministic)), name_of);
+INSTANTIATE_TEST_SUITE_P(Registered, TrainableConformance,
+                         testing::ValuesIn(specs_that_are(&AgentInfo::trainable)), name_of);
 
 INSTANTIATE_TEST_SUITE_P(Program, Conformance,
                          testing::Values("exec:" + test::source_path("examples/exec/hill_climb.py"),

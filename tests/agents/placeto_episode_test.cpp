@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -59,20 +58,6 @@ TEST(PlacetoEpisode, TakesOneEvaluationMoreThanThereAreGroups) {
   EXPECT_EQ(Collected("reward=terminal").session.evaluations(), 1);
 }
 
-TEST(PlacetoEpisode, VisitsEveryGroupOnceInEachSweep) {
-  const Collected collected("sweeps=3");
-  EXPECT_EQ(collected.session.evaluations(), 3 * 8 + 1);
-  const Rollout& rollout = collected.environment.rollout;
-  ASSERT_EQ(rollout.num_decisions(), 24U);
-  for (std::size_t step = 0; step < 24; ++step) {
-    const Observation observation = rollout.observation(step);
-    EXPECT_EQ(observation.current, rollout.observation(step % 8).current);
-    EXPECT_EQ(observation.visits[static_cast<std::size_t>(observation.current)], step / 8);
-  }
-  const auto returns = rollout.returns(collected.given_options.episode);
-  EXPECT_NEAR(returns.front(), rollout.times().front() - rollout.times().back(), 1e-12);
-}
-
 // Against the same episodes, in which every placement is simulated.
 TEST(PlacetoEpisode, SkipsUnchangedPlacements) {
   for (const std::size_t workers : {1U, 3U}) {
@@ -89,56 +74,6 @@ TEST(PlacetoEpisode, SkipsUnchangedPlacements) {
     }
     EXPECT_EQ(changed.session.evaluations(), simulations);
     EXPECT_LT(simulations, all.session.evaluations());
-  }
-}
-
-// Against the simulator, group after group on each device.
-TEST(PlacetoEpisode, KnowsTheImmediateRewardOfEveryAction) {
-  for (const std::size_t workers : {1U, 3U}) {
-    const Collected collected("all-actions=true,sweeps=2,discount=0.5", workers);
-    ASSERT_TRUE(collected.is_complete);
-    EXPECT_EQ(collected.session.evaluations(), static_cast<std::int64_t>(workers * (2 * 8 + 1)));
-    EXPECT_EQ(collected.session.evaluations(),
-              static_cast<std::int64_t>(workers) * collected.environment.evaluations_per_episode());
-    const Rollout& rollout = collected.environment.rollout;
-    const std::vector<float> action_values = rollout.action_values();
-    ASSERT_EQ(action_values.size(), 2 * rollout.num_decisions());
-    Simulator simulator(collected.problem);
-    for (std::size_t i = 0; i < rollout.num_decisions(); ++i) {
-      const double before_us = simulator.run(collected.placement(i)).makespan_us;
-      EXPECT_DOUBLE_EQ(rollout.times()[i], before_us / 1e6);
-      for (DeviceId device = 0; device < 2; ++device) {
-        Placement moved = collected.placement(i);
-        moved[rollout.observation(i).current] = device;
-        const double after_us = simulator.run(moved).makespan_us;
-        EXPECT_FLOAT_EQ(action_values[2 * i + static_cast<std::size_t>(device)],
-                        static_cast<float>((before_us - after_us) / 1e6));
-      }
-    }
-    // The immediate reward and the later ones add up to the whole return.
-    const std::vector<double> later = rollout.returns(collected.given_options.episode);
-    const Collected other("sweeps=2,discount=0.5", workers);
-    const std::vector<double> all = other.environment.rollout.returns(other.given_options.episode);
-    for (std::size_t i = 0; i < rollout.num_decisions(); ++i) {
-      const auto chosen = static_cast<std::size_t>(rollout.actions()[i]);
-      EXPECT_NEAR(static_cast<double>(action_values[2 * i + chosen]) + later[i], all[i], 1e-9);
-    }
-  }
-}
-
-TEST(PlacetoEpisode, GreedyOnesEvaluateOnlyTheirActions) {
-  const Collected collected("all-actions=true", 1, true);
-  EXPECT_EQ(collected.session.evaluations(), 8 + 1);
-  EXPECT_TRUE(collected.environment.rollout.action_values().empty());
-}
-
-TEST(PlacetoEpisode, SimulatesAllActionsOnlyWhereEachStepHasAReward) {
-  for (const std::string reward : {"reward=terminal", "reward=minimum"}) {
-    const Collected collected("all-actions=true," + reward);
-    const Collected other(reward);
-    EXPECT_EQ(collected.session.evaluations(), other.session.evaluations());
-    EXPECT_EQ(collected.session.evaluations(), collected.environment.evaluations_per_episode());
-    EXPECT_TRUE(collected.environment.rollout.action_values().empty());
   }
 }
 
@@ -198,16 +133,7 @@ TEST(PlacetoEpisode, ReturnsTelescope) {
   }
 }
 
-TEST(PlacetoEpisode, OtherRewardsCountTheLastTimeOrTheBestThatFollows) {
-  const Collected minimum("reward=minimum");
-  const std::span<const double> times = minimum.environment.rollout.times();
-  const std::vector<double> returns =
-      minimum.environment.rollout.returns(minimum.given_options.episode);
-  for (std::size_t step = 0; step < 8; ++step) {
-    EXPECT_EQ(returns[step],
-              times[step] - *std::min_element(times.begin() + static_cast<std::ptrdiff_t>(step) + 1,
-                                              times.end()));
-  }
+TEST(PlacetoEpisode, OtherRewardsCountTheLastTimeOrTheNextOne) {
   const Collected terminal("reward=terminal");
   const double last = terminal.environment.rollout.times().back();
   EXPECT_GT(last, 0);
@@ -232,13 +158,6 @@ TEST(PlacetoEpisode, StartsAtThePlacementOfItsOption) {
   ASSERT_TRUE(best.collector.collect(best.environment, 1, false));
   EXPECT_NE(best.placement(0), Placement(8, 0));
   EXPECT_NE(Collected("start=best").placement(0), Placement(8, 0));  // there is no best yet
-  Collected random_start("start=best,random-start=1");
-  const Placement best_before = *random_start.session.best_placement();
-  ASSERT_TRUE(random_start.collector.collect(random_start.environment, 1, false));
-  EXPECT_NE(random_start.placement(0), best_before);
-  const Placement best_now = *random_start.session.best_placement();
-  ASSERT_TRUE(random_start.collector.collect(random_start.environment, 1, true));
-  EXPECT_EQ(random_start.placement(0), best_now);  // greedy episodes ignore random-start
   // Each worker has drawn a start of its own, once.
   Collected two("workers=2", 2);
   EXPECT_EQ(two.placement(0), fixed);
@@ -252,25 +171,6 @@ TEST(PlacetoEpisode, StartsAtThePlacementOfItsOption) {
   EXPECT_EQ(random.placement(0), fixed);
 }
 
-// A chain is best left on one device, and many branches are not.
-TEST(PlacetoEpisode, StartsAtTheBetterOfOneDeviceAndARandomPlacement) {
-  const Options better = options("start=better");
-  const Problem chain = test::make_problem(test::chain_graph({10, 10, 10, 10, 10, 10}, 1'000));
-  Session on_chain(chain, {});
-  EXPECT_EQ(Environment(on_chain, better).next_start(0, false), Placement(6, 0));
-  const Problem branches = test::make_problem(test::fork_join_graph(16, 1), {.num_devices = 4});
-  Session on_branches(branches, {});
-  const Placement start = Environment(on_branches, better).next_start(0, true);
-  EXPECT_NE(start, Placement(18, 0));
-  EXPECT_EQ(start, on_branches.best_placement());
-  const Collected collected("start=better");
-  EXPECT_EQ(collected.session.evaluations(), 2 + 8 + 1);
-  EXPECT_EQ(collected.session.evaluations(), collected.environment.evaluations_per_episode());
-  const Collected terminal("start=better,reward=terminal");
-  EXPECT_EQ(terminal.session.evaluations(), 2 + 1);
-  EXPECT_EQ(terminal.session.evaluations(), terminal.environment.evaluations_per_episode());
-}
-
 TEST(PlacetoEpisode, AGreedyOneTakesTheMostProbableDevices) {
   const Collected one("", 1, true);
   const Collected two("", 2, true);  // sampled actions would differ
@@ -281,25 +181,7 @@ TEST(PlacetoEpisode, AGreedyOneTakesTheMostProbableDevices) {
   }
 }
 
-// A policy that never moves a group, with epsilon 1: of 8 x 8 actions half are expected to be
-// moves; fewer than 16 or more than 48 have a probability below 10^-4.
-TEST(PlacetoEpisode, TakesUniformlyRandomActionsWithProbabilityEpsilon) {
-  const Collected stays("stay-bias=100", 8);
-  const Collected strays("stay-bias=100,epsilon=1", 8);
-  const auto moves = [](const Collected& collected) {
-    int count = 0;
-    for (std::size_t i = 0; i < collected.environment.rollout.num_decisions(); ++i) {
-      const Observation observation = collected.environment.rollout.observation(i);
-      const auto current = static_cast<std::size_t>(observation.current);
-      count += observation.devices[current] != collected.environment.rollout.actions()[i] ? 1 : 0;
-    }
-    return count;
-  };
-  EXPECT_EQ(moves(stays), 0);
-  EXPECT_THAT(moves(strays), testing::AllOf(testing::Ge(16), testing::Le(48)));
-}
-
-// No memory is taken that grows with the square of groups, unless the policy reads start times.
+// Start times of each step take memory that grows with the square of groups.
 TEST(PlacetoEpisode, RefusesMoreGroupsThanItHasMemoryFor) {
   const Problem problem =
       test::make_problem(test::chain_graph(std::vector<double>(80'000, 1.0), 1));
@@ -311,14 +193,9 @@ TEST(PlacetoEpisode, RefusesMoreGroupsThanItHasMemoryFor) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
     EXPECT_STREQ(error.what(),
                  "placeto on 80000 groups would take 25.6 GB of memory; its limit of 16 GB allows "
-                 "63245 groups here: give --groups N, or start-time-feature=false");
+                 "63245 groups here: give --groups N, or reward=terminal");
   }
-  const Options without = options("start-time-feature=false,rounds=1,small-network=true");
-  Environment environment(session, without);
-  Network<float> network(without.network, 2);
-  RolloutCollector collector(network);
-  EXPECT_FALSE(collector.collect(environment, 1, false));  // the budget ends first
-  EXPECT_EQ(session.evaluations(), 2);
+  EXPECT_FALSE(Environment(session, options("reward=terminal")).keeps_start_times);
 }
 
 TEST(PlacetoEpisode, EndsWithTheBudget) {
@@ -327,20 +204,17 @@ TEST(PlacetoEpisode, EndsWithTheBudget) {
   EXPECT_EQ(collected.session.evaluations(), 5);
 }
 
-// 3 s and a peak of 4 GB on the fuller device.
+// A peak of 4 GB on the fuller device.
 TEST(PlacetoEpisode, AddsThePenaltyForMemoryAndCapsTheTime) {
-  const Evaluation evaluation{EvaluationStatus::kOk, 3e6, 0};
   const StepOutline outline{{}, {1'000'000'000, 4'000'000'000}};
-  const auto time = [&](const std::string& given) {
-    return Collected(given).environment.time_of(evaluation, outline);
+  const auto time = [&](const std::string& given, double step_us) {
+    return Collected(given).environment.time_of({EvaluationStatus::kOk, step_us, 0}, outline);
   };
-  EXPECT_DOUBLE_EQ(time(""), 3 + 2 * 3);  // a test device has 1 GB
-  EXPECT_DOUBLE_EQ(time("memory-limit=3.5"), 3 + 2 * 0.5);
-  EXPECT_DOUBLE_EQ(time("memory-penalty=0"), 3);
-  EXPECT_DOUBLE_EQ(time("memory-penalty=100"), 10);
-  EXPECT_DOUBLE_EQ(time("time-cap=4"), 4);
-  EXPECT_DOUBLE_EQ(time("log-time=true,memory-penalty=0"), std::log(3.0));
-  EXPECT_DOUBLE_EQ(time("time-unit=work,memory-penalty=0,time-cap=1000000"), 3e6 / 620);
+  EXPECT_DOUBLE_EQ(time("", 3e6), 3 + 2 * 3);  // a test device has 1 GB
+  EXPECT_DOUBLE_EQ(time("memory-limit=3.5", 3e6), 3 + 2 * 0.5);
+  EXPECT_DOUBLE_EQ(time("memory-limit=5", 3e6), 3);
+  EXPECT_DOUBLE_EQ(time("", 5e6), 10);
+  EXPECT_DOUBLE_EQ(time("memory-limit=5,time-unit=work", 2480), 2480.0 / 620);
 }
 
 }  // namespace

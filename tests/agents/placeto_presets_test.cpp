@@ -70,7 +70,6 @@ TEST(PlacetoPresets, AreTheReleasedCodeAndThePaper) {
   for (const Params* params : {&released, &paper}) {
     EXPECT_EQ(params->get<std::string>("algorithm"), "reinforce");
     EXPECT_EQ(params->get<std::string>("reward"), "step");
-    EXPECT_FALSE(params->get<bool>("all-actions"));
     EXPECT_GT(params->get<std::int64_t>("rounds"), 0);
   }
   EXPECT_EQ(resolved("placeto:preset=released,start=best").get<std::string>("start"), "best");
@@ -84,10 +83,10 @@ TEST(PlacetoPresets, ListFewParameters) {
       names.push_back(parameter.name);
     }
   }
-  EXPECT_THAT(names, testing::UnorderedElementsAre(
-                         "preset", "groups", "device-encoding", "rounds", "workers", "start",
-                         "reward", "discount", "algorithm", "learning-rate", "entropy-weight",
-                         "moves", "temperature", "episode-length", "pretrained"));
+  EXPECT_THAT(names, testing::UnorderedElementsAre("preset", "groups", "device-encoding", "rounds",
+                                                   "workers", "start", "reward", "discount",
+                                                   "algorithm", "learning-rate", "entropy-weight",
+                                                   "moves", "pretrained"));
 }
 
 // Recorded with the agent `placeto` of version 0.1, which differs from the code in these settings:

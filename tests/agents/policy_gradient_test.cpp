@@ -3,7 +3,6 @@
 #include "agents/src/policy_gradient/advantage.hpp"
 #include "agents/src/policy_gradient/baseline.hpp"
 #include "agents/src/policy_gradient/categorical.hpp"
-#include "agents/src/policy_gradient/loss.hpp"
 #include "agents/src/policy_gradient/policy_optimizer.hpp"
 #include "agents/src/policy_gradient/schedule.hpp"
 #include "support/problems.hpp"
@@ -14,9 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <vector>
 
 namespace emplace::agents::policy_gradient::policy_gradient_test {
@@ -48,18 +45,12 @@ TEST(StepBaseline, IsTheMeanOfTheLastEpisodesStepByStep) {
   EXPECT_THAT(second, testing::ElementsAre(2, 2, 10, 10));
 }
 
-// Root mean squares before are 2, and 2 around the means 1 and 5.
 TEST(Advantages, AreScaledToARootMeanSquareOfOne) {
   std::vector<double> advantages = {4, 0, 0, 0};
-  normalize(advantages, {});
+  normalize(advantages);
   EXPECT_THAT(advantages, testing::ElementsAre(2, 0, 0, 0));
-  std::vector<double> later = {4, 8};
-  std::vector<float> action_values = {3, -1, 3, 7};
-  normalize(later, action_values);
-  EXPECT_THAT(later, testing::ElementsAre(2, 4));
-  EXPECT_THAT(action_values, testing::ElementsAre(1.5F, -0.5F, 1.5F, 3.5F));
   std::vector<double> zeros = {0, 0};
-  normalize(zeros, {});
+  normalize(zeros);
   EXPECT_THAT(zeros, testing::ElementsAre(0, 0));
 }
 
@@ -68,41 +59,14 @@ TEST(Advantages, AreStandardDeviationsBelowTheMean) {
   EXPECT_THAT(standardized(std::vector<double>{2, 2}), testing::ElementsAre(0, 0));
 }
 
-// Against differences of the loss itself, as Schulman et al. write it.
-TEST(Loss, HasTheDerivativeOfTheClippedSurrogate) {
-  constexpr double kStep = 1e-6;
-  constexpr double kClip = 0.2;
-  for (const double advantage : {2.0, -3.0}) {
-    const auto loss = [&](double log_ratio) {
-      const double ratio = std::exp(log_ratio);
-      return -std::min(ratio * advantage, std::clamp(ratio, 1 - kClip, 1 + kClip) * advantage);
-    };
-    for (const double log_ratio : {-0.5, -0.1, 0.0, 0.1, 0.5}) {
-      EXPECT_NEAR(ppo_derivative(advantage, log_ratio, kClip),
-                  (loss(log_ratio + kStep) - loss(log_ratio - kStep)) / (2 * kStep), 1e-6);
-    }
-    EXPECT_EQ(ppo_derivative(advantage, 0, kClip), reinforce_derivative(advantage));
-  }
-}
-
-TEST(Schedule, FallsLinearlyExponentiallyOrNotAtAll) {
+TEST(Schedule, FallsLinearlyOrNotAtAll) {
   const Schedule linear = {.begin = 5, .end = 1, .share = 0.5};
-  EXPECT_DOUBLE_EQ(linear.at(0, 0), 5);
-  EXPECT_DOUBLE_EQ(linear.at(0.25, 0), 3);
-  EXPECT_DOUBLE_EQ(linear.at(0.5, 0), 1);
-  EXPECT_DOUBLE_EQ(linear.at(1, 0), 1);
-  const Schedule exponential = {.begin = 5, .end = 4.6, .decay = Decay::kExponential};
-  EXPECT_DOUBLE_EQ(exponential.at(0.9, 99), 5);
-  EXPECT_DOUBLE_EQ(exponential.at(0.9, 100), 4.75);
-  EXPECT_DOUBLE_EQ(exponential.at(0.9, 200), 4.6);
+  EXPECT_DOUBLE_EQ(linear.at(0), 5);
+  EXPECT_DOUBLE_EQ(linear.at(0.25), 3);
+  EXPECT_DOUBLE_EQ(linear.at(0.5), 1);
+  EXPECT_DOUBLE_EQ(linear.at(1), 1);
   const Schedule constant = {.begin = 5, .end = 1, .decay = Decay::kNone};
-  EXPECT_DOUBLE_EQ(constant.at(1, 1000), 5);
-}
-
-// A checkpoint may hold any count; the least number above 0 does not fall by 5 %.
-TEST(Schedule, AnExponentialDecayTakesNoTimeForAnyCountOfUpdates) {
-  const Schedule schedule{.begin = 1, .end = 0, .decay = Decay::kExponential};
-  EXPECT_LE(schedule.at(0, std::int64_t{1} << 53), 1e-300);
+  EXPECT_DOUBLE_EQ(constant.at(1), 5);
 }
 
 TEST(BudgetProgress, IsTheShareOfWhatWasLeftAtTheBeginning) {
@@ -156,8 +120,9 @@ TEST(Categorical, SamplesByTheProbabilitiesOrTakesTheLargest) {
   EXPECT_EQ(sample_action(std::vector<double>{0, 0}, random), 1U);
 }
 
-// One parameter, plain gradient descent, a budget of two evaluations: the learning rate falls from
-// 0.5 to 0.1, the entropy weight from 2 to 1 within half of the budget.
+// A budget of two evaluations: the learning rate falls from 0.5 to 0.1, the entropy weight from 2
+// to 1 within half of the budget. While the gradient is the same, a step of Adam is the learning
+// rate.
 TEST(PolicyOptimizer, FollowsTheSchedulesAndClipsGradients) {
   const Problem problem = test::make_problem(test::diamond_graph(30));
   Session session(problem, {.max_evaluations = 2});
@@ -166,7 +131,6 @@ TEST(PolicyOptimizer, FollowsTheSchedulesAndClipsGradients) {
   parameters.add("layer", 1, 1);  // a weight and a bias
   const LearningOptions options = {.learning_rate = 0.5,
                                    .learning_rate_end = 0.1,
-                                   .optimizer = nn::OptimizerKind::kSgd,
                                    .max_grad_norm = 5,
                                    .entropy_weight = 2,
                                    .entropy_weight_end = 1,
@@ -177,7 +141,7 @@ TEST(PolicyOptimizer, FollowsTheSchedulesAndClipsGradients) {
   EXPECT_EQ(optimizer.entropy_weight(), 2);
   EXPECT_EQ(optimizer.step(gradient), 5);
   optimizer.end_update();
-  EXPECT_THAT(parameters.values(), testing::ElementsAre(-1.5F, -2));
+  EXPECT_THAT(parameters.values(), testing::Each(testing::FloatNear(-0.5F, 1e-6F)));
   EXPECT_EQ(optimizer.updates(), 1);
 
   session.evaluate(Placement(problem.num_groups()));
@@ -185,8 +149,7 @@ TEST(PolicyOptimizer, FollowsTheSchedulesAndClipsGradients) {
   EXPECT_EQ(optimizer.entropy_weight(), 1);
   gradient = {30, 40};
   EXPECT_EQ(optimizer.step(gradient), 50);
-  EXPECT_THAT(parameters.values(), testing::ElementsAre(testing::FloatNear(-2.4F, 1e-6F),
-                                                        testing::FloatNear(-3.2F, 1e-6F)));
+  EXPECT_THAT(parameters.values(), testing::Each(testing::FloatNear(-0.8F, 1e-6F)));
 
   PolicyOptimizer resumed(options, parameters, sessions);  // as if nothing of the budget were spent
   resumed.begin_update();

@@ -69,6 +69,9 @@ inline void expect_gradient_like_differences(Parameters<double>& parameters,
   EXPECT_GT(largest, 1e-3);  // there was something to compare
 }
 
+/// Returns tanh(x), a smooth function.
+inline Value tanh_of(DoubleTape& tape, Value x) { return tape.tanh_clip(x, 1, 1); }
+
 /// Draws all parameters, biases too, so that no ReLU is dead throughout.
 inline void randomize(Parameters<double>& parameters) {
   RandomStream random(17);

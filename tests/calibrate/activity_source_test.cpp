@@ -1,8 +1,4 @@
-#include "support/activity_records.hpp"
-#include "support/temporary_folder.hpp"
-
 #include <emplace/calibrate/activity_source.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -22,24 +18,6 @@ TEST(ActivitySource, OfNothingSaysWhyAndRecordsNothing) {
   const ActivityLog log = parse_activities(source->take());
   EXPECT_THAT(log.kernels, IsEmpty());
   EXPECT_THAT(device_times(log), IsEmpty());
-}
-
-TEST(ActivitySource, OfAFileGivesItOnce) {
-  const TemporaryFolder folder;
-  const std::string path = folder.path("run.activities");
-  write_recording(recording_of({raw_link(42, 1), raw_kernel(1000, 3000, 1)}), path);
-  const auto source = replay_activities(path);
-  EXPECT_EQ(source->why_none(), "");
-  { const ExternalId id(*source, 7); }  // of no effect: the ids are those of the recorded run
-  const auto times = device_times(parse_activities(source->take()));
-  ASSERT_EQ(times.size(), 1);
-  EXPECT_EQ(times.at(42).busy_us, 2);
-  EXPECT_THAT(source->take().buffers, IsEmpty());
-}
-
-TEST(ActivitySource, OfAMissingFileIsAnError) {
-  const TemporaryFolder folder;
-  EXPECT_THROW(replay_activities(folder.path("missing")), Error);
 }
 
 void* driver() { return dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL); }

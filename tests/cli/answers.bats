@@ -83,8 +83,8 @@ load cli.bash
   holds 'd["schema_version"] == 1 and d["agent"] == "placeto:preset=released" and d["devices"] == 2' \
     'd["weights"] == 15962 == sum(x["weights"] for x in d["layers"])' \
     'all(x["weights"] == (x["inputs"] + 1) * x["outputs"] for x in d["layers"])'
-  answers 0 show placeto:preset=released,memory-feature=true --cluster p2-8xlarge-4 --json
-  holds 'd["weights"] == 32414'
+  answers 0 show placeto:preset=released --cluster p2-8xlarge-4 --json
+  holds 'd["weights"] == 26338'
   refuses 2 "give --cluster" show placeto
   refuses 2 "trains no policy" show heft --cluster p2-8xlarge-2
   refuses 2 "is an agent" show placeto --cluster p2-8xlarge-2 --picture policy.svg

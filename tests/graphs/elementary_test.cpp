@@ -16,9 +16,6 @@ void expect_close(double found, double expected) {
 TEST(Elementary, EqualsTheLibraryWithinRounding) {
   for (double x = -50; x <= 50; x += 0.0371) {
     expect_close(exp_of(x), std::exp(x));
-    expect_close(tanh_of(x), std::tanh(x));
-    expect_close(tanh_of(x / 1000), std::tanh(x / 1000));
-    expect_close(sigmoid_of(x), 1 / (1 + std::exp(-x)));
   }
   for (double x = -700; x <= 700; x += 0.37) {
     expect_close(exp_of(x), std::exp(x));
@@ -34,13 +31,8 @@ TEST(Elementary, EqualsTheLibraryWithinRounding) {
 TEST(Elementary, IsExactWhereItMattersAndFiniteAtTheEnds) {
   EXPECT_EQ(exp_of(0), 1);
   EXPECT_EQ(log_of(1), 0);
-  EXPECT_EQ(tanh_of(0), 0);
-  EXPECT_EQ(sigmoid_of(0), 0.5);
   EXPECT_EQ(exp_of(-1e9), 0);
   EXPECT_EQ(exp_of(1e9), std::numeric_limits<double>::infinity());
-  EXPECT_EQ(tanh_of(1e9), 1);
-  EXPECT_EQ(tanh_of(-1e9), -1);
-  EXPECT_EQ(sigmoid_of(-1e9), 0);
 }
 
 }  // namespace

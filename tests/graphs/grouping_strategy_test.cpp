@@ -236,12 +236,9 @@ TEST(Scope, SplitsALayerThatWaitsForItself) {
   EXPECT_THAT(groups_by("scope", graph, 3), ElementsAre(0, 1, 2));
 }
 
-bool has_metis() { return std::ranges::count(grouping_names(), "metis") > 0; }
+#ifdef EMPLACE_WITH_METIS
 
 TEST(MetisGrouping, CutsWhereFewBytesCross) {
-  if (!has_metis()) {
-    GTEST_SKIP() << "built without METIS";
-  }
   // Four chains of four ops that move 1000 bytes, linked by one byte.
   std::vector<std::int64_t> bytes;
   for (int i = 0; i < 15; ++i) {
@@ -252,9 +249,6 @@ TEST(MetisGrouping, CutsWhereFewBytesCross) {
 }
 
 TEST(MetisGrouping, SplitsAPartThatWaitsForAnother) {
-  if (!has_metis()) {
-    GTEST_SKIP() << "built without METIS";
-  }
   // Forward and backward ops of a layer exchange most bytes, so a partitioner that knows no order
   // puts them into one part; as a group it would wait for itself.
   OpGraph graph = graph_of(4, {{0, 1}, {1, 2}, {2, 3}});
@@ -266,6 +260,8 @@ TEST(MetisGrouping, SplitsAPartThatWaitsForAnother) {
   EXPECT_EQ(grouping.size(), 2);
   EXPECT_EQ(fault_of(graph, grouping), "");
 }
+
+#endif
 
 }  // namespace
 }  // namespace emplace::grouping_strategy_test

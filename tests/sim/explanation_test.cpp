@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,10 +16,7 @@
 namespace emplace::explanation_test {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 StepRecord run(const Problem& problem, std::vector<DeviceId> devices) {
   return Simulator(problem).record(Placement(std::move(devices)));
@@ -161,108 +157,6 @@ TEST(Explanation, TellsWhatOverflowedAMemory) {
   EXPECT_EQ(explanation.overflow->device, 1);
   EXPECT_EQ(explanation.overflow->at_us, 10);
   EXPECT_EQ(explanation.overflow->bytes_over, 20);
-}
-
-// --- Parameters without effect ------------------------------------------------------------------
-
-TEST(WithoutEffect, NothingIsSaidWhereEverythingCounts) {
-  const Problem problem =
-      test::make_problem(test::diamond_graph(10), {.num_devices = 2, .memory_bytes = 30});
-  EXPECT_THAT(explain_run(problem, {0, 0, 1, 0}).without_effect, ElementsAre());
-}
-
-TEST(WithoutEffect, DevicesThatRanNothingAndLinksThatCarriedNothing) {
-  Topology topology(3,
-                    {{.name = "used", .bytes_per_us = 10}, {.name = "unused", .bytes_per_us = 10}});
-  topology.set_route(0, 1, {0});
-  test::route_the_rest(topology, 3);
-  const Problem problem = test::make_problem(test::chain_graph({10, 10}, 100),
-                                             test::make_machine(3, std::move(topology)));
-  const std::vector<std::string> sent = explain_run(problem, {0, 1}).without_effect;
-  EXPECT_THAT(sent, Contains("gpu:2 ran nothing: what it could do has no effect."));
-  EXPECT_THAT(sent, Contains("Nothing crossed unused: it has no effect."));
-  EXPECT_THAT(explain_run(problem, {0, 0}).without_effect,
-              Contains("Nothing was sent: no bandwidth or latency has an effect."));
-}
-
-TEST(WithoutEffect, LinksThatAreAlwaysFasterThanOthers) {
-  // Two flows of at most 10 bytes/us: 20 or more is never the limit, 19.9 is.
-  for (const auto& [bytes_per_us, is_limit] : {std::pair(20.0, false), std::pair(19.9, true)}) {
-    Topology topology(3, {{.name = "first", .bytes_per_us = 10},
-                          {.name = "second", .bytes_per_us = 10},
-                          {.name = "trunk", .bytes_per_us = bytes_per_us}});
-    topology.set_route(0, 1, {0, 2});
-    topology.set_route(0, 2, {1, 2});
-    topology.set_route(2, 1, {1});
-    test::route_the_rest(topology, 3);
-    const Problem problem =
-        test::make_problem(test::diamond_graph(100), test::make_machine(3, std::move(topology)));
-    const auto reported =
-        Contains("Other links were always slower than trunk: more bandwidth there has no effect.");
-    const std::vector<std::string> sentences = explain_run(problem, {0, 1, 2, 1}).without_effect;
-    if (is_limit) {
-      EXPECT_THAT(sentences, Not(reported));
-    } else {
-      EXPECT_THAT(sentences, reported);
-    }
-  }
-}
-
-TEST(WithoutEffect, SlotsThatAreNeverAllInUseAndQueuesWithoutAChoice) {
-  const OpGraph two =
-      test::make_graph({{.name = "a", .cost_us = 10}, {.name = "b", .cost_us = 20}});
-  const auto sentences = [&](std::int32_t slots) {
-    const Problem problem =
-        test::make_problem(two, test::make_machine(1, Topology(1, {}), {.slots = slots}));
-    return explain_run(problem, {0, 0}).without_effect;
-  };
-  EXPECT_THAT(sentences(3),
-              ElementsAre("gpu:0 never had all slots in use at once: more slots have no effect.",
-                          "No device had a choice between ready ops: queue_order has no effect.",
-                          HasSubstr("No memory")));
-  EXPECT_THAT(sentences(1), ElementsAre(HasSubstr("No memory was more than 0 % full")));
-}
-
-// Which of two ops that take no time goes first decides whose tensor is sent first.
-TEST(WithoutEffect, NotTheQueueOfOpsThatTakeNoTime) {
-  const OpGraph graph = test::make_graph({{.name = "a", .cost_us = 0, .output_bytes = 100},
-                                          {.name = "b", .cost_us = 0, .output_bytes = 100},
-                                          {.name = "c", .cost_us = 1, .producers = {0}},
-                                          {.name = "d", .cost_us = 50, .producers = {1}}});
-  const Problem problem = test::make_problem(
-      graph,
-      test::make_machine(2, test::bus(2, {.name = "link", .bytes_per_us = 1}), {.slots = 2}));
-  const std::vector<std::string> sentences = explain_run(problem, {0, 0, 1, 1}).without_effect;
-  EXPECT_THAT(sentences, Not(Contains(HasSubstr("queue_order has no effect"))));
-  EXPECT_THAT(sentences, Not(Contains(HasSubstr("gpu:0 never had all slots"))));
-}
-
-// The priority of an op is its least cost over all devices, those included that run nothing.
-TEST(WithoutEffect, NotIdleDevicesWhereTheirCostsDecideTheOrder) {
-  const OpGraph two =
-      test::make_graph({{.name = "a", .cost_us = 10}, {.name = "b", .cost_us = 20}});
-  for (const QueueOrder order : {QueueOrder::kFifo, QueueOrder::kCriticalPath}) {
-    const Problem problem = test::make_problem(
-        two, test::make_machine(2, test::bus(2, {.name = "link", .bytes_per_us = 1}),
-                                {.queue_order = order}));
-    const std::vector<std::string> sentences = explain_run(problem, {0, 0}).without_effect;
-    const auto told = Contains(HasSubstr("gpu:1 ran nothing"));
-    if (order == QueueOrder::kFifo) {
-      EXPECT_THAT(sentences, told);
-    } else {
-      EXPECT_THAT(sentences, Not(told));
-    }
-  }
-}
-
-TEST(WithoutEffect, LaunchesThatTheModelDoesNotKnow) {
-  Cluster cluster = *test::make_cluster({.num_devices = 1});
-  cluster.profiles[0].launch_us = 3;
-  const Problem problem = test::make_problem(test::chain_graph({10}, 0),
-                                             std::make_shared<const Cluster>(std::move(cluster)));
-  EXPECT_THAT(
-      explain_run(problem, {0}).without_effect,
-      Contains("The placeto model ignores slots and launch_us: those of gpu:0 have no effect."));
 }
 
 // --- The trace ----------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 #include "support/properties.hpp"
 
 #include <emplace/sim/memory_curve.hpp>
-#include <emplace/sim/simulator.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -17,7 +16,6 @@ namespace {
 
 using test::below;
 using test::draw_any_step;
-using test::draw_placement;
 using test::expect_always;
 using test::RandomStep;
 using test::Trial;
@@ -66,22 +64,6 @@ TEST(FirstOverflow, AccountsForEveryByte) {
         sum += allocation.bytes;
       }
       RC_ASSERT(sum == run.problem.memory_bytes(overflow->device) + overflow->bytes_over);
-    }
-  });
-}
-
-TEST(FirstOverflow, AStepThatStopsWhenOutOfMemoryIsTheSameUntilThen) {
-  expect_always([] {
-    const Trial run(draw_any_step());
-    Simulator simulator(run.problem, {.stop_when_out_of_memory = true});
-    simulator.run(draw_placement(run.problem));  // leaves nothing, stopped or not
-    const StepRecord stopped = simulator.record(run.step.placement);
-    RC_ASSERT(stopped.status == run.record.status);
-    const auto overflow = first_overflow(run.problem, run.record);
-    RC_ASSERT(stopped.makespan_us == (overflow ? overflow->at_us : run.record.makespan_us));
-    for (std::size_t op = 0; op < stopped.start_us.size(); ++op) {
-      const double start_us = run.record.start_us[op];
-      RC_ASSERT(stopped.start_us[op] == (start_us <= stopped.makespan_us ? start_us : -1));
     }
   });
 }

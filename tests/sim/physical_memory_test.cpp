@@ -35,10 +35,9 @@ struct Step {
   Problem problem;
   StepRecord record;
 
-  Step(OpGraph graph, std::vector<DeviceId> placement, const test::MachineSketch& sketch = {},
-       Simulator::Options options = {})
+  Step(OpGraph graph, std::vector<DeviceId> placement, const test::MachineSketch& sketch = {})
       : problem(make_problem(std::move(graph), make_machine(2, wire(), sketch))),
-        record(Simulator(problem, options).record(Placement(std::move(placement)))) {}
+        record(Simulator(problem).record(Placement(std::move(placement)))) {}
 
   Curve curve(DeviceId device) const { return memory_curve(problem, record, device); }
 };
@@ -234,26 +233,10 @@ TEST(PhysicalMemory, AnOverflowSaysWhereWhenHowMuchAndWhatWasThere) {
   EXPECT_EQ(overflow->other_bytes, 40);
 }
 
-TEST(PhysicalMemory, AStepThatStopsWhenOutOfMemoryEndsAtThatMoment) {
-  const Step step(crowd(), {0, 0, 0, 0, 0}, {.slots = 3, .memory_bytes = 100},
-                  {.stop_when_out_of_memory = true});
-  EXPECT_EQ(step.record.status, StepStatus::kOutOfMemory);
-  EXPECT_DOUBLE_EQ(step.record.makespan_us, 5);
-  EXPECT_DOUBLE_EQ(step.record.start_us[3], 5);
-  EXPECT_LT(step.record.start_us[4], 0);  // never started
-  EXPECT_EQ(step.record.peak_bytes[0], 160);
-  EXPECT_EQ(step.curve(0), (Curve{{0, 10}, {5, 160}}));
-  const auto overflow = first_overflow(step.problem, step.record);
-  ASSERT_TRUE(overflow.has_value());
-  EXPECT_DOUBLE_EQ(overflow->at_us, 5);
-  EXPECT_EQ(overflow->bytes_over, 60);
-}
-
 TEST(PhysicalMemory, WeightsAloneCanBeTooMuch) {
   const Step step(make_graph({{.name = "a", .cost_us = 5, .persistent_bytes = 170}}), {1},
-                  {.memory_bytes = 100}, {.stop_when_out_of_memory = true});
+                  {.memory_bytes = 100});
   EXPECT_EQ(step.record.status, StepStatus::kOutOfMemory);
-  EXPECT_EQ(step.record.makespan_us, 0);
   const auto overflow = first_overflow(step.problem, step.record);
   ASSERT_TRUE(overflow.has_value());
   EXPECT_EQ(overflow->device, 1);
@@ -262,24 +245,17 @@ TEST(PhysicalMemory, WeightsAloneCanBeTooMuch) {
   EXPECT_TRUE(overflow->largest.empty());
 }
 
-TEST(PhysicalMemory, AStepThatFitsIsNotStopped) {
-  const Step step(crowd(), {0, 0, 0, 0, 0}, {.slots = 3, .memory_bytes = 160},
-                  {.stop_when_out_of_memory = true});
-  EXPECT_EQ(step.record.status, StepStatus::kOk);
-  EXPECT_DOUBLE_EQ(step.record.makespan_us, 16);
-}
-
-TEST(PhysicalMemory, AStepIsStoppedByACopyAsWell) {
+TEST(PhysicalMemory, ACopyCanBeTooMuch) {
   // b's 80 bytes are there when the copy of a's 60 is taken at 5.
   const Step step(make_graph({{.name = "a", .cost_us = 5, .output_bytes = 60},
                               {.name = "b", .cost_us = 20, .output_bytes = 80},
                               {.name = "c", .producers = {0, 1}}}),
-                  {0, 1, 1}, {.memory_bytes = 100}, {.stop_when_out_of_memory = true});
-  EXPECT_DOUBLE_EQ(step.record.makespan_us, 5);
+                  {0, 1, 1}, {.memory_bytes = 100});
   EXPECT_EQ(step.record.worst_device, 1);
   EXPECT_EQ(step.record.bytes_over, 40);
-  ASSERT_EQ(step.record.transfers.size(), 1u);
-  EXPECT_LT(step.record.transfers[0].end_us, 0);  // still on its way
+  const auto overflow = first_overflow(step.problem, step.record);
+  ASSERT_TRUE(overflow.has_value());
+  EXPECT_DOUBLE_EQ(overflow->at_us, 5);
 }
 
 }  // namespace

@@ -11,56 +11,23 @@
 namespace emplace::agents::nn {
 namespace {
 
-constexpr double kAdamMean = 0.9;
-constexpr double kAdamSquare = 0.999;
-constexpr float kAdamEpsilon = 1e-8F;
-constexpr float kRmspropSquare = 0.9F;
-constexpr float kRmspropEpsilon = 1e-10F;
+constexpr double kMeanDecay = 0.9;
+constexpr double kSquareDecay = 0.999;
+constexpr float kEpsilon = 1e-8F;
 
 }  // namespace
 
-const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> names = {"adam", "rmsprop", "sgd"};
-  return names;
-}
-
-Optimizer::Optimizer(OptimizerKind kind, std::size_t num_parameters)
-    : kind_(kind),
-      mean_(kind == OptimizerKind::kAdam ? num_parameters : 0),
-      // TensorFlow initializes RMSprop's mean square with 1.
-      square_(kind == OptimizerKind::kSgd ? 0 : num_parameters,
-              kind == OptimizerKind::kRmsprop ? 1.0F : 0.0F) {}
-
 void Optimizer::step(std::span<float> parameters, std::span<const float> gradient,
                      double learning_rate) {
-  const std::size_t count = parameters.size();
-  const auto rate = static_cast<float>(learning_rate);
-  switch (kind_) {
-    case OptimizerKind::kSgd:
-      for (std::size_t i = 0; i < count; ++i) {
-        parameters[i] -= rate * gradient[i];
-      }
-      break;
-    case OptimizerKind::kRmsprop:
-      for (std::size_t i = 0; i < count; ++i) {
-        const float g = gradient[i];
-        square_[i] = kRmspropSquare * square_[i] + (1 - kRmspropSquare) * g * g;
-        parameters[i] -= rate * g / std::sqrt(square_[i] + kRmspropEpsilon);
-      }
-      break;
-    case OptimizerKind::kAdam: {
-      mean_power_ *= kAdamMean;
-      square_power_ *= kAdamSquare;
-      const auto corrected =
-          static_cast<float>(learning_rate * std::sqrt(1 - square_power_) / (1 - mean_power_));
-      for (std::size_t i = 0; i < count; ++i) {
-        const float g = gradient[i];
-        mean_[i] += static_cast<float>(1 - kAdamMean) * (g - mean_[i]);
-        square_[i] += static_cast<float>(1 - kAdamSquare) * (g * g - square_[i]);
-        parameters[i] -= corrected * mean_[i] / (std::sqrt(square_[i]) + kAdamEpsilon);
-      }
-      break;
-    }
+  mean_power_ *= kMeanDecay;
+  square_power_ *= kSquareDecay;
+  const auto corrected =
+      static_cast<float>(learning_rate * std::sqrt(1 - square_power_) / (1 - mean_power_));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const float g = gradient[i];
+    mean_[i] += static_cast<float>(1 - kMeanDecay) * (g - mean_[i]);
+    square_[i] += static_cast<float>(1 - kSquareDecay) * (g * g - square_[i]);
+    parameters[i] -= corrected * mean_[i] / (std::sqrt(square_[i]) + kEpsilon);
   }
 }
 

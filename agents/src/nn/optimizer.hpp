@@ -1,28 +1,22 @@
 #pragma once
 
-// Gradient descent: plain SGD, RMSprop (Tieleman, Hinton 2012) and Adam (Kingma, Ba 2015), with the
-// constants of TensorFlow 1, in which the papers' agents were written.
+// Gradient descent by Adam (Kingma, Ba 2015), with the constants of TensorFlow 1, in which the
+// papers' agents were written.
 
 #include <emplace/graphs/json_cursor.hpp>
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace emplace::agents::nn {
 
-/// Names an optimizer.
-enum class OptimizerKind : std::uint8_t { kAdam, kRmsprop, kSgd };
-
-/// Returns the names "adam", "rmsprop", "sgd", in the order of OptimizerKind.
-const std::vector<std::string>& optimizer_names();
-
 /// Updates one set of parameters and keeps its moments.
 class Optimizer {
  public:
   /// Starts with no steps made.
-  Optimizer(OptimizerKind kind, std::size_t num_parameters);
+  explicit Optimizer(std::size_t num_parameters) : mean_(num_parameters), square_(num_parameters) {}
 
   /// Makes one step against `gradient`.
   void step(std::span<float> parameters, std::span<const float> gradient, double learning_rate);
@@ -32,18 +26,17 @@ class Optimizer {
   double clipped_step(std::span<float> parameters, std::span<float> gradient, double learning_rate,
                       double max_norm);
 
-  /// Returns the moments and the powers of Adam's bias correction, as a JSON object.
+  /// Returns the moments and the powers of the bias correction, as a JSON object.
   std::string to_json() const;
 
   /// Restores what to_json() wrote, the same bits; throws kFormat unless it is of an optimizer of
-  /// this kind and size.
+  /// this size.
   void load(const JsonCursor& json);
 
  private:
-  OptimizerKind kind_;
   std::vector<float> mean_;    // of gradients
   std::vector<float> square_;  // of their squares
-  double mean_power_ = 1;      // Adam's decay rates to the power of the number of steps
+  double mean_power_ = 1;      // the decay rates to the power of the number of steps
   double square_power_ = 1;
 };
 

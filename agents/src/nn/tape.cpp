@@ -1,5 +1,7 @@
 #include "tape.hpp"
 
+#include "elementwise.hpp"
+
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/elementary.hpp>
 
@@ -67,22 +69,23 @@ Value Tape<Scalar>::affine(Value x, LayerId id, Activation activation) {
   const Value recorded = record(Operation::kAffine, in.rows, layer.outputs, {&x, 1});
   nodes_.back().layer = id;
   nodes_.back().activation = activation;
+  const bool relu = activation == Activation::kRelu;
   if (in.layout == Layout::kRows) {
     const MatrixView<Scalar> out = value(recorded);
     for (std::size_t row = 0; row < out.rows; ++row) {
       std::copy_n(parameters_->values().data() + layer.bias_offset(), out.columns, out.row(row));
     }
     kernels<Scalar>().add_product(packed(id, Product::kForward), in.rows, in.data, out.data);
-    apply(activation, out);
+    if (relu) {
+      map(
+          out.size(), out.data, [](Scalar number) { return number > 0 ? number : Scalar{0}; },
+          out.data);
+    }
     return recorded;
   }
-  const bool relu = activation == Activation::kRelu;
   kernels<Scalar>().affine(layer_arguments(layer, in.panels()), in.data,
                            parameters_->values().data() + layer.bias_offset(), relu,
                            value(recorded).data);
-  if (!relu) {
-    apply(activation, value(recorded));
-  }
   return recorded;
 }
 
@@ -112,16 +115,6 @@ PackedWeights<Scalar> Tape<Scalar>::packed(LayerId id, Product product) {
     }
   }
   return {weights[id], inputs, outputs};
-}
-
-template <class Scalar>
-Value Tape<Scalar>::activate(Value x, Activation activation) {
-  const MatrixView<Scalar> in = value(x);
-  const Value recorded = record(Operation::kActivate, in.rows, in.columns, {&x, 1});
-  nodes_.back().activation = activation;
-  std::copy_n(in.data, in.size(), value(recorded).data);
-  apply(activation, value(recorded));
-  return recorded;
 }
 
 template <class Scalar>
@@ -220,31 +213,10 @@ Value Tape<Scalar>::entropy(Value logits) {
 }
 
 template <class Scalar>
-Value Tape<Scalar>::expectation(Value logits, std::span<const Scalar> action_values) {
-  const MatrixView<Scalar> in = value(logits);
-  const Value recorded = record(Operation::kExpectation, in.rows, 1, {&logits, 1});
-  nodes_.back().first_action = action_values_.size();
-  action_values_.insert(action_values_.end(), action_values.begin(), action_values.end());
-  probabilities_.resize(in.columns);
-  const MatrixView<Scalar> out = value(recorded);
-  std::fill_n(out.data, out.size(), Scalar{0});
-  for (std::size_t row = 0; row < in.rows; ++row) {
-    softmax<Scalar>(in.row(row), in.lanes(), probabilities_);
-    double mean = 0;
-    for (std::size_t i = 0; i < in.columns; ++i) {
-      mean += probabilities_[i] * static_cast<double>(action_values[row * in.columns + i]);
-    }
-    out(row, 0) = static_cast<Scalar>(mean);
-  }
-  return recorded;
-}
-
-template <class Scalar>
 void Tape<Scalar>::clear() {
   nodes_.clear();
   operands_.clear();
   actions_.clear();
-  action_values_.clear();
   for (std::vector<const Scalar*>& weights : packed_) {
     weights.clear();
   }

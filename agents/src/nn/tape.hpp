@@ -20,7 +20,6 @@
 // Scalar is float in agents. In tests it is double, so that finite differences can check every
 // operation.
 
-#include "activation.hpp"
 #include "arena.hpp"
 #include "kernels.hpp"
 #include "matrix.hpp"
@@ -39,6 +38,9 @@ namespace emplace::agents::nn {
 struct Value {
   std::int32_t index = -1;
 };
+
+/// Names what follows an affine layer.
+enum class Activation : std::uint8_t { kNone, kRelu };
 
 /// Keeps log p finite in the entropy, as in Placeto's released code.
 inline constexpr double kEntropyOffset = 1e-3;
@@ -63,9 +65,6 @@ class Tape {
   /// Returns activation(x W + b). Requires: x in panels or rows.
   Value affine(Value x, LayerId layer, Activation activation);
 
-  /// Returns activation(x).
-  Value activate(Value x, Activation activation);
-
   /// Returns the segment sums (or means) of rows of the sources, which have the same columns; an
   /// empty segment gives 0. With `lanes` = 2, 4, 8 or 16 each row index means that many consecutive
   /// rows; then all matrices are in panels. Requires: matrices in panels or rows; `sums` lives
@@ -87,10 +86,6 @@ class Tape {
 
   /// Returns -sum p log(p + kEntropyOffset) of each row's p = softmax(row), a column.
   Value entropy(Value logits);
-
-  /// Returns the expectation of `action_values` under the softmax of each row, a column. Requires:
-  /// one action value for each logit, row by row.
-  Value expectation(Value logits, std::span<const Scalar> action_values);
 
   /// Returns x with row rows[i] of `table` added to each row i.
   Value add_rows(Value x, Value table, std::span<const std::int32_t> rows);
@@ -115,9 +110,6 @@ class Tape {
   /// columns, the query in rows.
   Value attend(Value memory, Value query, LayerId layer);
 
-  /// Returns the attention weight that row `by` of the query gave to row `of` of the memory.
-  Scalar attention(Value attended, std::size_t by, std::size_t of) const;
-
   /// Returns the numbers of `value`.
   MatrixView<Scalar> value(Value value) const {
     const Node& node = nodes_[index(value)];
@@ -139,14 +131,12 @@ class Tape {
   enum class Operation : std::uint8_t {
     kInput,
     kAffine,
-    kActivate,
     kSegmentSum,
     kInLayout,
     kAdd,
     kConcat,
     kLogProbability,
     kEntropy,
-    kExpectation,
     kAddRows,
     kTanhClip,
     kLstmGates,
@@ -169,7 +159,7 @@ class Tape {
     const SegmentSum* sums = nullptr;
     std::size_t lanes = 1;
     Combine combine = Combine::kSum;
-    std::size_t first_action = 0;  // or action value, or row of a table
+    std::size_t first_action = 0;  // or row of a table
     Scalar scale = 1;              // of tanh clipping
     Scalar limit = 1;
     Scalar* attention_weights = nullptr;  // by row of the query, row of the memory
@@ -214,14 +204,12 @@ class Tape {
   void add_weight_gradients(std::span<Scalar> gradient);
   void add_weight_gradient(std::span<const LayerUse> uses, std::span<Scalar> gradient);
   void add_weight_gradient_of_rows(std::span<const LayerUse> uses, std::span<Scalar> gradient);
-  void add_activation_gradient(Node& node);
   void add_segment_sum_gradient(Node& node);
   void add_in_layout_gradient(Node& node);
   void add_sum_gradient(Node& node);
   void add_concat_gradient(Node& node);
   void add_log_probability_gradient(Node& node);
   void add_entropy_gradient(Node& node);
-  void add_expectation_gradient(Node& node);
   void add_added_rows_gradient(Node& node);
   void add_tanh_clip_gradient(Node& node);
   void add_lstm_gates_gradient(Node& node);
@@ -237,7 +225,6 @@ class Tape {
   std::vector<Node> nodes_;
   std::vector<Value> operands_;
   std::vector<std::int32_t> actions_;
-  std::vector<Scalar> action_values_;
   std::vector<double> probabilities_;                 // of one row
   std::vector<MatrixView<Scalar>> views_;             // of the sources of a sum
   std::vector<LayerUse> layer_uses_;                  // by backward()

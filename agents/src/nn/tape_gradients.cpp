@@ -65,9 +65,6 @@ void Tape<Scalar>::backward(std::span<Scalar> gradient) {
         add_affine_gradient(node);
         layer_uses_.push_back({node.layer, node.layout, at});
         break;
-      case Operation::kActivate:
-        add_activation_gradient(node);
-        break;
       case Operation::kSegmentSum:
         add_segment_sum_gradient(node);
         break;
@@ -85,9 +82,6 @@ void Tape<Scalar>::backward(std::span<Scalar> gradient) {
         break;
       case Operation::kEntropy:
         add_entropy_gradient(node);
-        break;
-      case Operation::kExpectation:
-        add_expectation_gradient(node);
         break;
       case Operation::kAddRows:
         add_added_rows_gradient(node);
@@ -117,7 +111,11 @@ void Tape<Scalar>::add_affine_gradient(Node& node) {
   const Layer& layer = parameters_->layer(node.layer);
   const MatrixView<Scalar> y = view(node.value, node);
   Node& x = operand(node);
-  differentiate(node.activation, y, node.gradient);
+  if (node.activation == Activation::kRelu) {
+    map(
+        y.size(), node.gradient, [](Scalar d, Scalar at) { return at > 0 ? d : Scalar{0}; },
+        node.gradient, y.data);
+  }
   if (x.operation == Operation::kInput) {
     return;
   }
@@ -194,16 +192,6 @@ void Tape<Scalar>::add_weight_gradient_of_rows(std::span<const LayerUse> uses,
   kernels<Scalar>().weight_gradient_of_rows(layer_arguments(layer, 0), rows, x, dy,
                                             gradient.data() + layer.offset,
                                             gradient.data() + layer.bias_offset());
-}
-
-template <class Scalar>
-void Tape<Scalar>::add_activation_gradient(Node& node) {
-  const MatrixView<Scalar> y = view(node.value, node);
-  differentiate(node.activation, y, node.gradient);
-  if (Scalar* const to = gradient_to_add_to(operand(node))) {
-    add_map(
-        y.size(), to, [](Scalar d) { return d; }, node.gradient);
-  }
 }
 
 template <class Scalar>
@@ -302,27 +290,6 @@ void Tape<Scalar>::add_entropy_gradient(Node& node) {
     for (std::size_t i = 0; i < logits.columns; ++i) {
       const double p = probabilities_[i];
       to(row, i) += static_cast<Scalar>(d * p * (by_probability(p) - mean));
-    }
-  }
-}
-
-template <class Scalar>
-void Tape<Scalar>::add_expectation_gradient(Node& node) {
-  Node& logits = operand(node);
-  if (gradient_to_add_to(logits) == nullptr) {
-    return;
-  }
-  const MatrixView<Scalar> in = view(logits.value, logits);
-  const MatrixView<Scalar> to = view(logits.gradient, logits);
-  const MatrixView<Scalar> means = view(node.value, node);
-  probabilities_.resize(logits.columns);
-  for (std::size_t row = 0; row < node.rows; ++row) {
-    const double d = view(node.gradient, node)(row, 0);
-    const Scalar* const action_values =
-        action_values_.data() + node.first_action + row * logits.columns;
-    softmax<Scalar>(in.row(row), in.lanes(), probabilities_);
-    for (std::size_t i = 0; i < logits.columns; ++i) {
-      to(row, i) += static_cast<Scalar>(d * probabilities_[i] * (action_values[i] - means(row, 0)));
     }
   }
 }

@@ -298,12 +298,6 @@ Value Tape<Scalar>::attend(Value memory, Value query, LayerId id) {
 }
 
 template <class Scalar>
-Scalar Tape<Scalar>::attention(Value attended, std::size_t by, std::size_t of) const {
-  const Node& node = nodes_[index(attended)];
-  return node.attention_weights[by * value(operands_[node.first_operand]).lanes() + of];
-}
-
-template <class Scalar>
 void Tape<Scalar>::add_attention_gradient(Node& node, std::span<Scalar> gradient) {
   const Layer& layer = parameters_->layer(node.layer);
   Node& memory = operand(node, 0);
@@ -329,7 +323,6 @@ void Tape<Scalar>::add_attention_gradient(Node& node, std::span<Scalar> gradient
   template Value Tape<Scalar>::lstm_cell(Value, Value);                               \
   template Value Tape<Scalar>::lstm_hidden(Value, Value);                             \
   template Value Tape<Scalar>::attend(Value, Value, LayerId);                         \
-  template Scalar Tape<Scalar>::attention(Value, std::size_t, std::size_t) const;     \
   template void Tape<Scalar>::add_added_rows_gradient(Node&);                         \
   template void Tape<Scalar>::add_tanh_clip_gradient(Node&);                          \
   template void Tape<Scalar>::add_lstm_gates_gradient(Node&);                         \

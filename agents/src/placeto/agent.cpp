@@ -36,7 +36,7 @@ class PlacetoAgent final : public policy_gradient::PolicyAgent {
   }
 
   std::int64_t evaluations_per_episode(const Problem& problem) const override {
-    return values_moves() ? options_.regression.episode_length
+    return values_moves() ? value_policy_options(options_).learning.episode_length
                           : placeto::evaluations_per_episode(options_.episode, problem);
   }
 

@@ -3,7 +3,6 @@
 #include "policy_gradient/group_limit.hpp"
 
 #include <emplace/agents/placement_json.hpp>
-#include <emplace/graphs/elementary.hpp>
 
 #include <fmt/format.h>
 
@@ -16,6 +15,11 @@ namespace {
 
 constexpr double kBytesPerGigabyte = 1e9;
 constexpr double kUsPerSecond = 1e6;
+
+// Of the authors' file, in units of time: what each 10^9 bytes over the memory limit add to a time,
+// and its upper limit.
+constexpr double kMemoryPenalty = 2;
+constexpr double kTimeCap = 10;
 
 Placement random_placement(const Problem& problem, RandomStream& random) {
   const std::span<const DeviceId> devices = problem.placeable_devices();
@@ -41,19 +45,13 @@ double work_us(const Problem& problem) {
 
 // Says whether the rollouts of `problem` keep start times: those of all groups at each visit to
 // one. Refuses those that are too many.
-bool keeps_start_times(const Problem& problem, const Options& options) {
-  const bool keeps =
-      options.network.reads_start_times() && options.episode.reward != Reward::kTerminal;
+bool keeps_start_times(const Problem& problem, const EpisodeOptions& options) {
+  const bool keeps = options.reward != Reward::kTerminal;
   if (keeps) {
-    const std::size_t of_each = options.episode.workers * options.episode.sweeps;
-    const NetworkOptions& network = options.network;
-    const bool reads_peers = network.max_peers > 0 && !network.single_pool;
     policy_gradient::check_group_limit(
         "placeto", problem.num_groups(),
-        {.per_pair_bytes = static_cast<double>(sizeof(float) * of_each)},
-        !network.start_time_feature ? "max-peers=0"
-        : reads_peers               ? "start-time-feature=false,max-peers=0"
-                                    : "start-time-feature=false");
+        {.per_pair_bytes = static_cast<double>(sizeof(float) * options.workers)},
+        "reward=terminal");
   }
   return keeps;
 }
@@ -73,7 +71,7 @@ std::vector<GroupId> visiting_order(const Problem& problem, Order rule, RandomSt
 Environment::Environment(Session& environment_session, const Options& all_options)
     : session(&environment_session),
       options(all_options.episode),
-      keeps_start_times(placeto::keeps_start_times(environment_session.problem(), all_options)),
+      keeps_start_times(placeto::keeps_start_times(environment_session.problem(), options)),
       graph(environment_session.problem()),
       baseline(all_options.update.baseline_episodes) {
   const Problem& problem = session->problem();
@@ -91,13 +89,7 @@ Environment::Environment(Session& environment_session, const Options& all_option
 }
 
 std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem) {
-  const std::int64_t first = options.start == Start::kBetter ? 3 : 1;
-  if (options.reward == Reward::kTerminal) {
-    return first;
-  }
-  const auto num_devices = static_cast<std::int64_t>(problem.placeable_devices().size());
-  const std::int64_t each = options.all_actions ? num_devices - 1 : std::int64_t{1};
-  return problem.num_groups() * static_cast<std::int64_t>(options.sweeps) * each + first;
+  return options.reward == Reward::kTerminal ? 1 : std::int64_t{problem.num_groups()} + 1;
 }
 
 void Environment::load(const JsonCursor& json) {
@@ -121,7 +113,7 @@ void Environment::load(const JsonCursor& json) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
     fixed_starts[i] = placement_from_json(starts[i], session->problem());
   }
-  baseline.load(json.at("baseline"), order.size() * options.sweeps);
+  baseline.load(json.at("baseline"), order.size());
 }
 
 std::string Environment::to_json() const {
@@ -133,21 +125,13 @@ std::string Environment::to_json() const {
                      starts, baseline.to_json());
 }
 
-Placement Environment::next_start(std::size_t worker, bool greedy) const {
+Placement Environment::next_start(std::size_t worker) const {
   const Placement& fixed = fixed_starts[worker % fixed_starts.size()];
-  if (!greedy && options.random_start > 0 && session->random().uniform() < options.random_start) {
-    return random_placement(session->problem(), session->random());
-  }
   switch (options.start) {
     case Start::kRandomEachEpisode:
       return random_placement(session->problem(), session->random());
     case Start::kBest:
       return session->best_placement().value_or(fixed);
-    case Start::kBetter: {
-      const Placement starts[] = {fixed, random_placement(session->problem(), session->random())};
-      const std::vector<Evaluation> evaluations = session->evaluate(starts);
-      return starts[evaluations[1].better_than(evaluations[0]) ? 1 : 0];
-    }
     case Start::kOneDevice:
     case Start::kRandom:
       break;
@@ -157,10 +141,7 @@ Placement Environment::next_start(std::size_t worker, bool greedy) const {
 
 double Environment::time_of(const Evaluation& evaluation, const StepOutline& outline) const {
   const Problem& problem = session->problem();
-  double time = evaluation.step_time_us / us_per_unit;
-  if (options.log_time) {
-    time = log_of(std::max(time, 1e-300));
-  }
+  const double time = evaluation.step_time_us / us_per_unit;
   double over = 0;
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
     const double limit = options.memory_limit_gb > 0
@@ -169,7 +150,7 @@ double Environment::time_of(const Evaluation& evaluation, const StepOutline& out
     const auto peak = static_cast<double>(outline.peak_bytes[device]);
     over = std::max(over, (peak - limit) / kBytesPerGigabyte);
   }
-  return std::min(time + options.memory_penalty * over, options.time_cap);
+  return std::min(time + kMemoryPenalty * over, kTimeCap);
 }
 
 void Environment::read_devices(const Placement& placement, std::span<std::int32_t> devices) const {

@@ -38,9 +38,8 @@ struct Environment {
     return placeto::evaluations_per_episode(options, session->problem());
   }
 
-  /// Returns the placement with which the next episode of a worker starts. Greedy episodes ignore
-  /// the random-start probability.
-  Placement next_start(std::size_t worker, bool greedy) const;
+  /// Returns the placement with which the next episode of a worker starts.
+  Placement next_start(std::size_t worker) const;
 
   /// Returns the cost of a placement for rewards: its step time in units of time, plus the memory
   /// penalty, at most the cap.
@@ -51,7 +50,7 @@ struct Environment {
 
   Session* session;
   EpisodeOptions options;
-  bool keeps_start_times;  ///< in rollouts: the policy reads them, and there are some
+  bool keeps_start_times;  ///< in rollouts: each step is simulated
   Graph graph;
   std::vector<GroupId> order;           ///< of visits
   std::vector<Placement> fixed_starts;  ///< by worker; one for all unless each draws its own

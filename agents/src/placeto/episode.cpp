@@ -15,11 +15,10 @@ RolloutCollector::RolloutCollector(const Network<float>& network)
 
 bool RolloutCollector::collect(Environment& environment, std::size_t workers, bool greedy) {
   const std::size_t num_groups = environment.graph.size();
-  const std::size_t steps = num_groups * environment.options.sweeps;
-  const std::size_t num_decisions = steps * workers;
+  const std::size_t num_decisions = num_groups * workers;
   placements_.clear();
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    placements_.push_back(environment.next_start(worker, greedy));
+    placements_.push_back(environment.next_start(worker));
   }
   outcomes_.resize(workers);
   Rollout& rollout = environment.rollout;
@@ -41,9 +40,6 @@ bool RolloutCollector::collect(Environment& environment, std::size_t workers, bo
   rollout.actions_.resize(num_decisions);
   rollout.times_.assign(num_decisions + workers, 0);
   const bool each_step = environment.options.reward != Reward::kTerminal;
-  const bool all_actions = environment.options.all_actions && each_step && !greedy;
-  rollout.times_by_action_.assign(all_actions ? num_decisions * environment.graph.num_devices() : 0,
-                                  0);
   rollout.entropy_sum_ = 0;
 
   const auto write_times = [&](std::size_t step) {
@@ -57,19 +53,15 @@ bool RolloutCollector::collect(Environment& environment, std::size_t workers, bo
     }
     write_times(0);
   }
-  for (std::size_t step = 0; step < steps; ++step) {
+  for (std::size_t step = 0; step < num_groups; ++step) {
     if (environment.keeps_start_times) {
       keep_start_times(environment, step);
     }
-    if (all_actions && !simulate_all_actions(environment, step)) {
-      return false;
-    }
     act(environment, step, greedy);
-    if (all_actions) {
-      keep_chosen(environment, step);
-    } else if (!each_step && step + 1 < steps) {
+    if (!each_step && step + 1 < num_groups) {
       continue;
-    } else if (!simulate(environment, !each_step || !environment.options.skip_unchanged)) {
+    }
+    if (!simulate(environment, !each_step || !environment.options.skip_unchanged)) {
       return false;
     }
     write_times(step + 1);
@@ -91,48 +83,6 @@ bool RolloutCollector::simulate(Environment& environment, bool all) {
     }
   }
   simulated_ = placements_;
-  return evaluate_queue(environment);
-}
-
-bool RolloutCollector::simulate_all_actions(Environment& environment, std::size_t step) {
-  const std::span<const DeviceId> devices = environment.session->problem().placeable_devices();
-  outcomes_by_action_.resize(placements_.size() * devices.size());
-  queue_outcomes_.clear();
-  queue_.clear();
-  for (std::size_t worker = 0; worker < placements_.size(); ++worker) {
-    for (std::size_t device = 0; device < devices.size(); ++device) {
-      Outcome& outcome = outcomes_by_action_[worker * devices.size() + device];
-      Placement placement = placements_[worker];
-      placement[environment.rollout.visited_at(step)] = devices[device];
-      if (placement == placements_[worker]) {
-        outcome = outcomes_[worker];
-      } else {
-        queue_outcomes_.push_back(&outcome);
-        queue_.push_back(std::move(placement));
-      }
-    }
-  }
-  if (!evaluate_queue(environment)) {
-    return false;
-  }
-  for (std::size_t i = 0; i < outcomes_by_action_.size(); ++i) {
-    environment.rollout.times_by_action_[step * outcomes_by_action_.size() + i] =
-        outcomes_by_action_[i].time;
-  }
-  return true;
-}
-
-void RolloutCollector::keep_chosen(const Environment& environment, std::size_t step) {
-  const std::size_t workers = placements_.size();
-  for (std::size_t worker = 0; worker < workers; ++worker) {
-    const auto chosen =
-        static_cast<std::size_t>(environment.rollout.actions_[step * workers + worker]);
-    std::swap(outcomes_[worker],
-              outcomes_by_action_[worker * environment.graph.num_devices() + chosen]);
-  }
-}
-
-bool RolloutCollector::evaluate_queue(Environment& environment) {
   queue_outlines_.resize(queue_.size());
   const std::vector<Evaluation> evaluations =
       environment.session->evaluate(queue_, queue_outlines_);
@@ -183,15 +133,9 @@ void RolloutCollector::act(Environment& environment, std::size_t step, bool gree
     for (const double probability : probabilities_) {
       rollout.entropy_sum_ -= probability > 0 ? probability * log_of(probability) : 0;
     }
-    RandomStream& random = environment.session->random();
-    std::size_t action = 0;
-    if (greedy) {
-      action = policy_gradient::greedy_action(probabilities_);
-    } else if (environment.options.epsilon > 0 && random.uniform() < environment.options.epsilon) {
-      action = random.below(probabilities_.size());
-    } else {
-      action = policy_gradient::sample_action(probabilities_, random);
-    }
+    const std::size_t action =
+        greedy ? policy_gradient::greedy_action(probabilities_)
+               : policy_gradient::sample_action(probabilities_, environment.session->random());
     rollout.actions_[step * workers + worker] = static_cast<std::int32_t>(action);
     placements_[worker][rollout.visited_at(step)] =
         environment.session->problem().placeable_devices()[action];

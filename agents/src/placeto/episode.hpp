@@ -35,12 +35,6 @@ class RolloutCollector {
   // Evaluates the workers' placements, all or those that changed; returns false if the budget
   // ended.
   bool simulate(Environment& environment, bool all);
-  // Does the same for each device of the current group.
-  bool simulate_all_actions(Environment& environment, std::size_t step);
-  // Makes the outcomes of the chosen actions those of the step.
-  void keep_chosen(const Environment& environment, std::size_t step);
-  // Evaluates the queue; returns false if the budget ended.
-  bool evaluate_queue(Environment& environment);
   // Keeps when groups start before a step, relative to the group that it visits.
   void keep_start_times(Environment& environment, std::size_t step);
   void act(Environment& environment, std::size_t step, bool greedy);
@@ -51,8 +45,7 @@ class RolloutCollector {
   std::vector<Placement> placements_;  // by worker
   std::vector<Placement> simulated_;   // by worker: the last one evaluated, and its outcome
   std::vector<Outcome> outcomes_;
-  std::vector<Outcome> outcomes_by_action_;  // by worker, device of the current group
-  std::vector<Placement> queue_;             // to be evaluated, and where the outcomes belong
+  std::vector<Placement> queue_;  // to be evaluated, and where the outcomes belong
   std::vector<Outcome*> queue_outcomes_;
   std::vector<StepOutline> queue_outlines_;
   std::vector<Observation> observations_;

@@ -16,58 +16,21 @@ std::vector<float> normalized(const std::vector<double>& numbers) {
   return shares;
 }
 
-// Describes message passing in which group g aggregates the messages of neighbours(g); in `order`
-// each group follows its neighbours.
-template <class Neighbours>
-MessagePassing message_passing(std::span<const GroupId> order, const Neighbours& neighbours) {
+// Describes message passing in which group g aggregates the messages of row g of `neighbours`.
+MessagePassing message_passing(std::size_t num_groups, const nn::SegmentSum& neighbours) {
   MessagePassing result;
-  IdVector<GroupId, std::int32_t> level(order.size(), 0);
-  std::vector<std::vector<GroupId>> members;
-  for (const GroupId group : order) {
-    std::int32_t& own = level[group];
-    for (const GroupId other : neighbours(group)) {
-      own = std::max(own, level[other] + 1);
-    }
-    const auto at = static_cast<std::size_t>(own);
-    members.resize(std::max(members.size(), at + 1));
-    members[at].push_back(group);
-  }
-
   std::int32_t aggregated = 0;
-  for (GroupId group = 0; group < level.end_id(); ++group) {
-    result.residual.add(0, group);
-    const std::vector<GroupId> others = neighbours(group);
+  for (std::size_t group = 0; group < num_groups; ++group) {
+    result.residual.add(0, static_cast<std::int32_t>(group));
+    const auto others = neighbours.of_row(group);
     if (!others.empty()) {
-      for (const GroupId other : others) {
+      for (const auto& [source, other] : others) {
         result.aggregate.add(0, other);
       }
       result.aggregate.end_row();
       result.residual.add(1, aggregated++);
     }
     result.residual.end_row();
-  }
-
-  IdVector<GroupId, std::int32_t> row_in_level(order.size());
-  for (const std::vector<GroupId>& groups : members) {
-    MessagePassing::Level& now = result.levels.emplace_back();
-    std::int32_t row = 0;
-    for (const GroupId group : groups) {
-      row_in_level[group] = row;
-      now.residual.add(0, group);
-      if (result.levels.size() > 1) {  // groups of the first level have no neighbours
-        for (const GroupId other : neighbours(group)) {
-          now.aggregate.add(level[other], row_in_level[other]);
-        }
-        now.aggregate.end_row();
-        now.residual.add(1, row);
-      }
-      now.residual.end_row();
-      ++row;
-    }
-  }
-  for (GroupId group = 0; group < level.end_id(); ++group) {
-    result.from_levels.add(level[group], row_in_level[group]);
-    result.from_levels.end_row();
   }
   return result;
 }
@@ -79,37 +42,18 @@ Graph::Graph(const Problem& problem)
       order_(problem.group_order().begin(), problem.group_order().end()),
       neighbourhoods_(problem) {
   read_features(problem);
-  const auto producers = [&](GroupId group) {
-    std::vector<GroupId> groups;
-    for (const GroupEdge& edge : problem.group_in_edges(group)) {
-      groups.push_back(edge.producer);
-    }
-    return groups;
-  };
-  const auto consumers = [&](GroupId group) {
-    std::vector<GroupId> groups;
-    for (const GroupEdge& edge : problem.group_out_edges(group)) {
-      groups.push_back(edge.consumer);
-    }
-    return groups;
-  };
-  forward_ = message_passing(order_, producers);
-  backward_ = message_passing(std::vector<GroupId>(order_.rbegin(), order_.rend()), consumers);
+  forward_ = message_passing(size(), neighbourhoods_.producers);
+  backward_ = message_passing(size(), neighbourhoods_.consumers);
 }
 
 void Graph::read_features(const Problem& problem) {
   const auto num_groups = static_cast<std::size_t>(problem.num_groups());
   IdVector<GroupId, double> cost_us(num_groups);
   IdVector<GroupId, double> bytes(num_groups);
-  IdVector<GroupId, double> memory(num_groups);
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     const GroupId group = problem.grouping().group_of(op);
     for (const DeviceId device : problem.placeable_devices()) {
       cost_us[group] += problem.cost_us(op, device);  // normalized, the sum equals the mean
-    }
-    const auto [first, last] = problem.outputs(op);
-    if (first != last) {
-      memory[group] += static_cast<double>(problem.output_allocated_bytes(first));
     }
     // Uses of one output are adjacent.
     const auto [begin, end] = problem.uses_of(op);
@@ -125,7 +69,6 @@ void Graph::read_features(const Problem& problem) {
   }
   cost_ = normalized(cost_us);
   bytes_ = normalized(bytes);
-  memory_ = normalized(memory);
   read_times(problem, cost_us, bytes);
 }
 

@@ -24,17 +24,6 @@ struct MessagePassing {
   /// Has a row for each group: its own embedding (source 0), plus its row of the aggregated
   /// messages (source 1) if it has neighbours.
   nn::SegmentSum residual{};
-
-  /// Holds the same for the groups of one level, the length of the longest path that leads to them.
-  /// Sources of `aggregate` are the levels before; those of `residual` are as above.
-  struct Level {
-    nn::SegmentSum aggregate{};
-    nn::SegmentSum residual{};
-  };
-  std::vector<Level> levels{};
-
-  /// Has a row for each group: its row (source: its level).
-  nn::SegmentSum from_levels{};
 };
 
 /// Says how a group is related to another: by a path to it, by one from it, or by none.
@@ -49,11 +38,10 @@ class Graph {
   std::size_t size() const { return cost_.size(); }
   std::size_t num_devices() const { return num_devices_; }
 
-  /// Returns features by group, each divided by the largest: the mean cost of the members, the
-  /// bytes of the outputs that leave the group, and the bytes of the members' first outputs.
+  /// Returns features by group, each divided by the largest: the mean cost of the members, and the
+  /// bytes of the outputs that leave the group.
   std::span<const float> cost() const { return cost_; }
   std::span<const float> bytes() const { return bytes_; }
-  std::span<const float> memory() const { return memory_; }
 
   /// Returns times in units of the largest mean cost of a group: of a group on a device, and of the
   /// transfer of the outputs that leave it. Devices are indices of placeable ones.
@@ -86,7 +74,6 @@ class Graph {
   std::size_t num_devices_;
   std::vector<float> cost_;
   std::vector<float> bytes_;
-  std::vector<float> memory_;
   std::vector<float> cost_on_;    // by group, device
   std::vector<float> bytes_out_;  // by group
   std::vector<Route> routes_;     // by device, device

@@ -1,10 +1,8 @@
 #pragma once
 
-// The training of Placeto's policy: REINFORCE with a baseline for each step and an entropy bonus,
-// or PPO (Schulman et al. 2017) on the same episodes. The gradients of all decisions are summed
-// (not averaged), clipped and given to the optimizer. Where the immediate reward of every action is
-// known, the gradient of its expectation replaces the estimate from the sampled action (all-actions
-// policy gradient: Sutton et al. 2000); only later rewards are then estimated from samples.
+// The training of Placeto's policy: REINFORCE (Williams 1992) with a baseline for each step and an
+// entropy bonus. The gradients of all decisions are summed (not averaged), clipped and given to the
+// optimizer.
 //
 // Decisions are processed in parallel, in pieces of about a thousand rows; each piece runs the
 // network forward again and then backward. The pieces depend on the problem alone, and their
@@ -28,8 +26,7 @@ namespace emplace::agents::placeto {
 struct Experience {
   const Graph* graph;
   const Rollout* rollout;
-  std::vector<double> advantages;      ///< of the sampled actions, by decision
-  std::vector<float> action_values{};  ///< of all actions, by decision, to be added; may be empty
+  std::vector<double> advantages;  ///< of the sampled actions, by decision
 };
 
 /// Trains a policy network.
@@ -44,7 +41,7 @@ class Learner {
   void begin_update() { optimizer_.begin_update(); }
 
   /// Makes the update from a round of episodes on one or several problems. Returns the norm of the
-  /// gradient of the first minibatch (and epoch) before clipping.
+  /// gradient before clipping.
   double update(std::span<const Experience> experiences);
 
   /// Returns the number of updates so far.
@@ -62,15 +59,12 @@ class Learner {
 
   struct Piece;
 
-  // Appends the pieces of one of `minibatches` minibatches of an experience.
-  void append_pieces(const Experience& experience, std::size_t minibatch, std::size_t minibatches,
-                     std::span<double> first_log_probabilities, std::vector<Piece>& pieces) const;
+  // Appends the pieces of an experience.
+  void append_pieces(const Experience& experience, std::vector<Piece>& pieces) const;
   // Adds their gradients to gradient_.
-  void add_gradients(std::span<const Piece> pieces, bool is_first);
-  void add_piece(Workspace& workspace, const Piece& piece, bool is_first,
-                 std::span<float> gradient) const;
+  void add_gradients(std::span<const Piece> pieces);
+  void add_piece(Workspace& workspace, const Piece& piece, std::span<float> gradient) const;
 
-  UpdateOptions options_;
   Network<float>* network_;
   policy_gradient::PolicyOptimizer optimizer_;
   Team* team_;  // or null

@@ -70,7 +70,7 @@ MoveEpisode::MoveEpisode(Session& session, const ValueNetwork<float>& network,
       reached_(session.evaluate(current_, outline_)),
       embedding_tape_(network_.parameters()),
       tape_(network_.parameters()),
-      optimizer_(nn::OptimizerKind::kAdam, network_.parameters().values().size()),
+      optimizer_(network_.parameters().values().size()),
       gradient_(network_.parameters().values().size()) {}
 
 void MoveEpisode::run(std::vector<Trials>* trials) {

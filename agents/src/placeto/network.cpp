@@ -1,7 +1,6 @@
 #include "network.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 namespace emplace::agents::placeto {
@@ -19,12 +18,10 @@ template <class Scalar>
 Network<Scalar>::Network(const NetworkOptions& options, std::size_t num_devices)
     : options_(options) {
   // Cost, bytes and the one-hot device, or times and whether the group is on the candidate; then
-  // visits, whether the group is current, and the optional features.
-  width_ = (options.score_candidates ? 4 : 2 + num_devices) + 2 +
-           (options.start_time_feature ? 1U : 0U) + (options.memory_feature ? 1U : 0U);
+  // visits, whether the group is current, and its start time.
+  width_ = (options.score_candidates ? 4 : 2 + num_devices) + 3;
   const std::size_t d = width_;
-  transform_ =
-      options.small_network ? add_mlp("transform", {d, d, d}) : add_mlp("transform", {d, d, d, d});
+  transform_ = add_mlp("transform", {d, d, d, d});
   forward_ = add_aggregator("forward", d);
   backward_ = add_aggregator("backward", d);
   if (options.single_pool) {
@@ -36,8 +33,7 @@ Network<Scalar>::Network(const NetworkOptions& options, std::size_t num_devices)
   }
   const std::size_t joined = 2 * d * (1 + pools_.size());
   const std::size_t scores = options.score_candidates ? 1 : num_devices;
-  head_ = options.small_network ? add_mlp("head", {joined, joined, scores})
-                                : add_mlp("head", {joined, 2 * joined, joined, scores});
+  head_ = add_mlp("head", {joined, 2 * joined, joined, scores});
 }
 
 template <class Scalar>
@@ -97,12 +93,7 @@ Value Network<Scalar>::features(nn::Tape<Scalar>& tape, const Graph& graph,
       }
       x(row, column++) = observation.visits[group];
       x(row, column++) = group == static_cast<std::size_t>(observation.current) ? 1 : 0;
-      if (options_.start_time_feature) {
-        x(row, column++) = observation.start_times[group];
-      }
-      if (options_.memory_feature) {
-        x(row, column++) = graph.memory()[group];
-      }
+      x(row, column++) = observation.start_times[group];
       if (!options_.score_candidates) {
         x(row, column + device) = 1;
       } else if (device == candidate) {
@@ -132,31 +123,8 @@ Value Network<Scalar>::after_rounds(nn::Tape<Scalar>& tape, const MessagePassing
 }
 
 template <class Scalar>
-Value Network<Scalar>::after_sweep(nn::Tape<Scalar>& tape, const MessagePassing& edges,
-                                   const Aggregator& aggregator, Value s, Pass& pass,
-                                   std::size_t lanes) const {
-  std::vector<Value>& levels = pass.levels;
-  std::vector<Value>& messages = pass.messages;
-  levels.clear();
-  messages.clear();
-  for (const MessagePassing::Level& level : edges.levels) {
-    if (levels.empty()) {
-      levels.push_back(tape.segment_sum({&s, 1}, level.residual, lanes));
-    } else {
-      messages.push_back(apply(tape, aggregator.message, levels.back(), Activation::kRelu));
-      const Value aggregated =
-          apply(tape, aggregator.update, tape.segment_sum(messages, level.aggregate, lanes),
-                Activation::kRelu);
-      levels.push_back(tape.segment_sum(std::array{s, aggregated}, level.residual, lanes));
-    }
-  }
-  return tape.segment_sum(levels, edges.from_levels, lanes);
-}
-
-template <class Scalar>
 void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const View> views,
                                  std::size_t lanes) const {
-  constexpr std::size_t kPeers = 2;
   pass.own.clear();
   for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
     pass.members[pool].clear();
@@ -174,7 +142,6 @@ void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const
       pass.members[pool].add(0, row(group));
       pass.members[pool].end_row();
     };
-    pass.nearest.clear();
     // Candidates of one decision are neighbours, and so are decisions of several workers.
     const bool is_new = lane == 0 || views[lane - 1].observation->current != observation.current;
     if (is_new && !options_.single_pool) {
@@ -188,19 +155,9 @@ void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const
         add_member(0, group);
       } else if (relation == Relation::kDescendant) {
         add_member(1, group);
-      } else if (relation == Relation::kSelf) {
-        continue;
-      } else if (options_.max_peers == 0) {
-        add_member(kPeers, group);
-      } else {
-        // Start times are relative to that of the current group.
-        pass.nearest.emplace_back(
-            std::abs(observation.start_times[static_cast<std::size_t>(group)]), group);
+      } else if (relation == Relation::kPeer) {
+        add_member(2, group);
       }
-    }
-    std::ranges::sort(pass.nearest);
-    for (std::size_t i = 0; i < std::min(options_.max_peers, pass.nearest.size()); ++i) {
-      add_member(kPeers, pass.nearest[i].second);
     }
     for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
       pass.pools[pool].end_row();
@@ -212,12 +169,9 @@ template <class Scalar>
 Value Network<Scalar>::scores(nn::Tape<Scalar>& tape, Pass& pass, const Graph& graph,
                               std::span<const View> views, std::size_t lanes) const {
   const Value s = apply(tape, transform_, features(tape, graph, views, lanes), Activation::kNone);
-  const auto propagated = [&](const MessagePassing& edges, const Aggregator& aggregator) {
-    return options_.sweep ? after_sweep(tape, edges, aggregator, s, pass, lanes)
-                          : after_rounds(tape, edges, aggregator, s, lanes);
-  };
-  const Value embedding = tape.concat(
-      std::array{propagated(graph.forward(), forward_), propagated(graph.backward(), backward_)});
+  const Value embedding =
+      tape.concat(std::array{after_rounds(tape, graph.forward(), forward_, s, lanes),
+                             after_rounds(tape, graph.backward(), backward_, s, lanes)});
 
   list_pools(pass, graph, views, lanes);
   const auto combine = options_.mean_pooling ? nn::Combine::kMean : nn::Combine::kSum;
@@ -289,12 +243,10 @@ Value Network<Scalar>::logits(nn::Tape<Scalar>& tape, Lists& lists, const Graph&
         scores(tape, lists.passes[lists.scores.size()], graph, views.first(count), lanes));
     views = views.subspan(count);
   }
-  Value logits = options_.score_candidates ? logits_of_scores(tape, lists, observations.size(),
-                                                              graph.num_devices(), lanes)
-                                           : lists.scores.front();
-  if (options_.tanh_clipping > 0) {
-    logits = tape.tanh_clip(logits, 1, options_.tanh_clipping);
-  }
+  const Value logits =
+      options_.score_candidates
+          ? logits_of_scores(tape, lists, observations.size(), graph.num_devices(), lanes)
+          : lists.scores.front();
   return options_.stay_bias > 0 ? add_stay_bias(tape, lists, observations, logits) : logits;
 }
 

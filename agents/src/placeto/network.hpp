@@ -33,7 +33,6 @@
 #include <cstdint>
 #include <deque>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace emplace::agents::placeto {
@@ -43,7 +42,7 @@ struct Observation {
   GroupId current = 0;
   std::vector<std::int32_t> devices{};   ///< by group: index of its placeable device
   std::span<const float> start_times{};  ///< by group: normalized, in the last simulated step
-  std::vector<std::uint8_t> visits{};    ///< by group: how often it was visited
+  std::vector<std::uint8_t> visits{};    ///< by group: 1 if it was visited, else 0
 };
 
 /// Computes logits with the parameters of a tape.
@@ -70,9 +69,6 @@ class Network {
       std::array<nn::SegmentSum, 3> members{};  // of each pool, view by view
       std::array<nn::SegmentSum, 3> pools{};
       std::vector<Relation> relations{};  // to the current group, by group
-      std::vector<std::pair<float, GroupId>> nearest{};
-      std::vector<nn::Value> levels{};    // embeddings of a sweep, by level
-      std::vector<nn::Value> messages{};  // and their messages
     };
 
     std::vector<View> views{};
@@ -123,9 +119,6 @@ class Network {
                      std::size_t lanes) const;
   nn::Value after_rounds(nn::Tape<Scalar>& tape, const MessagePassing& edges,
                          const Aggregator& aggregator, nn::Value s, std::size_t lanes) const;
-  nn::Value after_sweep(nn::Tape<Scalar>& tape, const MessagePassing& edges,
-                        const Aggregator& aggregator, nn::Value s, Pass& pass,
-                        std::size_t lanes) const;
   void list_pools(Pass& pass, const Graph& graph, std::span<const View> views,
                   std::size_t lanes) const;
 

@@ -12,10 +12,10 @@ namespace emplace::agents::placeto {
 namespace {
 
 // What all algorithms read, and what only one reads. The others read all the rest.
-constexpr std::array<std::string_view, 7> kOfAll = {
-    "algorithm", "groups", "rounds", "workers", "epsilon", "learning-rate", "learning-rate-end"};
-constexpr std::array<std::string_view, 6> kOfRegression = {
-    "moves", "levels", "temperature", "episode-length", "pretrained", "online-learning-rate"};
+constexpr std::array<std::string_view, 6> kOfAll = {
+    "algorithm", "groups", "rounds", "workers", "learning-rate", "learning-rate-end"};
+constexpr std::array<std::string_view, 5> kOfRegression = {"moves", "levels", "epsilon",
+                                                           "pretrained", "online-learning-rate"};
 
 OptionTable<Options> declare() {
   OptionTable<Options> table;
@@ -28,33 +28,16 @@ OptionTable<Options> declare() {
   network.number("rounds", &NetworkOptions::rounds, 0, 64,
                  "rounds of message passing; 0: a group's embedding ignores its neighbours",
                  kShapesNetwork);
-  network.choice("message-passing", &NetworkOptions::sweep, {"rounds", "sweep"},
-                 "rounds: all groups at once, `rounds` times; sweep: once, in topological order",
-                 kForExperts | kShapesNetwork);
   network.choice("pooling", &NetworkOptions::single_pool, {"by-relation", "all"},
                  "by-relation: one pool each for ancestors, descendants and peers of the current "
                  "group; all: one pool of all groups",
                  kForExperts | kShapesNetwork);
-  network.number("max-peers", &NetworkOptions::max_peers, 0, 1'000'000,
-                 "largest number of pooled peers, those that start nearest in time; 0: no limit",
-                 kForExperts | kShapesNetwork);
   network.flag("mean-pooling", &NetworkOptions::mean_pooling, "pools are means instead of sums",
-               kForExperts | kShapesNetwork);
-  network.flag("small-network", &NetworkOptions::small_network,
-               "fewer hidden layers, like the small network of the released code",
-               kForExperts | kShapesNetwork);
-  network.flag("memory-feature", &NetworkOptions::memory_feature,
-               "adds a feature of a group: the bytes of the first outputs of its ops",
-               kForExperts | kShapesNetwork);
-  network.flag("start-time-feature", &NetworkOptions::start_time_feature,
-               "adds a feature of a group: its start time relative to the current group's",
                kForExperts | kShapesNetwork);
   network.number(
       "stay-bias", &NetworkOptions::stay_bias, 0, 100,
       "added to the logit of the group's present device; large: few groups move at first",
       kForExperts | kShapesNetwork);
-  network.number("tanh-clipping", &NetworkOptions::tanh_clipping, 0, 1000,
-                 "C of the logits C tanh(x); 0: no clipping", kForExperts | kShapesNetwork);
   network.flag("zero-init", &NetworkOptions::zero_init,
                "initializes the last layer with zeros, so that a new policy is uniform",
                kForExperts);
@@ -63,79 +46,49 @@ OptionTable<Options> declare() {
   episode.number("workers", &EpisodeOptions::workers, 1, 8,
                  "episodes that run in parallel for one update");
   episode.choice("start", &EpisodeOptions::start,
-                 {"one-device", "random", "random-each-episode", "best", "better"},
+                 {"one-device", "random", "random-each-episode", "best"},
                  "placement at the start of an episode: one device; random, drawn once for each "
-                 "worker; random "
-                 "in each episode; the best so far; the better of one device and a random one (2 "
-                 "evaluations)");
-  episode.number("sweeps", &EpisodeOptions::sweeps, 1, 100, "visits of each group in an episode",
-                 kForExperts);
+                 "worker; random in each episode; the best so far");
   episode.flag("skip-unchanged", &EpisodeOptions::skip_unchanged,
                "an action that keeps the placement takes no evaluation", kForExperts);
   episode.choice("order", &EpisodeOptions::order, {"topological", "random", "reverse"},
                  "order of the visits to groups", kForExperts);
-  episode.number("random-start", &EpisodeOptions::random_start, 0, 1,
-                 "probability that an episode starts at a random placement instead of `start`",
-                 kForExperts);
-  episode.number("epsilon", &EpisodeOptions::epsilon, 0, 1,
-                 "probability of a uniformly random action", kForExperts);
-  episode.number(
-      "greedy-every", &EpisodeOptions::greedy_every, 0, 1'000'000'000,
-      "period, in rounds of episodes, of a round of greedy ones without an update; 0: none",
-      kForExperts);
   episode.flag("greedy-first", &EpisodeOptions::greedy_first,
-               "the first round of episodes is such a greedy one", kForExperts);
+               "the first round of episodes is greedy and makes no update, as each 999th is",
+               kForExperts);
 
   auto reward = table.group("reward", &Options::episode);
-  reward.choice("reward", &EpisodeOptions::reward, {"step", "minimum", "terminal"},
-                "step: the time that an action saves; minimum: the time above the lowest that "
-                "follows; terminal: minus the time at the end");
+  reward.choice("reward", &EpisodeOptions::reward, {"step", "terminal"},
+                "step: the time that an action saves; terminal: minus the time at the end");
   reward.number("discount", &EpisodeOptions::discount, 0, 1,
                 "discount factor of later rewards, for reward=step");
-  reward.flag("all-actions", &EpisodeOptions::all_actions,
-              "for reward=step: evaluates every device at each visit and follows the all-actions "
-              "policy gradient",
-              kForExperts);
   reward.choice(
       "time-unit", &EpisodeOptions::relative_times, {"second", "work"},
       "unit of times: a second, or the time of all ops in sequence on their fastest devices",
       kForExperts);
-  reward.flag("log-time", &EpisodeOptions::log_time, "takes the logarithm of times", kForExperts);
-  reward.number("memory-penalty", &EpisodeOptions::memory_penalty, 0, 1000,
-                "units of time added for each 10^9 bytes over the memory limit", kForExperts);
   reward.number("memory-limit", &EpisodeOptions::memory_limit_gb, 0, 1e6,
-                "memory limit of a device in 10^9 bytes, for the penalty; 0: the device's own",
+                "memory limit of a device in 10^9 bytes; each 10^9 bytes over it add 2 units to a "
+                "time; 0: the device's own",
                 kForExperts);
-  reward.number("time-cap", &EpisodeOptions::time_cap, 1e-3, 1e6,
-                "upper limit of a time, in units of time", kForExperts);
 
   auto update = table.group("learning", &Options::update);
-  update.choice("algorithm", &UpdateOptions::algorithm, {"regression", "reinforce", "ppo"},
+  update.choice("algorithm", &UpdateOptions::algorithm, {"regression", "reinforce"},
                 "regression: learns to predict what moves of groups and clusters gain; "
-                "reinforce, ppo: policy gradient of visits to one group after the other");
+                "reinforce: policy gradient of visits to one group after the other");
   policy_gradient::declare_learning_options(table, &Options::learning);
   update.number("baseline-episodes", &UpdateOptions::baseline_episodes, 0, 1000,
                 "rounds of episodes that the baseline of each step averages; 0: no baseline",
                 kForExperts);
-  update.number("minibatches", &UpdateOptions::minibatches, 1, 1'000'000,
-                "parts of an update's decisions, each with its own optimizer step", kForExperts);
-  update.number("ppo-epochs", &UpdateOptions::ppo_epochs, 1, 100,
-                "passes of PPO over the decisions of an update", kForExperts);
-  update.number("ppo-clip", &UpdateOptions::ppo_clip, 0.01, 1,
-                "PPO clips ratios of probabilities to 1 plus or minus this", kForExperts);
 
   auto regression = table.group("regression", &Options::regression);
   regression.number(
       "moves", &RegressionOptions::moves, 1, 4096,
       "moves that the network rates after a move that is kept; after others, a quarter of that");
-  regression.number("temperature", &RegressionOptions::temperature, 1e-6, 1e6,
-                    "initial temperature at which longer steps are accepted, in mean times of a "
-                    "group");
-  regression.number("episode-length", &RegressionOptions::episode_length, 1, 1'000'000'000,
-                    "evaluations of an episode");
   regression.choice("levels", &RegressionOptions::levels, {"learned", "random", "finest"},
                     "how many groups move at once: learned, as many as the move of the highest "
                     "value has (one, a cluster or a layer); random; finest, one",
+                    kForExperts);
+  regression.number("epsilon", &RegressionOptions::epsilon, 0, 1, "probability of a random move",
                     kForExperts);
   regression.flag("pretrained", &RegressionOptions::pretrained,
                   "begins with the policy that comes with emplace, which has 2 rounds; if false, "
@@ -172,23 +125,15 @@ const OptionTable<Options>& option_table() {
 
 Options read_options(const Params& params) {
   refuse_unused(params);
-  Options options = option_table().read(params);
-  // An action has a reward of its own only where each step has one.
-  options.episode.all_actions &= options.episode.reward == Reward::kStep;
-  return options;
+  return option_table().read(params);
 }
 
 ValuePolicyOptions value_policy_options(const Options& options) {
-  constexpr double kFinalTemperature = 1.0 / 200;  // of the initial one
   return {.network = {.rounds = options.network.rounds},
           .learning = {.moves = {.moves = options.regression.moves,
                                  .levels = options.regression.levels,
-                                 .epsilon = options.episode.epsilon,
-                                 .initial_temperature = options.regression.temperature,
-                                 .final_temperature =
-                                     options.regression.temperature * kFinalTemperature,
+                                 .epsilon = options.regression.epsilon,
                                  .learning_rate = options.regression.online_learning_rate},
-                       .episode_length = options.regression.episode_length,
                        .workers = options.episode.workers,
                        .learning_rate = options.learning.learning_rate,
                        .learning_rate_end = options.learning.learning_rate_end},

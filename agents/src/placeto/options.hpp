@@ -19,56 +19,36 @@ namespace emplace::agents::placeto {
 struct NetworkOptions {
   bool score_candidates = false;  // ours: a score for each device from its features
   double stay_bias = 0;           // ours: added to the logit of the group's present device
-  double tanh_clipping = 0;       // C of the logits C tanh(x); 0: no clipping
   bool zero_init = false;         // ours: the last layer is initialized with zeros
-  bool memory_feature = false;
-  bool start_time_feature = true;
-  bool sweep = false;  // message passing in topological order, not in rounds
   int rounds = 8;
   bool single_pool = false;
-  std::size_t max_peers = 0;  // 0: all
   bool mean_pooling = false;
-  bool small_network = false;
-
-  /// Says whether the network reads when groups start.
-  bool reads_start_times() const { return start_time_feature || (max_peers > 0 && !single_pool); }
 };
 
 enum class Order : std::uint8_t { kTopological, kRandom, kReverse };
-enum class Start : std::uint8_t { kOneDevice, kRandom, kRandomEachEpisode, kBest, kBetter };
-enum class Reward : std::uint8_t { kStep, kMinimum, kTerminal };
+enum class Start : std::uint8_t { kOneDevice, kRandom, kRandomEachEpisode, kBest };
+enum class Reward : std::uint8_t { kStep, kTerminal };
 
 /// Says what an episode is and how its actions are rewarded.
 struct EpisodeOptions {
   std::size_t workers = 1;
   Order order = Order::kTopological;
   Start start = Start::kRandom;
-  double random_start = 0;  // ours: probability of a random start instead
   Reward reward = Reward::kStep;
   double discount = 1;
-  double epsilon = 0;  // probability of a uniformly random action
-  std::size_t sweeps = 1;
-  bool all_actions = false;     // ours: every action is simulated (all-actions policy gradient)
   bool skip_unchanged = false;  // ours: an unchanged placement is not simulated again
   bool relative_times = false;
-  bool log_time = false;
-  double memory_penalty = 2;   // for each 10^9 bytes
   double memory_limit_gb = 0;  // 0: the device's own
-  double time_cap = 10;
-  std::int64_t greedy_every = 999;
   bool greedy_first = false;
 };
 
 /// Says how a policy learns: to predict what moves gain (value_policy.hpp), or by policy gradient
 /// from visits to one group after the other (policy.hpp).
-enum class Algorithm : std::uint8_t { kRegression, kReinforce, kPpo };
+enum class Algorithm : std::uint8_t { kRegression, kReinforce };
 
 /// Says what an update of the policy is.
 struct UpdateOptions {
   Algorithm algorithm = Algorithm::kReinforce;
-  std::size_t minibatches = 1;  // ours
-  int ppo_epochs = 4;
-  double ppo_clip = 0.2;
   std::size_t baseline_episodes = 10;  // 0: none
 };
 
@@ -76,8 +56,7 @@ struct UpdateOptions {
 struct RegressionOptions {
   std::int64_t moves = 128;  // that the network values after a move that is kept
   Levels levels = Levels::kLearned;
-  double temperature = 2;              // initial, in mean times of a group
-  std::int64_t episode_length = 256;   // evaluations
+  double epsilon = 0.1;                // probability of a random move
   double online_learning_rate = 1e-3;  // of what is learned while a graph is placed
   bool pretrained = true;              // begins with the policy that comes with emplace
 };

@@ -20,7 +20,6 @@ std::vector<Preset> presets() {
                         {"groups", 0},
                         {"rounds", 2},
                         {"workers", 8},
-                        {"epsilon", 0.1},
                         {"learning-rate", 3e-3}}},
           {.name = "paper",
            .summary = "the algorithm of the paper, with hyperparameters for few evaluations",

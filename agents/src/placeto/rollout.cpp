@@ -2,26 +2,20 @@
 
 #include "byte_stream.hpp"
 
-#include <algorithm>
-#include <limits>
-
 namespace emplace::agents::placeto {
 
 Observation Rollout::observation(std::size_t i) const {
   const std::size_t num_groups = order_.size();
   const std::size_t worker = i % workers_;
-  const std::size_t sweep = i / workers_ / num_groups;
-  const std::size_t at = i / workers_ % num_groups;  // in the sweep
+  const std::size_t at = i / workers_;
   Observation observation{.current = order_[at],
                           .devices = starts_[worker],
                           .start_times = start_times_[start_times_.size() == 1 ? 0 : i],
                           .visits = std::vector<std::uint8_t>(num_groups)};
   for (std::size_t group = 0; group < num_groups; ++group) {
-    const std::size_t visits = sweep + (position_[group] < at ? 1 : 0);
-    observation.visits[group] = static_cast<std::uint8_t>(visits);
-    if (visits > 0) {
-      const std::size_t last = (visits - 1) * num_groups + position_[group];
-      observation.devices[group] = actions_[last * workers_ + worker];
+    if (position_[group] < at) {
+      observation.visits[group] = 1;
+      observation.devices[group] = actions_[position_[group] * workers_ + worker];
     }
   }
   return observation;
@@ -31,7 +25,6 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
   std::vector<double> returns(num_decisions());
   for (std::size_t worker = 0; worker < workers_; ++worker) {
     double later = 0;  // the discounted rewards after this step
-    double minimum = std::numeric_limits<double>::infinity();
     const std::size_t steps = num_decisions() / workers_;
     for (std::size_t step = steps; step-- > 0;) {
       const double before = times_[step * workers_ + worker];
@@ -39,12 +32,8 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
       double& result = returns[step * workers_ + worker];
       switch (options.reward) {
         case Reward::kStep:
-          result = (times_by_action_.empty() ? before - after : 0) + options.discount * later;
-          later = (before - after) + options.discount * later;
-          break;
-        case Reward::kMinimum:
-          minimum = std::min(minimum, after);
-          result = before - minimum;
+          result = (before - after) + options.discount * later;
+          later = result;
           break;
         case Reward::kTerminal:
           result = -times_[steps * workers_ + worker];
@@ -55,15 +44,6 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
   return returns;
 }
 
-std::vector<float> Rollout::action_values() const {
-  std::vector<float> values(times_by_action_.size());
-  const std::size_t num_devices = times_by_action_.size() / num_decisions();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(times_[i / num_devices] - times_by_action_[i]);
-  }
-  return values;
-}
-
 void Rollout::write(ByteWriter& bytes) const {
   bytes.write(workers_);
   bytes.write(order_);
@@ -72,7 +52,6 @@ void Rollout::write(ByteWriter& bytes) const {
   bytes.write(actions_);
   bytes.write(start_times_);
   bytes.write(times_);
-  bytes.write(times_by_action_);
   bytes.write(last_us_);
   bytes.write(entropy_sum_);
 }
@@ -85,7 +64,6 @@ void Rollout::read(ByteReader& bytes) {
   bytes.read(actions_);
   bytes.read(start_times_);
   bytes.read(times_);
-  bytes.read(times_by_action_);
   bytes.read(last_us_);
   bytes.read(entropy_sum_);
 }

@@ -21,7 +21,7 @@ namespace emplace::agents::placeto {
 
 /// Holds the decisions of one round of parallel episodes, step by step, worker by worker. A visit
 /// moves one group, so the placements follow from the starts and the actions; what is kept of each
-/// decision, besides, are the start times, if the policy reads them.
+/// decision, besides, are the start times, if each step is simulated.
 class Rollout {
  public:
   std::size_t num_decisions() const { return actions_.size(); }
@@ -43,13 +43,8 @@ class Rollout {
   /// Returns the mean entropy of the policy over the decisions, in nats.
   double entropy() const { return entropy_sum_ / static_cast<double>(num_decisions()); }
 
-  /// Returns the return of each decision; where all actions were simulated, only the part after its
-  /// immediate reward, which action_values() holds.
+  /// Returns the return of each decision.
   std::vector<double> returns(const EpisodeOptions& options) const;
-
-  /// Returns the immediate reward of every action, decision by decision; empty unless all actions
-  /// were simulated.
-  std::vector<float> action_values() const;
 
   /// Writes all, or reads it back in another process.
   void write(ByteWriter& bytes) const;
@@ -58,18 +53,16 @@ class Rollout {
  private:
   friend class RolloutCollector;
 
-  GroupId visited_at(std::size_t step) const { return order_[step % order_.size()]; }
+  GroupId visited_at(std::size_t step) const { return order_[step]; }
 
   std::size_t workers_ = 0;
-  std::vector<GroupId> order_;                     // of the visits in a sweep
+  std::vector<GroupId> order_;                     // of the visits
   std::vector<std::size_t> position_;              // in order_, by group
   std::vector<std::vector<std::int32_t>> starts_;  // devices at first, by worker, group
   std::vector<std::int32_t> actions_;              // by decision
-  // By decision, group; one row of zeros for all where the policy does not read them or no step is
-  // simulated.
+  // By decision, group; one row of zeros for all where no step is simulated.
   std::vector<std::vector<float>> start_times_;
   std::vector<double> times_;
-  std::vector<double> times_by_action_;  // by decision, device; empty unless all were simulated
   double last_us_ = 0;
   double entropy_sum_ = 0;
 };

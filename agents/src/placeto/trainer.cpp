@@ -8,6 +8,11 @@
 #include <algorithm>
 
 namespace emplace::agents::placeto {
+namespace {
+
+constexpr std::int64_t kGreedyPeriod = 999;  // rounds; of the authors' file
+
+}  // namespace
 
 Trainer::Trainer(const Options& options, Policy& policy, std::span<Session* const> sessions)
     : options_(options), policy_(&policy), learner_(options, policy.network(), sessions) {
@@ -22,9 +27,8 @@ void Trainer::run(const TrainingCallback& callback) {
   };
   for (bool goes_on = true; goes_on && !std::ranges::all_of(environments_, is_exhausted);) {
     const std::int64_t round = round_++;
-    const std::int64_t every = options_.episode.greedy_every;
     const bool greedy =
-        (every > 0 && (round + 1) % every == 0) || (options_.episode.greedy_first && round == 0);
+        (round + 1) % kGreedyPeriod == 0 || (options_.episode.greedy_first && round == 0);
     learner_.begin_update();
     std::vector<EpisodeBatch> batches = next_episodes();
     run_episodes(batches, greedy);
@@ -88,11 +92,11 @@ bool Trainer::learn(std::span<const EpisodeBatch> batches, const TrainingCallbac
     }
     Environment& environment = environments_[batch.problem];
     const Rollout& rollout = environment.rollout;
-    Experience& experience = experiences.emplace_back(Experience{
-        &environment.graph, &rollout, rollout.returns(options_.episode), rollout.action_values()});
+    Experience& experience = experiences.emplace_back(
+        Experience{&environment.graph, &rollout, rollout.returns(options_.episode)});
     environment.baseline.subtract_from(experience.advantages, batch.workers);
     if (options_.learning.normalize_advantages) {
-      policy_gradient::normalize(experience.advantages, experience.action_values);
+      policy_gradient::normalize(experience.advantages);
     }
     reports.push_back({.session = batch.problem,
                        .last_us = rollout.last_us(),

@@ -70,7 +70,7 @@ ValueTrainer::ValueTrainer(const ValueLearningOptions& options, ValueNetwork<flo
       starts_(sessions.size()),
       progress_(sessions),
       learning_rate_{.begin = options.learning_rate, .end = options.learning_rate_end},
-      optimizer_(nn::OptimizerKind::kAdam, network.parameters().values().size()),
+      optimizer_(network.parameters().values().size()),
       tapes_([&network] { return nn::Tape<float>(network.parameters()); }),
       order_(sessions.size()) {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
@@ -166,7 +166,7 @@ double ValueTrainer::fit(std::span<const Episode> episodes) {
       order.emplace_back(episode.problem, &trials);
     }
   }
-  const double rate = learning_rate_.at(progress_.share(), updates_);
+  const double rate = learning_rate_.at(progress_.share());
   std::vector<std::vector<float>> gradients(
       kMinibatch, std::vector<float>(network_->parameters().values().size()));
   double first_norm = 0;

@@ -8,10 +8,8 @@
 
 namespace emplace::agents::policy_gradient {
 
-/// Scales advantages to a root mean square of 1. Where `action_values` (of all actions, decision by
-/// decision) are known, those minus their mean over a decision's actions count instead, and are
-/// scaled too.
-void normalize(std::span<double> advantages, std::span<float> action_values);
+/// Scales advantages to a root mean square of 1.
+void normalize(std::span<double> advantages);
 
 /// Returns by how many standard deviations each cost is below the mean; 0 if all are equal.
 std::vector<double> standardized(std::span<const double> costs);

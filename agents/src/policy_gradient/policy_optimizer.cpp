@@ -15,13 +15,13 @@ PolicyOptimizer::PolicyOptimizer(const LearningOptions& options, nn::Parameters<
                        .share = options.entropy_decay_share},
       max_grad_norm_(options.max_grad_norm),
       parameters_(&parameters),
-      optimizer_(options.optimizer, parameters.values().size()),
+      optimizer_(parameters.values().size()),
       progress_(sessions) {}
 
 void PolicyOptimizer::begin_update() {
   const double progress = progress_.share();
-  learning_rate_ = learning_rates_.at(progress, updates_);
-  entropy_weight_ = entropy_weights_.at(progress, updates_);
+  learning_rate_ = learning_rates_.at(progress);
+  entropy_weight_ = entropy_weights_.at(progress);
 }
 
 double PolicyOptimizer::step(std::span<float> gradient) {

@@ -5,7 +5,7 @@
 //
 //     optimizer.begin_update();
 //     ... sample, evaluate, compute the gradient with optimizer.entropy_weight() ...
-//     optimizer.step(gradient);  // once, or for each minibatch
+//     optimizer.step(gradient);
 //     optimizer.end_update();
 
 #include "nn/optimizer.hpp"

@@ -4,25 +4,8 @@
 
 namespace emplace::agents::policy_gradient {
 
-double Schedule::at(double progress, std::int64_t updates) const {
-  constexpr double kRate = 0.95;
-  constexpr std::int64_t kUpdates = 100;
-  switch (decay) {
-    case Decay::kNone:
-      return begin;
-    case Decay::kLinear:
-      return begin + (end - begin) * std::min(1.0, progress / share);
-    case Decay::kExponential: {
-      double value = begin;
-      // The least number above 0 does not fall any further.
-      for (std::int64_t i = kUpdates; i <= updates && value > end && value * kRate < value;
-           i += kUpdates) {
-        value *= kRate;
-      }
-      return std::max(value, end);
-    }
-  }
-  return begin;
+double Schedule::at(double progress) const {
+  return decay == Decay::kNone ? begin : begin + (end - begin) * std::min(1.0, progress / share);
 }
 
 BudgetProgress::BudgetProgress(std::span<Session* const> sessions)

@@ -1,7 +1,7 @@
 #pragma once
 
-// Schedules of a training: how a learning rate or an entropy weight falls, from the share of the
-// budget that is spent or from the number of updates.
+// Schedules of a training: how a learning rate or an entropy weight falls with the share of the
+// budget that is spent.
 
 #include <emplace/agents/session.hpp>
 #include <emplace/graphs/json_cursor.hpp>
@@ -13,7 +13,7 @@
 namespace emplace::agents::policy_gradient {
 
 /// Says how a weight falls from its first value to its last.
-enum class Decay : std::uint8_t { kNone, kLinear, kExponential };
+enum class Decay : std::uint8_t { kNone, kLinear };
 
 /// Describes how a number changes during a training.
 struct Schedule {
@@ -22,9 +22,8 @@ struct Schedule {
   Decay decay = Decay::kLinear;
   double share = 1;  ///< of the budget, at the end of which a linear decay reaches its end
 
-  /// Returns the number after a share `progress` of the budget, 0 to 1, and `updates` updates. An
-  /// exponential decay takes off 5 % every 100 updates, down to the end.
-  double at(double progress, std::int64_t updates) const;
+  /// Returns the number after a share `progress` of the budget, 0 to 1.
+  double at(double progress) const;
 };
 
 /// Measures which share of the budgets of some sessions a training has spent: of their evaluations,

@@ -2,7 +2,6 @@
 
 #include "policy_gradient/advantage.hpp"
 #include "policy_gradient/group_limit.hpp"
-#include "policy_gradient/loss.hpp"
 #include "policy_gradient/shared_work.hpp"
 
 #include <emplace/graphs/error.hpp>
@@ -301,13 +300,12 @@ bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& eval
     advantage = baseline - advantage;
   }
   if (normalizes) {
-    policy_gradient::normalize(advantages, {});
+    policy_gradient::normalize(advantages);
   }
   for (std::size_t i = 0; i < counted.size(); ++i) {
     const GroupedDraw& drawn = workspace.draws[counted[i] / sampling_.placements];
     const std::size_t row = counted[i] % sampling_.placements;
-    const auto derivative =
-        static_cast<float>(policy_gradient::reinforce_derivative(advantages[i]) / count);
+    const auto derivative = static_cast<float>(-advantages[i] / count);
     for (const nn::Value value : drawn.draw.log_probabilities) {
       workspace.tape.seed(value)(row, 0) = derivative;
     }

@@ -48,7 +48,6 @@ class CompletionBound {
     double least_extra_us;  // on another device, more than on the same; negative where that is less
   };
 
-  double least_busy_us(OpId op) const { return least_busy_us_[op]; }
   double busy_us(OpId op, DeviceId device) const {
     return device == kOpen ? least_busy_us_[op] : problem_.busy_us(op, device);
   }

@@ -111,8 +111,6 @@ Tensor Node::read(Op& reader, ValueId id) { return importer_.read(reader, id, fa
 
 Tensor Node::read_stored(Op& reader, ValueId id) { return importer_.read(reader, id, true); }
 
-ValueId Node::below_views(ValueId id) const { return importer_.below_views(id); }
-
 Tensor Node::read_joined(Op& reader, std::vector<ValueId> ids, std::vector<std::int64_t> shape) {
   std::erase(ids, kNone);
   for (ValueId& id : ids) {

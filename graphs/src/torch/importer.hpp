@@ -80,9 +80,6 @@ class Node {
   /// Returns a matrix of parameters as it is stored, be it transposed or not; else as read().
   Tensor read_stored(Op& reader, ValueId id);
 
-  /// Returns what the first tensor is that is not a view on the way down from `id`.
-  ValueId below_views(ValueId id) const;
-
   /// Returns several parameters as one variable that holds one after the other, or one constant of
   /// `shape` where there are none.
   Tensor read_joined(Op& reader, std::vector<ValueId> ids, std::vector<std::int64_t> shape);

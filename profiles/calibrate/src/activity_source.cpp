@@ -18,23 +18,6 @@ class NoActivities final : public ActivitySource {
   std::string reason_;
 };
 
-class Replay final : public ActivitySource {
- public:
-  explicit Replay(ActivityRecording recording)
-      : origin_(recording.origin), recording_(std::move(recording)) {}
-
-  std::string_view why_none() const override { return {}; }
-  void push(std::uint64_t) override {}
-  void pop() override {}
-  ActivityRecording take() override {
-    return std::exchange(recording_, ActivityRecording{.origin = origin_});
-  }
-
- private:
-  std::string origin_;
-  ActivityRecording recording_;
-};
-
 class Keep final : public ActivitySource {
  public:
   Keep(std::unique_ptr<ActivitySource> source, std::size_t max_bytes, ActivityRecording& kept)
@@ -75,10 +58,6 @@ std::unique_ptr<ActivitySource> keep_activities(std::unique_ptr<ActivitySource> 
 
 std::unique_ptr<ActivitySource> no_activities(std::string reason) {
   return std::make_unique<NoActivities>(std::move(reason));
-}
-
-std::unique_ptr<ActivitySource> replay_activities(const std::string& path) {
-  return std::make_unique<Replay>(read_recording(path));
 }
 
 }  // namespace emplace::calibrate

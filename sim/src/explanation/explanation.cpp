@@ -2,7 +2,6 @@
 #include "gains.hpp"
 #include "loads.hpp"
 #include "step_facts.hpp"
-#include "without_effect.hpp"
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/sim/explanation.hpp>
@@ -70,7 +69,6 @@ Explanation explain(const Problem& problem, const StepRecord& record) {
   share_path(facts, explanation);
   explanation.gains = gains_of(facts, explanation);
   explanation.overflow = first_overflow(problem, record);
-  explanation.without_effect = parameters_without_effect(facts, explanation);
   return explanation;
 }
 

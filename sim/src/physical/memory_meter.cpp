@@ -10,7 +10,6 @@ MemoryMeter::MemoryMeter(const Problem& problem)
 }
 
 void MemoryMeter::start(const Placement& placement) {
-  is_out_of_memory_ = false;
   std::fill(usage_.begin(), usage_.end(), Usage{});
   std::fill(peak_bytes_.begin(), peak_bytes_.end(), 0);
   grown_.clear();
@@ -26,10 +25,7 @@ void MemoryMeter::end_instant() {
   for (const DeviceId device : grown_) {
     Usage& usage = usage_[device];
     usage.has_grown = false;
-    if (usage.live_bytes > peak_bytes_[device]) {
-      peak_bytes_[device] = usage.live_bytes;
-      is_out_of_memory_ |= usage.live_bytes > problem_.memory_bytes(device);
-    }
+    peak_bytes_[device] = std::max(peak_bytes_[device], usage.live_bytes);
   }
   grown_.clear();
 }

@@ -36,9 +36,6 @@ class MemoryMeter {
   /// Counts what is taken now that an instant is over.
   void end_instant();
 
-  /// Says whether a peak is above the capacity of its device.
-  bool is_out_of_memory() const { return is_out_of_memory_; }
-
   /// Returns the most that was taken at once on each device.
   IdSpan<DeviceId, const std::int64_t> peak_bytes() const { return peak_bytes_; }
 
@@ -49,7 +46,6 @@ class MemoryMeter {
   };
 
   const Problem& problem_;
-  bool is_out_of_memory_ = false;
   IdVector<DeviceId, Usage> usage_;
   IdVector<DeviceId, std::int64_t> peak_bytes_;
   std::vector<DeviceId> grown_;  // devices that took memory at the present instant

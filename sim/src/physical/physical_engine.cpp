@@ -18,9 +18,8 @@ bool is_grappler(const Problem& problem) {
 
 }  // namespace
 
-PhysicalEngine::PhysicalEngine(const Problem& problem, Simulator::Options options)
+PhysicalEngine::PhysicalEngine(const Problem& problem)
     : problem_(problem),
-      stop_when_out_of_memory_(options.stop_when_out_of_memory),
       num_ops_(problem.num_ops()),
       num_devices_(problem.num_devices()),
       bytes_of_overhead_(is_grappler(problem) ? problem.cluster().grappler.latency_us *
@@ -72,7 +71,6 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, Simulator::Options option
 
 const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_us) {
   reset(placement);
-  bool is_stopped = false;
   for (;;) {
     dispatch();
     network_.share(now_us_);
@@ -80,8 +78,7 @@ const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_u
     if (next_us > now_us_) {  // else this instant goes on, with ops that took no time
       memory_.end_instant();
     }
-    is_stopped = stop_when_out_of_memory_ && memory_.is_out_of_memory();
-    if (is_stopped || next_us == kInfinity) {
+    if (next_us == kInfinity) {
       break;
     }
     now_us_ = next_us;
@@ -97,8 +94,7 @@ const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_u
     start_transfers();
     queue_woken_ops();
   }
-  cut_off(result_, is_stopped ? now_us_ : *std::max_element(end_us_.begin(), end_us_.end()),
-          cutoff_us);
+  cut_off(result_, *std::max_element(end_us_.begin(), end_us_.end()), cutoff_us);
   compare_with_capacity(problem_, result_);
   return result_;
 }
@@ -115,9 +111,6 @@ void PhysicalEngine::reset(const Placement& placement) {
     device_of_[op] = placement[problem_.grouping().group_of(op)];
   }
   std::copy(num_inputs_.begin(), num_inputs_.end(), waiting_.begin());
-  std::fill(start_us_.begin(), start_us_.end(), kNotYet);
-  std::fill(end_us_.begin(), end_us_.end(), kNotYet);
-  std::fill(output_freed_us_.begin(), output_freed_us_.end(), kNotYet);
   std::fill(overwritten_.begin(), overwritten_.end(), Problem::kNoUse);
   now_us_ = 0;
   op_ends_.clear();

@@ -29,13 +29,12 @@ namespace emplace::physical {
 class PhysicalEngine final : public Engine {
  public:
   /// Prepares a workspace. Requires: `problem` outlives it.
-  PhysicalEngine(const Problem& problem, Simulator::Options options);
+  explicit PhysicalEngine(const Problem& problem);
 
   const SimResult& run(const Placement& placement, double cutoff_us) override;
   StepRecord record(const Placement& placement) override;
 
  private:
-  static constexpr double kNotYet = -1.0;
   static constexpr std::int32_t kNoDelay = -1;
 
   // The events of the present instant, each kind in the order of ids.
@@ -65,7 +64,6 @@ class PhysicalEngine final : public Engine {
   void add_allocations(StepRecord& record) const;
 
   const Problem& problem_;
-  const bool stop_when_out_of_memory_;
   const OpId num_ops_;
   const DeviceId num_devices_;
   const double bytes_of_overhead_;  // grappler: what a channel's fixed time is worth

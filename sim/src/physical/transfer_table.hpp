@@ -32,7 +32,6 @@ struct TransferState {
 class TransferTable {
  public:
   static constexpr TransferId kNone = -1;
-  static constexpr double kNotYet = -1.0;
 
   /// Makes room. Requires: `problem` outlives it.
   explicit TransferTable(const Problem& problem);
@@ -91,8 +90,8 @@ std::int32_t TransferTable::hand_on(UseId first_use, UseId last_use,
                             .to = to,
                             .consumers = 0,
                             .start_us = now_us,
-                            .end_us = kNotYet,
-                            .freed_us = kNotYet});
+                            .end_us = 0,
+                            .freed_us = 0});
     }
   }
   if (num_local < last_use - first_use) {

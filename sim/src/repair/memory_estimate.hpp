@@ -28,7 +28,7 @@ class MemoryEstimate {
   /// Prepares for `problem`. O(uses log uses). Requires: `problem` outlives it.
   explicit MemoryEstimate(const Problem& problem);
 
-  /// Takes the times and the placement of a step that was not stopped. O(uses log ops).
+  /// Takes the times and the placement of a step. O(uses log ops).
   void start(const StepRecord& record);
 
   /// Returns the present placement.

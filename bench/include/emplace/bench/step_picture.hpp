@@ -19,9 +19,8 @@ namespace emplace::bench {
 inline constexpr double kLeastBox = 3;
 
 /// Returns the timeline of `record`, which is a run on `problem`. `caption` is written below the
-/// title, which has graph, cluster and step time. A step that was stopped has no critical path.
-/// However many ops and devices there are, the picture has at most about 100,000 marks: boxes get
-/// longer.
+/// title, which has graph, cluster and step time. However many ops and devices there are, the
+/// picture has at most about 100,000 marks: boxes get longer.
 std::string draw_step(const Problem& problem, const StepRecord& record, const std::string& caption);
 
 }  // namespace emplace::bench

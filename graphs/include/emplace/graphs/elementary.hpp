@@ -13,10 +13,4 @@ double exp_of(double x);
 /// Returns the natural logarithm of x. Requires: x > 0, not denormal.
 double log_of(double x);
 
-/// Returns the hyperbolic tangent of x.
-double tanh_of(double x);
-
-/// Returns 1 / (1 + e^-x).
-double sigmoid_of(double x);
-
 }  // namespace emplace

@@ -2,8 +2,7 @@
 
 // A simulated step as a Chrome trace, for chrome://tracing and ui.perfetto.dev: a process for each
 // device with its ops, its outgoing channel and its memory, arrows from producers through transfers
-// to consumers, and a row for the critical path, unless the step was stopped. Timestamps are
-// microseconds.
+// to consumers, and a row for the critical path. Timestamps are microseconds.
 
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>

@@ -64,7 +64,7 @@ struct PathSegment {
 };
 
 /// Returns the critical path in the order of time; only segments longer than 0. Requires: `record`
-/// is a run on `problem` that was not stopped.
+/// is a run on `problem`.
 std::vector<PathSegment> critical_path(const Problem& problem, const StepRecord& record);
 
 /// How much of the critical path is of one kind.
@@ -126,11 +126,9 @@ struct Explanation {
   double exposed_us = 0;                ///< no op ran while a transfer was under way
   std::vector<Gain> gains{};            ///< largest first
   std::optional<MemoryOverflow> overflow{};
-  /// Sentences about parameters of the cluster that did nothing in this step.
-  std::vector<std::string> without_effect{};
 };
 
-/// Explains a step. Requires: `record` is a run on `problem` that was not stopped.
+/// Explains a step. Requires: `record` is a run on `problem`.
 Explanation explain(const Problem& problem, const StepRecord& record);
 
 }  // namespace emplace

@@ -39,15 +39,8 @@ class Engine;  // private
 /// Simulates placements of one problem.
 class Simulator {
  public:
-  struct Options {
-    /// Ends a run of the `physical` or `grappler` model when a memory overflows. Then the makespan
-    /// is that time, and ops that had not started have negative times.
-    bool stop_when_out_of_memory = false;
-  };
-
   /// Prepares a workspace. Requires: `problem` outlives it.
-  explicit Simulator(const Problem& problem) : Simulator(problem, Options{}) {}
-  Simulator(const Problem& problem, Options options);
+  explicit Simulator(const Problem& problem);
 
   Simulator(Simulator&&) noexcept;
   ~Simulator();

@@ -29,7 +29,7 @@ struct Transfer {
   DeviceId to = 0;       ///< or kToAll
   double wanted_us = 0;  ///< when its producer had it
   double start_us = 0;   ///< when it started; its latency is part of the transfer
-  double end_us = 0;     ///< when its consumers had it; negative if the step was stopped before
+  double end_us = 0;     ///< when its consumers had it
 
   bool operator==(const Transfer&) const = default;
 };
@@ -45,8 +45,8 @@ struct Allocation {
   std::int32_t output = 0;  ///< an index into all outputs, or kAllOutputs; of no use to workspaces
   Kind kind = Kind::kOutput;
   DeviceId device = 0;
-  double from_us = 0;   ///< negative if the step was stopped before
-  double until_us = 0;  ///< as well
+  double from_us = 0;
+  double until_us = 0;
   std::int64_t bytes = 0;
 
   bool operator==(const Allocation&) const = default;

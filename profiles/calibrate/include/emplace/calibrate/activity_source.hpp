@@ -1,7 +1,6 @@
 #pragma once
 
-// Where recordings of a GPU's activities (activity.hpp) come from: CUPTI itself, a file, or
-// nowhere.
+// Where recordings of a GPU's activities (activity.hpp) come from: CUPTI, or nowhere.
 //
 //   const auto source = open_cupti();            // before the first CUDA call of the program
 //   { const ExternalId id(*source, 42); launch_the_op(); }
@@ -53,10 +52,6 @@ class ExternalId {
 /// Returns CUPTI, its library opened by name, or, where that fails, a source that records nothing
 /// and says why. One at a time in a process.
 std::unique_ptr<ActivitySource> open_cupti();
-
-/// Returns what read_recording() reads from `path`, with the external ids of that time; throws as
-/// it does.
-std::unique_ptr<ActivitySource> replay_activities(const std::string& path);
 
 /// Returns `source` so that what is taken from it is also added to `kept`, until that has
 /// `max_bytes`; a take that would not fit is left out. `kept` must outlive it.
