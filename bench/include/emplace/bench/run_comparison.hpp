@@ -28,7 +28,7 @@
 
 namespace emplace::bench {
 
-/// Names what two runs, or two files of measurements, do not have in common.
+/// Names what two runs do not have in common.
 struct InputDifference {
   std::string what{};
   std::string a{};
