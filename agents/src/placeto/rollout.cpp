@@ -1,7 +1,5 @@
 #include "rollout.hpp"
 
-#include "byte_stream.hpp"
-
 #include <algorithm>
 #include <limits>
 
@@ -62,32 +60,6 @@ std::vector<float> Rollout::action_values() const {
     values[i] = static_cast<float>(times_[i / num_devices] - times_by_action_[i]);
   }
   return values;
-}
-
-void Rollout::write(ByteWriter& bytes) const {
-  bytes.write(workers_);
-  bytes.write(order_);
-  bytes.write(position_);
-  bytes.write(starts_);
-  bytes.write(actions_);
-  bytes.write(start_times_);
-  bytes.write(times_);
-  bytes.write(times_by_action_);
-  bytes.write(last_us_);
-  bytes.write(entropy_sum_);
-}
-
-void Rollout::read(ByteReader& bytes) {
-  bytes.read(workers_);
-  bytes.read(order_);
-  bytes.read(position_);
-  bytes.read(starts_);
-  bytes.read(actions_);
-  bytes.read(start_times_);
-  bytes.read(times_);
-  bytes.read(times_by_action_);
-  bytes.read(last_us_);
-  bytes.read(entropy_sum_);
 }
 
 }  // namespace emplace::agents::placeto

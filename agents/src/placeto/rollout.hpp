@@ -12,11 +12,6 @@
 #include <span>
 #include <vector>
 
-namespace emplace::agents {
-class ByteReader;
-class ByteWriter;
-}  // namespace emplace::agents
-
 namespace emplace::agents::placeto {
 
 /// Holds the decisions of one round of parallel episodes, step by step, worker by worker. A visit
@@ -50,10 +45,6 @@ class Rollout {
   /// Returns the immediate reward of every action, decision by decision; empty unless all actions
   /// were simulated.
   std::vector<float> action_values() const;
-
-  /// Writes all, or reads it back in another process.
-  void write(ByteWriter& bytes) const;
-  void read(ByteReader& bytes);
 
  private:
   friend class RolloutCollector;
