@@ -1,7 +1,6 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/run_comparison.hpp>
@@ -48,8 +47,8 @@ double read_threshold(std::string_view text) {
 
 Outcome compare(const Options& options, const Invocation& invocation) {
   const double threshold = read_threshold(options.threshold);
-  const bench::StoredRun a = read_run(options.a);
-  const bench::StoredRun b = read_run(options.b);
+  const bench::StoredRun a = bench::read_store(options.a);
+  const bench::StoredRun b = bench::read_store(options.b);
   const bench::RunComparison comparison = bench::compare_runs(a, b, threshold);
   const bool color = options.output.empty() && use_color(invocation.color);
   const std::string text = options.format == "json" ? bench::write_json(comparison)

@@ -4,7 +4,6 @@
 #include "options.hpp"
 #include "placed_step.hpp"
 #include "stored_cell.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/result_store.hpp>
@@ -78,7 +77,7 @@ Json to_json(const bench::StoredRun& run) {
 }
 
 void list_cells(const Options& options, bool color) {
-  const bench::StoredRun run = read_run(options.choice.folder);
+  const bench::StoredRun run = bench::read_store(options.choice.folder);
   if (options.json) {
     print_json(to_json(run));
   } else {

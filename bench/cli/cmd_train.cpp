@@ -3,7 +3,6 @@
 #include "help_text.hpp"
 #include "options.hpp"
 #include "stop_signal.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/file_lock.hpp>
@@ -128,7 +127,7 @@ std::optional<std::string> find_checkpoint(const Options& options) {
                 fmt::format("{}: nothing to resume: no such training was begun, or it has ended",
                             checkpoint));
   }
-  return read_trained(checkpoint);
+  return read_text_file(checkpoint);
 }
 
 TrainingEnd train(const Options& options, Training& training) {

@@ -222,7 +222,7 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
   const std::string checkpoint = training.checkpoint();
   std::string no_checksum = checkpoint;
   no_checksum.replace(no_checksum.rfind(",\"crc32\""), std::string::npos, "}\n");
-  EXPECT_EQ(resume_mistake(kPlan, no_checksum), "none");  // as of an older emplace
+  EXPECT_EQ(resume_mistake(kPlan, no_checksum), "none");
   const auto changed = [&](const std::string& from, const std::string& to) {
     std::string text = no_checksum;
     const std::size_t at = text.find(from);
