@@ -22,6 +22,6 @@ foreach(name IN LISTS names)
 endforeach()
 if(different)
   message(FATAL_ERROR "docs/reference differs from what the program writes, in:${different}\n"
-    "After a change of an agent, graph, option or schema, write the pages again and commit them:\n"
+    "After a change of an agent, format, option or schema, write the pages again and commit them:\n"
     "  ./emplace docs --output docs/reference\n")
 endif()

@@ -1,5 +1,3 @@
-#include "byte_stream.hpp"
-
 #include <emplace/agents/session.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/sim/coarsening.hpp>
@@ -97,50 +95,6 @@ void Session::restore(State state) {
   improvements_.clear();
   if (best_placement_) {
     improvements_.push_back({state.evaluations_to_best, state.best_evaluation});
-  }
-}
-
-void Session::write_progress(ByteWriter& bytes) const {
-  bytes.write(random_.state());
-  bytes.write(evaluations_);
-  bytes.write(best_evaluation_);
-  bytes.write(improvements_);
-  bytes.write(proven_bound_us_);
-  bytes.write(best_placement_.has_value());
-  if (best_placement_) {
-    const auto devices = best_placement_->devices();
-    const auto priorities = best_placement_->priorities();
-    bytes.write(std::vector<DeviceId>(devices.begin(), devices.end()));
-    bytes.write(std::vector<Priority>(priorities.begin(), priorities.end()));
-  }
-  if (parent_ != nullptr) {
-    parent_->write_progress(bytes);
-  }
-}
-
-void Session::read_progress(ByteReader& bytes) {
-  RandomStream::State random;
-  bytes.read(random);
-  random_ = RandomStream(random);
-  bytes.read(evaluations_);
-  bytes.read(best_evaluation_);
-  bytes.read(improvements_);
-  bytes.read(proven_bound_us_);
-  bool has_best = false;
-  bytes.read(has_best);
-  best_placement_.reset();
-  if (has_best) {
-    std::vector<DeviceId> devices;
-    std::vector<Priority> priorities;
-    bytes.read(devices);
-    bytes.read(priorities);
-    best_placement_.emplace(std::move(devices));
-    IdVector<GroupId, Priority> of_groups;
-    of_groups.assign(priorities.begin(), priorities.end());
-    best_placement_->set_priorities(std::move(of_groups));
-  }
-  if (parent_ != nullptr) {
-    parent_->read_progress(bytes);
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include "placed_step.hpp"
 #include "stop_signal.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/executor.hpp>
@@ -56,7 +55,7 @@ std::optional<BestKnown> search_with_agent(const std::string& graph, const std::
        .version = this_version()});
 }
 
-// The store of an older emplace keeps no placements, but a cell gives the same one again.
+// A cell whose problem has changed since is run again.
 Placement run_again(const bench::CellResult& result, const bench::ProblemSet& problems) {
   const bench::Cell& cell = result.cell;
   const std::atomic<bool>& stop = stop_on_signal();
@@ -81,8 +80,7 @@ std::optional<BestKnown> best_known_of(const bench::CellResult& result,
   const bench::Cell& cell = result.cell;
   const bench::ProblemSet problems({cell});
   const Problem& own = problems.find(cell).problem;
-  const bool is_kept =
-      result.placement.size() > 0 && bench::had_problem(manifest, cell.graph, cell.cluster, own);
+  const bool is_kept = bench::had_problem(manifest, cell.graph, cell.cluster, own);
   // All groupings hold together what the finest one does, unless ops were parted on purpose.
   const std::optional<Placement> placement = bench::at_grouping(
       problem.grouping(), own, is_kept ? result.placement : run_again(result, problems));
@@ -104,7 +102,7 @@ std::optional<BestKnown> best_known_of(const bench::CellResult& result,
 // The fastest cell of each graph and cluster.
 void add_results(std::vector<BestKnownSearch>& searches, const std::string& folder) {
   std::map<std::pair<std::string, std::string>, const bench::CellResult*> best;
-  const auto run = std::make_shared<const bench::StoredRun>(read_run(folder));
+  const auto run = std::make_shared<const bench::StoredRun>(bench::read_store(folder));
   bool has_policies = false;
   for (const bench::CellResult& result : run->results) {
     if (result.status != bench::CellStatus::kOk) {

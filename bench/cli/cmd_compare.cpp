@@ -1,10 +1,8 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
-#include <emplace/bench/micro_comparison.hpp>
 #include <emplace/bench/run_comparison.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -26,8 +24,6 @@ struct CompareOptions {
   std::string a;
   std::string b;
   std::string threshold = "2%";
-  bool micro = false;
-  std::string yardstick;
   std::string format = "terminal";
   std::string output;
 };
@@ -49,9 +45,11 @@ double read_threshold(std::string_view text) {
       fmt::format("--threshold: expected a share such as 2% or 0.02, found '{}'", excerpt(text)));
 }
 
-template <class Comparison>
-Outcome answer(const Comparison& comparison, const CompareOptions& options,
-               const Invocation& invocation) {
+Outcome compare(const Options& options, const Invocation& invocation) {
+  const double threshold = read_threshold(options.threshold);
+  const bench::StoredRun a = bench::read_store(options.a);
+  const bench::StoredRun b = bench::read_store(options.b);
+  const bench::RunComparison comparison = bench::compare_runs(a, b, threshold);
   const bool color = options.output.empty() && use_color(invocation.color);
   const std::string text = options.format == "json" ? bench::write_json(comparison)
                            : options.format == "markdown"
@@ -65,32 +63,18 @@ Outcome answer(const Comparison& comparison, const CompareOptions& options,
   return comparison.count(bench::Verdict::kSlower) > 0 ? Outcome::kRegression : Outcome::kOk;
 }
 
-Outcome compare(const CompareOptions& options, const Invocation& invocation) {
-  const double threshold = read_threshold(options.threshold);
-  if (options.micro) {
-    const bench::MicroRun a = bench::read_micro_run(read_text_file(options.a), options.a);
-    const bench::MicroRun b = bench::read_micro_run(read_text_file(options.b), options.b);
-    return answer(bench::compare_micro(a, b, threshold, options.yardstick), options, invocation);
-  }
-  const bench::StoredRun a = read_run(options.a);
-  const bench::StoredRun b = read_run(options.b);
-  return answer(bench::compare_runs(a, b, threshold), options, invocation);
-}
-
 }  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("compare", "Compare two runs, and show what became slower or faster");
   command->group("Experiments");
-  set_examples(*command, {"emplace compare results/quickstart results/again",
-                          "emplace compare results/quickstart results/again --threshold 50% --json",
-                          "emplace compare --micro before.json after.json"});
-  const auto options = std::make_shared<CompareOptions>();
-  command->add_option("RUN_A", options->a, "Folder of a run, or a file with --micro")
-      ->required()
-      ->type_name("DIR");
-  command->add_option("RUN_B", options->b, "The run or file to compare it with")
+  set_examples(*command,
+               {"emplace compare results/quickstart results/again",
+                "emplace compare results/quickstart results/again --threshold 50% --json"});
+  const auto options = std::make_shared<Options>();
+  command->add_option("RUN_A", options->a, "Folder of a run")->required()->type_name("DIR");
+  command->add_option("RUN_B", options->b, "The one to compare with it")
       ->required()
       ->type_name("DIR");
   command
@@ -99,14 +83,6 @@ void add_compare(CLI::App& app, Action& action) {
           "Exit with code 5 if B is significantly slower by more than this share: 2% or 0.02")
       ->type_name("SHARE")
       ->capture_default_str();
-  CLI::Option* micro = command->add_flag(
-      "--micro", options->micro,
-      "Compare two JSON files of Google Benchmark, such as those written by emplace_micro");
-  command
-      ->add_option("--yardstick", options->yardstick,
-                   "Divide all times by this benchmark's time, so that the machines may differ")
-      ->needs(micro)
-      ->type_name("BENCHMARK");
   add_format(*command, options->format, {"terminal", "markdown", "json"});
   add_output(*command, options->output, "Write the comparison here")
       ->default_str("standard output");

@@ -61,8 +61,8 @@ void write_pages(const fs::path& folder) {
 }  // namespace
 
 void add_docs(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "docs", "Write the reference of all agents, graphs, clusters, files and commands");
+  CLI::App* command =
+      app.add_subcommand("docs", "Write the reference of all agents, files and commands");
   command->group("Help");
   set_examples(*command, {"emplace docs --output reference"});
   const auto folder = std::make_shared<std::string>();

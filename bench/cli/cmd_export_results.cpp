@@ -1,7 +1,6 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/result_tables.hpp>
@@ -49,7 +48,7 @@ void export_results(const ExportResultsOptions& options) {
     throw Error(ErrorCode::kUsage, "--output: expected the name of a folder with --csv, found '-'");
   }
   refuse_two_answers(options.json, options.output, "--output");
-  const bench::StoredRun run = read_run(options.folder);
+  const bench::StoredRun run = bench::read_store(options.folder);
   std::vector<std::string> paths;
   if (options.csv) {
     paths = write_csv_files(run, options.output.empty() ? options.folder : options.output);

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <ranges>
 
 namespace emplace::cli {
 namespace {
@@ -82,10 +83,12 @@ std::string table_of(const Listing& listing, const std::vector<std::string>& nam
 
 std::string paragraph(std::string_view text) {
   std::string lines;
-  for (const std::string& line : wrapped(text, kColumns - 2)) {
-    lines += fmt::format("  {}\n", line);
+  for (const auto part : std::views::split(text, '\n')) {
+    for (const std::string& line : wrapped({part.begin(), part.end()}, kColumns - 2)) {
+      lines += fmt::format("  {}\n", line);
+    }
   }
-  return text.empty() ? "" : lines;
+  return lines;
 }
 
 std::string presets_of(const ListingEntry& entry) {
@@ -102,8 +105,8 @@ std::string parameters_of(const ListingEntry& entry) {
   for (const bool expert : {false, true}) {
     for (const ParamSpec& parameter : entry.parameters) {
       if (parameter.expert == expert) {
-        rows.push_back(
-            {parameter.name, emplace::to_string(parameter.default_value), parameter.summary});
+        rows.push_back({parameter.name, to_string(parameter.default_value),
+                        fmt::format("{} ({})", parameter.summary, allowed_values(parameter))});
       }
     }
   }
@@ -203,14 +206,16 @@ void list(const ListOptions& options) {
 void add_list(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "list",
-      "List agents, graphs, formats, placement-formats, groupings, clusters, profiles or suites");
+      "List agents, clusters, formats, graphs, groupings, op-kinds, placement-formats, profiles or "
+      "suites");
   set_examples(*command, {"emplace list agents", "emplace list agents placeto",
                           "emplace list graphs --details"});
   const auto options = std::make_shared<ListOptions>();
   command
       ->add_option(
           "WHAT", options->what,
-          "agents, graphs, formats, placement-formats, groupings, clusters, profiles or suites")
+          "agents, clusters, formats, graphs, groupings, op-kinds, placement-formats, profiles or "
+          "suites")
       ->required()
       ->type_name("");
   command->add_option("NAME", options->name, "Show all details of this one, parameters included")

@@ -1,7 +1,6 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/merge_stores.hpp>
@@ -100,9 +99,6 @@ Json to_json(const Merge& merge, const MergeOptions& options) {
 
 Outcome merge(const MergeOptions& options) {
   const Merge merge = bench::merge_stores(options.stores, options.output);
-  for (std::size_t store = 0; store < options.stores.size(); ++store) {
-    warn_without_checksum(options.stores[store], merge.without_checksum[store]);
-  }
   if (merge.has_several_builds) {
     note(
         "emplace: warning: these stores come from several builds of emplace; their manifests list "

@@ -3,7 +3,6 @@
 #include "help_text.hpp"
 #include "kept_trainings.hpp"
 #include "options.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/report.hpp>
@@ -82,7 +81,7 @@ void add_report(CLI::App& app, Action& action) {
                                                    "found '{}'",
                                                    excerpt(options->picture)));
       }
-      const bench::StoredRun run = read_run(options->folder);
+      const bench::StoredRun run = bench::read_store(options->folder);
       const bench::Report report = bench::make_report(run, bench::shipped_best_known());
       if (!options->picture.empty()) {
         write_text_file(options->picture,

@@ -4,7 +4,6 @@
 #include "options.hpp"
 #include "placed_step.hpp"
 #include "stored_cell.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/result_store.hpp>
@@ -77,8 +76,8 @@ Json to_json(const bench::StoredRun& run) {
   return {{"schema_version", 1}, {"cells", std::move(cells)}};
 }
 
-void list_cells(const ResultOptions& options, bool color) {
-  const bench::StoredRun run = read_run(options.choice.folder);
+void list_cells(const Options& options, bool color) {
+  const bench::StoredRun run = bench::read_store(options.choice.folder);
   if (options.json) {
     print_json(to_json(run));
   } else {

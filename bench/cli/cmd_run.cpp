@@ -6,7 +6,6 @@
 #include "python_package.hpp"
 #include "ranks.hpp"
 #include "stop_signal.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/report.hpp>
@@ -193,7 +192,6 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
   for (const std::string& difference : bench::differences_of_starts(suite_run.manifest(), folder)) {
     note(escape_terminal("emplace: warning: " + difference));
   }
-  warn_without_checksum(folder, suite_run.finished_without_checksum());
   note(fmt::format("{}: {} of {} to run, results in {}", suite.name, suite_run.remaining().size(),
                    counted(std::ssize(suite_run.cells()), "cell"), folder));
 

@@ -2,9 +2,7 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
-#include "ranks.hpp"
 #include "stop_signal.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/file_lock.hpp>
@@ -128,36 +126,16 @@ std::optional<std::string> find_checkpoint(const TrainOptions& options) {
                 fmt::format("{}: nothing to resume: no such training was started, or it has ended",
                             checkpoint));
   }
-  return read_trained(checkpoint);
+  return read_text_file(checkpoint);
 }
 
-// Only the root reads the checkpoint, so only its machine needs the file.
-void begin_or_resume(const TrainOptions& options, bench::Communicator* ranks, Training& training) {
-  std::optional<std::string> text;
-  if (is_root(ranks)) {
-    text = find_checkpoint(options);
-  }
-  if (ranks != nullptr) {
-    const std::string of_root = ranks->all_gather(text.value_or("")).front();
-    text = options.resume ? std::optional(of_root) : std::nullopt;
-  }
-  if (text) {
-    training.resume(*text, options.checkpoint());
-  }
-}
-
-TrainingEnd train(const TrainOptions& options, const bench::Communicator* ranks,
-                  Training& training) {
+TrainingEnd train(const Options& options, Training& training) {
   const std::atomic<bool>& stop = stop_on_signal();
-  if (!is_root(ranks)) {
-    // The root gets mpirun's signals, too, and decides.
-    return training.run(threads_of_rank(ranks, options.threads), [] { return true; });
-  }
-  TrainingProgress progress(training);
+  Progress progress(training);
   // The first update is saved at once: a file that cannot be written is told before hours are lost.
   std::optional<Clock::time_point> saved;
   const std::chrono::duration<double> interval(options.checkpoint_every_s);
-  return training.run(allowed_threads(threads_of_rank(ranks, options.threads)), [&] {
+  return training.run(allowed_threads(options.threads), [&] {
     progress.show();
     if (stop) {
       return false;
@@ -239,27 +217,14 @@ void check(const TrainOptions& options) {
   refuse_same_files(files);
 }
 
-Outcome run(const TrainOptions& options) {
-  bench::Communicator* const ranks = join_ranks();
-  std::unique_ptr<Training> loaded;
-  load_everywhere(ranks, [&] {
-    check(options);
-    loaded = std::make_unique<Training>(plan_of(options), ranks);
-    return loaded->fingerprint();
-  });
-  Training& training = *loaded;
-  std::optional<bench::FileLock> lock;
-  if (is_root(ranks)) {
-    lock.emplace(options.output, "training");
+Outcome run(const Options& options) {
+  check(options);
+  Training training(plan_of(options));
+  const bench::FileLock lock(options.output, "training");
+  if (const std::optional<std::string> checkpoint = find_checkpoint(options)) {
+    training.resume(*checkpoint, options.checkpoint());
   }
-  begin_or_resume(options, ranks, training);
-  const TrainingEnd end = train(options, ranks, training);
-  if (!is_root(ranks)) {
-    if (end == TrainingEnd::kStopped) {
-      throw ToldByRoot();
-    }
-    return Outcome::kOk;
-  }
+  const TrainingEnd end = train(options, training);
   save(options, training);
   if (end == TrainingEnd::kStopped) {
     print_error(fmt::format(

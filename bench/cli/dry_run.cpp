@@ -7,6 +7,7 @@
 #include <emplace/bench/suite_costs.hpp>
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/bench/unit_text.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/json.hpp>
 
@@ -224,19 +225,6 @@ void add_divisions(Estimate& estimate, const SuiteCosts& costs) {
   estimate.divisions = divisions_of(pieces, costs, estimate.cost_us);
 }
 
-// Three figures and the unit in which they are easy to read.
-std::string time_text(std::int64_t us) {
-  const double seconds = static_cast<double>(us) / kUsPerS;
-  return seconds < 120    ? fmt::format("{:.3g} s", seconds)
-         : seconds < 7200 ? fmt::format("{:.3g} min", seconds / 60)
-                          : fmt::format("{:.3g} h", seconds / 3600);
-}
-
-std::string bytes_text(std::int64_t bytes) {
-  return bytes < 1'000'000'000 ? fmt::format("{:.3g} MB", static_cast<double>(bytes) / 1e6)
-                               : fmt::format("{:.3g} GB", static_cast<double>(bytes) / 1e9);
-}
-
 double share(std::int64_t part, std::int64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
@@ -254,7 +242,8 @@ std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::
                    {"share", Align::kRight},
                    {"speed"}});
   for (const Line& line : estimate.lines) {
-    lines.add_row({line.name, fmt::format("{}", line.runs), time_text(line.cost_us),
+    lines.add_row({line.name, fmt::format("{}", line.runs),
+                   bench::time_text(static_cast<double>(line.cost_us)),
                    fmt::format("{:.1f} %", 100 * share(line.cost_us, estimate.cost_us)),
                    line.source});
   }
@@ -265,23 +254,29 @@ std::string to_text(const Estimate& estimate, const bench::Suite& suite, bench::
       "Memory: {} for the problems, {} for the report, and for each thread {}.\n"
       "Disk: {} of results, {} of policies.\n",
       static_cast<double>(estimate.cost_us) / kUsPerHour, model.machine(), model.time(),
-      bytes_text(estimate.problems_bytes), bytes_text(kReportBytesPerByte * estimate.results_bytes),
+      bench::bytes_text(static_cast<double>(estimate.problems_bytes)),
+      bench::bytes_text(static_cast<double>(kReportBytesPerByte * estimate.results_bytes)),
       estimate.largest.empty()
           ? "nothing"
-          : fmt::format("up to {} ({})", bytes_text(estimate.thread_bytes), estimate.largest),
-      bytes_text(estimate.results_bytes), bytes_text(estimate.policies_bytes));
+          : fmt::format("up to {} ({})",
+                        bench::bytes_text(static_cast<double>(estimate.thread_bytes)),
+                        estimate.largest),
+      bench::bytes_text(static_cast<double>(estimate.results_bytes)),
+      bench::bytes_text(static_cast<double>(estimate.policies_bytes)));
   if (estimate.divisions.empty()) {
     return text;
   }
-  text += fmt::format("Longest indivisible piece: {}, {}.\n\n", time_text(estimate.longest_us),
-                      estimate.longest);
+  text += fmt::format("Longest piece of a shard, which is not divided: {}, {}.\n\n",
+                      bench::time_text(static_cast<double>(estimate.longest_us)), estimate.longest);
   TextTable divisions({{"cores", Align::kRight},
                        {"as shards", Align::kRight},
                        {"busy", Align::kRight},
                        {"as ranks", Align::kRight}});
   for (const Division& division : estimate.divisions) {
-    divisions.add_row({fmt::format("{}", division.cores), time_text(division.shards_us),
-                       fmt::format("{:.0f} %", 100 * division.busy), time_text(division.ranks_us)});
+    divisions.add_row({fmt::format("{}", division.cores),
+                       bench::time_text(static_cast<double>(division.shards_us)),
+                       fmt::format("{:.0f} %", 100 * division.busy),
+                       bench::time_text(static_cast<double>(division.ranks_us))});
   }
   return text + divisions.to_terminal(color) +
          "\nShards are separate runs; the ranks of mpirun share one run, cell by cell.\n"

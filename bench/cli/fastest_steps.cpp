@@ -7,8 +7,6 @@
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -24,10 +22,6 @@ PageStep step_of(const bench::StoredRun& run, const bench::SuiteIndex& index,
                 .cluster = result.cell.cluster,
                 .agent = index.label_of(result.cell),
                 .cell = result.cell.id()};
-  if (result.placement.size() == 0) {
-    step.missing = "an older emplace wrote this run, which kept no placements; run the suite again";
-    return step;
-  }
   try {
     const PlacedStep placed = place_from_run(run, result, folder);
     const OpId ops = placed.problem().num_ops();

@@ -11,7 +11,7 @@
 namespace emplace::cli {
 
 /// Reads the learning curves of the policies that the run in `folder` trained, in its order; those
-/// that it lacks are empty, as in runs of an older emplace. Throws kIo or kFormat.
+/// of trainings that are not finished are empty. Throws kIo or kFormat.
 std::vector<bench::PageTraining> kept_trainings(const bench::StoredRun& run,
                                                 const std::string& folder);
 

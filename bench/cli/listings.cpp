@@ -1,12 +1,16 @@
 #include "listings.hpp"
 
+#include "cluster_text.hpp"
+
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
+#include <emplace/graphs/imported_op_kinds.hpp>
 #include <emplace/graphs/json.hpp>
+#include <emplace/graphs/op_kind.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/placement_format.hpp>
 
@@ -155,7 +159,54 @@ ListingEntry cluster_entry(const std::string& name) {
   return {.name = name,
           .cells = {fmt::format("{}", cluster.devices.size())},
           .summary = cluster.summary,
-          .json = {{"name", name}, {"summary", cluster.summary}, {"devices", std::move(devices)}}};
+          .description = cluster_text(cluster),
+          .json = {{"name", name},
+                   {"summary", cluster.summary},
+                   {"description", cluster_text(cluster)},
+                   {"devices", std::move(devices)}}};
+}
+
+std::vector<std::string> op_kind_names() {
+  std::vector<std::string> names;
+  for (const std::span<const OpKind> kinds : {op_kinds(), imported_op_kinds()}) {
+    for (const OpKind& kind : kinds) {
+      names.emplace_back(kind.name);
+    }
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string_view memory_of(const OpKind& kind) {
+  switch (kind.memory) {
+    case ResultMemory::kOwn:
+      return "";
+    case ResultMemory::kView:
+      return "\na view: in the memory of its first input";
+    case ResultMemory::kInPlace:
+      return "\nworks in place: may write over an input";
+  }
+  return "";
+}
+
+ListingEntry op_kind_entry(const std::string& name) {
+  const OpKind* kind = find_op_kind(name);
+  const bool imported = kind == nullptr;
+  if (imported) {
+    kind = &*std::ranges::find(imported_op_kinds(), name, &OpKind::name);
+  }
+  const std::string description =
+      fmt::format("shape: {}{}{}{}", kind->shape.empty() ? "none" : kind->shape,
+                  kind->launches ? "" : "\ntakes no time", memory_of(*kind),
+                  imported ? "\nonly in imported graphs" : "");
+  return {.name = name,
+          .cells = {std::string(to_string(kind->op_class))},
+          .summary = std::string(kind->summary),
+          .description = description,
+          .json = {{"name", name},
+                   {"class", to_string(kind->op_class)},
+                   {"summary", kind->summary},
+                   {"description", description}}};
 }
 
 ListingEntry profile_entry(const std::string& name) {
@@ -181,6 +232,23 @@ ListingEntry suite_entry(const std::string& name) {
 
 }  // namespace
 
+std::string allowed_values(const ParamSpec& parameter, std::string_view quote) {
+  std::vector<std::string> words = parameter.choices;
+  if (std::holds_alternative<bool>(parameter.default_value)) {
+    words = {"true", "false"};
+  } else if (words.empty()) {
+    return std::holds_alternative<std::string>(parameter.default_value)
+               ? "a text"
+               : fmt::format("{} to {}", parameter.min, parameter.max);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view separator = i == 0 ? "" : i + 1 < words.size() ? ", " : " or ";
+    text += fmt::format("{}{}{}{}", separator, quote, words[i], quote);
+  }
+  return text;
+}
+
 std::span<const Listing> listings() {
   static const std::vector<Listing> kListings = {
       {"agents", "agent", {{"kind"}}, agent_names, agent_entry},
@@ -188,6 +256,7 @@ std::span<const Listing> listings() {
       {"formats", "format", {{"read"}, {"written"}}, format_names, format_entry},
       {"graphs", "graph", {}, graph_names, graph_entry},
       {"groupings", "grouping", {{"takes --groups"}}, grouping_names, grouping_entry},
+      {"op-kinds", "kind of op", {{"class"}}, op_kind_names, op_kind_entry},
       {"placement-formats", "placement format", {}, placement_format_names, placement_format_entry},
       {"profiles",
        "profile",

@@ -35,6 +35,9 @@ struct Listing {
   ListingEntry (*entry)(const std::string& name) = nullptr;
 };
 
+/// Returns in words what the value of a parameter may be; `quote` is around each word to type.
+std::string allowed_values(const ParamSpec& parameter, std::string_view quote = "");
+
 /// Returns all listings, sorted by `what`.
 std::span<const Listing> listings();
 

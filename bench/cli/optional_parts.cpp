@@ -33,7 +33,7 @@ constexpr OptionalPart kParts[] = {
      .present = EMPLACE_HAS_CUDA,
      .how_to_get = "EMPLACE_WITH_CUDA=ON ./emplace doctor"},
     {.name = "Open MPI",
-     .brings = "run and train on the ranks of mpirun",
+     .brings = "run on the ranks of mpirun",
      .present = EMPLACE_HAS_MPI,
      .how_to_get = "apt-get install libopenmpi-dev openmpi-bin"},
     {.name = "pybind11",

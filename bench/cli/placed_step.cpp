@@ -4,7 +4,6 @@
 #include "search_progress.hpp"
 #include "stop_signal.hpp"
 #include "stored_cell.hpp"
-#include "stored_files.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/best_known.hpp>
@@ -177,7 +176,7 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
 }
 
 PlacedStep place_with_policy(const ProblemOptions& problem_options, const PolicyOptions& with) {
-  const bench::PolicyFile file = bench::read_policy_file(read_trained(with.path), with.path);
+  const bench::PolicyFile file = bench::read_policy_file(read_text_file(with.path), with.path);
   ProblemOptions options = problem_options;
   if (with.groups_as_trained) {
     options.groups = file.origin.plan.groups;
@@ -236,7 +235,7 @@ PlacedStep place_from_file(const ProblemOptions& problem, const std::string& pat
 }
 
 PlacedStep place_from_run(const CellChoice& choice) {
-  const bench::StoredRun run = read_run(choice.folder);
+  const bench::StoredRun run = bench::read_store(choice.folder);
   return place_from_run(run, find_cell(run, choice), choice.folder);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // The ranks of mpirun. Each is a process of this program with the same arguments. A process joins
-// them only for the commands `run` and `train`, and only where mpirun started it with others: alone
-// it loads nothing of Open MPI, and other commands answer on each rank as they do alone.
+// them only for the command `run`, and only where mpirun started it with others: alone it loads
+// nothing of Open MPI, and other commands answer on each rank as they do alone.
 
 #include <emplace/bench/communicator.hpp>
 #include <emplace/bench/executor.hpp>

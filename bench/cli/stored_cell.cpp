@@ -89,17 +89,10 @@ std::set<const CellResult*> fastest_cells(const bench::StoredRun& run) {
 const CellResult& find_cell(const bench::StoredRun& run, const CellChoice& choice) {
   const CellResult& result =
       choice.id.empty() ? find_fastest(run, choice) : find_by_id(run, choice);
-  const std::string id = result.cell.id();
   if (result.status == CellStatus::kFailed) {
-    throw Error(ErrorCode::kUnsupported, fmt::format("{}: cell {} has no placement: it failed: {}",
-                                                     choice.folder, id, result.message));
-  }
-  if (result.placement.size() == 0) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("{}: cell {} has no placement: an older emplace wrote it; run the suite "
-                    "again",
-                    choice.folder, id));
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: cell {} has no placement: it failed: {}", choice.folder,
+                            result.cell.id(), result.message));
   }
   return result;
 }

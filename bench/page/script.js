@@ -278,18 +278,11 @@
     if (report.cells_finished < report.cells_total) {
       showNote(`${report.cells_total - report.cells_finished} cells have not run yet: this report covers the finished ones.`);
     }
-    const withoutHistory = data.convergence.reduce((sum, one) => sum + one.without_history, 0);
-    if (withoutHistory > 0) {
-      showNote(
-        `${withoutHistory} cells have no history of improvements, because an older emplace ran them: ` +
-          "their agents have no convergence curves.",
-      );
-    }
     const withoutCurve = data.trainings.filter((training) => training.points.length === 0).length;
     if (withoutCurve > 0) {
       showNote(
-        `${withoutCurve} of ${data.trainings.length} trained policies have no learning curve: their training ` +
-          "is not finished, or an older emplace trained them.",
+        `Of ${withoutCurve} of ${data.trainings.length} trained policies there is no learning curve: their training ` +
+          "is not finished.",
       );
     }
     const starts = data.starts.map((start) =>

@@ -123,7 +123,7 @@ std::string write_cell_result(const CellResult& result) {
   json.add("problem_groups", result.problem_groups);
   json.add("decision_groups", result.decision_groups);
   json.add("placement_hash", result.placement_hash);
-  if (result.placement.size() > 0) {
+  if (result.status != CellStatus::kFailed) {
     json.add("placement", write_placement_text(result.placement));
     if (result.placement.has_priorities()) {
       json.add("priorities", result.placement.priorities());
@@ -212,15 +212,16 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
   result.problem_groups = json.at("problem_groups").integer(0, kMaxInteger);
   result.decision_groups = json.at("decision_groups").integer(0, result.problem_groups);
   result.placement_hash = json.at("placement_hash").text();
-  if (const auto placement = json.find("placement")) {
-    result.placement = read_placement_text(*placement, result.problem_groups,
+  if (result.status != CellStatus::kFailed) {
+    const JsonCursor placement = json.at("placement");
+    result.placement = read_placement_text(placement, result.problem_groups,
                                            static_cast<std::int64_t>(result.peak_bytes.size()));
     if (const auto priorities = json.find("priorities")) {
       result.placement.set_priorities(read_priorities(*priorities, result.problem_groups));
     }
     if (hash_of(result.placement) != result.placement_hash) {
-      placement->fail(fmt::format("expected a placement with the hash {}, found {}",
-                                  result.placement_hash, hash_of(result.placement)));
+      placement.fail(fmt::format("expected a placement of the hash {}, found {}",
+                                 result.placement_hash, hash_of(result.placement)));
     }
   }
   if (const auto replicas = json.find("replicas_us")) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// How comparisons of runs and of benchmarks are laid out alike.
+// Parts of a comparison of runs, laid out.
 
 #include <emplace/bench/run_comparison.hpp>
 #include <emplace/bench/text_table.hpp>

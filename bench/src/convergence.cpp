@@ -93,19 +93,12 @@ std::vector<Convergence> convergence_of(const StoredRun& run) {
   const Suite& suite = run.manifest.suite;
   const SuiteIndex index(suite, run.manifest.root_seed);
   std::map<std::pair<std::size_t, std::size_t>, std::map<std::size_t, Results>> problems;
-  std::map<std::pair<std::size_t, std::size_t>, std::int64_t> without_history;
   for (const CellResult& result : run.results) {
     const std::optional<CellPosition> position = index.find(result.cell);
     EMPLACE_CHECK(position.has_value(), "a cell of {} is not of the suite",
                   result.cell.agent.text());
-    const std::pair problem(position->graph, position->cluster);
-    auto& agents = problems[problem];
-    if (result.status != CellStatus::kOk) {
-      continue;
-    }
-    if (result.history.empty() && result.evaluations > 0) {
-      ++without_history[problem];
-    } else {
+    auto& agents = problems[{position->graph, position->cluster}];
+    if (result.status == CellStatus::kOk) {
       agents[position->agent].push_back(&result);
     }
   }
@@ -115,9 +108,6 @@ std::vector<Convergence> convergence_of(const StoredRun& run) {
                             .cluster = suite.clusters[problem.second]};
     for (const auto& [agent, results] : agents) {
       convergence.curves.push_back(curve_of(suite.agents[agent].label(), results));
-    }
-    if (const auto missing = without_history.find(problem); missing != without_history.end()) {
-      convergence.without_history = missing->second;
     }
     all.push_back(std::move(convergence));
   }

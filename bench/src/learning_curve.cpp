@@ -331,9 +331,8 @@ std::vector<CurveMean> read_curve_means(std::string_view json, const std::string
     if (values.size() != means.size()) {
       list.fail(fmt::format("expected {} numbers, found {}", means.size(), values.size()));
     }
-    const double least = member == &CurveMean::entropy ? -1 : 0;  // as an older emplace wrote it
     for (std::size_t i = 0; i < values.size(); ++i) {
-      means[i].*member = std::max(values[i].number(least, kMostRead), 0.0);
+      means[i].*member = values[i].number(0, kMostRead);
     }
   }
   return means;

@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::string_view kSchema = "emplace-run";
 constexpr std::int64_t kVersion = 4;
-constexpr std::int64_t kOldestVersion = 3;
+constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
 
 // Returns what follows `key` and its separators on the first line of `path` that begins with it.
 std::string value_in_file(const char* path, std::string_view key, std::string_view separators) {
@@ -241,7 +241,7 @@ Manifest read_manifest(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor json = document.root();
   json.expect_schema(kSchema, kVersion);
-  if (json.at("version").integer(1, kVersion) < kOldestVersion) {
+  if (json.at("version").integer(1, kVersion) < kVersion) {
     json.at("version").fail("an older program wrote these results; run the suite again");
   }
   json.expect_only({"schema", "version", "suite", "root_seed", "num_cells", "shard", "problems",

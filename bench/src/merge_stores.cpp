@@ -204,7 +204,6 @@ Merge merge_stores(const std::vector<std::string>& folders, const std::string& o
       }
     });
     united.add(read.manifest, folders[store]);
-    merge.without_checksum.push_back(read.without_checksum);
   }
   conflicts.refuse_any("results");
   const std::map<std::string, Found> policies = find_policies(folders);

@@ -1,3 +1,5 @@
+#include "tied_ranks.hpp"
+
 #include <emplace/bench/paired_comparison.hpp>
 #include <emplace/graphs/check.hpp>
 
@@ -7,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace emplace::bench {
@@ -16,40 +19,16 @@ constexpr double kConfidence = 0.95;
 constexpr std::size_t kMostExact = 64;
 constexpr double kShortestUs = 1e-6;
 
-// The ranks of the absolute differences, with the mean rank for ties, doubled so that they are
-// integers.
-struct SignedRanks {
-  std::vector<std::int64_t> doubled{};
-  std::int64_t doubled_sum_of_positive = 0;
-  double tie_correction = 0;  // sum of t^3 - t over sets of t ties
-};
-
-SignedRanks rank(std::span<const double> differences) {
-  std::vector<double> sorted;
+// The ranks of the absolute differences but 0; marked are the positive ones.
+TiedRanks signed_ranks(std::span<const double> differences) {
+  std::vector<std::pair<double, bool>> values;
   for (const double difference : differences) {
     EMPLACE_CHECK(!std::isnan(difference), "a difference that is no number");
     if (difference != 0) {
-      sorted.push_back(difference);
+      values.emplace_back(std::abs(difference), difference > 0);
     }
   }
-  std::ranges::sort(sorted, {}, [](double difference) { return std::abs(difference); });
-  SignedRanks ranks;
-  for (std::size_t begin = 0; begin < sorted.size();) {
-    std::size_t end = begin;
-    while (end < sorted.size() && std::abs(sorted[end]) == std::abs(sorted[begin])) {
-      ++end;
-    }
-    // Ranks begin + 1 to end; twice their mean is the sum of the first and the last.
-    const auto doubled = static_cast<std::int64_t>(begin + 1 + end);
-    for (std::size_t at = begin; at < end; ++at) {
-      ranks.doubled.push_back(doubled);
-      ranks.doubled_sum_of_positive += sorted[at] > 0 ? doubled : 0;
-    }
-    const auto ties = static_cast<double>(end - begin);
-    ranks.tie_correction += ties * ties * ties - ties;
-    begin = end;
-  }
-  return ranks;
+  return tied_ranks(std::move(values));
 }
 
 // The share of all sign assignments whose sum of positive ranks is at most `most`.
@@ -73,13 +52,13 @@ double share_of_signs(const std::vector<std::int64_t>& doubled_ranks, std::int64
 }  // namespace
 
 double wilcoxon_signed_rank_positive(std::span<const double> differences) {
-  const SignedRanks ranks = rank(differences);
+  const TiedRanks ranks = signed_ranks(differences);
   const std::size_t count = ranks.doubled.size();
   if (count == 0) {
     return 1;
   }
   const std::int64_t total = static_cast<std::int64_t>(count * (count + 1));  // doubled
-  const std::int64_t sum_of_negative = total - ranks.doubled_sum_of_positive;
+  const std::int64_t sum_of_negative = total - ranks.doubled_sum_of_marked;
   if (count <= kMostExact) {
     return share_of_signs(ranks.doubled, sum_of_negative);
   }

@@ -30,20 +30,11 @@ std::optional<double> median_of_any(std::vector<double> values) {
   return values.empty() ? std::nullopt : std::optional(median(std::move(values)));
 }
 
-// Says whether an agent that learns put all groups on one device. An older store has no placement
-// but its hash, so this tries all devices.
+// Says whether an agent that learns put all groups on one device.
 bool learned_one_device(const CellResult& result) {
-  if (result.evaluations_per_episode == 0) {
-    return false;
-  }
-  for (std::size_t device = 0; device < result.peak_bytes.size(); ++device) {
-    const Placement placement(static_cast<GroupId>(result.problem_groups),
-                              static_cast<DeviceId>(device));
-    if (bench::hash_of(placement) == result.placement_hash) {
-      return true;
-    }
-  }
-  return false;
+  const auto devices = result.placement.devices();
+  return result.evaluations_per_episode > 0 && !devices.empty() &&
+         std::ranges::all_of(devices, [&](DeviceId device) { return device == devices.front(); });
 }
 
 using Results = std::vector<const CellResult*>;
@@ -241,7 +232,7 @@ bool is_baseline(const std::string& agent, const Suite& suite) {
 }
 
 // Returns the evaluations until a repetition had a placement that fits and is at most so slow;
-// infinity if it never had, nothing if that was not kept.
+// infinity if it never had, nothing if it evaluated none.
 std::optional<double> evaluations_to(const CellResult& result, double step_time_us) {
   for (const Improvement& improvement : result.history) {
     if (improvement.evaluation.bytes_over == 0 &&

@@ -91,7 +91,6 @@ Json to_json(const Convergence& convergence) {
   }
   return {{"graph", convergence.graph},
           {"cluster", convergence.cluster},
-          {"without_history", convergence.without_history},
           {"curves", std::move(curves)}};
 }
 

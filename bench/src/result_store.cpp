@@ -25,7 +25,6 @@
 #include <set>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 #include <utility>
 
 namespace emplace::bench {
@@ -58,18 +57,15 @@ std::string_view whole_lines(std::string_view text, const std::string& path) {
   return text.substr(0, end);
 }
 
-// Hands the result of each line to `sink`, with its position in the suite; returns how many lines
-// have no checksum.
-std::int64_t read_lines(std::string_view text, const std::string& path, const Manifest& manifest,
-                        const std::function<void(const CellPosition&, CellResult)>& sink) {
+// Hands the result of each line to `sink`, with its position in the suite.
+void read_lines(std::string_view text, const std::string& path, const Manifest& manifest,
+                const std::function<void(const CellPosition&, CellResult)>& sink) {
   const SuiteIndex index(manifest.suite, manifest.root_seed);
   std::set<CellPosition> seen;
-  std::int64_t without_checksum = 0;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string source = fmt::format("{}:{}", path, number);
     const std::string_view line = text.substr(0, end);
-    without_checksum += has_checksum(line) ? 0 : 1;
     CellResult result = read_cell_result(line, source);
     const std::optional<CellPosition> position = index.find(result.cell);
     if (!position) {
@@ -82,7 +78,6 @@ std::int64_t read_lines(std::string_view text, const std::string& path, const Ma
     sink(*position, std::move(result));
     text.remove_prefix(end + 1);
   }
-  return without_checksum;
 }
 
 // Returns the values in the order of their positions.
@@ -184,7 +179,6 @@ struct ResultStore::Impl {
   Clock::time_point synced{};
   Manifest manifest;
   std::vector<Cell> finished;
-  std::int64_t without_checksum = 0;  // of those
 };
 
 ResultStore::ResultStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -213,10 +207,10 @@ ResultStore ResultStore::open(const std::string& path, const Manifest& manifest,
   const std::string_view lines = whole_lines(text, impl->path);
   impl->size = lines.size();
   std::map<CellPosition, Cell> finished;
-  impl->without_checksum = read_lines(lines, impl->path, impl->manifest,
-                                      [&](const CellPosition& position, CellResult result) {
-                                        finished.emplace(position, std::move(result.cell));
-                                      });
+  read_lines(lines, impl->path, impl->manifest,
+             [&](const CellPosition& position, CellResult result) {
+               finished.emplace(position, std::move(result.cell));
+             });
   impl->finished = in_order(std::move(finished));
   if (impl->size != text.size()) {
     if (::ftruncate(impl->file, static_cast<off_t>(impl->size)) != 0) {
@@ -230,8 +224,6 @@ ResultStore ResultStore::open(const std::string& path, const Manifest& manifest,
 const Manifest& ResultStore::manifest() const { return impl_->manifest; }
 
 const std::vector<Cell>& ResultStore::finished() const { return impl_->finished; }
-
-std::int64_t ResultStore::finished_without_checksum() const { return impl_->without_checksum; }
 
 void ResultStore::append(const CellResult& result) {
   const std::string line = write_cell_result(result) + "\n";
@@ -256,18 +248,17 @@ void ResultStore::append(const CellResult& result) {
 
 namespace {
 
-// Returns the manifest, and how many lines have no checksum.
-std::pair<Manifest, std::int64_t> read_store_lines(
-    const std::string& path, const std::function<void(const CellPosition&, CellResult)>& sink) {
+// Returns the manifest.
+Manifest read_store_lines(const std::string& path,
+                          const std::function<void(const CellPosition&, CellResult)>& sink) {
   if (!holds_store(path)) {
     throw Error(ErrorCode::kIo, path + ": no results here (expected manifest.json, cells.jsonl)");
   }
   Manifest manifest = read_store_manifest(path);
   const std::string text = read_cells_text(path);
   const std::string source = cells_path(path);
-  const std::int64_t without_checksum =
-      read_lines(whole_lines(text, source), source, manifest, sink);
-  return {std::move(manifest), without_checksum};
+  read_lines(whole_lines(text, source), source, manifest, sink);
+  return manifest;
 }
 
 }  // namespace
@@ -275,17 +266,16 @@ std::pair<Manifest, std::int64_t> read_store_lines(
 StoredRun read_store(const std::string& path) {
   StoredRun run;
   std::map<CellPosition, CellResult> results;
-  std::tie(run.manifest, run.without_checksum) =
-      read_store_lines(path, [&](const CellPosition& position, CellResult result) {
-        results.emplace(position, std::move(result));
-      });
+  run.manifest = read_store_lines(path, [&](const CellPosition& position, CellResult result) {
+    results.emplace(position, std::move(result));
+  });
   run.results = in_order(std::move(results));
   return run;
 }
 
 StoredRun read_store(const std::string& path, const std::function<void(CellResult)>& sink) {
   StoredRun run;
-  std::tie(run.manifest, run.without_checksum) = read_store_lines(
+  run.manifest = read_store_lines(
       path, [&](const CellPosition&, CellResult result) { sink(std::move(result)); });
   return run;
 }

@@ -2,6 +2,7 @@
 #include "step_timeline.hpp"
 
 #include <emplace/bench/step_picture.hpp>
+#include <emplace/bench/unit_text.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/svg.hpp>
@@ -44,19 +45,6 @@ constexpr double kPhaseStrength = 0.55;
 constexpr double kOtherStrength = 0.38;  // of every other layer, so that they are told apart
 constexpr std::string_view kSendColor = "#8a8a8a";
 constexpr std::string_view kPathColor = "#c1121f";
-
-// A time in its unit: 1.23 ms.
-std::string time_text(double us) {
-  return us >= 1e6   ? fmt::format("{:.4g} s", us / 1e6)
-         : us >= 1e3 ? fmt::format("{:.4g} ms", us / 1e3)
-                     : fmt::format("{:.3g} us", us);
-}
-
-std::string bytes_text(double bytes) {
-  return bytes >= 1e9   ? fmt::format("{:.3g} GB", bytes / 1e9)
-         : bytes >= 1e6 ? fmt::format("{:.3g} MB", bytes / 1e6)
-                        : fmt::format("{:.3g} kB", bytes / 1e3);
-}
 
 // A row with its place in the picture.
 struct Row : TimelineRow {

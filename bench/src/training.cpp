@@ -2,14 +2,12 @@
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/checksum.hpp>
-#include <emplace/bench/manifest.hpp>
 #include <emplace/bench/suite_policies.hpp>
 #include <emplace/bench/threads.hpp>
 #include <emplace/bench/training.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <fmt/format.h>
 
@@ -133,9 +131,8 @@ std::string_view to_string(TrainingEnd end) {
   EMPLACE_CHECK(false, "end {}", static_cast<int>(end));
 }
 
-Training::Training(TrainingPlan plan, agents::Team* team)
+Training::Training(TrainingPlan plan)
     : plan_(checked(std::move(plan))),
-      team_(team),
       agent_(make_trainable(plan_.agent, plan_.groups_are_given())),
       cells_(cells_of(plan_)),
       problems_(cells_),
@@ -143,31 +140,9 @@ Training::Training(TrainingPlan plan, agents::Team* team)
   for (const Cell& cell : cells_) {
     const Problem& problem = problems_.find(cell).problem;
     sessions_.push_back(std::make_unique<agents::Session>(
-        problem,
-        agents::Session::Options{
-            .seed = cell.seed(), .max_evaluations = max_evaluations(problem), .team = team}));
+        problem, agents::Session::Options{.seed = cell.seed(),
+                                          .max_evaluations = max_evaluations(problem)}));
   }
-}
-
-std::string Training::fingerprint() const {
-  std::string text = hash_of(plan_);
-  for (const ProblemHash& problem : problems_.hashes()) {
-    text += " " + problem.hash;
-  }
-  const BuildInfo build = start_now({}).build;
-  for (const auto& [library, version] : build.libraries) {  // plug-ins among them
-    text += fmt::format(" {} {}", library, version);
-  }
-  return fmt::format(
-      "{:016x}", stable_hash(fmt::format("{} {} {}", build.git_revision, build.compiler, text)));
-}
-
-bool Training::any_stops(bool stops) const {
-  if (team_ == nullptr) {
-    return stops;
-  }
-  const std::vector<std::string> all = team_->all_gather(stops ? "stop" : "go");
-  return std::ranges::find(all, "stop") != all.end();
 }
 
 std::int64_t Training::max_evaluations(const Problem& problem) const {
@@ -215,7 +190,7 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
     }
     if (patience > 0 && curve_.episodes_without_gain() >= patience) {
       end = TrainingEnd::kPatience;
-    } else if (any_stops(!after_update())) {
+    } else if (!after_update()) {
       end = TrainingEnd::kStopped;
     }
     return end == TrainingEnd::kEpisodes;

@@ -1,3 +1,5 @@
+#include "tied_ranks.hpp"
+
 #include <emplace/bench/two_samples.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/quantiles.hpp>
@@ -10,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace emplace::bench {
@@ -18,39 +21,16 @@ namespace {
 constexpr double kSideTail = 0.025;  // on each side of an interval
 constexpr std::size_t kMostExactPairs = 64;
 
-// The ranks of all values together, with the mean rank for ties, doubled so that they are integers.
-struct PooledRanks {
-  std::vector<std::int64_t> doubled{};
-  std::int64_t doubled_sum_of_others = 0;
-  double tie_correction = 0;  // sum of t^3 - t over sets of t ties
-};
-
-PooledRanks rank(std::span<const double> mine, std::span<const double> others) {
-  std::vector<std::pair<double, bool>> sorted;  // value, whether it is one of the others
+// The ranks of all values together; marked are the others.
+TiedRanks pooled_ranks(std::span<const double> mine, std::span<const double> others) {
+  std::vector<std::pair<double, bool>> values;
   for (const double value : mine) {
-    sorted.emplace_back(value, false);
+    values.emplace_back(value, false);
   }
   for (const double value : others) {
-    sorted.emplace_back(value, true);
+    values.emplace_back(value, true);
   }
-  std::ranges::sort(sorted);
-  PooledRanks ranks;
-  for (std::size_t begin = 0; begin < sorted.size();) {
-    std::size_t end = begin;
-    while (end < sorted.size() && sorted[end].first == sorted[begin].first) {
-      ++end;
-    }
-    // Ranks begin + 1 to end; twice their mean is the sum of the first and the last.
-    const auto doubled = static_cast<std::int64_t>(begin + 1 + end);
-    for (std::size_t at = begin; at < end; ++at) {
-      ranks.doubled.push_back(doubled);
-      ranks.doubled_sum_of_others += sorted[at].second ? doubled : 0;
-    }
-    const auto ties = static_cast<double>(end - begin);
-    ranks.tie_correction += ties * ties * ties - ties;
-    begin = end;
-  }
-  return ranks;
+  return tied_ranks(std::move(values));
 }
 
 // For each sum up to `most`, the number of ways to choose `size` of `ranks` with that sum.
@@ -133,19 +113,19 @@ SampleRatio ratio_of_samples(std::span<const double> mine, std::span<const doubl
 
 double u_test_greater(std::span<const double> mine, std::span<const double> others) {
   EMPLACE_CHECK(!mine.empty() && !others.empty(), "{} and {} values", mine.size(), others.size());
-  const PooledRanks ranks = rank(mine, others);
+  const TiedRanks ranks = pooled_ranks(mine, others);
   const std::size_t count = ranks.doubled.size();
   if (count <= kMostExactPairs) {
     // Mine are the greater, the less the ranks of the others sum up to.
     double ways = 0;
     for (const double of_sum :
-         ways_by_sum(ranks.doubled, others.size(), ranks.doubled_sum_of_others)) {
+         ways_by_sum(ranks.doubled, others.size(), ranks.doubled_sum_of_marked)) {
       ways += of_sum;
     }
     return std::min(1.0, ways / ways_to_choose(others.size(), count));
   }
   const auto m = static_cast<double>(others.size());
-  const double u = static_cast<double>(ranks.doubled_sum_of_others) / 2 - m * (m + 1) / 2;
+  const double u = static_cast<double>(ranks.doubled_sum_of_marked) / 2 - m * (m + 1) / 2;
   const auto [mean, deviation] = normal_of_u(mine.size(), others.size(), ranks.tie_correction);
   return deviation > 0 ? boost::math::cdf(boost::math::normal(), (u + 0.5 - mean) / deviation) : 1;
 }

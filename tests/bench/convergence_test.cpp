@@ -82,22 +82,18 @@ TEST(Convergence, OfAnAgentWithoutEvaluationsIsOnePoint) {
       .wall_s = 0.125};
   const auto all = convergence_of(run_of({heft}));
   ASSERT_EQ(all.at(0).curves.size(), 1U);
-  EXPECT_EQ(all[0].without_history, 0);
   EXPECT_THAT(all[0].curves[0].by_evaluations, ElementsAre(ConvergencePoint{0, 40, 40, 40}));
   EXPECT_THAT(all[0].curves[0].by_seconds, ElementsAre(ConvergencePoint{0.125, 40, 40, 40}));
 }
 
-TEST(Convergence, LeavesOutWhatDoesNotFitOrHasNoHistory) {
+TEST(Convergence, LeavesOutWhatDoesNotFit) {
   CellResult full = searched(0, {improved(1, 0.5, 30)}, 1);
   full.status = CellStatus::kOutOfMemory;
   CellResult failed = searched(1, {improved(1, 0.5, 30)}, 1);
   failed.status = CellStatus::kFailed;
-  CellResult old = searched(2, {improved(1, 0.5, 30)}, 1);
-  old.history.clear();
-  const auto all = convergence_of(run_of({full, failed, old}));
+  const auto all = convergence_of(run_of({full, failed}));
   ASSERT_EQ(all.size(), 1U);
   EXPECT_TRUE(all[0].curves.empty());
-  EXPECT_EQ(all[0].without_history, 1);
 }
 
 }  // namespace

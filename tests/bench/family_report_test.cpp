@@ -59,8 +59,7 @@ TEST(FamilyReport, CountsLearnedAnswersOnOneDevice) {
     const bool collapsed = result.cell.graph == "g2" || result.cell.graph == "g5";
     result.problem_groups = 3;
     result.peak_bytes = {1, 1};
-    result.placement_hash =
-        hash_of(collapsed ? Placement(3, 1) : Placement(std::vector<DeviceId>{0, 1, 1}));
+    result.placement = collapsed ? Placement(3, 1) : Placement(std::vector<DeviceId>{0, 1, 1});
     result.evaluations_per_episode = result.cell.agent == "b" ? 1 : 0;
   }
   const Report report = make_report(run);

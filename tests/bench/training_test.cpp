@@ -1,5 +1,4 @@
 #include "support/temporary_folder.hpp"
-#include "support/thread_ranks.hpp"
 
 #include <emplace/bench/training.hpp>
 #include <emplace/graphs/error.hpp>
@@ -9,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -61,10 +59,10 @@ TEST(Training, PlaysTheEpisodesOfItsPlanOnEachProblem) {
   EXPECT_EQ(write_policy_file(file.origin, agent_of(file, true)->save()), training.policy_file());
 }
 
-// Every agent that shares work among processes, and one whose problems have a coarser level.
-class TrainingTogether : public ::testing::TestWithParam<std::string> {};
+// Every agent whose training computes in parallel, and one whose problems have a coarser level.
+class TrainingInParallel : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(TrainingTogether, LeavesTheSameBitsOnAnyNumberOfRanks) {
+TEST_P(TrainingInParallel, LeavesTheSameBitsOnMoreThreadsAndAfterAStop) {
   TrainingPlan plan = kPlan;
   plan.agent = GetParam();
   plan.graphs.emplace_back("fft:log2-points=3");
@@ -76,36 +74,25 @@ TEST_P(TrainingTogether, LeavesTheSameBitsOnAnyNumberOfRanks) {
   Training alone(plan);
   alone.run(1, go_on);
   const Left expected(alone);
-  for (const std::size_t size : {2, 3}) {
-    std::mutex mutex;
-    std::vector<Left> left;
-    ThreadRanks(size).run([&](Communicator& rank) {
-      Training training(plan, &rank);
-      // One rank stops all, and they go on from the root's checkpoint.
-      EXPECT_EQ(training.run(1, [&] { return rank.rank() + 1 < size; }), TrainingEnd::kStopped);
-      Training resumed(plan, &rank);
-      resumed.resume(rank.all_gather(training.checkpoint()).front(), "checkpoint");
-      EXPECT_EQ(resumed.run(2, go_on), TrainingEnd::kEpisodes);
-      const std::lock_guard lock(mutex);
-      left.emplace_back(resumed);
-    });
-    ASSERT_EQ(left.size(), size);
-    for (const Left& one : left) {
-      EXPECT_TRUE(one.policy == expected.policy) << size << " ranks";
-      EXPECT_EQ(one.curve, expected.curve);
-      EXPECT_TRUE(one.checkpoint == expected.checkpoint);
-    }
-  }
+  Training training(plan);
+  EXPECT_EQ(training.run(2, [] { return false; }), TrainingEnd::kStopped);
+  Training resumed(plan);
+  resumed.resume(training.checkpoint(), "checkpoint");
+  EXPECT_EQ(resumed.run(2, go_on), TrainingEnd::kEpisodes);
+  const Left left(resumed);
+  EXPECT_TRUE(left.policy == expected.policy);
+  EXPECT_EQ(left.curve, expected.curve);
+  EXPECT_TRUE(left.checkpoint == expected.checkpoint);
 }
 
-INSTANTIATE_TEST_SUITE_P(Agents, TrainingTogether,
-                         ::testing::Values("placeto:preset=released,rounds=1,workers=3,start=best",
-                                           "placeto:preset=paper,rounds=1,workers=4",
-                                           "placeto:rounds=1,workers=2,moves=16",
-                                           "placeto:preset=released,rounds=1,workers=3,groups=6",
-                                           "rnn-hdp:groups=6,hidden=4",
-                                           "rnn-hdp:groups=6,hidden=4,problems=2",
-                                           "rnn-colocrl:hidden=4,placements=1,problems=3"));
+INSTANTIATE_TEST_SUITE_P(
+    Agents, TrainingInParallel,
+    ::testing::Values("placeto:preset=released,rounds=1,workers=3,start=best",
+                      "placeto:preset=paper,rounds=1,workers=4,algorithm=ppo,minibatches=2",
+                      "placeto:rounds=1,workers=2,episode-length=40",
+                      "placeto:preset=released,rounds=1,workers=3,groups=6",
+                      "rnn-hdp:groups=6,hidden=4", "rnn-hdp:groups=6,hidden=4,problems=2",
+                      "rnn-colocrl:hidden=4,placements=1,problems=3"));
 
 TEST(Training, GivesTheSameBitsOnAnyNumberOfThreads) {
   Training training(kPlan);
@@ -235,7 +222,7 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
   const std::string checkpoint = training.checkpoint();
   std::string no_checksum = checkpoint;
   no_checksum.replace(no_checksum.rfind(",\"crc32\""), std::string::npos, "}\n");
-  EXPECT_EQ(resume_mistake(kPlan, no_checksum), "none");  // as of an older emplace
+  EXPECT_EQ(resume_mistake(kPlan, no_checksum), "none");
   const auto changed = [&](const std::string& from, const std::string& to) {
     std::string text = no_checksum;
     const std::size_t at = text.find(from);

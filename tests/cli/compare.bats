@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154  # stderr is set by run
-# Two runs compared, and two files of Google Benchmark.
+# Two runs compared.
 
 load cli.bash
 
@@ -21,16 +21,6 @@ lines = [json.loads(line) for line in open(sys.argv[1])]
 for line in lines:
     line["step_time_us"] *= 1.5 if line["agent"] == "single-gpu" else 1
 open(sys.argv[1], "w").writelines(json.dumps(line) + "\n" for line in lines)
-END
-}
-
-# micro FILE TIME...: writes a file of Google Benchmark, with one repetition for each time.
-micro() {
-  python3 - "$@" <<'END'
-import json, sys
-runs = [{"name": "BM_One", "run_name": "BM_One", "run_type": "iteration", "real_time": 1, "cpu_time": float(time),
-         "time_unit": "us"} for time in sys.argv[2:]]
-json.dump({"context": {"host_name": "here", "num_cpus": 2}, "benchmarks": runs}, open(sys.argv[1], "w"))
 END
 }
 
@@ -70,45 +60,13 @@ END
     'd["b"]["cells_finished"] == d["a"]["cells_finished"] - 1'
 }
 
-@test "compare --micro compares files of Google Benchmark" {
-  micro before.json 1 1.01 1.02 1.03 1.04
-  micro after.json 2 2.01 2.02 2.03 2.04
-  answers 5 compare --micro before.json after.json
-  [[ "$output" == *"BM_One"*"slower"* ]]
-  answers 0 compare --micro after.json before.json --json
-  holds 'd["faster"] == 1' 'd["benchmarks"][0]["interval"] is not None'
-}
-
-@test "the baseline of emplace_micro has all of its benchmarks" {
-  micro=$(dirname "$EMPLACE")/emplace_micro
-  [ -x "$micro" ] || skip "without emplace_micro"
-  baseline=$EMPLACE_SOURCE_DIR/bench/micro/baseline.json
-  "$micro" --benchmark_list_tests | LC_ALL=C sort >listed
-  python3 -c 'import json, sys
-print(*sorted({run["run_name"] for run in json.load(sys.stdin)["benchmarks"]}), sep="\n")' <"$baseline" >held
-  diff listed held
-  "$micro" --benchmark_filter=BM_HeapLoop --benchmark_repetitions=2 --benchmark_min_time=0.001 \
-    --benchmark_out=file.json >/dev/null 2>&1
-  python3 "$EMPLACE_SOURCE_DIR/bench/micro/ratios.py" file.json here >ratios.json
-  run -0 --separate-stderr "$EMPLACE" compare --micro ratios.json file.json --yardstick BM_HeapLoop/ops:10000 --json
-  # Ratios have four digits.
-  holds '[row["benchmark"] for row in d["benchmarks"]] == ["BM_HeapLoop/ops:100", "BM_HeapLoop/ops:1000"]' \
-    'all(0.998 < row["ratio"] < 1.002 for row in d["benchmarks"])'
-}
-
 @test "compare tells mistakes" {
   run_of r
-  micro file.json 1
   refuses 2 "missing RUN_B" compare r
   refuses 2 "--threshold: expected a share such as 2% or 0.02, found 'two'" compare r r --threshold two
   refuses 2 "--threshold: expected a share" compare r r --threshold=-1%
   refuses 2 "--threshold: expected a share" compare r r --threshold 2%%
-  refuses 2 "--yardstick requires --micro" compare r r --yardstick x
   refuses 3 "none: no results here" compare r none
-  refuses 3 "none.json" compare --micro file.json none.json
-  refuses 3 "suite.json: the member 'context' is missing" compare --micro file.json suite.json
-  refuses 3 "unknown benchmark 'BM_Two'" compare --micro file.json file.json --yardstick BM_Two
-  refuses 3 "no benchmark in common" compare --micro file.json file.json --yardstick BM_One
   without_checksum r/manifest.json
   sed -i 's/"step_hash": "[0-9a-f]*"/"step_hash": "0000000000000000"/' r/manifest.json
   cp -r r s

@@ -202,16 +202,3 @@ finished() {
   "$EMPLACE" export inception-v3 -o g.json
   [ "$(stat -c %a g.json)" = 600 ]
 }
-
-@test "stores of older programs are read, with a warning" {
-  tar xzf "$EMPLACE_SOURCE_DIR/tests/data/hdp-table.tar.gz"
-  local folder
-  folder=$(dirname "$(find . -name cells.jsonl | head -n 1)")
-  answers 0 report "$folder" --json
-  [[ "$stderr" == "emplace: warning: $folder/cells.jsonl: "*" cells have no checksum"* ]]
-  answers 0 report "$folder" --json --quiet
-  [ -z "$stderr" ]
-  # The united store has checksums, so who merges must be told.
-  answers 0 merge "$folder" -o merged
-  [[ "$stderr" == "emplace: warning: $folder/cells.jsonl: "*" cells have no checksum"* ]]
-}

@@ -43,6 +43,8 @@ END
   grep -Eq '^  start +one-device +placement from which' <<<"$output"
   lacks 'rnn-colocrl' <<<"$output"
   fits
+  answers 0 list graphs cifar10
+  grep -Eq '^  layers +12 +layers of .* \(3 to 96\)$' <<<"$output"
   answers 0 list agents --details
   grep -Eq '^  start +one-device +placement from which' <<<"$output"
   grep -q '^simulated-annealing$' <<<"$output"
@@ -60,4 +62,17 @@ END
   holds 'd["agents"][0]["parameters"][0]["name"] == "preset"' \
     '[p["name"] for p in d["agents"][0]["presets"]] == d["agents"][0]["parameters"][0]["choices"]' \
     'len({tuple(sorted(p["defaults"])) for p in d["agents"][0]["presets"]}) == 1'
+}
+
+@test "clusters tell devices, routes and sources, kinds of ops class and shape" {
+  answers 0 list clusters dgx-1-v100
+  grep -q '^  8 devices of profile v100, 16.94 GB: gpu:0 to gpu:7$' <<<"$output"
+  grep -q '^  16 routes at 46 GB/s with a latency of 9.7 us$' <<<"$output"
+  grep -q '^  where the numbers come from (fitted): ' <<<"$output"
+  answers 0 list op-kinds reshape
+  grep -q '^  class: data-movement$' <<<"$output"
+  grep -q "^  shape: the tensor's own shape$" <<<"$output"
+  grep -q '^  takes no time$' <<<"$output"
+  answers 0 list op-kinds exp --json
+  holds '"only in imported graphs" in d["op_kinds"][0]["description"]'
 }

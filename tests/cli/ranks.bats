@@ -104,18 +104,6 @@ END
   grep "interrupted after .* continue with: emplace run suite.json -o ranks --seed 0 --resume" err
 }
 
-@test "a policy is the same bytes on any number of ranks" {
-  local training=(train "placeto:preset=released,rounds=1,workers=3" fork-join:width=3,stages=2 in-tree:levels=4
-    fft:log2-points=3 --cluster p2-8xlarge-2 --groups 8 --seed 3 --episodes 6)
-  answers 0 "${training[@]}" -o alone.json --curve alone.csv
-  for number in 2 3; do
-    ranks 0 "$number" "${training[@]}" -o ranks.json --curve ranks.csv -j 1
-    [ "$(grep -c "policy in ranks.json" <<<"$output")" -eq 1 ]
-    cmp alone.json ranks.json
-    cmp alone.csv ranks.csv
-  done
-}
-
 @test "mistakes are told once, with the exit code that they have alone" {
   ranks 3 2 run no-such-suite
   [ "$(grep -c "^emplace: " <<<"$stderr")" -eq 1 ]

@@ -100,33 +100,6 @@ PYTHON
   refuses 3 "has no placement: it failed: out of luck" result r -q --cell "$(cat failed.txt)"
 }
 
-@test "the store of an older emplace reads, and says that it has no placements" {
-  small_run
-  "$EMPLACE" report r --json >new.json
-  without_checksum r/cells.jsonl r/manifest.json
-  sed -i 's/^  "version": 4/  "version": 3/' r/manifest.json
-  grep -q '^  "version": 3' r/manifest.json
-  python3 - <<'PYTHON'
-import json
-cells = [json.loads(line) for line in open("r/cells.jsonl")]
-for cell in cells:
-    cell.pop("placement")
-    cell.pop("history", None)
-    cell["measured"].pop("history_s", None)
-with open("r/cells.jsonl", "w") as file:
-    file.writelines(json.dumps(c) + "\n" for c in cells)
-PYTHON
-  "$EMPLACE" report r --json | cmp - new.json
-  refuses 3 "has no placement: an older emplace wrote it; run the suite again" \
-    result r -q --cluster p2-8xlarge-2
-  answers 0 export-results r --csv
-  [[ "$output" == *": 14 cells and 0 improvements, written to r/cells.csv and r/histories.csv" ]]
-  # It is gone on with, too.
-  sed -i '$d' r/cells.jsonl
-  "$EMPLACE" run ./suite.json --quiet -o r --resume --json | cmp - new.json
-  grep -q '"placement":' r/cells.jsonl
-}
-
 @test "a graph that has changed since has no placement in the run" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json

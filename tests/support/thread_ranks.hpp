@@ -4,7 +4,6 @@
 
 #include <emplace/bench/communicator.hpp>
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -22,7 +21,7 @@ namespace emplace::bench {
 /// Joins threads like the ranks of a job.
 class ThreadRanks {
  public:
-  explicit ThreadRanks(std::size_t size) : boxes_(size), gathered_(size) {
+  explicit ThreadRanks(std::size_t size) : boxes_(size) {
     for (std::size_t rank = 0; rank < size; ++rank) {
       ranks_.push_back(std::make_unique<Rank>(*this, rank));
     }
@@ -63,20 +62,8 @@ class ThreadRanks {
       return message;
     }
 
-    std::vector<std::string> all_gather(std::string_view bytes) override {
-      std::unique_lock lock(all_->mutex_);
-      const std::size_t round = all_->round_;
-      all_->gathered_[rank_] = bytes;
-      if (++all_->arrived_ == size()) {
-        all_->arrived_ = 0;
-        ++all_->round_;
-        all_->complete_ = all_->gathered_;
-        all_->all_arrived_.notify_all();
-      } else {
-        all_->all_arrived_.wait(lock, [&] { return all_->round_ != round; });
-      }
-      // The next round ends when this rank has come, too, so this one's texts are still there.
-      return all_->complete_;
+    std::vector<std::string> all_gather(std::string_view) override {
+      throw std::logic_error("executors gather nothing");
     }
 
     void finish() override {}
@@ -90,12 +77,7 @@ class ThreadRanks {
   };
 
   std::mutex mutex_;
-  std::condition_variable all_arrived_;
   std::vector<std::deque<Communicator::Message>> boxes_;
-  std::vector<std::string> gathered_;
-  std::vector<std::string> complete_;
-  std::size_t arrived_ = 0;
-  std::size_t round_ = 0;
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

@@ -1,6 +1,7 @@
 #include "learner.hpp"
 
-#include "policy_gradient/shared_work.hpp"
+#include "policy_gradient/loss.hpp"
+#include "policy_gradient/parallel.hpp"
 
 #include <tbb/enumerable_thread_specific.h>
 
@@ -42,7 +43,6 @@ Learner::Learner(const Options& options, Network<float>& network,
                  std::span<Session* const> sessions)
     : network_(&network),
       optimizer_(options.learning, network.parameters(), sessions),
-      team_(sessions.front()->team()),
       gradient_(network.parameters().values().size()),
       workspaces_(std::make_unique<Workspaces>(network)) {}
 
@@ -79,14 +79,10 @@ void Learner::add_gradients(std::span<const Piece> pieces) {
     const std::span<const Piece> some =
         pieces.subspan(first, std::min(kPiecesAtATime, pieces.size() - first));
     piece_gradients_.resize(std::max(piece_gradients_.size(), some.size()));
-    policy_gradient::share_work(
-        team_, some.size(),
-        [&](std::size_t i) {
-          piece_gradients_[i].assign(gradient_.size(), 0.0F);
-          add_piece(workspaces_->by_thread.local(), some[i], piece_gradients_[i]);
-        },
-        [&](std::size_t i, ByteWriter& bytes) { bytes.write(piece_gradients_[i]); },
-        [&](std::size_t i, ByteReader& bytes) { bytes.read(piece_gradients_[i]); });
+    policy_gradient::in_parallel(some.size(), [&](std::size_t i) {
+      piece_gradients_[i].assign(gradient_.size(), 0.0F);
+      add_piece(workspaces_->by_thread.local(), some[i], is_first, piece_gradients_[i]);
+    });
     for (std::size_t piece = 0; piece < some.size(); ++piece) {
       for (std::size_t i = 0; i < gradient_.size(); ++i) {
         gradient_[i] += piece_gradients_[piece][i];

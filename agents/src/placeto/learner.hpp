@@ -6,8 +6,7 @@
 //
 // Decisions are processed in parallel, in pieces of about a thousand rows; each piece runs the
 // network forward again and then backward. The pieces depend on the problem alone, and their
-// gradients are added in order, so that the bits are the same on any number of threads, and of
-// processes that train together.
+// gradients are added in order, so that the bits are the same on any number of threads.
 
 #include "placeto/network.hpp"
 #include "placeto/options.hpp"
@@ -67,7 +66,6 @@ class Learner {
 
   Network<float>* network_;
   policy_gradient::PolicyOptimizer optimizer_;
-  Team* team_;  // or null
   std::vector<float> gradient_;
   std::vector<std::vector<float>> piece_gradients_;
   std::unique_ptr<Workspaces> workspaces_;

@@ -1,6 +1,7 @@
 #include "rollout.hpp"
 
-#include "byte_stream.hpp"
+#include <algorithm>
+#include <limits>
 
 namespace emplace::agents::placeto {
 
@@ -44,28 +45,13 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
   return returns;
 }
 
-void Rollout::write(ByteWriter& bytes) const {
-  bytes.write(workers_);
-  bytes.write(order_);
-  bytes.write(position_);
-  bytes.write(starts_);
-  bytes.write(actions_);
-  bytes.write(start_times_);
-  bytes.write(times_);
-  bytes.write(last_us_);
-  bytes.write(entropy_sum_);
-}
-
-void Rollout::read(ByteReader& bytes) {
-  bytes.read(workers_);
-  bytes.read(order_);
-  bytes.read(position_);
-  bytes.read(starts_);
-  bytes.read(actions_);
-  bytes.read(start_times_);
-  bytes.read(times_);
-  bytes.read(last_us_);
-  bytes.read(entropy_sum_);
+std::vector<float> Rollout::action_values() const {
+  std::vector<float> values(times_by_action_.size());
+  const std::size_t num_devices = times_by_action_.size() / num_decisions();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(times_[i / num_devices] - times_by_action_[i]);
+  }
+  return values;
 }
 
 }  // namespace emplace::agents::placeto

@@ -12,11 +12,6 @@
 #include <span>
 #include <vector>
 
-namespace emplace::agents {
-class ByteReader;
-class ByteWriter;
-}  // namespace emplace::agents
-
 namespace emplace::agents::placeto {
 
 /// Holds the decisions of one round of parallel episodes, step by step, worker by worker. A visit
@@ -46,9 +41,9 @@ class Rollout {
   /// Returns the return of each decision.
   std::vector<double> returns(const EpisodeOptions& options) const;
 
-  /// Writes all, or reads it back in another process.
-  void write(ByteWriter& bytes) const;
-  void read(ByteReader& bytes);
+  /// Returns the immediate reward of every action, decision by decision; empty unless all actions
+  /// were simulated.
+  std::vector<float> action_values() const;
 
  private:
   friend class RolloutCollector;

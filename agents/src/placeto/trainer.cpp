@@ -1,7 +1,7 @@
 #include "trainer.hpp"
 
 #include "policy_gradient/advantage.hpp"
-#include "policy_gradient/shared_work.hpp"
+#include "policy_gradient/parallel.hpp"
 
 #include <fmt/format.h>
 
@@ -59,25 +59,11 @@ std::vector<Trainer::EpisodeBatch> Trainer::next_episodes() {
 
 // The workers of one problem share a forward pass; problems run in parallel.
 void Trainer::run_episodes(std::span<EpisodeBatch> batches, bool greedy) {
-  policy_gradient::share_work(
-      environments_.front().session->team(), batches.size(),
-      [&](std::size_t i) {
-        EpisodeBatch& batch = batches[i];
-        batch.is_complete =
-            policy_->collector().collect(environments_[batch.problem], batch.workers, greedy);
-      },
-      [&](std::size_t i, ByteWriter& bytes) {
-        const Environment& environment = environments_[batches[i].problem];
-        bytes.write(batches[i].is_complete);
-        environment.session->write_progress(bytes);
-        environment.rollout.write(bytes);
-      },
-      [&](std::size_t i, ByteReader& bytes) {
-        Environment& environment = environments_[batches[i].problem];
-        bytes.read(batches[i].is_complete);
-        environment.session->read_progress(bytes);
-        environment.rollout.read(bytes);
-      });
+  policy_gradient::in_parallel(batches.size(), [&](std::size_t i) {
+    EpisodeBatch& batch = batches[i];
+    batch.is_complete =
+        policy_->collector().collect(environments_[batch.problem], batch.workers, greedy);
+  });
   for (const EpisodeBatch& batch : batches) {
     episodes_ += batch.is_complete ? static_cast<std::int64_t>(batch.workers) : 0;
   }

@@ -1,6 +1,6 @@
 #include "value_trainer.hpp"
 
-#include "policy_gradient/shared_work.hpp"
+#include "policy_gradient/parallel.hpp"
 #include "search/starts.hpp"
 
 #include <emplace/agents/placement_json.hpp>
@@ -19,46 +19,6 @@ constexpr std::size_t kMinibatch = 2;    // trials, of some 50 moves each
 constexpr float kLargestValueError = 2;  // whose gradient is not clipped
 constexpr double kMaxValueGradientNorm = 10;
 
-void write_starts(const std::vector<Placement>& starts, ByteWriter& bytes) {
-  bytes.write(starts.size());
-  for (const Placement& start : starts) {
-    const std::span<const DeviceId> devices = start.devices();
-    bytes.write(std::vector<DeviceId>(devices.begin(), devices.end()));
-  }
-}
-
-void read_starts(ByteReader& bytes, std::vector<Placement>& starts) {
-  std::size_t count = 0;
-  bytes.read(count);
-  starts.clear();
-  for (std::size_t i = 0; i < count; ++i) {
-    std::vector<DeviceId> devices;
-    bytes.read(devices);
-    starts.emplace_back(std::move(devices));
-  }
-}
-
-// Calls `with` for each list of a trial, but for `kept`, which no one else reads.
-template <class TrialsOrConst, class With>
-void for_each_list(TrialsOrConst& trials, const With& with) {
-  with(trials.attributes);
-  for (auto* const sum :
-       {&trials.on_device, &trials.moves.groups, &trials.moves.targets, &trials.moves.origins}) {
-    with(sum->begin);
-    with(sum->entries);
-  }
-  with(trials.moves.features);
-  with(trials.values);
-}
-
-void write(const Trials& trials, ByteWriter& bytes) {
-  for_each_list(trials, [&](const auto& list) { bytes.write(list); });
-}
-
-void read(ByteReader& bytes, Trials& trials) {
-  for_each_list(trials, [&](auto& list) { bytes.read(list); });
-}
-
 }  // namespace
 
 ValueTrainer::ValueTrainer(const ValueLearningOptions& options, ValueNetwork<float>& network,
@@ -66,7 +26,6 @@ ValueTrainer::ValueTrainer(const ValueLearningOptions& options, ValueNetwork<flo
     : options_(options),
       network_(&network),
       sessions_(sessions.begin(), sessions.end()),
-      team_(sessions.front()->team()),
       starts_(sessions.size()),
       progress_(sessions),
       learning_rate_{.begin = options.learning_rate, .end = options.learning_rate_end},
@@ -112,36 +71,14 @@ std::vector<ValueTrainer::Episode> ValueTrainer::play() {
       episodes.push_back({.problem = problem});
     }
   }
-  policy_gradient::share_work(
-      team_, episodes.size(),
-      [&](std::size_t i) {
-        Session& session = *sessions_[episodes[i].problem];
-        const std::int64_t until = session.evaluations() + options_.episode_length;
-        const Placement& start = draw_start(episodes[i].problem);
-        MoveEpisode episode(session, *network_, options_.moves, start,
-                            until - session.evaluations());
-        episode.run(&episodes[i].trials);
-        episodes[i].last_us = episode.last_us();
-      },
-      [&](std::size_t i, ByteWriter& bytes) {
-        sessions_[episodes[i].problem]->write_progress(bytes);
-        write_starts(starts_[episodes[i].problem], bytes);
-        bytes.write(episodes[i].trials.size());
-        for (const Trials& trials : episodes[i].trials) {
-          write(trials, bytes);
-        }
-        bytes.write(episodes[i].last_us);
-      },
-      [&](std::size_t i, ByteReader& bytes) {
-        sessions_[episodes[i].problem]->read_progress(bytes);
-        read_starts(bytes, starts_[episodes[i].problem]);
-        std::size_t count = 0;
-        bytes.read(count);
-        for (std::size_t k = 0; k < count; ++k) {
-          read(bytes, episodes[i].trials.emplace_back());
-        }
-        bytes.read(episodes[i].last_us);
-      });
+  policy_gradient::in_parallel(episodes.size(), [&](std::size_t i) {
+    Session& session = *sessions_[episodes[i].problem];
+    const std::int64_t until = session.evaluations() + options_.episode_length;
+    const Placement& start = draw_start(episodes[i].problem);
+    MoveEpisode episode(session, *network_, options_.moves, start, until - session.evaluations());
+    episode.run(&episodes[i].trials);
+    episodes[i].last_us = episode.last_us();
+  });
   return episodes;
 }
 
@@ -178,16 +115,12 @@ double ValueTrainer::fit(std::span<const Episode> episodes) {
       for (std::size_t i = 0; i < count; ++i) {
         moves += order[begin + i].second->values.size();
       }
-      policy_gradient::share_work(
-          team_, count,
-          [&](std::size_t i) {
-            const auto& [problem, trials] = order[begin + i];
-            std::ranges::fill(gradients[i], 0.0F);
-            add_gradient(neighbourhoods_[problem], *trials, 1.0F / static_cast<float>(moves),
-                         gradients[i]);
-          },
-          [&](std::size_t i, ByteWriter& bytes) { bytes.write(gradients[i]); },
-          [&](std::size_t i, ByteReader& bytes) { bytes.read(gradients[i]); });
+      policy_gradient::in_parallel(count, [&](std::size_t i) {
+        const auto& [problem, trials] = order[begin + i];
+        std::ranges::fill(gradients[i], 0.0F);
+        add_gradient(neighbourhoods_[problem], *trials, 1.0F / static_cast<float>(moves),
+                     gradients[i]);
+      });
       for (std::size_t i = 1; i < count; ++i) {
         for (std::size_t k = 0; k < gradients[0].size(); ++k) {
           gradients[0][k] += gradients[i][k];

@@ -10,7 +10,7 @@
 // Huber 1964) by Adam. The learning rate falls linearly with the budget.
 //
 // Trials of a minibatch are differentiated in parallel and their gradients are added in order, so
-// that the bits are the same on any number of threads, and of processes that train together.
+// that the bits are the same on any number of threads.
 
 #include "nn/optimizer.hpp"
 #include "placeto/move_episode.hpp"
@@ -69,7 +69,6 @@ class ValueTrainer final : public policy_gradient::Trainer {
   ValueLearningOptions options_;
   ValueNetwork<float>* network_;
   std::vector<Session*> sessions_;
-  Team* team_;                                  // or null
   std::deque<Neighbourhoods> neighbourhoods_;   // by problem
   std::vector<std::vector<Placement>> starts_;  // by problem, made by its first episode
   policy_gradient::BudgetProgress progress_;

@@ -37,8 +37,8 @@ OptionTable<Options> declare(bool learns_groups) {
 
   auto sampling = table.group("sampling", &Options::sampling);
   sampling.number("problems", &SamplingOptions::problems, 1, 64,
-                  "problems of an update, in a training on several: threads and ranks share them, "
-                  "and their gradients are averaged");
+                  "problems of an update, in a training on several: threads share them, and their "
+                  "gradients are averaged");
   if (learns_groups) {
     sampling.number("groupings", &SamplingOptions::groupings, 1, 16,
                     "sampled for each problem of an update");

@@ -2,7 +2,8 @@
 
 #include "policy_gradient/advantage.hpp"
 #include "policy_gradient/group_limit.hpp"
-#include "policy_gradient/shared_work.hpp"
+#include "policy_gradient/loss.hpp"
+#include "policy_gradient/parallel.hpp"
 
 #include <emplace/graphs/error.hpp>
 
@@ -178,29 +179,9 @@ void Trainer::run(const TrainingCallback& callback) {
       return;
     }
     optimizer_.begin_update();
-    policy_gradient::share_work(
-        environments_.front().session->team(), batches.size(),
-        [&](std::size_t i) {
-          workspaces_->lend([&](Workspace& workspace) { sample(batches[i], workspace); });
-        },
-        [&](std::size_t i, ByteWriter& bytes) {
-          const Batch& batch = batches[i];
-          bytes.write(batch.evaluations);
-          bytes.write(batch.mean_us);
-          bytes.write(batch.entropy);
-          bytes.write(batch.gradient);
-          bytes.write(environments_[batch.problem].baseline);
-          environments_[batch.problem].session->write_progress(bytes);
-        },
-        [&](std::size_t i, ByteReader& bytes) {
-          Batch& batch = batches[i];
-          bytes.read(batch.evaluations);
-          bytes.read(batch.mean_us);
-          bytes.read(batch.entropy);
-          bytes.read(batch.gradient);
-          bytes.read(environments_[batch.problem].baseline);
-          environments_[batch.problem].session->read_progress(bytes);
-        });
+    policy_gradient::in_parallel(batches.size(), [&](std::size_t i) {
+      workspaces_->lend([&](Workspace& workspace) { sample(batches[i], workspace); });
+    });
     const double norm = step(batches);
     optimizer_.end_update();
     for (const Batch& batch : batches) {

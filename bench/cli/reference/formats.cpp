@@ -1,10 +1,8 @@
-// formats.md and groupings.md.
+// formats.md.
 
 #include "reference/pages.hpp"
 
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/grouping.hpp>
-#include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/sim/placement_format.hpp>
 
 #include <fmt/format.h>
@@ -51,30 +49,6 @@ std::string format_page() {
                               plain(std::string(format.reference))});
   }
   page.table({"format", "what it is", "reference"}, placement_rows);
-  return page.text();
-}
-
-std::string grouping_page() {
-  MarkdownPage page("Groupings");
-  page.paragraph(fmt::format(
-      "Agents place groups of ops; the simulator runs the ops one by one. A grouping says which "
-      "ops "
-      "share a group: `--grouping NAME`. Ops with the same colocation label always do. `--groups "
-      "N` is "
-      "the number of groups to aim at, by default {}; the groupings that say so below take none. "
-      "`--groups N` without `--grouping` means `{}`.",
-      kDefaultGroups, kTargetGrouping));
-  for (const GroupingStrategy& strategy : grouping_strategies()) {
-    page.item(fmt::format(
-        "**`{}`**{}{}: {}{}", strategy.name,
-        strategy.name == kDefaultGrouping ? " (the default)" : "",
-        strategy.takes_target ? "" : " (takes no `--groups`)", sentence(strategy.summary),
-        strategy.reference.empty() ? "" : " Reference: " + sentence(strategy.reference)));
-  }
-  page.paragraph(
-      "`emplace show GRAPH --cluster CLUSTER --compare-groupings` compares what placements of each "
-      "can "
-      "reach.");
   return page.text();
 }
 

@@ -129,22 +129,17 @@ MarkdownPage& MarkdownPage::paragraph(std::string_view text) {
   return *this;
 }
 
-MarkdownPage& MarkdownPage::item(std::string_view text, int depth) {
+MarkdownPage& MarkdownPage::item(std::string_view text) {
   if (!in_list_) {
     begin_block();
     in_list_ = true;
   }
-  const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
-  append_wrapped(text_, text, indent + "- ", indent + "  ");
+  append_wrapped(text_, text, "- ", "  ");
   return *this;
 }
 
-MarkdownPage& MarkdownPage::commands(const std::vector<std::string>& lines,
-                                     std::string_view why_not_run) {
+MarkdownPage& MarkdownPage::commands(const std::vector<std::string>& lines) {
   begin_block();
-  if (!why_not_run.empty()) {
-    text_ += fmt::format("<!-- not run: {} -->\n", why_not_run);
-  }
   text_ += fmt::format("```sh\n{}\n```\n", fmt::join(lines, "\n"));
   return *this;
 }
@@ -152,14 +147,11 @@ MarkdownPage& MarkdownPage::commands(const std::vector<std::string>& lines,
 MarkdownPage& MarkdownPage::table(const std::vector<std::string>& titles,
                                   const std::vector<std::vector<std::string>>& rows) {
   begin_block();
-  std::string names = "|";
-  std::string alignment = "|";
-  for (const std::string& title : titles) {
-    const bool to_the_right = title.starts_with('>');
-    names += fmt::format(" {} |", title.substr(to_the_right ? 1 : 0));
-    alignment += to_the_right ? " ---: |" : " --- |";
+  text_ += fmt::format("| {} |\n|", fmt::join(titles, " | "));
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    text_ += " --- |";
   }
-  text_ += names + "\n" + alignment + "\n";
+  text_ += "\n";
   for (const std::vector<std::string>& row : rows) {
     text_ += fmt::format("| {} |\n", fmt::join(row, " | "));
   }

@@ -38,13 +38,13 @@ class MarkdownPage {
   /// Adds a paragraph; adds nothing if it is empty.
   MarkdownPage& paragraph(std::string_view text);
 
-  /// Adds an item of a list; one of `depth` 1 belongs to the item of depth 0 above.
-  MarkdownPage& item(std::string_view text, int depth = 0);
+  /// Adds an item of a list.
+  MarkdownPage& item(std::string_view text);
 
-  /// Adds a block of commands to type; `why_not_run`, if any, says why no test runs them.
-  MarkdownPage& commands(const std::vector<std::string>& lines, std::string_view why_not_run = {});
+  /// Adds a block of commands to type.
+  MarkdownPage& commands(const std::vector<std::string>& lines);
 
-  /// Adds a table; columns whose title begins with '>' are aligned to the right.
+  /// Adds a table.
   MarkdownPage& table(const std::vector<std::string>& titles,
                       const std::vector<std::vector<std::string>>& rows);
 

@@ -26,35 +26,17 @@ Pages reference_pages(const CLI::App& program);
 /// Adds agents.md and a page for each agent, agents/NAME.md.
 void add_agent_pages(Pages& pages);
 
-/// Returns clusters.md.
-std::string cluster_page();
-
 /// Returns cli.md.
 std::string command_page(const CLI::App& program);
 
 /// Returns agent-protocol.md: what programs that place say and hear.
 std::string protocol_page();
 
-/// Returns profiles.md: the shipped device profiles.
-std::string profile_page();
-
 /// Returns formats.md: file formats of graphs.
 std::string format_page();
 
-/// Returns graphs.md. It builds every graph, which takes seconds.
-std::string graph_page();
-
-/// Returns groupings.md.
-std::string grouping_page();
-
-/// Returns op-kinds.md.
-std::string op_kind_page();
-
-/// Returns schemas.md: the members of all JSON files.
+/// Returns schemas.md: the JSON files and their schemas.
 std::string schema_page();
-
-/// Returns suites.md.
-std::string suite_page();
 
 /// Adds the parameters, in their groups: one per line, and those for experts folded away. The
 /// headings of groups are of `level`.

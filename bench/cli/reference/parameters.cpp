@@ -1,9 +1,9 @@
+#include "listings.hpp"
 #include "reference/pages.hpp"
 
 #include <emplace/graphs/counted.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -11,28 +11,10 @@
 namespace emplace::cli {
 namespace {
 
-// What a value may be, in words.
-std::string range_of(const ParamSpec& parameter) {
-  if (std::holds_alternative<bool>(parameter.default_value)) {
-    return "`true` or `false`";
-  }
-  if (!parameter.choices.empty()) {
-    std::vector<std::string> choices;
-    std::ranges::transform(parameter.choices, std::back_inserter(choices), code);
-    const std::string last = choices.back();
-    choices.pop_back();
-    return choices.empty() ? last : fmt::format("{} or {}", fmt::join(choices, ", "), last);
-  }
-  if (std::holds_alternative<std::string>(parameter.default_value)) {
-    return "a text";
-  }
-  return fmt::format("{} to {}", parameter.min, parameter.max);
-}
-
 std::string line_of(const ParamSpec& parameter) {
   const std::string value = to_string(parameter.default_value);
   return fmt::format("**`{}`** = {} ({}): {}", parameter.name,
-                     value.empty() ? "nothing" : code(value), range_of(parameter),
+                     value.empty() ? "nothing" : code(value), allowed_values(parameter, "`"),
                      sentence(parameter.summary));
 }
 

@@ -10,7 +10,6 @@
 #include <emplace/bench/result_tables.hpp>
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/bench/threads.hpp>
-#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/random.hpp>
 
@@ -110,17 +109,6 @@ bench::Libraries libraries_of(const AgentFiles& files) {
   return libraries;
 }
 
-// Returns what the program warns of when it resumes a run.
-std::vector<std::string> warnings_of(const std::string& folder, const bench::SuiteRun& run) {
-  std::vector<std::string> warnings = bench::differences_of_starts(run.manifest(), folder);
-  if (const std::int64_t count = run.finished_without_checksum(); count > 0) {
-    warnings.push_back(fmt::format(
-        "{}/cells.jsonl: {} no checksum, as from an older emplace: damage would go unnoticed",
-        folder, counted(count, "cell has", "cells have")));
-  }
-  return warnings;
-}
-
 // Runs a suite. Returns which cells this machine could not run, and why; empty if it ran all.
 std::string run_suite(const std::string& text, const std::string& source, const std::string& folder,
                       std::int64_t seed, const std::string& shard, bool resume, int threads,
@@ -138,7 +126,7 @@ std::string run_suite(const std::string& text, const std::string& source, const 
     bench::SuiteRun run(bench::read_suite(text, source), static_cast<std::uint64_t>(seed),
                         bench::read_shard(shard));
     run.open(folder, arguments, resume, libraries_of(files));
-    for (const std::string& warning : warnings_of(folder, run)) {
+    for (const std::string& warning : bench::differences_of_starts(run.manifest(), folder)) {
       const py::gil_scoped_acquire acquired;
       warn(warning);
     }

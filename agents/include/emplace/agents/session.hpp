@@ -41,11 +41,7 @@ class GroupNesting;
 
 namespace emplace::agents {
 
-class ByteReader;
-class ByteWriter;
-class Team;
-
-/// How an evaluation ended.
+/// Says how an evaluation ended.
 enum class EvaluationStatus : std::uint8_t {
   kOk,
   kOutOfMemory,
@@ -103,8 +99,6 @@ class Session {
     std::function<void(std::int64_t)> progress{};
     /// Receives improvements as they come; may be empty. One call at a time, of any thread.
     std::function<void(const Improvement&)> improved{};
-    /// The processes that train together with this one; used only in training; may be null.
-    Team* team = nullptr;
   };
 
   /// What changes while a session runs, so that it can be saved and resumed.
@@ -133,14 +127,6 @@ class Session {
   /// Continues from the state of a session of the same problem and options. Requires: the best
   /// placement, if there is one, has a device of the problem for each of its groups; no parent.
   void restore(State state);
-
-  /// Returns Options::team.
-  Team* team() const { return parent_ == nullptr ? options_.team : parent_->team(); }
-
-  /// Writes all that changes while the session runs, including its parent's state; or takes that
-  /// over from the session of another process for the same problem.
-  void write_progress(ByteWriter& bytes) const;
-  void read_progress(ByteReader& bytes);
 
   /// Evaluates one placement. Returns kBudgetSpent, and simulates nothing, if the session is
   /// exhausted. Requires: a device of the problem for each of its groups.

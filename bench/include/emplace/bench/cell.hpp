@@ -100,10 +100,10 @@ struct CellResult {
   std::int64_t decision_groups = 0;          ///< on which the agent decided; 0 if the cell failed
   std::string placement_hash{};              ///< 16 hexadecimal digits
   double wall_s = 0;                         ///< time that the cell took on this machine
-  Placement placement{};  ///< empty if it failed, and in the store of an older emplace
+  Placement placement{};                     ///< empty if it failed
   /// How the best so far fell. After any number of evaluations, the true best is less than
   /// kHistoryStep below the last entry up to there, which fits if that does. Empty if nothing was
-  /// evaluated, if the cell failed, and in the store of an older emplace.
+  /// evaluated, and if the cell failed.
   std::vector<Improvement> history{};
   /// Step times of the placement in kCellReplicas draws of the costs, which are the same for all
   /// cells of a problem; empty if no cost there has a spread, and if the cell failed.

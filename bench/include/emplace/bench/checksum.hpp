@@ -14,7 +14,7 @@ namespace emplace::bench {
 /// members.
 std::string with_checksum(std::string_view text);
 
-/// Returns whether the JSON object `text` has a checksum; older versions of emplace wrote none.
+/// Says whether the JSON object `text` has a checksum; who changes a file by hand removes it.
 bool has_checksum(std::string_view text);
 
 /// Throws kFormat if the JSON object `text` has a checksum that does not match; `source` names it

@@ -35,7 +35,7 @@ struct ConvergencePoint {
 /// one point at 0 evaluations.
 struct ConvergenceCurve {
   std::string agent{};           ///< label
-  std::int64_t repetitions = 0;  ///< those that are ok and have a history
+  std::int64_t repetitions = 0;  ///< that are ok
   std::vector<ConvergencePoint> by_evaluations{};
   std::vector<ConvergencePoint> by_seconds{};
 };
@@ -45,9 +45,6 @@ struct Convergence {
   std::string graph{};
   std::string cluster{};
   std::vector<ConvergenceCurve> curves{};
-  /// Repetitions that evaluated placements but have no history, because an older emplace wrote
-  /// them.
-  std::int64_t without_history = 0;
 };
 
 /// Returns the curves of each graph and cluster that have results, in the order of the suite.

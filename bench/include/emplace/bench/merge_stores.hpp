@@ -25,9 +25,6 @@ struct Merge {
   std::vector<std::string> missing_policies{};  ///< files of policies that cells started from
   std::vector<Shard> absent{};      ///< if all stores are shards of one count: those not given
   bool has_several_builds = false;  ///< of emplace
-  /// How many results of each store have no checksum, in the order of the folders. They get one in
-  /// the merged store, so the user must be told.
-  std::vector<std::int64_t> without_checksum{};
 };
 
 /// Merges the stores in `folders` into a new store in `output`. Reads each twice and keeps the text

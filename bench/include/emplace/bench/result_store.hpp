@@ -48,9 +48,6 @@ class ResultStore {
   /// cells_of().
   const std::vector<Cell>& finished() const;
 
-  /// Returns how many of them have no checksum, such as those of an older emplace.
-  std::int64_t finished_without_checksum() const;
-
   /// Appends one result with a single write; throws kIo and leaves the file as it was if it fails.
   void append(const CellResult& result);
 
@@ -64,8 +61,6 @@ class ResultStore {
 struct StoredRun {
   Manifest manifest{};
   std::vector<CellResult> results{};  ///< in the order of cells_of(); unfinished cells are absent
-  std::int64_t without_checksum =
-      0;  ///< how many results have none, such as those of an older emplace
 };
 
 /// Reads the store in the folder `path`; throws kIo or kFormat. A run in progress may be read.
@@ -80,7 +75,7 @@ StoredRun read_store(const std::string& path, const std::function<void(CellResul
 std::string write_cell_result(const CellResult& result);
 
 /// Reads such a line; `source` names it in errors. Throws kFormat, also if the id is not the hash
-/// of the coordinates, or if the checksum, which an older emplace left out, does not match.
+/// of the coordinates, or the checksum, if there is one, not that of the line.
 CellResult read_cell_result(std::string_view line, const std::string& source);
 
 }  // namespace emplace::bench

@@ -28,7 +28,7 @@
 
 namespace emplace::bench {
 
-/// A difference between the inputs of two runs, or of two files of measurements.
+/// Names what two runs do not have in common.
 struct InputDifference {
   std::string what{};
   std::string a{};

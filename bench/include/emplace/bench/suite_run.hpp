@@ -52,9 +52,6 @@ class SuiteRun {
   /// Returns the manifest of the store, the present start last. Requires: as remaining().
   const Manifest& manifest() const { return store_->manifest(); }
 
-  /// Returns how many of the existing results have no checksum. Requires: as remaining().
-  std::int64_t finished_without_checksum() const { return store_->finished_without_checksum(); }
-
   /// Returns the trainings whose policies the remaining cells need. Requires: as remaining().
   const std::vector<SuiteTraining>& trainings() const { return trainings_; }
 

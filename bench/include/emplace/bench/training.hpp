@@ -8,14 +8,10 @@
 // cluster, grouping and root seed. Its budget is the most that the plan's episodes can need. If
 // they need less, training ends with the last episode.
 //
-// Several processes may train together (agents/team.hpp): all make the same Training, with a team,
-// and give the same result as one, to the last bit. They stop together.
-//
 // With patience P and N problems, training ends after the first update at which P x N episodes have
 // passed since a better placement was found for any of them.
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/agents/team.hpp>
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/problem_set.hpp>
@@ -42,19 +38,15 @@ std::string_view to_string(TrainingEnd end);
 class Training {
  public:
   /// Loads what `plan` names. Throws Error: kUsage for an agent that trains no policy, and for a
-  /// graph or a cluster that appears twice. Requires: `team`, which may be null, outlives this.
-  explicit Training(TrainingPlan plan, agents::Team* team = nullptr);
-
-  /// Returns a hash of all that affects the result: program, plan and problems.
-  std::string fingerprint() const;
+  /// graph or a cluster that comes twice.
+  explicit Training(TrainingPlan plan);
 
   /// Continues from a checkpoint; `source` is its name in errors. Throws kUsage if its plan differs
   /// or if a graph or a cluster has changed since, and kFormat if it is not a checkpoint.
   void resume(std::string_view checkpoint, const std::string& source);
 
   /// Trains until the plan is done or `after_update` returns false. It is called after each update
-  /// but the last, and may call the functions below; where several processes train together, one
-  /// that returns false stops all. The number of `threads` (0: all cores) does
+  /// but the last, and may call the functions below. The number of `threads` (0: all cores) does
   /// not change the result. Throws what the agent's train() throws.
   TrainingEnd run(int threads, const std::function<bool()>& after_update);
 
@@ -81,11 +73,9 @@ class Training {
   std::int64_t num_episodes() const;
 
  private:
-  bool any_stops(bool stops) const;
   std::int64_t max_evaluations(const Problem& problem) const;
 
   TrainingPlan plan_;
-  agents::Team* team_;
   std::unique_ptr<agents::TrainableAgent> agent_;
   std::vector<Cell> cells_;
   ProblemSet problems_;
