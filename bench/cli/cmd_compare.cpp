@@ -45,7 +45,7 @@ double read_threshold(std::string_view text) {
       fmt::format("--threshold: expected a share such as 2% or 0.02, found '{}'", excerpt(text)));
 }
 
-Outcome compare(const Options& options, const Invocation& invocation) {
+Outcome compare(const CompareOptions& options, const Invocation& invocation) {
   const double threshold = read_threshold(options.threshold);
   const bench::StoredRun a = bench::read_store(options.a);
   const bench::StoredRun b = bench::read_store(options.b);
@@ -72,7 +72,7 @@ void add_compare(CLI::App& app, Action& action) {
   set_examples(*command,
                {"emplace compare results/quickstart results/again",
                 "emplace compare results/quickstart results/again --threshold 50% --json"});
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CompareOptions>();
   command->add_option("RUN_A", options->a, "Folder of a run")->required()->type_name("DIR");
   command->add_option("RUN_B", options->b, "The one to compare with it")
       ->required()

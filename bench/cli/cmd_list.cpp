@@ -105,7 +105,7 @@ std::string parameters_of(const ListingEntry& entry) {
   for (const bool expert : {false, true}) {
     for (const ParamSpec& parameter : entry.parameters) {
       if (parameter.expert == expert) {
-        rows.push_back({parameter.name, to_string(parameter.default_value),
+        rows.push_back({parameter.name, emplace::to_string(parameter.default_value),
                         fmt::format("{} ({})", parameter.summary, allowed_values(parameter))});
       }
     }

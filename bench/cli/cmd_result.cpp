@@ -76,7 +76,7 @@ Json to_json(const bench::StoredRun& run) {
   return {{"schema_version", 1}, {"cells", std::move(cells)}};
 }
 
-void list_cells(const Options& options, bool color) {
+void list_cells(const ResultOptions& options, bool color) {
   const bench::StoredRun run = bench::read_store(options.choice.folder);
   if (options.json) {
     print_json(to_json(run));

@@ -129,9 +129,9 @@ std::optional<std::string> find_checkpoint(const TrainOptions& options) {
   return read_text_file(checkpoint);
 }
 
-TrainingEnd train(const Options& options, Training& training) {
+TrainingEnd train(const TrainOptions& options, Training& training) {
   const std::atomic<bool>& stop = stop_on_signal();
-  Progress progress(training);
+  TrainingProgress progress(training);
   // The first update is saved at once: a file that cannot be written is told before hours are lost.
   std::optional<Clock::time_point> saved;
   const std::chrono::duration<double> interval(options.checkpoint_every_s);
@@ -217,7 +217,7 @@ void check(const TrainOptions& options) {
   refuse_same_files(files);
 }
 
-Outcome run(const Options& options) {
+Outcome run(const TrainOptions& options) {
   check(options);
   Training training(plan_of(options));
   const bench::FileLock lock(options.output, "training");

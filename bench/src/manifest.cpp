@@ -31,7 +31,6 @@ namespace {
 
 constexpr std::string_view kSchema = "emplace-run";
 constexpr std::int64_t kVersion = 4;
-constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
 
 // Returns what follows `key` and its separators on the first line of `path` that begins with it.
 std::string value_in_file(const char* path, std::string_view key, std::string_view separators) {

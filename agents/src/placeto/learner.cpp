@@ -1,6 +1,5 @@
 #include "learner.hpp"
 
-#include "policy_gradient/loss.hpp"
 #include "policy_gradient/parallel.hpp"
 
 #include <tbb/enumerable_thread_specific.h>
@@ -81,7 +80,7 @@ void Learner::add_gradients(std::span<const Piece> pieces) {
     piece_gradients_.resize(std::max(piece_gradients_.size(), some.size()));
     policy_gradient::in_parallel(some.size(), [&](std::size_t i) {
       piece_gradients_[i].assign(gradient_.size(), 0.0F);
-      add_piece(workspaces_->by_thread.local(), some[i], is_first, piece_gradients_[i]);
+      add_piece(workspaces_->by_thread.local(), some[i], piece_gradients_[i]);
     });
     for (std::size_t piece = 0; piece < some.size(); ++piece) {
       for (std::size_t i = 0; i < gradient_.size(); ++i) {

@@ -1,8 +1,5 @@
 #include "rollout.hpp"
 
-#include <algorithm>
-#include <limits>
-
 namespace emplace::agents::placeto {
 
 Observation Rollout::observation(std::size_t i) const {
@@ -43,15 +40,6 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
     }
   }
   return returns;
-}
-
-std::vector<float> Rollout::action_values() const {
-  std::vector<float> values(times_by_action_.size());
-  const std::size_t num_devices = times_by_action_.size() / num_decisions();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(times_[i / num_devices] - times_by_action_[i]);
-  }
-  return values;
 }
 
 }  // namespace emplace::agents::placeto

@@ -41,10 +41,6 @@ class Rollout {
   /// Returns the return of each decision.
   std::vector<double> returns(const EpisodeOptions& options) const;
 
-  /// Returns the immediate reward of every action, decision by decision; empty unless all actions
-  /// were simulated.
-  std::vector<float> action_values() const;
-
  private:
   friend class RolloutCollector;
 

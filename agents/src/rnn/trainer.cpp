@@ -2,7 +2,6 @@
 
 #include "policy_gradient/advantage.hpp"
 #include "policy_gradient/group_limit.hpp"
-#include "policy_gradient/loss.hpp"
 #include "policy_gradient/parallel.hpp"
 
 #include <emplace/graphs/error.hpp>

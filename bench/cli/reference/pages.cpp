@@ -34,7 +34,7 @@ std::string index_page() {
   page.paragraph("What the program knows, name by name.");
   page.item(entry("Agents", "agents.md", "what places graphs, with a page for each"));
   page.item(entry("Agent protocol", "agent-protocol.md",
-                  "what a program in any language says and hears"));
+                  "what a program in any language sends and receives"));
   page.item(entry("Command line", "cli.md", "every command and option, and the exit codes"));
   page.item(entry("Formats", "formats.md", "graph files that are read and written"));
   page.item(entry("JSON files", "schemas.md", "the files of emplace, and their schemas"));

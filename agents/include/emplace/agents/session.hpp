@@ -41,7 +41,7 @@ class GroupNesting;
 
 namespace emplace::agents {
 
-/// Says how an evaluation ended.
+/// How an evaluation ended.
 enum class EvaluationStatus : std::uint8_t {
   kOk,
   kOutOfMemory,

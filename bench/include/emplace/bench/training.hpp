@@ -38,7 +38,7 @@ std::string_view to_string(TrainingEnd end);
 class Training {
  public:
   /// Loads what `plan` names. Throws Error: kUsage for an agent that trains no policy, and for a
-  /// graph or a cluster that comes twice.
+  /// graph or a cluster that is given twice.
   explicit Training(TrainingPlan plan);
 
   /// Continues from a checkpoint; `source` is its name in errors. Throws kUsage if its plan differs
