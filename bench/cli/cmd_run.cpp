@@ -94,24 +94,24 @@ std::string choose_folder(const Options& options, const std::string& suite,
   return default_folder(name, number);
 }
 
-// Tells how far a run is. Cells count by the time that they are expected to take.
+// Tells how far a run is. Cells count by their work.
 class Progress {
  public:
   explicit Progress(const bench::SuiteRun& run)
       : total_(run.cells().size()), done_(total_ - run.remaining().size()) {
-    const std::vector<double> seconds = run.expected_seconds();
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-      seconds_of_.emplace(run.remaining()[i].id(), seconds[i]);
-      work_left_ += seconds[i];
+    const std::vector<double> work = run.work();
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      work_of_.emplace(run.remaining()[i].id(), work[i]);
+      work_left_ += work[i];
     }
     show("");
   }
 
   void finished(const Cell& cell) {
     ++done_;
-    const double seconds = seconds_of_.at(cell.id());
-    work_done_ += seconds;
-    work_left_ -= seconds;
+    const double work = work_of_.at(cell.id());
+    work_done_ += work;
+    work_left_ -= work;
     show(fmt::format("{} on {}: {}", cell.graph, cell.cluster, cell.agent.text()));
   }
 
@@ -130,7 +130,7 @@ class Progress {
   ProgressLine line_;
   std::size_t total_;
   std::size_t done_;
-  std::map<std::string, double> seconds_of_;  // by the id of the cell
+  std::map<std::string, double> work_of_;  // by the id of the cell
   double work_left_ = 0;
   double work_done_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -161,7 +161,7 @@ Outcome run(const Options& options, const Invocation& invocation) {
     }
     const bench::Suite suite = bench::load_suite(options.suite);
     dry_run(suite, seed, shard, options.resume ? choose_folder(options, suite.name, shard) : "",
-            options.json, invocation);
+            options.json);
     return Outcome::kOk;
   }
   bench::Communicator* const ranks = join_ranks();
@@ -250,12 +250,13 @@ void add_run(CLI::App& app, Action& action) {
   CLI::Option* const python = command->get_option("--python");
   command
       ->add_option("--shard", options->shard,
-                   "Run part I of N, which cost about the same; emplace merge unites them")
+                   "Run part I of N, which simulate about as much; emplace merge unites them")
       ->type_name("I/N");
   command
-      ->add_flag("--dry-run", options->dry_run,
-                 "Run nothing; tell cells, core-hours, memory, disk, and how many shards or ranks "
-                 "pay; with --resume what is left")
+      ->add_flag(
+          "--dry-run", options->dry_run,
+          "Run nothing; tell cells, evaluations, time of simulation and disk; with --resume what "
+          "is left")
       ->excludes(python);
   add_threads(*command, options->threads);
   add_seed(*command, options->seed);

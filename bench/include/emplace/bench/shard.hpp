@@ -2,11 +2,11 @@
 
 // A shard is a part of a suite that one machine runs: `--shard 2/8` is the second of eight. Every
 // machine divides the suite for itself, and in the same way: the parts depend on the suite, the
-// seed and the expected costs (cost_model.hpp) alone, which are whole microseconds.
+// seed and the work of each cell (suite_costs.hpp) alone.
 //
 // What is divided are pieces. A policy of the suite and all cells that start from it are one piece,
-// so each policy is trained once. Every other cell is a piece of its own. The piece that costs most
-// goes first, and each to the shard with the least cost so far ("longest processing time", Graham
+// so each policy is trained once. Every other cell is a piece of its own. The piece of most work
+// goes first, and each to the shard with the least work so far ("longest processing time", Graham
 // 1969): the longest shard takes at most 4/3 - 1/(3 count) of what the best division would.
 
 #include <cstddef>
@@ -44,14 +44,14 @@ Shard read_shard(std::string_view text);
 struct Piece {
   std::vector<std::size_t> cells{};      ///< positions among the cells of the suite, in order
   std::vector<std::size_t> trainings{};  ///< among its trainings: one, or none
-  std::int64_t cost_us = 0;
+  double work = 0;
 };
 
 /// Holds what a shard runs: positions among the cells and the trainings of the suite, in order.
 struct ShardWork {
   std::vector<std::size_t> cells{};
   std::vector<std::size_t> trainings{};
-  std::int64_t cost_us = 0;
+  double work = 0;
 };
 
 /// Divides `pieces` into `count` shards; takes n log n for n pieces. Shards may be empty.
