@@ -95,24 +95,24 @@ std::string choose_folder(const RunOptions& options, const std::string& suite,
   return default_folder(name, number);
 }
 
-// Tells how far a run is. Cells count by the time that they are expected to take.
+// Shows how far a run is. Cells count by their work.
 class RunProgress {
  public:
   explicit RunProgress(const bench::SuiteRun& run)
       : total_(run.cells().size()), done_(total_ - run.remaining().size()) {
-    const std::vector<double> seconds = run.expected_seconds();
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-      seconds_of_.emplace(run.remaining()[i].id(), seconds[i]);
-      work_left_ += seconds[i];
+    const std::vector<double> work = run.work();
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      work_of_.emplace(run.remaining()[i].id(), work[i]);
+      work_left_ += work[i];
     }
     show("");
   }
 
   void finished(const Cell& cell) {
     ++done_;
-    const double seconds = seconds_of_.at(cell.id());
-    work_done_ += seconds;
-    work_left_ -= seconds;
+    const double work = work_of_.at(cell.id());
+    work_done_ += work;
+    work_left_ -= work;
     show(fmt::format("{} on {}: {}", cell.graph, cell.cluster, cell.agent.text()));
   }
 
@@ -131,7 +131,7 @@ class RunProgress {
   ProgressLine line_;
   std::size_t total_;
   std::size_t done_;
-  std::map<std::string, double> seconds_of_;  // by the id of the cell
+  std::map<std::string, double> work_of_;  // by the id of the cell
   double work_left_ = 0;
   double work_done_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -162,7 +162,7 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
     }
     const bench::Suite suite = bench::load_suite(options.suite);
     dry_run(suite, seed, shard, options.resume ? choose_folder(options, suite.name, shard) : "",
-            options.json, invocation);
+            options.json);
     return Outcome::kOk;
   }
   bench::Communicator* const ranks = join_ranks();
@@ -253,12 +253,12 @@ void add_run(CLI::App& app, Action& action) {
   CLI::Option* const python = command->get_option("--python");
   command
       ->add_option("--shard", options->shard,
-                   "Run part I of N parts of about the same cost; emplace merge joins the results")
+                   "Run part I of N, which simulate about as much; emplace merge joins the results")
       ->type_name("I/N");
   command
       ->add_flag("--dry-run", options->dry_run,
-                 "Estimate time, memory and disk use without running anything. With --resume: for "
-                 "the remaining cells.")
+                 "Show cells, evaluations, time of simulation and disk use without running "
+                 "anything. With --resume: for the remaining cells.")
       ->excludes(python);
   add_threads(*command, options->threads);
   add_seed(*command, options->seed);

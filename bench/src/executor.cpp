@@ -3,8 +3,8 @@
 #include "suite_cell.hpp"
 
 #include <emplace/agents/session.hpp>
-#include <emplace/bench/cost_model.hpp>
 #include <emplace/bench/executor.hpp>
+#include <emplace/bench/suite_costs.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/sim/replicas.hpp>
@@ -181,31 +181,31 @@ CellResult run_suite_cell(const Cell& cell, const ProblemSet& problems, const Po
   return result;
 }
 
-std::vector<double> expected_seconds(std::span<const Cell> cells, const ProblemSet& problems) {
+std::vector<double> work_of(std::span<const Cell> cells, const ProblemSet& problems) {
   std::map<const Problem*, ProblemSize> sizes;
-  std::vector<double> seconds;
-  seconds.reserve(cells.size());
+  std::vector<double> work;
+  work.reserve(cells.size());
   for (const Cell& cell : cells) {
     const Problem& problem = problems.find(cell).problem;
     auto size = sizes.find(&problem);
     if (size == sizes.end()) {
       size = sizes.emplace(&problem, size_of(problem)).first;
     }
-    seconds.push_back(CostModel::shipped().seconds(cell, size->second));
+    work.push_back(work_of(cell, size->second));
   }
-  return seconds;
+  return work;
 }
 
 std::vector<const Cell*> longest_first(std::span<const Cell> cells, const ProblemSet& problems) {
-  const std::vector<double> seconds = expected_seconds(cells, problems);
-  std::vector<std::pair<double, const Cell*>> costs;
-  costs.reserve(cells.size());
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    costs.emplace_back(seconds[i], &cells[i]);
+  const std::vector<double> work = work_of(cells, problems);
+  std::vector<const Cell*> order;
+  order.reserve(cells.size());
+  for (const Cell& cell : cells) {
+    order.push_back(&cell);
   }
-  std::ranges::stable_sort(costs, std::greater(), &std::pair<double, const Cell*>::first);
-  std::vector<const Cell*> order(costs.size());
-  std::ranges::transform(costs, order.begin(), &std::pair<double, const Cell*>::second);
+  std::ranges::stable_sort(order, std::greater(), [&](const Cell* cell) {
+    return work[static_cast<std::size_t>(cell - cells.data())];
+  });
   return order;
 }
 

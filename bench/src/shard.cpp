@@ -55,8 +55,8 @@ std::vector<ShardWork> divide(const std::vector<Piece>& pieces, std::int64_t cou
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater(),
-                           [&](std::size_t piece) { return pieces[piece].cost_us; });
-  using Load = std::pair<std::int64_t, std::size_t>;  // cost, shard: equal loads by their number
+                           [&](std::size_t piece) { return pieces[piece].work; });
+  using Load = std::pair<double, std::size_t>;  // work, shard: equal loads by their number
   std::vector<Load> loads;
   loads.reserve(static_cast<std::size_t>(count));
   for (std::size_t shard = 0; shard < static_cast<std::size_t>(count); ++shard) {
@@ -71,8 +71,8 @@ std::vector<ShardWork> divide(const std::vector<Piece>& pieces, std::int64_t cou
     ShardWork& work = shards[shard];
     append(work.cells, pieces[at].cells);
     append(work.trainings, pieces[at].trainings);
-    work.cost_us += pieces[at].cost_us;
-    least.emplace(work.cost_us, shard);
+    work.work += pieces[at].work;
+    least.emplace(work.work, shard);
   }
   for (ShardWork& work : shards) {
     std::ranges::sort(work.cells);

@@ -29,11 +29,11 @@ std::vector<CellFault> run_alone(std::vector<CellFault> faults, const ProblemSet
                                  const Policies& policies, const std::atomic<bool>& stop,
                                  const std::function<void(const CellResult&)>& sink);
 
-/// Returns how long each cell is expected to take on one core (cost_model.hpp), in seconds.
-std::vector<double> expected_seconds(std::span<const Cell> cells, const ProblemSet& problems);
+/// Returns the work of each cell (suite_costs.hpp).
+std::vector<double> work_of(std::span<const Cell> cells, const ProblemSet& problems);
 
-/// Returns the cells in the order in which they should start: those that are expected to take
-/// longest come first, so that the last thread does not run alone for long.
+/// Returns the cells in the order in which they should start: those of most work come first, so
+/// that the last thread does not run alone for long.
 std::vector<const Cell*> longest_first(std::span<const Cell> cells, const ProblemSet& problems);
 
 }  // namespace emplace::bench

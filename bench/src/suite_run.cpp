@@ -142,9 +142,7 @@ void SuiteRun::work_for_root(Communicator& ranks, int threads) const {
   bench::work_for_root(ranks, threads, {cells_, trainings_, problems_});
 }
 
-std::vector<double> SuiteRun::expected_seconds() const {
-  return bench::expected_seconds(remaining_, problems_);
-}
+std::vector<double> SuiteRun::work() const { return work_of(remaining_, problems_); }
 
 std::vector<SuiteTraining> SuiteRun::untrained() const {
   std::error_code error;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Pieces of one cell each, with these costs.
-std::vector<Piece> pieces_of(const std::vector<std::int64_t>& costs) {
+// Pieces of one cell each, with so much work.
+std::vector<Piece> pieces_of(const std::vector<double>& all_work) {
   std::vector<Piece> pieces;
-  pieces.reserve(costs.size());
-  for (const std::int64_t cost : costs) {
-    pieces.push_back({.cells = {pieces.size()}, .cost_us = cost});
+  pieces.reserve(all_work.size());
+  for (const double work : all_work) {
+    pieces.push_back({.cells = {pieces.size()}, .work = work});
   }
   return pieces;
 }
@@ -47,42 +48,42 @@ TEST(Shard, RefusesWhatIsNone) {
   }
 }
 
-TEST(Shard, DividesByCostTheLongestPieceFirst) {
+TEST(Shard, DividesByWorkTheLargestPieceFirst) {
   const std::vector<ShardWork> shards = divide(pieces_of({1, 7, 2, 3, 4}), 2);
   ASSERT_EQ(shards.size(), 2U);
   EXPECT_THAT(shards[0].cells, ElementsAre(1, 2)) << "of equal loads the first is filled";
-  EXPECT_EQ(shards[0].cost_us, 9);
+  EXPECT_EQ(shards[0].work, 9);
   EXPECT_THAT(shards[1].cells, ElementsAre(0, 3, 4));
-  EXPECT_EQ(shards[1].cost_us, 8);
+  EXPECT_EQ(shards[1].work, 8);
 }
 
 TEST(Shard, GivesEachCellToOneShardWhateverTheirNumber) {
-  std::vector<std::int64_t> costs;
+  std::vector<double> all_work;
   for (std::int64_t i = 0; i < 1000; ++i) {
-    costs.push_back(i * 7919 % 1009);
+    all_work.push_back(static_cast<double>(i * 7919 % 1009));
   }
-  costs[17] = 0;
-  const std::int64_t longest = *std::ranges::max_element(costs);
+  all_work[17] = 0;
+  const double largest = *std::ranges::max_element(all_work);
   for (const std::int64_t count : {1, 2, 3, 7, 64, 999, 1500}) {
     std::vector<std::size_t> all;
-    std::int64_t least_us = INT64_MAX;
-    std::int64_t most_us = 0;
-    for (const ShardWork& work : divide(pieces_of(costs), count)) {
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0;
+    for (const ShardWork& work : divide(pieces_of(all_work), count)) {
       EXPECT_TRUE(std::ranges::is_sorted(work.cells));
       all.insert(all.end(), work.cells.begin(), work.cells.end());
-      least_us = std::min(least_us, work.cost_us);
-      most_us = std::max(most_us, work.cost_us);
+      least = std::min(least, work.work);
+      most = std::max(most, work.work);
     }
     std::ranges::sort(all);
-    EXPECT_EQ(all.size(), costs.size());
+    EXPECT_EQ(all.size(), all_work.size());
     EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
-    EXPECT_LE(most_us - least_us, longest) << count;
+    EXPECT_LE(most - least, largest) << count;
   }
 }
 
 TEST(Shard, MayBeEmptyAndKeepsAPieceWhole) {
   const std::vector<ShardWork> shards =
-      divide({{.cells = {0, 2}, .trainings = {1}, .cost_us = 5}, {.cells = {1}, .cost_us = 6}}, 3);
+      divide({{.cells = {0, 2}, .trainings = {1}, .work = 5}, {.cells = {1}, .work = 6}}, 3);
   EXPECT_THAT(shards[0].cells, ElementsAre(1));
   EXPECT_THAT(shards[1].cells, ElementsAre(0, 2));
   EXPECT_THAT(shards[1].trainings, ElementsAre(1));

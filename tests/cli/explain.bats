@@ -29,7 +29,6 @@ END
   [[ "$output" == *", 2 transfers)"* ]]
   answers 0 explain "${problem[@]}" --agent single-gpu
   [[ "${lines[1]}" == *"its bottleneck is gpu:0: 100 % of the step is gpu:0 at work." ]]
-  [[ "$output" == *"Nothing was sent: no bandwidth or latency has an effect."* ]]
 }
 
 @test "explain --json has a path that covers the step" {

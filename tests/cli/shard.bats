@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016,SC2154  # programs in single quotes; stderr is set by run
-# Parts of a suite on several machines: shards, merging, expected costs, and the recipes of examples/many-machines.
+# Parts of a suite on several machines: shards, merging, forecasts, and the recipes of examples/many-machines.
 
 load cli.bash
 
@@ -138,20 +138,15 @@ emplace_on_path() {
 @test "a dry run tells what a suite takes and runs nothing" {
   answers 0 run paper-generalization-quick --dry-run
   [[ "$output" == "paper-generalization-quick: 720 cells on 30 problems, 15 policies to train"* ]]
-  [[ "$output" == *"Time: "*" core-hours"* && "$output" == *"Memory: "* && "$output" == *"Disk: "* ]]
+  [[ "$output" == *"Evaluations: "* && "$output" == *"Time: "*" on one core"* && "$output" == *"Disk: "* ]]
   [ ! -e results ]
-  answers 0 run quickstart --dry-run --json
-  holds 'd["cells"] == sum(a["runs"] for a in d["agents"])' 'd["core_hours"] > 0' \
-    'abs(d["core_hours"] - sum(a["core_hours"] for a in d["agents"])) < 1e-9' \
-    'd["divisions"][0]["shards"] == 1 and d["divisions"][0]["hours"] == d["core_hours"]' \
-    'all(a["hours"] >= b["hours"] >= d["longest_piece_hours"] for a, b in zip(d["divisions"], d["divisions"][1:]))' \
-    'all(a["hours_of_ranks"] > b["hours_of_ranks"] or a["hours"] > b["hours"] for a, b in zip(d["divisions"], d["divisions"][1:]))' \
-    'all(x["hours_of_ranks"] <= 1.01 * x["hours"] for x in d["divisions"])' \
-    'd["problems_bytes"] > 0 and d["results_bytes"] > 0 and d["policies_bytes"] == 0' \
-    'd["thread_bytes"] > 0 and d["largest"].split(" on ")[0] in {a["agent"] for a in d["agents"]}'
-  whole=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["core_hours"])' <<<"$output")
-  answers 0 run quickstart --dry-run --json --shard 1/4
-  holds "0.2 < d['core_hours'] / $whole < 0.3" 'd["shard"] == "1/4"'
+  suite suite.json 50 inception-v3:batch=2
+  "$EMPLACE" run ./suite.json -o run --quiet >/dev/null
+  answers 0 run ./suite.json --dry-run --json
+  holds 'd["cells"] == 14' 'd["evaluations"] == 12 * 50' 'd["simulation_s"] > 0' 'd["policies_bytes"] == 0' \
+    "0.5 < d['results_bytes'] / $(stat -c %s run/cells.jsonl) < 2"
+  answers 0 run ./suite.json --dry-run --json --shard 1/2
+  holds 'd["evaluations"] == 6 * 50' 'd["shard"] == "1/2"'
 }
 
 @test "a dry run tells what is left of a run" {
@@ -162,7 +157,7 @@ emplace_on_path() {
   sed -i '$d' run/cells.jsonl
   before=$(cat run/*)
   answers 0 run ./suite.json -o run --resume --dry-run --json
-  holds 'd["cells"] == 1' 'd["problems"] == 1' 'd["core_hours"] > 0' 'd["divisions"] == []'
+  holds 'd["cells"] == 1' 'd["problems"] == 1' 'd["simulation_s"] > 0'
   [ "$before" = "$(cat run/*)" ]
   answers 2 run ./suite.json -o run --resume --dry-run --seed 1
   [[ "$stderr" == *"run: cannot resume: it was run with seed 0, not 1"* ]]

@@ -465,7 +465,7 @@ class Suites(unittest.TestCase):
         for lack, text in ((MemoryError(), "out of memory"), (OSError(errno.EMFILE, "no"), "Too many open files")):
             folder = f"{self.folder}/{type(lack).__name__}"
             Starved.lack = lack
-            with self.assertRaisesRegex(emplace.IoError, f"^1 of 2 cells could .* by py-starved, for: .*{text}.*resume=True"):
+            with self.assertRaisesRegex(emplace.IoError, f"^1 of 2 cells could .* by py-starved, because: .*{text}.*resume=True"):
                 emplace.run(suite, output=folder)
             self.assertEqual([cell["agent"] for cell in rows(emplace.report(folder).cells)], ["heft"])
             Starved.lack = None

@@ -1,14 +1,13 @@
 #pragma once
 
 // A shard is a part of a suite that one machine runs: `--shard 2/8` is the second of eight. Every
-// machine divides the suite by itself, and in the same way: the parts depend only on the suite, the
-// seed and the expected costs (cost_model.hpp), which are whole microseconds.
+// machine divides the suite for itself, and in the same way: the parts depend on the suite, the
+// seed and the work of each cell (suite_costs.hpp) alone.
 //
-// The suite is divided into pieces. A policy of the suite and all cells that start from it are one
-// piece, so each policy is trained once. Every other cell is a piece of its own. Pieces are
-// assigned in order of decreasing cost, each to the shard with the least cost so far ("longest
-// processing time", Graham 1969): the longest shard takes at most 4/3 - 1/(3 count) of what the
-// best division would.
+// What is divided are pieces. A policy of the suite and all cells that start from it are one piece,
+// so each policy is trained once. Every other cell is a piece of its own. The piece of most work
+// goes first, and each to the shard with the least work so far ("longest processing time", Graham
+// 1969): the longest shard takes at most 4/3 - 1/(3 count) of what the best division would.
 
 #include <cstddef>
 #include <cstdint>
@@ -45,14 +44,14 @@ Shard read_shard(std::string_view text);
 struct Piece {
   std::vector<std::size_t> cells{};      ///< positions among the cells of the suite, in order
   std::vector<std::size_t> trainings{};  ///< among its trainings: one, or none
-  std::int64_t cost_us = 0;
+  double work = 0;
 };
 
 /// What a shard runs: positions among the cells and the trainings of the suite, in order.
 struct ShardWork {
   std::vector<std::size_t> cells{};
   std::vector<std::size_t> trainings{};
-  std::int64_t cost_us = 0;
+  double work = 0;
 };
 
 /// Divides `pieces` into `count` shards; takes n log n for n pieces. Shards may be empty.

@@ -45,9 +45,8 @@ class SuiteRun {
   /// Returns the cells without a result when the store was opened. Requires: open() was called.
   const std::vector<Cell>& remaining() const { return remaining_; }
 
-  /// Returns how long each of remaining() is expected to take on one core, in seconds. Requires: as
-  /// remaining().
-  std::vector<double> expected_seconds() const;
+  /// Returns the work of each of remaining() (suite_costs.hpp). Requires: as remaining().
+  std::vector<double> work() const;
 
   /// Returns the manifest of the store, the present start last. Requires: as remaining().
   const Manifest& manifest() const { return store_->manifest(); }
