@@ -220,7 +220,7 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
       result.placement.set_priorities(read_priorities(*priorities, result.problem_groups));
     }
     if (hash_of(result.placement) != result.placement_hash) {
-      placement.fail(fmt::format("expected a placement of the hash {}, found {}",
+      placement.fail(fmt::format("expected a placement with the hash {}, found {}",
                                  result.placement_hash, hash_of(result.placement)));
     }
   }

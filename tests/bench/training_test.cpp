@@ -88,8 +88,6 @@ TEST_P(TrainingInParallel, LeavesTheSameBitsOnMoreThreadsAndAfterAStop) {
 INSTANTIATE_TEST_SUITE_P(
     Agents, TrainingInParallel,
     ::testing::Values("placeto:preset=released,rounds=1,workers=3,start=best",
-                      "placeto:preset=paper,rounds=1,workers=4,algorithm=ppo,minibatches=2",
-                      "placeto:rounds=1,workers=2,episode-length=40",
                       "placeto:preset=released,rounds=1,workers=3,groups=6",
                       "rnn-hdp:groups=6,hidden=4", "rnn-hdp:groups=6,hidden=4,problems=2",
                       "rnn-colocrl:hidden=4,placements=1,problems=3"));
