@@ -48,7 +48,7 @@ Json to_json(const bench::GroupingComparison& comparison) {
     if (grouping.lost_parallelism) {
       json.add("lost_parallelism", *grouping.lost_parallelism);
     }
-    groupings.push_back(std::move(json));
+    groupings.push_back(json);
   }
   Json json = {{"agent", comparison.agent},
                {"max_evaluations", comparison.max_evaluations},
@@ -56,7 +56,7 @@ Json to_json(const bench::GroupingComparison& comparison) {
   if (comparison.best_step_time_us) {
     json.add("best_step_time_us", *comparison.best_step_time_us);
   }
-  json.add("by_grouping", std::move(groupings));
+  json.add("by_grouping", groupings);
   return json;
 }
 

@@ -44,7 +44,7 @@ Json to_json(std::span<const ParamSpec> parameters) {
     json.add("summary", parameter.summary);
     json.add("group", parameter.group);
     json.add("expert", parameter.expert);
-    list.push_back(std::move(json));
+    list.push_back(json);
   }
   return list;
 }

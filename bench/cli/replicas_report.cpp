@@ -136,7 +136,7 @@ Json to_json(const ReplicaReport& report) {
                      {"probability_beaten_low", comparison.probability_low},
                      {"probability_beaten_high", comparison.probability_high},
                      {"mean_difference_us", comparison.mean_difference_us}});
-    json.add("against", std::move(against));
+    json.add("against", against);
   }
   return json;
 }

@@ -33,7 +33,7 @@ Json path_to_json(const Problem& problem, const Explanation& explanation) {
     } else {
       json.add("link", link_name(explanation, segment.link));
     }
-    path.push_back(std::move(json));
+    path.push_back(json);
   }
   return path;
 }
@@ -48,7 +48,7 @@ Json gains_to_json(const Problem& problem, const Explanation& explanation) {
       json.add("name", link_name(explanation, gain.index));
     }
     json.add("at_most_us", gain.at_most_us);
-    gains.push_back(std::move(json));
+    gains.push_back(json);
   }
   return gains;
 }
@@ -64,7 +64,7 @@ Json overflow_to_json(const Problem& problem, const MemoryOverflow& overflow) {
         allocation.output != Allocation::kAllOutputs) {
       json.add("output", allocation.output - problem.outputs(allocation.op).first);
     }
-    largest.push_back(std::move(json));
+    largest.push_back(json);
   }
   return {{"device", problem.device(overflow.device).name},
           {"at_us", overflow.at_us},

@@ -240,7 +240,7 @@ std::string write_json(const Fidelity& fidelity) {
                  {"measured_us", step.measured_us()}};
     json.add_all(to_json(fidelity.steps[i]));
     json.add("ratio", fidelity.ratio(i));
-    steps.push_back(std::move(json));
+    steps.push_back(json);
   }
   Json speedups = Json::array();
   for (std::size_t i = 0; i < fidelity.speedups.size(); ++i) {

@@ -230,8 +230,8 @@ std::string write_manifest(const Manifest& manifest) {
                        {"count", manifest.shard.count},
                        {"num_cells", manifest.num_shard_cells}});
   }
-  json.add("problems", std::move(problems));
-  json.add("starts", std::move(starts));
+  json.add("problems", problems);
+  json.add("starts", starts);
   // An argument may be any bytes; what is not UTF-8 in it is replaced.
   return with_checksum(json.indented(2) + "\n");
 }

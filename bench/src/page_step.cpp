@@ -107,7 +107,7 @@ class StepWriter {
     place_ops();
     Json transfers = place_transfers();
     json.add("ops", ops());
-    json.add("transfers", std::move(transfers));
+    json.add("transfers", transfers);
     json.add("path", path());
     json.add("lanes", lanes());
     json.add("layers", layers_.to_json());
@@ -271,8 +271,8 @@ class StepWriter {
       transfers["end"].push_back(in_nanoseconds(transfer.end_us));
       transfers["waited"].push_back(in_nanoseconds(transfer.start_us - transfer.wanted_us));
       transfers["bytes"].push_back(problem_.output_bytes(transfer.output));
-      transfers["links"].push_back(std::move(link_numbers));
-      transfers["lanes"].push_back(std::move(places));
+      transfers["links"].push_back(link_numbers);
+      transfers["lanes"].push_back(places);
     }
     return transfers.json();
   }

@@ -146,8 +146,8 @@ Json report_json(const Report& report, WallTimes wall_times) {
   for (const FamilyTable& table : report.families) {
     families.push_back(to_json(table));
   }
-  json.add("families", std::move(families));
-  json.add("tables", std::move(tables));
+  json.add("families", families);
+  json.add("tables", tables);
   return json;
 }
 

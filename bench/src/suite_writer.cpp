@@ -75,7 +75,7 @@ void add_graphs(Json& json, const Suite& suite) {
     }
   }
   if (!graphs.empty()) {
-    json.add("graphs", std::move(graphs));
+    json.add("graphs", graphs);
   }
   Json families = Json::array();
   for (const SuiteFamily& family : suite.families) {
@@ -90,7 +90,7 @@ void add_graphs(Json& json, const Suite& suite) {
       entry.add("groups", *family.groups);
     }
     entry.add("train", family.train);
-    entry.add("test", std::move(tests));
+    entry.add("test", tests);
     families.push_back(entry);
   }
   if (!families.empty()) {

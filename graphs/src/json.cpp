@@ -100,7 +100,7 @@ Json Json::array(std::initializer_list<Json> values) {
   return array;
 }
 
-Json Json::of_text(std::string text) {
+Json Json::of_text(std::string_view text) {
   Json json;
   json.text_.clear();
   for_each_token(text, [&](std::string_view token) { json.text_ += token; });
@@ -139,10 +139,10 @@ void Json::push_back(const Json& value) {
 
 std::string Json::indented(int spaces) const {
   std::string result;
-  int depth = 0;
+  std::size_t depth = 0;
   const auto new_line = [&] {
     result += '\n';
-    result.append(static_cast<std::size_t>(depth * spaces), ' ');
+    result.append(depth * static_cast<std::size_t>(spaces), ' ');
   };
   std::string_view before;
   for_each_token(text_, [&](std::string_view token) {
@@ -183,11 +183,9 @@ std::string Json::laid_out() const {
     if (opens(token)) {
       in_lines.push_back(holds_object[bracket++]);
     }
-    if (token == ":") {
-      result += ' ';
-    } else if ((opens(token) || token == ",") && in_lines.back()) {
+    if ((opens(token) || token == ",") && in_lines.back()) {
       new_line();
-    } else if (token == ",") {
+    } else if (token == ":" || token == ",") {
       result += ' ';
     }
   });

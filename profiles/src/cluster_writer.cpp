@@ -101,9 +101,9 @@ std::string write_cluster_json(const Cluster& cluster) {
     if (!device.placeable) {
       entry.add("placeable", false);
     }
-    devices.push_back(std::move(entry));
+    devices.push_back(entry);
   }
-  json.add("devices", std::move(devices));
+  json.add("devices", devices);
   json.add("provenance", to_json(cluster.provenance));
   return json.laid_out();
 }

@@ -180,7 +180,7 @@ Json to_json(const DeviceProfile& profile) {
     for (const OpMeasurement& measurement : profile.measured.all()) {
       measured.push_back(to_json(measurement));
     }
-    json.add("measured", std::move(measured));
+    json.add("measured", measured);
   }
   if (profile.calibration) {
     json.add("calibration", to_json(*profile.calibration));

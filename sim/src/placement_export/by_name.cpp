@@ -92,7 +92,7 @@ PlacementExport write_tensorflow(const Problem& problem, const Placement& placem
       }
       before = op;
     }
-    file.add("control_dependencies", std::move(dependencies));
+    file.add("control_dependencies", dependencies);
   }
   return {.text = file.indented(1) + "\n", .placement = placement};
 }

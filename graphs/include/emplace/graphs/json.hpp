@@ -31,6 +31,7 @@ class Json {
 
   /// Make null, a truth value, a number or a text. A double becomes the shortest text that is read
   /// back as the same value, or null if it is not finite.
+  // NOLINTBEGIN(google-explicit-constructor): braces nest values as in JSON.
   Json(std::nullptr_t = nullptr) : text_("null") {}
   template <std::integral Number>
   Json(Number value) {
@@ -60,13 +61,14 @@ class Json {
 
   /// An object of the members, in this order.
   Json(std::initializer_list<Member> members);
+  // NOLINTEND(google-explicit-constructor)
 
   /// Returns an object without members, an array of `values`.
   static Json object() { return of_text("{}"); }
   static Json array(std::initializer_list<Json> values = {});
 
   /// Returns the value that `text` is, which must be valid JSON.
-  static Json of_text(std::string text);
+  static Json of_text(std::string_view text);
 
   /// Adds a member to this object. Requires: it has none of that name.
   Json& add(std::string_view key, const Json& value);
