@@ -250,7 +250,7 @@ std::string allowed_values(const ParamSpec& parameter, std::string_view quote) {
 }
 
 std::span<const Listing> listings() {
-  static const std::vector<Listing> kListings = {
+  static const std::vector<Listing> all = {
       {"agents", "agent", {{"kind"}}, agent_names, agent_entry},
       {"clusters", "cluster", {{"devices", kRightAligned}}, cluster_names, cluster_entry},
       {"formats", "format", {{"read"}, {"written"}}, format_names, format_entry},
@@ -265,7 +265,7 @@ std::span<const Listing> listings() {
        profile_entry},
       {"suites", "suite", {}, bench::suite_names, suite_entry},
   };
-  return kListings;
+  return all;
 }
 
 const Listing& find_listing(const std::string& what) {
