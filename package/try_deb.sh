@@ -53,7 +53,7 @@ for file in man/man1/emplace.1.gz bash-completion/completions/emplace zsh/vendor
   fish/vendor_completions.d/emplace.fish doc/emplace/copyright; do
   as_user "test -s /usr/share/$file" || { echo "try_deb: no /usr/share/$file" >&2; exit 1; }
 done
-as_user "emplace version"
+as_user "emplace --version"
 as_user "emplace list agents" >"$scratch/agents"
 grep '^ *heft ' "$scratch/agents"
 as_user "emplace run quickstart" >"$scratch/quickstart"

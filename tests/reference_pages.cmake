@@ -2,10 +2,10 @@
 #   cmake -D EMPLACE=program -D PAGES=docs/reference -D WORK_DIR=folder -P reference_pages.cmake
 
 file(REMOVE_RECURSE ${WORK_DIR})
-execute_process(COMMAND ${EMPLACE} docs --output ${WORK_DIR}
+execute_process(COMMAND ${EMPLACE} dev docs --output ${WORK_DIR}
   RESULT_VARIABLE result ERROR_VARIABLE message)
 if(NOT result EQUAL 0)
-  message(FATAL_ERROR "emplace docs failed: ${message}")
+  message(FATAL_ERROR "emplace dev docs failed: ${message}")
 endif()
 
 file(GLOB_RECURSE written RELATIVE ${WORK_DIR} ${WORK_DIR}/*)
@@ -23,5 +23,5 @@ endforeach()
 if(different)
   message(FATAL_ERROR "docs/reference differs from what the program writes, in:${different}\n"
     "After a change of an agent, format, option or schema, write the pages again and commit them:\n"
-    "  ./emplace docs --output docs/reference\n")
+    "  ./emplace dev docs --output docs/reference\n")
 endif()

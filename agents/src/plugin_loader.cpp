@@ -37,7 +37,7 @@ void load_plugin(const std::string& path) {
   const auto describe = reinterpret_cast<Describe>(::dlsym(library, EMPLACE_PLUGIN_SYMBOL));
   if (describe == nullptr) {
     refuse(path, "has no symbol " EMPLACE_PLUGIN_SYMBOL
-                 "; `emplace new-agent NAME` writes a project that has it");
+                 "; copy examples/plugin, which has it");
   }
   const PluginDescription* const description = describe();
   const std::string_view ours = kPluginAbi.data();

@@ -162,8 +162,8 @@ std::vector<BestKnownSearch> searches_of(const BestKnownSources& sources,
   }
   if (sources.graphs.empty() != sources.clusters.empty()) {
     throw Error(ErrorCode::kUsage,
-                "give both GRAPH and --cluster, or neither for all entries (see emplace best-known "
-                "update --help)");
+                "give both GRAPH and --cluster, or neither for all entries (see emplace dev "
+                "best-known --help)");
   }
   for (const std::string& graph : sources.graphs) {
     for (const std::string& cluster : sources.clusters) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where `emplace best-known update` takes placements from: a search by an agent, placement files,
+// Where `emplace dev best-known` takes placements from: a search by an agent, placement files,
 // and results of runs.
 
 #include "options.hpp"

@@ -56,20 +56,7 @@ std::string chosen_folder(const std::string& folder) {
   return folder.empty() ? folder_of_tree() : folder;
 }
 
-void add_folder(CLI::App& command, std::string& folder, const std::string& otherwise) {
-  command.add_option("--folder", folder, "Folder of the entries")
-      ->type_name("DIR")
-      ->default_str(
-          fmt::format("{} in the current source tree; elsewhere {}", kFolderInTree, otherwise));
-}
-
-// --- list
-
-struct BestKnownListOptions {
-  std::string folder;
-  bool check = false;
-  bool json = false;
-};
+// --- check
 
 // An entry, and what it is worth on today's problem.
 struct Listed {
@@ -134,8 +121,8 @@ Json to_json(const std::vector<Listed>& all) {
   return {{"schema_version", 1}, {"best_known", std::move(list)}};
 }
 
-void list(const BestKnownListOptions& options) {
-  const std::string folder = chosen_folder(options.folder);
+void check(const std::string& given_folder, bool json) {
+  const std::string folder = chosen_folder(given_folder);
   std::vector<BestKnown> entries =
       folder.empty() ? bench::shipped_best_known() : bench::read_best_known_folder(folder);
   std::vector<Listed> all;
@@ -147,44 +134,25 @@ void list(const BestKnownListOptions& options) {
       all.push_back(examine(std::move(entry)));
     }
   }
-  if (options.json) {
+  if (json) {
     print_json(to_json(all));
   } else {
     print_text(to_text(all));
   }
   const auto invalid =
       std::ranges::count_if(all, [](const Listed& listed) { return !listed.complaint.empty(); });
-  if (options.check && invalid > 0) {
+  if (invalid > 0) {
     throw Error(ErrorCode::kFormat, fmt::format("{} of {} best-known placements are not valid; fix "
-                                                "them with: emplace best-known update",
+                                                "them with: emplace dev best-known",
                                                 invalid, all.size()));
   }
-}
-
-void add_list_of_best_known(CLI::App& parent, Action& action) {
-  CLI::App* command = parent.add_subcommand(
-      "list",
-      "List the entries with their bounds; each is simulated again to check that it is valid");
-  command->group("Commands");
-  set_examples(*command, {"emplace best-known list", "emplace best-known list --check --json"});
-  const auto options = std::make_shared<BestKnownListOptions>();
-  add_folder(*command, options->folder, "the entries built into the program");
-  command->add_flag("--check", options->check, "Fail unless all entries are valid");
-  add_json(*command, options->json);
-  command->callback([options, &action] {
-    action = [options](const Invocation&) {
-      list(*options);
-      return Outcome::kOk;
-    };
-  });
 }
 
 // --- update
 
 struct UpdateOptions : BestKnownSources {
   std::string folder;
-  int threads = 0;
-  bool json = false;
+  bool check = false;
 };
 
 // What became of a search.
@@ -261,7 +229,7 @@ Json to_json(const std::vector<Done>& all) {
   return {{"schema_version", 1}, {"updates", std::move(list)}};
 }
 
-Outcome update(const UpdateOptions& options) {
+Outcome update(const UpdateOptions& options, bool json) {
   const std::string folder = chosen_folder(options.folder);
   if (folder.empty()) {
     throw Error(
@@ -285,7 +253,7 @@ Outcome update(const UpdateOptions& options) {
       all.push_back(run(search, folder));
     }
   }
-  if (options.json) {
+  if (json) {
     print_json(to_json(all));
   } else {
     print_text(to_text(all));
@@ -301,17 +269,18 @@ Outcome update(const UpdateOptions& options) {
              : Outcome::kSomeCellsFailed;
 }
 
-void add_update_of_best_known(CLI::App& parent, Action& action) {
-  CLI::App* command = parent.add_subcommand(
-      "update", "Search for better placements; keep the better one of each graph and cluster");
+}  // namespace
+
+void add_best_known(CLI::App& dev, Action& action) {
+  CLI::App* command = dev.add_subcommand(
+      "best-known", "Search for better placements; keep the better one of each graph and cluster");
   command->group("Commands");
   set_examples(*command,
-               {"emplace best-known update inception-v3 --cluster p2-8xlarge-2 --agent hill-climb "
+               {"emplace dev best-known inception-v3 --cluster p2-8xlarge-2 --agent hill-climb "
                 "--folder best",
-                "emplace best-known update --folder best"});
+                "emplace dev best-known --check"});
   const auto options = std::make_shared<UpdateOptions>();
-  CLI::Option* graphs = add_graphs(*command, options->graphs);
-  graphs->description("NAME[:key=value,...] (emplace list graphs) [default: all entries]");
+  CLI::Option* graphs = add_graphs(*command, options->graphs)->default_str("all entries");
   CLI::Option* clusters =
       command
           ->add_option("--cluster", options->clusters,
@@ -323,34 +292,37 @@ void add_update_of_best_known(CLI::App& parent, Action& action) {
   agent->description(
       "The agent that searches, NAME[:key=value,...] (emplace list agents); without --agent, "
       "entries whose costs changed are only simulated again");
+  CLI::Option* from =
+      command
+          ->add_option("--from", options->from,
+                       "Take placements from these files instead of searching: result folders of "
+                       "emplace run (their fastest cells), or placement files")
+          ->type_name("FILE")
+          ->group("Placement")
+          ->excludes(graphs)
+          ->excludes(clusters)
+          ->excludes(agent);
   command
-      ->add_option("--from", options->from,
-                   "Take placements from these files instead of searching: result folders of "
-                   "emplace run (their fastest cells), or placement files")
-      ->type_name("FILE")
-      ->group("Placement")
+      ->add_flag("--check", options->check,
+                 "Simulate each entry again, show its bound, and fail unless all are valid")
       ->excludes(graphs)
       ->excludes(clusters)
-      ->excludes(agent);
-  add_threads(*command, options->threads)->group("Placement");
-  add_folder(*command, options->folder, "it must be given");
-  add_json(*command, options->json);
+      ->excludes(agent)
+      ->excludes(from);
+  command->add_option("--folder", options->folder, "Folder of the entries")
+      ->type_name("DIR")
+      ->default_str(fmt::format("{} in the current source tree", kFolderInTree));
   command->callback([options, &action] {
-    action = [options](const Invocation&) {
-      return bench::on_threads(allowed_threads(options->threads), [&] { return update(*options); });
+    action = [options](const Invocation& invocation) {
+      return bench::on_threads(allowed_threads(invocation.threads), [&] {
+        if (options->check) {
+          check(options->folder, invocation.json);
+          return Outcome::kOk;
+        }
+        return update(*options, invocation.json);
+      });
     };
   });
-}
-
-}  // namespace
-
-void add_best_known(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "best-known", "Show the best known placements, and search for better ones");
-  command->group("Experiments");
-  command->require_subcommand(1);
-  add_list_of_best_known(*command, action);
-  add_update_of_best_known(*command, action);
 }
 
 }  // namespace emplace::cli

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <memory>
 #include <string>
@@ -19,12 +20,13 @@ namespace emplace::cli {
 namespace {
 
 constexpr double kMaxThreshold = 100;  // a step a hundred times as long
+constexpr auto kComparisonFormats = std::to_array<AnswerFormat>({{"markdown", ".md"}});
 
 struct CompareOptions {
   std::string a;
   std::string b;
   std::string threshold = "2%";
-  std::string format = "terminal";
+  std::string format;
   std::string output;
 };
 
@@ -51,12 +53,13 @@ Outcome compare(const CompareOptions& options, const Invocation& invocation) {
   const bench::StoredRun b = bench::read_store(options.b);
   const bench::RunComparison comparison = bench::compare_runs(a, b, threshold);
   const bool color = options.output.empty() && use_color(invocation.color);
-  const std::string text = options.format == "json" ? bench::write_json(comparison)
-                           : options.format == "markdown"
-                               ? bench::write_markdown(comparison)
-                               : bench::write_terminal(comparison, color);
+  const std::string format =
+      choose_format(invocation.json, options.format, options.output, kComparisonFormats);
+  const std::string text = format == "json"       ? bench::write_json(comparison)
+                           : format == "markdown" ? bench::write_markdown(comparison)
+                                                  : bench::write_terminal(comparison, color);
   if (options.output.empty()) {
-    print_as(options.format, text, color);
+    print_as(format, text, color);
   } else {
     write_text_file(options.output, text);
   }
@@ -69,9 +72,8 @@ void add_compare(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("compare", "Compare two runs, and show what became slower or faster");
   command->group("Experiments");
-  set_examples(*command,
-               {"emplace compare results/quickstart results/again",
-                "emplace compare results/quickstart results/again --threshold 50% --json"});
+  set_examples(*command, {"emplace compare results/quickstart results/again",
+                          "emplace compare results/quickstart results/again --threshold 50%"});
   const auto options = std::make_shared<CompareOptions>();
   command->add_option("RUN_A", options->a, "Folder of a run")->required()->type_name("DIR");
   command->add_option("RUN_B", options->b, "The one to compare with it")
@@ -83,7 +85,7 @@ void add_compare(CLI::App& app, Action& action) {
           "Exit with code 5 if B is significantly slower by more than this share: 2% or 0.02")
       ->type_name("SHARE")
       ->capture_default_str();
-  add_format(*command, options->format, {"terminal", "markdown", "json"});
+  add_format(*command, options->format, kComparisonFormats);
   add_output(*command, options->output, "Write the comparison here")
       ->default_str("standard output");
   command->callback([options, &action] {

@@ -60,11 +60,11 @@ void write_pages(const fs::path& folder) {
 
 }  // namespace
 
-void add_docs(CLI::App& app, Action& action) {
+void add_docs(CLI::App& dev, Action& action) {
   CLI::App* command =
-      app.add_subcommand("docs", "Write the reference of all agents, files and commands");
-  command->group("Help");
-  set_examples(*command, {"emplace docs --output reference"});
+      dev.add_subcommand("docs", "Write the reference of all agents, files and commands");
+  command->group("Commands");
+  set_examples(*command, {"emplace dev docs --output reference"});
   const auto folder = std::make_shared<std::string>();
   add_output(*command, *folder,
              "Folder for the pages; obsolete pages that it wrote there before are removed", "DIR")

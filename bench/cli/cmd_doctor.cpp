@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -132,12 +131,11 @@ void add_doctor(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "doctor", "Show what this program and machine offer, and how to get what is missing");
   set_examples(*command, {"emplace doctor"});
-  const auto json = std::make_shared<bool>(false);
-  add_json(*command, *json);
-  command->callback([json, &action] {
-    action = [json](const Invocation&) {
+  command->group("Look up");
+  command->callback([&action] {
+    action = [](const Invocation& invocation) {
       const Diagnosis diagnosis = diagnose();
-      if (*json) {
+      if (invocation.json) {
         print_json(to_json(diagnosis));
       } else {
         print_text(to_text(diagnosis));

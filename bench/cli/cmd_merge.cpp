@@ -29,7 +29,6 @@ constexpr std::size_t kMostNamed = 3;
 struct MergeOptions {
   std::vector<std::string> stores;
   std::string output;
-  bool json = false;
 };
 
 // The first few, and how many more.
@@ -97,7 +96,7 @@ Json to_json(const Merge& merge, const MergeOptions& options) {
           {"missing", std::move(missing)}};
 }
 
-Outcome merge(const MergeOptions& options) {
+Outcome merge(const MergeOptions& options, bool json) {
   const Merge merge = bench::merge_stores(options.stores, options.output);
   if (merge.has_several_builds) {
     note(
@@ -105,7 +104,7 @@ Outcome merge(const MergeOptions& options) {
         "them");
   }
   tell_missing(merge, options);
-  if (options.json) {
+  if (json) {
     print_json(to_json(merge, options));
   } else {
     print_text(fmt::format("{}: {} of {} from {}, {} of them in several, {}; results in {}\n",
@@ -131,9 +130,9 @@ void add_merge(CLI::App& app, Action& action) {
       ->required()
       ->type_name("DIR");
   add_output(*command, options->output, "New folder for the merged results", "DIR")->required();
-  add_json(*command, options->json);
-  command->callback(
-      [options, &action] { action = [options](const Invocation&) { return merge(*options); }; });
+  command->callback([options, &action] {
+    action = [options](const Invocation& invocation) { return merge(*options, invocation.json); };
+  });
 }
 
 }  // namespace emplace::cli

@@ -38,8 +38,6 @@ void add_place(CLI::App& app, Action& action) {
     AgentOptions agent;
     PolicyOptions policy;
     std::string output;
-    int threads = 0;
-    bool json = false;
   };
   CLI::App* command = app.add_subcommand("place", "Find a good placement of a graph, and write it");
   command->group("Place a graph");
@@ -51,7 +49,7 @@ void add_place(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   add_problem_options(*command, options->problem);
   add_agent_options(*command, options->agent);
-  for (const char* required : {"--graph", "--cluster"}) {
+  for (const char* required : {"GRAPH", "--cluster"}) {
     command->get_option(required)->required();
   }
   CLI::Option* agent = command->get_option("--agent")->default_str(kDefaultAgent);
@@ -86,10 +84,8 @@ void add_place(CLI::App& app, Action& action) {
   command->get_option("--time-limit")
       ->default_str(fmt::format("{} with {}, unless --evaluations is given", kDefaultTimeLimitS,
                                 kDefaultAgent));
-  add_threads(*command, options->threads)->group("Placement");
-  add_output(*command, options->output, "Write the placement here")->default_str("standard output");
-  add_json(*command, options->json,
-           "Print the step as JSON; without --output this includes the placement");
+  add_output(*command, options->output, "Write the placement here")
+      ->default_str("standard output; with --json part of the answer");
   command->callback([options, command, &action] {
     options->policy.seed = options->agent.seed;
     if (options->agent.agent.empty()) {
@@ -101,9 +97,10 @@ void add_place(CLI::App& app, Action& action) {
     }
     options->policy.groups_as_trained =
         command->count("--groups") == 0 && command->count("--grouping") == 0;
-    action = [options](const Invocation&) {
-      refuse_two_answers(options->json, options->output, "--output");
-      const PlacedStep step = bench::on_threads(allowed_threads(options->threads), [&] {
+    action = [options](const Invocation& invocation) {
+      const bool json = invocation.json;
+      refuse_two_answers(json, options->output, "--output");
+      const PlacedStep step = bench::on_threads(allowed_threads(invocation.threads), [&] {
         return place(options->problem, options->agent, options->policy);
       });
       note_guesses(step);
@@ -111,7 +108,7 @@ void add_place(CLI::App& app, Action& action) {
       // A search that was stopped still has its best placement.
       const Outcome outcome = step.was_stopped ? Outcome::kInterrupted : Outcome::kOk;
       const std::string file = write_placement_json(step.problem(), step.record.placement);
-      if (options->output.empty() && !options->json) {
+      if (options->output.empty() && !json) {
         print(escape_json(file));
         return outcome;
       }
@@ -121,7 +118,7 @@ void add_place(CLI::App& app, Action& action) {
       } else {
         write_text_file(options->output, file);
       }
-      if (options->json) {
+      if (json) {
         print_json(answer);
       } else {
         print_text(to_text(step));

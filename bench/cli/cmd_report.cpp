@@ -3,110 +3,234 @@
 #include "help_text.hpp"
 #include "kept_trainings.hpp"
 #include "options.hpp"
+#include "stored_cell.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/report_page.hpp>
 #include <emplace/bench/report_picture.hpp>
+#include <emplace/bench/result_tables.hpp>
+#include <emplace/bench/suite_index.hpp>
+#include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/text_file.hpp>
 
+#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <string_view>
-#include <utility>
+#include <variant>
+#include <vector>
 
 namespace emplace::cli {
-
 namespace {
 
-// The form of a report that is written to a file of this name.
-std::string format_of(const std::string& path) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kForms = {
-      {{".md", "markdown"},
-       {".html", "html"},
-       {".json", "json"},
-       {".csv", "csv"},
-       {".tex", "latex"}}};
-  const auto form =
-      std::ranges::find_if(kForms, [&](const auto& pair) { return path.ends_with(pair.first); });
-  return std::string(form == kForms.end() ? "terminal" : form->second);
+using bench::CellResult;
+using bench::ResultTable;
+using bench::TextTable;
+
+constexpr auto kReportFormats = std::to_array<AnswerFormat>({{"markdown", ".md"},
+                                                             {"html", ".html"},
+                                                             {"csv", ".csv"},
+                                                             {"latex", ".tex"},
+                                                             {"svg", ".svg"},
+                                                             {"sqlite", ".sqlite"}});
+constexpr std::string_view kSummary = "summary";
+constexpr std::string_view kCells = "cells";
+
+struct ReportOptions {
+  std::string folder;
+  std::string format;
+  std::string output;
+  std::string table{kSummary};
+  std::string plot{to_string(bench::ReportPlots::kAll)};
+};
+
+// The cells of a run; * marks the fastest of each graph and cluster.
+TextTable table_of_cells(const bench::StoredRun& run) {
+  constexpr TextTable::Align kRight = TextTable::Align::kRight;
+  const auto fastest = bench::fastest_cells(run);
+  const bench::SuiteIndex index(run.manifest.suite, run.manifest.root_seed);
+  TextTable table({{"cell"},
+                   {"graph"},
+                   {"cluster"},
+                   {"agent"},
+                   {"repetition", kRight},
+                   {"step [ms]", kRight},
+                   {"status"},
+                   {""}});
+  for (const CellResult& result : run.results) {
+    const bench::Cell& cell = result.cell;
+    const bool is_fastest = fastest.contains(&result);
+    table.add_row({cell.id(), cell.graph, cell.cluster, index.label_of(cell),
+                   fmt::format("{}", cell.repetition),
+                   result.status == bench::CellStatus::kFailed
+                       ? "-"
+                       : fmt::format("{:.3f}", result.step_time_us / 1e3),
+                   std::string(to_string(result.status)), is_fastest ? "*" : ""},
+                  is_fastest);
+  }
+  return table;
+}
+
+Json value_as_json(const bench::FieldValue& value) {
+  return std::visit(
+      [](const auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) {
+          return Json(nullptr);
+        } else {
+          return Json(held);
+        }
+      },
+      value);
+}
+
+std::string value_as_text(const bench::FieldValue& value) {
+  return std::visit(
+      [](const auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) {
+          return std::string("-");
+        } else {
+          return fmt::format("{}", held);
+        }
+      },
+      value);
+}
+
+TextTable text_table_of(const ResultTable& table, const bench::StoredRun& run) {
+  std::vector<TextTable::Column> columns;
+  for (const ResultTable::Column& column : table.columns) {
+    columns.push_back({std::string(column.name),
+                       column.type == "TEXT" ? TextTable::Align::kLeft : TextTable::Align::kRight});
+  }
+  TextTable text(std::move(columns));
+  table.write_rows(run, [&](std::span<const bench::FieldValue> row) {
+    std::vector<std::string> cells;
+    std::ranges::transform(row, std::back_inserter(cells), value_as_text);
+    text.add_row(std::move(cells));
+  });
+  return text;
+}
+
+Json json_of(const ResultTable& table, const bench::StoredRun& run) {
+  Json rows = Json::array();
+  table.write_rows(run, [&](std::span<const bench::FieldValue> row) {
+    Json json = Json::object();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      json.add(table.columns[i].name, value_as_json(row[i]));
+    }
+    rows.push_back(json);
+  });
+  Json answer = {{"schema_version", 1}};
+  answer.add(table.name, std::move(rows));
+  return answer;
+}
+
+std::string write_table(const ResultTable& table, const bench::StoredRun& run,
+                        const std::string& format, bool color) {
+  if (format == "csv") {
+    return bench::write_csv(table, run);
+  }
+  if (format == "json") {
+    return json_of(table, run).indented(2) + "\n";
+  }
+  const TextTable text = table.name == kCells ? table_of_cells(run) : text_table_of(table, run);
+  if (format == "markdown") {
+    return text.to_markdown();
+  }
+  if (format == "terminal") {
+    return text.to_terminal(color);
+  }
+  throw Error(ErrorCode::kUsage,
+              fmt::format("--table {}: expected the format terminal, markdown, csv, sqlite or "
+                          "--json, found {}",
+                          table.name, format));
+}
+
+std::string write_summary(const bench::StoredRun& run, const ReportOptions& options,
+                          const std::string& format, bool color) {
+  const bench::Report report = bench::make_report(run, bench::shipped_best_known());
+  if (format == "json") {
+    return bench::write_json(report);
+  }
+  if (format == "html") {
+    return bench::write_html(report, run, fastest_steps(run, options.folder),
+                             kept_trainings(run, options.folder));
+  }
+  if (format == "svg") {
+    return bench::draw_report(run, report, bench::report_plots_of(options.plot));
+  }
+  return format == "markdown" ? bench::write_markdown(report)
+         : format == "csv"    ? bench::write_csv(report)
+         : format == "latex"  ? bench::write_latex(report)
+                              : bench::write_terminal(report, color);
+}
+
+Outcome report(const ReportOptions& options, const Invocation& invocation) {
+  const std::string format =
+      choose_format(invocation.json, options.format, options.output, kReportFormats);
+  if (format == "sqlite" && options.output.empty()) {
+    throw Error(ErrorCode::kUsage, "--format sqlite needs --output FILE");
+  }
+  const bench::StoredRun run = bench::read_store(options.folder);
+  const bool color = options.output.empty() && use_color(invocation.color);
+  const auto tables = bench::result_tables();
+  const auto table = std::ranges::find(tables, options.table, &ResultTable::name);
+  const std::string text = format == "sqlite"      ? bench::write_sqlite(run)
+                           : table == tables.end() ? write_summary(run, options, format, color)
+                                                   : write_table(*table, run, format, color);
+  if (options.output.empty()) {
+    print_as(format, text, color);
+  } else {
+    write_text_file(options.output, text);
+  }
+  return Outcome::kOk;
 }
 
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
-  struct Options {
-    std::string folder;
-    std::string format = "terminal";
-    std::string output;
-    std::string picture;
-    std::string plot = std::string(to_string(bench::ReportPlots::kAll));
-  };
-  CLI::App* command = app.add_subcommand("report", "Show the results of a run again");
+  CLI::App* command =
+      app.add_subcommand("report", "Show the results of a run, or write them as a page or a table");
   command->group("Experiments");
   set_examples(*command, {"emplace report results/quickstart",
                           "emplace report results/quickstart -o report.html",
-                          "emplace report results/quickstart --format markdown",
-                          "emplace report results/quickstart -o table.tex"});
-  const auto options = std::make_shared<Options>();
+                          "emplace report results/quickstart --table cells",
+                          "emplace report results/quickstart -o results.sqlite"});
+  const auto options = std::make_shared<ReportOptions>();
   command->add_option("DIR", options->folder, "Folder of a run")->required()->type_name("DIR");
-  add_format(*command, options->format, {"terminal", "markdown", "html", "json", "csv", "latex"});
-  CLI::Option* const format = command->get_option("--format");
-  format->default_str("by the ending of -o, else terminal");
-  add_output(*command, options->output, "Write the report here")->default_str("standard output");
-  CLI::Option* const picture =
-      command
-          ->add_option("--picture", options->picture,
-                       "Draw how close agents come to the best, and how fast, to FILE.svg")
-          ->type_name("FILE")
-          ->group("Output");
+  std::vector<std::string> tables = {std::string(kSummary)};
+  for (const ResultTable& table : bench::result_tables()) {
+    tables.emplace_back(table.name);
+  }
   command
-      ->add_option(
-          "--plot", options->plot,
-          "What the picture shows: performance profiles, convergence over evaluations or over "
-          "seconds, or all: profiles, and convergence over evaluations for graphs without a family")
+      ->add_option("--table", options->table,
+                   "summary compares the agents; cells has a row for each cell, and marks the "
+                   "fastest of each graph and cluster with *; histories has each improvement")
+      ->check(CLI::IsMember(tables))
+      ->capture_default_str()
+      ->type_name("TABLE")
+      ->group("Output");
+  command
+      ->add_option("--plot", options->plot,
+                   "What an SVG file shows: performance profiles, convergence over evaluations or "
+                   "over seconds, or all: profiles, and convergence over evaluations for graphs "
+                   "without a family")
       ->check(CLI::IsMember(bench::report_plots_names()))
-      ->needs(picture)
       ->capture_default_str()
       ->type_name("PLOT")
       ->group("Output");
-  command->callback([options, format, &action] {
-    action = [options, format](const Invocation& invocation) {
-      if (!options->picture.empty() && !options->picture.ends_with(".svg")) {
-        throw Error(ErrorCode::kUsage, fmt::format("--picture: expected a name that ends in .svg, "
-                                                   "found '{}'",
-                                                   excerpt(options->picture)));
-      }
-      const bench::StoredRun run = bench::read_store(options->folder);
-      const bench::Report report = bench::make_report(run, bench::shipped_best_known());
-      if (!options->picture.empty()) {
-        write_text_file(options->picture,
-                        bench::draw_report(run, report, bench::report_plots_of(options->plot)));
-      }
-      const bool color = options->output.empty() && use_color(invocation.color);
-      if (format->count() == 0 && options->format == "terminal") {
-        options->format = format_of(options->output);
-      }
-      const std::string text =
-          options->format == "json" ? bench::write_json(report)
-          : options->format == "html"
-              ? bench::write_html(report, run, fastest_steps(run, options->folder),
-                                  kept_trainings(run, options->folder))
-          : options->format == "markdown" ? bench::write_markdown(report)
-          : options->format == "csv"      ? bench::write_csv(report)
-          : options->format == "latex"    ? bench::write_latex(report)
-                                          : bench::write_terminal(report, color);
-      if (options->output.empty()) {
-        print_as(options->format, text, color);
-      } else {
-        write_text_file(options->output, text);
-      }
-      return Outcome::kOk;
-    };
+  add_format(*command, options->format, kReportFormats);
+  add_output(*command, options->output,
+             "Write the report here; the ending chooses the format: .md, .html, .csv, .tex, .svg, "
+             ".json, .sqlite (cells and histories)")
+      ->default_str("standard output");
+  command->callback([options, &action] {
+    action = [options](const Invocation& invocation) { return report(*options, invocation); };
   });
 }
 

@@ -38,11 +38,9 @@ struct RunOptions {
   std::string suite;
   std::string output;
   bool resume = false;
-  int threads = 0;
   std::int64_t seed = 0;
   std::string shard;
   bool dry_run = false;
-  bool json = false;
   std::vector<std::string> python;
 };
 
@@ -162,7 +160,7 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
     }
     const bench::Suite suite = bench::load_suite(options.suite);
     dry_run(suite, seed, shard, options.resume ? choose_folder(options, suite.name, shard) : "",
-            options.json);
+            invocation.json);
     return Outcome::kOk;
   }
   bench::Communicator* const ranks = join_ranks();
@@ -181,7 +179,7 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
     return loaded->fingerprint();
   });
   bench::SuiteRun& suite_run = *loaded;
-  const int threads = allowed_threads(threads_of_rank(ranks, options.threads));
+  const int threads = allowed_threads(threads_of_rank(ranks, invocation.threads));
   if (!is_root(ranks)) {
     suite_run.work_for_root(*ranks, threads);
     return Outcome::kOk;
@@ -222,10 +220,11 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
                             counted(report.cells_total, "cell"), go_on));
     return Outcome::kInterrupted;
   }
-  const bool color = !options.json && use_color(invocation.color);
-  print_as(options.json ? "json" : "terminal",
-           options.json ? bench::write_json(report) : bench::write_terminal(report, color), color);
-  if (!options.json && isatty(STDERR_FILENO) == 1) {
+  const bool color = !invocation.json && use_color(invocation.color);
+  print_as(invocation.json ? "json" : "terminal",
+           invocation.json ? bench::write_json(report) : bench::write_terminal(report, color),
+           color);
+  if (!invocation.json && isatty(STDERR_FILENO) == 1) {
     note(fmt::format("next: emplace report {} -o report.html", escape_shell(folder)));
   }
   return report.cells_failed > 0 ? Outcome::kSomeCellsFailed : Outcome::kOk;
@@ -260,11 +259,9 @@ void add_run(CLI::App& app, Action& action) {
                  "Show cells, evaluations, time of simulation and disk use without running "
                  "anything. With --resume: for the remaining cells.")
       ->excludes(python);
-  add_threads(*command, options->threads);
   add_seed(*command, options->seed);
   add_output(*command, options->output, "Folder of the results", "DIR")
       ->default_str("results/SUITE, then results/SUITE-2, ...");
-  add_json(*command, options->json);
   command->callback([options, &action] {
     action = [options](const Invocation& invocation) { return run(*options, invocation); };
   });

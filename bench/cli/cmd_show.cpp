@@ -1,227 +1,320 @@
 #include "allowed_threads.hpp"
+#include "cluster_facts.hpp"
+#include "cluster_text.hpp"
 #include "command.hpp"
+#include "file_facts.hpp"
 #include "graph_facts.hpp"
 #include "grouping_report.hpp"
 #include "help_text.hpp"
+#include "listing_text.hpp"
+#include "listings.hpp"
 #include "options.hpp"
 #include "picture.hpp"
 #include "placed_step.hpp"
 #include "policy_facts.hpp"
+#include "profile_picture.hpp"
+#include "profile_report.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/grouping_comparison.hpp>
 #include <emplace/bench/problem_set.hpp>
-#include <emplace/bench/text_table.hpp>
+#include <emplace/bench/result_store.hpp>
+#include <emplace/bench/suite.hpp>
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
-#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/json.hpp>
+#include <emplace/graphs/text_file.hpp>
+#include <emplace/profiles/cluster.hpp>
 
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 namespace emplace::cli {
 namespace {
 
-using bench::TextTable;
-using Align = TextTable::Align;
-
-constexpr std::array kCostSources = {CostSource::kMeasured, CostSource::kInterpolated,
-                                     CostSource::kRoofline, CostSource::kGuess};
-
 struct ShowOptions {
-  ProblemOptions problem;
+  ProblemOptions problem;  // whose graph may be any name or file
   bool compares_groupings = false;
   std::int64_t evaluations = kDefaultEvaluations;
   std::int64_t seed = 0;
-  int threads = 0;
-  std::string picture;
-  std::string placement;  // of ops, to draw the groups in the colors of their devices
-  bool json = false;
+  std::string placement;  // colors the picture of the groups, as for place_from()
+  std::string profile;    // of a cluster
+  std::string output;
+
+  const std::string& name() const { return problem.graph; }
 };
 
-// The whole graph on one device of a class, without gaps and transfers.
-struct ClassTotals {
-  std::string profile{};
-  std::string device_class{};
-  double all_ops_us = 0;
-  std::array<std::int64_t, kCostSources.size()> ops_by_cost_source{};
+// Everything that `show` prints comes from here, with what it needs to know.
+class Show {
+ public:
+  Show(const ShowOptions& options, const CLI::App& command, const Invocation& invocation)
+      : options_(options), command_(command), invocation_(invocation) {}
+
+  void run() const {
+    std::error_code ignored;
+    const std::string& name = options_.name();
+    if (std::filesystem::is_directory(name, ignored) && bench::holds_store(name)) {
+      throw Error(ErrorCode::kUsage, fmt::format("{} holds the results of a run: emplace report {}",
+                                                 name, escape_shell(name)));
+    }
+    if (names_graph_file(name)) {
+      show_file();
+    } else {
+      show_name();
+    }
+  }
+
+ private:
+  // Options of one kind of thing are refused for another.
+  void expect_options(std::string_view kind,
+                      std::initializer_list<std::string_view> allowed) const {
+    for (const CLI::Option* option : command_.get_options()) {
+      const std::string name = option->get_name();
+      if (!option->get_positional() && option->count() > 0 &&
+          std::ranges::find(allowed, name) == allowed.end()) {
+        throw Error(ErrorCode::kUsage, fmt::format("'{}' is a {}, for which there is no {}",
+                                                   options_.name(), kind, name));
+      }
+    }
+  }
+
+  void answer(const std::string& text, const Json& json) const {
+    if (invocation_.json) {
+      print_json(json);
+    } else {
+      print_text(text);
+    }
+  }
+
+  void answer(const FileFacts& facts) const { answer(facts.text, facts.json); }
+
+  void show_file() const {
+    const std::string& path = options_.name();
+    switch (kind_of_file(path)) {
+      case FileKind::kGraph:
+        return show_graph();
+      case FileKind::kCluster:
+        return show_cluster(read_text_file(path));
+      case FileKind::kDeviceProfile:
+        return show_profile(load_device_profiles(path).front());
+      case FileKind::kPlacement:
+        expect_options("placement", {});
+        return answer(facts_of_placement(path));
+      case FileKind::kPolicy:
+        expect_options("policy", {});
+        return answer(facts_of_policy_file(path));
+      case FileKind::kSuite:
+        expect_options("suite", {});
+        return answer(facts_of_suite(path));
+      case FileKind::kOther:
+        throw Error(ErrorCode::kUnsupported,
+                    fmt::format("{}: there is nothing to show of such a file", path));
+    }
+  }
+
+  // What has this name: an agent and a grouping may share one.
+  std::vector<const Listing*> listings_with(const std::string& name) const {
+    std::vector<const Listing*> found;
+    for (const Listing& listing : listings()) {
+      const std::vector<std::string> names = listing.names();
+      if (std::ranges::find(names, name) != names.end()) {
+        found.push_back(&listing);
+      }
+    }
+    return found;
+  }
+
+  void show_name() const {
+    const std::string name = options_.name().substr(0, options_.name().find(':'));
+    const std::vector<const Listing*> found = listings_with(name);
+    if (found.empty()) {
+      fail_unknown(name);
+    }
+    const std::string_view what = found.size() == 1 ? found.front()->what : "";
+    if (what == "graphs") {
+      return show_graph();
+    }
+    if (what == "clusters") {
+      return show_cluster(std::string(shipped_cluster_file(name)));
+    }
+    if (what == "profiles") {
+      return show_profile(load_device_profile(name));
+    }
+    if (what == "suites") {
+      expect_options("suite", {"--output"});
+      return show_text_file(bench::write_suite(bench::load_suite(name)));
+    }
+    show_details(name, found);
+  }
+
+  [[noreturn]] static void fail_unknown(const std::string& name) {
+    std::vector<std::string> all;
+    for (const Listing& listing : listings()) {
+      std::ranges::copy(listing.names(), std::back_inserter(all));
+    }
+    const std::vector<std::string> nearest = nearest_names(name, all);
+    throw Error(ErrorCode::kUnknownName,
+                fmt::format("nothing is called '{}'{} (see emplace list --help)", excerpt(name),
+                            nearest.empty() ? "" : suggest_names(name, all)));
+  }
+
+  void show_details(const std::string& name, const std::vector<const Listing*>& found) const {
+    const bool is_agent = std::ranges::any_of(
+        found, [](const Listing* listing) { return listing->what == "agents"; });
+    if (is_agent) {
+      expect_options("agent", {"--cluster"});
+    } else {
+      expect_options(found.front()->one, {});
+    }
+    std::string text;
+    Json json = {{"schema_version", 1}};
+    for (const Listing* listing : found) {
+      text += (text.empty() ? "" : "\n") + details_of(*listing, name);
+      std::string member(listing->one);
+      std::ranges::replace(member, ' ', '_');
+      json.add(member, listing->entry(name).json);
+    }
+    if (is_agent && !options_.problem.cluster.empty()) {
+      const PolicyFacts facts = facts_of_policy(options_.name(), options_.problem.cluster);
+      text += "\n" + to_text(facts);
+      json.add("policy", to_json(facts));
+    }
+    answer(text, json);
+  }
+
+  // Prints or writes a file, ready to edit.
+  void show_text_file(const std::string& file) const {
+    if (options_.output.empty()) {
+      print(escape_json(file));
+    } else {
+      write_text_file(options_.output, file);
+    }
+  }
+
+  void show_cluster(const std::string& file) const {
+    expect_options("cluster", {"--profile", "--output"});
+    const Cluster cluster = load_cluster(options_.name());
+    if (options_.profile.empty()) {
+      note(fmt::format("{}: {}\n{}", cluster.name, cluster.summary, cluster_text(cluster)));
+      return show_text_file(file);
+    }
+    std::vector<std::string> names;
+    for (const DeviceProfile& profile : cluster.profiles) {
+      if (profile.name == options_.profile) {
+        return show_profile(profile);
+      }
+      names.push_back(profile.name);
+    }
+    throw_unknown_name("device profile", options_.profile, names);
+  }
+
+  void show_profile(const DeviceProfile& profile) const {
+    expect_options("device profile", {"--profile", "--output"});
+    if (options_.output.ends_with(".json")) {
+      write_text_file(options_.output, write_device_profile_json(profile));
+    } else if (!options_.output.empty()) {
+      check_profile_picture_path(options_.output);
+      write_profile_picture(options_.output, profile);
+    }
+    Json json = {{"schema_version", 1}};
+    json.add_all(cli::to_json(profile));
+    answer(cli::to_text(profile), json);
+  }
+
+  void show_graph() const {
+    const ProblemOptions& problem_options = options_.problem;
+    if (!options_.output.empty()) {
+      check_picture_path(options_.output, kGroupPictures);
+    }
+    expect_options("graph", {"--cluster", "--groups", "--grouping", "--compare-groupings",
+                             "--evaluations", "--seed", "--placement", "--output"});
+    const std::string grouping = problem_options.grouping();
+    if (problem_options.cluster.empty()) {
+      find_grouping(grouping);  // a mistyped name is reported before the graph is built
+      const OpGraph graph = load_graph(problem_options.graph);
+      show_grouped(graph, bench::group_graph(graph, problem_options.groups, grouping), nullptr);
+    } else {
+      const Problem problem = bench::load_problem(problem_options.graph, problem_options.cluster,
+                                                  problem_options.groups, grouping);
+      show_grouped(problem.graph(), problem.grouping(), &problem);
+    }
+  }
+
+  // Shows a grouped graph, and if there is a problem of it, that too.
+  void show_grouped(const OpGraph& graph, const Grouping& grouping, const Problem* problem) const {
+    const ProblemOptions& problem_options = options_.problem;
+    const GraphFacts facts = facts_of(graph, problem_options.grouping(), grouping);
+    std::string text = to_text(facts);
+    Json json = to_json(facts);
+    if (problem != nullptr) {
+      const ClusterFacts on_cluster = cluster_facts_of(*problem);
+      text += to_text(on_cluster);
+      add_to_json(json, on_cluster);
+    } else if (const Listing& graphs = find_listing("graphs"); !names_graph_file(options_.name())) {
+      text += parameters_of(graphs.entry(options_.name().substr(0, options_.name().find(':'))));
+    }
+    if (options_.compares_groupings) {
+      const bench::GroupingComparison comparison =
+          bench::on_threads(allowed_threads(invocation_.threads), [&] {
+            return bench::compare_groupings(problem_options.graph, problem_options.cluster,
+                                            problem_options.groups, options_.evaluations,
+                                            static_cast<std::uint64_t>(options_.seed));
+          });
+      text += cli::to_text(comparison);
+      json.add("groupings", cli::to_json(comparison));
+    }
+    if (!options_.output.empty()) {
+      std::optional<PlacedStep> step;
+      if (!options_.placement.empty()) {
+        step = place_from(problem_options, options_.placement);
+      }
+      write_group_picture(options_.output, graph, grouping, problem_options.grouping(),
+                          step ? &*step : nullptr);
+    }
+    answer(text, json);
+  }
+
+  const ShowOptions& options_;
+  const CLI::App& command_;
+  const Invocation& invocation_;
 };
-
-// What the graph is on a cluster.
-struct ClusterFacts {
-  std::string name{};
-  double bound_us = 0;
-  double largest_share = 0;  // of the work, in the heaviest group
-  std::vector<ClassTotals> classes{};
-};
-
-ClusterFacts cluster_facts_of(const Problem& problem) {
-  ClusterFacts facts{.name = problem.cluster().name,
-                     .bound_us = lower_bounds(problem).best_us(),
-                     .largest_share = bench::numbers_of(problem).largest_share};
-  const IdSpan<DeviceId, const Device> devices(std::span(problem.cluster().devices));
-  std::vector<bool> seen(problem.cluster().profiles.size());
-  for (DeviceId device = 0; device < problem.num_devices(); ++device) {
-    const std::size_t at = devices[device].profile;
-    if (seen[at]) {
-      continue;
-    }
-    seen[at] = true;
-    const DeviceProfile& profile = problem.cluster().profiles[at];
-    ClassTotals totals{profile.name, profile.device_class, 0, {}};
-    for (OpId op = 0; op < problem.num_ops(); ++op) {
-      totals.all_ops_us += problem.cost_us(op, device);
-      ++totals.ops_by_cost_source[static_cast<std::size_t>(problem.cost_source(op, device))];
-    }
-    facts.classes.push_back(std::move(totals));
-  }
-  return facts;
-}
-
-std::string cluster_to_text(const ClusterFacts& facts) {
-  std::string text = fmt::format(
-      "\non {}, where no placement that fits is faster than {:.3f} ms and the largest group has "
-      "{:.1f} % of the work\n\n",
-      facts.name, facts.bound_us / 1e3, facts.largest_share * 100);
-  TextTable classes({{"profile"},
-                     {"device class"},
-                     {"all ops [ms]", Align::kRight},
-                     {"measured", Align::kRight},
-                     {"interpolated", Align::kRight},
-                     {"roofline", Align::kRight},
-                     {"guess", Align::kRight}});
-  for (const ClassTotals& totals : facts.classes) {
-    std::vector<std::string> row = {totals.profile, totals.device_class,
-                                    fmt::format("{:.3f}", totals.all_ops_us / 1e3)};
-    for (const std::int64_t ops : totals.ops_by_cost_source) {
-      row.push_back(fmt::format("{}", ops));
-    }
-    classes.add_row(std::move(row));
-  }
-  return text + classes.to_terminal(false);
-}
-
-void add_to_json(Json& json, const ClusterFacts& facts) {
-  json.add("cluster", facts.name);
-  json.add("bound_us", facts.bound_us);
-  json.add("largest_group_share", facts.largest_share);
-  Json classes = Json::array();
-  for (const ClassTotals& totals : facts.classes) {
-    Json cost_sources = Json::object();
-    for (const CostSource source : kCostSources) {
-      cost_sources.add(to_string(source),
-                       totals.ops_by_cost_source[static_cast<std::size_t>(source)]);
-    }
-    classes.push_back({{"profile", totals.profile},
-                       {"device_class", totals.device_class},
-                       {"all_ops_us", totals.all_ops_us},
-                       {"ops_by_cost_source", std::move(cost_sources)}});
-  }
-  json.add("device_classes", classes);
-}
-
-// Tells of a grouped graph, and if there is a problem of it, of that too.
-void tell(const ShowOptions& options, const OpGraph& graph, const Grouping& grouping,
-          const Problem* problem) {
-  const GraphFacts facts = facts_of(graph, options.problem.grouping(), grouping);
-  std::string text = to_text(facts);
-  Json json = to_json(facts);
-  if (problem != nullptr) {
-    const ClusterFacts on_cluster = cluster_facts_of(*problem);
-    text += cluster_to_text(on_cluster);
-    add_to_json(json, on_cluster);
-  }
-  if (options.compares_groupings) {
-    const bench::GroupingComparison comparison =
-        bench::on_threads(allowed_threads(options.threads), [&] {
-          return bench::compare_groupings(options.problem.graph, options.problem.cluster,
-                                          options.problem.groups, options.evaluations,
-                                          static_cast<std::uint64_t>(options.seed));
-        });
-    text += cli::to_text(comparison);
-    json.add("groupings", cli::to_json(comparison));
-  }
-  if (!options.picture.empty()) {
-    std::optional<PlacedStep> step;
-    if (!options.placement.empty()) {
-      step = place_from_file(options.problem, options.placement);
-    }
-    write_group_picture(options.picture, graph, grouping, options.problem.grouping(),
-                        step ? &*step : nullptr);
-  }
-  if (options.json) {
-    print_json(json);
-  } else {
-    print_text(text);
-  }
-}
-
-// Tells of an agent, which has neither groups nor a picture.
-void show_policy(const ShowOptions& options) {
-  const std::string& agent = options.problem.graph;
-  const std::string& cluster = options.problem.cluster;
-  if (cluster.empty()) {
-    throw Error(
-        ErrorCode::kUsage,
-        fmt::format("the policy of agent '{}' depends on the devices; give --cluster", agent));
-  }
-  if (options.compares_groupings || !options.picture.empty()) {
-    throw Error(ErrorCode::kUsage, fmt::format("'{}' is an agent; --compare-groupings and "
-                                               "--picture are for graphs",
-                                               agent));
-  }
-  const PolicyFacts facts = facts_of_policy(agent, cluster);
-  if (options.json) {
-    print_json(to_json(facts));
-  } else {
-    print_text(to_text(facts));
-  }
-}
-
-void show(const ShowOptions& options) {
-  if (names_agent(options.problem.graph)) {
-    show_policy(options);
-    return;
-  }
-  if (!options.picture.empty()) {
-    check_picture_path(options.picture, kGroupPictures);
-  }
-  const ProblemOptions& problem_options = options.problem;
-  const std::string grouping = problem_options.grouping();
-  if (problem_options.cluster.empty()) {
-    find_grouping(grouping);  // a mistyped name is told before the graph is built
-    const OpGraph graph = load_graph(problem_options.graph);
-    tell(options, graph, bench::group_graph(graph, problem_options.groups, grouping), nullptr);
-  } else {
-    const Problem problem = bench::load_problem(problem_options.graph, problem_options.cluster,
-                                                problem_options.groups, grouping);
-    tell(options, problem.graph(), problem.grouping(), &problem);
-  }
-}
 
 }  // namespace
 
 void add_show(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("show", "Show a graph, what it costs on a cluster, or an agent's policy");
+  CLI::App* command = app.add_subcommand(
+      "show",
+      "Show a graph, cluster, device profile, agent, or anything else that has a name or a file");
   command->group("Look up");
   set_examples(*command, {"emplace show inception-v3 --cluster p2-8xlarge-2",
-                          "emplace show placeto --cluster p2-8xlarge-2"});
+                          "emplace show placeto", "emplace show p2-8xlarge-2 > my-cluster.json",
+                          "emplace show k80 -o k80.svg", "emplace show placement.json"});
   const auto options = std::make_shared<ShowOptions>();
-  add_graph(*command, options->problem.graph)
+  command
+      ->add_option("NAME", options->problem.graph,
+                   "NAME[:key=value,...] of emplace list, or a file: graph, cluster, device "
+                   "profile, placement, policy or suite")
       ->required()
-      ->description(
-          "NAME[:key=value,...] of a graph (emplace list graphs) or of an agent (emplace "
-          "list agents), or a graph file");
+      ->type_name("GRAPH");
   CLI::Option* cluster = add_cluster(*command, options->problem.cluster);
+  cluster->description(
+      "Show what the graph costs on this cluster, or the policy of the agent for it");
   add_grouping_options(*command, options->problem);
+  command
+      ->add_option("--profile", options->profile, "Show this device profile of the cluster instead")
+      ->type_name("NAME")
+      ->group("Problem");
   CLI::Option* compare =
       command
           ->add_flag("--compare-groupings", options->compares_groupings,
@@ -230,23 +323,19 @@ void add_show(CLI::App& app, Action& action) {
           ->group("Comparison");
   add_evaluations(*command, options->evaluations)->needs(compare)->group("Comparison");
   add_seed(*command, options->seed)->needs(compare)->group("Comparison");
-  add_threads(*command, options->threads)->needs(compare)->group("Comparison");
-  CLI::Option* picture = command
-                             ->add_option("--picture", options->picture,
-                                          "Draw the groups: FILE.svg, or FILE.dot for Graphviz")
-                             ->type_name("FILE")
-                             ->group("Output");
-  command
-      ->add_option("--placement", options->placement,
-                   "Color the groups of the picture by the devices of a placement file (JSON)")
-      ->type_name("FILE")
+  CLI::Option* output =
+      add_output(*command, options->output,
+                 "Write the file of a cluster, suite or device profile (FILE.json), or a picture: "
+                 "the groups of a graph (.svg, .dot for Graphviz), the rooflines of a profile "
+                 "(.svg, .html)");
+  add_placement(*command, options->placement)
+      ->description("Color the groups of the picture by the devices of this placement")
       ->needs(cluster)
-      ->needs(picture)
+      ->needs(output)
       ->group("Output");
-  add_json(*command, options->json);
-  command->callback([options, &action] {
-    action = [options](const Invocation&) {
-      show(*options);
+  command->callback([options, command, &action] {
+    action = [options, command](const Invocation& invocation) {
+      Show(*options, *command, invocation).run();
       return Outcome::kOk;
     };
   });

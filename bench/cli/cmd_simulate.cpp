@@ -1,6 +1,8 @@
 #include "allowed_threads.hpp"
 #include "command.hpp"
+#include "explanation_report.hpp"
 #include "help_text.hpp"
+#include "memory_chart.hpp"
 #include "memory_overflow.hpp"
 #include "options.hpp"
 #include "picture.hpp"
@@ -8,6 +10,7 @@
 #include "replicas_report.hpp"
 #include "terminal.hpp"
 
+#include <emplace/bench/explanation_json.hpp>
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json.hpp>
@@ -26,16 +29,22 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace emplace::cli {
 namespace {
 
-struct SimulateOptions : StepOptions {
+constexpr std::array<std::string_view, 3> kTraceEndings = {".json", kPerfettoSuffix, ".svg"};
+
+struct SimulateOptions {
+  ProblemOptions problem;
+  AgentOptions agent;
+  std::string placement;  // as for place_from()
   std::string cases;
   ReplicaFlags replicas;
-  std::string trace;
-  std::string picture;
-  bool json = false;
+  std::vector<std::string> traces;
+  bool explain = false;
+  std::string memory;  // of this device
 };
 
 // Answers each case before it reads the next, so that another program may hold a conversation.
@@ -80,39 +89,68 @@ void simulate_cases(const std::string& path) {
   simulate_cases(file, path);
 }
 
-// Answers a search that was stopped with the best placement that it had.
-Outcome simulate_problem(const SimulateOptions& options) {
-  refuse_two_answers(options.json, options.trace, "--trace");
-  refuse_two_answers(options.json, options.picture, "--picture");
-  const std::array<std::pair<std::string_view, std::string>, 2> files = {
-      {{"--trace", options.trace}, {"--picture", options.picture}}};
+PlacedStep place(const SimulateOptions& options) {
+  const ProblemOptions& problem = options.problem;
+  const bool by_agent = !options.agent.agent.empty();
+  const bool names_problem = !problem.graph.empty() && !problem.cluster.empty();
+  if (by_agent ? !names_problem : options.placement.empty()) {
+    throw Error(ErrorCode::kUsage,
+                "give --cases FILE, --placement FILE, or GRAPH with --cluster and --agent (see "
+                "emplace simulate --help)");
+  }
+  return by_agent ? place_with_agent(problem, options.agent)
+                  : place_from(problem, options.placement);
+}
+
+void check_traces(const SimulateOptions& options, bool json) {
+  std::vector<std::pair<std::string_view, std::string>> files;
+  for (const std::string& path : options.traces) {
+    refuse_two_answers(json, path, "--trace");
+    expect_ending("--trace", path, kTraceEndings);
+    files.emplace_back("--trace", path);
+    if (path.ends_with(kPerfettoSuffix)) {
+      require_perfetto_traces();
+    }
+  }
   refuse_same_files(files);
-  if (!options.picture.empty()) {
-    check_picture_path(options.picture, kStepPictures);
+}
+
+void write_traces(const SimulateOptions& options, const PlacedStep& step) {
+  for (const std::string& path : options.traces) {
+    if (path.ends_with(".svg")) {
+      write_step_picture(path, step);
+    } else {
+      write_text_file(path, path.ends_with(kPerfettoSuffix)
+                                ? write_perfetto_trace(step.problem(), step.record)
+                                : write_chrome_trace(step.problem(), step.record));
+    }
   }
-  const bool is_perfetto = options.trace.ends_with(kPerfettoSuffix);
-  if (is_perfetto) {
-    require_perfetto_traces();
-  }
-  const PlacedStep step = place_step(options, "simulate", "--cases FILE, or ");
-  if (!options.trace.empty()) {
-    write_text_file(options.trace, is_perfetto ? write_perfetto_trace(step.problem(), step.record)
-                                               : write_chrome_trace(step.problem(), step.record));
-  }
-  if (!options.picture.empty()) {
-    write_step_picture(options.picture, step);
-  }
-  note_guesses(step);
+}
+
+Json explain_as_json(const PlacedStep& step) {
+  Json json = {{"schema_version", 1},
+               {"graph", step.graph},
+               {"cluster", step.cluster},
+               {"placed_by", step.placed_by},
+               {"bound_us", step.entry.bounds.best_us()},
+               {"gap", step.gap()}};
+  json.add_all(Json::of_text(
+      bench::explanation_json(step.problem(), step.record, explain(step.problem(), step.record))));
+  return json;
+}
+
+void print_step(const SimulateOptions& options, const PlacedStep& step,
+                const Invocation& invocation) {
   note_out_of_memory(step);
   std::optional<ReplicaReport> replicas;
   if (options.replicas.replicas > 0) {
-    replicas = bench::on_threads(allowed_threads(options.threads), [&] {
+    replicas = bench::on_threads(allowed_threads(invocation.threads), [&] {
       return simulate_replicas(step, {.graph = step.graph, .cluster = step.cluster},
                                options.replicas, options.agent.seed);
     });
     note_exact_costs(*replicas);
   }
-  if (options.json) {
+  if (invocation.json) {
     Json json = to_json(step);
     if (replicas) {
       json.add("replicas", to_json(*replicas));
@@ -121,18 +159,43 @@ Outcome simulate_problem(const SimulateOptions& options) {
   } else {
     print_text(to_text(step, replicas ? to_text(*replicas) : ""));
   }
+}
+
+// Answers a search that was stopped with the best placement that it had.
+Outcome simulate_problem(const SimulateOptions& options, const Invocation& invocation) {
+  check_traces(options, invocation.json);
+  const PlacedStep step =
+      bench::on_threads(allowed_threads(invocation.threads), [&] { return place(options); });
+  std::optional<DeviceId> device;
+  if (!options.memory.empty()) {
+    device = find_device(step, options.memory);
+  }
+  write_traces(options, step);
+  note_guesses(step);
+  if (device && invocation.json) {
+    print_json(memory_to_json(step, *device));
+  } else if (device) {
+    print_text(memory_to_text(step, *device));
+  } else if (options.explain && invocation.json) {
+    print_json(explain_as_json(step));
+  } else if (options.explain) {
+    print_text(to_text(step, explain(step.problem(), step.record)));
+  } else {
+    print_step(options, step, invocation);
+  }
   return step.was_stopped ? Outcome::kInterrupted : Outcome::kOk;
 }
 
 }  // namespace
 
 void add_simulate(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("simulate", "Simulate one step of a placed graph");
+  CLI::App* command = app.add_subcommand(
+      "simulate", "Simulate one step of a placed graph, and explain what bounds it");
   command->group("Place a graph");
   set_examples(*command,
-               {"emplace simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu",
-                "emplace simulate inception-v3 --cluster p2-8xlarge-2 --placement placement.json "
-                "--trace trace.json"});
+               {"emplace simulate inception-v3 --cluster p2-8xlarge-2 --agent heft --explain",
+                "emplace simulate --placement placement.json --trace trace.json",
+                "emplace simulate nmt --cluster p2-8xlarge-2 --agent single-gpu --memory gpu:0"});
   const auto options = std::make_shared<SimulateOptions>();
   CLI::Option* cases =
       command
@@ -141,28 +204,40 @@ void add_simulate(CLI::App& app, Action& action) {
               "Case file (JSON lines) instead of GRAPH, - for standard input; prints JSON lines")
           ->type_name("FILE")
           ->group("Problem");
-  CLI::Option* placement = add_step_options(*command, *options);
-  add_replica_options(*command, options->replicas);
-  CLI::Option* trace = command
-                           ->add_option("--trace", options->trace,
-                                        "Write a trace for chrome://tracing or ui.perfetto.dev; "
-                                        "FILE.pftrace: Perfetto's own format, for large steps")
-                           ->type_name("FILE")
-                           ->group("Output");
-  CLI::Option* picture =
-      command->add_option("--picture", options->picture, "Draw the step as a timeline: FILE.svg")
-          ->type_name("FILE")
+  add_problem_options(*command, options->problem);
+  add_agent_options(*command, options->agent);
+  CLI::Option* placement = add_placement(*command, options->placement);
+  for (const char* other : {"--agent", "--groups", "--grouping"}) {
+    placement->excludes(command->get_option(other));
+  }
+  CLI::Option* explain =
+      command->add_flag("--explain", options->explain, "Show what bounds the step instead")
           ->group("Output");
-  add_json(*command, options->json);
-  for (const char* other :
-       {"--graph", "--cluster", "--groups", "--grouping", "--agent", "--result", "--replicas"}) {
+  command
+      ->add_option("--memory", options->memory,
+                   "Show how the memory of this device fills and empties instead")
+      ->type_name("DEVICE")
+      ->excludes(explain)
+      ->group("Output");
+  command
+      ->add_option("--trace", options->traces,
+                   "Write the timeline: FILE.json for ui.perfetto.dev and chrome://tracing, "
+                   "FILE.pftrace for large steps, FILE.svg as a picture; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("FILE")
+      ->group("Output");
+  add_replica_options(*command, options->replicas);
+  for (const char* other : {"--explain", "--memory"}) {
+    command->get_option("--replicas")->excludes(command->get_option(other));
+  }
+  for (const char* other : {"GRAPH", "--cluster", "--groups", "--grouping", "--agent",
+                            "--placement", "--replicas", "--trace", "--explain", "--memory"}) {
     cases->excludes(command->get_option(other));
   }
-  cases->excludes(placement)->excludes(trace)->excludes(picture);
   command->callback([options, &action] {
-    action = [options](const Invocation&) {
+    action = [options](const Invocation& invocation) {
       if (options->cases.empty()) {
-        return simulate_problem(*options);
+        return simulate_problem(*options, invocation);
       }
       simulate_cases(options->cases);
       return Outcome::kOk;

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace emplace::cli {
 namespace {
@@ -33,6 +34,7 @@ using bench::Training;
 using bench::TrainingEnd;
 using Clock = std::chrono::steady_clock;
 constexpr double kDefaultCheckpointSeconds = 30;
+constexpr std::array<std::string_view, 2> kCurveEndings = {".csv", ".svg"};
 
 struct TrainOptions {
   std::string agent;
@@ -42,14 +44,10 @@ struct TrainOptions {
   std::int64_t episodes = 0;
   std::int64_t patience = 0;
   std::int64_t seed = 0;
-  int threads = 0;
   std::string output;
-  std::string curve;
-  std::string picture;
-  std::string axis = std::string(to_string(bench::CurveAxis::kEvaluations));
+  std::vector<std::string> curves;
   double checkpoint_every_s = kDefaultCheckpointSeconds;
   bool resume = false;
-  bool json = false;
 
   std::string checkpoint() const { return output + ".checkpoint"; }
 };
@@ -73,12 +71,9 @@ bench::TrainingPlan plan_of(const TrainOptions& options) {
 // Writes all that a training leaves; the checkpoint last, so that what it belongs to is there.
 void save(const TrainOptions& options, const Training& training) {
   write_text_file(options.output, training.policy_file());
-  if (!options.curve.empty()) {
-    write_text_file(options.curve, training.curve().to_csv());
-  }
-  if (!options.picture.empty()) {
-    write_text_file(options.picture, training.curve().to_svg(training.references(),
-                                                             bench::curve_axis_of(options.axis)));
+  for (const std::string& path : options.curves) {
+    write_text_file(path, path.ends_with(".svg") ? training.curve().to_svg(training.references())
+                                                 : training.curve().to_csv());
   }
   write_text_file(options.checkpoint(), training.checkpoint());
 }
@@ -129,13 +124,13 @@ std::optional<std::string> find_checkpoint(const TrainOptions& options) {
   return read_text_file(checkpoint);
 }
 
-TrainingEnd train(const TrainOptions& options, Training& training) {
+TrainingEnd train(const TrainOptions& options, Training& training, int threads) {
   const std::atomic<bool>& stop = stop_on_signal();
   TrainingProgress progress(training);
   // The first update is saved at once: a file that cannot be written is told before hours are lost.
   std::optional<Clock::time_point> saved;
   const std::chrono::duration<double> interval(options.checkpoint_every_s);
-  return training.run(allowed_threads(options.threads), [&] {
+  return training.run(allowed_threads(threads), [&] {
     progress.show();
     if (stop) {
       return false;
@@ -198,16 +193,12 @@ Json to_json(const TrainOptions& options, const Training& training, TrainingEnd 
 }
 
 void check(const TrainOptions& options) {
-  if (!options.picture.empty() && !options.picture.ends_with(".svg")) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("--picture: expected a name that ends in .svg, found '{}'",
-                            excerpt(options.picture)));
+  std::vector<std::pair<std::string_view, std::string>> files = {
+      {"--output", options.output}, {"the checkpoint of --output", options.checkpoint()}};
+  for (const std::string& path : options.curves) {
+    expect_ending("--curve", path, kCurveEndings);
+    files.emplace_back("--curve", path);
   }
-  const std::array<std::pair<std::string_view, std::string>, 4> files = {
-      {{"--output", options.output},
-       {"--curve", options.curve},
-       {"--picture", options.picture},
-       {"the checkpoint of --output", options.checkpoint()}}};
   for (const auto& [name, path] : files) {
     if (path == "-") {
       throw Error(ErrorCode::kUsage,
@@ -217,14 +208,14 @@ void check(const TrainOptions& options) {
   refuse_same_files(files);
 }
 
-Outcome run(const TrainOptions& options) {
+Outcome run(const TrainOptions& options, const Invocation& invocation) {
   check(options);
   Training training(plan_of(options));
   const bench::FileLock lock(options.output, "training");
   if (const std::optional<std::string> checkpoint = find_checkpoint(options)) {
     training.resume(*checkpoint, options.checkpoint());
   }
-  const TrainingEnd end = train(options, training);
+  const TrainingEnd end = train(options, training, invocation.threads);
   save(options, training);
   if (end == TrainingEnd::kStopped) {
     print_error(fmt::format(
@@ -234,7 +225,7 @@ Outcome run(const TrainOptions& options) {
   }
   std::error_code ignored;
   std::filesystem::remove(options.checkpoint(), ignored);
-  if (options.json) {
+  if (invocation.json) {
     print_json(to_json(options, training, end));
   } else {
     print_text(to_text(options, training, end));
@@ -257,7 +248,7 @@ void add_train(CLI::App& app, Action& action) {
   add_graphs(*command, options->graphs)
       ->required()
       ->description(
-          "NAME[:key=value,...] (emplace list graphs), or graph files; a family stands for its "
+          "NAME[:key=value,...] (emplace list graphs), or graph files; a family means all its "
           "training graphs");
   command
       ->add_option("--cluster", options->clusters,
@@ -280,24 +271,15 @@ void add_train(CLI::App& app, Action& action) {
       ->group("Training")
       ->capture_default_str();
   add_seed(*command, options->seed)->group("Training");
-  add_threads(*command, options->threads)->group("Training");
   command->add_flag("--resume", options->resume, "Continue from OUTPUT.checkpoint")
       ->group("Training");
   add_output(*command, options->output, "Write the policy here")->required();
-  command->add_option("--curve", options->curve, "Write the learning curve here, as CSV")
-      ->type_name("FILE")
-      ->group("Output");
-  CLI::Option* const picture =
-      command->add_option("--picture", options->picture, "Draw the learning curve here, as SVG")
-          ->type_name("FILE")
-          ->group("Output");
   command
-      ->add_option("--axis", options->axis,
-                   "The horizontal axis of the picture: evaluations, episodes or updates")
-      ->check(CLI::IsMember(bench::curve_axis_names()))
-      ->needs(picture)
-      ->capture_default_str()
-      ->type_name("AXIS")
+      ->add_option("--curve", options->curves,
+                   "Write the learning curve: FILE.csv, or FILE.svg as a picture; may be given "
+                   "again")
+      ->allow_extra_args(false)
+      ->type_name("FILE")
       ->group("Output");
   command
       ->add_option("--checkpoint-every", options->checkpoint_every_s,
@@ -307,9 +289,9 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("S")
       ->default_str(fmt::format("{}", kDefaultCheckpointSeconds))
       ->group("Output");
-  add_json(*command, options->json);
-  command->callback(
-      [options, &action] { action = [options](const Invocation&) { return run(*options); }; });
+  command->callback([options, &action] {
+    action = [options](const Invocation& invocation) { return run(*options, invocation); };
+  });
 }
 
 }  // namespace emplace::cli

@@ -19,36 +19,31 @@ struct Invocation {
   std::vector<std::string> arguments{};  ///< of the process, with its name
   std::string color = "auto";            ///< "auto", "always" or "never"
   bool quiet = false;                    ///< only errors go to standard error
+  bool json = false;                     ///< answers are JSON
+  int threads = 0;                       ///< 0: all cores
 };
 
 /// Runs a command. Throws Error for a user's mistake.
 using Action = std::function<Outcome(const Invocation&)>;
 
 /// Add a command to the program; if the user chose it, parsing sets `action`.
-void add_best_known(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
-void add_completion(CLI::App& app, Action& action);
-void add_docs(CLI::App& app, Action& action);
+void add_convert(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
-void add_explain(CLI::App& app, Action& action);
-void add_export(CLI::App& app, Action& action);
-void add_export_results(CLI::App& app, Action& action);
-void add_help(CLI::App& app, Action& action);
-void add_import(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
-void add_man(CLI::App& app, Action& action);
 void add_merge(CLI::App& app, Action& action);
-void add_new_agent(CLI::App& app, Action& action);
 void add_place(CLI::App& app, Action& action);
-void add_profile(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
-void add_result(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
-void add_version(CLI::App& app, Action& action);
+
+/// Add a command to the group `dev`, which is for maintainers.
+void add_best_known(CLI::App& dev, Action& action);
+void add_docs(CLI::App& dev, Action& action);
+void add_fit(CLI::App& dev, Action& action);
 
 }  // namespace emplace::cli

@@ -1,8 +1,8 @@
 #include "fastest_steps.hpp"
 
 #include "placed_step.hpp"
-#include "stored_cell.hpp"
 
+#include <emplace/bench/result_tables.hpp>
 #include <emplace/bench/suite_index.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
@@ -39,7 +39,7 @@ PageStep step_of(const bench::StoredRun& run, const bench::SuiteIndex& index,
 }  // namespace
 
 std::vector<PageStep> fastest_steps(const bench::StoredRun& run, const std::string& folder) {
-  const auto fastest = fastest_cells(run);
+  const auto fastest = bench::fastest_cells(run);
   const bench::SuiteIndex index(run.manifest.suite, run.manifest.root_seed);
   std::vector<PageStep> steps;
   const auto has = [&](const bench::Cell& cell) {

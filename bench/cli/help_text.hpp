@@ -20,7 +20,7 @@ void set_examples(CLI::App& command, const std::vector<std::string>& examples);
 /// Returns command lines to copy: at least one for each command that does something.
 std::vector<std::string> examples_of(const CLI::App& command);
 
-/// Returns the command as it is typed: "emplace profile show".
+/// Returns the command as it is typed: "emplace dev fit".
 std::string full_name(const CLI::App& command);
 
 /// Returns how the command is called: "emplace train AGENT GRAPH... --cluster CLUSTER...

@@ -3,6 +3,7 @@
 #include "cluster_text.hpp"
 
 #include <emplace/agents/registry.hpp>
+#include <emplace/bench/best_known.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
@@ -230,6 +231,28 @@ ListingEntry suite_entry(const std::string& name) {
   return {.name = name, .summary = suite.summary, .json = Json::of_text(bench::write_suite(suite))};
 }
 
+std::vector<std::string> best_known_names() {
+  std::vector<std::string> names;
+  for (const bench::BestKnown& entry : bench::shipped_best_known()) {
+    names.push_back(fmt::format("{} on {}", entry.graph, entry.cluster));
+  }
+  return names;
+}
+
+ListingEntry best_known_entry(const std::string& name) {
+  const std::size_t on = name.find(" on ");
+  const bench::BestKnown entry =
+      bench::find_best_known(name.substr(0, on), name.substr(on + 4)).value();
+  return {.name = name,
+          .cells = {fmt::format("{:.3f}", entry.step_time_us / 1e3)},
+          .summary = "found by " + entry.found.by,
+          .json = {{"graph", entry.graph},
+                   {"cluster", entry.cluster},
+                   {"step_time_us", entry.step_time_us},
+                   {"groups", entry.placement.size()},
+                   {"found", to_json(entry.found)}}};
+}
+
 }  // namespace
 
 std::string allowed_values(const ParamSpec& parameter, std::string_view quote) {
@@ -252,6 +275,11 @@ std::string allowed_values(const ParamSpec& parameter, std::string_view quote) {
 std::span<const Listing> listings() {
   static const std::vector<Listing> all = {
       {"agents", "agent", {{"kind"}}, agent_names, agent_entry},
+      {"best-known",
+       "best known placement",
+       {{"step [ms]", kRightAligned}},
+       best_known_names,
+       best_known_entry},
       {"clusters", "cluster", {{"devices", kRightAligned}}, cluster_names, cluster_entry},
       {"formats", "format", {{"read"}, {"written"}}, format_names, format_entry},
       {"graphs", "graph", {}, graph_names, graph_entry},

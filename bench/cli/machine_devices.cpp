@@ -1,11 +1,13 @@
 #include "machine_devices.hpp"
 
+#include "optional_parts.hpp"
 #include "terminal.hpp"
 
 #include <emplace/calibrate/cpu_device.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/graphs/error.hpp>
 
+#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,6 +19,9 @@
 
 namespace emplace::cli {
 namespace {
+
+// A fixture for tests, not a trace of everything.
+constexpr std::size_t kMaxRecordedBytes = std::size_t{1} << 20;
 
 struct Wanted {
   bool is_gpu = false;
@@ -101,6 +106,14 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
       ->group("Measurement");
 }
 
+void add_runs(CLI::App& command, int& runs) {
+  command.add_option("--runs", runs, "Runs of each op and copy")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group("Measurement");
+}
+
 std::vector<calibrate::ComputeDevice*> MachineDevices::all() const {
   std::vector<calibrate::ComputeDevice*> devices;
   std::ranges::transform(owned, std::back_inserter(devices),
@@ -137,6 +150,36 @@ MachineDevices find_devices(const MachineOptions& options, const std::atomic<boo
     }
   }
   return machine;
+}
+
+MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
+                                const std::atomic<bool>& stop, calibrate::ActivityRecording* kept) {
+  if (!has_gpu) {
+    return find_devices(options, stop);
+  }
+  std::unique_ptr<calibrate::ActivitySource> source = calibrate::open_cupti();
+  if (!source->why_none().empty()) {
+    note(
+        fmt::format("emplace: warning: ops are timed with events, which include the gaps between "
+                    "their kernels: {}",
+                    source->why_none()));
+  }
+  if (kept != nullptr) {
+    source = calibrate::keep_activities(std::move(source), kMaxRecordedBytes, *kept);
+  }
+  return find_devices(options, stop, std::move(source));
+}
+
+void note_missing_onednn(const MachineOptions& options) {
+  const auto parts = optional_parts();
+  const auto onednn = std::ranges::find(parts, "oneDNN", &OptionalPart::name);
+  if (onednn != parts.end() && !onednn->present &&
+      options.devices.find("cpu") != std::string::npos) {
+    note(
+        fmt::format("emplace: warning: without oneDNN, convolutions and matrix products on the CPU "
+                    "run as plain loops, far slower than in a framework; {}",
+                    onednn->how_to_get));
+  }
 }
 
 void expect_devices_of(const Cluster& cluster, const std::string& source,

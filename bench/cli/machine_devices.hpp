@@ -1,6 +1,6 @@
 #pragma once
 
-// The devices of this machine that `emplace calibrate` measures, as its options name them.
+// The devices of this machine that `emplace calibrate` measures and `emplace validate` uses.
 
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/compute_device.hpp>
@@ -27,6 +27,9 @@ struct MachineOptions {
 /// Adds --devices and --fp32.
 void add_machine_options(CLI::App& command, MachineOptions& options);
 
+/// Adds --runs.
+void add_runs(CLI::App& command, int& runs);
+
 /// Holds the devices, GPUs first.
 struct MachineDevices {
   std::vector<std::unique_ptr<calibrate::ComputeDevice>> owned{};
@@ -41,6 +44,15 @@ struct MachineDevices {
 /// message says what is missing, how to get it, and how to go on without.
 MachineDevices find_devices(const MachineOptions& options, const std::atomic<bool>& stop,
                             const std::shared_ptr<calibrate::ActivitySource>& activities = nullptr);
+
+/// Opens the devices, with a profiler for GPUs, and warns if there is none to be had. What CUPTI
+/// writes at first goes to `kept` as well, if that is not null.
+MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
+                                const std::atomic<bool>& stop, calibrate::ActivityRecording* kept);
+
+/// Warns if the CPU is to be measured without oneDNN: a placement would be judged by convolutions
+/// that no framework runs so slowly.
+void note_missing_onednn(const MachineOptions& options);
 
 /// Throws kUsage unless `cluster` has exactly the devices of this machine, by name and in order.
 /// Warns where one is of another class, or computes in another arithmetic, than the cluster says.

@@ -78,11 +78,11 @@ const CLI::App& find_command(const CLI::App& app, const std::string& name) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("{} has no command '{}'", full_name(app), excerpt(name)));
   }
-  // All are listed: there is no other place to look them up at this moment.
   throw Error(ErrorCode::kUsage,
-              fmt::format("unknown command '{}'{}", excerpt(name),
+              fmt::format("unknown command '{}'{} (see {} --help)", excerpt(name),
                           nearest_names(name, names).empty() ? "; known: " + listed(names)
-                                                             : suggest_names(name, names)));
+                                                             : suggest_names(name, names),
+                          full_name(app)));
 }
 
 // CLI11 would take a mistyped command for a value too many; say what it is.
@@ -90,7 +90,9 @@ void check_command(const CLI::App& app, int argc, const char* const* argv) {
   const CLI::App* level = &app;
   for (int i = 1; i < argc && !level->get_subcommands({}).empty(); ++i) {
     const std::string argument = argv[i];
-    if (argument == "--color" || argument == "--plugin") {
+    const CLI::Option* const option =
+        argument.starts_with("-") ? app.get_option_no_throw(argument) : nullptr;
+    if (option != nullptr && option->get_items_expected_max() > 0) {
       ++i;
     } else if (!argument.starts_with("-")) {
       level = &find_command(*level, argument);
@@ -178,12 +180,23 @@ void refuse_same_files(std::span<const std::pair<std::string_view, std::string>>
   }
 }
 
+void expect_ending(std::string_view option, std::string_view path,
+                   std::span<const std::string_view> endings) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (!ending.empty() && std::ranges::none_of(endings, [&](std::string_view known) {
+        return path.ends_with(known);
+      })) {
+    throw Error(ErrorCode::kUsage, fmt::format("{}: expected a name that ends in {}, found '{}'",
+                                               option, fmt::join(endings, ", "), excerpt(path)));
+  }
+}
+
 CLI::Option* add_graph(CLI::App& command, std::string& graph) {
-  return command.add_option("GRAPH,--graph", graph, kGraphText)->type_name("GRAPH");
+  return command.add_option("GRAPH", graph, kGraphText)->type_name("GRAPH");
 }
 
 CLI::Option* add_graphs(CLI::App& command, std::vector<std::string>& graphs) {
-  return command.add_option("GRAPH,--graph", graphs, kGraphText)->type_name("GRAPH");
+  return command.add_option("GRAPH", graphs, kGraphText)->type_name("GRAPH");
 }
 
 CLI::Option* add_cluster(CLI::App& command, std::string& cluster) {
@@ -213,18 +226,6 @@ void add_grouping_options(CLI::App& command, ProblemOptions& options) {
 void add_problem_options(CLI::App& command, ProblemOptions& options) {
   add_graph(command, options.graph);
   add_cluster(command, options.cluster);
-  // Runs after that of --cluster, since it is added later.
-  command
-      .add_option_function<std::string>(
-          "--math",
-          [&cluster = options.cluster](const std::string& math) { cluster += ":math=" + math; },
-          "Arithmetic of float32 convolutions and matrix products: float32, or tf32 on devices "
-          "that have it")
-      ->needs(command.get_option("--cluster"))
-      ->check(CLI::IsMember({"float32", "tf32"}))
-      ->type_name("MODE")
-      ->group("Problem")
-      ->default_str("as frameworks: convolutions tf32, products float32");
   add_grouping_options(command, options);
 }
 
@@ -243,45 +244,39 @@ CLI::Option* add_seed(CLI::App& command, std::int64_t& seed) {
       ->default_str(std::to_string(seed));
 }
 
-CLI::Option* add_threads(CLI::App& command, int& threads) {
-  return command.add_option("-j,--threads", threads, "Number of threads; results are the same")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N")
-      ->default_str("all cores");
-}
-
 CLI::Option* add_output(CLI::App& command, std::string& output, const std::string& what,
                         const std::string& type) {
   return command.add_option("-o,--output", output, what)->type_name(type)->group("Output");
 }
 
-CLI::Option* add_format(CLI::App& command, std::string& format,
-                        const std::vector<std::string>& formats) {
-  const std::span<const std::string> first(formats.data(), formats.size() - 1);
-  CLI::Option* option =
-      command
-          .add_option("--format", format,
-                      fmt::format("{} or {}", fmt::join(first, ", "), formats.back()))
-          ->check(CLI::IsMember(formats))
-          ->type_name("FORMAT")
-          ->capture_default_str()
-          ->group("Output");
+void add_format(CLI::App& command, std::string& format, std::span<const AnswerFormat> formats) {
+  std::vector<std::string> names = {"terminal"};
+  for (const AnswerFormat& each : formats) {
+    names.emplace_back(each.name);
+  }
+  const std::span<const std::string> first(names.data(), names.size() - 1);
   command
-      .add_flag_callback(
-          "--json", [&format] { format = "json"; }, "Same as --format json")
-      ->excludes(option)
+      .add_option("--format", format, fmt::format("{} or {}", fmt::join(first, ", "), names.back()))
+      ->check(CLI::IsMember(names))
+      ->type_name("FORMAT")
+      ->default_str("by the ending of --output, else terminal")
       ->group("Output");
-  return option;
 }
 
-CLI::Option* add_json(CLI::App& command, bool& json, const std::string& what) {
-  return command.add_flag("--json", json, what)->group("Output");
-}
-
-CLI::Option* add_cell(CLI::App& command, std::string& cell) {
-  return command
-      .add_option("--cell", cell, "Id of a cell, or its first digits (emplace result DIR --list)")
-      ->type_name("ID");
+std::string choose_format(bool json, const std::string& given, std::string_view output,
+                          std::span<const AnswerFormat> formats) {
+  if (json || (given.empty() && output.ends_with(".json"))) {
+    return "json";
+  }
+  if (!given.empty()) {
+    return given;
+  }
+  std::vector<std::string_view> endings = {".txt", ".json"};
+  std::ranges::transform(formats, std::back_inserter(endings), &AnswerFormat::ending);
+  expect_ending("--output", output, endings);
+  const auto implied = std::ranges::find_if(
+      formats, [&](const AnswerFormat& format) { return output.ends_with(format.ending); });
+  return implied == formats.end() ? "terminal" : std::string(implied->name);
 }
 
 void add_agent_options(CLI::App& command, AgentOptions& options) {
@@ -306,36 +301,13 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
   add_seed(command, options.seed)->needs(agent)->group("Placement");
 }
 
-CLI::Option* add_step_options(CLI::App& command, StepOptions& options) {
-  add_problem_options(command, options.problem);
-  add_agent_options(command, options.agent);
-  CLI::Option* placement =
-      command.add_option("--placement", options.placement, "Placement file instead of an agent")
-          ->type_name("FILE")
-          ->group("Placement");
-  for (const char* other : {"--agent", "--groups", "--grouping"}) {
-    placement->excludes(command.get_option(other));
-  }
-  CLI::Option* run =
-      command
-          .add_option("--result", options.run,
-                      "Folder of a run instead of an agent: the fastest placement of "
-                      "GRAPH and --cluster, or that of --cell")
-          ->type_name("DIR")
-          ->group("Placement");
-  for (const char* other : {"--agent", "--placement", "--groups", "--grouping"}) {
-    run->excludes(command.get_option(other));
-  }
-  CLI::Option* cell = add_cell(command, options.cell)->needs(run)->group("Placement");
-  for (const char* other : {"--graph", "--cluster", "--math"}) {
-    cell->excludes(command.get_option(other));
-  }
-  add_threads(command, options.threads)->group("Placement");
-  return placement;
-}
-
-const CLI::App& find_command(const CLI::App& app, std::span<const std::string> names) {
-  return names.empty() ? app : find_command(find_command(app, names.front()), names.subspan(1));
+CLI::Option* add_placement(CLI::App& command, std::string& placement) {
+  return command
+      .add_option("--placement", placement,
+                  "Placement file, or the results of a run: DIR takes the fastest placement of "
+                  "GRAPH and --cluster, DIR:CELL that of a cell (emplace report DIR --table cells)")
+      ->type_name("FILE")
+      ->group("Placement");
 }
 
 bool parse(CLI::App& app, int argc, const char* const* argv) {

@@ -54,24 +54,24 @@ struct CellChoice {
   std::string cluster{};  ///< empty: the only one of the run
 };
 
-/// Names a problem and a placement of it: by an agent, from a file, or of a run.
-struct StepOptions {
-  ProblemOptions problem{};
-  AgentOptions agent{};
-  std::string placement{};  ///< path of a file, or empty
-  std::string run{};        ///< folder of a run, or empty
-  std::string cell{};       ///< id of a cell of the run, or empty
-  int threads = 0;          ///< 0: all cores
+/// A format of answers, and the ending of the files that have it.
+struct AnswerFormat {
+  std::string_view name{};
+  std::string_view ending{};
 };
 
 /// Throws kUsage if two outputs, each with what it is called and its path (empty: none), are one
 /// file, which need not exist yet: the second would overwrite the first.
 void refuse_same_files(std::span<const std::pair<std::string_view, std::string>> files);
 
-/// Adds GRAPH, which may also be given as --graph.
+/// Throws kUsage if `path`, the value of `option`, has an ending that is none of `endings`.
+void expect_ending(std::string_view option, std::string_view path,
+                   std::span<const std::string_view> endings);
+
+/// Adds GRAPH.
 CLI::Option* add_graph(CLI::App& command, std::string& graph);
 
-/// Adds GRAPH..., which may also be given as --graph.
+/// Adds GRAPH...
 CLI::Option* add_graphs(CLI::App& command, std::vector<std::string>& graphs);
 
 /// Adds --cluster.
@@ -86,12 +86,8 @@ void add_problem_options(CLI::App& command, ProblemOptions& options);
 /// Adds --agent, --evaluations, --time-limit and --seed.
 void add_agent_options(CLI::App& command, AgentOptions& options);
 
-/// Adds --cell.
-CLI::Option* add_cell(CLI::App& command, std::string& cell);
-
-/// Adds the options of a problem and of an agent, --placement, which it returns, --result, --cell
-/// and --threads.
-CLI::Option* add_step_options(CLI::App& command, StepOptions& options);
+/// Adds --placement.
+CLI::Option* add_placement(CLI::App& command, std::string& placement);
 
 /// Adds --evaluations.
 CLI::Option* add_evaluations(CLI::App& command, std::int64_t& evaluations);
@@ -99,25 +95,18 @@ CLI::Option* add_evaluations(CLI::App& command, std::int64_t& evaluations);
 /// Adds --seed.
 CLI::Option* add_seed(CLI::App& command, std::int64_t& seed);
 
-/// Adds -j, --threads; 0 stands for all cores.
-CLI::Option* add_threads(CLI::App& command, int& threads);
-
 /// Adds -o, --output for what `what` says, a TYPE such as "FILE".
 CLI::Option* add_output(CLI::App& command, std::string& output, const std::string& what,
                         const std::string& type = "FILE");
 
-/// Adds --format, one of `formats`, by default what `format` holds, and --json, which stands for
-/// the format json. `format` must live as long as the command.
-CLI::Option* add_format(CLI::App& command, std::string& format,
-                        const std::vector<std::string>& formats);
+/// Adds --format, one of `formats` or "terminal".
+void add_format(CLI::App& command, std::string& format, std::span<const AnswerFormat> formats);
 
-/// Adds --json.
-CLI::Option* add_json(CLI::App& command, bool& json,
-                      const std::string& what = "Print the result as JSON");
-
-/// Returns the command of these names, one below the other; `app` itself for none. Throws Error of
-/// kUsage, with the nearest names for a command that does not exist.
-const CLI::App& find_command(const CLI::App& app, std::span<const std::string> names);
+/// Returns the format of an answer: "json" with --json, otherwise the one that was `given`,
+/// otherwise the one that the ending of the file `output` implies, otherwise "terminal". Throws
+/// kUsage if that ending implies none.
+std::string choose_format(bool json, const std::string& given, std::string_view output,
+                          std::span<const AnswerFormat> formats);
 
 /// Parses the command line. Returns false if it asked for help or the version, which are then
 /// printed. Throws Error of kUsage, with the nearest names for a command or option that does not

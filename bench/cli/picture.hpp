@@ -19,9 +19,8 @@ inline constexpr GroupId kMaxPictureGroups = 4000;
 /// Throws kUsage unless `path` ends in one of `endings`, such as ".svg".
 void check_picture_path(std::string_view path, std::span<const std::string_view> endings);
 
-/// Endings of the pictures of groups, and of steps.
+/// Endings of the pictures of groups.
 inline constexpr std::string_view kGroupPictures[] = {".svg", ".dot"};
-inline constexpr std::string_view kStepPictures[] = {".svg"};
 
 /// Draws the groups into `path`, an SVG or DOT file, in the colors of their passes; if there is a
 /// `step`, as SVG and in those of the devices that it places them on. Throws Error, kUsage for too

@@ -1,6 +1,5 @@
 #include "placed_step.hpp"
 
-#include "allowed_threads.hpp"
 #include "search_progress.hpp"
 #include "stop_signal.hpp"
 #include "stored_cell.hpp"
@@ -10,7 +9,6 @@
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/bench/threads.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/error.hpp>
@@ -18,6 +16,7 @@
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/json.hpp>
+#include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/graphs/uncounted_work.hpp>
 #include <emplace/sim/placement_file.hpp>
@@ -102,15 +101,70 @@ void simulate(PlacedStep& step, const Placement& placement) {
   }
 }
 
-PlacedStep place_step(const StepOptions& options) {
-  if (!options.run.empty()) {
-    return place_from_run({.folder = options.run,
-                           .id = options.cell,
-                           .graph = options.problem.graph,
-                           .cluster = options.problem.cluster});
+// Returns the graph or cluster that a placement file names as its `member`; only one that emplace
+// knows by name, for a file is not found by its name alone.
+std::string named_in(const JsonDocument& file, const std::string& path, const char* member,
+                     const std::string& option, const std::vector<std::string>& known) {
+  const auto name = file.root().find(member);
+  if (!name) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{}: no {} is named: give {}", path, member, option));
   }
-  return options.placement.empty() ? place_with_agent(options.problem, options.agent)
-                                   : place_from_file(options.problem, options.placement);
+  std::string text = name->text();
+  if (std::ranges::find(known, text.substr(0, text.find(':'))) == known.end()) {
+    throw Error(ErrorCode::kUsage, fmt::format("{}: /{}: '{}' is not built into emplace: give {}",
+                                               path, member, excerpt(text), option));
+  }
+  return text;
+}
+
+// A file names ops, so it is read op by op: it may part what a grouping would hold together.
+PlacedStep place_op_by_op(const ProblemOptions& problem, const std::string& text,
+                          const std::string& path) {
+  auto graph = std::make_shared<const OpGraph>(load_graph(problem.graph));
+  Grouping grouping = ungrouped(*graph);
+  PlacedStep step{
+      .entry = with_bounds(Problem(std::move(graph), std::move(grouping),
+                                   std::make_shared<const Cluster>(load_cluster(problem.cluster)))),
+      .graph = problem.graph,
+      .cluster = problem.cluster,
+      .grouping = "ungrouped",
+      .placed_by = path,
+      .from_file = true};
+  const Placement placement = read_placement_json(text, path, step.problem());
+  simulate(step, placement);
+  return step;
+}
+
+PlacedStep place_from_file(ProblemOptions problem, const std::string& path) {
+  const std::string text = read_text_file(path);
+  if (problem.graph.empty() || problem.cluster.empty()) {
+    const JsonDocument file = JsonDocument::parse(text, path);
+    if (problem.graph.empty()) {
+      problem.graph = named_in(file, path, "graph", "GRAPH", GraphCatalog::global().names());
+    }
+    if (problem.cluster.empty()) {
+      problem.cluster = named_in(file, path, "cluster", "--cluster", cluster_names());
+    }
+  }
+  return place_op_by_op(problem, text, path);
+}
+
+// Splits DIR or DIR:CELL; nothing if `source` is neither.
+std::optional<CellChoice> cell_named(const std::string& source, const ProblemOptions& problem) {
+  std::error_code ignored;
+  CellChoice choice{.folder = source, .graph = problem.graph, .cluster = problem.cluster};
+  if (std::filesystem::is_directory(source, ignored)) {
+    return choice;
+  }
+  const std::size_t colon = source.rfind(':');
+  if (colon == std::string::npos || std::filesystem::exists(source, ignored) ||
+      !std::filesystem::is_directory(source.substr(0, colon), ignored)) {
+    return std::nullopt;
+  }
+  choice.folder = source.substr(0, colon);
+  choice.id = source.substr(colon + 1);
+  return choice;
 }
 
 }  // namespace
@@ -217,26 +271,19 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
   return step;
 }
 
-PlacedStep place_from_file(const ProblemOptions& problem, const std::string& path) {
-  // A file names ops, so it is read op by op: it may part what a grouping would hold together.
-  auto graph = std::make_shared<const OpGraph>(load_graph(problem.graph));
-  Grouping grouping = ungrouped(*graph);
-  PlacedStep step{
-      .entry = with_bounds(Problem(std::move(graph), std::move(grouping),
-                                   std::make_shared<const Cluster>(load_cluster(problem.cluster)))),
-      .graph = problem.graph,
-      .cluster = problem.cluster,
-      .grouping = "ungrouped",
-      .placed_by = path,
-      .from_file = true};
-  const Placement placement = read_placement_json(read_text_file(path), path, step.problem());
-  simulate(step, placement);
-  return step;
+PlacedStep place_from(const ProblemOptions& problem, const std::string& source) {
+  const std::optional<CellChoice> cell = cell_named(source, problem);
+  if (!cell) {
+    return place_from_file(problem, source);
+  }
+  const bench::StoredRun run = bench::read_store(cell->folder);
+  return place_from_run(run, find_cell(run, *cell), cell->folder);
 }
 
-PlacedStep place_from_run(const CellChoice& choice) {
-  const bench::StoredRun run = bench::read_store(choice.folder);
-  return place_from_run(run, find_cell(run, choice), choice.folder);
+PlacedStep op_by_op(const PlacedStep& step) {
+  return place_op_by_op({.graph = step.graph, .cluster = step.cluster},
+                        write_placement_json(step.problem(), step.record.placement),
+                        step.placed_by);
 }
 
 PlacedStep place_from_run(const bench::StoredRun& run, const bench::CellResult& result,
@@ -264,19 +311,6 @@ PlacedStep place_from_run(const bench::StoredRun& run, const bench::CellResult& 
                      step.record.makespan_us / 1e3, result.step_time_us / 1e3, folder));
   }
   return step;
-}
-
-PlacedStep place_step(const StepOptions& options, std::string_view command,
-                      std::string_view instead) {
-  const bool by_agent = !options.agent.agent.empty();
-  if (options.run.empty() && (options.problem.graph.empty() || options.problem.cluster.empty() ||
-                              by_agent == !options.placement.empty())) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("give {}GRAPH, --cluster and one of --agent and --placement, or "
-                            "--result DIR (see emplace {} --help)",
-                            instead, command));
-  }
-  return bench::on_threads(allowed_threads(options.threads), [&] { return place_step(options); });
 }
 
 namespace {

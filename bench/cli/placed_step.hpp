@@ -1,7 +1,7 @@
 #pragma once
 
-// A problem, a placement of it and the simulated step, which `place`, `simulate` and `explain` tell
-// in their ways. The step is simulated once.
+// A problem, a placement of it and the simulated step, which `place` and `simulate` report. The
+// step is simulated once.
 
 #include "options.hpp"
 
@@ -82,22 +82,18 @@ struct PolicyOptions {
 /// Lets a trained policy place a problem. Throws Error.
 PlacedStep place_with_policy(const ProblemOptions& problem, const PolicyOptions& options);
 
-/// Reads a placement file for a problem. Throws Error.
-PlacedStep place_from_file(const ProblemOptions& problem, const std::string& path);
-
-/// Returns the placement that a cell of a run kept. Throws Error, also if its graph or cluster has
-/// changed since.
-PlacedStep place_from_run(const CellChoice& choice);
+/// Returns a placement that exists: `source` is a placement file, the folder of a run (its fastest
+/// placement of the problem), or FOLDER:CELL (the id of a cell, or its first digits). What
+/// `problem` leaves out is what the file names, or the only one of the run. Throws Error.
+PlacedStep place_from(const ProblemOptions& problem, const std::string& source);
 
 /// Returns the placement that `result`, a cell of `run` with a placement, kept; `folder` is that of
 /// the run. Throws Error, also if its graph or cluster has changed since.
 PlacedStep place_from_run(const bench::StoredRun& run, const bench::CellResult& result,
                           const std::string& folder);
 
-/// Places as the options say. Throws Error, of kUsage if they name no problem or not one way to
-/// place it: "give GRAPH, ... (see emplace COMMAND --help)", with `instead` after "give ".
-PlacedStep place_step(const StepOptions& options, std::string_view command,
-                      std::string_view instead = "");
+/// Returns the same step, read op by op: no grouping holds ops together.
+PlacedStep op_by_op(const PlacedStep& step);
 
 /// Says on standard error if the costs of some ops are guesses, and how to do better.
 void note_guesses(const PlacedStep& step);

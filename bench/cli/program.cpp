@@ -21,12 +21,31 @@ std::string version_text() {
                      build.build_type, build.compiler);
 }
 
+namespace {
+
+// What only those need who work on emplace itself.
+void add_dev(CLI::App& app, Action& action) {
+  CLI::App* dev = app.add_subcommand("dev", "Commands for those who develop emplace");
+  dev->group("Help");
+  dev->require_subcommand(1);
+  add_best_known(*dev, action);
+  add_docs(*dev, action);
+  add_fit(*dev, action);
+}
+
+}  // namespace
+
 std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   auto app = std::make_unique<CLI::App>(
       "Decide on which device each operation of a neural network runs", "emplace");
   app->get_help_ptr()->description("Show this help");
   app->set_version_flag("-V,--version", version_text(), "Show the version and how it was built");
   app->add_flag("-q,--quiet", invocation.quiet, "Show no progress, notes or warnings, only errors");
+  app->add_flag("--json", invocation.json, "Print the answer as JSON");
+  app->add_option("-j,--threads", invocation.threads, "Number of threads; results are the same")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N")
+      ->default_str("all cores");
   app->add_option("--color", invocation.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN")
@@ -38,44 +57,30 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
              agents::load_plugin(path);
            }
          },
-         "Shared library whose agents are added (emplace new-agent); may be given more than once")
+         "Shared library whose agents are added (see examples/plugin); may be given more than once")
       ->allow_extra_args(false)
       ->type_name("FILE");
   app->fallthrough();
   app->require_subcommand(0, 1);
 
   add_run(*app, action);
-  add_merge(*app, action);
   add_report(*app, action);
   add_compare(*app, action);
-  add_result(*app, action);
-  add_export_results(*app, action);
-  add_train(*app, action);
+  add_merge(*app, action);
   add_place(*app, action);
   add_simulate(*app, action);
-  add_explain(*app, action);
-  add_best_known(*app, action);
+  add_convert(*app, action);
+  add_train(*app, action);
   add_list(*app, action);
-  add_new_agent(*app, action);
   add_show(*app, action);
-  add_profile(*app, action);
   add_doctor(*app, action);
-  for (const char* command : {"list", "doctor"}) {
-    app->get_subcommand(command)->group("Look up");
-  }
-  add_import(*app, action);
-  add_export(*app, action);
   add_calibrate(*app, action);
   add_validate(*app, action);
-  add_help(*app, action);
-  add_version(*app, action);
-  add_man(*app, action);
-  add_completion(*app, action);
-  add_docs(*app, action);
+  add_dev(*app, action);
   // Last, for commands begin with the examples of their parent.
   set_examples(*app, {"emplace run quickstart",
                       "emplace place inception-v3 --cluster p2-8xlarge-2 --agent hill-climb",
-                      "emplace help place"});
+                      "emplace place --help"});
   return app;
 }
 

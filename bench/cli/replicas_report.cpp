@@ -58,7 +58,7 @@ void add_replica_options(CLI::App& command, ReplicaFlags& flags) {
           ->group("Uncertain costs");
   command
       .add_option("--against", flags.against,
-                  "Placement file to compare with: how likely is the placement to beat it?")
+                  "Placement to compare with, as for --placement: how likely is it to be beaten?")
       ->type_name("FILE")
       ->needs(replicas)
       ->group("Uncertain costs");
@@ -85,7 +85,7 @@ ReplicaReport simulate_replicas(const PlacedStep& step, const ProblemOptions& pr
     return report;
   }
   // A file names ops, so both placements are compared op by op.
-  const PlacedStep other = place_from_file(problem, flags.against);
+  const PlacedStep other = place_from(problem, flags.against);
   const Problem& ops = other.problem();
   const std::array placements{op_by_op(step.problem(), step.record.placement),
                               other.record.placement};

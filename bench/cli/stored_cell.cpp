@@ -1,11 +1,12 @@
 #include "stored_cell.hpp"
 
+#include <emplace/bench/result_tables.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 
-#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@ ProblemName problem_of(const CellResult& result) {
 }
 
 std::string how_to_list(const CellChoice& choice) {
-  return fmt::format("(see emplace result {} --list)", escape_shell(choice.folder));
+  return fmt::format("(see emplace report {} --table cells)", escape_shell(choice.folder));
 }
 
 const CellResult& find_by_id(const bench::StoredRun& run, const CellChoice& choice) {
@@ -37,6 +38,12 @@ const CellResult& find_by_id(const bench::StoredRun& run, const CellChoice& choi
                             found.empty() ? "no" : "more than one", excerpt(choice.id),
                             how_to_list(choice)));
   }
+  const bench::Cell& cell = found.front()->cell;
+  if ((!choice.graph.empty() && choice.graph != cell.graph) ||
+      (!choice.cluster.empty() && choice.cluster != cell.cluster)) {
+    throw Error(ErrorCode::kUsage, fmt::format("{}: cell {} is of {} on {}", choice.folder,
+                                               cell.id(), cell.graph, cell.cluster));
+  }
   return *found.front();
 }
 
@@ -49,13 +56,12 @@ const CellResult& find_fastest(const bench::StoredRun& run, const CellChoice& ch
     }
   }
   if (problems.size() > 1) {
-    throw Error(
-        ErrorCode::kUsage,
-        fmt::format("{} has cells of {} problems: choose one by --graph and --cluster, or a "
-                    "cell by --cell {}",
-                    choice.folder, problems.size(), how_to_list(choice)));
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} has cells of {} problems: choose one by GRAPH and --cluster, or a "
+                            "cell as DIR:CELL {}",
+                            choice.folder, problems.size(), how_to_list(choice)));
   }
-  for (const CellResult* result : fastest_cells(run)) {
+  for (const CellResult* result : bench::fastest_cells(run)) {
     if (problems.contains(problem_of(*result))) {
       return *result;
     }
@@ -67,24 +73,6 @@ const CellResult& find_fastest(const bench::StoredRun& run, const CellChoice& ch
 }
 
 }  // namespace
-
-std::set<const CellResult*> fastest_cells(const bench::StoredRun& run) {
-  std::map<ProblemName, const CellResult*> fastest;
-  for (const CellResult& result : run.results) {
-    if (result.status != CellStatus::kOk) {
-      continue;
-    }
-    const CellResult*& least = fastest.emplace(problem_of(result), &result).first->second;
-    if (result.step_time_us < least->step_time_us) {
-      least = &result;
-    }
-  }
-  std::set<const CellResult*> cells;
-  for (const auto& [problem, result] : fastest) {
-    cells.insert(result);
-  }
-  return cells;
-}
 
 const CellResult& find_cell(const bench::StoredRun& run, const CellChoice& choice) {
   const CellResult& result =

@@ -6,16 +6,11 @@
 
 #include <emplace/bench/result_store.hpp>
 
-#include <set>
-
 namespace emplace::cli {
 
 /// Returns the chosen cell, which has a placement. Throws Error: kUsage if the choice is not of one
 /// problem, kUnknownName if there is no such cell or more than one, kUnsupported if it has no
 /// placement.
 const bench::CellResult& find_cell(const bench::StoredRun& run, const CellChoice& choice);
-
-/// Returns the fastest cell of each graph and cluster, of those whose placements fit.
-std::set<const bench::CellResult*> fastest_cells(const bench::StoredRun& run);
 
 }  // namespace emplace::cli

@@ -27,28 +27,10 @@ constexpr const char* kBestColor = "#d55e00";
 constexpr const char* kEntropyColor = "#009e73";
 constexpr std::array kReferenceColors = {"#333333", "#cc79a7", "#e69f00", "#0072b2"};
 
-constexpr auto kAxes = std::to_array<std::pair<CurveAxis, std::string_view>>({
-    {CurveAxis::kEvaluations, "evaluations"},
-    {CurveAxis::kEpisodes, "episodes"},
-    {CurveAxis::kUpdates, "updates"},
-});
-
 constexpr std::size_t kMostPlots = 12;  // of problems; more are not legible
 constexpr double kFinest = 1.02;        // ratio from one point of a curve to the next
 constexpr double kMostRead = 1e300;     // of any number in a file
 constexpr double kShortestMs = 1e-9;    // of a logarithmic axis
-
-double place_of(const CurveRow& row, CurveAxis axis) {
-  switch (axis) {
-    case CurveAxis::kEvaluations:
-      return static_cast<double>(row.evaluations);
-    case CurveAxis::kEpisodes:
-      return static_cast<double>(row.episodes);
-    case CurveAxis::kUpdates:
-      return static_cast<double>(row.update);
-  }
-  EMPLACE_CHECK(false, "axis {}", static_cast<int>(axis));
-}
 
 // Returns the logarithm of the ratio of two step times. It must be finite, and a step may take no
 // time; so none is taken for shorter than a picosecond.
@@ -91,8 +73,8 @@ std::vector<CurveMean> thinned(std::span<const CurveMean> points) {
 // Returns, after each row, the geometric means over problems of the last and best times relative to
 // the best of the training, from the row on at which every problem has one; with the entropy of the
 // row. `best_us` is by problem.
-std::vector<CurveMean> mean_points(std::span<const CurveRow> rows, std::span<const double> best_us,
-                                   CurveAxis axis) {
+std::vector<CurveMean> mean_points(std::span<const CurveRow> rows,
+                                   std::span<const double> best_us) {
   std::map<std::size_t, const CurveRow*> latest;  // by problem
   double sum_last = 0;                            // of logarithms
   double sum_best = 0;
@@ -109,7 +91,7 @@ std::vector<CurveMean> mean_points(std::span<const CurveRow> rows, std::span<con
     sum_best += log_ratio(row.best_us, best_of_all_us);
     if (latest.size() == best_us.size()) {
       const auto count = static_cast<double>(latest.size());
-      points.push_back({.at = place_of(row, axis),
+      points.push_back({.at = static_cast<double>(row.evaluations),
                         .last = bounded_exp(sum_last / count),
                         .best = bounded_exp(sum_best / count),
                         .entropy = entropy_of(row)});
@@ -118,9 +100,9 @@ std::vector<CurveMean> mean_points(std::span<const CurveRow> rows, std::span<con
   return points;
 }
 
-LogPlot::Axis axis_of(std::span<const CurveMean> points, CurveAxis axis) {
+LogPlot::Axis axis_of(std::span<const CurveMean> points) {
   const double first = points.front().at;
-  return {std::string(to_string(axis)), first, std::max(points.back().at, first + 1)};
+  return {"evaluations", first, std::max(points.back().at, first + 1)};
 }
 
 // A level line.
@@ -130,7 +112,7 @@ struct Level {
 };
 
 LogPlot plot_of(const std::string& title, const std::string& unit,
-                std::span<const CurveMean> points, std::span<const Level> levels, CurveAxis axis) {
+                std::span<const CurveMean> points, std::span<const Level> levels) {
   const auto by_last = std::ranges::minmax(points, {}, &CurveMean::last);
   double least = std::min(by_last.min.last, std::ranges::min(points, {}, &CurveMean::best).best);
   double most = by_last.max.last;
@@ -141,7 +123,7 @@ LogPlot plot_of(const std::string& title, const std::string& unit,
   least = least < kShortestMs ? 0 : least;                // no logarithmic axis begins near 0
   most = std::max({most, 1.01 * least, kShortestMs});     // an axis must not be empty
   const bool is_linear = most < 2 * least || least == 0;  // round numbers are between the ends
-  LogPlot plot(title, axis_of(points, axis), {"step time " + unit, least, most, is_linear});
+  LogPlot plot(title, axis_of(points), {"step time " + unit, least, most, is_linear});
   std::vector<LogPlot::Place> last;
   std::vector<LogPlot::Place> best;
   for (const CurveMean& point : points) {
@@ -187,9 +169,9 @@ std::vector<Level> mean_levels(std::span<const CurveReference> references,
   return levels;
 }
 
-LogPlot plot_of_entropy(std::span<const CurveMean> points, CurveAxis axis) {
+LogPlot plot_of_entropy(std::span<const CurveMean> points) {
   const double most = std::ranges::max(points, {}, &CurveMean::entropy).entropy;
-  LogPlot plot("Entropy of the policy", axis_of(points, axis),
+  LogPlot plot("Entropy of the policy", axis_of(points),
                {"entropy of a decision [nats]", 0, most, true});
   std::vector<LogPlot::Place> entropy;
   for (const CurveMean& point : points) {
@@ -201,8 +183,7 @@ LogPlot plot_of_entropy(std::span<const CurveMean> points, CurveAxis axis) {
 
 // In seconds, if all times are that long.
 LogPlot plot_of_problem(const ProblemName& problem, std::vector<CurveMean> points,
-                        std::span<const CurveReference> references, std::size_t number,
-                        CurveAxis axis) {
+                        std::span<const CurveReference> references, std::size_t number) {
   const bool in_s =
       std::ranges::all_of(points, [](const CurveMean& point) { return point.best >= kMsPerS; });
   const double ms_per_unit = in_s ? kMsPerS : 1;
@@ -211,29 +192,10 @@ LogPlot plot_of_problem(const ProblemName& problem, std::vector<CurveMean> point
     point.best /= ms_per_unit;
   }
   return plot_of(fmt::format("{} on {}", problem.graph, problem.cluster), in_s ? "[s]" : "[ms]",
-                 points, levels_of(references, number, ms_per_unit * kUsPerMs), axis);
+                 points, levels_of(references, number, ms_per_unit * kUsPerMs));
 }
 
 }  // namespace
-
-std::string_view to_string(CurveAxis axis) {
-  return std::ranges::find(kAxes, axis, &decltype(kAxes)::value_type::first)->second;
-}
-
-std::vector<std::string> curve_axis_names() {
-  std::vector<std::string> names;
-  std::ranges::transform(kAxes, std::back_inserter(names),
-                         [](const auto& axis) { return std::string(axis.second); });
-  return names;
-}
-
-CurveAxis curve_axis_of(std::string_view name) {
-  const auto found = std::ranges::find(kAxes, name, &decltype(kAxes)::value_type::second);
-  if (found == kAxes.end()) {
-    throw_unknown_name("axis", name, curve_axis_names());
-  }
-  return found->first;
-}
 
 void LearningCurve::add(const CurveRow& update) {
   EMPLACE_CHECK(update.session < problems_.size(), "problem {} of {}", update.session,
@@ -263,8 +225,8 @@ std::string LearningCurve::to_csv() const {
   return text;
 }
 
-std::vector<CurveMean> LearningCurve::means(CurveAxis axis) const {
-  return thinned(mean_points(rows_, best_us_, axis));
+std::vector<CurveMean> LearningCurve::means() const {
+  return thinned(mean_points(rows_, best_us_));
 }
 
 std::string LearningCurve::means_json() const {
@@ -279,8 +241,7 @@ std::string LearningCurve::means_json() const {
   return with_checksum(json.add_all(columns.json()).text()) + "\n";
 }
 
-std::string LearningCurve::to_svg(std::span<const CurveReference> references,
-                                  CurveAxis axis) const {
+std::string LearningCurve::to_svg(std::span<const CurveReference> references) const {
   for (const CurveReference& reference : references) {
     EMPLACE_CHECK(reference.us.size() == problems_.size(), "{} times of {} for {} problems",
                   reference.us.size(), reference.name, problems_.size());
@@ -288,7 +249,7 @@ std::string LearningCurve::to_svg(std::span<const CurveReference> references,
   std::vector<std::vector<CurveMean>> by_problem(problems_.size());
   std::vector<CurveMean> all;
   for (const CurveRow& row : rows_) {
-    all.push_back({.at = place_of(row, axis),
+    all.push_back({.at = static_cast<double>(row.evaluations),
                    .last = row.last_us / kUsPerMs,
                    .best = row.best_us / kUsPerMs,
                    .entropy = entropy_of(row)});
@@ -296,20 +257,20 @@ std::string LearningCurve::to_svg(std::span<const CurveReference> references,
   }
   std::vector<LogPlot> plots;
   if (problems_.size() > 1) {
-    if (const std::vector<CurveMean> points = mean_points(rows_, best_us_, axis); !points.empty()) {
+    if (const std::vector<CurveMean> points = mean_points(rows_, best_us_); !points.empty()) {
       plots.push_back(plot_of("All problems", "/ best of the training", thinned(points),
-                              mean_levels(references, best_us_), axis));
+                              mean_levels(references, best_us_)));
     }
   }
   for (std::size_t problem = 0; problem < problems_.size() && problems_.size() <= kMostPlots;
        ++problem) {
     if (!by_problem[problem].empty()) {
-      plots.push_back(plot_of_problem(problems_[problem], thinned(by_problem[problem]), references,
-                                      problem, axis));
+      plots.push_back(
+          plot_of_problem(problems_[problem], thinned(by_problem[problem]), references, problem));
     }
   }
   if (std::ranges::any_of(all, [](const CurveMean& point) { return point.entropy > 0; })) {
-    plots.push_back(plot_of_entropy(thinned(all), axis));
+    plots.push_back(plot_of_entropy(thinned(all)));
   }
   return LogPlot::to_svg(plots);
 }

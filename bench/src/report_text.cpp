@@ -349,7 +349,7 @@ std::string legend_of(const Report& report, Escape escape) {
     text +=
         "\nabove best known: (step - best known) / best known, of the best placement known "
         "(emplace "
-        "best-known list);\nnew best: a repetition was faster than that.";
+        "list best-known);\nnew best: a repetition was faster than that.";
   }
   return text + " * marks the fastest.\n";
 }

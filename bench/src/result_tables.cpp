@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 namespace emplace::bench {
 namespace {
@@ -48,6 +50,7 @@ constexpr auto kCellColumns = std::to_array<ResultTable::Column>({
     {"placement_hash", kText},
     {"placement", kText},
     {"wall_s", kReal},
+    {"is_fastest", kInteger},
 });
 
 constexpr auto kHistoryColumns = std::to_array<ResultTable::Column>({
@@ -67,6 +70,7 @@ FieldValue value_if(bool is_there, const T& value) {
 
 void write_cells(const StoredRun& run, const RowSink& sink) {
   const SuiteIndex index(run.manifest.suite, run.manifest.root_seed);
+  const auto fastest = fastest_cells(run);
   for (const CellResult& result : run.results) {
     const Cell& cell = result.cell;
     const std::string id = cell.id();
@@ -104,6 +108,7 @@ void write_cells(const StoredRun& run, const RowSink& sink) {
         value_if(has_step, result.placement_hash),
         value_if(!placement.empty(), placement),
         result.wall_s,
+        std::int64_t{fastest.contains(&result)},
     };
     sink(row);
   }
@@ -204,6 +209,25 @@ class Database {
 };
 
 }  // namespace
+
+std::set<const CellResult*> fastest_cells(const bench::StoredRun& run) {
+  std::map<std::pair<std::string, std::string>, const CellResult*> fastest;
+  for (const CellResult& result : run.results) {
+    if (result.status != CellStatus::kOk) {
+      continue;
+    }
+    const CellResult*& least =
+        fastest.emplace(std::pair(result.cell.graph, result.cell.cluster), &result).first->second;
+    if (result.step_time_us < least->step_time_us) {
+      least = &result;
+    }
+  }
+  std::set<const CellResult*> cells;
+  for (const auto& [problem, result] : fastest) {
+    cells.insert(result);
+  }
+  return cells;
+}
 
 std::span<const ResultTable> result_tables() { return kTables; }
 

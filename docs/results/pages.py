@@ -5,7 +5,7 @@
     pages.py --compare SUITE TABLES    lists the cells of a run that differ from the table; exit code 1 if any do
     pages.py --table SUITE TABLES      replaces the table by that of a run
 
-TABLES is the folder of `emplace export-results RUN --csv -o TABLES`.
+TABLES is a folder with cells.csv and histories.csv: `emplace report RUN --table cells -o TABLES/cells.csv`.
 """
 import gzip
 import json

@@ -23,13 +23,6 @@ std::string text_of(const Spec& spec) {
   return text;
 }
 
-// Names of the catalog have no dot before their parameters.
-bool names_file(std::string_view name_or_path) {
-  const std::string_view name = name_or_path.substr(0, name_or_path.find(':'));
-  return name_or_path.find('/') != std::string_view::npos ||
-         name.find('.') != std::string_view::npos;
-}
-
 }  // namespace
 
 GraphCatalog& GraphCatalog::global() {
@@ -68,6 +61,13 @@ OpGraph GraphCatalog::build(const Spec& spec) const {
   return graph;
 }
 
+// Names of the catalog have no dot before their parameters.
+bool names_graph_file(std::string_view name_or_path) {
+  const std::string_view name = name_or_path.substr(0, name_or_path.find(':'));
+  return name_or_path.find('/') != std::string_view::npos ||
+         name.find('.') != std::string_view::npos;
+}
+
 GraphFile find_graph_file(std::string_view path_and_parameters) {
   std::error_code error;
   for (std::size_t end = path_and_parameters.size();;) {
@@ -85,7 +85,7 @@ GraphFile find_graph_file(std::string_view path_and_parameters) {
 }
 
 OpGraph load_graph(std::string_view name_or_path) {
-  if (!names_file(name_or_path)) {
+  if (!names_graph_file(name_or_path)) {
     return GraphCatalog::global().build(Spec::parse(name_or_path));
   }
   const GraphFormats& formats = GraphFormats::global();
@@ -101,7 +101,7 @@ OpGraph load_graph(std::string_view name_or_path) {
 }
 
 std::vector<std::string> expand_graphs(std::string_view name_or_path) {
-  if (names_file(name_or_path)) {
+  if (names_graph_file(name_or_path)) {
     return {std::string(name_or_path)};
   }
   Spec spec = Spec::parse(name_or_path);

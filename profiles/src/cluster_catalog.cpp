@@ -46,6 +46,10 @@ bool is_path(std::string_view name_or_path) {
 
 std::vector<std::string> cluster_names() { return sorted_names(embedded::clusters()); }
 
+std::string_view shipped_cluster_file(std::string_view name) {
+  return find_document(embedded::clusters(), "cluster", name).text;
+}
+
 std::vector<std::string> device_profile_names() {
   return sorted_names(embedded::device_profiles());
 }

@@ -157,19 +157,6 @@ TEST(LearningCurve, ReferencesOfSeveralProblemsAreMeans) {
       << "a quarter, on an axis from 0.2 to 1: ln 1.25 / ln 5 of 360 pixels from below";
 }
 
-TEST(LearningCurve, IsDrawnOverTheAxisThatWasChosen) {
-  LearningCurve curve(std::vector<ProblemName>{{"g", "c"}});
-  curve.add(update(1, 0, 300, 200));
-  curve.add(update(5, 0, 150, 150));
-  EXPECT_THAT(curve.to_svg(), HasSubstr(">evaluations<"));
-  EXPECT_THAT(curve.to_svg({}, CurveAxis::kEpisodes), HasSubstr(">episodes<"));
-  EXPECT_THAT(curve.to_svg({}, CurveAxis::kUpdates), HasSubstr(">updates<"));
-  for (const std::string& name : curve_axis_names()) {
-    EXPECT_EQ(to_string(curve_axis_of(name)), name);
-  }
-  EXPECT_THROW(curve_axis_of("seconds"), Error);
-}
-
 TEST(LearningCurve, ReadsBackItsMeans) {
   LearningCurve curve = two_problems();
   curve.add(update(1, 0, 800, 400));

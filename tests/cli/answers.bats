@@ -251,13 +251,13 @@ END
 
 @test "export writes JSON, DOT and GraphML; import reads its own back" {
   tiny_graph tiny.json
-  answers 0 export ./tiny.json --format dot
+  answers 0 convert ./tiny.json --to dot
   [[ "$output" == digraph* ]]
-  answers 0 export ./tiny.json --format graphml -o tiny.graphml
+  answers 0 convert ./tiny.json --to graphml -o tiny.graphml
   [ "$output" = "tiny: 4 ops, 4 edges, written to tiny.graphml as format graphml" ]
   python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("tiny.graphml")'
   "$EMPLACE" export ./tiny.json --format emplace -o once.json
-  answers 0 import once.json --format emplace -o twice.json --json
+  answers 0 convert once.json --from emplace -o twice.json --json
   holds 'd == {"schema_version": 1, "graph": "tiny", "format": "emplace", "ops": 4, "edges": 4, "output": "twice.json"}'
   cmp once.json twice.json
 }
@@ -278,11 +278,11 @@ END
 
 @test "a file's content or ending tells its format, to import and to every other command" {
   local data=$EMPLACE_SOURCE_DIR/tests/graphs/data
-  answers 0 import "$data/pipedream.txt" -o graph.json --json
+  answers 0 convert "$data/pipedream.txt" -o graph.json --json
   holds 'd["format"] == "pipedream" and d["ops"] == 11 and d["edges"] == 20'
-  answers 0 import "$data/wfcommons-1.5.json" -o graph.json
+  answers 0 convert "$data/wfcommons-1.5.json" -o graph.json
   [ "$output" = "search: 6 ops, 10 edges, read as format wfcommons, written to graph.json" ]
-  answers 0 import - <"$data/networkx.graphml"
+  answers 0 convert - <"$data/networkx.graphml"
   [ "$stderr" = "emplace: read as format graphml" ]
   holds 'd["name"] == "chain" and len(d["ops"]) == 3'
   answers 0 show "$data/simgrid.dot" --json
@@ -297,11 +297,11 @@ END
   answers 0 show "$model:batch=2,training=true" --json
   holds 'd["graph"] == "resnet18:batch=2,training=true" and d["parameters"] == 11689512'
   answers 0 place "$model:batch=2" --cluster p2-8xlarge-2 --agent etf -o placement.json --json
-  answers 0 explain "$model:batch=2" --cluster p2-8xlarge-2 --placement placement.json
+  answers 0 simulate "$model:batch=2" --cluster p2-8xlarge-2 --placement placement.json --explain
   answers 0 simulate "$model:batch=2" --cluster p2-8xlarge-2 --agent etf --json
-  answers 0 export "$model:batch=2" -o graph.dot
-  answers 0 import "$model:batch=2" -o graph.json --json
-  answers 0 import "$model" --format onnx:batch=2 -o again.json --json
+  answers 0 convert "$model:batch=2" -o graph.dot
+  answers 0 convert "$model:batch=2" -o graph.json --json
+  answers 0 convert "$model" --from onnx:batch=2 -o again.json --json
   cmp graph.json again.json
   answers 2 place "$model" --cluster p2-8xlarge-2
   [[ "$stderr" == *"give the sizes of its symbolic dimensions after the file's name: "*"resnet18.onnx:batch=SIZE" ]]
@@ -313,25 +313,25 @@ END
 
 @test "a device class that the user names turns times of a file into measured costs" {
   local file=$EMPLACE_SOURCE_DIR/tests/graphs/data/pipedream.txt
-  answers 0 import "$file" --format pipedream:device-class=gpu-k80 -o graph.json --json
+  answers 0 convert "$file" --from pipedream:device-class=gpu-k80 -o graph.json --json
   answers 0 show ./graph.json --cluster p2-8xlarge-2 --json
   holds '[c["ops_by_cost_source"]["measured"] for c in d["device_classes"] if c["device_class"] == "gpu-k80"] == [11]'
-  answers 0 import "$file" -o graph.json --json
+  answers 0 convert "$file" -o graph.json --json
   answers 0 show ./graph.json --cluster p2-8xlarge-2 --json
   holds '[c["ops_by_cost_source"]["measured"] for c in d["device_classes"] if c["device_class"] == "gpu-k80"] == [0]'
 }
 
 @test "export takes the format from the ending, and other programs read what it writes" {
   local file
-  answers 2 export inception-v3:batch=1 -o graph.unknown
+  answers 2 convert inception-v3:batch=1 -o graph.unknown
   [[ "$stderr" == *"--format"* ]]
-  answers 0 export inception-v3:batch=1 -o graph.dot --json
+  answers 0 convert inception-v3:batch=1 -o graph.dot --json
   holds 'd == {"schema_version": 1, "graph": "inception-v3:batch=1", "format": "dot", "ops": 1121, "edges": 1955, "output": "graph.dot"}'
-  answers 0 export inception-v3:batch=1 -o graph.graphml
-  answers 0 export inception-v3:batch=1 --format node-link -o links.json
-  answers 0 export inception-v3:batch=1 -o graph.json
+  answers 0 convert inception-v3:batch=1 -o graph.graphml
+  answers 0 convert inception-v3:batch=1 --to node-link -o links.json
+  answers 0 convert inception-v3:batch=1 -o graph.json
   for file in graph.dot graph.graphml links.json; do
-    answers 0 import "$file" -o again.json
+    answers 0 convert "$file" -o again.json
     cmp again.json graph.json
   done
   if command -v gvpr >/dev/null; then

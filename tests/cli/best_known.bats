@@ -11,14 +11,14 @@ file=best/in-tree_levels_5.p2-8xlarge-2.json
 updated() {
   local entry=$1
   shift
-  answers 0 best-known update "$@" --folder best --json
+  answers 0 dev best-known "$@" --folder best --json
   holds "[u['entry'] for u in d['updates']] == ['$entry']"
 }
 
 @test "the entries that the program holds are valid" {
   answers 0 best-known list
   [[ "$output" == *"inception-v3 "*" valid"* ]]
-  answers 0 best-known list --check --json
+  answers 0 dev best-known --check --json
   holds 'd["schema_version"] == 1 and d["best_known"]' \
     'all(e["valid"] and e["complaint"] == "" for e in d["best_known"])' \
     'all(0 < e["bound_us"] <= e["step_time_us"] for e in d["best_known"])' \
@@ -38,7 +38,7 @@ updated() {
   updated kept $tree --cluster p2-8xlarge-2 --agent single-gpu
   cmp $file fast.json
   [ "$(ls -A best)" = "${file#best/}" ]
-  answers 0 best-known list --folder best --check
+  answers 0 dev best-known --folder best --check
 }
 
 @test "an update starts from the present entry" {
@@ -58,7 +58,7 @@ updated() {
 
 @test "Ctrl-C ends an update: what was found is kept, with the evaluations that it took" {
   run --separate-stderr -130 timeout --foreground --preserve-status -s INT -k 60 2 \
-    "$EMPLACE" best-known update inception-v3 $tree --cluster p2-8xlarge-2 --agent random --evaluations 1000000000 \
+    "$EMPLACE" dev best-known inception-v3 $tree --cluster p2-8xlarge-2 --agent random --evaluations 1000000000 \
     --folder best --json
   holds '[u["entry"] for u in d["updates"]] == ["added"]'
   [[ "$stderr" == *"interrupted at 1 of 2 searches"* ]]
@@ -93,12 +93,12 @@ updated() {
   updated added --from placement.json
   output=$(cat $file)
   holds 'd["found"]["by"] == "a placement file" and "evaluations" not in d["found"]'
-  answers 0 best-known update --from r --from placement.json --folder best --json
+  answers 0 dev best-known --from r --from placement.json --folder best --json
   holds '[(u["cluster"], u["entry"]) for u in d["updates"]] == [("p2-8xlarge-2", "improved"), ("p2-8xlarge-4", "added"), ("p2-8xlarge-2", "kept")]' \
     'all(u["now_us"] == min(c["step_time_us"] for c in map(json.loads, open("r/cells.jsonl")) if c["status"] == "ok" and c["cluster"] == u["cluster"]) for u in d["updates"])'
-  answers 0 best-known update --from r --folder best --json
+  answers 0 dev best-known --from r --folder best --json
   holds 'all(u["entry"] == "kept" for u in d["updates"])'
-  answers 0 best-known list --folder best --check
+  answers 0 dev best-known --folder best --check
 }
 
 @test "what is stale is told, and renewed by the command that is told" {
@@ -107,8 +107,8 @@ updated() {
   sed -i 's/"step_hash": ".*"/"step_hash": "0123456789abcdef"/; s/"step_time_us": .*,/"step_time_us": 1.5,/' $file
   answers 0 best-known list --folder best --json
   holds 'd["best_known"][0]["valid"] is False and d["best_known"][0]["complaint"].startswith("stale")'
-  answers 3 best-known list --folder best --check
-  [[ "$stderr" == "emplace: 1 of 1 best-known placements are not valid; fix them with: emplace best-known update" ]]
+  answers 3 dev best-known --folder best --check
+  [[ "$stderr" == "emplace: 1 of 1 best-known placements are not valid; fix them with: emplace dev best-known" ]]
   # A worse search keeps the placement that was there.
   updated renewed --agent single-gpu
   cmp $file before.json
@@ -125,10 +125,10 @@ updated() {
 }
 
 @test "entries are written into the source tree where the command runs in one" {
-  refuses 2 "give --folder DIR" best-known update $tree --cluster p2-8xlarge-2 --agent single-gpu
+  refuses 2 "give --folder DIR" dev best-known $tree --cluster p2-8xlarge-2 --agent single-gpu
   mkdir -p checkout/bench/best_known checkout/docs
   cd checkout/docs
-  answers 0 best-known update $tree --cluster p2-8xlarge-2 --agent single-gpu
+  answers 0 dev best-known $tree --cluster p2-8xlarge-2 --agent single-gpu
   [[ "$output" == *" added"* ]]
   [ -s ../bench/best_known/in-tree_levels_5.p2-8xlarge-2.json ]
   answers 0 best-known list --json
@@ -136,14 +136,14 @@ updated() {
 }
 
 @test "mistakes are told, and one failure leaves the others alone" {
-  refuses 2 "give both GRAPH and --cluster" best-known update $tree --folder best
-  refuses 2 "--agent excludes --from" best-known update --from x.json --agent heft --folder best
-  refuses 3 "unknown agent 'hil-climb'" best-known update $tree --cluster p2-8xlarge-2 --agent hil-climb --folder best
-  refuses 3 "cannot read" best-known update --from none.json --folder best
+  refuses 2 "give both GRAPH and --cluster" dev best-known $tree --folder best
+  refuses 2 "--agent excludes --from" dev best-known --from x.json --agent heft --folder best
+  refuses 3 "unknown agent 'hil-climb'" dev best-known $tree --cluster p2-8xlarge-2 --agent hil-climb --folder best
+  refuses 3 "cannot read" dev best-known --from none.json --folder best
   tiny_graph tiny.json
-  answers 4 best-known update ./tiny.json $tree --cluster p2-8xlarge-2 --agent single-gpu --folder best --json
+  answers 4 dev best-known ./tiny.json $tree --cluster p2-8xlarge-2 --agent single-gpu --folder best --json
   holds '[u["entry"] for u in d["updates"]] == ["failed", "added"] and "unknown graph" in d["updates"][0]["message"]'
-  answers 4 best-known update $tree --cluster p2-8xlarge-4 --folder best
+  answers 4 dev best-known $tree --cluster p2-8xlarge-4 --folder best
   [[ "$output" == *"there is no entry to update; give an --agent"* ]]
   sed -i 's/"groups": /"groups": 1/' $file
   refuses 3 "$file: /placement: expected the devices of" best-known list --folder best

@@ -24,16 +24,16 @@ END
 @test "explain names the bottleneck first" {
   two_devices
   # Two tensors of 4000 bytes at 0.1 bytes/us take 80 ms, the ops a few hundred microseconds each.
-  answers 0 explain "${problem[@]}" --placement placement.json
+  answers 0 simulate "${problem[@]}" --placement placement.json --explain
   [[ "${lines[1]}" =~ ^"The step takes 81."[0-9]+" ms, "[0-9.]+" % above the lower bound; its bottleneck is transfers: "[0-9]+" % of the step is transfers (" ]]
   [[ "$output" == *", 2 transfers)"* ]]
-  answers 0 explain "${problem[@]}" --agent single-gpu
+  answers 0 simulate "${problem[@]}" --agent single-gpu --explain
   [[ "${lines[1]}" == *"its bottleneck is gpu:0: 100 % of the step is gpu:0 at work." ]]
 }
 
 @test "explain --json has a path that covers the step" {
   two_devices
-  answers 0 explain "${problem[@]}" --placement placement.json --json
+  answers 0 simulate "${problem[@]}" --placement placement.json --explain --json
   holds 'next(iter(d)) == "schema_version" and d["schema_version"] == 1 and d["status"] == "ok"' \
     'd["path"][0]["from_us"] == 0 and d["path"][-1]["to_us"] == d["step_time_us"]' \
     'all(a["to_us"] == b["from_us"] for a, b in zip(d["path"], d["path"][1:]))' \
@@ -49,11 +49,11 @@ END
 
 @test "explain tells what overflowed a memory, and what would have to move" {
   local problem=(inception-v3:batch=1024 --cluster p2-8xlarge-2 --agent single-gpu)
-  answers 0 explain "${problem[@]}"
+  answers 0 simulate "${problem[@]}" --explain
   [[ "${lines[1]}" == "The placement does not fit: "*" ms into the step gpu:0 needs "*" GB more than its 11.000 GB." ]]
   [[ "${lines[2]}" == "At its peak it needs "*"must shrink." ]]
   [[ "$output" == *"stem/conv_1a/batch_norm"* ]]
-  answers 0 explain "${problem[@]}" --json
+  answers 0 simulate "${problem[@]}" --explain --json
   holds 'd["status"] == "out_of_memory" and d["out_of_memory"]["device"] == "gpu:0"' \
     'd["out_of_memory"]["bytes_over"] > 0 and len(d["out_of_memory"]["largest"]) <= 10' \
     'd["out_of_memory"]["bytes_over"] + d["devices"][0]["capacity_bytes"] == d["out_of_memory"]["persistent_bytes"] + d["out_of_memory"]["other_bytes"] + sum(t["bytes"] for t in d["out_of_memory"]["largest"])'
@@ -61,11 +61,11 @@ END
 
 @test "explain --memory draws how a memory fills" {
   local problem=(inception-v3:batch=8 --cluster p2-8xlarge-2 --agent single-gpu)
-  answers 0 explain "${problem[@]}" --memory gpu:0
+  answers 0 simulate "${problem[@]}" --memory gpu:0
   [[ "${lines[0]}" == "gpu:0 uses at most "*" of its 11.000 GB"* ]]
   [ "${#lines[@]}" -eq 13 ]
   grep -q '#' <<<"${lines[1]}"
-  answers 0 explain "${problem[@]}" --memory gpu:0 --json
+  answers 0 simulate "${problem[@]}" --memory gpu:0 --json
   holds 'd["schema_version"] == 1 and d["device"] == "gpu:0"' \
     'max(b for _, b in d["curve"]) == d["peak_bytes"]' \
     '[d["peak_at_us"], d["peak_bytes"]] in d["curve"]'
@@ -73,7 +73,7 @@ END
 
 @test "explain refuses what it cannot explain" {
   refuses 2 "give GRAPH, --cluster and one of --agent and --placement" explain
-  refuses 2 "--agent" explain inception-v3 --cluster p2-8xlarge-2 --agent heft --placement p.json
-  refuses 3 "unknown device 'gpu:7'; did you mean 'gpu:0'" explain inception-v3:batch=2 \
+  refuses 2 "--agent" simulate inception-v3 --cluster p2-8xlarge-2 --agent heft --placement p.json --explain
+  refuses 3 "unknown device 'gpu:7'; did you mean 'gpu:0'" simulate inception-v3:batch=2 \ --explain
     --cluster p2-8xlarge-2 --agent single-gpu --memory gpu:7
 }

@@ -33,7 +33,7 @@ END
 }
 
 export_as() {
-  answers 0 export net.json --cluster p2-8xlarge-2 --placement place.json --format "$@"
+  answers 0 convert net.json --cluster p2-8xlarge-2 --placement place.json --to "$@"
 }
 
 @test "csv has a row for each op in the order of the step" {
@@ -123,33 +123,33 @@ END
 
 @test "control dependencies keep the order of ops that do not read each other" {
   "$EMPLACE" place fork-join:width=4,stages=1 --cluster p2-8xlarge-2 --agent heft:order=plan -o place.json
-  answers 0 export --placement place.json --format tensorflow
+  answers 0 convert --placement place.json --to tensorflow
   holds 'len(d["control_dependencies"]) >= 2' \
     'all(d["devices"][a] == d["devices"][b] for a, b in d["control_dependencies"])'
 }
 
 @test "graph and cluster are those of the placement, where emplace has them" {
   "$EMPLACE" place fft --cluster p2-8xlarge-2 --agent heft -o place.json
-  answers 0 export --placement place.json --format csv
+  answers 0 convert --placement place.json --to csv
   modules
-  refuses 2 "place.json: /graph: 'net' is not built into emplace: give GRAPH" export --placement place.json --format csv
+  refuses 2 "place.json: /graph: 'net' is not built into emplace: give GRAPH" convert --placement place.json --to csv
   place gpu:9 gpu:0
   refuses 3 "place.json: /devices/~1stack~1stack.0~1Gemm~1bias: the cluster 'p2-8xlarge-2' has no device 'gpu:9'" \
     export net.json --placement place.json --format csv
   echo '{"schema": "emplace-placement", "version": 1, "devices": {}}' >place.json
-  refuses 2 "place.json: no graph is named: give GRAPH" export --placement place.json --format csv
+  refuses 2 "place.json: no graph is named: give GRAPH" convert --placement place.json --to csv
 }
 
 @test "what export of a placement refuses" {
   modules
-  refuses 2 "needs --format, one of csv, onnx" export net.json --placement place.json
-  refuses 3 "unknown placement format 'cvs'; did you mean 'csv'?" export net.json --placement place.json --format cvs
-  refuses 2 "csv is a format of placements: give --placement" export net.json --format csv
-  refuses 2 "--cluster requires --placement" export net.json --cluster p2-8xlarge-2 --format dot
-  refuses 2 "missing GRAPH or --placement" export --format dot
+  refuses 2 "needs --format, one of csv, onnx" convert net.json --placement place.json
+  refuses 3 "unknown placement format 'cvs'; did you mean 'csv'?" convert net.json --placement place.json --to cvs
+  refuses 2 "csv is a format of placements: give --placement" convert net.json --to csv
+  refuses 2 "--cluster requires --placement" convert net.json --cluster p2-8xlarge-2 --to dot
+  refuses 2 "missing GRAPH or --placement" convert --to dot
   sed -i 's/"scope": "[^"]*", //; s/, "scope": "[^"]*"//; s/"scope": "[^"]*",$//' net.json
   for format in torch-device-map torch-fx; do
-    refuses 3 "no op has a scope" export net.json --placement place.json --format $format
+    refuses 3 "no op has a scope" convert net.json --placement place.json --to $format
   done
   sed 's/"gpu:0"/"a"/; s/"gpu:1"/"b"/' "$EMPLACE_SOURCE_DIR/examples/cluster.json" >devices.json
   sed -i 's/gpu:0/a/g; s/gpu:1/b/g' place.json
@@ -170,7 +170,7 @@ assert len(plan["priorities"]) == len(plan["devices"])
 del plan["priorities"]
 json.dump(plan, open("queue.json", "w"))
 END
-  answers 0 explain inception-v3:batch=4 --cluster p2-8xlarge-2 --placement plan.json --json
+  answers 0 simulate inception-v3:batch=4 --cluster p2-8xlarge-2 --placement plan.json --explain --json
   holds "d['step_time_us'] == $(python3 -c 'import json; print(json.load(open("plan.out"))["step_time_us"])')"
   answers 0 simulate inception-v3:batch=4 --cluster p2-8xlarge-2 --placement queue.json --json
   local queue=$output

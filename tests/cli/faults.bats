@@ -45,7 +45,7 @@ finished() {
 }
 
 @test "a full device as output" {
-  refuses 3 "No space left on device" export inception-v3 --format emplace -o /dev/full
+  refuses 3 "No space left on device" convert inception-v3 --to emplace -o /dev/full
   run -3 --separate-stderr bash -c '"$EMPLACE" list graphs >/dev/full'
   [[ "$stderr" == "emplace: cannot write to standard output: No space left on device" ]]
 }
@@ -74,7 +74,7 @@ finished() {
   }
   in_closed run ./suite.json --quiet -o closed/r
   [ "$status" -eq 3 ] && [ "$stderr" = "emplace: closed/r: cannot make the folder: $reason" ]
-  in_closed export inception-v3 -o closed/graph.json
+  in_closed convert inception-v3 -o closed/graph.json
   [ "$status" -eq 3 ] && [ "$stderr" = "emplace: cannot write 'closed/graph.json': $reason" ]
   in_closed train placeto:preset=released,rounds=1 in-tree:levels=3 --cluster p2-8xlarge-2 --episodes 1 \
     -o closed/p.json

@@ -22,7 +22,7 @@ examples() {
 
 @test "help of every command says how to call it, fits 80 columns and has an example" {
   local command
-  for command in $(commands) "profile show" "best-known list" "best-known update"; do
+  for command in $(commands) "profile show" "best-known list" "dev best-known"; do
     read -ra words <<<"$command"
     answers 0 help "${words[@]}"
     [[ "$output" == *$'\n\n'"Usage: emplace $command "* ]]
@@ -65,7 +65,7 @@ examples() {
     rnnlm:layers=1,hidden=32,steps=2,batch=4,vocabulary=200 >/dev/null
   mkdir runs
   local command arguments example folder status
-  for command in $(commands) "profile show" "best-known list" "best-known update"; do
+  for command in $(commands) "profile show" "best-known list" "dev best-known"; do
     read -ra arguments <<<"$command"
     folder=$([[ "$command" =~ ^(run|train)$ ]] && echo runs || echo .)
     while read -r example; do
@@ -153,7 +153,7 @@ examples() {
   [ -z "$stderr" ]
   [[ "$output" == *"out_of_memory"* ]]
   "$EMPLACE" export ./tiny.json -o tiny.graphml
-  answers 0 import tiny.graphml --quiet
+  answers 0 convert tiny.graphml --quiet
   [ -z "$stderr" ]
   suite suite.json 1 ./tiny.json
   answers 0 run ./suite.json -q -o r
@@ -192,9 +192,9 @@ examples() {
   holds 'd["gap"] == (d["step_time_us"] - d["bound_us"]) / d["bound_us"]'
   answers 0 simulate "${problem[@]}"
   [[ "$output" == *"$gap"* ]]
-  answers 0 explain "${problem[@]}"
+  answers 0 simulate "${problem[@]}" --explain
   [[ "$output" == *"$gap"* ]]
-  answers 0 explain "${problem[@]}" --json
+  answers 0 simulate "${problem[@]}" --explain --json
   holds 'd["gap"] == (d["step_time_us"] - d["bound_us"]) / d["bound_us"]'
 }
 

@@ -127,7 +127,7 @@ refuses_suite() {
 }
 
 @test "files that never end, or hold far more than they show" {
-  refuses 3 "/dev/zero: expected at most 16777216 bytes from a device or a pipe" import /dev/zero --format dot
+  refuses 3 "/dev/zero: expected at most 16777216 bytes from a device or a pipe" convert /dev/zero --from dot
   python3 -c '
 import gzip
 with gzip.open("bomb.json.gz", "wb") as file:
@@ -146,19 +146,19 @@ with gzip.open("bomb.json.gz", "wb") as file:
   local text
   for text in '' '{"nodes": [' '[]' '{"nodes": 1, "edges": []}' '"\xff"'; do
     printf '%b' "$text" >bad.json
-    refuses 3 "bad.json" import bad.json --format dnn-partitioning -o graph.json
+    refuses 3 "bad.json" convert bad.json --from dnn-partitioning -o graph.json
     [ ! -e graph.json ]
   done
 }
 
 @test "files of unknown formats" {
   echo "1,2,3" >bad.csv
-  refuses 3 "known: chakra, dax, dnn-partitioning, dot, emplace" import bad.csv
+  refuses 3 "known: chakra, dax, dnn-partitioning, dot, emplace" convert bad.csv
   refuses 3 "bad.csv" show ./bad.csv
-  refuses 3 "unknown format 'pipedraem'; did you mean 'pipedream'?" import bad.csv --format pipedraem
-  refuses 2 "unknown parameter 'trainin'; did you mean 'training'?" import bad.csv --format pipedream:trainin=false
-  refuses 3 "bad.csv:1: expected 'id -- description" import bad.csv --format pipedream
-  refuses 3 "can only be read" export inception-v3 --format wfcommons
+  refuses 3 "unknown format 'pipedraem'; did you mean 'pipedream'?" convert bad.csv --from pipedraem
+  refuses 2 "unknown parameter 'trainin'; did you mean 'training'?" convert bad.csv --from pipedream:trainin=false
+  refuses 3 "bad.csv:1: expected 'id -- description" convert bad.csv --from pipedream
+  refuses 3 "can only be read" convert inception-v3 --to wfcommons
   printf 'digraph {\n a -> a }' >loop.dot
   refuses 3 "loop.dot:2: op 'a' would wait for itself" show loop.dot
 }
@@ -201,22 +201,22 @@ layers.txt:device-class=gpu-k80 uses them for its gpu:0"* ]] || { echo "$stderr"
 
 @test "operators without FLOPs are told, once for each kind" {
   sed 's/aten\.relu_\.default/my.own.default/g' "$EMPLACE_SOURCE_DIR/tests/graphs/data/torch_convolutions.json" >own.json
-  answers 0 import own.json -o graph.json
+  answers 0 convert own.json -o graph.json
   [ "$stderr" = "emplace: warning: no FLOPs are counted of operators that emplace does not know, by kind and number of \
 ops: own (1); their costs are guesses" ] || { echo "$stderr"; false; }
-  answers 0 --quiet import own.json -o graph.json
+  answers 0 --quiet convert own.json -o graph.json
   [ -z "$stderr" ]
   answers 0 place ./graph.json --cluster p2-8xlarge-2 --agent heft -o placement.json --json
   [[ "$stderr" == *"own (1); their costs are guesses"* ]]
-  answers 0 import "$EMPLACE_SOURCE_DIR/tests/graphs/data/torch_convolutions.json" -o graph.json
+  answers 0 convert "$EMPLACE_SOURCE_DIR/tests/graphs/data/torch_convolutions.json" -o graph.json
   [ -z "$stderr" ]
 }
 
 @test "models without a graph are told by what they are" {
   printf '\211HDF\r\n\032\n' >weights.bin
-  refuses 3 "weights.bin: a Keras file (HDF5) contains layers and weights, but no graph" import weights.bin
+  refuses 3 "weights.bin: a Keras file (HDF5) contains layers and weights, but no graph" convert weights.bin
   echo "no HDF5" >model.h5
-  refuses 3 "model.export(folder) in Keras 3" import model.h5
+  refuses 3 "model.export(folder) in Keras 3" convert model.h5
   refuses 3 "model.export(folder) in Keras 3" place model.h5 --cluster p2-8xlarge-2
   echo "HloModule jit_f" >f.txt
   refuses 3 "f.txt: HLO of XLA is not read; export the model that it was made of" show ./f.txt

@@ -93,12 +93,12 @@ wrongly() {
   is_safe svg groups.svg
   is_safe text groups.dot
   safely text show ./groups.dot
-  safely text import "$graph" -o copy.json
-  safely json import "$graph"
-  safely json export "$graph" --format emplace
+  safely text convert "$graph" -o copy.json
+  safely json convert "$graph"
+  safely json convert "$graph" --to emplace
   for format in dot graphml node-link; do
-    safely text export "$graph" --format "$format" -o "copy.$format"
-    safely text show "./copy.$format:$format" || safely text import "copy.$format" --format "$format" -o again.json
+    safely text convert "$graph" --to "$format" -o "copy.$format"
+    safely text show "./copy.$format:$format" || safely text convert "copy.$format" --from "$format" -o again.json
   done
 }
 
@@ -108,10 +108,10 @@ wrongly() {
   problem=("$graph" --cluster ./cluster.json)
   safely text simulate "${problem[@]}" --agent heft
   safely json simulate "${problem[@]}" --agent heft --json
-  safely text explain "${problem[@]}" --agent heft
-  safely json explain "${problem[@]}" --agent heft --json
+  safely text simulate "${problem[@]}" --agent heft --explain
+  safely json simulate "${problem[@]}" --agent heft --explain --json
   safely text place "${problem[@]}" --agent heft -o placement.json
-  safely csv export "${problem[@]}" --placement placement.json --format csv
+  safely csv convert "${problem[@]}" --placement placement.json --to csv
 }
 
 @test "hostile names in all forms of results" {

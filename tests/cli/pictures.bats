@@ -43,7 +43,7 @@ for expression in sys.argv[2:]:
 
 @test "show --placement colors groups by device" {
   tiny_graph tiny.json
-  "$EMPLACE" place --graph ./tiny.json --cluster p2-8xlarge-2 --agent hill-climb --groups 4 -o placement.json >/dev/null
+  "$EMPLACE" place ./tiny.json --cluster p2-8xlarge-2 --agent hill-climb --groups 4 -o placement.json >/dev/null
   local problem=(show ./tiny.json --cluster p2-8xlarge-2 --grouping colocation --placement placement.json)
   answers 0 "${problem[@]}" --picture groups.svg
   draws groups.svg 'any("placed on p2-8xlarge-2 by placement.json: one step in" in text for text in texts)' \
@@ -58,14 +58,14 @@ for expression in sys.argv[2:]:
 
 @test "a group that a placement parts tells all its devices" {
   tiny_graph tiny.json
-  "$EMPLACE" place --graph ./tiny.json --cluster p2-8xlarge-2 --agent round-robin --grouping colocation \
+  "$EMPLACE" place ./tiny.json --cluster p2-8xlarge-2 --agent round-robin --grouping colocation \
     -o placement.json >/dev/null
   answers 0 show ./tiny.json --cluster p2-8xlarge-2 --groups 1 --placement placement.json --picture groups.svg
   draws groups.svg '[title for title in titles if "gpu:0 and gpu:1" in title or "gpu:1 and gpu:0" in title]'
 }
 
 @test "simulate --picture draws the step as a timeline" {
-  local step=(simulate --graph inception-v3 --cluster p2-8xlarge-2 --agent hill-climb --evaluations 50)
+  local step=(simulate inception-v3 --cluster p2-8xlarge-2 --agent hill-climb --evaluations 50)
   answers 0 "${step[@]}" --picture step.svg --trace step.json
   [[ "$output" == *"step time"* ]]
   draws step.svg 'texts[0].startswith("inception-v3 on p2-8xlarge-2: one step in ")' \
@@ -79,7 +79,7 @@ for expression in sys.argv[2:]:
 }
 
 @test "a step that runs out of memory has a picture" {
-  answers 0 simulate --graph inception-v3:batch=512 --cluster p2-8xlarge-2 --agent single-gpu --picture step.svg
+  answers 0 simulate inception-v3:batch=512 --cluster p2-8xlarge-2 --agent single-gpu --picture step.svg
   draws step.svg 'texts[0] == "inception-v3:batch=512 on p2-8xlarge-2: out of memory on gpu:0"'
 }
 
@@ -93,7 +93,7 @@ json.dump({"schema": "emplace-graph", "version": 1, "name": name, "ops": ops, "e
           open("hostile.json", "w"))
 END
   answers 0 show ./hostile.json --picture groups.svg
-  answers 0 simulate --graph ./hostile.json --cluster p2-8xlarge-2 --agent single-gpu --picture step.svg
+  answers 0 simulate ./hostile.json --cluster p2-8xlarge-2 --agent single-gpu --picture step.svg
   local file
   for file in groups.svg step.svg; do
     draws $file 'not list(root.iter(svg + "script"))' 'any("\ufffd" in text for text in texts)' \
@@ -104,7 +104,7 @@ END
 @test "mistakes with pictures are usage errors" {
   refuses 2 ".svg or .dot, found 'graph.png'" show inception-v3 --picture graph.png
   refuses 2 "at most 4000 groups" show ptb --grouping colocation --picture graph.svg
-  refuses 2 "ends in .svg, found 'step.dot'" simulate --graph inception-v3 --cluster p2-8xlarge-2 --agent single-gpu \
+  refuses 2 "ends in .svg, found 'step.dot'" simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu \
     --picture step.dot
   refuses 2 "--picture" simulate --cases cases.jsonl --picture step.svg
 }

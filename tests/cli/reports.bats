@@ -48,7 +48,7 @@ TEX
 @test "CSV has the figures of the JSON form" {
   published_run
   answers 0 report r --format csv -o report.csv
-  answers 0 report r --format json
+  answers 0 report r --json
   holds 'd["schema_version"] == 3' 'len(__import__("csv").DictReader(open("report.csv", newline="")).fieldnames) == 31'
   echo "$output" >report.json
   python3 - <<'PYTHON'
@@ -72,7 +72,7 @@ PYTHON
             {"agent": "hill-climb", "name": "fine", "grouping": "colocation"}]}
 JSON
   "$EMPLACE" run ./two.json --quiet -o r >/dev/null
-  answers 0 report r --format json
+  answers 0 report r --json
   holds 'd["tables"][0]["rows"][0]["agent"] == "fine"'
   answers 0 report r --format html -o page.html
   [ "$(grep -o '"agent":"[a-z]*","cell":' page.html | sort -u)" = '"agent":"fine","cell":' ]

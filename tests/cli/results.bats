@@ -62,23 +62,23 @@ PYTHON
   output=$(cat trace.json)
   holds 'd["traceEvents"]'
   [ -s step.svg ]
-  answers 0 explain --result r --cell "$id" --json
+  answers 0 simulate --result r --cell "$id" --explain --json
   holds "d['step_time_us'] == $step"
-  answers 0 explain inception-v3:batch=2 --cluster p2-8xlarge-4 --result r
+  answers 0 simulate inception-v3:batch=2 --cluster p2-8xlarge-4 --result r --explain
   [[ "${lines[0]}" == "inception-v3:batch=2 on p2-8xlarge-4, placed by "* ]]
 }
 
 @test "a cell must be there, be one, and have a placement" {
   small_run
   refuses 2 "r has cells of 2 problems: choose one by --graph and --cluster, or a cell by --cell" result r
-  refuses 2 "r has cells of 2 problems" explain --result r
+  refuses 2 "r has cells of 2 problems" simulate --result r --explain
   refuses 3 "r: no cell has an id that begins with 'xyz' (see emplace result r --list)" result r --cell xyz
   refuses 3 "r: no cell of this problem" result r --graph nmt
   refuses 3 "none: no results here" result none --list
   refuses 2 "--cell" simulate inception-v3 --cluster p2-8xlarge-2 --agent heft --cell 0
-  refuses 2 "--result" explain --result r --agent heft
+  refuses 2 "--result" simulate --result r --agent heft --explain
   refuses 2 "--list" result r --list --cell 0
-  refuses 2 "--graph excludes --cell" explain inception-v3 --result r --cell 0
+  refuses 2 "--graph excludes --cell" simulate inception-v3 --result r --cell 0 --explain
   refuses 2 "--cluster excludes --cell" simulate --cluster p2-8xlarge-2 --result r --cell 0
   refuses 2 "--math requires --cluster" simulate --math tf32 --result r --cell 0
   refuses 2 "one of --agent and --placement, or --result DIR" explain

@@ -61,9 +61,9 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
   "$EMPLACE" run ./suite.json --quiet -o other --threads 2 --seed 5 >/dev/null
   deterministic() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
   [ "$(deterministic one)" = "$(deterministic two)" ]
-  "$EMPLACE" report one --format json >one.json
-  "$EMPLACE" report two --format json >two.json
-  "$EMPLACE" report other --format json >other.json
+  "$EMPLACE" report one --json >one.json
+  "$EMPLACE" report two --json >two.json
+  "$EMPLACE" report other --json >other.json
   cmp one.json two.json
   run -1 cmp -s one.json other.json
 }
@@ -82,7 +82,7 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
   long_suite
   "$EMPLACE" run ./suite.json --quiet -o whole --json >whole.json
   [ "$(interrupted SIGKILL run ./suite.json -o half --threads 2)" -eq -9 ]
-  answers 0 report half --format json
+  answers 0 report half --json
   holds '2 <= d["cells_finished"] < 14'
   # As if the last line had been torn too.
   truncate -s -20 half/cells.jsonl
@@ -97,7 +97,7 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
 @test "Ctrl-C ends a run in good order with exit code 130" {
   long_suite
   [ "$(interrupted SIGINT run ./suite.json -o half --threads 2)" -eq 130 ]
-  answers 0 report half --format json
+  answers 0 report half --json
   holds '2 <= d["cells_finished"] < 14'
   [ "$(tail -c 1 half/cells.jsonl | od -An -c | tr -d ' ')" = '\n' ]
   "$EMPLACE" run ./suite.json --quiet -o half --resume --json >half.json

@@ -72,7 +72,7 @@ load cli.bash
   mkdir folder.json
   refuses 3 "folder.json" show ./folder.json
   refuses 3 "folder.json" simulate --cases folder.json
-  refuses 3 "no-folder" export inception-v3 --format dot -o no-folder/graph.dot
+  refuses 3 "no-folder" convert inception-v3 --to dot -o no-folder/graph.dot
 }
 
 @test "a full disk is an error" {

@@ -51,8 +51,10 @@ class ResultPages(unittest.TestCase):
         archive = ROOT / "tests" / "data" / f"{suite}.tar.gz"
         subprocess.run(["tar", "-xzf", archive, "-C", self.folder], check=True)
         store, tables = self.folder / suite, self.folder / f"{suite}-tables"
-        subprocess.run([EMPLACE, "export-results", store, "--csv", "-o", tables, "--quiet"], check=True,
-                       capture_output=True)
+        tables.mkdir()
+        for table in ("cells", "histories"):
+            subprocess.run([EMPLACE, "report", store, "--table", table, "-o", tables / f"{table}.csv"], check=True,
+                           capture_output=True)
         return store, tables
 
     def test_every_table_has_a_page(self):

@@ -1,4 +1,4 @@
-// A table of measured ops, as `profile fit --samples` reads it.
+// A table of measured ops, as `emplace dev fit --samples` reads it.
 
 #include "fuzz_target.hpp"
 

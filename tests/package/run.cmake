@@ -1,5 +1,5 @@
 # Installs a build, moves the result elsewhere, and builds and runs examples/agent with it, a project of a third party, and
-# the plug-in that `emplace new-agent` writes:
+# the plug-in of examples/plugin:
 #   cmake -D BUILD_DIR=... -D WORK_DIR=... -D CXX=... -D BUILD_TYPE=... -D SOURCE_DIR=... -P run.cmake
 cmake_minimum_required(VERSION 3.25)
 function(run)
@@ -38,16 +38,16 @@ endif()
 
 # The plug-in, whose own test lets its agent place.
 set(emplace ${WORK_DIR}/moved/bin/emplace)
-run(${emplace} new-agent my-agent -o ${WORK_DIR}/my-agent)
+file(COPY ${SOURCE_DIR}/examples/plugin/ DESTINATION ${WORK_DIR}/my-agent)
 run(${CMAKE_COMMAND} -S ${WORK_DIR}/my-agent -B ${WORK_DIR}/my-agent/build -G Ninja
     -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved)
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/my-agent/build)
 run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK_DIR}/my-agent/build --output-on-failure)
 set(plugin ${WORK_DIR}/my-agent/build/my_agent.so)
-execute_process(COMMAND ${emplace} --plugin ${plugin} list agents my-agent OUTPUT_VARIABLE listing
+execute_process(COMMAND ${emplace} --plugin ${plugin} show my-agent OUTPUT_VARIABLE listing
                 COMMAND_ERROR_IS_FATAL ANY)
 if(NOT listing MATCHES "moves +1 +groups that move at a time")
-  message(FATAL_ERROR "the plug-in is not listed: ${listing}")
+  message(FATAL_ERROR "the plug-in is not shown: ${listing}")
 endif()
 
 # In a suite, on several threads, beside another agent; the manifest names it.

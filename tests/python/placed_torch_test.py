@@ -218,9 +218,9 @@ class PlacedTorch(unittest.TestCase):
         torch.onnx.export(model, inputs, name + ".onnx", training=torch.onnx.TrainingMode.TRAINING,
                           do_constant_folding=False, opset_version=14)
         try:
-            emplace("import", name + ".onnx", "--format", "onnx:training=true", "-o", name + ".json")
+            emplace("convert", name + ".onnx", "--from", "onnx:training=true", "-o", name + ".json")
         except subprocess.CalledProcessError:  # no rule for some gradient: then the forward pass alone is placed
-            emplace("import", name + ".onnx", "-o", name + ".json")
+            emplace("convert", name + ".onnx", "-o", name + ".json")
         with open(name + ".json", encoding="utf-8") as file:
             graph = json.load(file)
         generator = random.Random(1)
@@ -255,8 +255,8 @@ class PlacedTorch(unittest.TestCase):
 
     def test_device_map(self):
         def run(model, graph, placement, devices):
-            text = emplace("export", graph, "--cluster", "p2-8xlarge-4", "--placement", placement,
-                           "--format", "torch-device-map")
+            text = emplace("convert", graph, "--cluster", "p2-8xlarge-4", "--placement", placement,
+                           "--to", "torch-device-map")
             dispatch(model, json.loads(text), devices)
             return model
         self.check(run)
@@ -270,7 +270,7 @@ class PlacedTorch(unittest.TestCase):
 
     def test_fx(self):
         def run(model, graph, placement, devices):
-            emplace("export", graph, "--cluster", "p2-8xlarge-4", "--placement", placement, "--format", "torch-fx",
+            emplace("convert", graph, "--cluster", "p2-8xlarge-4", "--placement", placement, "--to", "torch-fx",
                     "-o", "placed.py")
             source = source_of("placed.py")
             source.move_module = devices.move_module
@@ -292,7 +292,7 @@ class PlacedTorch(unittest.TestCase):
                 return self.right(x)
         model, inputs = Steps(), torch.randn(2, 8)
         placement = list(self.placements("steps", model, inputs))[0]
-        emplace("export", "steps.json", "--cluster", "p2-8xlarge-4", "--placement", placement, "--format", "torch-fx",
+        emplace("convert", "steps.json", "--cluster", "p2-8xlarge-4", "--placement", placement, "--to", "torch-fx",
                 "-o", "placed.py")
         with self.assertRaisesRegex(RuntimeError, "torch.fx cannot trace this model .*--format torch-device-map"):
             source_of("placed.py").place(model)
@@ -303,7 +303,7 @@ class PlacedTorch(unittest.TestCase):
         targets = torch.arange(2)
         expected_loss, _ = step(copy.deepcopy(model), inputs, targets)
         for placement in self.placements("network", copy.deepcopy(model), inputs):
-            emplace("export", "network.json", "--cluster", "p2-8xlarge-4", "--placement", placement, "--format",
+            emplace("convert", "network.json", "--cluster", "p2-8xlarge-4", "--placement", placement, "--to",
                     "torch-fx", "-o", "placed.py")
             placed = source_of("placed.py").place(model, {f"cuda:{gpu}": "cpu" for gpu in range(4)})
             self.assertEqual(step(placed, inputs, targets)[0], expected_loss)

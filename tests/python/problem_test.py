@@ -43,7 +43,7 @@ class Arrays(unittest.TestCase):
 
     def test_graph_is_that_of_the_program(self):
         exported = json.loads(subprocess.run(
-            [os.environ["EMPLACE"], "export", "inception-v3", "--format", "emplace"], check=True, capture_output=True,
+            [os.environ["EMPLACE"], "convert", "inception-v3"], check=True, capture_output=True,
             text=True).stdout)
         self.assertEqual(self.problem.names, [op["name"] for op in exported["ops"]])
         groups = self.problem.groups
@@ -107,7 +107,7 @@ class Simulation(unittest.TestCase):
                 self.assertEqual(step.status, told["status"])
                 self.assertEqual(step.peak_bytes.tolist(), told["peak_bytes"])
                 numpy.testing.assert_allclose(step.busy_us, [d["busy_us"] for d in told["devices"]], rtol=1e-12)
-                explained = program("explain", "inception-v3", "--cluster", cluster, "--placement", path)
+                explained = program("simulate", "inception-v3", "--cluster", cluster, "--placement", path, "--explain")
                 ours = problem.explain(placement)
                 self.assertEqual(ours, {key: explained[key] for key in ours})
 

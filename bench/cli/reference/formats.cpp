@@ -13,7 +13,7 @@ namespace emplace::cli {
 std::string format_page() {
   MarkdownPage page("File formats of graphs and placements");
   page.paragraph(
-      "`emplace import FILE` reads a graph and `emplace export GRAPH --format NAME` writes one. A "
+      "`emplace convert FILE` reads a graph and `emplace convert GRAPH --to NAME` writes one. A "
       "graph file can be given wherever a graph is named; its format is recognized by its content, "
       "or else by the ending of its name. Parameters follow the name of the format: `--format "
       "NAME:key=value`.");
@@ -40,7 +40,7 @@ std::string format_page() {
   }
   page.heading(2, "Placements")
       .paragraph(
-          "`emplace export GRAPH --cluster CLUSTER --placement FILE --format NAME` writes a "
+          "`emplace convert --placement FILE --to NAME` writes a "
           "placement for another program. The guide \"Use a placement\" "
           "shows how each file is used.");
   std::vector<std::vector<std::string>> placement_rows;

@@ -66,6 +66,6 @@ class MarkdownPage {
 
 /// Is the last line of every page.
 inline constexpr std::string_view kReferenceMark =
-    "*This page is written by `emplace docs`; changes made by hand are lost.*\n";
+    "*This page is written by `emplace dev docs`; changes made by hand are lost.*\n";
 
 }  // namespace emplace::cli

@@ -153,7 +153,7 @@ class Problem:
     def evaluate(self, placements: ArrayLike) -> Any:
         """Simulates (N, groups) placements on all threads without the GIL: Evaluations. One placement: Evaluation."""
     def explain(self, placement: ArrayLike) -> dict[str, Any]:
-        """Returns what bounds the step, as `emplace explain --json` does."""
+        """Returns what bounds the step, as `emplace simulate --explain --json` does."""
     def trace(self, placement: ArrayLike) -> str:
         """Returns the step as a Chrome trace, for ui.perfetto.dev."""
     @property
@@ -162,7 +162,7 @@ class Problem:
     def save(self, placement: ArrayLike, path: _Path) -> None:
         """Writes a placement file."""
     def export(self, placement: ArrayLike, format: str) -> Export:
-        """Returns a placement as `emplace export --placement --format` writes it (emplace list placement-formats)."""
+        """Returns a placement as `emplace convert --placement --to` writes it (emplace list placement-formats)."""
     def load(self, path: _Path) -> NDArray[numpy.int32]:
         """Reads a placement file."""
 
@@ -209,7 +209,7 @@ def problem(graph: Union[_Path, Graph], cluster: _Path, groups: int = 0, groupin
     """Loads a graph and a cluster by name or file, or takes a Graph; `groups` of 0 is the default of the grouping."""
 
 def load_plugin(path: _Path) -> None:
-    """Adds the agents of a shared library, a project that `emplace new-agent NAME` wrote."""
+    """Adds the agents of a shared library, such as examples/plugin makes."""
 
 def version() -> str: ...
 def agents() -> list[str]: ...

@@ -60,7 +60,7 @@ def device_map(problem: _core.Problem, placement: ArrayLike) -> dict[str, Union[
     """Returns the device of each module as Accelerate reads it: the number of a GPU, or "cpu", by path.
 
     What is below a module goes with it. Modules that PyTorch cannot split are joined on the device where the step
-    loses least, as `emplace export --format torch-device-map` does, which reports what it joins.
+    loses least, as `emplace convert --to torch-device-map` does, which reports what it joins.
     """
     return json.loads(problem.export(placement, "torch-device-map").text)
 

@@ -122,7 +122,7 @@ def _frame(rows: list[dict[str, Any]]) -> Any:
 
 
 def report(folder: Path) -> Report:
-    """Returns what `emplace report` and `emplace export-results` show of the run in `folder`.
+    """Returns what `emplace report` shows of the run in `folder`.
 
     `table` has a row for each graph, cluster and agent, `cells` one for each cell, `histories` one for each
     improvement that a cell kept.

@@ -82,7 +82,7 @@ PYBIND11_MODULE(_core, module) {
   module.def("version", [] { return bench::build_info().version; });
   module.def("agents", [] { return agents::AgentRegistry::global().names(); });
   module.def("load_plugin", &python::load_plugin, pybind11::arg("path"),
-             "Adds the agents of a shared library, a project that `emplace new-agent NAME` wrote.");
+             "Adds the agents of a shared library, such as examples/plugin makes.");
   module.def("graphs", [] { return GraphCatalog::global().names(); });
   module.def("clusters", [] { return cluster_names(); });
   module.def("suites", [] { return bench::suite_names(); });

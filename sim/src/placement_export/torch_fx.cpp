@@ -27,7 +27,7 @@ std::span<const Document> torch_fx();
 namespace {
 
 constexpr const char* kHead =
-    R"py("""Places a PyTorch model on several devices; `emplace export` wrote this file.
+    R"py("""Places a PyTorch model on several devices; `emplace convert` wrote this file.
 
     import placed                # whatever this file is called
     model = placed.place(model)  # a torch.fx.GraphModule; print(model.code) shows what moves where

@@ -8,7 +8,7 @@
 //     EMPLACE_PLUGIN_AGENT(Mine, {.name = "mine", ...});
 //
 // A plug-in is compiled with the target emplace::plugin and links no library of emplace: the
-// program that loads it provides them. `emplace new-agent NAME` writes such a project. A plug-in
+// program that loads it provides them. examples/plugin is such a project. A plug-in
 // that was built for another version is refused (plugin_abi.hpp). One that crashes takes the
 // program with it; a program that speaks the agent protocol (the agent `exec`) does not.
 //

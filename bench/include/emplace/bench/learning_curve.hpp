@@ -31,18 +31,6 @@ struct CurveReference {
   std::vector<double> us{};  ///< by problem; 0 where there is none
 };
 
-/// The horizontal axis of a picture of times.
-enum class CurveAxis : std::uint8_t { kEvaluations, kEpisodes, kUpdates };
-
-/// Returns "evaluations", "episodes" or "updates".
-std::string_view to_string(CurveAxis axis);
-
-/// Returns the names of all, in their order.
-std::vector<std::string> curve_axis_names();
-
-/// Returns the axis called `name`; throws kUnknownName.
-CurveAxis curve_axis_of(std::string_view name);
-
 /// The mean over the problems of a training.
 struct CurveMean {
   double at = 0;       ///< on the axis
@@ -80,19 +68,18 @@ class LearningCurve {
   /// Returns the course of the whole training: times relative to the best of the training, as
   /// geometric means over the problems, from the update on at which every problem has one. Updates
   /// within 2 % of one another are one point.
-  std::vector<CurveMean> means(CurveAxis axis = CurveAxis::kEvaluations) const;
+  std::vector<CurveMean> means() const;
 
   /// Returns means() over evaluations as one JSON object with schema_version: arrays evaluations,
   /// last, best and entropy.
   std::string means_json() const;
 
-  /// Returns a plot for each problem, unless there are more than 12: over `axis`, which counts all
+  /// Returns a plot for each problem, unless there are more than 12: over evaluations of all
   /// problems, the step time at the end of episodes, the best so far, and level lines of the
   /// references. If there are several problems, a plot of means() comes first. The last plot is
   /// that of the entropy, if the policy has one. Updates within 2 % of one another are drawn as
   /// their mean.
-  std::string to_svg(std::span<const CurveReference> references = {},
-                     CurveAxis axis = CurveAxis::kEvaluations) const;
+  std::string to_svg(std::span<const CurveReference> references = {}) const;
 
  private:
   std::vector<ProblemName> problems_;

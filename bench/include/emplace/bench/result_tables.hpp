@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,9 @@ struct ResultTable {
   /// Makes the rows of a run, in the order of its results.
   void (*write_rows)(const StoredRun& run, const RowSink& sink) = nullptr;
 };
+
+/// Returns the fastest cell of each graph and cluster, of those whose placements fit.
+std::set<const CellResult*> fastest_cells(const StoredRun& run);
 
 /// Returns the tables: cells, then histories.
 std::span<const ResultTable> result_tables();

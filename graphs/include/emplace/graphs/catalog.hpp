@@ -58,12 +58,16 @@ struct GraphFile {
   std::string parameters{};  ///< `key=value,key=value`, or nothing
 };
 
+/// Says whether `name_or_path` is that of a file (anything with a '/', or a '.' before any ':'), not
+/// one of the catalog.
+bool names_graph_file(std::string_view name_or_path);
+
 /// Splits `PATH[:key=value,...]`. A ':' is part of the path if the text before it is not a file.
 GraphFile find_graph_file(std::string_view path_and_parameters);
 
 /// Returns the graph that a user named: `NAME[:key=value,...]` of the catalog, or
-/// `PATH[:key=value,...]` of a file (anything with a '/', or a '.' before any ':') of a format that
-/// its content or ending identifies, with parameters of that format: "model.onnx:batch=32".
+/// `PATH[:key=value,...]` of a file of a format that its content or ending identifies, with
+/// parameters of that format: "model.onnx:batch=32".
 OpGraph load_graph(std::string_view name_or_path);
 
 /// Returns the graphs that `name_or_path` stands for in a list: the members of a family without a

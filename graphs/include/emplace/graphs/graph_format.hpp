@@ -2,7 +2,7 @@
 
 // The file formats in which graphs are read and written. A format is one file in graphs/src/formats
 // that defines a FormatRegistration at namespace scope; nothing else needs an edit. `emplace
-// import`, `emplace export`, `emplace list formats` and load_graph() all work from its GraphFormat.
+// convert`, `emplace list formats` and load_graph() all work from its GraphFormat.
 // A format may be read only or written only. The graph that a reader returns is named after its
 // file unless the file has a name for it, and is validated.
 

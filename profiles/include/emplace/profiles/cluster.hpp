@@ -94,6 +94,9 @@ std::vector<std::string> cluster_names();
 /// kUnknownName, kIo or kFormat.
 Cluster load_cluster(std::string_view name_or_path);
 
+/// Returns the file of the shipped cluster called `name`; throws kUnknownName.
+std::string_view shipped_cluster_file(std::string_view name);
+
 /// Returns the names of the shipped device profiles, sorted.
 std::vector<std::string> device_profile_names();
 

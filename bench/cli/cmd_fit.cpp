@@ -1,7 +1,6 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
-#include "profile_picture.hpp"
 #include "profile_report.hpp"
 #include "terminal.hpp"
 
@@ -26,64 +25,11 @@
 namespace emplace::cli {
 namespace {
 
-struct ProfileOptions {
-  std::string profile;
-  std::string only;
-  std::string picture;
-  bool json = false;
-};
-
-// Returns the profiles that are asked for; throws kUsage if a picture is, of several.
-std::vector<DeviceProfile> chosen_profiles(const ProfileOptions& options) {
-  std::vector<DeviceProfile> profiles = load_device_profiles(options.profile);
-  std::vector<std::string> names;
-  names.reserve(profiles.size());
-  for (const DeviceProfile& profile : profiles) {
-    names.push_back(profile.name);
-  }
-  if (!options.only.empty()) {
-    const auto found = std::ranges::find(profiles, options.only, &DeviceProfile::name);
-    if (found == profiles.end()) {
-      throw_unknown_name("device profile", options.only, names);
-    }
-    return {*found};
-  }
-  if (!options.picture.empty() && profiles.size() > 1) {
-    throw Error(
-        ErrorCode::kUsage,
-        fmt::format("--picture: '{}' has {} device profiles; choose one with --only NAME: {}",
-                    excerpt(options.profile), profiles.size(), fmt::join(names, ", ")));
-  }
-  return profiles;
-}
-
-void show(const ProfileOptions& options) {
-  if (!options.picture.empty()) {
-    check_profile_picture_path(options.picture);
-  }
-  const std::vector<DeviceProfile> profiles = chosen_profiles(options);
-  if (!options.picture.empty()) {
-    write_profile_picture(options.picture, profiles.front());
-  }
-  std::string text;
-  Json list = Json::array();
-  for (const DeviceProfile& profile : profiles) {
-    text += (text.empty() ? "" : "\n") + to_text(profile);
-    list.push_back(to_json(profile));
-  }
-  if (options.json) {
-    print_json(Json{{"schema_version", 1}, {"profiles", std::move(list)}});
-  } else {
-    print_text(text);
-  }
-}
-
 struct FitOptions {
   std::vector<std::string> samples;
   std::vector<std::string> proxies;
   std::string device;
   std::string output;
-  bool json = false;
 };
 
 std::vector<calibrate::SampleTable> read_tables(const std::vector<std::string>& paths) {
@@ -134,7 +80,7 @@ Json to_json(const calibrate::FitReport& report) {
           {"mean_error_left_out", report.held_out.mean}};
 }
 
-void fit(const FitOptions& options) {
+void fit(const FitOptions& options, bool json) {
   if (options.samples.empty() && options.proxies.empty()) {
     throw Error(ErrorCode::kUsage, "give --samples, or --proxies, or both");
   }
@@ -151,7 +97,7 @@ void fit(const FitOptions& options) {
     note(escape_terminal(fmt::format("emplace: warning: not fitted to {}", unused)));
   }
   write_text_file(options.output, write_device_profile_json(fitted.profile));
-  if (options.json) {
+  if (json) {
     Json cases = Json::array();
     for (const calibrate::FitReport& report : fitted.reports) {
       cases.push_back(to_json(report));
@@ -169,10 +115,12 @@ void fit(const FitOptions& options) {
                   report_table(fitted.reports).to_terminal(false), options.output));
 }
 
-void add_fit(CLI::App& profile, Action& action) {
-  CLI::App* command = profile.add_subcommand("fit", "Fit a device profile to tables of op samples");
+}  // namespace
+
+void add_fit(CLI::App& dev, Action& action) {
+  CLI::App* command = dev.add_subcommand("fit", "Fit a device profile to tables of op samples");
   command->group("Commands");
-  set_examples(*command, {"emplace profile fit --samples v100.csv.gz --device v100 -o v100.json"});
+  set_examples(*command, {"emplace dev fit --samples v100.csv.gz --device v100 -o v100.json"});
   const auto options = std::make_shared<FitOptions>();
   command
       ->add_option("--samples", options->samples, "Tables of op times on the device, CSV or CSV.gz")
@@ -187,47 +135,12 @@ void add_fit(CLI::App& profile, Action& action) {
       ->required()
       ->type_name("PROFILE");
   add_output(*command, options->output, "Write the fitted profile here", "FILE.json")->required();
-  add_json(*command, options->json);
   command->callback([options, &action] {
-    action = [options](const Invocation&) {
-      fit(*options);
+    action = [options](const Invocation& invocation) {
+      fit(*options, invocation.json);
       return Outcome::kOk;
     };
   });
-}
-
-}  // namespace
-
-void add_profile(CLI::App& app, Action& action) {
-  CLI::App* profile = app.add_subcommand("profile", "Show device profiles, or fit one");
-  profile->group("Look up");
-  profile->require_subcommand(1);
-  CLI::App* command =
-      profile->add_subcommand("show", "Show rooflines and measurements, and how well they agree");
-  command->group("Commands");
-  set_examples(*command,
-               {"emplace profile show p2-8xlarge-2", "emplace profile show k80 --picture k80.svg"});
-  const auto options = std::make_shared<ProfileOptions>();
-  command
-      ->add_option("PROFILE", options->profile,
-                   "Device profile or cluster: a name (emplace list profiles), or a file")
-      ->required()
-      ->type_name("PROFILE");
-  command->add_option("--only", options->only, "The profile of this name, in a cluster of several")
-      ->type_name("NAME");
-  command
-      ->add_option("--picture", options->picture,
-                   "Draw roofs, measured rates and residuals: FILE.svg, or FILE.html with tables")
-      ->type_name("FILE")
-      ->group("Output");
-  add_json(*command, options->json);
-  command->callback([options, &action] {
-    action = [options](const Invocation&) {
-      show(*options);
-      return Outcome::kOk;
-    };
-  });
-  add_fit(*profile, action);
 }
 
 }  // namespace emplace::cli
