@@ -9,12 +9,12 @@
 #include "terminal.hpp"
 
 #include <emplace/bench/problem_set.hpp>
-#include <emplace/bench/validation.hpp>
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/calibration.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/calibrate/machine_facts.hpp>
+#include <emplace/calibrate/validation.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/params.hpp>
@@ -52,7 +52,7 @@ struct CalibrateOptions {
   std::string report;
   std::string record;
   calibrate::SamplingOptions sampling;
-  bench::ValidationOptions validation;
+  calibrate::ValidationOptions validation;
   std::int64_t seed = 0;
 };
 
@@ -145,11 +145,11 @@ void validate(const CalibrateOptions& options, const calibrate::Progress& progre
   const std::string& path = options.cluster.empty() ? options.output : options.cluster;
   const auto cluster = std::make_shared<const Cluster>(
       options.cluster.empty() ? read_cluster(read_text_file(path), path) : load_cluster(path));
-  bench::ValidationOptions how = options.validation;
+  calibrate::ValidationOptions how = options.validation;
   how.seed = static_cast<std::uint64_t>(options.seed);
   how.sampling = options.sampling;
   std::vector<Problem> problems;
-  std::vector<bench::Validation> validations;
+  std::vector<calibrate::Validation> validations;
   bool has_gpu = false;
   {
     const MachineDevices machine = find_devices(options.machine, *options.sampling.stop);
@@ -160,14 +160,14 @@ void validate(const CalibrateOptions& options, const calibrate::Progress& progre
       Grouping grouping = bench::group_graph(*graph, 0);
       const Problem& problem =
           problems.emplace_back(std::move(graph), std::move(grouping), cluster);
-      validations.push_back(bench::validate_steps(
-          name, problem, bench::validation_placements(problem, how.random_placements, how.seed),
+      validations.push_back(calibrate::validate_steps(
+          name, problem, calibrate::validation_placements(problem, how.random_placements, how.seed),
           machine.all(), how, progress));
     }
   }
   const MachineDevices machine = profiled_devices(options, has_gpu, nullptr);
   for (std::size_t i = 0; i < validations.size(); ++i) {
-    bench::validate_ops(problems[i], machine.all(), how, progress, validations[i]);
+    calibrate::validate_ops(problems[i], machine.all(), how, progress, validations[i]);
     print_text(cli::to_text(validations[i]));
   }
   if (!options.report.empty()) {
