@@ -1,5 +1,6 @@
 #include "calibration_report.hpp"
 
+#include <emplace/bench/rank_correlation.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/json.hpp>
 #include <emplace/graphs/op_kind.hpp>
@@ -18,6 +19,16 @@ using bench::TextTable;
 using Align = TextTable::Align;
 // More would hide the rest; --report has them all.
 constexpr std::size_t kMaxLeftOut = 10;
+
+std::optional<double> rank_correlation(std::span<const calibrate::ValidatedStep> steps) {
+  std::vector<double> predicted_us;
+  std::vector<double> measured_us;
+  for (const calibrate::ValidatedStep& step : steps) {
+    predicted_us.push_back(step.predicted_us);
+    measured_us.push_back(step.measured_us);
+  }
+  return bench::kendall_tau(predicted_us, measured_us);
+}
 
 Json or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
 
@@ -95,14 +106,14 @@ std::string to_text(const calibrate::CalibratedMachine& calibration) {
          left_out_to_text(calibration.left_out);
 }
 
-std::string to_text(const bench::Validation& validation) {
+std::string to_text(const calibrate::Validation& validation) {
   TextTable steps({{"placement"},
                    {"predicted [ms]", Align::kRight},
                    {"measured [ms]", Align::kRight},
                    {"error [%]", Align::kRight},
                    {"spread [%]", Align::kRight},
                    {"steps", Align::kRight}});
-  for (const bench::ValidatedStep& step : validation.steps) {
+  for (const calibrate::ValidatedStep& step : validation.steps) {
     steps.add_row({step.placement, fmt::format("{:.3f}", step.predicted_us / 1e3),
                    fmt::format("{:.3f}", step.measured_us / 1e3),
                    fmt::format("{:+.1f}", 100 * step.error()), percent_number(step.spread),
@@ -114,14 +125,15 @@ std::string to_text(const bench::Validation& validation) {
                  {"ops", Align::kRight},
                  {"mean error [%]", Align::kRight},
                  {"largest [%]", Align::kRight}});
-  for (const bench::ValidatedOps& row : validation.ops) {
+  for (const calibrate::ValidatedOps& row : validation.ops) {
     ops.add_row({row.device, std::string(to_string(row.op_class)),
                  std::string(emplace::to_string(row.source)), fmt::format("{}", row.ops),
                  percent_number(row.mean_error), percent_number(row.max_error)});
   }
   std::string text = fmt::format("\n{}: predicted against measured\n", validation.graph);
   if (validation.mean_step_error) {
-    const std::string tau = validation.tau                 ? fmt::format("{:.3f}", *validation.tau)
+    const std::optional<double> correlation = rank_correlation(validation.steps);
+    const std::string tau = correlation                    ? fmt::format("{:.3f}", *correlation)
                             : validation.steps.size() == 1 ? "undefined: only one step"
                                                            : "undefined: all steps are equal";
     text += fmt::format("\n{}\n  mean error of steps {} %, rank correlation (Kendall's tau) {}\n",
@@ -133,11 +145,11 @@ std::string to_text(const bench::Validation& validation) {
   return text + left_out_to_text(validation.left_out);
 }
 
-Json to_json(std::span<const bench::Validation> validations) {
+Json to_json(std::span<const calibrate::Validation> validations) {
   Json list = Json::array();
-  for (const bench::Validation& validation : validations) {
+  for (const calibrate::Validation& validation : validations) {
     Json steps = Json::array();
-    for (const bench::ValidatedStep& step : validation.steps) {
+    for (const calibrate::ValidatedStep& step : validation.steps) {
       steps.push_back({{"placement", step.placement},
                        {"predicted_us", step.predicted_us},
                        {"measured_us", step.measured_us},
@@ -146,7 +158,7 @@ Json to_json(std::span<const bench::Validation> validations) {
                        {"steps", step.steps}});
     }
     Json ops = Json::array();
-    for (const bench::ValidatedOps& row : validation.ops) {
+    for (const calibrate::ValidatedOps& row : validation.ops) {
       ops.push_back({{"device", row.device},
                      {"op_class", emplace::to_string(row.op_class)},
                      {"source", emplace::to_string(row.source)},
@@ -156,7 +168,7 @@ Json to_json(std::span<const bench::Validation> validations) {
     }
     list.push_back({{"graph", validation.graph},
                     {"mean_step_error", or_null(validation.mean_step_error)},
-                    {"kendall_tau", or_null(validation.tau)},
+                    {"kendall_tau", or_null(rank_correlation(validation.steps))},
                     {"steps", std::move(steps)},
                     {"ops", std::move(ops)},
                     {"left_out", validation.left_out}});

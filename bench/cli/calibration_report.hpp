@@ -2,8 +2,8 @@
 
 // What `emplace calibrate` tells of a calibration and of its validation.
 
-#include <emplace/bench/validation.hpp>
 #include <emplace/calibrate/calibration.hpp>
+#include <emplace/calibrate/validation.hpp>
 #include <emplace/graphs/json.hpp>
 
 #include <span>
@@ -16,9 +16,9 @@ namespace emplace::cli {
 std::string to_text(const calibrate::CalibratedMachine& calibration);
 
 /// Returns lines for people: predicted and measured steps, errors of ops, rank correlation.
-std::string to_text(const bench::Validation& validation);
+std::string to_text(const calibrate::Validation& validation);
 
 /// Returns the validations as JSON, schema_version first.
-Json to_json(std::span<const bench::Validation> validations);
+Json to_json(std::span<const calibrate::Validation> validations);
 
 }  // namespace emplace::cli

@@ -10,8 +10,8 @@
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/published_steps.hpp>
-#include <emplace/bench/validation.hpp>
 #include <emplace/calibrate/compute_device.hpp>
+#include <emplace/calibrate/validation.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -40,7 +40,7 @@ struct ValidateOptions {
   std::string cluster;
   MachineOptions machine;
   calibrate::SamplingOptions sampling;
-  bench::ValidationOptions validation;
+  calibrate::ValidationOptions validation;
   std::int64_t seed = 0;
   std::string format;
   std::string output;
@@ -78,21 +78,19 @@ void validate_published(const ValidateOptions& options, const Invocation& invoca
 }
 
 // Steps are timed first: a process that was profiled stays slower.
-std::vector<bench::Validation> validate_steps(const ValidateOptions& options,
-                                              const Cluster& cluster,
-                                              const std::deque<Problem>& problems,
-                                              const bench::ValidationOptions& how,
-                                              const calibrate::Progress& progress, bool& has_gpu) {
+std::vector<calibrate::Validation> validate_steps(
+    const ValidateOptions& options, const Cluster& cluster, const std::deque<Problem>& problems,
+    const calibrate::ValidationOptions& how, const calibrate::Progress& progress, bool& has_gpu) {
   const MachineDevices machine = find_devices(options.machine, *how.sampling.stop);
   has_gpu = machine.has_gpu();
   expect_devices_of(cluster, options.cluster, machine.all());
-  std::vector<bench::Validation> validations;
+  std::vector<calibrate::Validation> validations;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const Problem& problem = problems[i];
-    validations.push_back(bench::validate_steps(
+    validations.push_back(calibrate::validate_steps(
         options.graphs[i], problem,
-        bench::validation_placements(problem, how.random_placements, how.seed), machine.all(), how,
-        progress));
+        calibrate::validation_placements(problem, how.random_placements, how.seed), machine.all(),
+        how, progress));
   }
   return validations;
 }
@@ -107,7 +105,7 @@ Outcome validate_machine(const ValidateOptions& options, const Invocation& invoc
   }
   note_missing_onednn(options.machine);
   const std::atomic<bool>& stop = stop_on_signal();
-  bench::ValidationOptions how = options.validation;
+  calibrate::ValidationOptions how = options.validation;
   how.seed = static_cast<std::uint64_t>(options.seed);
   how.sampling = options.sampling;
   how.sampling.stop = &stop;
@@ -116,11 +114,11 @@ Outcome validate_machine(const ValidateOptions& options, const Invocation& invoc
     line.show(note);
   };
   bool has_gpu = false;
-  std::vector<bench::Validation> validations =
+  std::vector<calibrate::Validation> validations =
       validate_steps(options, *cluster, problems, how, progress, has_gpu);
   const MachineDevices machine = profiled_devices(options.machine, has_gpu, stop, nullptr);
   for (std::size_t i = 0; i < validations.size(); ++i) {
-    bench::validate_ops(problems[i], machine.all(), how, progress, validations[i]);
+    calibrate::validate_ops(problems[i], machine.all(), how, progress, validations[i]);
     if (!invocation.json) {
       print_text(cli::to_text(validations[i]));
     }

@@ -2,6 +2,7 @@
 #include "memory_overflow.hpp"
 
 #include <emplace/bench/text_table.hpp>
+#include <emplace/bench/unit_text.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/escape.hpp>
 
@@ -136,7 +137,7 @@ class Report {
     }
     say("");
     say(fmt::format("The step takes {}{}, {:.1f} % above the lower bound; its bottleneck is {}{}.",
-                    duration(explanation_.makespan_us),
+                    bench::time_text(explanation_.makespan_us),
                     explanation_.overflow ? " if there were enough memory" : "", 100 * step_.gap(),
                     culprit(links_us), told.empty() ? "" : ": " + in_words(told)));
     double queued_us = 0;

@@ -41,6 +41,20 @@ void add_entry(std::string& text, std::string_view name, std::string_view descri
   add_words(text, description, is_long ? kColumns : indent, indent);
 }
 
+// Adds a command line to copy: where it goes on in the next line, a line ends with a backslash.
+void add_example(std::string& text, const std::string& example) {
+  std::istringstream words(example);
+  std::string line = " ";
+  for (std::string word; words >> word;) {
+    if (line.size() + 1 + word.size() + 2 > kColumns) {
+      text += line + " \\\n";
+      line = "   ";
+    }
+    line += ' ' + word;
+  }
+  text += line + '\n';
+}
+
 struct Entry {
   std::string name{};
   std::string description{};
@@ -228,7 +242,7 @@ std::string help_of(const CLI::App& command) {
   if (const std::vector<std::string> examples = examples_of(command); !examples.empty()) {
     text += "\nExamples:\n";
     for (const std::string& example : examples) {
-      text += fmt::format("  {}\n", example);
+      add_example(text, example);
     }
   }
   return text;

@@ -4,6 +4,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/bench/text_table.hpp>
+#include <emplace/bench/unit_text.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
@@ -96,12 +97,6 @@ std::string finer_groups(const PlacedStep& step) {
 
 }  // namespace
 
-std::string duration(double us) {
-  return us >= 1e6   ? fmt::format("{:.3f} s", us / 1e6)
-         : us >= 1e3 ? fmt::format("{:.3f} ms", us / 1e3)
-                     : fmt::format("{:.3f} us", us);
-}
-
 std::string gigabytes(std::int64_t bytes) {
   return fmt::format("{:.3f}", static_cast<double>(bytes) / 1e9);
 }
@@ -116,7 +111,7 @@ std::string tensor_name(const PlacedStep& step, const Allocation& allocation) {
 
 std::string to_text(const PlacedStep& step, const MemoryOverflow& overflow) {
   return fmt::format("{} into the step {} needs {} GB more than its {} GB.",
-                     duration(overflow.at_us), device_name(step, overflow.device),
+                     bench::time_text(overflow.at_us), device_name(step, overflow.device),
                      gigabytes(overflow.bytes_over),
                      gigabytes(step.devices[overflow.device].capacity_bytes));
 }

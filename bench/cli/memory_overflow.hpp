@@ -10,9 +10,6 @@
 
 namespace emplace::cli {
 
-/// Returns a time with the unit that suits it: "12.345 ms".
-std::string duration(double us);
-
 /// Returns a size in 10^9 bytes: "1.234".
 std::string gigabytes(std::int64_t bytes);
 

@@ -1,4 +1,4 @@
-#include "bench/src/suite_cell.hpp"
+#include "bench/src/run/suite_cell.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/bench/executor.hpp>

@@ -1,4 +1,4 @@
-#include "bench/src/improvement_history.hpp"
+#include "bench/src/run/improvement_history.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "bench/src/parallel_runs.hpp"
+#include "bench/src/run/parallel_runs.hpp"
 
 #include <gtest/gtest.h>
 #include <tbb/parallel_for.h>

@@ -1,4 +1,4 @@
-#include "bench/src/placement_text.hpp"
+#include "bench/src/store/placement_text.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/random.hpp>

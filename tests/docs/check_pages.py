@@ -101,7 +101,7 @@ def check_map(root, name):
             in_map = line.strip("# ") == "Files"
         elif in_map and line.startswith("| `"):
             for entry in re.findall(r"`([^`]+)`", line.split("|")[1]):
-                places = ("", "src/", "include/*/*/")
+                places = ("", "src/", "src/*/", "include/*/*/")
                 if not any(True for place in places for end in ("", ".*") if entry.strip("/")
                            for _ in folder.glob(place + entry.strip("/") + end)):
                     yield f"{name}:{number}: no file {entry}"

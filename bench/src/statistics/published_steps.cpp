@@ -1,4 +1,4 @@
-#include "units.hpp"
+#include "suite/units.hpp"
 
 #include <emplace/bench/published_steps.hpp>
 #include <emplace/graphs/check.hpp>

@@ -1,6 +1,6 @@
 #include "training_json.hpp"
 
-#include "units.hpp"
+#include "suite/units.hpp"
 
 #include <emplace/agents/placement_json.hpp>
 #include <emplace/bench/cell.hpp>

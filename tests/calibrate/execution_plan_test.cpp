@@ -1,9 +1,9 @@
-#include "bench/src/execution_plan.hpp"
+#include "profiles/calibrate/src/steps/execution_plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::bench::execution_plan_test {
+namespace emplace::calibrate::execution_plan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -116,4 +116,4 @@ TEST(ExecutionPlan, GivesSlotsOfAnOptimizerMemoryOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace emplace::bench::execution_plan_test
+}  // namespace emplace::calibrate::execution_plan_test

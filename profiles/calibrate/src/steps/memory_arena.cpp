@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace emplace::bench {
+namespace emplace::calibrate {
 namespace {
 
 // Nothing takes a place too, so that no two tensors have the same address.
@@ -49,4 +49,4 @@ void MemoryArena::give_back(std::int64_t offset, std::int64_t bytes) {
   free_.emplace(offset, bytes);
 }
 
-}  // namespace emplace::bench
+}  // namespace emplace::calibrate

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::calibrate {
 
 /// Index of an item in its plan.
 using ItemId = std::int32_t;
@@ -61,4 +61,4 @@ struct ExecutionPlan {
 ExecutionPlan plan_step(const OpGraph& graph, IdSpan<OpId, const DeviceId> device_of,
                         std::int32_t num_devices, std::span<const OpId> order);
 
-}  // namespace emplace::bench
+}  // namespace emplace::calibrate

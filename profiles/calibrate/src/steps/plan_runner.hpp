@@ -13,17 +13,17 @@
 #include <memory>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::calibrate {
 
 /// Holds the memory, programs and queues of a plan. Beside GPUs, tensors of a CPU are in pinned
 /// memory. Not thread-safe.
 class PlanRunner {
  public:
   /// Prepares `plan` of `graph` on `devices`, all of which must outlive the runner. Throws
-  /// calibrate::DeviceFailure where a device has too little memory, or cannot run an op, which it
+  /// DeviceFailure where a device has too little memory, or cannot run an op, which it
   /// names.
   PlanRunner(const OpGraph& graph, const ExecutionPlan& plan,
-             IdSpan<DeviceId, calibrate::ComputeDevice* const> devices);
+             IdSpan<DeviceId, ComputeDevice* const> devices);
   ~PlanRunner();
   PlanRunner(const PlanRunner&) = delete;
   PlanRunner& operator=(const PlanRunner&) = delete;
@@ -40,4 +40,4 @@ class PlanRunner {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace emplace::bench
+}  // namespace emplace::calibrate

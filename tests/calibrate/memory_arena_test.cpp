@@ -1,4 +1,4 @@
-#include "bench/src/memory_arena.hpp"
+#include "profiles/calibrate/src/steps/memory_arena.hpp"
 
 #include <emplace/graphs/random.hpp>
 
@@ -8,7 +8,7 @@
 #include <iterator>
 #include <map>
 
-namespace emplace::bench::memory_arena_test {
+namespace emplace::calibrate::memory_arena_test {
 namespace {
 
 TEST(MemoryArena, HandsOutRangesThatNeverOverlapAndUsesThemAgain) {
@@ -54,4 +54,4 @@ TEST(MemoryArena, JoinsNeighbours) {
 }
 
 }  // namespace
-}  // namespace emplace::bench::memory_arena_test
+}  // namespace emplace::calibrate::memory_arena_test

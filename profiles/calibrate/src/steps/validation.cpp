@@ -1,9 +1,8 @@
 #include "execution_plan.hpp"
 #include "plan_runner.hpp"
 
-#include <emplace/bench/rank_correlation.hpp>
-#include <emplace/bench/validation.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
+#include <emplace/calibrate/validation.hpp>
 #include <emplace/graphs/check.hpp>
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
@@ -19,11 +18,8 @@
 #include <numeric>
 #include <tuple>
 
-namespace emplace::bench {
+namespace emplace::calibrate {
 namespace {
-
-using calibrate::ComputeDevice;
-using calibrate::TimedRun;
 
 // The groups cut in two along their order: `first` gets a prefix that takes it `ratio` times as
 // long as the rest takes `second`, as near as a cut can be.
@@ -58,7 +54,7 @@ std::vector<OpId> order_of(const Problem& problem, std::span<const double> start
 class Validator {
  public:
   Validator(const Problem& problem, std::span<ComputeDevice* const> devices,
-            const ValidationOptions& options, const calibrate::Progress& progress)
+            const ValidationOptions& options, const Progress& progress)
       : problem_(problem), devices_(devices), options_(options), progress_(progress) {
     EMPLACE_CHECK(devices.size() == index_of(problem.num_devices()),
                   "{} devices for a problem of {}", devices.size(), problem.num_devices());
@@ -102,21 +98,20 @@ class Validator {
         std::vector<TimedRun> runs;
         std::ranges::transform(times_us, std::back_inserter(runs),
                                [](double us) { return TimedRun{.us = us}; });
-        const calibrate::Summary summary = calibrate::summarize(runs);
+        const Summary summary = summarize(runs);
         result.steps.push_back({.placement = named.name,
                                 .predicted_us = predicted.makespan_us,
                                 .measured_us = summary.median_us,
                                 .spread = summary.spread,
                                 .steps = summary.runs});
-      } catch (const calibrate::DeviceFailure& failure) {
+      } catch (const DeviceFailure& failure) {
         result.left_out.push_back(fmt::format("{}: {}", named.name, failure.what()));
       }
     }
   }
 
   void measure_ops(Validation& result) const {
-    const std::vector<calibrate::OpSite> sites =
-        calibrate::distinct_sites(std::span(&problem_.graph(), 1));
+    const std::vector<OpSite> sites = distinct_sites(std::span(&problem_.graph(), 1));
     for (std::size_t device = 0; device < devices_.size(); ++device) {
       measure_ops_on(device, sites, result);
     }
@@ -137,8 +132,7 @@ class Validator {
     return runner.run(options_.warm_up_steps, steps, options_.sampling.stop);
   }
 
-  void measure_ops_on(std::size_t device, std::span<const calibrate::OpSite> sites,
-                      Validation& result) const {
+  void measure_ops_on(std::size_t device, std::span<const OpSite> sites, Validation& result) const {
     const Device& modelled = problem_.cluster().devices[device];
     const DeviceProfile& profile = problem_.cluster().profiles[modelled.profile];
     // Devices of one profile are alike.
@@ -147,7 +141,7 @@ class Validator {
         return;
       }
     }
-    calibrate::OpSamples measured =
+    OpSamples measured =
         calibrate::measure_ops(*devices_[device], sites, options_.sampling, progress_);
     for (std::string& why : measured.unstable) {
       result.left_out.push_back(fmt::format("{}: {}", modelled.name, why));
@@ -157,7 +151,7 @@ class Validator {
                                             modelled.name, measured.not_measured));
     }
     std::map<std::pair<OpClass, CostSource>, ValidatedOps> by_class;
-    for (const calibrate::OpSample& sample : measured.samples) {
+    for (const OpSample& sample : measured.samples) {
       const Cost cost = op_cost(profile, sample.site.op, problem_.cluster().math);
       const OpClass op_class = op_class_of(sample.site.op.kind);
       const double error = std::abs(cost.us / sample.time.median_us - 1);
@@ -178,7 +172,7 @@ class Validator {
   const Problem& problem_;
   std::span<ComputeDevice* const> devices_;
   const ValidationOptions& options_;
-  const calibrate::Progress& progress_;
+  const Progress& progress_;
 };
 
 }  // namespace
@@ -223,28 +217,23 @@ std::vector<NamedPlacement> validation_placements(const Problem& problem,
 Validation validate_steps(const std::string& graph, const Problem& problem,
                           std::span<const NamedPlacement> placements,
                           std::span<ComputeDevice* const> devices, const ValidationOptions& options,
-                          const calibrate::Progress& progress) {
+                          const Progress& progress) {
   Validation result{.graph = graph};
   Validator(problem, devices, options, progress).run_steps(placements, result);
-  std::vector<double> predicted;
-  std::vector<double> measured;
-  double error = 0;
-  for (const ValidatedStep& step : result.steps) {
-    predicted.push_back(step.predicted_us);
-    measured.push_back(step.measured_us);
-    error += std::abs(step.error()) / static_cast<double>(result.steps.size());
-  }
   if (!result.steps.empty()) {
+    double error = 0;
+    for (const ValidatedStep& step : result.steps) {
+      error += std::abs(step.error()) / static_cast<double>(result.steps.size());
+    }
     result.mean_step_error = error;
   }
-  result.tau = kendall_tau(predicted, measured);
   return result;
 }
 
 void validate_ops(const Problem& problem, std::span<ComputeDevice* const> devices,
-                  const ValidationOptions& options, const calibrate::Progress& progress,
+                  const ValidationOptions& options, const Progress& progress,
                   Validation& validation) {
   Validator(problem, devices, options, progress).measure_ops(validation);
 }
 
-}  // namespace emplace::bench
+}  // namespace emplace::calibrate

@@ -1,4 +1,4 @@
-#include "length_prefixed.hpp"
+#include "suite/length_prefixed.hpp"
 
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/suite_policies.hpp>

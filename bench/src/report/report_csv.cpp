@@ -1,6 +1,6 @@
 // The report as CSV: a line for each agent, graph and cluster.
 
-#include "csv_row.hpp"
+#include "store/csv_row.hpp"
 
 #include <emplace/bench/report.hpp>
 

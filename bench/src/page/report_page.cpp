@@ -1,4 +1,4 @@
-#include "report_json.hpp"
+#include "report/report_json.hpp"
 
 #include <emplace/bench/agent_colors.hpp>
 #include <emplace/bench/convergence.hpp>

@@ -1,4 +1,4 @@
-#include <emplace/bench/validation.hpp>
+#include <emplace/calibrate/validation.hpp>
 
 #include <calibrate/hashing_device.hpp>
 #include <gmock/gmock.h>
@@ -10,10 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench::validation_test {
+namespace emplace::calibrate::validation_test {
 namespace {
 
-using calibrate::HashingDevice;
 using test::chain_graph;
 using test::make_problem;
 using testing::ElementsAre;
@@ -21,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const calibrate::Progress kSilent = [](const calibrate::ProgressNote&) {};
+const Progress kSilent = [](const ProgressNote&) {};
 
 std::vector<DeviceId> devices_of(const std::vector<NamedPlacement>& placements,
                                  const std::string& name) {
@@ -60,8 +59,8 @@ TEST(Validation, ComparesEveryPlacementAndEveryOp) {
   graph[2].shape = {7};
   const Problem problem = make_problem(std::move(graph));
   HashingDevice devices[] = {HashingDevice("gpu:0"), HashingDevice("gpu:1")};
-  devices[0].next_run = [] { return calibrate::TimedRun{.us = 80}; };
-  calibrate::ComputeDevice* const used[] = {&devices[0], &devices[1]};
+  devices[0].next_run = [] { return TimedRun{.us = 80}; };
+  ComputeDevice* const used[] = {&devices[0], &devices[1]};
   const auto placements = validation_placements(problem, 2, 1);
   const ValidationOptions options{.max_steps = 3};
   Validation result = validate_steps("chain", problem, placements, used, options, kSilent);
@@ -84,18 +83,18 @@ TEST(Validation, LeavesOutWhatDoesNotFitAndSaysWhere) {
   const Problem problem =
       make_problem(chain_graph({1, 1}, 1000), {.num_devices = 1, .memory_bytes = 10});
   HashingDevice device("gpu:0");
-  calibrate::ComputeDevice* const used[] = {&device};
+  ComputeDevice* const used[] = {&device};
   const auto placements = validation_placements(problem, 2, 1);
   const Validation result = validate_steps("chain", problem, placements, used, {}, kSilent);
   EXPECT_THAT(result.steps, IsEmpty());
   EXPECT_THAT(result.left_out, ElementsAre(HasSubstr("gpu:0: gpu:0 has too little memory")));
-  EXPECT_FALSE(result.tau.has_value());
+  EXPECT_FALSE(result.mean_step_error.has_value());
 }
 
 TEST(Validation, LeavesOutAStepThatTakesNoTime) {
   const Problem problem = make_problem(chain_graph({0, 0}, 0), {.num_devices = 1});
   HashingDevice device("gpu:0");
-  calibrate::ComputeDevice* const used[] = {&device};
+  ComputeDevice* const used[] = {&device};
   const auto placements = validation_placements(problem, 0, 1);
   const ValidationOptions options{.seconds_per_placement = 0};
   const Validation result = validate_steps("chain", problem, placements, used, options, kSilent);
@@ -109,10 +108,10 @@ TEST(Validation, TensorsOfACpuBesideGpusAreInPinnedMemory) {
   const Problem problem =
       make_problem(chain_graph({100, 100}, 8), {.num_devices = 1, .with_cpu = true});
   const ValidationOptions options{.warm_up_steps = 0, .max_steps = 1, .min_steps = 1};
-  const auto pinned_bytes = [&](calibrate::DeviceKind kind, DeviceId placed_on) {
+  const auto pinned_bytes = [&](DeviceKind kind, DeviceId placed_on) {
     HashingDevice gpu("gpu:0", kind);
     HashingDevice cpu("cpu:0");
-    calibrate::ComputeDevice* const used[] = {&gpu, &cpu};
+    ComputeDevice* const used[] = {&gpu, &cpu};
     const NamedPlacement placement{.name = "all",
                                    .placement = Placement(problem.num_groups(), placed_on)};
     const Validation result =
@@ -121,9 +120,9 @@ TEST(Validation, TensorsOfACpuBesideGpusAreInPinnedMemory) {
     EXPECT_EQ(cpu.pinned_bytes, 0);
     return gpu.pinned_bytes;
   };
-  EXPECT_GE(pinned_bytes(calibrate::DeviceKind::kGpu, 1), 8);
-  EXPECT_EQ(pinned_bytes(calibrate::DeviceKind::kGpu, 0), 0);
-  EXPECT_EQ(pinned_bytes(calibrate::DeviceKind::kCpu, 1), 0);
+  EXPECT_GE(pinned_bytes(DeviceKind::kGpu, 1), 8);
+  EXPECT_EQ(pinned_bytes(DeviceKind::kGpu, 0), 0);
+  EXPECT_EQ(pinned_bytes(DeviceKind::kCpu, 1), 0);
 }
 
 TEST(Validation, LeavesOutThePlacementDuringWhichItIsStopped) {
@@ -132,7 +131,7 @@ TEST(Validation, LeavesOutThePlacementDuringWhichItIsStopped) {
   HashingDevice devices[] = {HashingDevice("gpu:0"), HashingDevice("gpu:1")};
   // The second placement has all ops on this device.
   devices[1].before_run = [&] { stop = true; };
-  calibrate::ComputeDevice* const used[] = {&devices[0], &devices[1]};
+  ComputeDevice* const used[] = {&devices[0], &devices[1]};
   const auto placements = validation_placements(problem, 2, 1);
   const ValidationOptions options{.max_steps = 3, .sampling = {.stop = &stop}};
   Validation result = validate_steps("chain", problem, placements, used, options, kSilent);
@@ -155,4 +154,4 @@ TEST(ValidatedStep, TellsBySignWhetherThePredictionIsTooHigh) {
 }
 
 }  // namespace
-}  // namespace emplace::bench::validation_test
+}  // namespace emplace::calibrate::validation_test

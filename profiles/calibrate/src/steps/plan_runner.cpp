@@ -14,14 +14,7 @@
 #include <tuple>
 #include <utility>
 
-namespace emplace::bench {
-
-using calibrate::ComputeDevice;
-using calibrate::DeviceKind;
-using calibrate::Memory;
-using calibrate::OpProgram;
-using calibrate::Queue;
-
+namespace emplace::calibrate {
 namespace {
 
 bool is_gpu(const ComputeDevice* device) { return device->facts().kind == DeviceKind::kGpu; }
@@ -44,10 +37,10 @@ struct PlanRunner::State {
   IdVector<QueueId, std::unique_ptr<Queue>> queues{};
   std::vector<std::unique_ptr<OpProgram>> programs{};
   IdVector<ItemId, OpProgram*> program_of{};  // null for a copy
-  IdVector<ItemId, calibrate::OpBuffers> buffers{};
+  IdVector<ItemId, OpBuffers> buffers{};
   IdVector<ItemId, bool> awaited{};  // another queue waits for it
-  IdVector<ItemId, std::shared_ptr<calibrate::Event>> ends{};
-  std::unique_ptr<calibrate::Recorded> recorded{};  // the whole step, where all devices are GPUs
+  IdVector<ItemId, std::shared_ptr<Event>> ends{};
+  std::unique_ptr<Recorded> recorded{};  // the whole step, where all devices are GPUs
 
   void* locate(const Address& address) const {
     const Memory* block = blocks[address.device].get();
@@ -72,7 +65,7 @@ void PlanRunner::State::compile(const OpGraph& graph,
       program_of.push_back(nullptr);
       continue;
     }
-    const calibrate::OpSite site = calibrate::site_of(graph, item.op);
+    const OpSite site = site_of(graph, item.op);
     Key key{item.queue, key_of(site.op), {}};
     for (const Output& input : site.inputs) {
       std::get<2>(key).push_back(input.shape);
@@ -83,9 +76,8 @@ void PlanRunner::State::compile(const OpGraph& graph,
       programs.push_back(devices[device]->compile(site));
       program = programs.back().get();
       if (program == nullptr) {
-        throw calibrate::DeviceFailure(fmt::format("{}: nothing runs op '{}' of kind {}",
-                                                   devices[device]->facts().name, site.op.name,
-                                                   site.op.kind));
+        throw DeviceFailure(fmt::format("{}: nothing runs op '{}' of kind {}",
+                                        devices[device]->facts().name, site.op.name, site.op.kind));
       }
       workspace_bytes[device] = std::max(workspace_bytes[device], program->workspace_bytes());
     }
@@ -114,7 +106,7 @@ void PlanRunner::State::bind(const OpGraph& graph) {
     for (const ItemId before : item.after) {
       awaited[before] = true;
     }
-    calibrate::OpBuffers& bound = buffers.emplace_back();
+    OpBuffers& bound = buffers.emplace_back();
     std::ranges::transform(item.inputs, std::back_inserter(bound.inputs),
                            [&](const Address& address) { return locate(address); });
     std::ranges::transform(item.outputs, std::back_inserter(bound.outputs),
@@ -153,7 +145,7 @@ void PlanRunner::State::record() {
   std::vector<Queue*> all;
   std::ranges::transform(queues, std::back_inserter(all),
                          [](const auto& queue) { return queue.get(); });
-  calibrate::Recording recording(all);
+  Recording recording(all);
   enqueue();
   recorded = recording.end();
 }
@@ -209,4 +201,4 @@ std::vector<double> PlanRunner::run(std::int32_t warm_up, std::int32_t steps,
   return times_us;
 }
 
-}  // namespace emplace::bench
+}  // namespace emplace::calibrate

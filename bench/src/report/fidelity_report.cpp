@@ -1,6 +1,6 @@
 // What the simulator says of published steps, as text, JSON, comma-separated values and HTML.
 
-#include "units.hpp"
+#include "suite/units.hpp"
 
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/text_table.hpp>

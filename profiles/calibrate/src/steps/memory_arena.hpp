@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-namespace emplace::bench {
+namespace emplace::calibrate {
 
 /// Hands out ranges of a block that grows as needed.
 class MemoryArena {
@@ -27,4 +27,4 @@ class MemoryArena {
   std::int64_t end_ = 0;
 };
 
-}  // namespace emplace::bench
+}  // namespace emplace::calibrate

@@ -1,5 +1,5 @@
-#include "training_json.hpp"
-#include "units.hpp"
+#include "run/training_json.hpp"
+#include "suite/units.hpp"
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/checksum.hpp>

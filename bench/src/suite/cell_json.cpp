@@ -1,6 +1,6 @@
 // Results as lines of JSON.
 
-#include "placement_text.hpp"
+#include "store/placement_text.hpp"
 #include "units.hpp"
 
 #include <emplace/bench/checksum.hpp>

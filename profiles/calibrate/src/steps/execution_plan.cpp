@@ -11,7 +11,7 @@
 #include <map>
 #include <utility>
 
-namespace emplace::bench {
+namespace emplace::calibrate {
 namespace {
 
 // Index of a tensor on a device among all tensors of the plan.
@@ -254,4 +254,4 @@ ExecutionPlan plan_step(const OpGraph& graph, IdSpan<OpId, const DeviceId> devic
   return Planner(graph, device_of, num_devices, order).plan();
 }
 
-}  // namespace emplace::bench
+}  // namespace emplace::calibrate

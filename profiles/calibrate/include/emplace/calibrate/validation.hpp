@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::bench {
+namespace emplace::calibrate {
 
 /// How much to run.
 struct ValidationOptions {
@@ -27,8 +27,8 @@ struct ValidationOptions {
   std::int32_t warm_up_steps = 2;
   std::int32_t max_steps = 20;
   std::int32_t min_steps = 3;
-  double seconds_per_placement = 2;       ///< within the bounds on steps
-  calibrate::SamplingOptions sampling{};  ///< of ops
+  double seconds_per_placement = 2;  ///< within the bounds on steps
+  SamplingOptions sampling{};        ///< of ops
 };
 
 /// A placement and where it comes from.
@@ -75,7 +75,6 @@ struct Validation {
   std::vector<std::string> left_out{};  ///< placements and ops, and why
   /// The mean of |error()|; none without steps.
   std::optional<double> mean_step_error{};
-  std::optional<double> tau{};  ///< rank correlation of predicted and measured steps
 };
 
 /// Simulates and runs `placements` of `problem`. `devices` are those of the problem's cluster, in
@@ -83,13 +82,13 @@ struct Validation {
 /// is left out.
 Validation validate_steps(const std::string& graph, const Problem& problem,
                           std::span<const NamedPlacement> placements,
-                          std::span<calibrate::ComputeDevice* const> devices,
-                          const ValidationOptions& options, const calibrate::Progress& progress);
+                          std::span<ComputeDevice* const> devices, const ValidationOptions& options,
+                          const Progress& progress);
 
 /// Measures the distinct ops of `problem` and adds to `validation` how far off the predicted costs
 /// are. Separate from the steps, because a profiler that times ops slows steps down.
-void validate_ops(const Problem& problem, std::span<calibrate::ComputeDevice* const> devices,
-                  const ValidationOptions& options, const calibrate::Progress& progress,
+void validate_ops(const Problem& problem, std::span<ComputeDevice* const> devices,
+                  const ValidationOptions& options, const Progress& progress,
                   Validation& validation);
 
-}  // namespace emplace::bench
+}  // namespace emplace::calibrate

@@ -1,5 +1,5 @@
-#include "suite_json.hpp"
-#include "units.hpp"
+#include "suite/suite_json.hpp"
+#include "suite/units.hpp"
 
 #include <emplace/agents/plugin_loader.hpp>
 #include <emplace/bench/checksum.hpp>
@@ -29,8 +29,8 @@
 namespace emplace::bench {
 namespace {
 
-constexpr std::string_view kSchema = "emplace-run";
-constexpr std::int64_t kVersion = 4;
+constexpr std::string_view kRunSchema = "emplace-run";
+constexpr std::int64_t kRunVersion = 4;
 
 // Returns what follows `key` and its separators on the first line of `path` that begins with it.
 std::string value_in_file(const char* path, std::string_view key, std::string_view separators) {
@@ -220,8 +220,8 @@ std::string write_manifest(const Manifest& manifest) {
   for (const Start& start : manifest.starts) {
     starts.push_back(to_json(start));
   }
-  Json json = {{"schema", kSchema},
-               {"version", kVersion},
+  Json json = {{"schema", kRunSchema},
+               {"version", kRunVersion},
                {"suite", suite_to_json(manifest.suite)},
                {"root_seed", manifest.root_seed},
                {"num_cells", manifest.num_cells}};
@@ -239,8 +239,8 @@ std::string write_manifest(const Manifest& manifest) {
 Manifest read_manifest(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor json = document.root();
-  json.expect_schema(kSchema, kVersion);
-  if (json.at("version").integer(1, kVersion) < kVersion) {
+  json.expect_schema(kRunSchema, kRunVersion);
+  if (json.at("version").integer(1, kRunVersion) < kRunVersion) {
     json.at("version").fail("an older program wrote these results; run the suite again");
   }
   json.expect_only({"schema", "version", "suite", "root_seed", "num_cells", "shard", "problems",

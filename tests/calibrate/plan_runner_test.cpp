@@ -1,6 +1,6 @@
-#include "bench/src/plan_runner.hpp"
+#include "profiles/calibrate/src/steps/plan_runner.hpp"
 
-#include "bench/src/execution_plan.hpp"
+#include "profiles/calibrate/src/steps/execution_plan.hpp"
 
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/op_kind.hpp>
@@ -15,15 +15,9 @@
 #include <atomic>
 #include <vector>
 
-namespace emplace::bench::plan_runner_test {
+namespace emplace::calibrate::plan_runner_test {
 namespace {
 
-using calibrate::ComputeDevice;
-using calibrate::DeviceFailure;
-using calibrate::Hash;
-using calibrate::hash_of;
-using calibrate::HashingDevice;
-using calibrate::mix;
 using testing::HasSubstr;
 
 // What every op should have hashed, sorted: an op that launches nothing hands its input on, or is
@@ -127,4 +121,4 @@ TEST(PlanRunner, NamesTheOpThatNothingRuns) {
 }
 
 }  // namespace
-}  // namespace emplace::bench::plan_runner_test
+}  // namespace emplace::calibrate::plan_runner_test

@@ -1,6 +1,6 @@
 // The scatter plot of predicted against measured steps, as SVG.
 
-#include "units.hpp"
+#include "suite/units.hpp"
 
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/log_plot.hpp>

@@ -1,5 +1,5 @@
-#include "csv_row.hpp"
-#include "units.hpp"
+#include "store/csv_row.hpp"
+#include "suite/units.hpp"
 
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/learning_curve.hpp>
