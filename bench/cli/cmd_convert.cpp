@@ -21,6 +21,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -79,6 +80,12 @@ Spec graph_format_of(const ConvertOptions& options) {
     return Spec::parse(options.to);
   }
   const GraphFormat* implied = GraphFormats::global().find_by_ending(options.output);
+  if (implied == nullptr && std::filesystem::path(options.output).has_extension()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("--output: the ending of '{}' implies no format: give --to (see emplace "
+                            "list formats)",
+                            excerpt(options.output)));
+  }
   return {.name = implied == nullptr ? std::string(kOwnFormat) : implied->name};
 }
 

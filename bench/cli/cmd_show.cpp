@@ -83,7 +83,7 @@ class Show {
       const std::string name = option->get_name();
       if (!option->get_positional() && option->count() > 0 &&
           std::ranges::find(allowed, name) == allowed.end()) {
-        throw Error(ErrorCode::kUsage, fmt::format("'{}' is a {}, for which there is no {}",
+        throw Error(ErrorCode::kUsage, fmt::format("'{}' is of the kind {}, for which there is no {}",
                                                    options_.name(), kind, name));
       }
     }
@@ -105,7 +105,7 @@ class Show {
       case FileKind::kGraph:
         return show_graph();
       case FileKind::kCluster:
-        return show_cluster(read_text_file(path));
+        return show_cluster_file();
       case FileKind::kDeviceProfile:
         return show_profile(load_device_profiles(path).front());
       case FileKind::kPlacement:
@@ -205,10 +205,37 @@ class Show {
   void show_cluster(const std::string& file) const {
     expect_options("cluster", {"--profile", "--output"});
     const Cluster cluster = load_cluster(options_.name());
-    if (options_.profile.empty()) {
-      note(fmt::format("{}: {}\n{}", cluster.name, cluster.summary, cluster_text(cluster)));
-      return show_text_file(file);
+    if (!options_.profile.empty()) {
+      return show_profile_of(cluster);
     }
+    note(describe(cluster));
+    show_text_file(file);
+  }
+
+  // Who has the file wants to know what is in it.
+  void show_cluster_file() const {
+    const Cluster cluster = load_cluster(options_.name());
+    if (!options_.profile.empty()) {
+      return show_profile_of(cluster);
+    }
+    expect_options("cluster", {});
+    std::string text = describe(cluster);
+    Json profiles = Json::array();
+    for (const DeviceProfile& profile : cluster.profiles) {
+      text += "\n" + cli::to_text(profile);
+      profiles.push_back(cli::to_json(profile));
+    }
+    answer(text, {{"schema_version", 1},
+                  {"kind", "cluster"},
+                  {"name", cluster.name},
+                  {"profiles", std::move(profiles)}});
+  }
+
+  static std::string describe(const Cluster& cluster) {
+    return fmt::format("{}: {}\n{}", cluster.name, cluster.summary, cluster_text(cluster));
+  }
+
+  void show_profile_of(const Cluster& cluster) const {
     std::vector<std::string> names;
     for (const DeviceProfile& profile : cluster.profiles) {
       if (profile.name == options_.profile) {

@@ -96,6 +96,7 @@ std::vector<calibrate::Validation> validate_steps(
 }
 
 Outcome validate_machine(const ValidateOptions& options, const Invocation& invocation) {
+  expect_writable(options.output);
   const auto cluster = std::make_shared<const Cluster>(load_cluster(options.cluster));
   std::deque<Problem> problems;
   for (const std::string& name : options.graphs) {

@@ -11,8 +11,11 @@
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <string_view>
@@ -177,6 +180,35 @@ void refuse_same_files(std::span<const std::pair<std::string_view, std::string>>
                                                    files[other].first, name, excerpt(path)));
       }
     }
+  }
+}
+
+void expect_writable(const std::string& path) {
+  if (path.empty()) {
+    return;
+  }
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  const fs::path target = error ? fs::path(path) : real;
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  const auto fail = [&](int number) {
+    throw Error(ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::strerror(number)));
+  };
+  if (::access(target.c_str(), F_OK) != 0 && errno != ENOENT) {
+    fail(errno);
+  }
+  if (!fs::is_directory(folder, error)) {
+    throw Error(ErrorCode::kIo,
+                fmt::format("cannot write '{}': there is no folder '{}'", path, folder.string()));
+  }
+  if (fs::is_directory(target, error)) {
+    fail(EISDIR);
+  }
+  // A file is replaced by a new one in its folder; a device or a pipe is written to.
+  const bool in_place = fs::exists(target, error) && !fs::is_regular_file(target, error);
+  if (in_place ? ::access(target.c_str(), W_OK) != 0 : ::access(folder.c_str(), W_OK | X_OK) != 0) {
+    fail(errno);
   }
 }
 

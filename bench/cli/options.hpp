@@ -64,6 +64,10 @@ struct AnswerFormat {
 /// file, which need not exist yet: the second would overwrite the first.
 void refuse_same_files(std::span<const std::pair<std::string_view, std::string>> files);
 
+/// Throws kIo unless the file `path` (empty: none) could be written: what took minutes to measure
+/// must not be lost for a misspelt name.
+void expect_writable(const std::string& path);
+
 /// Throws kUsage if `path`, the value of `option`, has an ending that is none of `endings`.
 void expect_ending(std::string_view option, std::string_view path,
                    std::span<const std::string_view> endings);

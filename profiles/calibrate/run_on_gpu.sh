@@ -46,9 +46,9 @@ emplace() {
   return "$code"
 }
 
-# calibrate ARGUMENTS...: a calibration that fails is no reason to leave without the others.
-calibrate() {
-  emplace calibrate "$@" || complain "emplace calibrate $* ended with $?"
+# measure COMMAND ARGUMENTS...: a part that fails is no reason to leave without the others.
+measure() {
+  emplace "$@" || complain "emplace $* ended with $?"
 }
 
 begin=$(date +%s)
@@ -67,13 +67,15 @@ timeout 120 "$here/gpu_self_test" >"$out/self_test.txt" 2>&1 ||
 tail -n 5 "$out/self_test.txt" | tee -a "$out/log.txt"
 # The whole GPU; the GPU as two devices, for placements; and the GPU with the CPU, at a batch that
 # the CPU manages.
-calibrate --devices gpu inception-v3 nmt bert-base resnet-50 --name this-gpu \
-  --output "$out/profile.json" --record "$out/activities.bin" --validate inception-v3 vgg-16:batch=32 \
-  --report "$out/validation.json"
-calibrate --devices gpu/2 inception-v3 --name two-halves --output "$out/halves.json" \
-  --validate inception-v3 --report "$out/halves_validation.json"
-calibrate --devices gpu,cpu inception-v3:batch=8 --name gpu-and-cpu \
-  --output "$out/gpu_cpu.json" --validate inception-v3:batch=8 --report "$out/gpu_cpu_validation.json"
+measure calibrate --devices gpu inception-v3 nmt bert-base resnet-50 --name this-gpu \
+  --output "$out/profile.json" --record "$out/activities.bin"
+measure validate --devices gpu inception-v3 vgg-16:batch=32 --cluster "$out/profile.json" \
+  --output "$out/validation.json"
+measure calibrate --devices gpu/2 inception-v3 --name two-halves --output "$out/halves.json"
+measure validate --devices gpu/2 inception-v3 --cluster "$out/halves.json" --output "$out/halves_validation.json"
+measure calibrate --devices gpu,cpu inception-v3:batch=8 --name gpu-and-cpu --output "$out/gpu_cpu.json"
+measure validate --devices gpu,cpu inception-v3:batch=8 --cluster "$out/gpu_cpu.json" \
+  --output "$out/gpu_cpu_validation.json"
 for part in $parts; do
   if [ ! -s "$out/$part.json" ]; then
     complain "no $part.json; the log says why"

@@ -80,14 +80,13 @@ load cli.bash
   answers 0 show placeto:preset=released --cluster p2-8xlarge-2
   [[ "$output" == *"15962 weights"*"head/0"* ]]
   answers 0 show placeto:preset=released --cluster p2-8xlarge-2 --json
-  holds 'd["schema_version"] == 1 and d["agent"] == "placeto:preset=released" and d["devices"] == 2' \
-    'd["weights"] == 15962 == sum(x["weights"] for x in d["layers"])' \
-    'all(x["weights"] == (x["inputs"] + 1) * x["outputs"] for x in d["layers"])'
+  holds 'd["schema_version"] == 1 and d["policy"]["agent"] == "placeto:preset=released" and d["policy"]["devices"] == 2' \
+    'd["policy"]["weights"] == 15962 == sum(x["weights"] for x in d["policy"]["layers"])' \
+    'all(x["weights"] == (x["inputs"] + 1) * x["outputs"] for x in d["policy"]["layers"])'
   answers 0 show placeto:preset=released --cluster p2-8xlarge-4 --json
-  holds 'd["weights"] == 26338'
-  refuses 2 "give --cluster" show placeto
+  holds 'd["policy"]["weights"] == 26338'
   refuses 2 "trains no policy" show heft --cluster p2-8xlarge-2
-  refuses 2 "is an agent" show placeto --cluster p2-8xlarge-2 --picture policy.svg
+  refuses 2 "'placeto' is of the kind agent, for which there is no --output" show placeto --cluster p2-8xlarge-2 -o policy.svg
 }
 
 @test "show counts ops, parameters and FLOPs" {
@@ -207,7 +206,7 @@ load cli.bash
 
 @test "a search that is stopped is answered with its best placement and exit code 130" {
   local command
-  for command in simulate explain "place -o /dev/null"; do
+  for command in simulate "simulate --explain" "place -o /dev/null"; do
     # shellcheck disable=SC2086  # words of a command
     run --separate-stderr -130 timeout --foreground --preserve-status -s INT -k 60 2 \
       "$EMPLACE" $command inception-v3 --cluster p2-8xlarge-2 --agent hill-climb --evaluations 1000000000 --json
@@ -265,7 +264,7 @@ END
 @test "list formats tells what can be read and written, and with which parameters" {
   answers 0 list formats
   [[ "$output" == *"pipedream"*"yes"* ]]
-  answers 0 list formats pipedream
+  answers 0 show pipedream
   [[ "$output" == *"training "*"true"*"device-class "*"pipedream"* ]]
   answers 0 list formats --json
   holds 'd["schema_version"] == 1' \
@@ -279,9 +278,9 @@ END
 @test "a file's content or ending tells its format, to import and to every other command" {
   local data=$EMPLACE_SOURCE_DIR/tests/graphs/data
   answers 0 convert "$data/pipedream.txt" -o graph.json --json
-  holds 'd["format"] == "pipedream" and d["ops"] == 11 and d["edges"] == 20'
+  holds 'd["from"] == "pipedream" and d["to"] == "emplace" and d["ops"] == 11 and d["edges"] == 20'
   answers 0 convert "$data/wfcommons-1.5.json" -o graph.json
-  [ "$output" = "search: 6 ops, 10 edges, read as format wfcommons, written to graph.json" ]
+  [ "$output" = "search: 6 ops, 10 edges, read as format wfcommons, written to graph.json as format emplace" ]
   answers 0 convert - <"$data/networkx.graphml"
   [ "$stderr" = "emplace: read as format graphml" ]
   holds 'd["name"] == "chain" and len(d["ops"]) == 3'
@@ -324,9 +323,9 @@ END
 @test "export takes the format from the ending, and other programs read what it writes" {
   local file
   answers 2 convert inception-v3:batch=1 -o graph.unknown
-  [[ "$stderr" == *"--format"* ]]
+  [[ "$stderr" == *"--to"* ]]
   answers 0 convert inception-v3:batch=1 -o graph.dot --json
-  holds 'd == {"schema_version": 1, "graph": "inception-v3:batch=1", "format": "dot", "ops": 1121, "edges": 1955, "output": "graph.dot"}'
+  holds 'd == {"schema_version": 1, "graph": "inception-v3:batch=1", "from": None, "to": "dot", "ops": 1121, "edges": 1955, "output": "graph.dot"}'
   answers 0 convert inception-v3:batch=1 -o graph.graphml
   answers 0 convert inception-v3:batch=1 --to node-link -o links.json
   answers 0 convert inception-v3:batch=1 -o graph.json

@@ -16,8 +16,8 @@ updated() {
 }
 
 @test "the entries that the program holds are valid" {
-  answers 0 best-known list
-  [[ "$output" == *"inception-v3 "*" valid"* ]]
+  answers 0 list best-known
+  [[ "$output" =~ "inception-v3 on p2-8xlarge-2 "\ +[0-9.]+\ +"found by " ]]
   answers 0 dev best-known --check --json
   holds 'd["schema_version"] == 1 and d["best_known"]' \
     'all(e["valid"] and e["complaint"] == "" for e in d["best_known"])' \
@@ -105,7 +105,7 @@ updated() {
   updated added $tree --cluster p2-8xlarge-2 --agent hill-climb
   cp $file before.json
   sed -i 's/"step_hash": ".*"/"step_hash": "0123456789abcdef"/; s/"step_time_us": .*,/"step_time_us": 1.5,/' $file
-  answers 0 best-known list --folder best --json
+  answers 3 dev best-known --check --folder best --json
   holds 'd["best_known"][0]["valid"] is False and d["best_known"][0]["complaint"].startswith("stale")'
   answers 3 dev best-known --folder best --check
   [[ "$stderr" == "emplace: 1 of 1 best-known placements are not valid; fix them with: emplace dev best-known" ]]
@@ -113,7 +113,7 @@ updated() {
   updated renewed --agent single-gpu
   cmp $file before.json
   sed -i 's/"step_time_us": .*,/"step_time_us": 1.5,/' $file
-  answers 0 best-known list --folder best
+  answers 3 dev best-known --check --folder best
   [[ "$output" == *"wrong: the step takes "* ]]
   updated renewed
   cmp $file before.json
@@ -131,7 +131,7 @@ updated() {
   answers 0 dev best-known $tree --cluster p2-8xlarge-2 --agent single-gpu
   [[ "$output" == *" added"* ]]
   [ -s ../bench/best_known/in-tree_levels_5.p2-8xlarge-2.json ]
-  answers 0 best-known list --json
+  answers 0 dev best-known --check --json
   holds '[e["graph"] for e in d["best_known"]] == ["in-tree:levels=5"]'
 }
 
@@ -146,11 +146,11 @@ updated() {
   answers 4 dev best-known $tree --cluster p2-8xlarge-4 --folder best
   [[ "$output" == *"there is no entry to update; give an --agent"* ]]
   sed -i 's/"groups": /"groups": 1/' $file
-  refuses 3 "$file: /placement: expected the devices of" best-known list --folder best
+  refuses 3 "$file: /placement: expected the devices of" dev best-known --check --folder best
 }
 
 @test "place, simulate and reports tell how far a step is above the best known" {
-  answers 0 best-known list --json
+  answers 0 list best-known --json
   local best
   best=$(python3 -c 'import json, sys
 print([e["step_time_us"] for e in json.load(sys.stdin)["best_known"]

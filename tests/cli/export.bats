@@ -135,14 +135,14 @@ END
   refuses 2 "place.json: /graph: 'net' is not built into emplace: give GRAPH" convert --placement place.json --to csv
   place gpu:9 gpu:0
   refuses 3 "place.json: /devices/~1stack~1stack.0~1Gemm~1bias: the cluster 'p2-8xlarge-2' has no device 'gpu:9'" \
-    export net.json --placement place.json --format csv
+    convert net.json --placement place.json --to csv
   echo '{"schema": "emplace-placement", "version": 1, "devices": {}}' >place.json
   refuses 2 "place.json: no graph is named: give GRAPH" convert --placement place.json --to csv
 }
 
-@test "what export of a placement refuses" {
+@test "what convert refuses of a placement" {
   modules
-  refuses 2 "needs --format, one of csv, onnx" convert net.json --placement place.json
+  refuses 2 "--json needs --output" convert net.json --placement place.json --json
   refuses 3 "unknown placement format 'cvs'; did you mean 'csv'?" convert net.json --placement place.json --to cvs
   refuses 2 "csv is a format of placements: give --placement" convert net.json --to csv
   refuses 2 "--cluster requires --placement" convert net.json --cluster p2-8xlarge-2 --to dot
@@ -154,7 +154,7 @@ END
   sed 's/"gpu:0"/"a"/; s/"gpu:1"/"b"/' "$EMPLACE_SOURCE_DIR/examples/cluster.json" >devices.json
   sed -i 's/gpu:0/a/g; s/gpu:1/b/g' place.json
   refuses 3 "TensorFlow has no name for the device 'b'; expected gpu:N or cpu:N" \
-    export net.json --cluster devices.json --placement place.json --format tensorflow
+    convert net.json --cluster devices.json --placement place.json --to tensorflow
 }
 
 @test "a placement keeps its order from place to simulate, explain and traces" {
@@ -186,9 +186,9 @@ jq_step() { python3 -c 'import json, sys; print(json.loads(sys.argv[1])["step_ti
  "agents": ["heft:order=plan"], "repetitions": 1, "max_evaluations": 1}
 END
   answers 0 run suite.json --seed 1 -o run
-  answers 0 result run --json
-  holds '"priorities" in d["placement"]'
-  answers 0 simulate --result run --json
+  answers 0 convert --placement run
+  holds '"priorities" in d'
+  answers 0 simulate --placement run --json
   local step=$output
   answers 0 simulate fft --cluster p2-8xlarge-2 --agent heft:order=plan --json
   [ "$(jq_step "$step")" = "$(jq_step "$output")" ]

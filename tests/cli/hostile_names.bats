@@ -88,8 +88,8 @@ wrongly() {
   safely text show "$graph" --cluster ./cluster.json
   safely json show "$graph" --cluster ./cluster.json --json
   safely text show "$graph" --cluster ./cluster.json --compare-groupings --evaluations 3
-  safely text show "$graph" --cluster ./cluster.json --grouping scope --groups 2 --picture groups.svg
-  safely text show "$graph" --cluster ./cluster.json --grouping scope --groups 2 --picture groups.dot
+  safely text show "$graph" --cluster ./cluster.json --grouping scope --groups 2 -o groups.svg
+  safely text show "$graph" --cluster ./cluster.json --grouping scope --groups 2 -o groups.dot
   is_safe svg groups.svg
   is_safe text groups.dot
   safely text show ./groups.dot
@@ -121,15 +121,16 @@ wrongly() {
   for format in terminal:text markdown:markdown html:html json:json csv:csv latex:latex; do
     safely "${format#*:}" report results --format "${format%:*}"
   done
-  safely text report results --picture report.svg
+  safely text report results -o report.svg
   is_safe svg report.svg
   for format in terminal:text markdown:markdown json:json; do
     safely "${format#*:}" compare results results --format "${format%:*}"
   done
-  safely json result results
-  safely json result results --json
-  safely text result results --list
-  safely text export-results results --csv -o tables
+  safely json convert --placement results
+  safely json simulate --placement results --json
+  safely text report results --table cells
+  safely json report results --table cells --json
+  safely csv report results --table cells --format csv
   is_safe csv tables/cells.csv tables/histories.csv
   safely text run suite.json --dry-run
   safely json run suite.json --dry-run --json

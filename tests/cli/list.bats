@@ -37,42 +37,75 @@ END
   grep -Eq '^  heft +heuristic +[a-z]' <<<"$output"
 }
 
-@test "a name after it, and --details, tell the parameters" {
-  answers 0 list agents hill-climb
-  [[ "${lines[0]}" == hill-climb ]]
+@test "show NAME and list --details tell the parameters" {
+  answers 0 show hill-climb
+  [[ "${lines[0]}" == "hill-climb (agent)" ]]
   grep -Eq '^  start +one-device +placement from which' <<<"$output"
-  lacks 'rnn-colocrl' <<<"$output"
   fits
-  answers 0 list graphs cifar10
+  answers 0 show cifar10
   grep -Eq '^  layers +12 +layers of .* \(3 to 96\)$' <<<"$output"
   answers 0 list agents --details
   grep -Eq '^  start +one-device +placement from which' <<<"$output"
-  grep -q '^simulated-annealing$' <<<"$output"
-  answers 0 list agents hill-climb --json
-  holds '[a["name"] for a in d["agents"]] == ["hill-climb"]' \
-    'all({"name", "default", "summary", "group", "expert"} <= set(p) for p in d["agents"][0]["parameters"])'
+  grep -q '^simulated-annealing (agent)$' <<<"$output"
+  answers 0 show hill-climb --json
+  holds 'd["schema_version"] == 1 and d["agent"]["name"] == "hill-climb"' \
+    'all({"name", "default", "summary", "group", "expert"} <= set(p) for p in d["agent"]["parameters"])'
 }
 
 @test "an agent with presets tells them" {
-  answers 0 list agents placeto
+  answers 0 show placeto
   grep -Eq '^  paper +[a-z]' <<<"$output"
   grep -Eq '^  released +[a-z]' <<<"$output"
   fits
-  answers 0 list agents placeto --json
-  holds 'd["agents"][0]["parameters"][0]["name"] == "preset"' \
-    '[p["name"] for p in d["agents"][0]["presets"]] == d["agents"][0]["parameters"][0]["choices"]' \
-    'len({tuple(sorted(p["defaults"])) for p in d["agents"][0]["presets"]}) == 1'
+  answers 0 show placeto --json
+  holds 'd["agent"]["parameters"][0]["name"] == "preset"' \
+    '[p["name"] for p in d["agent"]["presets"]] == d["agent"]["parameters"][0]["choices"]' \
+    'len({tuple(sorted(p["defaults"])) for p in d["agent"]["presets"]}) == 1'
 }
 
-@test "clusters tell devices, routes and sources, kinds of ops class and shape" {
-  answers 0 list clusters dgx-1-v100
-  grep -q '^  8 devices of profile v100, 16.94 GB: gpu:0 to gpu:7$' <<<"$output"
-  grep -q '^  16 routes at 46 GB/s with a latency of 9.7 us$' <<<"$output"
-  grep -q '^  where the numbers come from (fitted): ' <<<"$output"
-  answers 0 list op-kinds reshape
+@test "a cluster is shown as its file, ready to edit, and described on standard error" {
+  answers 0 show dgx-1-v100
+  [[ "$stderr" == *"8 devices of profile v100, 16.94 GB: gpu:0 to gpu:7"* ]]
+  [[ "$stderr" == *"16 routes at 46 GB/s with a latency of 9.7 us"* ]]
+  [[ "$stderr" == *"where the numbers come from (fitted): "* ]]
+  printf '%s\n' "$output" | cmp - "$EMPLACE_SOURCE_DIR/profiles/data/clusters/dgx-1-v100.json"
+  answers 0 show dgx-1-v100 -o my.json
+  [ -z "$output" ]
+  answers 0 show ./my.json
+  [[ "$output" == *"8 devices of profile v100"*"v100: "* ]]
+  answers 0 show quickstart -o suite.json
+  answers 0 run ./suite.json --dry-run
+}
+
+@test "a name of two things shows both, and kinds of ops class and shape" {
+  answers 0 show metis
+  grep -q '^metis (agent)$' <<<"$output"
+  grep -q '^metis (grouping)$' <<<"$output"
+  answers 0 show reshape
   grep -q '^  class: data-movement$' <<<"$output"
   grep -q "^  shape: the tensor's own shape$" <<<"$output"
   grep -q '^  takes no time$' <<<"$output"
-  answers 0 list op-kinds exp --json
-  holds '"only in imported graphs" in d["op_kinds"][0]["description"]'
+  answers 0 show exp --json
+  holds '"only in imported graphs" in d["kind_of_op"]["description"]'
+}
+
+@test "show says what a file is, and what is next" {
+  "$EMPLACE" place inception-v3 --cluster p2-8xlarge-2 --agent heft -o placement.json
+  answers 0 show placement.json
+  [[ "${lines[0]}" == "placement.json (placement)" ]]
+  [[ "$output" == *"graph        inception-v3"*"gpu:0 "*" ops"*"next: emplace simulate --placement placement.json" ]]
+  answers 0 show placement.json --json
+  holds 'd["kind"] == "placement" and sum(d["ops_by_device"].values()) == 1121'
+  "$EMPLACE" train placeto:preset=released,rounds=1 in-tree:levels=3 --cluster p2-8xlarge-2 --groups 4 --episodes 1 \
+    -q -o policy.json >/dev/null
+  answers 0 show policy.json
+  [[ "$output" == *"agent        placeto:"*"trained      1 episode in 1 update, seed 0"*"--policy policy.json" ]]
+  tiny_graph tiny.json
+  suite suite.json 1 ./tiny.json
+  answers 0 show ./suite.json
+  [[ "$output" == *"contents     1 graph, 2 clusters, 4 agents"* ]]
+  "$EMPLACE" run ./suite.json -q -o r >/dev/null
+  refuses 2 "r holds the results of a run: emplace report r" show r
+  refuses 2 "'placement.json' is of the kind placement, for which there is no --cluster" show placement.json --cluster p2-8xlarge-2
+  refuses 3 "nothing is called 'xyzzy-42'" show xyzzy-42
 }

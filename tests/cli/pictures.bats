@@ -20,23 +20,23 @@ for expression in sys.argv[2:]:
 ' "$@"
 }
 
-@test "show --picture draws the groups without any other program" {
-  PATH=/usr/bin:/bin answers 0 show inception-v3 --groups 128 --picture groups.svg
+@test "show -o draws the groups without any other program" {
+  PATH=/usr/bin:/bin answers 0 show inception-v3 --groups 128 -o groups.svg
   [ -z "$stderr" ]
   draws groups.svg 'texts[:2] == ["inception-v3", "1121 ops in 128 groups by neighbours"]' \
     'sum(title.startswith("group ") for title in titles) == 128' \
     '{"forward", "backward and updates"} <= set(texts)'
-  answers 0 show inception-v3 --groups 128 --picture again.svg
+  answers 0 show inception-v3 --groups 128 -o again.svg
   cmp groups.svg again.svg
 }
 
-@test "show --picture draws a thousand groups" {
-  answers 0 show nmt --groups 1000 --picture groups.svg
+@test "show -o draws a thousand groups" {
+  answers 0 show nmt --groups 1000 -o groups.svg
   draws groups.svg 'sum(title.startswith("group ") for title in titles) == 1000'
 }
 
-@test "show --picture writes DOT for Graphviz" {
-  answers 0 show inception-v3 --groups 128 --picture groups.dot
+@test "show -o writes DOT for Graphviz" {
+  answers 0 show inception-v3 --groups 128 -o groups.dot
   [[ "$(head -n 1 groups.dot)" == "digraph"* ]]
   [ "$(grep -c fillcolor groups.dot)" -eq 128 ]
 }
@@ -45,41 +45,41 @@ for expression in sys.argv[2:]:
   tiny_graph tiny.json
   "$EMPLACE" place ./tiny.json --cluster p2-8xlarge-2 --agent hill-climb --groups 4 -o placement.json >/dev/null
   local problem=(show ./tiny.json --cluster p2-8xlarge-2 --grouping colocation --placement placement.json)
-  answers 0 "${problem[@]}" --picture groups.svg
+  answers 0 "${problem[@]}" -o groups.svg
   draws groups.svg 'any("placed on p2-8xlarge-2 by placement.json: one step in" in text for text in texts)' \
     'any(text.startswith("gpu:0 (") for text in texts)' \
     'not any(text.startswith("cpu:0") for text in texts)' \
     'all(" on gpu:" in title and " MB" in title for title in titles if title.startswith("group "))'
-  refuses 2 "drawn as .svg, not as .dot" "${problem[@]}" --picture groups.dot
-  refuses 2 "--placement requires --picture" "${problem[@]}"
-  refuses 2 "--placement requires --cluster" show ./tiny.json --placement placement.json --picture groups.svg
-  refuses 3 "cannot read 'none.json'" show ./tiny.json --cluster p2-8xlarge-2 --placement none.json --picture x.svg
+  refuses 2 "drawn as .svg, not as .dot" "${problem[@]}" -o groups.dot
+  refuses 2 "--placement requires --output" "${problem[@]}"
+  refuses 2 "--placement requires --cluster" show ./tiny.json --placement placement.json -o groups.svg
+  refuses 3 "cannot read 'none.json'" show ./tiny.json --cluster p2-8xlarge-2 --placement none.json -o x.svg
 }
 
 @test "a group that a placement parts tells all its devices" {
   tiny_graph tiny.json
   "$EMPLACE" place ./tiny.json --cluster p2-8xlarge-2 --agent round-robin --grouping colocation \
     -o placement.json >/dev/null
-  answers 0 show ./tiny.json --cluster p2-8xlarge-2 --groups 1 --placement placement.json --picture groups.svg
+  answers 0 show ./tiny.json --cluster p2-8xlarge-2 --groups 1 --placement placement.json -o groups.svg
   draws groups.svg '[title for title in titles if "gpu:0 and gpu:1" in title or "gpu:1 and gpu:0" in title]'
 }
 
-@test "simulate --picture draws the step as a timeline" {
+@test "simulate --trace draws the step as a timeline" {
   local step=(simulate inception-v3 --cluster p2-8xlarge-2 --agent hill-climb --evaluations 50)
-  answers 0 "${step[@]}" --picture step.svg --trace step.json
+  answers 0 "${step[@]}" --trace step.svg --trace step.json
   [[ "$output" == *"step time"* ]]
   draws step.svg 'texts[0].startswith("inception-v3 on p2-8xlarge-2: one step in ")' \
     'texts[1].startswith("1121 ops in ") and texts[1].endswith("placed by hill-climb in 50 evaluations")' \
     '"gpu:0" in texts and "critical path" in titles' '{"forward", "backward", "update"} <= set(texts)' \
     'any(text.startswith("time [") for text in texts)'
   [ "$(stat -c %s step.svg)" -lt 60000 ]
-  "$EMPLACE" "${step[@]}" --picture again.svg >/dev/null
+  "$EMPLACE" "${step[@]}" --trace again.svg >/dev/null
   cmp step.svg again.svg
   python3 -m json.tool step.json >/dev/null
 }
 
 @test "a step that runs out of memory has a picture" {
-  answers 0 simulate inception-v3:batch=512 --cluster p2-8xlarge-2 --agent single-gpu --picture step.svg
+  answers 0 simulate inception-v3:batch=512 --cluster p2-8xlarge-2 --agent single-gpu --trace step.svg
   draws step.svg 'texts[0] == "inception-v3:batch=512 on p2-8xlarge-2: out of memory on gpu:0"'
 }
 
@@ -92,8 +92,8 @@ ops = [{"name": name + str(i), "kind": "matmul", "scope": name + "/" + str(i), "
 json.dump({"schema": "emplace-graph", "version": 1, "name": name, "ops": ops, "edges": [[0, 0, 1], [1, 0, 2]]},
           open("hostile.json", "w"))
 END
-  answers 0 show ./hostile.json --picture groups.svg
-  answers 0 simulate ./hostile.json --cluster p2-8xlarge-2 --agent single-gpu --picture step.svg
+  answers 0 show ./hostile.json -o groups.svg
+  answers 0 simulate ./hostile.json --cluster p2-8xlarge-2 --agent single-gpu --trace step.svg
   local file
   for file in groups.svg step.svg; do
     draws $file 'not list(root.iter(svg + "script"))' 'any("\ufffd" in text for text in texts)' \
@@ -102,9 +102,9 @@ END
 }
 
 @test "mistakes with pictures are usage errors" {
-  refuses 2 ".svg or .dot, found 'graph.png'" show inception-v3 --picture graph.png
-  refuses 2 "at most 4000 groups" show ptb --grouping colocation --picture graph.svg
-  refuses 2 "ends in .svg, found 'step.dot'" simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu \
-    --picture step.dot
-  refuses 2 "--picture" simulate --cases cases.jsonl --picture step.svg
+  refuses 2 ".svg or .dot, found 'graph.png'" show inception-v3 -o graph.png
+  refuses 2 "at most 4000 groups" show ptb --grouping colocation -o graph.svg
+  refuses 2 "--trace: expected a name that ends in .json, .pftrace, .svg, found 'step.dot'" simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu \
+    --trace step.dot
+  refuses 2 "--trace" simulate --cases cases.jsonl --trace step.svg
 }

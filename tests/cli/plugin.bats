@@ -22,25 +22,10 @@ library() {
     const void* emplace_plugin(void) { return &old; }'
   refuses 3 "was built for 'emplace 0.1, layout 0', and this program is 'emplace " --plugin old.so list agents
   local version
-  version=$("$EMPLACE" version | head -n 1 | sed 's/^emplace \([0-9]*\.[0-9]*\).*/\1/')
+  version=$("$EMPLACE" --version | head -n 1 | sed 's/^emplace \([0-9]*\.[0-9]*\).*/\1/')
   [[ "$stderr" == *"this program is 'emplace $version, "* ]]
   library empty.so 'const void* emplace_plugin(void) { return 0; }'
   refuses 3 "was built for 'unknown'" --plugin empty.so list agents
   library undefined.so 'extern int nowhere(void); int f(void) { return nowhere(); }'
   refuses 3 'undefined symbol: nowhere' --plugin undefined.so list agents
-}
-
-@test "a project of a new agent is written once" {
-  answers 0 new-agent my-agent
-  [ "$(find my-agent -type f | sort | tr '\n' ' ')" = "my-agent/CMakeLists.txt my-agent/README.md my-agent/my_agent.cpp " ]
-  grep -q 'class MyAgent final' my-agent/my_agent.cpp
-  lacks @ <my-agent/CMakeLists.txt
-  answers 0 new-agent problem
-  grep -q 'class ProblemAgent final' problem/problem.cpp
-  refuses 3 'my-agent: already exists' new-agent my-agent
-  refuses 2 "emplace has an agent 'heft' already" new-agent heft
-  local name
-  for name in Mine 1st a--b a- a_b '../a'; do
-    refuses 2 "an agent cannot be called '$name'" new-agent "$name"
-  done
 }

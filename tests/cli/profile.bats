@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154  # output and stderr are set by run
-# emplace profile show: what is known of a device, from a name, a profile file or a cluster file.
+# Device profiles: emplace show, from a name, a profile file or a cluster file, and emplace dev fit.
 
 load cli.bash
 
@@ -44,7 +44,7 @@ END
 }
 
 @test "a shipped profile is shown with its rooflines and where they come from" {
-  answers 0 profile show h200
+  answers 0 show h200
   [[ "$output" == "h200: NVIDIA H200 SXM5"* ]]
   [[ "$output" == *"66.908 TFLOP/s in float32, 494.715 in TF32"* ]]
   [[ "$output" == *"provenance    fitted"* ]]
@@ -56,7 +56,7 @@ END
 
 @test "a measured profile tells errors of classes and the ops predicted worst" {
   measured_profile profile.json
-  answers 0 profile show profile.json
+  answers 0 show profile.json
   [[ "$output" == *"Lab GPU, 2026-11-20"* ]]
   [[ "$output" == *"3 runs below the clock, 4 without records"* ]]
   [[ "$output" =~ convolution\ +10\.00\ +100\.0\ %\ +100\.0\ %\ +25\.0\ %\ +1\ +1\ +12\.3\ %\ +45\.6\ % ]]
@@ -67,29 +67,27 @@ END
 
 @test "the same in JSON, with all that the file has" {
   measured_profile profile.json
-  answers 0 profile show profile.json --json
-  holds 'd["schema_version"] == 1' 'len(d["profiles"]) == 1' \
-    'd["profiles"][0]["profile"]["name"] == "lab-gpu"' \
-    'd["profiles"][0]["profile"]["calibration"]["runs_lost"] == 4' \
-    'len(d["profiles"][0]["profile"]["measured"]) == 2' \
-    '[r["kind"] for r in d["profiles"][0]["residuals"]] == ["conv2d", "relu"]' \
-    'abs(d["profiles"][0]["residuals"][0]["error"] - 1) < 1e-12'
+  answers 0 show profile.json --json
+  holds 'd["schema_version"] == 1' \
+    'd["profile"]["name"] == "lab-gpu"' \
+    'd["profile"]["calibration"]["runs_lost"] == 4' \
+    'len(d["profile"]["measured"]) == 2' \
+    '[r["kind"] for r in d["residuals"]] == ["conv2d", "relu"]' \
+    'abs(d["residuals"][0]["error"] - 1) < 1e-12'
 }
 
-@test "of a cluster all profiles are shown, or the one that is named" {
+@test "a profile of a cluster is shown by its name" {
   lab_cluster lab.json
-  answers 0 profile show lab.json --json
-  holds '[p["profile"]["name"] for p in d["profiles"]] == ["lab-gpu", "xeon-8480c"]'
-  answers 0 profile show lab.json --only lab-gpu
+  answers 0 show lab.json --profile lab-gpu
   [[ "$output" == "lab-gpu: "* ]]
   [[ "$output" != *"xeon-8480c"* ]]
-  answers 0 profile show dgx-h200 --only h200 --json
-  holds '[p["profile"]["name"] for p in d["profiles"]] == ["h200"]'
+  answers 0 show dgx-h200 --profile h200 --json
+  holds 'd["profile"]["name"] == "h200"'
 }
 
 @test "a picture is an SVG with a point for each measurement under the roofs" {
   measured_profile profile.json
-  answers 0 profile show profile.json --picture picture.svg
+  answers 0 show profile.json -o picture.svg
   python3 - <<'END'
 import xml.etree.ElementTree as tree
 svg = "{http://www.w3.org/2000/svg}"
@@ -106,7 +104,7 @@ END
 
 @test "a page has the picture and the tables, and markup of names is escaped" {
   measured_profile profile.json
-  answers 0 profile show profile.json --picture page.html
+  answers 0 show profile.json -o page.html
   python3 - <<'END'
 import html.parser
 class Page(html.parser.HTMLParser):
@@ -128,7 +126,7 @@ END
 }
 
 @test "a profile without measurements has a picture of its roofs" {
-  answers 0 profile show k80 --picture roofs.svg
+  answers 0 show k80 -o roofs.svg
   python3 - <<'END'
 import xml.etree.ElementTree as tree
 svg = "{http://www.w3.org/2000/svg}"
@@ -160,19 +158,21 @@ END
 }
 
 @test "mistakes are told" {
-  refuses 2 "missing PROFILE" profile show
-  refuses 2 "give --samples, or --proxies, or both" profile fit --device v100 -o v.json
-  refuses 3 "cannot read 'no.csv'" profile fit --samples no.csv --device v100 -o v.json
-  refuses 2 "emplace profile --help" profile
-  refuses 2 "unknown command 'shw'; did you mean 'show'" profile shw h200
-  refuses 2 "unknown option '--pictur'; did you mean '--picture'" profile show h200 --pictur x.svg
-  refuses 2 "ends in .svg or .html, found 'x.png'" profile show h200 --picture x.png
-  refuses 2 "choose one with --only NAME: h200, xeon-8480c" profile show dgx-h200 --picture x.svg
-  refuses 3 "unknown device profile or cluster 'h20'; did you mean 'h200'" profile show h20
-  refuses 3 "did you mean 'h200'" profile show dgx-h200 --only h20
-  refuses 3 "none.json" profile show none.json
-  echo '{"schema": "emplace-graph"}' >graph.json
-  refuses 3 "emplace-device-profile" profile show graph.json
+  refuses 2 "missing NAME" show
+  refuses 2 "give --samples, or --proxies, or both" dev fit --device v100 -o v.json
+  refuses 3 "cannot read 'no.csv'" dev fit --samples no.csv --device v100 -o v.json
+  refuses 2 "unknown option '--outpu'; did you mean '--output'" show h200 --outpu x.svg
+  refuses 2 "ends in .svg or .html, found 'x.png'" show h200 -o x.png
+  refuses 3 "nothing is called 'h20'; did you mean 'h200'" show h20
+  refuses 3 "did you mean 'h200'" show dgx-h200 --profile h20
+  refuses 3 "none.json" show none.json
+  refuses 2 "'h200' is of the kind device profile, for which there is no --cluster" show h200 --cluster dgx-h200
+}
+
+@test "a profile is written to a file that can be edited and shown" {
+  "$EMPLACE" show k80 -o k80.json >/dev/null
+  answers 0 show ./k80.json
+  [[ "$output" == "k80: "* ]]
 }
 
 @test "profiles are listed" {
@@ -183,9 +183,9 @@ END
     'len(d["profiles"]) == 20'
 }
 
-@test "profile fit makes of the shipped samples the shipped profile" {
+@test "dev fit makes of the shipped samples the shipped profile" {
   local samples="$EMPLACE_SOURCE_DIR/profiles/data/samples"
-  answers 0 profile fit --samples "$samples/m40.csv.gz" --proxies "$samples/p100.csv.gz" --device m40 -o m40.json
+  answers 0 dev fit --samples "$samples/m40.csv.gz" --proxies "$samples/p100.csv.gz" --device m40 -o m40.json
   python3 - "$samples/../devices/m40.json" <<'END'
 import json, sys
 fitted, shipped = json.load(open("m40.json")), json.load(open(sys.argv[1]))
@@ -197,7 +197,7 @@ END
 @test "math modes change what a step takes on devices with TF32" {
   local graph=resnet-50:batch=8 mode
   for mode in float32 tf32; do
-    answers 0 simulate "$graph" --cluster dgx-a100 --agent single-gpu --math "$mode" --json
+    answers 0 simulate "$graph" --cluster "dgx-a100:math=$mode" --agent single-gpu --json
     echo "$output" >"$mode.json"
   done
   python3 - <<'END'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154  # stderr is set by run
-# `emplace docs` and `emplace man`: what the program tells of itself.
+# `emplace dev docs`: the reference that the program writes.
 
 load cli.bash
 
@@ -12,7 +12,7 @@ docs() {
 sys.exit(not all(part["present"] for part in json.load(sys.stdin)["optional_parts"][:4]))' <<<"$output"; then
     skip "this build is missing an optional part"
   fi
-  answers 0 docs --output "$1"
+  answers 0 dev docs --output "$1"
 }
 
 @test "docs writes a page for each agent, and links lead somewhere" {
@@ -32,7 +32,7 @@ for agent in json.loads(sys.argv[1])["agents"]:
         assert text.count(f"**`{parameter['name']}`** = ") == 1, (agent["name"], parameter["name"])
     assert ("for experts</summary>" in text) == any(p["expert"] for p in agent["parameters"]), agent["name"]
 for path, text in pages.items():
-    assert text.endswith("`emplace docs`; changes made by hand are lost.*\n"), path
+    assert text.endswith("`emplace dev docs`; changes made by hand are lost.*\n"), path
     for target in re.findall(r"\]\(([^)]*)\)", text):
         file, _, fragment = target.partition("#")
         other = (path.parent / file) if file else path
@@ -80,17 +80,4 @@ END
     [ -s placement.json ]
     rm -f placement.json policy.json*
   done
-}
-
-@test "man prints a page that man shows without a warning" {
-  answers 0 man
-  printf '%s\n' "$output" >emplace.1
-  grep -q '^\.TH EMPLACE 1' emplace.1
-  grep -q 'emplace place' emplace.1
-  command -v groff >/dev/null || skip "groff is not here"
-  run -0 --separate-stderr groff -man -Tutf8 -ww -z emplace.1
-  [ -z "$stderr" ]
-  groff -man -Tutf8 -P-cbou emplace.1 >shown
-  grep -q -- '--evaluations N' shown
-  grep -q 'EXIT STATUS' shown
 }

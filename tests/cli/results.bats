@@ -19,70 +19,74 @@ print(*(c["id"] for c in cells if [c["cluster"], c["agent"], c["repetition"]] ==
 PYTHON
 }
 
-@test "result lists cells and marks the fastest of each problem" {
+@test "report --table cells lists cells and marks the fastest of each problem" {
   small_run
-  answers 0 result r --list
+  answers 0 report r --table cells
   [ "${#lines[@]}" -ge 15 ]
   [ "$(grep -c '\*$' <<<"$output")" -eq 2 ]
-  answers 0 result r --list --json
-  holds 'd["schema_version"] == 1 and len(d["cells"]) == 14 and all(c["has_placement"] for c in d["cells"])' \
+  answers 0 report r --table cells --json
+  holds 'd["schema_version"] == 1 and len(d["cells"]) == 14 and all(c["placement"] for c in d["cells"])' \
     'all(c["step_time_us"] == min(x["step_time_us"] for x in d["cells"] if x["cluster"] == c["cluster"]) for c in d["cells"] if c["is_fastest"])' \
     'len({c["cluster"] for c in d["cells"] if c["is_fastest"]}) == 2'
 }
 
-@test "result writes the placement that simulate gives the same step for" {
+@test "convert writes a placement of a run, and simulate gives the same step for it" {
   small_run
   local id
   id=$(id_of p2-8xlarge-4 random)
-  answers 0 result r --cell "$id" -o placement.json --json
+  answers 0 convert --placement "r:$id" -o placement.json --json
   local step
   step=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_us"])' <<<"$output")
-  holds 'd["placed_by"] == "random" and d["evaluations"] == 200 and d["groups"] == d["decision_groups"]'
   grep "$id" r/cells.jsonl >cell.json
   output=$(cat cell.json)
   holds "d['step_time_us'] == $step"
-  answers 0 simulate inception-v3:batch=2 --cluster p2-8xlarge-4 --placement placement.json --json
-  holds "d['step_time_us'] == $step"
+  answers 0 simulate --placement placement.json --json
+  holds "d['step_time_us'] == $step" 'd["cluster"] == "p2-8xlarge-4"'
   # To standard output, and by the first digits of the id.
-  answers 0 result r --cell "${id:0:8}"
+  answers 0 convert --placement "r:${id:0:8}"
   [ "$output" = "$(cat placement.json)" ]
   # The fastest of a problem.
-  answers 0 result r --cluster p2-8xlarge-2 --json
-  holds 'd["cluster"] == "p2-8xlarge-2" and d["placement"]["schema"] == "emplace-placement"'
+  answers 0 convert --cluster p2-8xlarge-2 --placement r
+  holds 'd["cluster"] == "p2-8xlarge-2" and d["schema"] == "emplace-placement"'
+  # For another program it is read op by op.
+  answers 0 convert --placement "r:$id" --to csv
+  [[ "${lines[0]}" == "op,kind,"* ]]
 }
 
-@test "explain and simulate take a placement from a run" {
+@test "simulate takes a placement from a run" {
   small_run
   local id
   id=$(id_of p2-8xlarge-2 hill-climb)
-  answers 0 simulate --result r --cell "$id" --trace trace.json --picture step.svg --json
-  holds 'd["placed_by"] == "hill-climb" and d["cluster"] == "p2-8xlarge-2"'
+  answers 0 simulate --placement "r:$id" --trace trace.json --trace step.svg --json
+  holds 'd["placed_by"] == "hill-climb" and d["cluster"] == "p2-8xlarge-2"' \
+    'd["evaluations"] == 200 and d["groups"] == d["decision_groups"]'
   local step
   step=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_us"])' <<<"$output")
   output=$(cat trace.json)
   holds 'd["traceEvents"]'
   [ -s step.svg ]
-  answers 0 simulate --result r --cell "$id" --explain --json
+  answers 0 simulate --placement "r:$id" --explain --json
   holds "d['step_time_us'] == $step"
-  answers 0 simulate inception-v3:batch=2 --cluster p2-8xlarge-4 --result r --explain
+  answers 0 simulate inception-v3:batch=2 --cluster p2-8xlarge-4 --placement r --explain
   [[ "${lines[0]}" == "inception-v3:batch=2 on p2-8xlarge-4, placed by "* ]]
 }
 
 @test "a cell must be there, be one, and have a placement" {
   small_run
-  refuses 2 "r has cells of 2 problems: choose one by --graph and --cluster, or a cell by --cell" result r
-  refuses 2 "r has cells of 2 problems" simulate --result r --explain
-  refuses 3 "r: no cell has an id that begins with 'xyz' (see emplace result r --list)" result r --cell xyz
-  refuses 3 "r: no cell of this problem" result r --graph nmt
-  refuses 3 "none: no results here" result none --list
-  refuses 2 "--cell" simulate inception-v3 --cluster p2-8xlarge-2 --agent heft --cell 0
-  refuses 2 "--result" simulate --result r --agent heft --explain
-  refuses 2 "--list" result r --list --cell 0
-  refuses 2 "--graph excludes --cell" simulate inception-v3 --result r --cell 0 --explain
-  refuses 2 "--cluster excludes --cell" simulate --cluster p2-8xlarge-2 --result r --cell 0
-  refuses 2 "--math requires --cluster" simulate --math tf32 --result r --cell 0
-  refuses 2 "one of --agent and --placement, or --result DIR" explain
+  local id
+  id=$(id_of p2-8xlarge-2 hill-climb)
+  refuses 2 "r has cells of 2 problems: choose one by GRAPH and --cluster, or a cell as DIR:CELL" simulate --placement r
+  refuses 2 "r has cells of 2 problems" convert --placement r
+  refuses 3 "r: no cell has an id that begins with 'xyz' (see emplace report r --table cells)" simulate --placement r:xyz
+  refuses 3 "r: no cell of this problem" simulate nmt --placement r
+  refuses 3 "none: no results here" report none --table cells
+  mkdir empty
+  refuses 3 "empty: no results here" simulate --placement empty
+  refuses 2 "--placement" simulate --placement r --agent heft
+  refuses 2 "r: cell $id is of inception-v3:batch=2 on p2-8xlarge-2" simulate --cluster p2-8xlarge-4 --placement "r:$id"
+  refuses 2 "give --cases FILE, --placement FILE, or GRAPH with --cluster and --agent" simulate
   # Many ids begin alike: with nothing.
+  refuses 3 "r: more than one cell has an id that begins with ''" simulate --placement r:
   without_checksum r/cells.jsonl
   python3 - <<'PYTHON'
 import json
@@ -97,23 +101,29 @@ with open("r/cells.jsonl", "w") as file:
     file.writelines(json.dumps(c) + "\n" for c in cells)
 print(failed["id"], file=open("failed.txt", "w"))
 PYTHON
-  refuses 3 "has no placement: it failed: out of luck" result r -q --cell "$(cat failed.txt)"
+  refuses 3 "has no placement: it failed: out of luck" simulate -q --placement "r:$(cat failed.txt)"
 }
 
 @test "a graph that has changed since has no placement in the run" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json
   "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
-  answers 0 result r --cluster p2-8xlarge-2
+  answers 0 simulate --cluster p2-8xlarge-2 --placement r
   sed -i 's/"flops": 1000,/"flops": 1000000,/' tiny.json
-  refuses 3 "r: ./tiny.json on p2-8xlarge-2 has changed since emplace " result r --cluster p2-8xlarge-2
+  refuses 3 "r: ./tiny.json on p2-8xlarge-2 has changed since emplace " simulate --cluster p2-8xlarge-2 --placement r
 }
 
-@test "export-results writes the same tables as CSV and SQLite" {
+@test "report writes the same tables as CSV, JSON and SQLite" {
   small_run
-  answers 0 export-results r --csv -o tables
-  answers 0 export-results r --sqlite -o r.sqlite --json
-  holds 'd["cells"] == 14 and d["improvements"] > 14 and d["files"] == ["r.sqlite"]'
+  mkdir tables
+  local table
+  for table in cells histories; do
+    answers 0 report r --table "$table" -o "tables/$table.csv"
+    answers 0 report r --table "$table" -o "tables/$table.json"
+    answers 0 report r --table "$table"
+    [ "${#lines[@]}" -eq "$(wc -l <"tables/$table.csv")" ]
+  done
+  answers 0 report r -o r.sqlite
   python3 - <<'PYTHON'
 import csv, json, sqlite3
 database = sqlite3.connect("r.sqlite")
@@ -128,6 +138,8 @@ for table in ("cells", "histories"):
     convert = lambda row, like: [type(l)(v) for v, l in zip(row, like)]
     others.sort(key=lambda row: (row[0], int(row[1]) if table == "histories" else 0))
     assert len(others) == len(as_text) > 0
+    objects = json.load(open(f"tables/{table}.json"))[table]
+    assert len(objects) == len(others) and all(list(row) == names for row in objects)
     for row, like in zip(others, as_text):
         assert convert(row, like) == like, (row, like)
 for id, step, status, placement, groups in database.execute(
@@ -147,20 +159,20 @@ for id, best, time in database.execute("select id, evaluations_to_best, step_tim
 PYTHON
 }
 
-@test "export-results says what it needs and where it wrote" {
+@test "report says what a table needs" {
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json
   "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
-  refuses 2 "give one of --csv and --sqlite" export-results r
-  refuses 2 "--csv" export-results r --csv --sqlite
-  refuses 3 "none: no results here" export-results none --csv
-  refuses 2 "--output: expected the name of a folder" export-results r --csv -o -
+  refuses 2 "--format sqlite needs --output FILE" report r --format sqlite
+  refuses 2 "--table cells: expected the format" report r --table cells --format latex
+  refuses 2 "--table" report r --table rows
+  refuses 2 "--output: expected a name that ends in .txt, .json, .md, .html, .csv, .tex, .svg, .sqlite, found 'r.png'" \
+    report r -o r.png
   touch file
-  refuses 3 "file/cells.csv" export-results r --csv -o file
-  answers 0 export-results r --sqlite
-  [[ "$output" == "r: 14 cells and "*" improvements, written to r/results.sqlite" ]]
+  refuses 3 "file/cells.csv" report r --table cells -o file/cells.csv
+  "$EMPLACE" report r -o r/results.sqlite
   head -c 15 r/results.sqlite | grep -q "SQLite format 3"
-  "$EMPLACE" export-results r --sqlite -o - | cmp - r/results.sqlite
+  "$EMPLACE" report r --format sqlite -o - | cmp - r/results.sqlite
 }
 
 @test "two rows of one agent are told apart as the suite calls them" {
@@ -171,16 +183,16 @@ PYTHON
  "repetitions": 2, "max_evaluations": 9}
 PYTHON
   "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
-  "$EMPLACE" export-results r --csv --quiet
+  "$EMPLACE" report r --table cells -o r/cells.csv
   python3 - <<'PYTHON'
 import csv
 cells = list(csv.DictReader(open("r/cells.csv", newline="")))
 assert sorted((c["agent"], c["label"], c["evaluations"]) for c in cells) == [
     ("random", "few", "3")] * 2 + [("random", "many", "9")] * 2, cells
 PYTHON
-  answers 0 result r --list
+  answers 0 report r --table cells
   [ "$(grep -c ' few ' <<<"$output")" -eq 2 ]
-  answers 0 result r --list --json
+  answers 0 report r --table cells --json
   holds 'sorted(c["label"] for c in d["cells"]) == ["few", "few", "many", "many"]'
 }
 
@@ -188,7 +200,8 @@ PYTHON
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json
   "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
-  "$EMPLACE" export-results r --csv --quiet
+  "$EMPLACE" report r --table cells -o r/cells.csv
+  "$EMPLACE" report r --table histories -o r/histories.csv
   local column
   for column in $(head -q -n 1 r/cells.csv r/histories.csv | tr -d '\r' | tr ',' ' '); do
     grep -q "^|.*\`$column\`.*|.*|.*|" "$EMPLACE_SOURCE_DIR/docs/guide/read-a-report.md" || {

@@ -152,7 +152,7 @@ long_suite() { suite suite.json 1500 inception-v3:batch=2; }
   tiny_graph tiny.json
   suite suite.json 5 ./tiny.json
   "$EMPLACE" run ./suite.json --shard 1/2 -o "my part" --quiet >/dev/null
-  refuses 3 "(see emplace result 'my part' --list)" result "my part" --cell xyz
+  refuses 3 "(see emplace report 'my part' --table cells)" simulate --placement "my part:xyz"
   answers 0 merge "my part" -o "it's all"
   [[ "$stderr" == *"run them: emplace run SUITE -o 'it'\\''s all' --seed 0 --resume" ]]
 }

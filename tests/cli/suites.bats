@@ -76,19 +76,17 @@ but_for_times() { sed 's/,"measured":.*//' "$1/cells.jsonl" | sort; }
 @test "report draws how near agents come to the best, and how fast" {
   held_out suite.json
   "$EMPLACE" run ./suite.json --quiet -o r >/dev/null
-  answers 0 report r --picture cells.svg
+  answers 0 report r -o cells.svg
   grep -q 'cells on p2-8xlarge-2' cells.svg
   python3 -c 'import sys, xml.dom.minidom as m; m.parse("cells.svg")'
-  refuses 2 "expected a name that ends in .svg" report r --picture cells.png
   tiny_graph tiny.json
   suite plain.json 5 ./tiny.json
   "$EMPLACE" run ./plain.json --quiet -o p >/dev/null
-  answers 0 report p --picture p.svg
+  answers 0 report p -o p.svg
   grep -q 'tiny.json on p2-8xlarge-2' p.svg
-  grep -q 'seconds of the search' <("$EMPLACE" report p --picture s.svg --plot seconds >/dev/null && cat s.svg)
-  refuses 2 "nothing to draw as profiles" report p --picture p.svg --plot profiles
-  refuses 2 "--plot" report p --picture p.svg --plot profile
-  refuses 2 "--plot requires --picture" report p --plot seconds
+  grep -q 'seconds of the search' <("$EMPLACE" report p -o s.svg --plot seconds >/dev/null && cat s.svg)
+  refuses 2 "nothing to draw as profiles" report p -o p.svg --plot profiles
+  refuses 2 "--plot" report p -o p.svg --plot profile
 }
 
 @test "published figures and baselines" {

@@ -80,7 +80,7 @@ training() {
 @test "a killed training is resumed with the same bits" {
   local command
   read -ra command < <(training)
-  "$EMPLACE" "${command[@]}" -o whole.json --curve whole.csv --picture whole.svg >/dev/null
+  "$EMPLACE" "${command[@]}" -o whole.json --curve whole.csv --curve whole.svg >/dev/null
   [ "$(interrupted SIGKILL "${command[@]}" -o half.json --curve half.csv --checkpoint-every 0)" -eq -9 ]
   # What is there can be used, and is less than the whole.
   answers 0 place in-tree:levels=4 --cluster p2-8xlarge-2 --policy half.json
@@ -89,7 +89,7 @@ training() {
   refuses 2 "--episodes 400, not 500" "${command[@]/400/500}" -o half.json --resume
   refuses 2 "it trains placeto:preset=released,rounds=2,workers=2,start=best, not placeto" \
     "${command[@]/*rounds*/placeto}" -o half.json --resume
-  "$EMPLACE" "${command[@]}" -o half.json --curve half.csv --picture half.svg --resume >/dev/null
+  "$EMPLACE" "${command[@]}" -o half.json --curve half.csv --curve half.svg --resume >/dev/null
   cmp whole.json half.json
   cmp whole.csv half.csv
   cmp whole.svg half.svg
@@ -125,7 +125,7 @@ training() {
 
 @test "the curve is a table and a picture" {
   "$EMPLACE" train placeto:preset=released,rounds=1,workers=1,greedy-first=false fork-join:width=3,stages=2 \
-    --cluster p2-8xlarge-2 --groups 8 --episodes 10 -o policy.json --curve curve.csv --picture curve.svg >/dev/null
+    --cluster p2-8xlarge-2 --groups 8 --episodes 10 -o policy.json --curve curve.csv --curve curve.svg >/dev/null
   python3 - <<'END'
 import csv, xml.dom.minidom
 rows = list(csv.DictReader(open("curve.csv", newline="")))
@@ -172,13 +172,12 @@ END
     train placeto:preset=released "${problem[@]}" --cluster p2-8xlarge-4 -o p.json
   refuses 3 "no-folder" train placeto "${problem[@]}" -o no-folder/p.json
   refuses 3 "no-folder" train placeto "${problem[@]}" -o p.json --curve no-folder/c.csv
-  refuses 2 ".svg" train placeto "${problem[@]}" -o p.json --picture p.png
+  refuses 2 "--curve: expected a name that ends in .csv, .svg, found 'p.png'" \
+    train placeto "${problem[@]}" -o p.json --curve p.png
   refuses 2 "--output" train placeto "${problem[@]}" -o -
   refuses 2 "--curve: expected the name of a file" train placeto "${problem[@]}" -o p.json --curve -
-  refuses 2 "--output and --curve are one file: './p.json'" train placeto "${problem[@]}" -o p.json --curve ./p.json
-  refuses 2 "--curve and --picture are one" train placeto "${problem[@]}" -o p.json --curve p.svg --picture p.svg
-  refuses 2 "--curve and the checkpoint of --output" \
-    train placeto "${problem[@]}" -o p.json --curve p.json.checkpoint
+  refuses 2 "--output and --curve are one file: './p.csv'" train placeto "${problem[@]}" -o p.csv --curve ./p.csv
+  refuses 2 "--curve and --curve are one" train placeto "${problem[@]}" -o p.json --curve p.svg --curve p.svg
   refuses 2 "--episodes" train placeto in-tree --cluster p2-8xlarge-2 -o p.json
   refuses 2 "--output" train placeto "${problem[@]}"
   rm -f p.json*

@@ -35,7 +35,7 @@ load cli.bash
   refuses 3 "did you mean 'p2-8xlarge-2'" show inception-v3 --cluster p2-8xlarge2
   refuses 3 "did you mean 'hill-climb'" place inception-v3 --cluster p2-8xlarge-2 --agent hil-climb
   refuses 3 "did you mean 'quickstart'" run quick-start
-  refuses 3 "unknown agent 'hil-climb'; did you mean 'hill-climb'" list agents hil-climb
+  refuses 3 "nothing is called 'hil-climb'; did you mean 'hill-climb'" show hil-climb
   refuses 3 "did you mean 'heavy-edge'" show inception-v3 --grouping heavy-edges
 }
 
@@ -49,13 +49,13 @@ load cli.bash
   refuses 2 "--format" report . --format pdf
   refuses 2 "--color" list agents --color=sometimes
   refuses 2 "WHAT" list
-  refuses 2 "unexpected argument 'clusters'" list agents heft clusters
+  refuses 2 "unexpected argument 'clusters'" list agents clusters
   refuses 2 "batch" show inception-v3:bach=3
 }
 
 @test "options that do not go together are usage errors" {
   refuses 2 "--cases" simulate
-  refuses 2 "give --cases FILE, or GRAPH, --cluster and one of --agent and --placement" simulate inception-v3 --cluster p2-8xlarge-2
+  refuses 2 "give --cases FILE, --placement FILE, or GRAPH with --cluster and --agent" simulate inception-v3 --cluster p2-8xlarge-2
   refuses 2 "--cases" simulate --cases - inception-v3
   refuses 2 "--agent" simulate inception-v3 --cluster p2-8xlarge-2 --agent metis --placement p.json
   refuses 2 "--agent" simulate inception-v3 --cluster p2-8xlarge-2 --placement p.json --seed 1

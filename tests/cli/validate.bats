@@ -20,8 +20,8 @@ steps_file() {
 JSON
 }
 
-@test "validate published compares all steps that the program was built with" {
-  answers 0 validate published --json
+@test "validate compares all steps that the program was built with" {
+  answers 0 validate --json
   holds 'd["schema_version"] == 1' 'len(d["steps"]) == 90' 'len(d["speedups"]) == 2' \
     'all(s["measured_us"] > 0 for s in d["steps"])' \
     'all((s["predicted_us"] is None) == (s["status"] == "not simulated") for s in d["steps"])' \
@@ -31,49 +31,46 @@ JSON
   [ -z "$stderr" ]
 }
 
-@test "validate published reads other steps and says what could not be simulated" {
+@test "validate reads other steps and says what could not be simulated" {
   steps_file steps.json
-  answers 0 validate published --steps steps.json
+  answers 0 validate --steps steps.json
   [[ "$output" == *"1 of them: unknown device profile 'v1000'"* ]]
   [[ "$output" == *"k80-pcie-8        2  rnnlm      4  single-gpu  s           1.50       1.00   0.67"* ]]
-  answers 0 validate published --steps steps.json --format csv -o steps.csv
+  answers 0 validate --steps steps.json --format csv -o steps.csv
   [ "$(wc -l <steps.csv)" -eq 4 ]
   [ "$(head -c 5 steps.csv)" = kind, ]
-  answers 0 validate published --steps steps.json --format markdown
+  answers 0 validate --steps steps.json --format markdown
   [[ "$output" == "## Accuracy"* ]]
   [[ "$output" == *"## Not simulated"*"- 1: unknown device profile"* ]]
   # A graph that is given two batches is a step that cannot be simulated, not the end of the report.
   sed 's/"options": "hidden=64,steps=4"/"options": "batch=5"/' steps.json >twice.json
-  answers 0 validate published --steps twice.json
+  answers 0 validate --steps twice.json
   [[ "$output" == *"2 of them: "* || "$output" == *"1 of them: "*"batch"* ]]
 }
 
 @test "two outputs are two files" {
-  steps_file steps.json
-  refuses 2 "--output and --picture are one file: './both.svg'" \
-    validate published --steps steps.json -o both.svg --picture ./both.svg
-  refuses 2 "--trace and --picture are one file: 'both.svg'" simulate rnnlm:hidden=64,steps=4 \
-    --cluster p2-8xlarge-2 --agent single-gpu --trace both.svg --picture both.svg
+  refuses 2 "--trace and --trace are one file: 'both.svg'" simulate rnnlm:hidden=64,steps=4 \
+    --cluster p2-8xlarge-2 --agent single-gpu --trace both.svg --trace ./both.svg
   [ ! -e both.svg ]
 }
 
-@test "validate published draws" {
+@test "validate draws" {
   steps_file steps.json
-  answers 0 validate published --steps steps.json --picture plot.svg
+  answers 0 validate --steps steps.json -o plot.svg
   python3 -c '
 import xml.etree.ElementTree as tree
 titles = [t.text for t in tree.parse("plot.svg").getroot().iter("{http://www.w3.org/2000/svg}title")]
 assert len(titles) == 1 and titles[0].startswith("rnnlm:batch=4,hidden=64,steps=4 on v100"), titles'
-  answers 0 validate published --steps steps.json --picture plot.html
+  answers 0 validate --steps steps.json -o plot.html
   [[ "$(head -n 1 plot.html)" == "<!DOCTYPE html>" ]]
   grep -q '<title>rnnlm:batch=4,hidden=64,steps=4 on v100' plot.html
   grep -q 'https://github.com/o/r/tree/12' plot.html
 }
 
 @test "validate tells mistakes" {
-  refuses 2 "missing COMMAND; known: published" validate
-  refuses 2 "expected a name that ends in .svg or .html" validate published --picture plot.png
-  refuses 3 "cannot read 'none.json'" validate published --steps none.json
+  refuses 2 "--output: expected a name that ends in .txt, .json, .md, .csv, .html, .svg, found 'plot.png'" validate -o plot.png
+  refuses 2 "--steps" validate inception-v3 --cluster c.json --steps steps.json
+  refuses 3 "cannot read 'none.json'" validate --steps none.json
   echo '{"schema": "emplace-published-steps", "version": 1, "sources": {}, "tables": [], "more": 1}' > more.json
-  refuses 3 "more.json" validate published --steps more.json
+  refuses 3 "more.json" validate --steps more.json
 }
