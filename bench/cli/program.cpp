@@ -69,8 +69,6 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   add_validate(*app, action);
   add_help(*app, action);
   add_version(*app, action);
-  add_man(*app, action);
-  add_completion(*app, action);
   add_docs(*app, action);
   // Last, for commands begin with the examples of their parent.
   set_examples(*app, {"emplace run quickstart",

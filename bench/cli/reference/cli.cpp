@@ -54,8 +54,7 @@ std::string command_page(const CLI::App& program) {
   page.paragraph(sentence(program.get_description()));
   page.paragraph(
       fmt::format("Usage: `{}`. Results go to standard output, notes and errors to standard error. "
-                  "`emplace help COMMAND` prints the text below, `emplace man` a man page, and "
-                  "`emplace completion SHELL` a script that completes command lines.",
+                  "`emplace help COMMAND` prints the text below.",
                   usage_of(program)));
   std::vector<std::vector<std::string>> rows;
   const std::vector<const CLI::App*> commands = actions_of(program);
