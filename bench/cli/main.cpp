@@ -111,7 +111,7 @@ int complete(const std::vector<std::string>& words) {
     const auto program = emplace::cli::make_program(invocation, action);
     emplace::cli::print(emplace::cli::completions(*program, words));
     emplace::cli::flush();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+  } catch (const std::exception&) {
   }
   return 0;
 }

@@ -19,6 +19,7 @@ offers() {
   [[ "$1" == *" " || -z "$1" ]] && words+=("")
   answers 0 __complete "${words[@]}"
   [ -z "$stderr" ]
+  local offered
   offered=$(cut -f 1 <<<"$output" | xargs)
   if [ "$offered" != "$2" ]; then
     printf 'after "%s": %s\nexpected: %s\n' "$1" "$offered" "$2"
@@ -47,7 +48,7 @@ in_fish() {
   offers "expl" "explain :none"
   offers "profile s" "show :none"
   offers "report --form" "--format :none"
-  offers "report --format " "terminal markdown csv html latex json :none"
+  offers "report --format " "terminal markdown html json csv latex :none"
   offers "report --format=m" "--format=markdown :none"
   offers "--color al" "always :none"
   offers "run --col" "--color :none"
@@ -85,8 +86,10 @@ in_fish() {
 
 @test "each command and each option is offered with its summary" {
   local command option help
-  offers "" "$("$EMPLACE" --help | sed -n '/^General options:/q; s/^  \([a-z-]\+\)  .*/\1/p' | xargs) :none"
-  for command in ${offered% :none}; do
+  local commands
+  commands=$("$EMPLACE" --help | sed -n '/^General options:/q; s/^  \([a-z-]\+\)  .*/\1/p')
+  [ "$("$EMPLACE" __complete "" | grep -v '^:' | cut -f 1 | sort)" = "$(sort <<<"$commands")" ]
+  for command in $commands; do
     run -0 --separate-stderr "$EMPLACE" help "$command"
     help=$output
     answers 0 __complete "$command" -

@@ -9,9 +9,9 @@ commands() {
   "$EMPLACE" --help | sed -n '/^General options:/q; s/^  \([a-z-]\+\)  .*/\1/p'
 }
 
-# examples COMMAND...: prints what the examples in its help call emplace with, without the shell's part.
+# examples COMMAND...: prints the examples in its help.
 examples() {
-  "$EMPLACE" help "$@" | sed -n '1,/^Examples:/d; s/^  //; s/.*<(\(.*\))$/\1/; s/ *|.*//; p'
+  "$EMPLACE" help "$@" | sed -n '1,/^Examples:/d; s/^  //p'
 }
 
 @test "the help lists every command with one line on each" {

@@ -96,7 +96,7 @@ END
   for page in pages/*.1; do
     run -0 --separate-stderr groff -man -Tutf8 -ww -z "$page"
     [ -z "$stderr" ]
-    groff -man -Tutf8 -P-cbou "$page" >shown
+    groff -man -Tutf8 -P-cbou "$page" | tr -s ' ' >shown
     grep -A 1 '^NAME' shown | grep -q "^ *$(basename "$page" .1) - [a-z]"
     grep -q '^SYNOPSIS' shown
     grep -q '^OPTIONS' shown
