@@ -1,5 +1,5 @@
 # The Debian packages: cmake --build --preset release --target package. The root CMakeLists.txt includes this last.
-#   emplace      the program, its manual page and completions: component program
+#   emplace      the program, its manual pages and completions: component program
 #   emplace-mpi  what the program loads under mpirun, if it is built: component mpi
 #   emplace-dev  headers, static libraries and CMake files: all that has no component
 # The Python package has a component of its own, which is in none of them.
@@ -9,6 +9,25 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/copyright CHANGELOG.md DESTINATION ${doc
 # The page of a report contains these libraries, whose licences ask to be shown.
 install(DIRECTORY bench/page/vendor/echarts DESTINATION ${documentation} COMPONENT program
         FILES_MATCHING PATTERN "LICENSE*" PATTERN NOTICE)
+
+install(FILES package/completions/emplace.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME emplace COMPONENT program)
+install(FILES package/completions/_emplace DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT program)
+install(FILES package/completions/emplace.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+        COMPONENT program)
+
+# The manual pages: emplace(1), and one for each command.
+find_program(EMPLACE_HELP2MAN help2man)
+if(EMPLACE_HELP2MAN)
+  set(man_pages ${PROJECT_BINARY_DIR}/man)
+  add_custom_command(OUTPUT ${man_pages}/emplace.1 VERBATIM
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${man_pages}
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/man.sh $<TARGET_FILE:emplace_cli> ${man_pages}
+    DEPENDS emplace_cli package/man.sh docs/reference/cli.md)
+  add_custom_target(emplace_man ALL DEPENDS ${man_pages}/emplace.1)
+  # Optional, because a build of emplace_cli alone leaves them out.
+  install(DIRECTORY ${man_pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program OPTIONAL)
+endif()
 if(NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()

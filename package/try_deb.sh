@@ -49,11 +49,12 @@ inside useradd --create-home --shell /bin/sh reader
 for compiler in cc c++ gcc g++ clang make ninja cmake; do
   ! as_user "command -v $compiler" || { echo "try_deb: $compiler is there" >&2; exit 1; }
 done
-for file in man/man1/emplace.1.gz bash-completion/completions/emplace zsh/vendor-completions/_emplace \
-  fish/vendor_completions.d/emplace.fish doc/emplace/copyright; do
+for file in man/man1/emplace.1.gz man/man1/emplace-run.1.gz bash-completion/completions/emplace \
+  zsh/vendor-completions/_emplace fish/vendor_completions.d/emplace.fish doc/emplace/copyright; do
   as_user "test -s /usr/share/$file" || { echo "try_deb: no /usr/share/$file" >&2; exit 1; }
 done
 as_user "emplace --version"
+as_user "emplace __complete ru" | grep '^run	'
 as_user "emplace list agents" >"$scratch/agents"
 grep '^ *heft ' "$scratch/agents"
 as_user "emplace run quickstart" >"$scratch/quickstart"

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the program's exit codes mean, for the man page and the reference; main.cpp returns them.
+// What the program's exit codes mean, for the reference, from which the man page has them; main.cpp
+// returns them.
 
 #include <array>
 #include <string_view>

@@ -3,6 +3,7 @@
 //   130 interrupted.
 
 #include "command.hpp"
+#include "completion.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
 #include "program.hpp"
@@ -23,8 +24,10 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace {
 
@@ -99,6 +102,20 @@ int run(int argc, const char* const* argv) {
   }
 }
 
+// Answers a shell, which calls `emplace __complete WORD...` at each tab. An error would only
+// disturb the line that the user types.
+int complete(const std::vector<std::string>& words) {
+  try {
+    emplace::cli::Invocation invocation;
+    emplace::cli::Action action;
+    const auto program = emplace::cli::make_program(invocation, action);
+    emplace::cli::print(emplace::cli::completions(*program, words));
+    emplace::cli::flush();
+  } catch (const std::exception&) {
+  }
+  return 0;
+}
+
 // The system's, which names the exception and aborts.
 std::terminate_handler abort_program = nullptr;
 
@@ -138,6 +155,9 @@ int main(int argc, char** argv) {
   occupy_standard_streams();
   // A file that may grow no further is told by the write that fails.
   std::signal(SIGXFSZ, SIG_IGN);
+  if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+    return complete({argv + 2, argv + argc});
+  }
   const int code = run(argc, argv);
   emplace::cli::leave_ranks(code, false);
   return code;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The tree of all commands. Parsing walks it, and so do the help texts, the reference pages, the
-// man page and shell completion; help_text.hpp has what they tell of each command and option.
+// The tree of all commands. Parsing walks it, and so do the help texts, the reference pages and
+// shell completion; help_text.hpp has what they show about each command and option.
 
 #include "command.hpp"
 

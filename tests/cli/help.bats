@@ -9,7 +9,7 @@ commands() {
   "$EMPLACE" --help | sed -n '/^General options:/q; s/^  \([a-z-]\+\)  .*/\1/p'
 }
 
-# examples COMMAND...: prints what the examples in its help call emplace with, without the shell's part.
+# examples COMMAND...: prints the examples in its help.
 examples() {
   "$EMPLACE" "$@" --help | sed -n '1,/^Examples:/d; s/^  //; :more; / \\$/ { N; s/ \\\n */ /; b more }; s/ *[|>].*//; p'
 }

@@ -91,3 +91,12 @@ built_tree() {
   CMAKE_STATUS=1 run -1 --separate-stderr tree/emplace list
   [[ "$stderr" == *"emplace: the build failed"* ]]
 }
+
+@test "completing a command line builds nothing" {
+  built_tree
+  sleep 0.01
+  touch tree/agents/new.cpp
+  run -0 tree/emplace __complete ""
+  [ "$output" = "the program: __complete " ]
+  [ ! -e asked ]
+}

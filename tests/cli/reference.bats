@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154  # stderr is set by run
-# `emplace dev docs`: the reference that the program writes.
+# `emplace dev docs` and the manual pages, which are made from the help.
 
 load cli.bash
 
@@ -80,4 +80,32 @@ END
     [ -s placement.json ]
     rm -f placement.json policy.json*
   done
+}
+
+@test "each command has a manual page that man shows without a warning" {
+  command -v help2man >/dev/null || skip "help2man is not here"
+  command -v groff >/dev/null || skip "groff is not here"
+  "$EMPLACE_SOURCE_DIR/package/man.sh" "$EMPLACE" pages
+  "$EMPLACE_SOURCE_DIR/package/man.sh" "$EMPLACE" again
+  diff -r pages again
+  local command page
+  for command in $("$EMPLACE" __complete "" | cut -f 1 | grep -v '^:'); do
+    [ -s "pages/emplace-$command.1" ]
+  done
+  grep -q '^\.TH EMPLACE "1" ""' pages/emplace.1
+  for page in pages/*.1; do
+    run -0 --separate-stderr groff -man -Tutf8 -ww -z "$page"
+    [ -z "$stderr" ]
+    groff -man -Tutf8 -P-cbou "$page" | tr -s ' ' >shown
+    grep -A 1 '^NAME' shown | grep -q "^ *$(basename "$page" .1) - [a-z]"
+    grep -q '^SYNOPSIS' shown
+    grep -q '^OPTIONS' shown
+    grep -q '^SEE ALSO' shown
+  done
+  groff -man -Tutf8 -P-cbou pages/emplace-place.1 >shown
+  grep -q -- '--evaluations N' shown
+  grep -q '^ *emplace place inception-v3 --cluster p2-8xlarge-2' shown
+  groff -man -Tutf8 -P-cbou pages/emplace.1 >shown
+  grep -q '^EXIT STATUS' shown
+  grep -q 'emplace-place(1)' shown
 }
