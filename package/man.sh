@@ -7,7 +7,7 @@ set -eu
 program=$1
 folder=$2
 reference=$(dirname "$0")/../docs/reference/cli.md
-source=$("$program" version | sed 's/ (.*//')
+source=$("$program" --version | sed 's/ (.*//')
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$folder"

@@ -81,10 +81,11 @@ Spec graph_format_of(const ConvertOptions& options) {
   }
   const GraphFormat* implied = GraphFormats::global().find_by_ending(options.output);
   if (implied == nullptr && std::filesystem::path(options.output).has_extension()) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("--output: the ending of '{}' implies no format: give --to (see emplace "
-                            "list formats)",
-                            excerpt(options.output)));
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("--output: the ending of '{}' implies no format: give --to (see emplace "
+                    "list formats)",
+                    excerpt(options.output)));
   }
   return {.name = implied == nullptr ? std::string(kOwnFormat) : implied->name};
 }
@@ -229,17 +230,19 @@ void add_convert(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "convert", "Convert a graph, or a placement of it, from or for another program");
   command->group("Place a graph");
-  set_examples(*command, {"emplace convert model.onnx -o graph.json",
-                          "emplace convert pipedream.txt --from pipedream:device-class=gpu-k80 "
-                          "-o graph.json",
-                          "emplace convert inception-v3 -o inception.graphml",
-                          "emplace convert --placement results/quickstart:CELL -o placement.json",
-                          "emplace convert --placement placement.json --to torch-fx"});
+  set_examples(
+      *command,
+      {"emplace convert model.onnx -o graph.json",
+       "emplace convert pipedream.txt --from pipedream:device-class=gpu-k80 "
+       "-o graph.json",
+       "emplace convert inception-v3 -o inception.graphml",
+       "emplace convert --cluster p2-8xlarge-2 --placement results/quickstart -o placement.json",
+       "emplace convert --placement placement.json --to torch-fx"});
   const auto options = std::make_shared<ConvertOptions>();
   add_graph(*command, options->graph)
       ->description(
           "NAME[:key=value,...] (emplace list graphs), or FILE[:key=value,...], - for standard "
-          "input; with --placement by default as named there");
+          "input; a placement may name it instead");
   CLI::Option* from =
       command
           ->add_option("--from", options->from,

@@ -333,7 +333,7 @@ void add_show(CLI::App& app, Action& action) {
                    "NAME[:key=value,...] of emplace list, or a file: graph, cluster, device "
                    "profile, placement, policy or suite")
       ->required()
-      ->type_name("GRAPH");
+      ->type_name("ANYTHING");
   CLI::Option* cluster = add_cluster(*command, options->problem.cluster);
   cluster->description(
       "Show what the graph costs on this cluster, or the policy of the agent for it");

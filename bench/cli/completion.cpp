@@ -29,8 +29,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kListedT
     {"PROFILE", "profiles"},
     {"SUITE", "suites"},
 }};
-constexpr std::array<std::string_view, 5> kFileTypes = {"CLUSTER", "FILE", "GRAPH", "PROFILE",
-                                                        "SUITE"};
+constexpr std::array<std::string_view, 6> kFileTypes = {"ANYTHING", "CLUSTER", "FILE",
+                                                        "GRAPH",    "PROFILE", "SUITE"};
 
 // "GRAPH" of "GRAPH...", "N" of "N:INT in [0 - 5]"; of an argument without a type its name.
 std::string value_type_of(const CLI::Option& option) {
@@ -52,7 +52,8 @@ std::vector<std::string> set_of(const CLI::Option& option) {
 }
 
 bool has_names(std::string_view type, std::string_view listing) {
-  return std::ranges::find(kListedTypes, std::pair(type, listing)) != kListedTypes.end();
+  return type == "ANYTHING" ||
+         std::ranges::find(kListedTypes, std::pair(type, listing)) != kListedTypes.end();
 }
 
 class Completion {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The bottleneck of a step, as `explain` tells it.
+// The bottleneck of a step, as `simulate --explain` shows it.
 
 #include "placed_step.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `profile show` tells of a device profile: its rooflines, what they are worth, and the ops
+// What `show` prints of a device profile: its rooflines, what they are worth, and the ops
 // that they predict worst.
 
 #include <emplace/bench/text_table.hpp>

@@ -253,7 +253,7 @@ END
   answers 0 convert ./tiny.json --to dot
   [[ "$output" == digraph* ]]
   answers 0 convert ./tiny.json --to graphml -o tiny.graphml
-  [ "$output" = "tiny: 4 ops, 4 edges, written to tiny.graphml as format graphml" ]
+  [ "$output" = "tiny: 4 ops, 4 edges, read as format emplace, written to tiny.graphml as format graphml" ]
   python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("tiny.graphml")'
   "$EMPLACE" export ./tiny.json --format emplace -o once.json
   answers 0 convert once.json --from emplace -o twice.json --json

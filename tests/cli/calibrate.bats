@@ -68,7 +68,7 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
     # shellcheck disable=SC2086  # an option and its value
     refuses 2 "${option% *} requires --cluster" validate $option
   done
-  refuses 2 "--format excludes GRAPH" validate "$graph" --cluster b.json --format csv
+  refuses 2 "GRAPH excludes --format" validate "$graph" --cluster b.json --format csv
 }
 
 @test "outputs are files of their own that can be written" {

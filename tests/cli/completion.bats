@@ -45,40 +45,40 @@ in_fish() {
 }
 
 @test "commands, options and names are offered" {
-  offers "expl" "explain :none"
-  offers "profile s" "show :none"
+  offers "simul" "simulate :none"
+  offers "dev b" "best-known :none"
   offers "report --form" "--format :none"
-  offers "report --format " "terminal markdown html json csv latex :none"
+  offers "report --format " "terminal markdown html csv latex svg sqlite :none"
   offers "report --format=m" "--format=markdown :none"
   offers "--color al" "always :none"
   offers "run --col" "--color :none"
   offers "list ag" "agents :none"
   offers "list agents --js" "--json :none"
-  offers "list agents hef" "heft :none"
+  offers "show hef" "heft :files"
   offers "run qui" "quickstart :files"
   offers "run --threads 2 qui" "quickstart :files"
   offers "run --threads=2 -q qui" "quickstart :files"
   offers "show incep" "inception-v3 inception-v4 :files"
-  offers "place --graph x --cluster p2-8xlarge-" "p2-8xlarge-2 p2-8xlarge-4 p2-8xlarge-4-grappler :files"
-  offers "place --graph inception-v3:batch=8 --agent hill" "hill-climb :none"
-  offers "help calib" "calibrate :none"
+  offers "place x --cluster p2-8xlarge-" "p2-8xlarge-2 p2-8xlarge-4 p2-8xlarge-4-grappler :files"
+  offers "place inception-v3:batch=8 --agent hill" "hill-climb :none"
+  offers "calib" "calibrate :none"
   offers "train heft ince" "inception-v3 inception-v4 :files"
   offers "report res" ":folders"
-  offers "import --out" "--output :none"
-  offers "import --output " ":files"
+  offers "convert --out" "--output :none"
+  offers "convert --output " ":files"
   offers "run quickstart --seed 1" ":none"
 }
 
 @test "parameters and their values are offered after a name" {
   offers "show inception-v3:ba" "inception-v3:batch= :files"
-  offers "show --graph=inception-v3:batch=8,ba" "--graph=inception-v3:batch=8,batch= :files"
+  offers "place --agent=placeto:preset=r" "--agent=placeto:preset=released :none"
   offers "place --agent placeto:preset=r" "placeto:preset=released :none"
   offers "show graph.onnx:ba" ":files"
 }
 
 @test "an option is offered once, unless it may repeat or another one excludes it" {
   offers "report --format csv --form" ":none"
-  offers "report --format csv --js" ":none"
+  offers "report --json --js" ":none"
   offers "--plugin a.so --plu" "--plugin :none"
   offers "train placeto --cluster p2-8xlarge-2 p2-8xlarge-4-g" "p2-8xlarge-4-grappler :files"
   offers "train placeto --cluster p2-8xlarge-2 incep" "inception-v3 inception-v4 :files"
@@ -90,7 +90,7 @@ in_fish() {
   commands=$("$EMPLACE" --help | sed -n '/^General options:/q; s/^  \([a-z-]\+\)  .*/\1/p')
   [ "$("$EMPLACE" __complete "" | grep -v '^:' | cut -f 1 | sort)" = "$(sort <<<"$commands")" ]
   for command in $commands; do
-    run -0 --separate-stderr "$EMPLACE" help "$command"
+    run -0 --separate-stderr "$EMPLACE" "$command" --help
     help=$output
     answers 0 __complete "$command" -
     # shellcheck disable=SC2013  # an option is a word
@@ -116,8 +116,8 @@ in_fish() {
 }
 
 @test "bash completes" {
-  [ "$(in_bash "emplace expl")" = explain ]
-  [ "$(in_bash "emplace profile ")" = "fit show" ]
+  [ "$(in_bash "emplace simul")" = simulate ]
+  [ "$(in_bash "emplace dev ")" = "best-known docs fit" ]
   [ "$(in_bash "emplace report --format=m")" = markdown ]
   [ "$(in_bash "emplace place inception-v3:ba")" = batch= ]
   [ "$(in_bash "bin/emplace place --agent hill")" = hill-climb ]
@@ -128,7 +128,7 @@ in_fish() {
   [ "$(in_bash "emplace report res")" = results ]
   [ "$(in_bash "emplace show gra")" = graph.json ]
   [ "$(in_bash "emplace show tw")" = "two words.json" ]
-  [ "$(in_bash "emplace import --output=gra")" = graph.json ]
+  [ "$(in_bash "emplace convert --output=gra")" = graph.json ]
 }
 
 @test "zsh completes" {
@@ -149,25 +149,25 @@ zpty -r shell text "*line-42*-end*"
 print -r -- ${${text##*line-42 }%%-end*}' zsh "$scripts" "$1"
   }
   touch graph.json
-  [ "$(in_zsh "emplace expl")" = "emplace explain" ]
+  [ "$(in_zsh "emplace simul")" = "emplace simulate" ]
   [ "$(in_zsh "emplace report --format mark")" = "emplace report --format markdown" ]
   [ "$(in_zsh "emplace show inception-v3:bat")" = "emplace show inception-v3:batch=" ]
   [ "$(in_zsh "bin/emplace show gra")" = "bin/emplace show graph.json" ]
-  [ "$(in_zsh "emplace import --output=gra")" = "emplace import --output=graph.json" ]
+  [ "$(in_zsh "emplace convert --output=gra")" = "emplace convert --output=graph.json" ]
 }
 
 @test "fish completes" {
   command -v fish >/dev/null || skip "fish is not here"
   fish --no-execute "$scripts/emplace.fish"
-  [ "$(in_fish 'emplace expl')" = explain ]
-  [ "$(in_fish 'emplace report --format ')" = "csv html json latex markdown terminal" ]
+  [ "$(in_fish 'emplace simul')" = simulate ]
+  [ "$(in_fish 'emplace report --format ')" = "csv html latex markdown sqlite svg terminal" ]
   [ "$(in_fish 'emplace report --format=m')" = --format=markdown ]
   [ "$(in_fish 'emplace show inception-v3:ba')" = inception-v3:batch= ]
   [ "$(in_fish 'bin/emplace place --agent hill')" = hill-climb ]
   [ "$(in_fish 'emplace run qui')" = quickstart ]
-  [ "$(in_fish 'emplace profile sh')" = show ]
+  [ "$(in_fish 'emplace dev fi')" = fit ]
   [ "$(in_fish 'emplace run --col')" = --color ]
   touch graph.json
   [ "$(in_fish 'emplace show gra')" = graph.json ]
-  [ "$(in_fish 'emplace import --output=gra')" = --output=graph.json ]
+  [ "$(in_fish 'emplace convert --output=gra')" = --output=graph.json ]
 }

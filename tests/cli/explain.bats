@@ -74,7 +74,7 @@ END
 @test "explain refuses what it cannot explain" {
   refuses 2 "give --cases FILE, --placement FILE, or GRAPH with --cluster and --agent" simulate --explain
   refuses 2 "--agent" simulate inception-v3 --cluster p2-8xlarge-2 --agent heft --placement p.json --explain
-  refuses 2 "--memory excludes --explain" simulate inception-v3 --cluster p2-8xlarge-2 --agent heft --explain --memory gpu:0
+  refuses 2 "--explain excludes --memory" simulate inception-v3 --cluster p2-8xlarge-2 --agent heft --explain --memory gpu:0
   refuses 3 "unknown device 'gpu:7'; did you mean 'gpu:0'" simulate inception-v3:batch=2 \
     --cluster p2-8xlarge-2 --agent single-gpu --memory gpu:7
 }

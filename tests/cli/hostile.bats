@@ -28,7 +28,7 @@ refuses_graph() {
 @test "graph files" {
   tiny_graph good.json
   answers 0 show ./good.json
-  refuses_graph "/schema" emplace-graph emplace-suite
+  refuses_graph "/schema" emplace-graph emplace-graf
   refuses_graph "/version" '"version": 1' '"version": 2'
   refuses_graph "cycle" '[0, 0, 1]' '[3, 0, 1]'
   refuses_graph "flops" '"flops": 2000000000' '"flops": -1'

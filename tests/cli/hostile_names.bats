@@ -118,12 +118,14 @@ wrongly() {
   write_inputs >/dev/null
   safely text run suite.json -o results -q
   safely text run suite.json -o results --resume
-  for format in terminal:text markdown:markdown html:html json:json csv:csv latex:latex; do
+  safely json report results --json
+  for format in terminal:text markdown:markdown html:html csv:csv latex:latex; do
     safely "${format#*:}" report results --format "${format%:*}"
   done
   safely text report results -o report.svg
   is_safe svg report.svg
-  for format in terminal:text markdown:markdown json:json; do
+  safely json compare results results --json
+  for format in terminal:text markdown:markdown; do
     safely "${format#*:}" compare results results --format "${format%:*}"
   done
   safely json convert --placement results

@@ -61,7 +61,7 @@ built_tree() {
   chmod +x tree/build/release/emplace bin/*
   PATH="$PWD/bin:$PATH"
   # The first call builds, as nothing says what the machine offered.
-  run -0 tree/emplace version
+  run -0 tree/emplace --version
   rm asked
 }
 

@@ -99,7 +99,7 @@ END
   "$EMPLACE" train placeto:preset=released,rounds=1 in-tree:levels=3 --cluster p2-8xlarge-2 --groups 4 --episodes 1 \
     -q -o policy.json >/dev/null
   answers 0 show policy.json
-  [[ "$output" == *"agent        placeto:"*"trained      1 episode in 1 update, seed 0"*"--policy policy.json" ]]
+  [[ "$output" == *"agent        placeto:"*"trained      "*" episodes in "*", seed 0"*"--policy policy.json" ]]
   tiny_graph tiny.json
   suite suite.json 1 ./tiny.json
   answers 0 show ./suite.json

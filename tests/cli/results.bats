@@ -85,8 +85,6 @@ PYTHON
   refuses 2 "--placement" simulate --placement r --agent heft
   refuses 2 "r: cell $id is of inception-v3:batch=2 on p2-8xlarge-2" simulate --cluster p2-8xlarge-4 --placement "r:$id"
   refuses 2 "give --cases FILE, --placement FILE, or GRAPH with --cluster and --agent" simulate
-  # Many ids begin alike: with nothing.
-  refuses 3 "r: more than one cell has an id that begins with ''" simulate --placement r:
   without_checksum r/cells.jsonl
   python3 - <<'PYTHON'
 import json

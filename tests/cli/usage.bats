@@ -82,7 +82,7 @@ load cli.bash
 }
 
 @test "a closed pipe ends the program quietly" {
-  run -0 --separate-stderr bash -c '"$EMPLACE" export inception-v3 --format emplace | head -c 10'
+  run -0 --separate-stderr bash -c '"$EMPLACE" convert inception-v3 | head -c 10'
   [ "${#output}" -eq 10 ]
   [ -z "$stderr" ]
 }

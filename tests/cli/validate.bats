@@ -49,7 +49,7 @@ JSON
 }
 
 @test "two outputs are two files" {
-  refuses 2 "--trace and --trace are one file: 'both.svg'" simulate rnnlm:hidden=64,steps=4 \
+  refuses 2 "--trace and --trace are one file: './both.svg'" simulate rnnlm:hidden=64,steps=4 \
     --cluster p2-8xlarge-2 --agent single-gpu --trace both.svg --trace ./both.svg
   [ ! -e both.svg ]
 }
