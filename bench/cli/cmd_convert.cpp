@@ -232,7 +232,7 @@ void add_convert(CLI::App& app, Action& action) {
   command->group("Place a graph");
   set_examples(
       *command,
-      {"emplace convert model.onnx -o graph.json",
+      {"emplace convert model.onnx:batch=32 -o graph.json",
        "emplace convert pipedream.txt --from pipedream:device-class=gpu-k80 "
        "-o graph.json",
        "emplace convert inception-v3 -o inception.graphml",

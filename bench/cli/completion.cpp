@@ -17,8 +17,13 @@ namespace emplace::cli {
 namespace {
 
 // The types of values, and the listings that have their names.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kListedTypes = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kListedTypes = {{
     {"AGENT", "agents"},
+    {"ANYTHING", "agents"},
+    {"ANYTHING", "clusters"},
+    {"ANYTHING", "graphs"},
+    {"ANYTHING", "profiles"},
+    {"ANYTHING", "suites"},
     {"CLUSTER", "clusters"},
     {"FORMAT", "formats"},
     {"GRAPH", "graphs"},
@@ -52,8 +57,7 @@ std::vector<std::string> set_of(const CLI::Option& option) {
 }
 
 bool has_names(std::string_view type, std::string_view listing) {
-  return type == "ANYTHING" ||
-         std::ranges::find(kListedTypes, std::pair(type, listing)) != kListedTypes.end();
+  return std::ranges::find(kListedTypes, std::pair(type, listing)) != kListedTypes.end();
 }
 
 class Completion {
