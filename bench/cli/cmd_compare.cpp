@@ -51,10 +51,11 @@ Outcome compare(const CompareOptions& options, const Invocation& invocation) {
   const bench::StoredRun b = bench::read_store(options.b);
   const bench::RunComparison comparison = bench::compare_runs(a, b, threshold);
   const bool color = options.output.empty() && use_color(invocation.color);
-  const std::string text = options.format == "json" ? bench::write_json(comparison)
-                           : options.format == "markdown"
-                               ? bench::write_markdown(comparison)
-                               : bench::write_terminal(comparison, color);
+  const std::string text =
+      options.format == "json" ? bench::write_json(comparison)
+      : options.format == "markdown"
+          ? bench::write_markdown(comparison)
+          : bench::write_terminal(comparison, color, options.output.empty() ? table_width() : 0);
   if (options.output.empty()) {
     print_as(options.format, text, color);
   } else {

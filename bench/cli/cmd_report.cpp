@@ -98,8 +98,9 @@ void add_report(CLI::App& app, Action& action) {
                                   kept_trainings(run, options->folder))
           : options->format == "markdown" ? bench::write_markdown(report)
           : options->format == "csv"      ? bench::write_csv(report)
-          : options->format == "latex"    ? bench::write_latex(report)
-                                          : bench::write_terminal(report, color);
+          : options->format == "latex"
+              ? bench::write_latex(report)
+              : bench::write_terminal(report, color, options->output.empty() ? table_width() : 0);
       if (options->output.empty()) {
         print_as(options->format, text, color);
       } else {

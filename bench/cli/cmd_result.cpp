@@ -36,11 +36,11 @@ std::string to_text(const bench::StoredRun& run, bool color) {
   const bench::SuiteIndex index(run.manifest.suite, run.manifest.root_seed);
   TextTable table({{"cell"},
                    {"graph"},
-                   {"cluster"},
+                   {"cluster", TextTable::Align::kLeft, 1},
                    {"agent"},
-                   {"repetition", kRight},
+                   {"repetition", kRight, 3},
                    {"step [ms]", kRight},
-                   {"status"},
+                   {"status", TextTable::Align::kLeft, 2},
                    {""}});
   for (const CellResult& result : run.results) {
     const bench::Cell& cell = result.cell;
@@ -53,7 +53,7 @@ std::string to_text(const bench::StoredRun& run, bool color) {
                    std::string(to_string(result.status)), is_fastest ? "*" : ""},
                   is_fastest);
   }
-  return table.to_terminal(color);
+  return table.to_terminal(color, table_width());
 }
 
 Json to_json(const bench::StoredRun& run) {

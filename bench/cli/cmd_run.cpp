@@ -224,7 +224,9 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
   }
   const bool color = !options.json && use_color(invocation.color);
   print_as(options.json ? "json" : "terminal",
-           options.json ? bench::write_json(report) : bench::write_terminal(report, color), color);
+           options.json ? bench::write_json(report)
+                        : bench::write_terminal(report, color, table_width()),
+           color);
   if (!options.json && isatty(STDERR_FILENO) == 1) {
     note(fmt::format("next: emplace report {} -o report.html", escape_shell(folder)));
   }

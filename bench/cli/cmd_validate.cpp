@@ -39,7 +39,8 @@ bench::Fidelity predict(const std::string& steps) {
                                   });
 }
 
-std::string report_of(const bench::Fidelity& fidelity, const std::string& format, bool color) {
+std::string report_of(const bench::Fidelity& fidelity, const std::string& format, bool color,
+                      std::size_t width) {
   if (format == "json") {
     return bench::write_json(fidelity);
   }
@@ -47,7 +48,7 @@ std::string report_of(const bench::Fidelity& fidelity, const std::string& format
     return bench::write_csv(fidelity);
   }
   return format == "markdown" ? bench::write_markdown(fidelity)
-                              : bench::write_terminal(fidelity, color);
+                              : bench::write_terminal(fidelity, color, width);
 }
 
 void validate_published(const ValidateOptions& options, const Invocation& invocation) {
@@ -64,7 +65,8 @@ void validate_published(const ValidateOptions& options, const Invocation& invoca
                                          : bench::write_html(fidelity));
   }
   const bool color = options.output.empty() && use_color(invocation.color);
-  const std::string text = report_of(fidelity, options.format, color);
+  const std::string text =
+      report_of(fidelity, options.format, color, options.output.empty() ? table_width() : 0);
   if (options.output.empty()) {
     print_as(options.format, text, color);
   } else {

@@ -19,6 +19,7 @@ struct Invocation {
   std::vector<std::string> arguments{};  ///< of the process, with its name
   std::string color = "auto";            ///< "auto", "always" or "never"
   bool quiet = false;                    ///< only errors go to standard error
+  bool wide = false;                     ///< tables show all columns, however wide the terminal
 };
 
 /// Runs a command. Throws Error for a user's mistake.

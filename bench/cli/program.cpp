@@ -27,6 +27,7 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   app->get_help_ptr()->description("Show this help");
   app->set_version_flag("-V,--version", version_text(), "Show the version and how it was built");
   app->add_flag("-q,--quiet", invocation.quiet, "Show no progress, notes or warnings, only errors");
+  app->add_flag("--wide", invocation.wide, "Show all columns of tables, however wide the terminal");
   app->add_option("--color", invocation.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN")
