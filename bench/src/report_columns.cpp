@@ -223,8 +223,9 @@ std::vector<ReportColumn> report_columns(const Report& report) {
       {.id = "interval_from_us", .value = member_of<&ReportRow::interval_us, &Range::first>},
       {.id = "interval_to_us", .value = member_of<&ReportRow::interval_us, &Range::second>},
       {"interval_us", fmt::format("{:.0f} % interval", kMedianCoverage * 100), "", 0, 4,
-       "of the median, from order statistics of five repetitions or more; those that ran out of "
-       "memory or failed are left out",
+       "of the median, from order statistics of five repetitions or more, without those that ran "
+       "out "
+       "of memory or failed",
        nullptr, interval_of_median},
       {.id = "least_us", .value = if_ok<&ReportRow::least_us>},
       {.id = "largest_us", .value = if_ok<&ReportRow::largest_us>},
@@ -260,7 +261,8 @@ std::vector<ReportColumn> report_columns(const Report& report) {
        "the evaluations to within 2 % of that baseline over those of the agent",
        member_of<&ReportRow::against_baseline, &Baseline::sampling_speedup>},
       {"evaluations_to_baseline", "to baseline", "", 0, 9,
-       "evaluations until a placement was as fast as that baseline in the end (its median), - if "
+       "evaluations until a placement was as fast as that baseline in the end (its median), none "
+       "if "
        "fewer than half of the repetitions ever had one",
        member_of<&ReportRow::against_baseline, &Baseline::evaluations_to_baseline>,
        [](T, R row) { return count_or_none(row.against_baseline.evaluations_to_baseline); }},
@@ -301,7 +303,7 @@ std::vector<FamilyColumn> family_columns(const Report& report, const FamilyTable
       {"over_best", "over best", "%", 1, 0,
        "how much slower than the fastest agent on the same graph, geometric mean", nullptr,
        [](FT, FR row) { return over_best(row.all); }},
-      {"over_best_on_common", fmt::format("on {} common graphs", table.common_graphs), "%", 1, 1,
+      {"over_best_on_common", "on " + counted(table.common_graphs, "common graph"), "%", 1, 1,
        "over best, on the graphs where every agent with any step time has one", nullptr,
        [](FT in, FR row) { return in.common_graphs < in.graphs ? over_best(row.common) : kNone; }},
       {"over_reference", "over " + (reference.empty() ? "baseline" : reference), "%", 1, 1,

@@ -97,8 +97,11 @@ template <class AnyColumn>
 std::string latex_text(const AnyColumn& column, const typename AnyColumn::Table& table,
                        const typename AnyColumn::Row& row) {
   const std::string text = column.text_of(table, row);
-  if (column.decimals == kTextColumn || text == kNone) {
-    return text == kNone ? "--" : escape_latex(text);
+  if (column.decimals == kTextColumn) {
+    return escape_latex(text);
+  }
+  if (text == kNone) {
+    return "--";
   }
   std::string latex;
   for (const auto word : std::views::split(text, ' ')) {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ranges>
 #include <utility>
 
 namespace emplace::bench {
@@ -73,18 +72,18 @@ std::vector<std::size_t> TextTable::columns_within(std::size_t width) const {
   const std::vector<std::size_t> widths = this->widths();
   std::vector<std::size_t> columns(columns_.size());
   std::iota(columns.begin(), columns.end(), 0);
-  std::size_t total = std::accumulate(widths.begin(), widths.end(), kGap * widths.size());
-  while (width > 0 && total > width) {
-    // Of equally important ones the last.
-    const std::size_t least =
-        *std::ranges::max_element(columns | std::views::reverse, {},
-                                  [&](std::size_t column) { return columns_[column].importance; });
-    if (columns_[least].importance == 0) {
-      break;
-    }
-    total -= kGap + widths[least];
-    std::erase(columns, least);
+  if (width == 0) {
+    return columns;
   }
+  std::ranges::stable_sort(columns, {}, [&](std::size_t at) { return columns_[at].importance; });
+  std::size_t total = 0;
+  std::erase_if(columns, [&](std::size_t at) {
+    const std::size_t more = kGap + widths[at];
+    const bool fits = columns_[at].importance == 0 || total + more <= width;
+    total += fits ? more : 0;
+    return !fits;
+  });
+  std::ranges::sort(columns);
   return columns;
 }
 

@@ -25,7 +25,7 @@ class TextTable {
   struct Column {
     std::string title{};
     Align align = Align::kLeft;
-    int importance = 0;  ///< 0: always shown; of others, the largest number is left out first
+    int importance = 0;  ///< 0: always shown; larger numbers are the first to be left out
   };
 
   explicit TextTable(std::vector<Column> columns);
@@ -33,7 +33,8 @@ class TextTable {
   /// Adds a row with one cell for each column; the emphasized ones stand out (bold).
   void add_row(std::vector<std::string> cells, bool emphasized = false);
 
-  /// Returns the columns that fit a line of `width` characters, or all if that is 0.
+  /// Returns the columns that fit a line of `width` characters, the important ones first; all if
+  /// that is 0.
   std::vector<std::size_t> columns_within(std::size_t width) const;
 
   /// Returns aligned lines of these columns, each beginning with two blanks, and names the columns
