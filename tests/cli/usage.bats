@@ -93,10 +93,11 @@ load cli.bash
   "$EMPLACE" run ./suite.json -o r --quiet >report.txt
   [ "$(wc -L <report.txt)" -gt 80 ]
   lacks "(--wide" <report.txt
-  at_terminal() { script -qec "stty cols 80; $EMPLACE $1" /dev/null </dev/null | tr -d '\r'; }
+  at_terminal() { script -qec "stty cols 80; $EMPLACE -q --color never $1" /dev/null </dev/null | tr -d '\r'; }
   step="inception-v3 --cluster p2-8xlarge-4 --agent heft"
-  for command in "report r" "result r --list" "list agents" "list graphs" "list clusters" "list suites" "list best-known" \
-    "show inception-v3 --cluster p2-8xlarge-4" "show v100" "simulate $step" "explain $step" "place $step" doctor; do
+  for command in "report r" "result r --list" "list agents" "list graphs" "list clusters" "list suites" "best-known list" \
+    "show inception-v3 --cluster p2-8xlarge-4" "profile show v100" "compare r r" "simulate $step" "explain $step" \
+    "place $step" doctor; do
     at_terminal "$command" >shown.txt
     [ -s shown.txt ]
     if [ "$(wc -L <shown.txt)" -gt 80 ]; then
@@ -106,7 +107,7 @@ load cli.bash
     fi
   done
   at_terminal "report r" | grep -q -- "(--wide shows [1-9] more columns: "
-  [ "$(at_terminal "report r --wide --color never")" = "$("$EMPLACE" report r)" ]
+  [ "$(at_terminal "report r --wide")" = "$("$EMPLACE" report r)" ]
 }
 
 @test "only a terminal gets colour, unless it is asked for" {
