@@ -1,5 +1,7 @@
 #include "calibration_report.hpp"
 
+#include "terminal.hpp"
+
 #include <emplace/bench/rank_correlation.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/json.hpp>
@@ -58,14 +60,14 @@ std::string copies_to_text(const calibrate::CopyFit& copies) {
                    {"host memory"},
                    {"latency [us]", Align::kRight},
                    {"GB/s", Align::kRight},
-                   {"mean error [%]", Align::kRight}});
+                   {"mean error [%]", Align::kRight, 1}});
   for (const calibrate::CopyCost& cost : copies.costs) {
     table.add_row({fmt::format("{}>{}", cost.from, cost.to), std::string(to_string(cost.host)),
                    fmt::format("{:.2f}", cost.alpha_us),
                    fmt::format("{:.2f}", cost.bytes_per_us / 1e3),
                    percent_number(cost.mean_error)});
   }
-  std::string text = "\n" + table.to_terminal(false);
+  std::string text = "\n" + table.to_terminal(false, table_width());
   for (const calibrate::CopyCost& cost : copies.costs) {
     if (cost.pieces.size() > 1) {
       const calibrate::CopyPiece& large = cost.pieces.back();
@@ -88,7 +90,7 @@ std::string to_text(const calibrate::CalibratedMachine& calibration) {
                      {"ops measured", Align::kRight},
                      {"launch [us]", Align::kRight},
                      {"copies hidden [%]", Align::kRight},
-                     {"computed by"}});
+                     {"computed by", Align::kLeft, 1}});
   for (const calibrate::MeasuredDeviceOps& device : calibration.devices) {
     std::map<std::string, int> libraries;
     for (const calibrate::OpSample& sample : device.ops.samples) {
@@ -102,7 +104,7 @@ std::string to_text(const calibrate::CalibratedMachine& calibration) {
                      fmt::format("{:.2f}", device.launch.us),
                      device.overlap ? percent_number(*device.overlap) : "", computed_by});
   }
-  return devices.to_terminal(false) + copies_to_text(calibration.copies) +
+  return devices.to_terminal(false, table_width()) + copies_to_text(calibration.copies) +
          left_out_to_text(calibration.left_out);
 }
 
@@ -111,8 +113,8 @@ std::string to_text(const calibrate::Validation& validation) {
                    {"predicted [ms]", Align::kRight},
                    {"measured [ms]", Align::kRight},
                    {"error [%]", Align::kRight},
-                   {"spread [%]", Align::kRight},
-                   {"steps", Align::kRight}});
+                   {"spread [%]", Align::kRight, 1},
+                   {"steps", Align::kRight, 2}});
   for (const calibrate::ValidatedStep& step : validation.steps) {
     steps.add_row({step.placement, fmt::format("{:.3f}", step.predicted_us / 1e3),
                    fmt::format("{:.3f}", step.measured_us / 1e3),
@@ -121,10 +123,10 @@ std::string to_text(const calibrate::Validation& validation) {
   }
   TextTable ops({{"device"},
                  {"op class"},
-                 {"cost"},
+                 {"cost", Align::kLeft, 1},
                  {"ops", Align::kRight},
-                 {"mean error [%]", Align::kRight},
-                 {"largest [%]", Align::kRight}});
+                 {"mean error [%]", Align::kRight, 1},
+                 {"largest [%]", Align::kRight, 2}});
   for (const calibrate::ValidatedOps& row : validation.ops) {
     ops.add_row({row.device, std::string(to_string(row.op_class)),
                  std::string(emplace::to_string(row.source)), fmt::format("{}", row.ops),
@@ -137,10 +139,11 @@ std::string to_text(const calibrate::Validation& validation) {
                             : validation.steps.size() == 1 ? "undefined: only one step"
                                                            : "undefined: all steps are equal";
     text += fmt::format("\n{}\n  mean error of steps {} %, rank correlation (Kendall's tau) {}\n",
-                        steps.to_terminal(false), percent_number(*validation.mean_step_error), tau);
+                        steps.to_terminal(false, table_width()),
+                        percent_number(*validation.mean_step_error), tau);
   }
   if (!validation.ops.empty()) {
-    text += "\n" + ops.to_terminal(false);
+    text += "\n" + ops.to_terminal(false, table_width());
   }
   return text + left_out_to_text(validation.left_out);
 }

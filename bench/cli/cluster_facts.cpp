@@ -1,5 +1,7 @@
 #include "cluster_facts.hpp"
 
+#include "terminal.hpp"
+
 #include <emplace/bench/grouping_comparison.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/id_vector.hpp>
@@ -52,10 +54,10 @@ std::string to_text(const ClusterFacts& facts) {
   TextTable classes({{"profile"},
                      {"device class"},
                      {"all ops [ms]", Align::kRight},
-                     {"measured", Align::kRight},
-                     {"interpolated", Align::kRight},
-                     {"roofline", Align::kRight},
-                     {"guess", Align::kRight}});
+                     {"measured", Align::kRight, 1},
+                     {"interpolated", Align::kRight, 3},
+                     {"roofline", Align::kRight, 2},
+                     {"guess", Align::kRight, 2}});
   for (const ClassTotals& totals : facts.classes) {
     std::vector<std::string> row = {totals.profile, totals.device_class,
                                     fmt::format("{:.3f}", totals.all_ops_us / 1e3)};
@@ -64,7 +66,7 @@ std::string to_text(const ClusterFacts& facts) {
     }
     classes.add_row(std::move(row));
   }
-  return text + classes.to_terminal(false);
+  return text + classes.to_terminal(false, table_width());
 }
 
 void add_to_json(Json& json, const ClusterFacts& facts) {

@@ -81,10 +81,10 @@ std::string to_text(const std::vector<Listed>& all) {
   TextTable table({{"graph"},
                    {"cluster"},
                    {"step [ms]", kRight},
-                   {"bound [ms]", kRight},
-                   {"gap [%]", kRight},
-                   {"groups", kRight},
-                   {"found by"},
+                   {"bound [ms]", kRight, 2},
+                   {"gap [%]", kRight, 1},
+                   {"groups", kRight, 3},
+                   {"found by", TextTable::Align::kLeft, 4},
                    {"state"}});
   for (const Listed& listed : all) {
     const BestKnown& entry = listed.entry;
@@ -97,7 +97,7 @@ std::string to_text(const std::vector<Listed>& all) {
          fmt::format("{}", entry.placement.size()), entry.found.by,
          listed.complaint.empty() ? "valid" : listed.complaint});
   }
-  return table.to_terminal(false);
+  return table.to_terminal(false, table_width());
 }
 
 Json to_json(const std::vector<Listed>& all) {
@@ -198,9 +198,9 @@ std::string state_of(const Done& done) {
 std::string to_text(const std::vector<Done>& all) {
   TextTable table({{"graph"},
                    {"cluster"},
-                   {"before [ms]", kRight},
+                   {"before [ms]", kRight, 1},
                    {"now [ms]", kRight},
-                   {"search [s]", kRight},
+                   {"search [s]", kRight, 2},
                    {"entry"}});
   const auto step_of = [](const std::optional<BestKnown>& entry) {
     return entry ? in_ms(entry->step_time_us) : "-";
@@ -210,7 +210,7 @@ std::string to_text(const std::vector<Done>& all) {
                    done.result ? step_of(done.result->now) : "-",
                    fmt::format("{:.1f}", done.search_s), state_of(done)});
   }
-  return table.to_terminal(false);
+  return table.to_terminal(false, table_width());
 }
 
 Json to_json(const std::vector<Done>& all) {

@@ -55,9 +55,11 @@ Outcome compare(const CompareOptions& options, const Invocation& invocation) {
   const bool color = options.output.empty() && use_color(invocation.color);
   const std::string format =
       choose_format(invocation.json, options.format, options.output, kComparisonFormats);
-  const std::string text = format == "json"       ? bench::write_json(comparison)
-                           : format == "markdown" ? bench::write_markdown(comparison)
-                                                  : bench::write_terminal(comparison, color);
+  const std::string text =
+      format == "json" ? bench::write_json(comparison)
+      : format == "markdown"
+          ? bench::write_markdown(comparison)
+          : bench::write_terminal(comparison, color, table_width(options.output));
   if (options.output.empty()) {
     print_as(format, text, color);
   } else {

@@ -44,17 +44,17 @@ std::vector<calibrate::SampleTable> read_tables(const std::vector<std::string>& 
 bench::TextTable report_table(const std::vector<calibrate::FitReport>& reports) {
   using Align = bench::TextTable::Align;
   bench::TextTable table({{"op class"},
-                          {"case"},
-                          {"proxy"},
-                          {"form"},
-                          {"fixed [us]", Align::kRight},
-                          {"compute", Align::kRight},
-                          {"memory", Align::kRight},
-                          {"samples", Align::kRight},
-                          {"median", Align::kRight},
-                          {"mean", Align::kRight},
-                          {"left out: median", Align::kRight},
-                          {"mean", Align::kRight}});
+                          {"case", Align::kLeft, 1},
+                          {"proxy", Align::kLeft, 7},
+                          {"form", Align::kLeft, 5},
+                          {"fixed [us]", Align::kRight, 4},
+                          {"compute", Align::kRight, 3},
+                          {"memory", Align::kRight, 3},
+                          {"samples", Align::kRight, 5},
+                          {"median", Align::kRight, 4},
+                          {"mean", Align::kRight, 2},
+                          {"left out: median", Align::kRight, 6},
+                          {"mean", Align::kRight, 2}});
   for (const calibrate::FitReport& report : reports) {
     table.add_row({std::string(to_string(report.op_class)), report.which, report.proxy,
                    std::string(to_string(report.roofline.form)),
@@ -112,7 +112,7 @@ void fit(const FitOptions& options, bool json) {
   print_text(
       fmt::format("{}\nerrors are |predicted - measured| / measured, of the samples and of shapes "
                   "left out\nwrote {}\n",
-                  report_table(fitted.reports).to_terminal(false), options.output));
+                  report_table(fitted.reports).to_terminal(false, table_width()), options.output));
 }
 
 }  // namespace

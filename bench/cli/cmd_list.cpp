@@ -44,18 +44,18 @@ std::string sizes_as_text(const std::vector<GraphFacts>& all) {
   using Align = TextTable::Align;
   TextTable table({{"graph"},
                    {"ops", Align::kRight},
-                   {"edges", Align::kRight},
-                   {"groups", Align::kRight},
-                   {"parameters", Align::kRight},
-                   {"GFLOP", Align::kRight},
-                   {"memory [GB]", Align::kRight}});
+                   {"edges", Align::kRight, 3},
+                   {"groups", Align::kRight, 2},
+                   {"parameters", Align::kRight, 1},
+                   {"GFLOP", Align::kRight, 2},
+                   {"memory [GB]", Align::kRight, 1}});
   for (const GraphFacts& facts : all) {
     table.add_row({facts.name, fmt::format("{}", facts.ops), fmt::format("{}", facts.edges),
                    fmt::format("{}", facts.groups), fmt::format("{}", facts.totals.parameters),
                    fmt::format("{:.3f}", static_cast<double>(facts.totals.flops) / 1e9),
                    fmt::format("{:.3f}", static_cast<double>(facts.memory_bytes()) / 1e9)});
   }
-  return table.to_terminal(false);
+  return table.to_terminal(false, table_width());
 }
 
 Json with_size(Json graph, const GraphFacts& facts) {

@@ -59,9 +59,9 @@ TextTable table_of_cells(const bench::StoredRun& run) {
                    {"graph"},
                    {"cluster"},
                    {"agent"},
-                   {"repetition", kRight},
+                   {"repetition", kRight, 2},
                    {"step [ms]", kRight},
-                   {"status"},
+                   {"status", TextTable::Align::kLeft, 1},
                    {""}});
   for (const CellResult& result : run.results) {
     const bench::Cell& cell = result.cell;
@@ -131,7 +131,7 @@ Json json_of(const ResultTable& table, const bench::StoredRun& run) {
 }
 
 std::string write_table(const ResultTable& table, const bench::StoredRun& run,
-                        const std::string& format, bool color) {
+                        const ReportOptions& options, const std::string& format, bool color) {
   if (format == "csv") {
     return bench::write_csv(table, run);
   }
@@ -143,7 +143,7 @@ std::string write_table(const ResultTable& table, const bench::StoredRun& run,
     return text.to_markdown();
   }
   if (format == "terminal") {
-    return text.to_terminal(color);
+    return text.to_terminal(color, table_width(options.output));
   }
   throw Error(ErrorCode::kUsage,
               fmt::format("--table {}: expected the format terminal, markdown, csv, sqlite or "
@@ -167,7 +167,7 @@ std::string write_summary(const bench::StoredRun& run, const ReportOptions& opti
   return format == "markdown" ? bench::write_markdown(report)
          : format == "csv"    ? bench::write_csv(report)
          : format == "latex"  ? bench::write_latex(report)
-                              : bench::write_terminal(report, color);
+                              : bench::write_terminal(report, color, table_width(options.output));
 }
 
 Outcome report(const ReportOptions& options, const Invocation& invocation) {
@@ -180,9 +180,10 @@ Outcome report(const ReportOptions& options, const Invocation& invocation) {
   const bool color = options.output.empty() && use_color(invocation.color);
   const auto tables = bench::result_tables();
   const auto table = std::ranges::find(tables, options.table, &ResultTable::name);
-  const std::string text = format == "sqlite"      ? bench::write_sqlite(run)
-                           : table == tables.end() ? write_summary(run, options, format, color)
-                                                   : write_table(*table, run, format, color);
+  const std::string text = format == "sqlite" ? bench::write_sqlite(run)
+                           : table == tables.end()
+                               ? write_summary(run, options, format, color)
+                               : write_table(*table, run, options, format, color);
   if (options.output.empty()) {
     print_as(format, text, color);
   } else {

@@ -222,7 +222,8 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
   }
   const bool color = !invocation.json && use_color(invocation.color);
   print_as(invocation.json ? "json" : "terminal",
-           invocation.json ? bench::write_json(report) : bench::write_terminal(report, color),
+           invocation.json ? bench::write_json(report)
+                           : bench::write_terminal(report, color, table_width()),
            color);
   if (!invocation.json && isatty(STDERR_FILENO) == 1) {
     note(fmt::format("next: emplace report {} -o report.html", escape_shell(folder)));

@@ -83,8 +83,9 @@ class Show {
       const std::string name = option->get_name();
       if (!option->get_positional() && option->count() > 0 &&
           std::ranges::find(allowed, name) == allowed.end()) {
-        throw Error(ErrorCode::kUsage, fmt::format("'{}' is of the kind {}, for which there is no {}",
-                                                   options_.name(), kind, name));
+        throw Error(ErrorCode::kUsage,
+                    fmt::format("'{}' is of the kind {}, for which there is no {}", options_.name(),
+                                kind, name));
       }
     }
   }

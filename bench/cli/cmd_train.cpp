@@ -154,9 +154,9 @@ std::string to_text(const TrainOptions& options, const Training& training, Train
   bench::TextTable table({{"graph"},
                           {"cluster"},
                           {"best [ms]", Align::kRight},
-                          {"evaluations", Align::kRight},
-                          {"best after", Align::kRight},
-                          {"note"}});
+                          {"evaluations", Align::kRight, 2},
+                          {"best after", Align::kRight, 3},
+                          {"note", Align::kLeft, 1}});
   for (std::size_t i = 0; i < training.sessions().size(); ++i) {
     const agents::Session& session = *training.sessions()[i];
     const bench::ProblemName& problem = training.curve().problems()[i];
@@ -166,7 +166,7 @@ std::string to_text(const TrainOptions& options, const Training& training, Train
                    fmt::format("{}", session.evaluations()),
                    fmt::format("{}", session.evaluations_to_best()), fits ? "" : "out of memory"});
   }
-  return text + table.to_terminal(false);
+  return text + table.to_terminal(false, table_width());
 }
 
 Json to_json(const TrainOptions& options, const Training& training, TrainingEnd end) {

@@ -56,20 +56,22 @@ bench::Fidelity predict(const std::string& steps) {
                                   });
 }
 
-std::string report_of(const bench::Fidelity& fidelity, const std::string& format, bool color) {
+std::string report_of(const bench::Fidelity& fidelity, const std::string& format, bool color,
+                      std::size_t width) {
   return format == "json"       ? bench::write_json(fidelity)
          : format == "csv"      ? bench::write_csv(fidelity)
          : format == "html"     ? bench::write_html(fidelity)
          : format == "svg"      ? bench::draw_fidelity(fidelity)
          : format == "markdown" ? bench::write_markdown(fidelity)
-                                : bench::write_terminal(fidelity, color);
+                                : bench::write_terminal(fidelity, color, width);
 }
 
 void validate_published(const ValidateOptions& options, const Invocation& invocation) {
   const std::string format =
       choose_format(invocation.json, options.format, options.output, kFidelityFormats);
   const bool color = options.output.empty() && use_color(invocation.color);
-  const std::string text = report_of(predict(options.steps), format, color);
+  const std::string text =
+      report_of(predict(options.steps), format, color, table_width(options.output));
   if (options.output.empty()) {
     print_as(format, text, color);
   } else {

@@ -21,6 +21,7 @@ struct Invocation {
   bool quiet = false;                    ///< only errors go to standard error
   bool json = false;                     ///< answers are JSON
   int threads = 0;                       ///< 0: all cores
+  bool wide = false;                     ///< tables show all columns, however wide the terminal
 };
 
 /// Runs a command. Throws Error for a user's mistake.

@@ -1,5 +1,6 @@
 #include "explanation_report.hpp"
 #include "memory_overflow.hpp"
+#include "terminal.hpp"
 
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/unit_text.hpp>
@@ -70,7 +71,7 @@ class Report {
   void add_table(std::string_view title, const TextTable& table) {
     say("");
     say(title);
-    text_ += table.to_terminal(false);
+    text_ += table.to_terminal(false, table_width());
   }
 
   double share(double us) const {
@@ -198,8 +199,10 @@ class Report {
         transfers.insert(segment.transfer);
       }
     }
-    TextTable kinds(
-        {{"while"}, {"ms", Align::kRight}, {"%", Align::kRight}, {"queued [ms]", Align::kRight}});
+    TextTable kinds({{"while"},
+                     {"ms", Align::kRight},
+                     {"%", Align::kRight},
+                     {"queued [ms]", Align::kRight, 1}});
     for (std::size_t kind = 0; kind < kNumPathKinds; ++kind) {
       const PathShare& time = explanation_.path_kinds[kind];
       if (time.path_us > 0) {
@@ -232,8 +235,8 @@ class Report {
                      {"on path [ms]", Align::kRight},
                      {"%", Align::kRight},
                      {"busy [%]", Align::kRight},
-                     {"idle for transfers [ms]", Align::kRight},
-                     {"memory [%]", Align::kRight}});
+                     {"idle for transfers [ms]", Align::kRight, 2},
+                     {"memory [%]", Align::kRight, 1}});
     for (DeviceId device = 0; device < step_.devices.end_id(); ++device) {
       const DeviceLoad& load = load_of(device);
       if (load.ops > 0) {
@@ -251,9 +254,9 @@ class Report {
     TextTable table({{"link"},
                      {"on path [ms]", Align::kRight},
                      {"%", Align::kRight},
-                     {"used [%]", Align::kRight},
-                     {"transfers", Align::kRight},
-                     {"GB", Align::kRight}});
+                     {"used [%]", Align::kRight, 1},
+                     {"transfers", Align::kRight, 2},
+                     {"GB", Align::kRight, 3}});
     std::size_t used = 0;
     for (const std::size_t link : by_path_time(explanation_.links)) {
       const LinkLoad& load = explanation_.links[link];
@@ -302,7 +305,10 @@ class Report {
     say("");
     say("The placement does not fit: " + to_text(step_, overflow));
     say(advice(step_, overflow));
-    TextTable table({{"tensor"}, {"what"}, {"GB", Align::kRight}, {"since [ms]", Align::kRight}});
+    TextTable table({{"tensor"},
+                     {"what", Align::kLeft, 1},
+                     {"GB", Align::kRight, 3},
+                     {"since [ms]", Align::kRight, 2}});
     for (const Allocation& allocation : overflow.largest) {
       static constexpr std::array<std::string_view, 3> kNames = {"output", "copy", "workspace"};
       table.add_row({tensor_name(step_, allocation),

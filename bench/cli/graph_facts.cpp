@@ -1,5 +1,7 @@
 #include "graph_facts.hpp"
 
+#include "terminal.hpp"
+
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/threads.hpp>
@@ -81,13 +83,13 @@ std::string to_text(const GraphFacts& facts) {
   TextTable kinds({{"kind"},
                    {"ops", Align::kRight},
                    {"GFLOP", Align::kRight},
-                   {"outputs [GB]", Align::kRight}});
+                   {"outputs [GB]", Align::kRight, 1}});
   for (const auto& [kind, sums] : facts.kinds) {
     kinds.add_row({kind, fmt::format("{}", sums.ops),
                    fmt::format("{:.3f}", static_cast<double>(sums.flops) / 1e9),
                    fmt::format("{:.3f}", static_cast<double>(sums.output_bytes) / 1e9)});
   }
-  return text + "\n" + kinds.to_terminal(false);
+  return text + "\n" + kinds.to_terminal(false, table_width());
 }
 
 Json to_json(const GraphFacts& facts) {

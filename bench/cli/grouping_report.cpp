@@ -1,5 +1,7 @@
 #include "grouping_report.hpp"
 
+#include "terminal.hpp"
+
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/json.hpp>
@@ -20,8 +22,8 @@ std::string to_text(const bench::GroupingComparison& comparison) {
   using Align = bench::TextTable::Align;
   bench::TextTable table({{"grouping"},
                           {"groups", Align::kRight},
-                          {"cut [GB]", Align::kRight},
-                          {"largest [%]", Align::kRight},
+                          {"cut [GB]", Align::kRight, 1},
+                          {"largest [%]", Align::kRight, 2},
                           {"step [ms]", Align::kRight},
                           {"lost [%]", Align::kRight}});
   for (const ComparedGrouping& grouping : comparison.groupings) {
@@ -33,7 +35,7 @@ std::string to_text(const bench::GroupingComparison& comparison) {
                          : std::string(to_string(grouping.status)),
                    known ? fmt::format("{:.1f}", *grouping.lost_parallelism * 100) : ""});
   }
-  return text + table.to_terminal(false);
+  return text + table.to_terminal(false, table_width());
 }
 
 Json to_json(const bench::GroupingComparison& comparison) {

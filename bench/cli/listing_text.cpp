@@ -1,6 +1,7 @@
 #include "listing_text.hpp"
 
 #include "help_text.hpp"
+#include "terminal.hpp"
 
 #include <fmt/format.h>
 
@@ -60,16 +61,17 @@ std::string fitted_table(std::vector<TextTable::Column> columns,
     before += width + 2;
   }
   TextTable table(std::move(columns));
+  const std::size_t width = table_width();
   for (const auto& row : rows) {
     std::vector<std::string> cells = row;
-    for (std::string& line :
-         wrapped(row.back(), std::max(kColumns, before + kLeastSummary) - before)) {
+    const std::size_t room = std::max(width, before + kLeastSummary) - before;
+    for (std::string& line : wrapped(row.back(), width == 0 ? row.back().size() : room)) {
       cells.back() = std::move(line);
       table.add_row(cells);
       cells.assign(row.size(), "");
     }
   }
-  return table.to_terminal(false);
+  return table.to_terminal(false, width);
 }
 
 // Those for experts last, else in the order in which they are listed.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Listings as text for people, at most 80 columns wide.
+// Listings as text for people.
 
 #include "listings.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace emplace::cli {
 
-/// Returns a table whose last column goes on in the next line where 80 columns are full.
+/// Returns a table whose last column goes on in the next line where the terminal is full.
 std::string fitted_table(std::vector<bench::TextTable::Column> columns,
                          const std::vector<std::vector<std::string>>& rows);
 

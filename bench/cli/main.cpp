@@ -75,6 +75,7 @@ int run_command(int argc, const char* const* argv) {
     return exit_code(ErrorCode::kUsage);
   }
   emplace::cli::show_notes(!invocation.quiet);
+  emplace::cli::show_wide(invocation.wide);
   const Outcome outcome = action(invocation);
   emplace::cli::flush();
   emplace::cli::leave_ranks(exit_code(outcome), outcome != Outcome::kInterrupted);

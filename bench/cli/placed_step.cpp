@@ -423,7 +423,7 @@ std::string to_text(const PlacedStep& step, std::string_view more_times) {
                    fmt::format("{:.3f}", static_cast<double>(device.peak_bytes) / 1e9),
                    fmt::format("{:.3f}", static_cast<double>(device.capacity_bytes) / 1e9)});
   }
-  return text + "\n" + table.to_terminal(false);
+  return text + "\n" + table.to_terminal(false, table_width());
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #include "policy_facts.hpp"
 
+#include "terminal.hpp"
+
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
@@ -47,7 +49,7 @@ std::string to_text(const PolicyFacts& facts) {
     table.add_row({layer.name, fmt::format("{}", layer.inputs), fmt::format("{}", layer.outputs),
                    fmt::format("{}", layer.weights())});
   }
-  return text + table.to_terminal(false);
+  return text + table.to_terminal(false, table_width());
 }
 
 Json to_json(const PolicyFacts& facts) {

@@ -1,5 +1,7 @@
 #include "profile_report.hpp"
 
+#include "terminal.hpp"
+
 #include <emplace/calibrate/sample_fit.hpp>
 #include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/json.hpp>
@@ -92,19 +94,19 @@ TextTable class_table(const DeviceProfile& profile) {
   const bool with_interpolated =
       profile.calibration && profile.calibration->all.interpolated.predicted > 0;
   std::vector<TextTable::Column> columns = {{"op class"},
-                                            {"fixed [us]", Align::kRight},
+                                            {"fixed [us]", Align::kRight, 3},
                                             {"compute", Align::kRight},
                                             {"memory", Align::kRight},
-                                            {"spread", Align::kRight},
-                                            {"measured", Align::kRight}};
+                                            {"spread", Align::kRight, 8},
+                                            {"measured", Align::kRight, 5}};
   if (with_interpolated) {
-    columns.insert(columns.end(), {{"interpolated", Align::kRight},
-                                   {"mean error, interpolated", Align::kRight},
-                                   {"worst, interpolated", Align::kRight}});
+    columns.insert(columns.end(), {{"interpolated", Align::kRight, 6},
+                                   {"mean error, interpolated", Align::kRight, 4},
+                                   {"worst, interpolated", Align::kRight, 7}});
   }
-  columns.insert(columns.end(), {{"by roofline", Align::kRight},
-                                 {"mean error, roofline", Align::kRight},
-                                 {"worst, roofline", Align::kRight}});
+  columns.insert(columns.end(), {{"by roofline", Align::kRight, 5},
+                                 {"mean error, roofline", Align::kRight, 1},
+                                 {"worst, roofline", Align::kRight, 6}});
   TextTable table(std::move(columns));
   const auto add_class = [&](std::string_view name, const Roofline* roofline,
                              const ClassCalibration* calibration) {
@@ -133,9 +135,9 @@ TextTable class_table(const DeviceProfile& profile) {
 
 TextTable residual_table(const std::vector<Residual>& residuals) {
   TextTable table({{"op"},
-                   {"library"},
+                   {"library", Align::kLeft, 2},
                    {"measured [us]", Align::kRight},
-                   {"roofline [us]", Align::kRight},
+                   {"roofline [us]", Align::kRight, 1},
                    {"error", Align::kRight}});
   for (std::size_t at = 0; at < std::min(residuals.size(), kShownResiduals); ++at) {
     const Residual& residual = residuals[at];
@@ -179,13 +181,13 @@ std::string to_text(const DeviceProfile& profile) {
   for (const auto& [what, value] : facts_of(profile)) {
     text += fmt::format("  {:<14}{}\n", what, escape_terminal(value));
   }
-  text += '\n' + class_table(profile).to_terminal(false);
+  text += '\n' + class_table(profile).to_terminal(false, table_width());
   if (profile.calibration) {
     text += "\nerrors are |predicted - measured| / measured of shapes left out, mean and worst\n";
   }
   if (const std::vector<Residual> residuals = residuals_of(profile); !residuals.empty()) {
     text += "\nthe ops that rooflines predict worst\n\n";
-    text += residual_table(residuals).to_terminal(false);
+    text += residual_table(residuals).to_terminal(false, table_width());
   }
   return text;
 }

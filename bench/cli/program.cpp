@@ -46,6 +46,7 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N")
       ->default_str("all cores");
+  app->add_flag("--wide", invocation.wide, "Show all columns of tables, however wide the terminal");
   app->add_option("--color", invocation.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN")

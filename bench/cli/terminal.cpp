@@ -18,15 +18,39 @@ namespace emplace::cli {
 namespace {
 
 bool notes_are_shown = true;
+bool tables_are_wide = false;
 
 [[noreturn]] void fail_to_write() {
   throw Error(ErrorCode::kIo,
               std::string("cannot write to standard output: ") + std::strerror(errno));
 }
 
-std::size_t terminal_width() {
+// 0 if the stream is no terminal, or one that does not know its width.
+std::size_t width_of(int stream) {
   winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  return ioctl(stream, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+// Prints text of which a terminal gets no too long lines. Those with colours are of tables, and
+// fit.
+void print_lines(const std::string& text) {
+  const std::size_t width = table_width();
+  if (width == 0) {
+    print(text);
+    return;
+  }
+  std::string lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    const std::size_t blanks = line.find_first_not_of(' ');
+    lines += line.find('\x1b') != std::string::npos
+                 ? line
+                 : bench::filled(line, width, blanks > 0 && blanks < width ? blanks + 2 : 0);
+    lines.append(text, end, 1);
+    at = end + 1;
+  }
+  print(lines);
 }
 
 bool set_and_not_empty(const char* variable) {
@@ -44,7 +68,7 @@ void print(std::string_view text) {
 
 void print_text(std::string_view text, bool color) {
   if (!color) {
-    print(escape_terminal_lines(text));
+    print_lines(escape_terminal_lines(text));
     return;
   }
   constexpr std::string_view kEscape = "\x1b[";
@@ -62,7 +86,7 @@ void print_text(std::string_view text, bool color) {
     safe += is_style ? std::string(text.substr(0, end + 1)) : "?";
     text.remove_prefix(is_style ? end + 1 : 1);
   }
-  print(safe);
+  print_lines(safe);
 }
 
 void print_as(std::string_view format, std::string_view text, bool color) {
@@ -90,6 +114,12 @@ void flush() {
 
 void print_error(std::string_view lines) {
   std::fprintf(stderr, "%s\n", escape_terminal_lines(lines).c_str());
+}
+
+void show_wide(bool wide) { tables_are_wide = wide; }
+
+std::size_t table_width(std::string_view output) {
+  return tables_are_wide || !output.empty() ? 0 : width_of(STDOUT_FILENO);
 }
 
 void show_notes(bool shown) { notes_are_shown = shown; }
@@ -120,7 +150,8 @@ void ProgressLine::show(std::string text) {
     return;
   }
   text = escape_terminal(text);
-  text.resize(std::min(text.size(), terminal_width() - 1));
+  const std::size_t width = width_of(STDERR_FILENO);
+  text.resize(std::min(text.size(), (width > 0 ? width : 80) - 1));
   std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
   std::fflush(stderr);
 }

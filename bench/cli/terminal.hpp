@@ -4,6 +4,7 @@
 
 #include <emplace/graphs/json.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,9 @@ namespace emplace::cli {
 /// example on a full disk.
 void print(std::string_view text);
 
-/// Writes text for people to standard output. Whatever names in it hold, nothing of it steers the
-/// terminal but the emphasis of tables where `color` says so. Throws as print() does.
+/// Writes text for people to standard output; a terminal gets no longer lines than table_width().
+/// Whatever names in it hold, nothing of it steers the terminal but the emphasis of tables where
+/// `color` says so. Throws as print() does.
 void print_text(std::string_view text, bool color = false);
 
 /// Writes an answer in the format that the user chose: "terminal", "json", or another one, whose
@@ -40,6 +42,13 @@ void show_notes(bool shown);
 
 /// Returns what show_notes() said.
 bool notes_shown();
+
+/// Says whether lines and tables may be wider than the terminal; at first they may not.
+void show_wide(bool wide);
+
+/// Returns the width of the terminal for tables, 0 for no limit: after show_wide(true), where
+/// standard output is no terminal, and for what goes into the file `output` instead.
+std::size_t table_width(std::string_view output = "");
 
 /// Writes lines for people to standard error: what is worth to know but no error.
 void note(std::string_view lines);

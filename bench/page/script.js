@@ -542,17 +542,6 @@
     return row.out_of_memory > 0 ? "out of memory" : "failed";
   }
 
-  function noteOf(row) {
-    const notes = [];
-    const of = (count) => (row.repetitions > 1 ? ` ${count} of ${row.repetitions}` : "");
-    if (row.out_of_memory > 0) notes.push(`out of memory${of(row.out_of_memory)}`);
-    if (row.failed > 0) notes.push(`failed${of(row.failed)}: ${row.message}`);
-    if (row.on_one_device > 0) notes.push(`all on one device${of(row.on_one_device)}`);
-    if (row.new_best) notes.push("new best");
-    if (row.within_uncertainty) notes.push("within uncertainty");
-    return notes.join("; ");
-  }
-
   const results = report.tables.flatMap((table) =>
     table.rows.map((row) => ({
       ...row,
@@ -560,12 +549,10 @@
       cluster: table.cluster,
       best: outcomeOf(row) === "ok" && row.step_time_us === table.rows[0].step_time_us,
       outcome: outcomeOf(row),
-      note: noteOf(row),
+      note: [row.note, row.message].filter(Boolean).join("; "),
     })),
   );
 
-  const range = (row) =>
-    row.repetitions > 1 && isNumber(row.least_us) ? `${ms(row.least_us)} .. ${ms(row.largest_us)}` : "";
   const whole = (value) => (isNumber(value) ? String(Math.round(value * 10) / 10) : "");
 
   // What published figures are compared with, ours with ours and published with published.
@@ -574,23 +561,40 @@
   ];
   const ratioTo = (row, reference) => row.published?.ratios?.find((ratio) => ratio.reference === reference);
 
-  // How rows are sorted and shown; what no row has is no column.
+  function textOf(value, { unit, decimals }) {
+    if (!isNumber(value)) return value ?? "";
+    if (unit === "ms") return ms(value);
+    if (unit === "%") return percent(value);
+    if (unit === "GB") return value > 0 ? fixed(value / 1e9, 3) : "";
+    return decimals > 0 ? fixed(value, decimals) : whole(value);
+  }
+
+  // Ranges are sorted by their lengths.
+  const rangeOf = (ends) => ({
+    value: (row) => (ends(row) ? ends(row)[1] - ends(row)[0] : null),
+    text: (row) => ends(row)?.map(ms).join(" .. ") ?? "",
+  });
+
+  // Columns that are more than a member of rows.
+  const special = {
+    agent: { swatch: true },
+    interval_us: rangeOf((row) => row.interval_us),
+    range_us: rangeOf((row) => (row.repetitions > 1 && isNumber(row.least_us) ? [row.least_us, row.largest_us] : null)),
+    published_step_time_s: { text: (row) => fixed(row.published?.step_time_s, 2) || (row.published ? "out of memory" : "") },
+    note: { wide: true },
+  };
+  const member = (row, id) => (id.startsWith("published_") ? row.published?.[id.slice("published_".length)] : row[id]);
+
+  // How rows are sorted and shown, the note last; what no row has is no column.
+  const described = data.columns.map((column) => ({
+    name: column.unit ? `${column.title} [${column.unit}]` : column.title,
+    hint: column.meaning,
+    value: (row) => member(row, column.id),
+    text: (row) => textOf(member(row, column.id), column),
+    ...special[column.id],
+  }));
   const columns = [
-    { name: "graph", value: (row) => row.graph },
-    { name: "cluster", value: (row) => row.cluster },
-    { name: "agent", value: (row) => row.agent, swatch: true },
-    { name: "step [ms]", value: (row) => row.step_time_us, text: (row) => ms(row.step_time_us) },
-    { name: "least .. largest", value: (row) => (range(row) ? row.largest_us - row.least_us : null), text: range, hint: "over repetitions; sorted by the difference" },
-    { name: "90 % interval", value: (row) => (row.interval_us ? row.interval_us[1] - row.interval_us[0] : null), text: (row) => (row.interval_us ? `${ms(row.interval_us[0])} .. ${ms(row.interval_us[1])}` : ""), hint: "of the median, from order statistics; sorted by its length" },
-    { name: "speed-up", value: (row) => row.speedup, text: (row) => fixed(row.speedup, 2), hint: "step time of single-gpu over this one" },
-    { name: "gap [%]", value: (row) => row.gap, text: (row) => percent(row.gap), hint: "above the lower bound" },
-    { name: "above best known [%]", value: (row) => row.above_best_known, text: (row) => percent(row.above_best_known), hint: "negative for a new best" },
-    { name: "gain [%]", value: (row) => row.gain, text: (row) => percent(row.gain), hint: "over the fastest baseline" },
-    { name: "sampling speed-up", value: (row) => row.sampling_speedup, text: (row) => fixed(row.sampling_speedup, 2), hint: "evaluations of that baseline over these, to within 2 % of their best" },
-    { name: "to baseline", value: (row) => row.evaluations_to_baseline, text: (row) => whole(row.evaluations_to_baseline), hint: "evaluations until as fast as the baseline in the end" },
-    { name: "speed-up to baseline", value: (row) => row.speedup_to_baseline, text: (row) => fixed(row.speedup_to_baseline, 2), hint: "of these evaluations" },
-    { name: "published [ms]", value: (row) => (isNumber(row.published?.step_time_s) ? row.published.step_time_s * 1e6 : null), text: (row) => (isNumber(row.published?.step_time_s) ? fixed(row.published.step_time_s * 1e3, 0) : row.published ? "out of memory" : "") },
-    { name: "published gain [%]", value: (row) => row.published?.gain, text: (row) => percent(row.published?.gain), hint: "of published figures among themselves" },
+    ...described.slice(0, -1),
     ...references.map((reference) => ({
       name: `over ${reference ?? "baseline"}`,
       value: (row) => ratioTo(row, reference)?.ours ?? ratioTo(row, reference)?.published,
@@ -600,16 +604,10 @@
       },
       hint: "step time over that of this one, ours / published",
     })),
-    { name: "peak [GB]", value: (row) => row.peak_bytes, text: (row) => (row.peak_bytes > 0 ? fixed(row.peak_bytes / 1e9, 3) : ""), hint: "on the fullest device" },
-    { name: "evaluations", value: (row) => row.evaluations, text: (row) => whole(row.evaluations) },
-    { name: "to within 2 %", value: (row) => row.evaluations_to_near_best, text: (row) => whole(row.evaluations_to_near_best), hint: "evaluations until at most 2 % slower than its own best" },
-    { name: "episodes", value: (row) => row.episodes_to_near_best, text: (row) => whole(row.episodes_to_near_best), hint: "the same in episodes of agents that learn" },
-    { name: "search [s]", value: (row) => row.wall_s, text: (row) => fixed(row.wall_s, 2), hint: "wall time on this machine" },
-    { name: "note", value: (row) => row.note, wide: true },
+    described.at(-1),
   ].filter((column) => results.some((row) => !["", null, undefined].includes(column.value(row))));
   for (const column of columns) {
     column.number = results.some((row) => isNumber(column.value(row)));
-    column.text ??= (row) => column.value(row) ?? "";
   }
 
   const order = { column: null, descending: false };

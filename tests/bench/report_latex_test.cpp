@@ -35,9 +35,9 @@ TEST(ReportLatex, SetsAgentsInTheOrderOfTheSuiteAndTheBestInBold) {
 TEST(ReportLatex, HasTheDetailsOfEachProblem) {
   const std::string text = write_latex(example());
   EXPECT_THAT(text, HasSubstr("\\label{tab:pair:nmt:p2}"));
-  EXPECT_THAT(text, HasSubstr("a\\_b & \\textbf{\\boldmath 1.500} & [1.400, 1.600] & 1.25 & 50.0 & "
-                              "-- \\\\\n"));
-  EXPECT_THAT(text, HasSubstr("the lower bound of 1.000 s"));
+  EXPECT_THAT(text, HasSubstr("a\\_b & \\textbf{\\boldmath 1.500} & [1.400, 1.600] & 1.25 & 50.0 "
+                              "\\\\\nc & 2.000 &  & 1.25 & 0.0 \\\\\n"));
+  EXPECT_THAT(text, HasSubstr("nmt on p2, lower bound 1.000 s. step: "));
 }
 
 TEST(ReportLatex, WithoutIntervalsThereIsNoColumnForThem) {

@@ -76,6 +76,7 @@ TEST(ReportPage, HasTheFiguresOfTheReport) {
   EXPECT_EQ(report["tables"][0]["rows"][0]["wall_s"], 0.5);
   for (json& row : report["tables"][0]["rows"]) {
     row.erase("wall_s");
+    row.erase("note");
   }
   EXPECT_EQ(report, json::parse(write_json(make_report(run))));
   EXPECT_EQ(data["agents"][1]["label"], "heft");

@@ -140,8 +140,8 @@ TEST(Report, SaysOnHowManyGroupsAnAgentDecided) {
   const std::string text = write_terminal(report, false);
   EXPECT_THAT(text, HasSubstr("g on c, 741 groups, lower bound 50.0 ms"));
   EXPECT_THAT(text, HasSubstr("128 groups, 1 of 3 out of memory"));
-  EXPECT_THAT(text, HasSubstr("\nN groups: the agent decided on N groups"));
-  EXPECT_THAT(write_markdown(report), HasSubstr("Groups: 741. Lower bound: 50.0 ms."));
+  EXPECT_THAT(text, HasSubstr("\n  note: N groups: the agent decided on N groups"));
+  EXPECT_THAT(write_markdown(report), HasSubstr("## g on c, 741 groups, lower bound 50.0 ms\n"));
   const auto json = nlohmann::json::parse(write_json(report));
   EXPECT_EQ(json["tables"][0]["groups"], 741);
   EXPECT_EQ(json["tables"][0]["rows"][0]["decision_groups"], 128);
@@ -207,6 +207,17 @@ TEST(Report, ColourOnlyAddsEscapeCodes) {
   EXPECT_EQ(colored, write_terminal(report, false));
 }
 
+// The legend explains the columns that the terminal has room for.
+TEST(Report, ANarrowTerminalShowsTheMostImportantColumns) {
+  const Report report = make_report(example());
+  EXPECT_THAT(write_terminal(report, false), HasSubstr("\n  peak: memory of the fullest device\n"));
+  const std::string text = write_terminal(report, false, 60);
+  EXPECT_THAT(text, HasSubstr("step [ms]"));
+  EXPECT_THAT(text, HasSubstr("\n  step: simulated time of one training step"));
+  EXPECT_THAT(text, HasSubstr("peak [GB]"));  // as one that is not shown
+  EXPECT_THAT(text, Not(HasSubstr("\n  peak: ")));
+}
+
 TEST(Report, MarkdownIsATable) {
   const std::string text = write_markdown(make_report(example()));
   EXPECT_THAT(text, HasSubstr("## g on c"));
@@ -253,7 +264,7 @@ TEST(Report, NamesLearnedAnswersOnOneDevice) {
   EXPECT_EQ(row_of(report, "single-gpu").on_one_device, 0);
   const std::string text = write_terminal(report, false);
   EXPECT_THAT(text, HasSubstr("1 of 3 out of memory, 1 of 3 all on one device\n"));
-  EXPECT_THAT(text, HasSubstr("\nall on one device: the agent, which learns,"));
+  EXPECT_THAT(text, HasSubstr(" all on one device: the agent, which learns,"));
   EXPECT_THAT(write_markdown(report), HasSubstr("1 of 3 all on one device"));
   const auto json = nlohmann::json::parse(write_json(report)).at("tables").at(0);
   EXPECT_EQ(json.at("rows").at(0).at("agent"), "lucky");
@@ -288,7 +299,8 @@ TEST(Report, ComparesWithTheBestKnownPlacement) {
   EXPECT_THAT(text, HasSubstr("g on c, lower bound 50.0 ms, best known 62.5 ms"));
   EXPECT_THAT(text, HasSubstr("above best known [%]"));
   EXPECT_THAT(text, HasSubstr("1 of 3 out of memory, new best"));
-  EXPECT_THAT(write_markdown(report), HasSubstr("Lower bound: 50.0 ms. Best known: 62.5 ms."));
+  EXPECT_THAT(write_markdown(report),
+              HasSubstr("## g on c, lower bound 50.0 ms, best known 62.5 ms\n"));
   EXPECT_THAT(write_markdown(report), HasSubstr("| **50.0** | **20.0** |"));
   const auto json = nlohmann::json::parse(write_json(report)).at("tables").at(0);
   EXPECT_EQ(json.at("best_known_us"), 62'500);

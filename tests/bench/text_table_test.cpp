@@ -15,6 +15,31 @@ TEST(TextTable, AlignsColumns) {
             "  longer   9.5\n");
 }
 
+TEST(TextTable, LeavesOutTheLeastImportantColumnsThatDoNotFit) {
+  TextTable table({{"name"},
+                   {"a", TextTable::Align::kLeft, 2},
+                   {"b", TextTable::Align::kLeft, 1},
+                   {"c", TextTable::Align::kLeft, 2}});
+  table.add_row({"twelve chars", "aaaaaaaa", "bbbbbbbb", "cccccccc"});
+  EXPECT_EQ(table.to_terminal(false, 44), table.to_terminal(false));
+  EXPECT_EQ(table.to_terminal(false, 43),
+            "  name          a         b\n"
+            "  twelve chars  aaaaaaaa  bbbbbbbb\n"
+            "  (--wide shows 1 more column: c)\n");
+  EXPECT_EQ(table.to_terminal(false, 24),
+            "  name          b\n"
+            "  twelve chars  bbbbbbbb\n"
+            "  (--wide shows 2 more\n"
+            "    columns: a, c)\n");
+  EXPECT_EQ(table.columns_within(1), std::vector<std::size_t>{0}) << "a table is never empty";
+}
+
+TEST(TextTable, FillsLinesWithWords) {
+  EXPECT_EQ(filled("  one two three", 9, 4), "  one two\n    three");
+  EXPECT_EQ(filled("  one two three", 0), "  one two three");
+  EXPECT_EQ(filled("a-word-too-long for it", 6), "a-word-too-long\nfor it");
+}
+
 TEST(TextTable, CountsCharactersNotBytes) {
   TextTable table({{"name"}, {"x"}});
   table.add_row({"\xC3\xA9t\xC3\xA9", "1"});  // "ete" with two accents: three characters

@@ -87,6 +87,29 @@ load cli.bash
   [ -z "$stderr" ]
 }
 
+@test "at a terminal, no line is longer than the terminal is wide" {
+  command -v script >/dev/null || skip "no script(1)"
+  suite suite.json 2 inception-v3:batch=2
+  "$EMPLACE" run ./suite.json -o r --quiet >report.txt
+  [ "$(wc -L <report.txt)" -gt 80 ]
+  lacks "(--wide" <report.txt
+  at_terminal() { script -qec "stty cols 80; $EMPLACE -q --color never $1" /dev/null </dev/null | tr -d '\r'; }
+  step="inception-v3 --cluster p2-8xlarge-4 --agent heft"
+  for command in "report r" "result r --list" "list agents" "list graphs" "list clusters" "list suites" "best-known list" \
+    "show inception-v3 --cluster p2-8xlarge-4" "profile show v100" "compare r r" "simulate $step" "explain $step" \
+    "place $step" doctor; do
+    at_terminal "$command" >shown.txt
+    [ -s shown.txt ]
+    if [ "$(wc -L <shown.txt)" -gt 80 ]; then
+      echo "$command"
+      awk 'length > 80' shown.txt
+      return 1
+    fi
+  done
+  at_terminal "report r" | grep -q -- "(--wide shows [1-9] more columns: "
+  [ "$(at_terminal "report r --wide")" = "$("$EMPLACE" report r)" ]
+}
+
 @test "only a terminal gets colour, unless it is asked for" {
   tiny_graph tiny.json
   suite suite.json 2 ./tiny.json

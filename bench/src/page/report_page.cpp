@@ -1,3 +1,4 @@
+#include "report/report_columns.hpp"
 #include "report/report_json.hpp"
 
 #include <emplace/bench/agent_colors.hpp>
@@ -203,6 +204,21 @@ Json trainings_of(const Suite& suite, std::span<const PageTraining> trainings) {
   return list;
 }
 
+// The columns of the table of all results.
+Json columns_of(const Report& report) {
+  Json columns = Json::array();
+  for (const ReportColumn& column : report_columns(report)) {
+    if (!column.title.empty()) {
+      columns.push_back({{"id", column.id},
+                         {"title", column.title},
+                         {"unit", column.unit},
+                         {"decimals", column.decimals},
+                         {"meaning", column.meaning}});
+    }
+  }
+  return columns;
+}
+
 // Puts `value` where the template says @name@.
 void fill_in(std::string& page, std::string_view name, std::string_view value) {
   const std::string mark = fmt::format("@{}@", name);
@@ -243,13 +259,14 @@ std::string write_html(const Report& report, const StoredRun& run, std::span<con
     }
   }
   std::string elements;
-  const Json data = {{"report", report_json(report, WallTimes::kShown)},
+  const Json data = {{"report", report_json(report, Members::kOfPage)},
                      {"summary", suite.summary},
                      {"repetitions", suite.repetitions},
                      {"max_evaluations", suite.max_evaluations},
                      {"trainings", trainings_of(suite, trainings)},
                      {"starts", starts_of(run.manifest)},
                      {"agents", agents_of(report)},
+                     {"columns", columns_of(report)},
                      {"palette", std::move(palette)},
                      {"overall", to_json(compare_over_all(report.tables))},
                      {"convergence", std::move(convergence)},

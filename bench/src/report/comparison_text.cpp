@@ -7,14 +7,17 @@
 
 namespace emplace::bench {
 
-std::string titled(std::string_view title, const TextTable& table, TableForm form) {
-  return form == TableForm::kMarkdown
-             ? fmt::format("\n## {}\n\n{}", title, table.to_markdown())
-             : fmt::format("\n{}\n{}", title, table.to_terminal(form == TableForm::kColored));
+std::string written(const TextTable& table, const TableForm& form) {
+  return form.markdown ? table.to_markdown() : table.to_terminal(form.color, form.width);
 }
 
-std::string escaped(std::string_view text, TableForm form) {
-  return form == TableForm::kMarkdown ? escape_markdown(text) : escape_terminal(text);
+std::string titled(std::string_view title, const TextTable& table, const TableForm& form) {
+  return fmt::format("\n{}{}\n{}{}", form.markdown ? "## " : "", title, form.markdown ? "\n" : "",
+                     written(table, form));
+}
+
+std::string escaped(std::string_view text, const TableForm& form) {
+  return form.markdown ? escape_markdown(text) : escape_terminal(text);
 }
 
 std::string ratio_text(double ratio) { return fmt::format("{:.3f}", ratio); }
@@ -23,7 +26,8 @@ std::string interval_text(const std::optional<std::pair<double, double>>& interv
   return interval ? ratio_text(interval->first) + " .. " + ratio_text(interval->second) : "-";
 }
 
-std::string differences_text(const std::vector<InputDifference>& differences, TableForm form) {
+std::string differences_text(const std::vector<InputDifference>& differences,
+                             const TableForm& form) {
   if (differences.empty()) {
     return "";
   }

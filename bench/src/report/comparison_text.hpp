@@ -1,11 +1,12 @@
 #pragma once
 
-// Parts of a comparison of runs, laid out.
+// Parts of reports and comparisons of runs, laid out.
 
 #include <emplace/bench/run_comparison.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/json.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,13 +16,20 @@
 namespace emplace::bench {
 
 /// Says how a table is written.
-enum class TableForm { kPlain, kColored, kMarkdown };
+struct TableForm {
+  bool markdown = false;
+  bool color = false;     ///< at a terminal
+  std::size_t width = 0;  ///< of the terminal; 0 for no limit
+};
 
 /// Returns a table under its title.
-std::string titled(std::string_view title, const TextTable& table, TableForm form);
+std::string titled(std::string_view title, const TextTable& table, const TableForm& form);
+
+/// Returns the table alone.
+std::string written(const TextTable& table, const TableForm& form);
 
 /// Returns a name from a user's file as one line of that form.
-std::string escaped(std::string_view text, TableForm form);
+std::string escaped(std::string_view text, const TableForm& form);
 
 /// Returns "1.035".
 std::string ratio_text(double ratio);
@@ -30,7 +38,8 @@ std::string ratio_text(double ratio);
 std::string interval_text(const std::optional<std::pair<double, double>>& interval);
 
 /// Returns the table of what differs, with its title; empty if nothing does.
-std::string differences_text(const std::vector<InputDifference>& differences, TableForm form);
+std::string differences_text(const std::vector<InputDifference>& differences,
+                             const TableForm& form);
 
 /// Returns what was counted and by which threshold: "1 slower by more than 2 %, 3 faster".
 std::string verdicts_text(std::int64_t slower, std::int64_t faster, double threshold);

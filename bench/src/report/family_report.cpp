@@ -135,11 +135,6 @@ FamilyTable summarize(const std::string& family, const std::string& cluster, con
 
 }  // namespace
 
-bool FamilyTable::is_compared() const {
-  return std::ranges::any_of(
-      rows, [](const FamilyRow& row) { return row.against_reference.has_value(); });
-}
-
 std::vector<FamilyTable> summarize_families(const std::vector<ReportTable>& tables,
                                             const Suite& suite) {
   std::vector<std::string> families;

@@ -50,13 +50,13 @@ std::optional<double> ms_of(const StepPrediction& prediction) {
 TextTable step_table(const Fidelity& fidelity) {
   TextTable table({{"device"},
                    {"graph"},
-                   {"batch", kRight},
-                   {"numbers"},
-                   {"source"},
+                   {"batch", kRight, 1},
+                   {"numbers", TextTable::Align::kLeft, 4},
+                   {"source", TextTable::Align::kLeft, 3},
                    {"measured [ms]", kRight},
                    {"predicted [ms]", kRight},
                    {"ratio", kRight},
-                   {"remark"}});
+                   {"remark", TextTable::Align::kLeft, 2}});
   for (std::size_t i = 0; i < fidelity.steps.size(); ++i) {
     const PublishedStep& step = fidelity.published.steps[i];
     table.add_row({step.profile, step.graph.name, count(step.graph.batch), numbers_of(step),
@@ -77,13 +77,13 @@ std::string label_of(const Accuracy& accuracy) {
 TextTable accuracy_table(const Fidelity& fidelity) {
   TextTable table({{"device"},
                    {"steps", kRight},
-                   {"not simulated", kRight},
-                   {"out of memory", kRight},
-                   {"fit", kRight},
-                   {"judging", kRight},
-                   {"median ratio", kRight},
+                   {"not simulated", kRight, 4},
+                   {"out of memory", kRight, 4},
+                   {"fit", kRight, 5},
+                   {"judging", kRight, 3},
+                   {"median ratio", kRight, 2},
                    {"median error", kRight},
-                   {"mean error", kRight},
+                   {"mean error", kRight, 3},
                    {"tau", kRight}});
   for (const Accuracy& accuracy : accuracy_of(fidelity)) {
     table.add_row(
@@ -98,15 +98,15 @@ TextTable accuracy_table(const Fidelity& fidelity) {
 
 TextTable speedup_table(const Fidelity& fidelity) {
   TextTable table({{"cluster"},
-                   {"devices", kRight},
+                   {"devices", kRight, 1},
                    {"graph"},
-                   {"batch", kRight},
-                   {"placed by"},
-                   {"source"},
+                   {"batch", kRight, 1},
+                   {"placed by", TextTable::Align::kLeft, 5},
+                   {"source", TextTable::Align::kLeft, 3},
                    {"measured", kRight},
                    {"predicted", kRight},
                    {"ratio", kRight},
-                   {"remark"}});
+                   {"remark", TextTable::Align::kLeft, 2}});
   for (std::size_t i = 0; i < fidelity.speedups.size(); ++i) {
     const PublishedSpeedup& published = fidelity.published.speedups[i];
     const SpeedupPrediction& prediction = fidelity.speedups[i];
@@ -189,11 +189,12 @@ std::string csv_number(const std::optional<double>& value) {
 
 }  // namespace
 
-std::string write_terminal(const Fidelity& fidelity, bool color) {
-  std::string text = step_table(fidelity).to_terminal(color);
-  text += "\n" + accuracy_table(fidelity).to_terminal(color);
+std::string write_terminal(const Fidelity& fidelity, bool color, std::size_t width) {
+  std::string text = step_table(fidelity).to_terminal(color, width);
+  text += "\n" + accuracy_table(fidelity).to_terminal(color, width);
   if (!fidelity.speedups.empty()) {
-    text += "\nTimes faster than on one device:\n" + speedup_table(fidelity).to_terminal(color);
+    text +=
+        "\nTimes faster than on one device:\n" + speedup_table(fidelity).to_terminal(color, width);
   }
   const std::map<std::string, int> reasons = reasons_of(fidelity);
   if (!reasons.empty()) {

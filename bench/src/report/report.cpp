@@ -355,13 +355,6 @@ void add_published(ReportTable& table, const Suite& suite) {
 
 }  // namespace
 
-bool any_interval(const Report& report) {
-  return std::ranges::any_of(report.tables, [](const ReportTable& table) {
-    return std::ranges::any_of(table.rows,
-                               [](const ReportRow& row) { return row.interval_us.has_value(); });
-  });
-}
-
 Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) {
   const Suite& suite = run.manifest.suite;
   Report report;

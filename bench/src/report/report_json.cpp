@@ -3,6 +3,7 @@
 #include "report_json.hpp"
 
 #include "comparison_text.hpp"
+#include "report_columns.hpp"
 
 #include <emplace/graphs/json.hpp>
 
@@ -22,7 +23,7 @@ Json to_json(const PublishedFigure& figure, const BaselineComparison& against_ba
           {"sampling_speedup", against_baseline.sampling_speedup}};
 }
 
-Json to_json(const ReportRow& row, WallTimes wall_times) {
+Json to_json(const ReportTable& table, const ReportRow& row, Members members) {
   const auto if_ok = [&](double value) { return row.ok() ? Json(value) : Json(nullptr); };
   Json json = {{"agent", row.agent},
                {"repetitions", row.repetitions},
@@ -64,8 +65,9 @@ Json to_json(const ReportRow& row, WallTimes wall_times) {
     }
     json.add("published", published);
   }
-  if (wall_times == WallTimes::kShown) {
+  if (members == Members::kOfPage) {
     json.add("wall_s", row.wall_s);
+    json.add("note", notes_of(table, row));
   }
   return json;
 }
@@ -106,15 +108,15 @@ Json to_json(const FamilyTable& table) {
 }  // namespace
 
 std::string write_json(const Report& report) {
-  return report_json(report, WallTimes::kLeftOut).indented(2) + "\n";
+  return report_json(report, Members::kOfFile).indented(2) + "\n";
 }
 
-Json report_json(const Report& report, WallTimes wall_times) {
+Json report_json(const Report& report, Members members) {
   Json tables = Json::array();
   for (const ReportTable& table : report.tables) {
     Json rows = Json::array();
     for (const ReportRow& row : table.rows) {
-      rows.push_back(to_json(row, wall_times));
+      rows.push_back(to_json(table, row, members));
     }
     tables.push_back({{"graph", table.graph},
                       {"cluster", table.cluster},

@@ -7,10 +7,11 @@
 
 namespace emplace::bench {
 
-/// Says whether rows have what only this machine's clock knows.
-enum class WallTimes { kLeftOut, kShown };
+/// Says whether rows have what is for the page only: wall times, which differ between equal runs,
+/// and notes for people.
+enum class Members { kOfFile, kOfPage };
 
 /// Returns the report as JSON.
-Json report_json(const Report& report, WallTimes wall_times);
+Json report_json(const Report& report, Members members);
 
 }  // namespace emplace::bench

@@ -3,24 +3,24 @@
 // comparisons over graphs. The best step times are bold. A table that is wider than the text is
 // made smaller.
 
+#include "report_columns.hpp"
+
 #include <emplace/bench/median_interval.hpp>
-#include <emplace/bench/report.hpp>
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <ranges>
 #include <span>
+#include <vector>
 
 namespace emplace::bench {
 namespace {
 
 // Medians with intervals of so many problems fit side by side on a page of one column.
 constexpr std::size_t kProblemsAbreast = 3;
-
-constexpr std::string_view kLatexBlank = "--";
 
 // Labels have no need to be read, only to be typed.
 std::string label_of(std::string_view text) {
@@ -83,29 +83,62 @@ std::string interval_of(const ReportRow& row, const Unit& unit) {
              : "";
 }
 
-bool is_best(const ReportRow& row, const ReportTable& table) {
-  return row.ok() && row.step_time_us == table.rows.front().step_time_us;
-}
-
 std::string step_of(const ReportRow& row, const ReportTable& table, const Unit& unit) {
   if (row.failed == row.repetitions) {
     return "failed";
   }
   // Some repetitions may have overflowed where others did not.
   const std::string mark = row.out_of_memory > 0 ? "$^\\dagger$" : "";
-  return row.ok() ? bold_if(is_best(row, table), time_of(row.step_time_us, unit)) + mark : "OOM";
+  return row.ok() ? bold_if(is_best(table, row), time_of(row.step_time_us, unit)) + mark : "OOM";
 }
 
-std::string latex_count(const std::optional<double>& value) {
-  const double count = value.value_or(0);
-  return count > 0 ? fmt::format("{:.0f}", count) : std::string(kLatexBlank);
+// Returns what tables show of a row, with signs as long as those of formulas.
+template <class AnyColumn>
+std::string latex_text(const AnyColumn& column, const typename AnyColumn::Table& table,
+                       const typename AnyColumn::Row& row) {
+  const std::string text = column.text_of(table, row);
+  if (column.decimals == kTextColumn) {
+    return escape_latex(text);
+  }
+  if (text == kNone) {
+    return "--";
+  }
+  std::string latex;
+  for (const auto word : std::views::split(text, ' ')) {
+    const std::string part(word.begin(), word.end());
+    latex += (latex.empty() ? "" : " ") +
+             (part[0] == '+' || part[0] == '-' ? "$" + part + "$" : escape_latex(part));
+  }
+  return latex;
 }
 
-std::string latex_percent(const std::optional<double>& share) {
-  return share ? fmt::format("{:.1f}", *share * 100) : std::string(kLatexBlank);
+// Returns columns as a table; the caption begins with `title` and has what
+// they mean. `cell_of` returns the text of a column and row.
+template <class AnyColumn, class Cell>
+std::string write_columns(const std::vector<AnyColumn>& columns,
+                          const typename AnyColumn::Table& table, const std::string& title,
+                          const std::string& label, const Cell& cell_of) {
+  std::string alignment;
+  std::vector<std::string> heads;
+  std::vector<std::string> meanings;
+  for (const AnyColumn& column : columns) {
+    alignment += column.decimals == kTextColumn ? 'l' : 'r';
+    heads.push_back(escape_latex(column.heading()));
+    if (std::string meaning = column.legend(); !meaning.empty()) {
+      meanings.push_back(escape_latex(meaning));
+    }
+  }
+  std::string rows;
+  for (const auto& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const AnyColumn& column : columns) {
+      cells.push_back(cell_of(column, row));
+    }
+    rows += join(cells);
+  }
+  return write_table(fmt::format("{}. {}.", title, fmt::join(meanings, "; ")), label, alignment,
+                     join(heads), rows);
 }
-
-std::string latex_percent_more(double ratio) { return fmt::format("${:+.1f}$", (ratio - 1) * 100); }
 
 // --- The step times of all agents
 
@@ -114,7 +147,8 @@ std::string write_overview(const Report& report, std::span<const ReportTable* co
   std::vector<std::string> graphs = {""};
   std::vector<std::string> clusters = {"agent"};
   std::string alignment = "l";
-  const bool with_intervals = any_interval(report);
+  const bool with_intervals =
+      std::ranges::any_of(tables, [](const ReportTable* table) { return any_interval(*table); });
   const std::string_view heading =
       with_intervals ? "\\multicolumn{{2}}{{c}}{{{}}}" : "\\multicolumn{{1}}{{c}}{{{}}}";
   for (const ReportTable* const table : tables) {
@@ -131,7 +165,7 @@ std::string write_overview(const Report& report, std::span<const ReportTable* co
       const auto row = std::ranges::find(table->rows, agent, &ReportRow::agent);
       const bool found = row != table->rows.end();
       const Unit unit = unit_of(*table);
-      cells.push_back(found ? step_of(*row, *table, unit) : std::string(kLatexBlank));
+      cells.push_back(found ? step_of(*row, *table, unit) : "--");
       if (with_intervals) {
         cells.push_back(found ? "{\\scriptsize " + interval_of(*row, unit) + "}" : "");
       }
@@ -170,125 +204,48 @@ std::string write_overviews(const Report& report) {
 
 std::string write_details(const ReportTable& table, const Report& report) {
   const Unit unit = unit_of(table);
-  const bool with_baseline = !report.baselines.empty();
-  const bool with_published = std::ranges::any_of(
-      table.rows, [](const ReportRow& row) { return row.published.has_value(); });
-  const bool with_intervals = any_interval(report);
-  std::vector<std::string> head = {"agent", fmt::format("step [{}]", unit.name)};
-  std::string alignment = "lr";
-  if (with_intervals) {
-    head.emplace_back("interval");
-    alignment += 'l';
+  std::vector<ReportColumn> columns = with_content(
+      pick(report_columns(report),
+           {"agent", "step_time_us", "interval_us", "speedup", "gap", "evaluations_to_near_best",
+            "gain", "evaluations_to_baseline", "published_step_time_s"}),
+      table);
+  const auto step = std::ranges::find(columns, "step_time_us", &ReportColumn::id);
+  if (step != columns.end()) {
+    step->unit = unit.name;
   }
-  head.insert(head.end(), {"speed-up", "gap [\\%]", "to 2\\,\\%"});
-  alignment += "rrr";
-  if (with_baseline) {
-    head.insert(head.end(), {"gain [\\%]", "to baseline"});
-    alignment += "rr";
+  std::string title =
+      fmt::format("{} on {}, lower bound {} {}", escape_latex(table.graph),
+                  escape_latex(table.cluster), time_of(table.bound_us, unit), unit.name);
+  if (report.published && columns.back().id == "published_step_time_s") {
+    title += fmt::format(", published figures of {}{}", escape_latex(report.published->source),
+                         report.published->recalled ? ", not checked against a copy" : "");
   }
-  if (with_published) {
-    head.emplace_back("published [s]");
-    alignment += 'r';
-  }
-  std::string rows;
-  for (const ReportRow& row : table.rows) {
-    std::vector<std::string> cells = {escape_latex(row.agent), step_of(row, table, unit)};
-    if (with_intervals) {
-      cells.push_back(interval_of(row, unit));
-    }
-    cells.push_back(row.speedup > 0 ? fmt::format("{:.2f}", row.speedup)
-                                    : std::string(kLatexBlank));
-    cells.push_back(row.ok() ? latex_percent(row.gap) : std::string(kLatexBlank));
-    cells.push_back(latex_count(row.evaluations_to_near_best));
-    if (with_baseline) {
-      cells.push_back(latex_percent(row.against_baseline.gain));
-      cells.push_back(latex_count(row.against_baseline.evaluations_to_baseline));
-    }
-    if (with_published) {
-      cells.push_back(!row.published ? ""
-                      : row.published->step_time_s
-                          ? fmt::format("{:.2f}", *row.published->step_time_s)
-                          : "OOM");
-    }
-    rows += join(cells);
-  }
-  std::string caption = fmt::format(
-      "{} on {}. Speed-up: over one GPU; gap: above the lower bound of {} {}; to 2\\,\\%: "
-      "evaluations until at most 2\\,\\% slower than the agent's own best",
-      escape_latex(table.graph), escape_latex(table.cluster), time_of(table.bound_us, unit),
-      unit.name);
-  if (with_baseline) {
-    caption += fmt::format(
-        "; gain and to baseline: how much shorter than the fastest of {}, and "
-        "evaluations until as fast as it",
-        escape_latex(fmt::format("{}", fmt::join(report.baselines, ", "))));
-  }
-  if (report.published && with_published) {
-    caption += "; published: " + escape_latex(report.published->source) +
-               (report.published->recalled ? ", not checked against a copy" : "");
-  }
-  return write_table(caption + ".",
-                     label_of(fmt::format("{}:{}:{}", report.suite, table.graph, table.cluster)),
-                     alignment, join(head), rows);
+  return write_columns(columns, table, title,
+                       label_of(fmt::format("{}:{}:{}", report.suite, table.graph, table.cluster)),
+                       [&](const ReportColumn& column, const ReportRow& row) {
+                         return column.id == "step_time_us"  ? step_of(row, table, unit)
+                                : column.id == "interval_us" ? interval_of(row, unit)
+                                                             : latex_text(column, table, row);
+                       });
 }
 
 // --- Comparisons over graphs
 
 std::string write_family(const FamilyTable& table, const Report& report) {
-  const bool with_common = 0 < table.common_graphs && table.common_graphs < table.graphs;
-  std::vector<std::string> head = {"agent", "graphs", "over best [\\%]"};
-  std::string alignment = "lrr";
-  if (with_common) {
-    head.push_back(fmt::format("on {} common", table.common_graphs));
-    alignment += 'r';
-  }
-  if (table.is_compared()) {
-    head.insert(head.end(), {"over ref.\\ [\\%]", "95\\,\\% interval", "faster/slower", "$p$"});
-    alignment += "rrrr";
-  }
-  std::string rows;
-  const std::optional<FamilyMeans>& best = table.rows.front().all;
-  for (const FamilyRow& row : table.rows) {
-    std::vector<std::string> cells = {escape_latex(row.agent), fmt::format("{}", row.graphs),
-                                      row.all
-                                          ? bold_if(best && row.all->over_best == best->over_best,
-                                                    latex_percent_more(row.all->over_best))
-                                          : std::string(kLatexBlank)};
-    if (with_common) {
-      cells.push_back(row.common ? latex_percent_more(row.common->over_best)
-                                 : std::string(kLatexBlank));
-    }
-    if (const auto& pairs = row.against_reference) {
-      cells.push_back(latex_percent_more(pairs->ratio));
-      cells.push_back(pairs->interval
-                          ? fmt::format("[{}, {}]", latex_percent_more(pairs->interval->first),
-                                        latex_percent_more(pairs->interval->second))
-                          : std::string(kLatexBlank));
-      cells.push_back(fmt::format("{}/{}", pairs->less, pairs->greater));
-      cells.push_back(row.corrected_p < 0.001 ? "$<$0.001"
-                                              : fmt::format("{:.3f}", row.corrected_p));
-    }
-    cells.resize(head.size(), std::string(kLatexBlank));
-    rows += join(cells);
-  }
-  const std::string family = table.family.empty() ? "All graphs" : escape_latex(table.family);
-  std::string caption = fmt::format(
-      "{} on {}, {}. Over best: geometric mean over graphs of the step time over that of the "
-      "fastest agent",
-      family, escape_latex(table.cluster), counted(table.graphs, "graph"));
-  if (table.is_compared()) {
-    caption += fmt::format(
-        "; over ref.: the same over {}, in pairs, with Student's interval; $p$ of Wilcoxon's "
-        "signed-rank test of these, with Holm's correction",
-        escape_latex(table.reference.empty()
-                         ? fmt::format("the fastest of {}", fmt::join(report.baselines, ", "))
-                         : table.reference));
-  }
-  return write_table(
-      caption + ".",
-      label_of(fmt::format("{}:{}:{}", report.suite, table.family.empty() ? "all" : table.family,
-                           table.cluster)),
-      alignment, join(head), rows);
+  const std::string family = table.family.empty() ? "all" : table.family;
+  return write_columns(
+      with_content(pick(family_columns(report, table),
+                        {"agent", "graphs", "over_best", "over_best_on_common", "over_reference",
+                         "interval", "faster", "slower", "corrected_p"}),
+                   table),
+      table,
+      fmt::format("{} on {}, {}", table.family.empty() ? "All graphs" : escape_latex(family),
+                  escape_latex(table.cluster), counted(table.graphs, "graph")),
+      label_of(fmt::format("{}:{}:{}", report.suite, family, table.cluster)),
+      [&](const FamilyColumn& column, const FamilyRow& row) {
+        return bold_if(column.id == "over_best" && is_best(table, row),
+                       latex_text(column, table, row));
+      });
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ std::string named(const std::vector<std::string>& graphs) {
 }
 
 TextTable layout(const std::vector<MissingResults>& missing) {
-  TextTable table({{"only in"}, {"agent"}, {"cluster"}, {"graphs"}});
+  TextTable table({{"only in"}, {"agent"}, {"cluster"}, {"graphs", Align::kLeft, 1}});
   for (const MissingResults& each : missing) {
     table.add_row({each.in_a ? "A" : "B", each.agent, each.cluster, named(each.graphs)});
   }
@@ -43,15 +43,15 @@ TextTable layout(const std::vector<MissingResults>& missing) {
 TextTable layout(const std::vector<AgentComparison>& agents) {
   TextTable table({{"agent"},
                    {"cluster"},
-                   {"graphs", Align::kRight},
-                   {"only A fits", Align::kRight},
-                   {"only B fits", Align::kRight},
+                   {"graphs", Align::kRight, 1},
+                   {"only A fits", Align::kRight, 5},
+                   {"only B fits", Align::kRight, 5},
                    {"B / A", Align::kRight},
-                   {"95 % interval", Align::kRight},
-                   {"faster", Align::kRight},
-                   {"slower", Align::kRight},
-                   {"p", Align::kRight},
-                   {"verdict"}});
+                   {"95 % interval", Align::kRight, 2},
+                   {"faster", Align::kRight, 4},
+                   {"slower", Align::kRight, 4},
+                   {"p", Align::kRight, 3},
+                   {"verdict", Align::kLeft, 1}});
   for (const AgentComparison& row : agents) {
     std::vector<std::string> cells = {row.agent, row.cluster,
                                       fmt::format("{}", row.pairs ? row.pairs->pairs : 0),
@@ -109,13 +109,13 @@ TextTable layout(const std::vector<GraphComparison>& graphs) {
                    {"agent"},
                    {"A [ms]", Align::kRight},
                    {"B [ms]", Align::kRight},
-                   {"repetitions", Align::kRight},
+                   {"repetitions", Align::kRight, 5},
                    {"B / A", Align::kRight},
-                   {"95 % interval", Align::kRight},
-                   {"p", Align::kRight},
-                   {"A to within 2 %", Align::kRight},
-                   {"B to within 2 %", Align::kRight},
-                   {"verdict"}});
+                   {"95 % interval", Align::kRight, 2},
+                   {"p", Align::kRight, 3},
+                   {"A to within 2 %", Align::kRight, 6},
+                   {"B to within 2 %", Align::kRight, 6},
+                   {"verdict", Align::kLeft, 1}});
   for (const GraphComparison& row : graphs) {
     if (row.identical) {
       continue;
@@ -132,7 +132,7 @@ TextTable layout(const std::vector<GraphComparison>& graphs) {
   return table;
 }
 
-std::string title_of(std::string_view name, const ComparedRun& run, TableForm form) {
+std::string title_of(std::string_view name, const ComparedRun& run, const TableForm& form) {
   return fmt::format("{}: {}, {} of {}", name, escaped(run.suite, form), run.cells_finished,
                      counted(run.cells_total, "cell"));
 }
@@ -155,8 +155,8 @@ constexpr std::string_view kLegendOfVerdicts =
     "Verdict: differences beyond the threshold, significant at the 5 % level after Holm's "
     "correction.\n";
 
-std::string write(const RunComparison& comparison, TableForm form) {
-  const std::string_view end = form == TableForm::kMarkdown ? "\n\n" : "\n";
+std::string write(const RunComparison& comparison, const TableForm& form) {
+  const std::string_view end = form.markdown ? "\n\n" : "\n";
   std::string text = fmt::format("{}{}{}{}", title_of("A", comparison.a, form), end,
                                  title_of("B", comparison.b, form), end);
   text += verdicts_text(comparison.count(Verdict::kSlower), comparison.count(Verdict::kFaster),
@@ -180,12 +180,12 @@ std::string write(const RunComparison& comparison, TableForm form) {
 
 }  // namespace
 
-std::string write_terminal(const RunComparison& comparison, bool color) {
-  return write(comparison, color ? TableForm::kColored : TableForm::kPlain);
+std::string write_terminal(const RunComparison& comparison, bool color, std::size_t width) {
+  return write(comparison, {.color = color, .width = width});
 }
 
 std::string write_markdown(const RunComparison& comparison) {
-  return "# Comparison of A and B\n\n" + write(comparison, TableForm::kMarkdown);
+  return "# Comparison of A and B\n\n" + write(comparison, {.markdown = true});
 }
 
 }  // namespace emplace::bench

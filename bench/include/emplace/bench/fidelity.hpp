@@ -93,9 +93,9 @@ std::vector<Accuracy> accuracy_of(const Fidelity& fidelity);
 /// cannot be parsed.
 std::string numbers_of(const PublishedStep& step);
 
-/// Returns the report for a terminal, as Markdown, as JSON, or as comma-separated values with one
-/// line for each step and speed-up.
-std::string write_terminal(const Fidelity& fidelity, bool color);
+/// Returns the report for a terminal of `width` columns (0: no limit), as Markdown, as JSON, or as
+/// comma-separated values with one line for each step and speed-up.
+std::string write_terminal(const Fidelity& fidelity, bool color, std::size_t width = 0);
 std::string write_markdown(const Fidelity& fidelity);
 std::string write_json(const Fidelity& fidelity);
 std::string write_csv(const Fidelity& fidelity);

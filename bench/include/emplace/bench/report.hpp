@@ -1,43 +1,28 @@
 #pragma once
 
 // The model of a finished run from which every format is written, so that numbers cannot differ
-// between formats. The repetitions of a cell are summarized by their median, its interval
+// between formats; report_columns.cpp says what each figure means. The repetitions of a cell are
+// summarized by their median (of an even count, the mean of the two in the middle), its interval
 // (median_interval.hpp), least and largest step time. Those that ran out of memory or failed are
 // counted, but not included in these.
 //
-//     gap              = (median - lower bound) / lower bound
-//     above best known = (median - best known) / best known; absent where none is known
-//     speed-up         = median of single-gpu / median
-//     to near the best = evaluations until a placement was at most 2 % slower than the agent's best
-//
 // If a suite has baselines, every agent is compared with the fastest of them, as in Table 1 of
-// Addanki et al. 2019 with the RNN-based agent, both for our figures and for published ones:
-//
-//     gain              = (baseline's step time - step time) / baseline's step time
-//     sampling speed-up = baseline's evaluations to near its best / evaluations to near the best
-//
+// Addanki et al. 2019 with the RNN-based agent, both for our figures and for published ones.
 // "Near the best" refers to an agent's own best, however slow. So agents are also compared by how
-// soon they are as fast as the baseline's final median step time:
-//
-//     evaluations to baseline = median over repetitions of the evaluations until a placement that
-//                               fits was at most as slow; none if fewer than half ever had one
-//     speed-up to baseline    = that of the baseline itself / that of the agent
+// soon they are as fast as the baseline's final median step time.
 //
 // If costs have spreads, each agent but the fastest has the share of draws of the costs
 // (replicas.hpp) in which its step is longer than that of the fastest. Below kSurelySlower, the
 // difference is within the uncertainty of costs. Of several repetitions, the one with the upper
 // median step time counts.
 //
-// The median of an even count is the mean of the two in the middle.
-//
 // On each cluster, agents are also compared over graphs: over the test graphs of each family, and
 // over all graphs without a family, if there are several. They are compared in pairs with a
-// reference on the same graph (paired_comparison.hpp), and with the fastest of all agents:
-//
-//     over best = geometric mean over graphs of median / least median of any agent
+// reference on the same graph (paired_comparison.hpp), and with the fastest of all agents, by the
+// geometric mean over graphs of median / least median of any agent (`over_best`).
 //
 // The reference is the fastest of the suite's baselines on that graph. Without baselines it is the
-// first agent that has a step time on all graphs, in the order of `over best`. The p of these tests
+// first agent that has a step time on all graphs, in the order of `over_best`. The p of these tests
 // are also corrected (holm.hpp) over all agents of the table.
 //
 // Means are never taken over different graphs. An agent that ran out of memory or failed on some
@@ -48,6 +33,7 @@
 #include <emplace/bench/paired_comparison.hpp>
 #include <emplace/bench/result_store.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -57,12 +43,12 @@
 
 namespace emplace::bench {
 
-/// Compares an agent with the fastest of the baselines; see the head of this file.
+/// Compares an agent with the fastest of the baselines.
 struct BaselineComparison {
-  std::optional<double> gain{};
-  std::optional<double> sampling_speedup{};
-  std::optional<double> evaluations_to_baseline{};
-  std::optional<double> speedup_to_baseline{};
+  std::optional<double> gain{};              ///< (baseline's step - step) / baseline's step
+  std::optional<double> sampling_speedup{};  ///< baseline's evaluations to near its best / agent's
+  std::optional<double> evaluations_to_baseline{};  ///< until it is as fast; median
+  std::optional<double> speedup_to_baseline{};      ///< baseline's of these / agent's
 };
 
 /// The share of draws from which an agent counts as slower than another one.
@@ -88,8 +74,8 @@ struct ReportRow {
   std::optional<std::pair<double, double>> interval_us{};  ///< of that median
   double least_us = 0;
   double largest_us = 0;
-  double gap = 0;  ///< see the head of this file; 0 if no repetition is ok
-  std::optional<double> above_best_known{};  ///< see the head of this file; negative if below
+  double gap = 0;                            ///< (step - bound) / bound; 0 if no repetition is ok
+  std::optional<double> above_best_known{};  ///< (step - best known) / best known
   bool new_best = false;                     ///< a repetition is faster than the best known
   double speedup = 0;                        ///< 0 if this agent or single-gpu has no step time
   double evaluations = 0;                    ///< median
@@ -155,9 +141,6 @@ struct FamilyTable {
   std::int64_t common_graphs = 0;  ///< fewer if an agent has no step time on some
   std::string reference{};  ///< an agent; empty if it is the fastest baseline, or if there is none
   std::vector<FamilyRow> rows{};
-
-  /// Returns whether any agent is compared with a reference.
-  bool is_compared() const;
 };
 
 /// A whole run.
@@ -179,12 +162,9 @@ struct Report {
 /// Summarizes a run. Entries of `best_known` are used if they are for its problems.
 Report make_report(const StoredRun& run, std::span<const BestKnown> best_known = {});
 
-/// Says whether any row has an interval.
-bool any_interval(const Report& report);
-
-/// Returns the report for a terminal; `color` marks the best with escape codes. Graphs of families
-/// get no separate tables.
-std::string write_terminal(const Report& report, bool color);
+/// Returns the report for a terminal of `width` columns, 0 for no limit; `color` marks the best
+/// with escape codes. Graphs of families get no separate tables.
+std::string write_terminal(const Report& report, bool color, std::size_t width = 0);
 
 /// Returns the report as Markdown.
 std::string write_markdown(const Report& report);

@@ -21,6 +21,7 @@
 #include <emplace/bench/significance.hpp>
 #include <emplace/bench/two_samples.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -102,9 +103,9 @@ struct RunComparison {
 /// Compares two runs. Throws kFormat if no agent of one ran on the same problem in the other.
 RunComparison compare_runs(const StoredRun& a, const StoredRun& b, double threshold);
 
-/// Returns the comparison for a terminal; `color` marks what is slower or faster. Rows by graph
-/// that are identical are counted, not listed.
-std::string write_terminal(const RunComparison& comparison, bool color);
+/// Returns the comparison for a terminal of `width` columns, 0 for no limit; `color` marks what is
+/// slower or faster. Rows by graph that are identical are counted, not listed.
+std::string write_terminal(const RunComparison& comparison, bool color, std::size_t width = 0);
 
 /// Returns the same as Markdown.
 std::string write_markdown(const RunComparison& comparison);
