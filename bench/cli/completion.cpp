@@ -1,7 +1,7 @@
 #include "completion.hpp"
 
+#include "facts/listings.hpp"
 #include "help_text.hpp"
-#include "listings.hpp"
 
 #include <fmt/format.h>
 

@@ -14,10 +14,10 @@ fits() {
   fi
 }
 
-@test "each listing fits 80 columns and has a name and a summary of each" {
+@test "each listing fits 80 columns of a terminal and has a name and a summary of each" {
   local what
   for what in agents clusters formats graphs groupings profiles suites; do
-    answers 0 list "$what"
+    output=$(script -qec "stty cols 80; $EMPLACE list $what" /dev/null </dev/null | tr -d '\r')
     fits
     local table=$output
     answers 0 list "$what" --json
@@ -29,6 +29,11 @@ for entry in json.loads(sys.argv[2])[sys.argv[1]]:
     assert entry["summary"].split()[0] in table, entry["name"]
 END
   done
+}
+
+@test "in a pipe a listing has a line for each name" {
+  answers 0 list clusters
+  [ "${#lines[@]}" -eq "$(("$(find "$EMPLACE_SOURCE_DIR/profiles/data/clusters" -name '*.json' | wc -l)" + 1))" ]
 }
 
 @test "list agents has a row of name, kind and summary for each" {

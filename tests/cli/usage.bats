@@ -95,9 +95,9 @@ load cli.bash
   lacks "(--wide" <report.txt
   at_terminal() { script -qec "stty cols 80; $EMPLACE -q --color never $1" /dev/null </dev/null | tr -d '\r'; }
   step="inception-v3 --cluster p2-8xlarge-4 --agent heft"
-  for command in "report r" "result r --list" "list agents" "list graphs" "list clusters" "list suites" "best-known list" \
-    "show inception-v3 --cluster p2-8xlarge-4" "profile show v100" "compare r r" "simulate $step" "explain $step" \
-    "place $step" doctor; do
+  for command in "report r" "report r --table cells" "report r --table histories" "list agents" "list graphs" "list clusters" \
+    "list suites" "list best-known" "show inception-v3 --cluster p2-8xlarge-4" "show v100" "show placeto" "compare r r" \
+    "simulate $step" "simulate $step --explain" "place $step" "dev best-known --check" doctor; do
     at_terminal "$command" >shown.txt
     [ -s shown.txt ]
     if [ "$(wc -L <shown.txt)" -gt 80 ]; then

@@ -1,6 +1,6 @@
 #include "reference/pages.hpp"
 
-#include "optional_parts.hpp"
+#include "facts/optional_parts.hpp"
 
 #include <emplace/graphs/error.hpp>
 

@@ -1,4 +1,4 @@
-#include "listings.hpp"
+#include "facts/listings.hpp"
 #include "reference/pages.hpp"
 
 #include <emplace/graphs/counted.hpp>

@@ -1,6 +1,6 @@
 #include "report_columns.hpp"
 
-#include "units.hpp"
+#include "suite/units.hpp"
 
 #include <emplace/bench/median_interval.hpp>
 #include <emplace/graphs/counted.hpp>

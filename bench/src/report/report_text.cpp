@@ -2,7 +2,7 @@
 
 #include "comparison_text.hpp"
 #include "report_columns.hpp"
-#include "units.hpp"
+#include "suite/units.hpp"
 
 #include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/escape.hpp>

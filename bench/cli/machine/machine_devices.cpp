@@ -1,6 +1,6 @@
 #include "machine_devices.hpp"
 
-#include "optional_parts.hpp"
+#include "facts/optional_parts.hpp"
 #include "terminal.hpp"
 
 #include <emplace/calibrate/cpu_device.hpp>

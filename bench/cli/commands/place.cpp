@@ -1,8 +1,8 @@
 #include "allowed_threads.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
-#include "memory_overflow.hpp"
-#include "placed_step.hpp"
+#include "step/memory_overflow.hpp"
+#include "step/placed_step.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/threads.hpp>

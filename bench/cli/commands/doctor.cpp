@@ -1,6 +1,6 @@
 #include "command.hpp"
+#include "facts/optional_parts.hpp"
 #include "help_text.hpp"
-#include "optional_parts.hpp"
 #include "options.hpp"
 #include "terminal.hpp"
 

@@ -1,7 +1,7 @@
 #include "command.hpp"
+#include "facts/profile_report.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
-#include "profile_report.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/text_table.hpp>

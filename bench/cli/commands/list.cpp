@@ -1,8 +1,8 @@
 #include "command.hpp"
-#include "graph_facts.hpp"
+#include "facts/graph_facts.hpp"
+#include "facts/listing_text.hpp"
+#include "facts/listings.hpp"
 #include "help_text.hpp"
-#include "listing_text.hpp"
-#include "listings.hpp"
 #include "options.hpp"
 #include "terminal.hpp"
 

@@ -1,9 +1,9 @@
 #include "command.hpp"
-#include "fastest_steps.hpp"
 #include "help_text.hpp"
 #include "kept_trainings.hpp"
 #include "options.hpp"
-#include "stored_cell.hpp"
+#include "step/fastest_steps.hpp"
+#include "step/stored_cell.hpp"
 #include "terminal.hpp"
 
 #include <emplace/bench/report.hpp>

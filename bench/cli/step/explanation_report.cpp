@@ -1,4 +1,5 @@
 #include "explanation_report.hpp"
+
 #include "memory_overflow.hpp"
 #include "terminal.hpp"
 

@@ -1,8 +1,8 @@
 #include "allowed_threads.hpp"
-#include "best_known_searches.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "step/best_known_searches.hpp"
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
