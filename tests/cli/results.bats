@@ -164,6 +164,8 @@ PYTHON
   refuses 2 "--format sqlite needs --output FILE" report r --format sqlite
   refuses 2 "--table cells: expected the format" report r --table cells --format latex
   refuses 2 "--table" report r --table rows
+  refuses 2 "--plot needs --output FILE.svg" report r --plot seconds
+  refuses 2 "omit --table" report r --table cells -o r.sqlite
   refuses 2 "--output: expected a name that ends in .txt, .json, .md, .html, .csv, .tex, .svg, .sqlite, found 'r.png'" \
     report r -o r.png
   touch file

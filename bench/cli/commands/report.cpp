@@ -170,9 +170,16 @@ std::string write_summary(const bench::StoredRun& run, const ReportOptions& opti
                               : bench::write_terminal(report, color, table_width(options.output));
 }
 
-Outcome report(const ReportOptions& options, const Invocation& invocation) {
+Outcome report(const ReportOptions& options, const CLI::App& command,
+               const Invocation& invocation) {
   const std::string format =
       choose_format(invocation.json, options.format, options.output, kReportFormats);
+  if (format != "svg" && command.count("--plot") > 0) {
+    throw Error(ErrorCode::kUsage, "--plot needs --output FILE.svg, or --format svg");
+  }
+  if (format == "sqlite" && command.count("--table") > 0) {
+    throw Error(ErrorCode::kUsage, "a database has the tables cells and histories: omit --table");
+  }
   if (format == "sqlite" && options.output.empty()) {
     throw Error(ErrorCode::kUsage, "--format sqlite needs --output FILE");
   }
@@ -230,8 +237,10 @@ void add_report(CLI::App& app, Action& action) {
              "Write the report here; the ending chooses the format: .md, .html, .csv, .tex, .svg, "
              ".json, .sqlite (cells and histories)")
       ->default_str("standard output");
-  command->callback([options, &action] {
-    action = [options](const Invocation& invocation) { return report(*options, invocation); };
+  command->callback([options, command, &action] {
+    action = [options, command](const Invocation& invocation) {
+      return report(*options, *command, invocation);
+    };
   });
 }
 

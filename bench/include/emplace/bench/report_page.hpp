@@ -30,7 +30,7 @@ struct PageStep {
   std::string missing{};  ///< why there is no step
 };
 
-/// Steps of more ops are left out of a page, because a browser could hardly open it.
+/// Steps of more ops are left out of a page, because few browsers could open it.
 inline constexpr OpId kMostPageOps = 200'000;
 
 /// Returns a sentence that the page leaves out the step of a cell, why, and how to look at it.

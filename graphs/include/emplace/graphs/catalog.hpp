@@ -70,7 +70,7 @@ GraphFile find_graph_file(std::string_view path_and_parameters);
 /// parameters of that format: "model.onnx:batch=32".
 OpGraph load_graph(std::string_view name_or_path);
 
-/// Returns the graphs that `name_or_path` stands for in a list: the members of a family without a
+/// Returns the graphs that `name_or_path` means in a list: the members of a family without a
 /// chosen member (graph_family.hpp), otherwise the graph itself. Each is a name for load_graph().
 /// Throws kUsage or kUnknownName if load_graph() would for a name; files are not opened.
 std::vector<std::string> expand_graphs(std::string_view name_or_path);
