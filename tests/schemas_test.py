@@ -43,7 +43,7 @@ def trained():
 
 
 documents = {
-    "graphs/schema/graph.schema.json": written("export", "inception-v3", "--format", "emplace"),
+    "graphs/schema/graph.schema.json": written("convert", "inception-v3"),
     "profiles/schema/device_profile.schema.json": {
         **shipped("profiles/data/devices/*.json"),
         **shown(root / "tests/profiles/measured_cluster.json")},

@@ -53,9 +53,9 @@ TEST(ResultTables, CellsHaveARowEach) {
       "id,graph,cluster,agent,label,repetition,max_evaluations,groups,grouping,root_seed,policy,"
       "training,learns,status,message,step_time_us,bound_us,peak_bytes,evaluations,"
       "evaluations_to_best,evaluations_to_near_best,evaluations_per_episode,problem_groups,"
-      "decision_groups,placement_hash,placement,wall_s\r\n" +
+      "decision_groups,placement_hash,placement,wall_s,is_fastest\r\n" +
           id + ",g,c,heft,mine,0,10,0,colocation,0,,,,ok,,0.1,0.3333333333333333,11,9,0,0,0,3,3," +
-          hash + ",0*2 1,0.5\r\n");
+          hash + ",0*2 1,0.5,1\r\n");
 }
 
 TEST(ResultTables, HistoriesHaveARowForEachImprovement) {
@@ -73,7 +73,7 @@ TEST(ResultTables, WhatAFailedCellLacksIsEmpty) {
   failed.message = "out of luck";
   failed.placement = {};
   EXPECT_THAT(write_csv(result_tables()[0], run_of(failed)),
-              HasSubstr(",failed,out of luck,,,,9,0,0,0,,,,,0.5\r\n"));
+              HasSubstr(",failed,out of luck,,,,9,0,0,0,,,,,0.5,0\r\n"));
 }
 
 TEST(ResultTables, PoliciesAreTold) {

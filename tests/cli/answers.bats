@@ -255,7 +255,7 @@ END
   answers 0 convert ./tiny.json --to graphml -o tiny.graphml
   [ "$output" = "tiny: 4 ops, 4 edges, read as format emplace, written to tiny.graphml as format graphml" ]
   python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("tiny.graphml")'
-  "$EMPLACE" export ./tiny.json --format emplace -o once.json
+  "$EMPLACE" convert ./tiny.json -o once.json
   answers 0 convert once.json --from emplace -o twice.json --json
   holds 'd == {"schema_version": 1, "graph": "tiny", "format": "emplace", "ops": 4, "edges": 4, "output": "twice.json"}'
   cmp once.json twice.json

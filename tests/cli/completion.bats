@@ -124,10 +124,10 @@ in_fish() {
   [ "$(in_bash "emplace run quickstart --seed 1")" = "" ]
   [ "$(in_bash "no/emplace run qui")" = "" ]
   mkdir results
-  touch graph.json "two words.json"
+  touch graph.json "my words.json"
   [ "$(in_bash "emplace report res")" = results ]
   [ "$(in_bash "emplace show gra")" = graph.json ]
-  [ "$(in_bash "emplace show tw")" = "two words.json" ]
+  [ "$(in_bash "emplace show my")" = "my words.json" ]
   [ "$(in_bash "emplace convert --output=gra")" = graph.json ]
 }
 

@@ -37,7 +37,7 @@ finished() {
   [ "$(tr -d ' ' <last.txt)" = '\n' ]
   [ "$(sort left.txt | tr '\n' ' ')" = "cells.jsonl manifest.json " ]
   run -3 --separate-stderr unshare -m bash -c 'mount -t tmpfs -o size=8k none full
-    "$EMPLACE" export inception-v3 -o full/graph.json; status=$?
+    "$EMPLACE" convert inception-v3 -o full/graph.json; status=$?
     ls -A full >left.txt
     exit $status'
   [[ "$stderr" == "emplace: cannot write 'full/graph.json': No space left on device" ]]
@@ -197,8 +197,8 @@ finished() {
 }
 
 @test "a file keeps its rights when it is written again" {
-  "$EMPLACE" export inception-v3 -o g.json
+  "$EMPLACE" convert inception-v3 -o g.json
   chmod 600 g.json
-  "$EMPLACE" export inception-v3 -o g.json
+  "$EMPLACE" convert inception-v3 -o g.json
   [ "$(stat -c %a g.json)" = 600 ]
 }

@@ -28,12 +28,12 @@ except ImportError:
 
 class DotReaders(unittest.TestCase):
     def test_graph(self):
-        written = json.loads(subprocess.run([EMPLACE, "export", GRAPH, "--format", "emplace"], check=True,
+        written = json.loads(subprocess.run([EMPLACE, "convert", GRAPH], check=True,
                                             capture_output=True).stdout)
         for read in READERS:
             with self.subTest(read.__module__), tempfile.TemporaryDirectory() as folder:
                 path = folder + "/graph.dot"
-                subprocess.run([EMPLACE, "export", GRAPH, "-q", "-o", path], check=True)
+                subprocess.run([EMPLACE, "convert", GRAPH, "-q", "-o", path], check=True)
                 graph = read(path)
                 ops = {data["op_name"].strip('"'): data for _, data in graph.nodes(data=True) if "op_name" in data}
                 self.assertEqual(set(ops), {op["name"] for op in written["ops"]})

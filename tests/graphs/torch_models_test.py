@@ -41,7 +41,7 @@ def multiply_adds(net, image):
 
 def imported(emplace, path):
     out = path.with_suffix(".json")
-    subprocess.run([emplace, "import", f"{path}:training=true", "-o", out], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([emplace, "convert", f"{path}:training=true", "-o", out], check=True, stdout=subprocess.DEVNULL)
     ops = [op for op in json.loads(out.read_text())["ops"] if op.get("phase", "forward") == "forward"]
     products = ("conv2d", "depthwise_conv2d", "grouped_conv", "matmul", "batch_matmul")
     flops = sum(op.get("flops", 0) for op in ops if op["kind"] in products)

@@ -59,7 +59,7 @@ file(READ ${WORK_DIR}/run/manifest.json manifest)
 if(NOT manifest MATCHES "\"plug-in my_agent.so\": \"[0-9a-f]+\"")
   message(FATAL_ERROR "the manifest does not name the plug-in")
 endif()
-execute_process(COMMAND ${emplace} --plugin ${plugin} --plugin ${plugin} version RESULT_VARIABLE code
+execute_process(COMMAND ${emplace} --plugin ${plugin} --plugin ${plugin} list agents RESULT_VARIABLE code
                 ERROR_VARIABLE error OUTPUT_QUIET)
 if(NOT code EQUAL 3 OR NOT error MATCHES "two agents are called 'my-agent'")
   message(FATAL_ERROR "a plug-in whose agent is there already was not refused: ${code} ${error}")

@@ -236,7 +236,7 @@ void add_convert(CLI::App& app, Action& action) {
        "emplace convert pipedream.txt --from pipedream:device-class=gpu-k80 "
        "-o graph.json",
        "emplace convert inception-v3 -o inception.graphml",
-       "emplace convert --cluster p2-8xlarge-2 --placement results/quickstart -o placement.json",
+       "emplace convert --cluster p2-8xlarge-2 --placement results/quickstart -o best.json",
        "emplace convert --placement placement.json --to torch-fx"});
   const auto options = std::make_shared<ConvertOptions>();
   add_graph(*command, options->graph)
