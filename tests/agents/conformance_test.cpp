@@ -1,12 +1,12 @@
 // What every agent must do, whatever it is: each test runs once for each registered agent, so a new
 // agent is tested by being registered. The programs of examples/exec are tested, too.
 
+#include "support/errors.hpp"
 #include "support/problems.hpp"
 #include "support/source_path.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/agent_spec.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -328,15 +328,7 @@ TEST_P(TrainableConformance, ResumesTrainingWithTheSameBits) {
   EXPECT_EQ(policy(true), whole);
 }
 
-// Returns the message of the error that `call` throws.
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
-}
+using test::error_of;
 
 TEST_P(TrainableConformance, RefusesPoliciesAndTrainingsThatDoNotFit) {
   const Problem small = test::make_problem(test::diamond_graph(50));

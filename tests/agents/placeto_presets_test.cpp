@@ -1,10 +1,10 @@
 // The presets of Placeto: what they are, and that policies pass from one to another.
 
 #include "agents/placing.hpp"
+#include "support/errors.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
@@ -28,12 +28,8 @@ std::string policy_of(const std::string& spec) {
 }
 
 std::string load_mistake(const std::string& spec, const std::string& policy) {
-  try {
-    trainable(*make(spec)).load(JsonDocument::parse(policy, "policy.json").root());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of(
+      [&] { trainable(*make(spec)).load(JsonDocument::parse(policy, "policy.json").root()); });
 }
 
 TEST(PlacetoPresets, HaveNamesTextsAndValuesThatParametersMayHave) {

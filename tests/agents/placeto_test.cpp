@@ -1,7 +1,7 @@
 #include "agents/placing.hpp"
+#include "support/errors.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
@@ -319,12 +319,8 @@ TEST(Placeto, ResumesWithTheSameBits) {
 }
 
 std::string load_mistake(const std::string& spec, const std::string& text) {
-  try {
-    trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of(
+      [&] { trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root()); });
 }
 
 TEST(Placeto, RefusesAPolicyThatDoesNotFit) {
@@ -339,24 +335,12 @@ TEST(Placeto, RefusesAPolicyThatDoesNotFit) {
 
   const Problem wider = test::make_problem(test::crossing_graph(), {.num_devices = 4});
   Session on_wider(wider, {.max_evaluations = 8});
-  try {
-    agent->place(wider, on_wider);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "a policy of placeto for 2 devices cannot place test on the 4 of test");
-  }
+  EXPECT_EQ(test::error_of([&] { agent->place(wider, on_wider); }),
+            "a policy of placeto for 2 devices cannot place test on the 4 of test");
 }
 
 TEST(Placeto, RefusesAnOptionThatItsAlgorithmDoesNotRead) {
-  const auto mistake = [](const std::string& spec) -> std::string {
-    try {
-      make(spec);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "none";
-  };
+  const auto mistake = [](const std::string& spec) { return test::error_of([&] { make(spec); }); };
   EXPECT_EQ(mistake("placeto:discount=0.5"),
             "agent placeto: discount=0.5 has no effect with algorithm=regression; did you mean "
             "preset=paper?");

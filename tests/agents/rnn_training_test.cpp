@@ -3,11 +3,11 @@
 #include "agents/placing.hpp"
 #include "agents/src/nn/number_list.hpp"
 #include "agents/src/rnn/trainer.hpp"
+#include "support/errors.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
@@ -70,21 +70,17 @@ TEST(RnnTraining, IgnoresPlacementsThatDoNotFitAfterSomeUpdates) {
 TEST(RnnTraining, RefusesMoreGroupsThanItHasMemoryFor) {
   const Problem problem =
       test::make_problem(test::chain_graph(std::vector<double>(16'000, 1.0), 1));
-  const auto message_of = [&](const std::string& agent) -> std::string {
+  const auto message_of = [&](const std::string& agent) {
     Session session(problem, {.max_evaluations = 1});
-    try {
-      AgentRegistry::global().make(Spec::parse(agent), true)->place(problem, session);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return test::error_of(
+        [&] { AgentRegistry::global().make(Spec::parse(agent), true)->place(problem, session); });
   };
   EXPECT_EQ(
       message_of("rnn-colocrl:placements=8"),
       "rnn-colocrl on 16000 groups would take 21 GB of memory; its limit of 16 GB allows 13127 "
       "groups here: give --groups N, or a smaller hidden");
   EXPECT_EQ(message_of("rnn-hdp:hidden=2,embedding=2,learned-groups=2,grouper-hidden=2"),
-            "no error");  // reads learned groups
+            "none");  // reads learned groups
   EXPECT_EQ(message_of("rnn-hdp:hidden=512,learned-groups=256,placements=64,groupings=16"),
             "rnn-hdp would take 39.4 GB of memory; its limit is 16 GB: give fewer problems, "
             "groupings, placements or learned-groups, or a smaller hidden");
@@ -366,12 +362,8 @@ TEST(RnnTraining, PlacesGraphsOfAnotherSize) {
 }
 
 std::string load_mistake(const std::string& spec, const std::string& text) {
-  try {
-    trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of(
+      [&] { trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root()); });
 }
 
 TEST(RnnTraining, RefusesAPolicyThatDoesNotFit) {
@@ -387,13 +379,8 @@ TEST(RnnTraining, RefusesAPolicyThatDoesNotFit) {
 
   const Problem wider = test::make_problem(test::crossing_graph(), {.num_devices = 4});
   Session on_wider(wider, {.max_evaluations = 8});
-  try {
-    agent->place(wider, on_wider);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "a policy of rnn-colocrl for 2 devices cannot place test on the 4 of test");
-  }
+  EXPECT_EQ(test::error_of([&] { agent->place(wider, on_wider); }),
+            "a policy of rnn-colocrl for 2 devices cannot place test on the 4 of test");
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
+#include "support/errors.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <emplace/bench/merge_stores.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite_run.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
@@ -71,13 +71,8 @@ class MergeStores : public ::testing::Test {
 
   void expect_refused(const std::vector<std::string>& folders, ErrorCode code,
                       const std::string& why) const {
-    try {
-      merge_stores(folders, path("refused"));
-      FAIL() << "merged";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code) << error.what();
-      EXPECT_THAT(error.what(), HasSubstr(why));
-    }
+    EXPECT_THAT(test::error_of(code, [&] { merge_stores(folders, path("refused")); }),
+                HasSubstr(why));
     EXPECT_FALSE(std::filesystem::exists(path("refused")));
   }
 
@@ -204,13 +199,9 @@ TEST_F(MergeStores, AShardIsResumedAsThatShard) {
   for (const Shard shard :
        {Shard{.index = 2, .count = 2}, Shard{.index = 1, .count = 3}, Shard{}}) {
     SuiteRun run(kSuite, kSeed, shard);
-    try {
-      run.open(path("a"), {"test"}, true);
-      FAIL() << shard.text();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr("it is of shard 1/2, not of "));
-    }
+    EXPECT_THAT(test::error_of(ErrorCode::kUsage, [&] { run.open(path("a"), {"test"}, true); }),
+                HasSubstr("it is of shard 1/2, not of "))
+        << shard.text();
   }
 }
 

@@ -1,7 +1,8 @@
+#include "support/errors.hpp"
+
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/suite.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,18 +39,13 @@ std::vector<std::string> labels_of(const Suite& suite) {
 
 // A suite that is valid, with some of its text replaced.
 std::string suite_with(const std::string& from = "", const std::string& to = "") {
-  std::string text = R"({
+  return test::with(R"({
     "schema": "emplace-suite", "version": 1, "name": "tiny", "summary": "two agents",
     "graphs": ["inception-v3:batch=2"], "clusters": ["p2-8xlarge-2"],
     "agents": ["single-gpu", "random"], "repetitions": 2, "max_evaluations": 5, "groups": 60,
     "grouping": "heavy-edge"
-  })";
-  if (!from.empty()) {
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    text.replace(at, from.size(), to);
-  }
-  return text;
+  })",
+                    from, to);
 }
 
 TEST(Suite, ReadsEveryMember) {
@@ -159,13 +155,7 @@ constexpr const char* kPublished = R"("baselines": ["random"], "published": {
        "step_time_s": "out of memory"}]}, "repetitions": 2)";
 
 std::string suite_with_published(const std::string& from = "", const std::string& to = "") {
-  std::string text = suite_with("\"repetitions\": 2", kPublished);
-  if (!from.empty()) {
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    text.replace(at, from.size(), to);
-  }
-  return text;
+  return test::with(suite_with("\"repetitions\": 2", kPublished), from, to);
 }
 
 TEST(Suite, HoldsPublishedFigures) {
@@ -182,7 +172,7 @@ TEST(Suite, HoldsPublishedFigures) {
 
 // A suite with a family and a policy, with some of its text replaced.
 std::string suite_of_families(const std::string& from = "", const std::string& to = "") {
-  std::string text = R"({
+  return test::with(R"({
     "schema": "emplace-suite", "version": 1, "name": "held-out",
     "families": [{"name": "cells", "groups": 20, "train": ["cifar10:members=2"],
                   "test": ["cifar10:split=test,members=2"]}],
@@ -190,13 +180,8 @@ std::string suite_of_families(const std::string& from = "", const std::string& t
     "policies": [{"name": "net", "agent": "placeto:preset=released,rounds=1", "episodes": 3}],
     "agents": ["random", {"policy": "net", "learns": false, "name": "zero-shot"},
                {"policy": "net", "agent": "placeto:preset=released,rounds=1,entropy-weight=0", "max_evaluations": 9}]
-  })";
-  if (!from.empty()) {
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    text.replace(at, from.size(), to);
-  }
-  return text;
+  })",
+                    from, to);
 }
 
 TEST(Suite, AFamilyHasGraphsToTrainAndOthersToTestOn) {
@@ -284,13 +269,8 @@ TEST(Suite, QuickstartIsInceptionOnTwoAndFourGpusWithAgentsOfAllKinds) {
 }
 
 TEST(Suite, SuggestsTheNearestShippedName) {
-  try {
-    load_suite("quikstart");
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnknownName);
-    EXPECT_THAT(error.what(), HasSubstr("did you mean 'quickstart'?"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kUnknownName, [&] { load_suite("quikstart"); }),
+              HasSubstr("did you mean 'quickstart'?"));
 }
 
 struct Hostile {
@@ -302,14 +282,8 @@ struct Hostile {
 class HostileSuite : public ::testing::TestWithParam<Hostile> {};
 
 TEST_P(HostileSuite, IsRefusedWithFileAndPlace) {
-  try {
-    read_suite(GetParam().text, "bad.json");
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    EXPECT_THAT(error.what(), HasSubstr("bad.json"));
-    EXPECT_THAT(error.what(), HasSubstr(GetParam().message));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kFormat, [&] { read_suite(GetParam().text, "bad.json"); }),
+              testing::AllOf(HasSubstr("bad.json"), HasSubstr(GetParam().message)));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,7 +1,7 @@
+#include "support/errors.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <emplace/bench/training.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
@@ -172,14 +172,11 @@ TEST(Training, EndsWhereNothingBetterComesForLong) {
 }
 
 std::string resume_mistake(const TrainingPlan& plan, const std::string& checkpoint) {
-  try {
+  return test::error_of([&] {
     Training training(plan);
     training.resume(checkpoint, "p.checkpoint");
     training.run(1, [] { return false; });  // here the agent reads its state
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  });
 }
 
 TEST(Training, RefusesTheCheckpointOfAnotherCommand) {
@@ -222,10 +219,7 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
   no_checksum.replace(no_checksum.rfind(",\"crc32\""), std::string::npos, "}\n");
   EXPECT_EQ(resume_mistake(kPlan, no_checksum), "none");
   const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string text = no_checksum;
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return resume_mistake(kPlan, text.replace(at, from.size(), to));
+    return resume_mistake(kPlan, test::with(no_checksum, from, to));
   };
   EXPECT_THAT(resume_mistake(kPlan, checkpoint.substr(0, 2000)),
               testing::StartsWith("p.checkpoint: "));
@@ -325,14 +319,9 @@ TEST(Training, RefusesProblemsOfDifferentNumbersOfDevices) {
   TrainingPlan plan = kPlan;
   plan.clusters = {"p2-8xlarge-2", "p2-8xlarge-4"};
   Training training(plan);
-  try {
-    training.run(1, go_on);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_THAT(error.what(), testing::HasSubstr("for 2 devices"));
-    EXPECT_THAT(error.what(), testing::HasSubstr("p2-8xlarge-4"));
-  }
+  EXPECT_THAT(
+      test::error_of(ErrorCode::kUnsupported, [&] { training.run(1, go_on); }),
+      testing::AllOf(testing::HasSubstr("for 2 devices"), testing::HasSubstr("p2-8xlarge-4")));
 }
 
 TEST(Training, RefusesAGraphThatComesTwice) {

@@ -1,7 +1,7 @@
+#include "support/errors.hpp"
 #include "support/groupings.hpp"
 #include "support/properties.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/graphs/random.hpp>
 
@@ -113,13 +113,8 @@ TEST(GroupingStrategies, OneThatIsNotNamedFollowsFromTheNumber) {
 }
 
 TEST(GroupingStrategies, AnUnknownNameSuggestsTheNearest) {
-  try {
-    find_grouping("heavyedge");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnknownName);
-    EXPECT_THAT(error.what(), HasSubstr("did you mean 'heavy-edge'"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kUnknownName, [&] { find_grouping("heavyedge"); }),
+              HasSubstr("did you mean 'heavy-edge'"));
 }
 
 TEST(GroupingStrategies, ANumberOfGroupsIsForThoseThatTakeOne) {

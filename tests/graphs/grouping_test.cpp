@@ -1,6 +1,6 @@
+#include "support/errors.hpp"
 #include "support/groupings.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/random.hpp>
 
@@ -135,12 +135,7 @@ TEST(GroupOps, PassesMergeLast) {
 }
 
 TEST(GroupOps, RefusesATargetBelowOne) {
-  try {
-    group_ops(graph_of(1, {}), 0);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUsage);
-  }
+  test::error_of(ErrorCode::kUsage, [&] { group_ops(graph_of(1, {}), 0); });
 }
 
 TEST(GroupOps, ALabelTakesAlongWhatLiesBetweenItsOps) {

@@ -1,3 +1,5 @@
+#include "graphs/builder_mistakes.hpp"
+
 // Layers of transformers against counts by hand.
 
 #include <emplace/graphs/error.hpp>
@@ -108,7 +110,7 @@ TEST(ModelBuilderAttention, VariablesAndWhatIsMadeFromThemMayBeOfAShorterType) {
 }
 
 TEST(ModelBuilderAttention, ShapesThatDoNotFitAreRefused) {
-  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+  test::expect_refused({
       {[](auto& net) { net.layer_norm(net.input("x", {})); }, "scalar"},
       {[](auto& net) {
          net.rotary_embedding(net.input("x", {4, 5}));
@@ -125,17 +127,7 @@ TEST(ModelBuilderAttention, ShapesThatDoNotFitAreRefused) {
        },
        "block"},
       {[](auto& net) { net.broadcast(net.input("x", {4}), 0); }, "at least 1"},
-  };
-  for (const auto& [build, expected] : cases) {
-    ModelBuilder net("bad");
-    try {
-      build(net);
-      ADD_FAILURE() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr(expected));
-    }
-  }
+  });
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "graphs/builder_mistakes.hpp"
+
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/model_builder.hpp>
 
@@ -86,7 +88,7 @@ TEST(ModelBuilderLinear, SoftmaxIsTakenOverTheLastDimension) {
 }
 
 TEST(ModelBuilderLinear, RefusesShapesThatDoNotFit) {
-  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+  test::expect_refused({
       {[](auto& net) {
          net.matmul(net.input("a", {2, 3}), net.input("b", {4, 5}));
        },
@@ -125,17 +127,7 @@ TEST(ModelBuilderLinear, RefusesShapesThatDoNotFit) {
        "found [2, 3]"},
       {[](auto& net) { net.dense(net.input("x", {}), 3); }, "a tensor [..., K]"},
       {[](auto& net) { net.softmax(net.input("x", {})); }, "a scalar"},
-  };
-  for (const auto& [build, expected] : cases) {
-    ModelBuilder net("tiny");
-    try {
-      build(net);
-      FAIL() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr(expected));
-    }
-  }
+  });
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "graphs/builder_mistakes.hpp"
+
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/model_builder.hpp>
 
@@ -77,7 +79,7 @@ TEST(ModelBuilderRecurrent, RefusesShapesThatDoNotFit) {
     net.lstm_cell(net.input("x", {rows, inputs}), {.h = state, .c = state},
                   net.input("weights", {8, 20}), net.input("bias", {20}));
   };
-  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+  test::expect_refused({
       {[](auto& net) { net.embedding(net.input("table", {10}), net.input("ids", {2})); },
        "a table [vocabulary, width] and integers, found [10] and float32"},
       {[](auto& net) {
@@ -91,17 +93,7 @@ TEST(ModelBuilderRecurrent, RefusesShapesThatDoNotFit) {
          net.variable("w", {2, 0});
        },
        "'w': expected dimensions of at least 1"},
-  };
-  for (const auto& [build, expected] : cases) {
-    ModelBuilder net("tiny");
-    try {
-      build(net);
-      FAIL() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr(expected));
-    }
-  }
+  });
 }
 
 }  // namespace

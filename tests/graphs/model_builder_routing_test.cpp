@@ -1,3 +1,5 @@
+#include "graphs/builder_mistakes.hpp"
+
 // Layers that choose against counts by hand.
 
 #include <emplace/graphs/error.hpp>
@@ -85,7 +87,7 @@ TEST(ModelBuilderRouting, LossesAgainstNumbersAreScalars) {
 }
 
 TEST(ModelBuilderRouting, ShapesThatDoNotFitAreRefused) {
-  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+  test::expect_refused({
       {[](auto& net) {
          net.top_k(net.input("p", {10, 4}), 5);
        },
@@ -113,17 +115,7 @@ TEST(ModelBuilderRouting, ShapesThatDoNotFitAreRefused) {
        "square"},
       {[](auto& net) { net.mean_squared_error(net.input("x", {5}), net.input("y", {4})); },
        "target"},
-  };
-  for (const auto& [build, expected] : cases) {
-    ModelBuilder net("bad");
-    try {
-      build(net);
-      ADD_FAILURE() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr(expected));
-    }
-  }
+  });
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "graphs/builder_mistakes.hpp"
+
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/model_builder.hpp>
 
@@ -55,7 +57,7 @@ TEST(ModelBuilderShape, AReshapeMovesNothingAndATransposeMovesAll) {
 }
 
 TEST(ModelBuilderShape, RefusesShapesThatDoNotFit) {
-  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+  test::expect_refused({
       {[](auto& net) {
          net.concat(std::array{net.input("x", {2, 3})}, 2);
        },
@@ -85,17 +87,7 @@ TEST(ModelBuilderShape, RefusesShapesThatDoNotFit) {
          net.transpose(net.input("x", {2, 3}), std::array<std::size_t, 2>{1, 1});
        },
        "cannot reorder the axes of [2, 3] as [1, 1]"},
-  };
-  for (const auto& [build, expected] : cases) {
-    ModelBuilder net("tiny");
-    try {
-      build(net);
-      FAIL() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr(expected));
-    }
-  }
+  });
 }
 
 }  // namespace

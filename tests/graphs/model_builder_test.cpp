@@ -1,3 +1,5 @@
+#include "graphs/builder_mistakes.hpp"
+
 #include <emplace/graphs/error.hpp>
 #include <emplace/graphs/model_builder.hpp>
 
@@ -245,7 +247,7 @@ TEST(ModelBuilder, ANumberedNameThatIsTakenIsPassedOver) {
 }
 
 TEST(ModelBuilder, RefusesShapesThatDoNotFit) {
-  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+  test::expect_refused({
       {[](auto& net) {
          net.input("x", {1, 0});
        },
@@ -303,19 +305,7 @@ TEST(ModelBuilder, RefusesShapesThatDoNotFit) {
        },
        "[4, 10] and [5]"},
       {[](auto& net) { net.add_losses(std::array{net.input("x", {4})}); }, "scalars"},
-  };
-  for (const auto& [build, expected] : cases) {
-    ModelBuilder net("tiny");
-    const auto scope = net.scope("here");
-    try {
-      build(net);
-      FAIL() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(),
-                  AllOf(HasSubstr("'tiny'"), HasSubstr("'here'"), HasSubstr(expected)));
-    }
-  }
+  });
 }
 
 TEST(ModelBuilder, RefusesSizesThatDoNotFit64Bits) {

@@ -1,6 +1,6 @@
+#include "support/errors.hpp"
 #include "tests/support/source_path.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/model_builder.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -393,13 +393,7 @@ TEST(Onnx, ListsAllKindsThatCannotBeTrained) {
 TEST(Onnx, NamesTheDimensionsThatAreMissing) {
   const std::string bytes = data_file("transformer_opset17.onnx");
   const auto error_with = [&](const std::string& parameters) {
-    try {
-      import(bytes, parameters);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      return std::string(error.what());
-    }
-    return std::string();
+    return error_of(ErrorCode::kUsage, [&] { import(bytes, parameters); });
   };
   EXPECT_THAT(error_with(""), HasSubstr("folder/file.bin:batch=SIZE,seq=SIZE"));
   EXPECT_THAT(error_with(":batch=3"), HasSubstr("file.bin:seq=SIZE"));

@@ -1,3 +1,4 @@
+#include "support/errors.hpp"
 #include "tests/support/source_path.hpp"
 
 #include <emplace/graphs/graph_format.hpp>
@@ -385,12 +386,11 @@ TEST(PyTorch, FindsTheOperatorOfAKernelByItsLaunch) {
 }
 
 TEST(PyTorch, RefusesATraceOfTimesThatCannotBeJoined) {
-  try {
-    with_kineto(R"({"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "args": {}})");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no cpu_op has a 'Record function id'"));
-  }
+  EXPECT_THAT(
+      test::error_of([&] {
+        with_kineto(R"({"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "args": {}})");
+      }),
+      HasSubstr("no cpu_op has a 'Record function id'"));
 }
 
 TEST(PyTorch, RefusesWhatIsNoTrace) {

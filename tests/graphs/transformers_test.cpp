@@ -1,7 +1,8 @@
 // The transformers against published parameter counts and closed forms of their multiply-adds.
 
+#include "support/errors.hpp"
+
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <boost/range/iterator_range.hpp>
 #include <fmt/format.h>
@@ -88,13 +89,8 @@ TEST(Gpt2, ACacheHoldsKeysAndValuesOfEveryLayer) {
 TEST(Gpt2, MorePositionsThanItHasLearnedAreRefusedAndSoIsACacheInTraining) {
   for (const char* spec : {"gpt2-small:training=false,sequence=1000,cached=100", "gpt2-xl:cached=1",
                            "llama-7b:cached=1", "llama-block:cached=1"}) {
-    try {
-      load_graph(spec);
-      FAIL() << spec;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage) << spec;
-      EXPECT_THAT(error.what(), HasSubstr("cache")) << spec;
-    }
+    EXPECT_THAT(test::error_of(ErrorCode::kUsage, [&] { load_graph(spec); }), HasSubstr("cache"))
+        << spec;
   }
 }
 

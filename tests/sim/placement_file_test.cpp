@@ -1,4 +1,5 @@
-#include <emplace/graphs/error.hpp>
+#include "support/errors.hpp"
+
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 
@@ -68,14 +69,9 @@ class BadPlacement : public ::testing::TestWithParam<BadFile> {};
 
 TEST_P(BadPlacement, IsRefusedWithFileAndPlace) {
   const SimulationCase two = two_ops();
-  try {
-    read_placement_json(GetParam().text, "p.json", two.problem);
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    EXPECT_THAT(error.what(), HasSubstr("p.json"));
-    EXPECT_THAT(error.what(), HasSubstr(GetParam().message));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kFormat,
+                             [&] { read_placement_json(GetParam().text, "p.json", two.problem); }),
+              testing::AllOf(HasSubstr("p.json"), HasSubstr(GetParam().message)));
 }
 
 std::string with_devices(const std::string& devices) {
