@@ -1,8 +1,7 @@
 // What every agent must do, whatever it is: each test runs once for each registered agent, so a new
 // agent is tested by being registered. The programs of examples/exec are tested, too.
 
-#include "support/errors.hpp"
-#include "support/problems.hpp"
+#include "agents/trainings.hpp"
 #include "support/source_path.hpp"
 
 #include <emplace/agents/agent.hpp>
@@ -27,11 +26,6 @@
 
 namespace emplace::agents::conformance_test {
 namespace {
-
-struct NamedProblem {
-  std::string name;
-  Problem problem;
-};
 
 OpGraph two_chains() {
   return test::make_graph({{.name = "a", .cost_us = 10, .output_bytes = 5},
@@ -295,37 +289,9 @@ TEST_P(TrainableConformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
 }
 
 TEST_P(TrainableConformance, ResumesTrainingWithTheSameBits) {
-  const Problem small = test::make_problem(test::diamond_graph(50));
-  const Problem large = test::make_problem(test::fork_join_graph(6, 20));
-  const auto any = make();
-  const std::int64_t budget = std::max<std::int64_t>(
-      100, 3 * dynamic_cast<TrainableAgent&>(*any).evaluations_per_episode(large));
-  std::vector<Session::State> states;
-  std::string training;
-  // Trains to the end, or goes on to it from after the second update.
-  const auto policy = [&](bool resumes) {
-    const auto agent = make();
-    auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
-    Session on_small(small, {.seed = 1, .max_evaluations = budget});
-    Session on_large(large, {.seed = 2, .max_evaluations = budget});
-    Session* const sessions[] = {&on_small, &on_large};
-    if (resumes) {
-      on_small.restore(states[0]);
-      on_large.restore(states[1]);
-      trainable.load_training(JsonDocument::parse(training, "training").root());
-    }
-    trainable.train(sessions, [&](const TrainingUpdate& update) {
-      if (!resumes && update.update == 2 && update.is_last) {
-        states = {on_small.state(), on_large.state()};
-        training = trainable.save_training();
-      }
-      return true;
-    });
-    return trainable.save();
-  };
-  const std::string whole = policy(false);
-  ASSERT_EQ(states.size(), 2U);
-  EXPECT_EQ(policy(true), whole);
+  expect_resumes_from_checkpoints([&] { return make(); },
+                                  test::make_problem(test::fork_join_graph(6, 20)),
+                                  test::make_problem(test::diamond_graph(50)));
 }
 
 using test::error_of;

@@ -1,8 +1,6 @@
 // The presets of Placeto: what they are, and that policies pass from one to another.
 
-#include "agents/placing.hpp"
-#include "support/errors.hpp"
-#include "support/problems.hpp"
+#include "agents/trainings.hpp"
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/graphs/json_cursor.hpp>
@@ -25,11 +23,6 @@ std::string policy_of(const std::string& spec) {
   const auto agent = make(spec);
   agent->place(problem, session);
   return trainable(*agent).save();
-}
-
-std::string load_mistake(const std::string& spec, const std::string& policy) {
-  return test::error_of(
-      [&] { trainable(*make(spec)).load(JsonDocument::parse(policy, "policy.json").root()); });
 }
 
 TEST(PlacetoPresets, HaveNamesTextsAndValuesThatParametersMayHave) {
