@@ -1,3 +1,4 @@
+#include "bench/small_suite.hpp"
 #include "support/errors.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -22,39 +23,15 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Four cells without a policy, and two for each of the two repetitions of a policy.
-const Suite kSuite{
-    .name = "small",
-    .graphs = {{.graph = "cifar10:split=test,member=0", .groups = 10, .family = "cells"},
-               {.graph = "cifar10:split=test,member=1", .groups = 10, .family = "cells"}},
-    .families = {{.name = "cells", .train = {"cifar10:member=0"}, .groups = 10}},
-    .clusters = {"p2-8xlarge-2"},
-    .policies = {{.name = "net", .agent = "placeto:preset=released,rounds=1", .episodes = 2}},
-    .agents = {{"random"}, {.agent = "placeto:preset=released,rounds=1", .policy = "net"}},
-    .repetitions = 2,
-    .max_evaluations = 22};
 constexpr std::uint64_t kSeed = 5;
 
 void run_shard(const std::string& folder, Shard shard, bool resume = false) {
   const std::atomic<bool> go{false};
-  SuiteRun run(kSuite, kSeed, shard);
+  SuiteRun run(small_suite(), kSeed, shard);
   run.open(folder, {"test"}, resume);
   ThreadExecutor executor(1);
   run.train(run.untrained(), executor, go, [](const SuiteTraining&) {});
   run.run(executor, go, [](const CellResult&) {});
-}
-
-// The lines of a store without measured times, by the ids of their cells.
-std::map<std::string, std::string> lines_of(const std::string& folder) {
-  std::map<std::string, std::string> lines;
-  for (CellResult& result : read_store(folder).results) {
-    result.wall_s = 0;
-    for (Improvement& improvement : result.history) {
-      improvement.seconds = 0;
-    }
-    lines[result.cell.id()] = write_cell_result(result);
-  }
-  return lines;
 }
 
 std::map<std::string, std::string> policies_of(const std::string& folder) {
@@ -198,7 +175,7 @@ TEST_F(MergeStores, AShardIsResumedAsThatShard) {
   run_shard(path("a"), {.index = 1, .count = 2}, true);
   for (const Shard shard :
        {Shard{.index = 2, .count = 2}, Shard{.index = 1, .count = 3}, Shard{}}) {
-    SuiteRun run(kSuite, kSeed, shard);
+    SuiteRun run(small_suite(), kSeed, shard);
     EXPECT_THAT(test::error_of(ErrorCode::kUsage, [&] { run.open(path("a"), {"test"}, true); }),
                 HasSubstr("it is of shard 1/2, not of "))
         << shard.text();

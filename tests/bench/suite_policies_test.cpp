@@ -1,3 +1,4 @@
+#include "bench/small_suite.hpp"
 #include "support/errors.hpp"
 
 #include <emplace/bench/executor.hpp>
@@ -23,25 +24,18 @@ using ::testing::HasSubstr;
 const std::atomic<bool> kNeverStop{false};
 
 // One policy, trained on two networks of ten groups and tested on two others.
-const Suite kSuite{
-    .name = "held-out",
-    .graphs = {{.graph = "cifar10:split=test,member=0", .groups = 10, .family = "cells"},
-               {.graph = "cifar10:split=test,member=1", .groups = 10, .family = "cells"}},
-    .families = {{.name = "cells",
-                  .train = {"cifar10:member=0", "cifar10:member=1"},
-                  .groups = 10}},
-    .clusters = {"p2-8xlarge-2"},
-    .policies = {{.name = "net", .agent = "placeto:preset=released,rounds=1", .episodes = 4}},
-    .agents = {{"random"},
-               {.agent = "placeto:preset=released,rounds=1",
-                .name = "zero-shot",
-                .policy = "net",
-                .learns = false},
-               {.agent = "placeto:preset=released,rounds=1",
-                .name = "fine-tuned",
-                .policy = "net"}},
-    .repetitions = 2,
-    .max_evaluations = 33};
+const Suite kSuite = [] {
+  Suite suite = small_suite();
+  suite.families[0].train.emplace_back("cifar10:member=1");
+  suite.policies[0].episodes = 4;
+  SuiteAgent zero_shot = suite.agents[1];
+  zero_shot.name = "zero-shot";
+  zero_shot.learns = false;
+  suite.agents[1].name = "fine-tuned";
+  suite.agents.insert(suite.agents.begin() + 1, zero_shot);
+  suite.max_evaluations = 33;
+  return suite;
+}();
 
 std::map<std::string, std::string> train(int threads) {
   std::map<std::string, std::string> files;
@@ -117,17 +111,13 @@ TEST(SuitePolicies, AreUsedAsTheyAreForOneEpisodeOrLearnedFrom) {
   const auto run = [&](int threads) {
     std::map<std::string, std::string> lines;
     ThreadExecutor(threads).run_cells(
-        cells, problems, policies, kNeverStop, [&](CellResult result) {
+        cells, problems, policies, kNeverStop, [&](const CellResult& result) {
           EXPECT_EQ(result.status, CellStatus::kOk) << result.message;
           // An episode visits ten groups: 11 evaluations with that of its start.
           const std::int64_t budget = result.cell.learns ? 33 : 11;
           EXPECT_EQ(result.evaluations, budget) << result.cell.agent.text();
           EXPECT_EQ(result.evaluations_per_episode, result.cell.agent == "random" ? 0 : 11);
-          result.wall_s = 0;
-          for (Improvement& improvement : result.history) {
-            improvement.seconds = 0;
-          }
-          lines.emplace(result.cell.id(), write_cell_result(result));
+          lines.emplace(result.cell.id(), line_without_times(result));
         });
     return lines;
   };
