@@ -3,7 +3,6 @@
 #include "agents/trainings.hpp"
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/sim/coarsening.hpp>
 

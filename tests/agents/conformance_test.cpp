@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <span>

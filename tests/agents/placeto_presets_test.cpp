@@ -3,7 +3,6 @@
 #include "agents/trainings.hpp"
 
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

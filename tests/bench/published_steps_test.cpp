@@ -8,7 +8,6 @@
 #include <support/source_path.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fstream>
 #include <sstream>

@@ -10,7 +10,6 @@
 #include <support/source_path.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string>

@@ -11,7 +11,6 @@
 #include <support/temporary_folder.hpp>
 
 #include <filesystem>
-#include <functional>
 
 namespace emplace::graph_format_test {
 namespace {

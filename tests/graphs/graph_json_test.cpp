@@ -5,12 +5,10 @@
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/graphs/random.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <ostream>
 #include <set>
 

@@ -1,14 +1,10 @@
-#include "graphs/builder_mistakes.hpp"
-
 // Layers of transformers against counts by hand.
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/model_builder.hpp>
+#include "graphs/model_building.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,10 +12,8 @@
 namespace emplace::model_builder_attention_test {
 namespace {
 
+using test::op_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
-
-const Op& op_of(const OpGraph& graph, Tensor x) { return graph[static_cast<std::size_t>(x.op)]; }
 
 TEST(ModelBuilderAttention, LayerNormTouchesEachRowOnceAndLearnsTwoNumbersForEachColumn) {
   ModelBuilder net("tiny");

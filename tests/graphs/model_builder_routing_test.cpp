@@ -1,15 +1,10 @@
-#include "graphs/builder_mistakes.hpp"
-
 // Layers that choose against counts by hand.
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/model_builder.hpp>
+#include "graphs/model_building.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,10 +12,8 @@
 namespace emplace::model_builder_routing_test {
 namespace {
 
+using test::op_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
-
-const Op& op_of(const OpGraph& graph, Tensor x) { return graph[static_cast<std::size_t>(x.op)]; }
 
 TEST(ModelBuilderRouting, TokensGoToTheirExpertsAndBack) {
   // 10 tokens of width 6, each to 2 of 4 experts, of which each takes 5.

@@ -1,13 +1,9 @@
-#include "graphs/builder_mistakes.hpp"
-
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/model_builder.hpp>
+#include "graphs/model_building.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,10 +11,8 @@
 namespace emplace::model_builder_shape_test {
 namespace {
 
+using test::op_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
-
-const Op& op_of(const OpGraph& graph, Tensor x) { return graph[static_cast<std::size_t>(x.op)]; }
 
 TEST(ModelBuilderShape, ConcatJoinsAlongAnyAxis) {
   ModelBuilder net("tiny");

@@ -1,23 +1,16 @@
-#include "graphs/builder_mistakes.hpp"
-
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/model_builder.hpp>
+#include "graphs/model_building.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <limits>
 
 namespace emplace::model_builder_test {
 namespace {
 
-using testing::AllOf;
+using test::op_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
-
-const Op& op_of(const OpGraph& graph, Tensor x) { return graph[static_cast<std::size_t>(x.op)]; }
 
 TEST(ModelBuilder, AConvolutionCountsTwoFlopsForEachMultiplyAdd) {
   ModelBuilder net("tiny");

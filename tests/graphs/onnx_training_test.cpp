@@ -3,10 +3,6 @@
 
 #ifdef EMPLACE_HAS_LIBONNX
 
-#include "tests/support/source_path.hpp"
-
-#include <emplace/graphs/text_file.hpp>
-
 #include <graphs/onnx_model.hpp>
 #include <support/graphs.hpp>
 
@@ -20,7 +16,6 @@ using test::error_of;
 using test::find;
 using test::flops_of;
 using test::import;
-using test::inputs_of;
 using test::model;
 using test::Weight;
 using testing::ElementsAre;
@@ -28,10 +23,6 @@ using testing::HasSubstr;
 
 OpGraph trained(const std::string& text, const std::vector<Weight>& weights, int opset = 17) {
   return import(model(text, weights, opset), ":training=true,optimizer=sgd");
-}
-
-std::string data_file(const std::string& name) {
-  return read_text_file(test::source_path("tests/graphs/data/" + name));
 }
 
 // --- One op between a product with weights and the loss ---

@@ -10,10 +10,8 @@
 #include <gtest/gtest.h>
 #include <support/graphs.hpp>
 
-#include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace emplace::transformers_test {

@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 #include <support/graphs.hpp>
 
-#include <map>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Calls of a ModelBuilder that it must refuse.
+// What a ModelBuilder makes, and calls that it must refuse.
 
 #include "support/errors.hpp"
 
@@ -14,6 +14,11 @@
 #include <vector>
 
 namespace emplace::test {
+
+/// Returns the op that makes a tensor.
+inline const Op& op_of(const OpGraph& graph, Tensor x) {
+  return graph[static_cast<std::size_t>(x.op)];
+}
 
 /// Holds calls, and a part of the error of each.
 using BuilderMistakes = std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>>;
