@@ -18,8 +18,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const Progress kSilent = [](const ProgressNote&) {};
-
 std::vector<OpSite> four_sites() {
   std::vector<OpSite> sites;
   for (const char* kind : {"relu", "add", "mul", "tanh"}) {

@@ -6,6 +6,7 @@
 #include <boost/range/iterator_range.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/graphs.hpp>
 
 #include <map>
 #include <set>
@@ -25,16 +26,6 @@ std::map<std::string, int> count_kinds(const OpGraph& graph, Phase phase) {
     }
   }
   return counts;
-}
-
-std::vector<std::int64_t> result_of(const OpGraph& graph, const std::string& name) {
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    if (graph[op].name == name) {
-      return graph[op].outputs.at(0).shape;
-    }
-  }
-  ADD_FAILURE() << "no op is called " << name;
-  return {};
 }
 
 std::int64_t parameters_of(const OpGraph& graph, const std::string& ending) {
@@ -69,12 +60,7 @@ TEST(InceptionV3, TheAuxiliaryHeadHasItsOwnParameters) {
 
 TEST(InceptionV3, MakesThePublishedMultiplyAddsForAnImage) {
   const OpGraph graph = load_graph("inception-v3:training=false,batch=1");
-  std::int64_t multiply_adds = 0;
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    if (graph[op].kind == "conv2d" || graph[op].kind == "matmul") {
-      multiply_adds += graph[op].flops / 2;
-    }
-  }
+  const std::int64_t multiply_adds = test::flops_of(graph, {"conv2d", "matmul"}) / 2;
   EXPECT_NEAR(static_cast<double>(multiply_adds), 5.71e9, 0.005 * 5.71e9);  // torchvision
   EXPECT_EQ(multiply_adds, 5'713'216'096);
 }
@@ -105,7 +91,7 @@ TEST(InceptionV3, BlocksHaveTheSizesOfThePapersTable) {
       {"logits/bias_add", {8, 1000}},
   };
   for (const auto& [name, shape] : expected) {
-    EXPECT_EQ(result_of(graph, name), shape) << name;
+    EXPECT_EQ(test::find(graph, name).outputs.at(0).shape, shape) << name;
   }
 }
 
@@ -149,14 +135,10 @@ TEST(InceptionV3, TheTrainingGraphHasEachGradientOnceAndOneUpdateForEachVariable
 
 TEST(InceptionV3, ABackwardPassIsAboutTwoForwardPasses) {
   const OpGraph graph = load_graph("inception-v3:batch=1");
-  std::map<std::string, std::int64_t> flops;
-  std::int64_t first = 0;
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    flops[graph[op].kind] += graph[op].flops;
-    first += graph[op].name == "stem/conv_1a/conv2d" ? graph[op].flops : 0;
-  }
-  EXPECT_EQ(flops["conv2d_backward_filter"], flops["conv2d"]);
-  EXPECT_EQ(flops["conv2d_backward_data"], flops["conv2d"] - first);
+  const std::int64_t forward = test::flops_of(graph, {"conv2d"});
+  EXPECT_EQ(test::flops_of(graph, {"conv2d_backward_filter"}), forward);
+  EXPECT_EQ(test::flops_of(graph, {"conv2d_backward_data"}),
+            forward - test::find(graph, "stem/conv_1a/conv2d").flops);
 }
 
 TEST(InceptionV3, EveryOpHasAScopeAndBranchesAreNumberedByRole) {

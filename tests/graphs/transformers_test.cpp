@@ -18,6 +18,7 @@ namespace emplace::transformers_test {
 namespace {
 
 using test::count_kinds;
+using test::scopes_of;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 
@@ -34,14 +35,6 @@ std::int64_t multiply_adds(const OpGraph& graph, Phase phase = Phase::kForward) 
     }
   }
   return flops / 2;
-}
-
-std::set<std::string> scopes(const OpGraph& graph) {
-  std::set<std::string> result;
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    result.insert(graph[op].scope);
-  }
-  return result;
 }
 
 // Of one layer of width d: projections 4 d^2 and feed-forward network 2 d f for each of s tokens,
@@ -214,7 +207,7 @@ TEST(MoeTransformer, ExpertsWorkUpToTheirCapacity) {
 }
 
 TEST(MoeTransformer, EachExpertHasAScopeOfItsOwn) {
-  const auto names = scopes(load_graph("moe-transformer:experts=3"));
+  const auto names = scopes_of(load_graph("moe-transformer:experts=3"));
   EXPECT_THAT(names, IsSupersetOf({"layer_0/feed_forward", "layer_1/mixture/router",
                                    "layer_1/mixture/expert_0", "layer_1/mixture/expert_2",
                                    "layer_11/mixture/expert_1"}));
@@ -288,12 +281,12 @@ TEST(Transformers, GradientsOfProductsTakeTwiceTheForwardPass) {
 
 TEST(Transformers, LayersAndTheirHalvesHaveScopes) {
   for (const std::string name : {"gpt2-small", "bert-base", "llama-7b", "vit", "transformer-xl"}) {
-    EXPECT_THAT(scopes(load_graph(name + ":batch=1")),
+    EXPECT_THAT(scopes_of(load_graph(name + ":batch=1")),
                 IsSupersetOf({"embedding", "layer_0/attention", "layer_0/feed_forward",
                               "layer_11/attention", "head"}))
         << name;
   }
-  EXPECT_THAT(scopes(load_graph("t5:batch=1")),
+  EXPECT_THAT(scopes_of(load_graph("t5:batch=1")),
               IsSupersetOf({"encoder/layer_0/attention", "encoder/layer_11/feed_forward",
                             "decoder/layer_11/cross_attention", "head"}));
 }

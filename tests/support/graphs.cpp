@@ -108,6 +108,14 @@ std::map<std::string, int> count_kinds(const OpGraph& graph) {
   return counts;
 }
 
+std::set<std::string> scopes_of(const OpGraph& graph) {
+  std::set<std::string> scopes;
+  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+    scopes.insert(graph[op].scope);
+  }
+  return scopes;
+}
+
 std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_view> kinds) {
   std::int64_t flops = 0;
   for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {

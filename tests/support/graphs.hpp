@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ std::vector<std::string> inputs_of(const OpGraph& graph, std::string_view name);
 
 /// Returns how many ops there are of each kind.
 std::map<std::string, int> count_kinds(const OpGraph& graph);
+
+/// Returns the scopes of all ops.
+std::set<std::string> scopes_of(const OpGraph& graph);
 
 /// Returns the FLOPs of all ops of some kinds.
 std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_view> kinds);
