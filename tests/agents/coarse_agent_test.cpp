@@ -1,6 +1,7 @@
 // Agents that decide on fewer groups than their problems have.
 
 #include "agents/trainings.hpp"
+#include "support/test_names.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/graphs/json_cursor.hpp>
@@ -159,11 +160,7 @@ TEST_P(CoarseAgent, PlacesWithAPolicyOfItsLevel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Learned, CoarseAgent, testing::ValuesIn(coarse_agents()),
-                         [](const testing::TestParamInfo<std::string>& agent) {
-                           std::string name = agent.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         test::kNamedByParameter);
 
 }  // namespace
 }  // namespace emplace::agents::coarse_agent_test

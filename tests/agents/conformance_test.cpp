@@ -3,6 +3,7 @@
 
 #include "agents/trainings.hpp"
 #include "support/source_path.hpp"
+#include "support/test_names.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/agent_spec.hpp>
@@ -354,18 +355,14 @@ std::vector<std::string> specs_that_are(bool AgentInfo::*trait) {
   return those;
 }
 
-std::string name_of(const testing::TestParamInfo<std::string>& agent) {
-  std::string name = agent.param;
-  std::ranges::replace_if(
-      name, [](char c) { return c == '-' || c == ':' || c == '='; }, '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Registered, Conformance, testing::ValuesIn(specs()), name_of);
+INSTANTIATE_TEST_SUITE_P(Registered, Conformance, testing::ValuesIn(specs()),
+                         test::kNamedByParameter);
 INSTANTIATE_TEST_SUITE_P(Registered, DeterministicConformance,
-                         testing::ValuesIn(specs_that_are(&AgentInfo::deterministic)), name_of);
+                         testing::ValuesIn(specs_that_are(&AgentInfo::deterministic)),
+                         test::kNamedByParameter);
 INSTANTIATE_TEST_SUITE_P(Registered, TrainableConformance,
-                         testing::ValuesIn(specs_that_are(&AgentInfo::trainable)), name_of);
+                         testing::ValuesIn(specs_that_are(&AgentInfo::trainable)),
+                         test::kNamedByParameter);
 
 INSTANTIATE_TEST_SUITE_P(Program, Conformance,
                          testing::Values("exec:" + test::source_path("examples/exec/hill_climb.py"),

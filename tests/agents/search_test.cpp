@@ -1,5 +1,6 @@
 #include "agents/placing.hpp"
 #include "support/problems.hpp"
+#include "support/test_names.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -93,12 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Agents, Search,
                          testing::Values("hill-climb", "hill-climb:moves=proposed",
                                          "simulated-annealing", "mcmc", "brkga", "multilevel",
                                          "auto"),
-                         [](const testing::TestParamInfo<std::string>& agent) {
-                           std::string name = agent.param;
-                           std::ranges::replace_if(
-                               name, [](char c) { return c == '-' || c == ':' || c == '='; }, '_');
-                           return name;
-                         });
+                         test::kNamedByParameter);
 
 TEST(AnySearch, StartsFromTheBestOfItsSession) {
   const Problem problem = test::make_problem(test::fork_join_graph(60, 700), {.num_devices = 3});

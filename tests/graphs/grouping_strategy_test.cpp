@@ -1,6 +1,7 @@
 #include "support/errors.hpp"
 #include "support/groupings.hpp"
 #include "support/properties.hpp"
+#include "support/test_names.hpp"
 
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/graphs/random.hpp>
@@ -42,11 +43,7 @@ class EveryStrategy : public testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Groupings, EveryStrategy, testing::ValuesIn(grouping_names()),
-                         [](const testing::TestParamInfo<std::string>& name) {
-                           std::string text = name.param;
-                           std::ranges::replace(text, '-', '_');
-                           return text;
-                         });
+                         test::kNamedByParameter);
 
 // Each op in one group, labels together, no cycle, numbered in topological order, the target kept,
 // and the same bits again. Only parts that no edge joins may make more groups than asked for.
