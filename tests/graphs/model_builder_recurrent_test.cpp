@@ -86,7 +86,7 @@ TEST(ModelBuilderRecurrent, RefusesShapesThatDoNotFit) {
       {[](auto& net) {
          net.variable("w", {2, 0});
        },
-       "'w': expected dimensions of at least 1"},
+       "'here/w': expected dimensions of at least 1"},
   });
 }
 
