@@ -100,12 +100,6 @@ INSTANTIATE_TEST_SUITE_P(Agents, TrainingInParallel,
                                            "rnn-hdp:groups=6,hidden=4,problems=2",
                                            "rnn-colocrl:hidden=4,placements=1,problems=3"));
 
-TEST(Training, GivesTheSameBitsOnAnyNumberOfThreads) {
-  Training training(kPlan);
-  training.run(2, go_on);
-  EXPECT_EQ(training.policy_file(), whole().policy);
-}
-
 TEST(Training, GoesOnFromACheckpointWithTheSameBits) {
   const Left expected = whole();
   for (const int cut : {1, 5, 11}) {

@@ -42,6 +42,9 @@ TEST(InceptionV3, HasThePublishedNumberOfParameters) {
   EXPECT_EQ(totals(plain).parameters, 23'834'568);
   EXPECT_EQ(totals(load_graph("inception-v3:training=false,batch=1,auxiliary=true")).parameters,
             27'161'264);
+  // The auxiliary head: 1x1 from 768 to 128, 5x5 to 768, scales and offsets, and a classifier.
+  static_assert(27'161'264 - 23'834'568 ==
+                768 * 128 + 2 * 128 + 128 * 768 * 25 + 2 * 768 + 768 * 1000 + 1000);
   // Its parts: the 94 convolutions have 17,216 filters, each with a scale and an offset.
   EXPECT_EQ(parameters_of(plain, "/conv2d/weights") + parameters_of(plain, "_2/weights") +
                 parameters_of(plain, "_3/weights") + parameters_of(plain, "_4/weights") +
@@ -50,12 +53,6 @@ TEST(InceptionV3, HasThePublishedNumberOfParameters) {
   EXPECT_EQ(parameters_of(plain, "/scale_offset"), 2 * 17'216);
   EXPECT_EQ(parameters_of(plain, "matmul/weights") + parameters_of(plain, "bias_add/bias"),
             2048 * 1000 + 1000);
-}
-
-TEST(InceptionV3, TheAuxiliaryHeadHasItsOwnParameters) {
-  // 1x1 from 768 to 128, 5x5 to 768, scales and offsets, and a classifier from 768 to 1000.
-  EXPECT_EQ(27'161'264 - 23'834'568,
-            768 * 128 + 2 * 128 + 128 * 768 * 25 + 2 * 768 + 768 * 1000 + 1000);
 }
 
 TEST(InceptionV3, MakesThePublishedMultiplyAddsForAnImage) {
